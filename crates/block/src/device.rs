@@ -1,0 +1,100 @@
+use crate::{Bytes, Completion, Io, Nanos};
+
+/// What kind of thing is behind a [`Device`].
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum DeviceKind {
+    /// Answers at once and does nothing; measures the harness itself.
+    Null,
+    /// A simulated drive on virtual time.
+    Sim,
+    /// A file on a file system.
+    File,
+    /// A block device.
+    Block,
+}
+
+/// What is known about a drive without measuring it.
+#[derive(
+    Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+pub struct DeviceInfo {
+    /// How the drive was named on the command line, such as `sim:agrawal-2008`.
+    pub name: String,
+    /// What is behind it.
+    pub kind: DeviceKind,
+    /// Addressable bytes.
+    #[serde(rename = "capacity_bytes")]
+    pub capacity: Bytes,
+    /// Offsets and lengths must be multiples of this.
+    #[serde(rename = "logical_block_bytes")]
+    pub logical_block: Bytes,
+    /// How many IOs may be in flight at once.
+    pub queue_depth: u32,
+    /// The maker's name for it, where there is one.
+    pub model: Option<String>,
+    /// Serial number, where there is one.
+    pub serial: Option<String>,
+    /// Firmware revision, where there is one.
+    pub firmware: Option<String>,
+    /// How IOs reach it, such as `io_uring`, and why that way was chosen.
+    pub engine: Option<String>,
+}
+
+/// A drive: real, simulated or null. What uses one cannot tell them apart.
+///
+/// A caller submits at most [`DeviceInfo::queue_depth`] IOs before it takes completions; more is a
+/// bug of the caller, and an implementation may panic. An IO that cannot be done (a range past
+/// the end, a read-only drive) is answered by a completion with an error, never by a panic.
+pub trait Device {
+    /// What is known about the drive.
+    fn info(&self) -> &DeviceInfo;
+
+    /// The time on the clock of the drive: the machine's for a real one, virtual for a simulated
+    /// one. It never goes back.
+    fn now(&self) -> Nanos;
+
+    /// Hands over one IO. It reaches the drive at once or, where several can be handed over in
+    /// one step, at the next call of [`Device::complete`]; [`Completion::submitted`] says when.
+    fn submit(&mut self, io: &Io);
+
+    /// Waits for the next completion, but not past `until`.
+    ///
+    /// Returns `None` when the clock has reached `until`, or at once when nothing is in flight
+    /// and `until` is [`Nanos::MAX`] (there is nothing to wait for).
+    fn complete(&mut self, until: Nanos) -> Option<Completion>;
+
+    /// Lets time pass with nothing in flight, so that the drive may work in the background.
+    fn idle_until(&mut self, until: Nanos) {
+        let completion = self.complete(until);
+        debug_assert!(completion.is_none(), "idle_until with an IO in flight");
+    }
+}
+
+impl<D: Device + ?Sized> Device for Box<D> {
+    fn info(&self) -> &DeviceInfo {
+        (**self).info()
+    }
+    fn now(&self) -> Nanos {
+        (**self).now()
+    }
+    fn submit(&mut self, io: &Io) {
+        (**self).submit(io);
+    }
+    fn complete(&mut self, until: Nanos) -> Option<Completion> {
+        (**self).complete(until)
+    }
+    fn idle_until(&mut self, until: Nanos) {
+        (**self).idle_until(until);
+    }
+}

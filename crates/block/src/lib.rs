@@ -1,0 +1,17 @@
+//! The vocabulary that every other crate speaks: what an IO is, what comes back, and what a
+//! drive (real, simulated or null) must do.
+//!
+//! Nothing here reads a clock, performs IO or draws a random number.
+
+pub mod contract;
+mod device;
+mod errno;
+mod io;
+mod null;
+mod units;
+
+pub use device::{Device, DeviceInfo, DeviceKind};
+pub use errno::Errno;
+pub use io::{Completion, Io, Op, Record, StreamId};
+pub use null::NullDevice;
+pub use units::{Bytes, Nanos, ParseUnitError};

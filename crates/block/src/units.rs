@@ -1,0 +1,285 @@
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+use std::str::FromStr;
+
+/// A number of bytes, or an address in bytes.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+/// A duration, or a point in time, in nanoseconds.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+/// Why a text is no quantity of the wanted unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseUnitError {
+    text: String,
+    what: &'static str,
+    example: &'static str,
+}
+
+impl fmt::Display for ParseUnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not a {}: write it like {}", self.text, self.what, self.example)
+    }
+}
+
+impl std::error::Error for ParseUnitError {}
+
+const SIZES: [(&str, u64); 10] = [
+    ("", 1),
+    ("B", 1),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+];
+
+const TIMES: [(&str, u64); 7] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+/// Reads `1.5KiB` as 1.5 × 1024, exactly where the product is a whole number.
+fn parse(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = (&text[..split], text[split..].trim());
+    let scale = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?.1;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let whole: u128 = whole.parse().ok()?;
+    let mut total = whole.checked_mul(u128::from(scale))?;
+    if !fraction.is_empty() {
+        let digits: u128 = fraction.parse().ok()?;
+        let power = 10u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+        total = total.checked_add(digits.checked_mul(u128::from(scale))? / power)?;
+    }
+    u64::try_from(total).ok()
+}
+
+impl FromStr for Bytes {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse(text, &SIZES).map(Bytes).ok_or_else(|| ParseUnitError {
+            text: text.into(),
+            what: "size",
+            example: "`4096`, `32KiB` or `1.5GiB`",
+        })
+    }
+}
+
+impl FromStr for Nanos {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse(text, &TIMES).map(Nanos).ok_or_else(|| ParseUnitError {
+            text: text.into(),
+            what: "time",
+            example: "`250us`, `1.5ms` or `10s`",
+        })
+    }
+}
+
+/// `value` with at most three significant decimals and no trailing zeros.
+fn short(value: f64) -> String {
+    let decimals = if value < 10.0 {
+        2
+    } else if value < 100.0 {
+        1
+    } else {
+        0
+    };
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}
+
+impl fmt::Display for Bytes {
+    /// The size in the largest binary unit that it reaches, to three digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+        let Some((name, shift)) = units.into_iter().find(|(_, shift)| self.0 >> shift > 0) else {
+            return write!(f, "{} B", self.0);
+        };
+        #[allow(clippy::cast_precision_loss)]
+        let value = self.0 as f64 / (1u64 << shift) as f64;
+        write!(f, "{} {name}", short(value))
+    }
+}
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000), ("ns", 1)];
+        let (name, scale) =
+            units.into_iter().find(|(_, scale)| self.0 >= *scale).unwrap_or(("ns", 1));
+        #[allow(clippy::cast_precision_loss)]
+        let value = self.0 as f64 / scale as f64;
+        write!(f, "{} {name}", short(value))
+    }
+}
+
+impl Bytes {
+    /// 1024 bytes.
+    pub const KIB: Bytes = Bytes(1 << 10);
+    /// 1024² bytes.
+    pub const MIB: Bytes = Bytes(1 << 20);
+    /// 1024³ bytes.
+    pub const GIB: Bytes = Bytes(1 << 30);
+    /// `n` × 1024 bytes.
+    pub const fn kib(n: u64) -> Bytes {
+        Bytes(n << 10)
+    }
+    /// `n` × 1024² bytes.
+    pub const fn mib(n: u64) -> Bytes {
+        Bytes(n << 20)
+    }
+    /// `n` × 1024³ bytes.
+    pub const fn gib(n: u64) -> Bytes {
+        Bytes(n << 30)
+    }
+    /// Whether this is a whole multiple of `unit`.
+    pub const fn is_multiple_of(self, unit: Bytes) -> bool {
+        self.0.is_multiple_of(unit.0)
+    }
+    /// The largest multiple of `unit` that is not above this.
+    pub const fn round_down(self, unit: Bytes) -> Bytes {
+        Bytes(self.0 / unit.0 * unit.0)
+    }
+}
+
+impl Nanos {
+    /// The end of time.
+    pub const MAX: Nanos = Nanos(u64::MAX);
+    /// `n` microseconds.
+    pub const fn micros(n: u64) -> Nanos {
+        Nanos(n * 1_000)
+    }
+    /// `n` milliseconds.
+    pub const fn millis(n: u64) -> Nanos {
+        Nanos(n * 1_000_000)
+    }
+    /// `n` seconds.
+    pub const fn secs(n: u64) -> Nanos {
+        Nanos(n * 1_000_000_000)
+    }
+    /// The time in seconds.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+macro_rules! arithmetic {
+    ($unit:ident) => {
+        impl Add for $unit {
+            type Output = $unit;
+            fn add(self, other: $unit) -> $unit {
+                $unit(self.0 + other.0)
+            }
+        }
+        impl Sub for $unit {
+            type Output = $unit;
+            fn sub(self, other: $unit) -> $unit {
+                $unit(self.0 - other.0)
+            }
+        }
+        impl AddAssign for $unit {
+            fn add_assign(&mut self, other: $unit) {
+                self.0 += other.0;
+            }
+        }
+    };
+}
+arithmetic!(Bytes);
+arithmetic!(Nanos);
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    // Are quantities read as people write them?
+    #[test]
+    fn parses_sizes_and_times() {
+        assert_eq!("4096".parse(), Ok(Bytes(4096)));
+        assert_eq!("32KiB".parse(), Ok(Bytes::kib(32)));
+        assert_eq!("1.5 GiB".parse(), Ok(Bytes(3 << 29)));
+        assert_eq!("1GB".parse(), Ok(Bytes(1_000_000_000)));
+        assert_eq!("100ms".parse(), Ok(Nanos::millis(100)));
+        assert_eq!("0.1ms".parse(), Ok(Nanos::micros(100)));
+    }
+
+    // Is a wrong quantity refused with an example of a right one?
+    #[test]
+    fn refuses_what_is_no_quantity() {
+        for text in [
+            "",
+            "KiB",
+            "1.2.3KiB",
+            "340282366920938463463374607431768211455KiB",
+            "-1",
+            "4 apples",
+            "99999999999TiB",
+            "1.5xs",
+        ] {
+            assert!(text.parse::<Bytes>().is_err(), "{text}");
+        }
+        let message = "12".parse::<Nanos>().unwrap_err().to_string();
+        assert_eq!(message, "`12` is not a time: write it like `250us`, `1.5ms` or `10s`");
+    }
+
+    // Is what is shown short and in the unit a person would choose?
+    #[test]
+    fn shows_short_quantities() {
+        assert_eq!(Bytes::kib(32).to_string(), "32 KiB");
+        assert_eq!(Bytes(512).to_string(), "512 B");
+        assert_eq!(Bytes(1536).to_string(), "1.5 KiB");
+        assert_eq!(Nanos(0).to_string(), "0 ns");
+        assert_eq!(Nanos(130_600).to_string(), "131 µs");
+        assert_eq!(Nanos(1_500_000).to_string(), "1.5 ms");
+    }
+
+    proptest! {
+        // Does every whole number of KiB survive being written and read?
+        #[test]
+        fn whole_sizes_round_trip(n in 0u64..1 << 40) {
+            prop_assert_eq!(format!("{n}KiB").parse(), Ok(Bytes::kib(n)));
+        }
+    }
+}
