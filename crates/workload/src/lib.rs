@@ -1,0 +1,11 @@
+//! Where IOs come from.
+//!
+//! [`pattern`] holds uFLIP's IO patterns (Bouganim et al., CIDR 2009, section 3.1), [`uflip`] the
+//! nine micro-benchmarks built from them (section 3.2, Table 1). A workload never knows the drive
+//! it runs on: it sees when its previous IO was answered, and nothing else.
+
+pub mod pattern;
+mod stream;
+pub mod uflip;
+
+pub use stream::{Stream, seed_for};

@@ -1,0 +1,101 @@
+use rand::distr::{Distribution, Uniform};
+use rand::rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::Address;
+
+impl Address {
+    /// The fewest slots with which the function is what its name says.
+    pub(super) fn least_slots(self) -> u64 {
+        match self {
+            Address::Sequential | Address::Random | Address::Ordered { incr: 0 } => 1,
+            // With fewer than two rows, a step would be a plain sequence.
+            Address::Ordered { incr: 1 | -1 } => 1,
+            Address::Ordered { incr } => incr.unsigned_abs().saturating_mul(2),
+            Address::Partitioned { partitions } => partitions.max(1),
+        }
+    }
+}
+
+/// The position of an address function: gives one slot after the other without a division.
+pub(super) enum Cursor {
+    Sequential {
+        slots: u64,
+        next: u64,
+    },
+    Random {
+        slot: Uniform<u64>,
+        rng: Xoshiro256PlusPlus,
+    },
+    /// `mirror` is the last slot for decreasing patterns.
+    Columns {
+        rows: u64,
+        columns: u64,
+        row: u64,
+        column: u64,
+        mirror: Option<u64>,
+    },
+    Partitioned {
+        partitions: u64,
+        slots_each: u64,
+        partition: u64,
+        slot: u64,
+    },
+}
+
+impl Cursor {
+    /// A cursor over `slots` slots, at least [`Address::least_slots`].
+    pub(super) fn new(address: Address, slots: u64, seed: u64) -> Cursor {
+        match address {
+            Address::Sequential => Cursor::Sequential { slots, next: 0 },
+            Address::Random => Cursor::Random {
+                slot: Uniform::new(0, slots).expect("a valid pattern has a slot"),
+                rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            },
+            Address::Ordered { incr: 0 } => Cursor::Sequential { slots: 1, next: 0 },
+            Address::Ordered { incr } => {
+                let columns = incr.unsigned_abs();
+                let mirror = (incr < 0).then_some(slots - 1);
+                Cursor::Columns { rows: slots / columns, columns, row: 0, column: 0, mirror }
+            }
+            Address::Partitioned { partitions } => {
+                let slots_each = slots / partitions;
+                Cursor::Partitioned { partitions, slots_each, partition: 0, slot: 0 }
+            }
+        }
+    }
+
+    pub(super) fn next(&mut self) -> u64 {
+        match self {
+            Cursor::Sequential { slots, next } => step(next, *slots).0,
+            Cursor::Random { slot, rng } => slot.sample(rng),
+            Cursor::Columns { rows, columns, row, column, mirror } => {
+                let (this_row, row_wrapped) = step(row, *rows);
+                let slot = this_row * *columns + *column;
+                if row_wrapped {
+                    step(column, *columns);
+                }
+                mirror.map_or(slot, |last| last - slot)
+            }
+            Cursor::Partitioned { partitions, slots_each, partition, slot } => {
+                let this_slot = *slot;
+                let (this_partition, partition_wrapped) = step(partition, *partitions);
+                if partition_wrapped {
+                    step(slot, *slots_each);
+                }
+                this_partition * *slots_each + this_slot
+            }
+        }
+    }
+}
+
+/// The counter's value before it moves on, and whether moving on took it back to 0.
+fn step(counter: &mut u64, limit: u64) -> (u64, bool) {
+    let value = *counter;
+    *counter += 1;
+    let wrapped = *counter == limit;
+    if wrapped {
+        *counter = 0;
+    }
+    (value, wrapped)
+}

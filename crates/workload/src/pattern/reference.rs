@@ -1,0 +1,332 @@
+use flashscope_block::{Bytes, Io, Nanos, Op, StreamId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Pattern, PatternError, PatternStream};
+use crate::{Stream, seed_for};
+
+/// A reference pattern: what one run executes (uFLIP section 3.2, principle 1).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
+pub enum Reference {
+    /// One process, one pattern.
+    Basic {
+        /// What it issues.
+        pattern: Pattern,
+    },
+    /// One process that issues `ratio` IOs of the first pattern, then one of the second.
+    ///
+    /// `IOCount` and `IOIgnore` of the first pattern are not used: both follow from those of the
+    /// second, scaled by `ratio`, as section 5.1 asks for (a start-up phase that takes 128 writes
+    /// takes 128 writes in a mix as well).
+    Mixed {
+        /// Pattern #1 of Table 1.
+        first: Pattern,
+        /// Pattern #2 of Table 1.
+        second: Pattern,
+        /// IOs of the first pattern for each one of the second.
+        ratio: u64,
+    },
+    /// `degree` processes execute the same pattern concurrently, each on its share of the target
+    /// space: the p-th from `TargetOffset + p × TargetSize/degree` on. `IOCount` is shared as
+    /// well, so that runs of different degrees do the same work.
+    Parallel {
+        /// What each of them issues.
+        pattern: Pattern,
+        /// How many processes.
+        degree: u16,
+    },
+    /// One process that executes the patterns one after the other, without a pause between them.
+    Sequence {
+        /// The patterns, in order.
+        patterns: Vec<Pattern>,
+    },
+}
+
+impl Reference {
+    /// The patterns that it is composed of, as given.
+    pub fn patterns(&self) -> Vec<&Pattern> {
+        match self {
+            Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => vec![pattern],
+            Reference::Mixed { first, second, .. } => vec![first, second],
+            Reference::Sequence { patterns } => patterns.iter().collect(),
+        }
+    }
+
+    /// The same, to change their parameters.
+    pub fn patterns_mut(&mut self) -> Vec<&mut Pattern> {
+        match self {
+            Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => vec![pattern],
+            Reference::Mixed { first, second, .. } => vec![first, second],
+            Reference::Sequence { patterns } => patterns.iter_mut().collect(),
+        }
+    }
+
+    /// How many IOs a run issues.
+    pub fn io_count(&self) -> u64 {
+        match self {
+            Reference::Basic { pattern } => pattern.io_count,
+            Reference::Mixed { second, ratio, .. } => second.io_count * (ratio + 1),
+            Reference::Parallel { pattern, degree } => {
+                (0..*degree).map(|p| share(pattern.io_count, *degree, p)).sum()
+            }
+            Reference::Sequence { patterns } => patterns.iter().map(|p| p.io_count).sum(),
+        }
+    }
+
+    /// How many of them, at the start of the run, are left out of the statistics.
+    pub fn io_ignore(&self) -> u64 {
+        match self {
+            Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => pattern.io_ignore,
+            Reference::Mixed { second, ratio, .. } => second.io_ignore * (ratio + 1),
+            Reference::Sequence { patterns } => patterns.first().map_or(0, |p| p.io_ignore),
+        }
+    }
+
+    /// How many IOs are in flight at once.
+    pub fn streams_count(&self) -> u16 {
+        match self {
+            Reference::Parallel { degree, .. } => *degree,
+            _ => 1,
+        }
+    }
+
+    /// The largest IO.
+    pub fn largest_io(&self) -> Bytes {
+        self.patterns().iter().map(|p| p.io_size).max().unwrap_or_default()
+    }
+
+    /// Whether a run changes what the drive holds.
+    pub fn writes(&self) -> bool {
+        self.patterns().iter().any(|p| p.op == Op::Write)
+    }
+
+    /// Whether a run can be done on a drive of `capacity` bytes with that logical block.
+    pub fn validate(&self, capacity: Bytes, logical_block: Bytes) -> Result<(), PatternError> {
+        let at_least_one = |parameter, value: u64| PatternError {
+            parameter,
+            value: value.to_string(),
+            rule: "at least one".into(),
+        };
+        match self {
+            Reference::Mixed { ratio: 0, .. } => return Err(at_least_one("Ratio", 0)),
+            Reference::Parallel { degree: 0, .. } => return Err(at_least_one("ParallelDegree", 0)),
+            Reference::Sequence { patterns } if patterns.is_empty() => {
+                return Err(at_least_one("patterns", 0));
+            }
+            Reference::Parallel { pattern, degree } => {
+                pattern.validate(capacity, logical_block)?;
+                return process(pattern, *degree, 0).validate(capacity, logical_block);
+            }
+            _ => {}
+        }
+        self.patterns().iter().try_for_each(|p| p.validate(capacity, logical_block))
+    }
+
+    /// The concurrent streams of a run. The reference must be [valid](Reference::validate).
+    pub fn streams(&self) -> Vec<Box<dyn Stream + Send>> {
+        match self {
+            Reference::Basic { pattern } => vec![Box::new(pattern.stream(0))],
+            Reference::Mixed { first, second, ratio } => {
+                let endless = Pattern { io_count: u64::MAX, ..*first };
+                vec![Box::new(MixedStream {
+                    first: endless.stream(0),
+                    second: second.stream(0),
+                    ratio: *ratio,
+                    left_of_first: *ratio,
+                })]
+            }
+            Reference::Parallel { pattern, degree } => (0..*degree)
+                .map(|p| Box::new(process(pattern, *degree, p).stream(p)) as Box<dyn Stream + Send>)
+                .collect(),
+            Reference::Sequence { patterns } => vec![Box::new(SequenceStream {
+                streams: patterns.iter().map(|p| p.stream(0)).collect(),
+                current: 0,
+            })],
+        }
+    }
+}
+
+/// What is left for process `p` when `count` IOs are shared by `degree` processes.
+fn share(count: u64, degree: u16, p: StreamId) -> u64 {
+    count / u64::from(degree) + u64::from(u64::from(p) < count % u64::from(degree))
+}
+
+/// What process `p` of `degree` executes (Table 1, Parallelism).
+fn process(pattern: &Pattern, degree: u16, p: StreamId) -> Pattern {
+    // Whole IOs, so that every process stays aligned.
+    let target_size = Bytes(pattern.target_size.0 / u64::from(degree)).round_down(pattern.io_size);
+    Pattern {
+        target_offset: Bytes(pattern.target_offset.0 + u64::from(p) * target_size.0),
+        target_size,
+        io_count: share(pattern.io_count, degree, p),
+        io_ignore: 0,
+        seed: seed_for(pattern.seed, u64::from(p)),
+        ..*pattern
+    }
+}
+
+struct MixedStream {
+    first: PatternStream,
+    second: PatternStream,
+    ratio: u64,
+    left_of_first: u64,
+}
+
+impl Stream for MixedStream {
+    fn next(&mut self, previous: Nanos) -> Option<Io> {
+        if self.left_of_first > 0 && self.second.left > 0 {
+            self.left_of_first -= 1;
+            return self.first.next(previous);
+        }
+        self.left_of_first = self.ratio;
+        self.second.next(previous)
+    }
+}
+
+struct SequenceStream {
+    streams: Vec<PatternStream>,
+    current: usize,
+}
+
+impl Stream for SequenceStream {
+    fn next(&mut self, previous: Nanos) -> Option<Io> {
+        while let Some(stream) = self.streams.get_mut(self.current) {
+            if let Some(io) = stream.next(previous) {
+                return Some(io);
+            }
+            self.current += 1;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::pattern::{Address, Timing};
+
+    fn pattern(op: Op, address: Address, target_offset: Bytes, io_count: u64) -> Pattern {
+        Pattern {
+            op,
+            address,
+            timing: Timing::Consecutive,
+            io_size: Bytes::kib(4),
+            io_shift: Bytes(0),
+            target_offset,
+            target_size: Bytes::kib(64),
+            io_count,
+            io_ignore: 2,
+            seed: 7,
+        }
+    }
+
+    fn ios(reference: &Reference) -> Vec<Vec<Io>> {
+        let collect = |mut stream: Box<dyn Stream + Send>| {
+            std::iter::from_fn(move || stream.next(Nanos(0))).collect::<Vec<_>>()
+        };
+        reference.streams().into_iter().map(collect).collect()
+    }
+
+    // Does a mix issue `ratio` of the first for each of the second, and scale what is counted?
+    #[test]
+    fn mixed_keeps_its_ratio() {
+        let first = pattern(Op::Read, Address::Sequential, Bytes(0), 99);
+        let second = pattern(Op::Write, Address::Random, Bytes::kib(64), 5);
+        let mix = Reference::Mixed { first, second, ratio: 3 };
+        let stream = &ios(&mix)[0];
+        let ops: String =
+            stream.iter().map(|io| if io.op == Op::Read { 'R' } else { 'W' }).collect();
+        assert_eq!(ops, "RRRW".repeat(5));
+        assert_eq!((mix.io_count(), mix.io_ignore()), (20, 8));
+    }
+
+    // Are parallel processes on disjoint parts, doing the same work in total at every degree?
+    #[test]
+    fn parallel_processes_share_the_target_space() {
+        let pattern = pattern(Op::Read, Address::Random, Bytes::kib(8), 30);
+        for degree in [1u16, 3, 4, 16] {
+            let reference = Reference::Parallel { pattern, degree };
+            reference.validate(Bytes::mib(1), Bytes(512)).unwrap();
+            let streams = ios(&reference);
+            assert_eq!(streams.iter().map(Vec::len).sum::<usize>(), 30);
+            assert_eq!(reference.io_count(), 30);
+            let share =
+                Bytes(pattern.target_size.0 / u64::from(degree)).round_down(pattern.io_size);
+            for (p, stream) in streams.iter().enumerate() {
+                let start = pattern.target_offset.0 + p as u64 * share.0;
+                assert!(
+                    stream.iter().all(|io| io.offset.0 >= start && io.end().0 <= start + share.0)
+                );
+                assert!(stream.iter().all(|io| usize::from(io.stream) == p));
+            }
+        }
+    }
+
+    // Is a degree whose processes would have no room, or none at all, refused?
+    #[test]
+    fn refuses_impossible_compositions() {
+        let pattern = pattern(Op::Read, Address::Random, Bytes(0), 300);
+        let check = |reference: Reference| {
+            reference.validate(Bytes::mib(1), Bytes(512)).unwrap_err().parameter
+        };
+        assert_eq!(check(Reference::Parallel { pattern, degree: 17 }), "TargetSize");
+        assert_eq!(check(Reference::Parallel { pattern, degree: 0 }), "ParallelDegree");
+        let (first, second) = (pattern, pattern);
+        assert_eq!(check(Reference::Mixed { first, second, ratio: 0 }), "Ratio");
+        assert_eq!(check(Reference::Sequence { patterns: vec![] }), "patterns");
+    }
+
+    // Does a sequence execute its patterns one after the other?
+    #[test]
+    fn sequence_is_in_order() {
+        let read = pattern(Op::Read, Address::Sequential, Bytes(0), 3);
+        let write = pattern(Op::Write, Address::Random, Bytes(0), 3);
+        let sequence = Reference::Sequence { patterns: vec![read, write, read] };
+        let ops: Vec<Op> = ios(&sequence)[0].iter().map(|io| io.op).collect();
+        assert_eq!(ops, [[Op::Read; 3], [Op::Write; 3], [Op::Read; 3]].concat());
+        assert_eq!(sequence.io_count(), 9);
+    }
+
+    fn any_pattern() -> impl Strategy<Value = Pattern> {
+        let address = prop_oneof![
+            Just(Address::Sequential),
+            Just(Address::Random),
+            (-9i64..9).prop_map(|incr| Address::Ordered { incr }),
+            (0u64..20).prop_map(|partitions| Address::Partitioned { partitions }),
+        ];
+        (address, 0u64..20, 0u64..20, 0u64..200, 0u64..40, any::<u64>()).prop_map(
+            |(address, io_size, io_shift, target_offset, slots, seed)| Pattern {
+                op: Op::Write,
+                address,
+                timing: Timing::Consecutive,
+                io_size: Bytes(io_size * 512),
+                io_shift: Bytes(io_shift * 512),
+                target_offset: Bytes(target_offset * 512),
+                target_size: Bytes(slots * io_size * 512),
+                io_count: 100,
+                io_ignore: 0,
+                seed,
+            },
+        )
+    }
+
+    proptest! {
+        // Does every pattern that is accepted stay within its target space, aligned as asked?
+        #[test]
+        fn valid_patterns_stay_inside(pattern in any_pattern(), degree in 1u16..6) {
+            let reference = Reference::Parallel { pattern, degree };
+            prop_assume!(reference.validate(Bytes::kib(256), Bytes(512)).is_ok());
+            let streams = ios(&reference);
+            prop_assert_eq!(streams.iter().map(Vec::len).sum::<usize>(), 100);
+            for io in streams.iter().flatten() {
+                prop_assert!(io.offset >= pattern.target_offset + pattern.io_shift);
+                prop_assert!(io.end() <= pattern.target_offset + pattern.target_size);
+                let from_base = io.offset - pattern.target_offset - pattern.io_shift;
+                prop_assert!(from_base.is_multiple_of(pattern.io_size));
+            }
+        }
+    }
+}

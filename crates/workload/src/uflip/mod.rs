@@ -1,0 +1,300 @@
+//! The nine micro-benchmarks of uFLIP (section 3.2 and Table 1), and the preparation experiments
+//! of its methodology (sections 4.2 and 4.3).
+//!
+//! A *micro-benchmark* is a collection of *experiments* with the same varying parameter; an
+//! experiment is a collection of *runs* of the same reference pattern, one for each value.
+
+mod alignment;
+mod bursts;
+mod granularity;
+mod locality;
+mod mix;
+mod order;
+mod parallelism;
+mod partitioning;
+mod pause;
+mod preparation;
+
+use flashscope_block::{Bytes, Nanos, Op};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::pattern::{Address, Pattern, Reference, Timing};
+use crate::seed_for;
+
+/// The nine micro-benchmarks, in the order of the paper.
+pub const MICRO_BENCHMARKS: [&MicroBenchmark; 9] = [
+    &granularity::GRANULARITY,
+    &alignment::ALIGNMENT,
+    &locality::LOCALITY,
+    &partitioning::PARTITIONING,
+    &order::ORDER,
+    &parallelism::PARALLELISM,
+    &mix::MIX,
+    &pause::PAUSE,
+    &bursts::BURSTS,
+];
+
+/// The five preparation experiments: what the methodology needs to know before the rest.
+pub const PREPARATION: &MicroBenchmark = &preparation::PREPARATION;
+
+/// Finds one of the nine, or the preparation, by its name.
+pub fn find(name: &str) -> Option<&'static MicroBenchmark> {
+    all().find(|benchmark| benchmark.name == name)
+}
+
+/// The preparation, then the nine.
+pub fn all() -> impl Iterator<Item = &'static MicroBenchmark> {
+    std::iter::once(PREPARATION).chain(MICRO_BENCHMARKS)
+}
+
+/// One micro-benchmark: a varying parameter, and the experiments that vary it.
+pub struct MicroBenchmark {
+    /// How it is named on the command line and in results.
+    pub name: &'static str,
+    /// How it is named to people.
+    pub title: &'static str,
+    /// The question it answers.
+    pub question: &'static str,
+    /// Where it is defined.
+    pub source: &'static str,
+    /// uFLIP's name of the varying parameter, such as `IOSize`.
+    pub parameter: &'static str,
+    /// What its values count.
+    pub unit: Unit,
+    experiments: fn(&Setup) -> Vec<Experiment>,
+}
+
+/// What the values of a parameter count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Bytes.
+    Bytes,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// A number of something.
+    Count,
+}
+
+/// A collection of runs of the same reference pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Experiment {
+    /// The baseline pattern or the mix, such as `RW` or `SR/RW`.
+    pub name: String,
+    /// The runs, by rising value of the parameter.
+    pub runs: Vec<Run>,
+}
+
+/// One value of the varying parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// The value, in the unit of the parameter.
+    pub value: i64,
+    /// What is executed.
+    pub reference: Reference,
+}
+
+/// The four baseline patterns (section 3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum Baseline {
+    /// Sequential reads.
+    #[serde(rename = "SR")]
+    SequentialRead,
+    /// Random reads.
+    #[serde(rename = "RR")]
+    RandomRead,
+    /// Sequential writes.
+    #[serde(rename = "SW")]
+    SequentialWrite,
+    /// Random writes.
+    #[serde(rename = "RW")]
+    RandomWrite,
+}
+
+use Baseline::{RandomRead, RandomWrite, SequentialRead, SequentialWrite};
+
+impl Baseline {
+    /// All four, in the order of the paper.
+    pub const ALL: [Baseline; 4] = [SequentialRead, RandomRead, SequentialWrite, RandomWrite];
+
+    /// The two whose addresses have an order that can be varied.
+    pub(crate) const SEQUENTIAL: [Baseline; 2] = [SequentialRead, SequentialWrite];
+
+    /// The paper's abbreviation.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SequentialRead => "SR",
+            RandomRead => "RR",
+            SequentialWrite => "SW",
+            RandomWrite => "RW",
+        }
+    }
+
+    /// Whether it reads or writes.
+    pub const fn op(self) -> Op {
+        match self {
+            SequentialRead | RandomRead => Op::Read,
+            SequentialWrite | RandomWrite => Op::Write,
+        }
+    }
+
+    const fn is_random(self) -> bool {
+        matches!(self, RandomRead | RandomWrite)
+    }
+}
+
+/// A number for each of the baseline patterns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PerBaseline {
+    /// For sequential reads.
+    #[serde(rename = "SR")]
+    pub sequential_read: u64,
+    /// For random reads.
+    #[serde(rename = "RR")]
+    pub random_read: u64,
+    /// For sequential writes.
+    #[serde(rename = "SW")]
+    pub sequential_write: u64,
+    /// For random writes.
+    #[serde(rename = "RW")]
+    pub random_write: u64,
+}
+
+impl PerBaseline {
+    /// The same number for all.
+    pub const fn same(n: u64) -> PerBaseline {
+        PerBaseline { sequential_read: n, random_read: n, sequential_write: n, random_write: n }
+    }
+
+    /// The number for one of them.
+    pub const fn get(self, baseline: Baseline) -> u64 {
+        match baseline {
+            SequentialRead => self.sequential_read,
+            RandomRead => self.random_read,
+            SequentialWrite => self.sequential_write,
+            RandomWrite => self.random_write,
+        }
+    }
+}
+
+/// The parameters that all micro-benchmarks share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Setup {
+    /// The IO size wherever it does not vary.
+    #[serde(rename = "io_size_bytes")]
+    pub io_size: Bytes,
+    /// Where the space that may be used begins.
+    #[serde(rename = "target_offset_bytes")]
+    pub target_offset: Bytes,
+    /// How large it is.
+    #[serde(rename = "target_size_bytes")]
+    pub target_size: Bytes,
+    /// Length of a run.
+    pub io_count: PerBaseline,
+    /// How much of it, at the start, is left out of the statistics.
+    pub io_ignore: PerBaseline,
+    /// Length of the preparation runs, which have to show start-up and period.
+    pub preparation_io_count: u64,
+    /// The pause of the Bursts micro-benchmark.
+    #[serde(rename = "burst_pause_ns")]
+    pub burst_pause: Nanos,
+    /// Seed from which each run derives its own.
+    pub seed: u64,
+}
+
+impl Setup {
+    /// The paper's parameters (Table 1, section 5.1) for the first `target_size` bytes of a
+    /// drive: 32 KiB, `IOCount` 1,024 and for random writes 5,120, no `IOIgnore`, bursts 100 ms
+    /// apart. FlashIO's own preparation runs have 20,480 IOs.
+    pub fn paper(target_size: Bytes, seed: u64) -> Setup {
+        Setup {
+            io_size: Bytes::kib(32),
+            target_offset: Bytes(0),
+            target_size,
+            io_count: PerBaseline { random_write: 5120, ..PerBaseline::same(1024) },
+            io_ignore: PerBaseline::same(0),
+            preparation_io_count: 20_480,
+            burst_pause: Nanos::millis(100),
+            seed,
+        }
+    }
+
+    /// The baseline pattern with these parameters.
+    ///
+    /// Random patterns range over the whole target space; sequential ones are given what they
+    /// pass over, so that they can be placed where nothing else was written.
+    fn baseline(&self, baseline: Baseline) -> Pattern {
+        let io_count = self.io_count.get(baseline);
+        let random = baseline.is_random();
+        Pattern {
+            op: baseline.op(),
+            address: if random { Address::Random } else { Address::Sequential },
+            timing: Timing::Consecutive,
+            io_size: self.io_size,
+            io_shift: Bytes(0),
+            target_offset: self.target_offset,
+            target_size: if random { self.target_size } else { self.span(io_count, self.io_size) },
+            io_count,
+            io_ignore: self.io_ignore.get(baseline).min(io_count.saturating_sub(1)),
+            seed: self.seed,
+        }
+    }
+
+    /// The space that `slots` IOs of `io_size` pass over, at most the whole target space.
+    fn span(&self, slots: u64, io_size: Bytes) -> Bytes {
+        Bytes(slots.saturating_mul(io_size.0)).min(self.target_size)
+    }
+}
+
+/// An experiment over a baseline: one run for each value, each from the baseline pattern as
+/// `vary` changes it.
+fn vary(
+    setup: &Setup,
+    baseline: Baseline,
+    values: impl IntoIterator<Item = i64>,
+    vary: impl Fn(&mut Pattern, i64),
+) -> Experiment {
+    let run = |value| {
+        let mut pattern = setup.baseline(baseline);
+        vary(&mut pattern, value);
+        Run { value, reference: Reference::Basic { pattern } }
+    };
+    Experiment { name: baseline.name().into(), runs: values.into_iter().map(run).collect() }
+}
+
+/// 2⁰, 2¹, … 2ⁿ.
+fn powers_of_two(n: u32) -> impl Iterator<Item = i64> {
+    (0..=n).map(|exponent| 1 << exponent)
+}
+
+/// A parameter value that is a length or a count by its definition.
+fn unsigned(value: i64) -> u64 {
+    u64::try_from(value).expect("only Incr is ever negative")
+}
+
+/// A quantity as a parameter value.
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).expect("sizes and times are far below 2^63")
+}
+
+impl MicroBenchmark {
+    /// Its experiments with the parameters of `setup`. Every run has a seed of its own.
+    ///
+    /// Runs that a drive has no room for are there as well: [`Reference::validate`] tells.
+    pub fn experiments(&self, setup: &Setup) -> Vec<Experiment> {
+        let position = all().position(|other| other.name == self.name).unwrap_or(0) as u64;
+        let seed = seed_for(setup.seed, position);
+        let mut experiments = (self.experiments)(setup);
+        let references =
+            experiments.iter_mut().flat_map(|e| &mut e.runs).map(|run| &mut run.reference);
+        let patterns = references.flat_map(Reference::patterns_mut);
+        for (part, pattern) in patterns.enumerate() {
+            pattern.seed = seed_for(seed, part as u64);
+        }
+        experiments
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,26 @@
+use super::{Address, Baseline, Experiment, MicroBenchmark, Setup, Unit};
+use super::{powers_of_two, unsigned, vary};
+
+/// Into how many places can one write (or read) sequentially at once?
+///
+/// Table 1: Partitions in [2⁰, …, 2⁸], sequential patterns only. The partitions divide the whole
+/// target space, so that each lies in flash blocks of its own.
+pub const PARTITIONING: MicroBenchmark = MicroBenchmark {
+    name: "partitioning",
+    title: "Partitioning",
+    question: "Into how many partitions can IOs go in turns?",
+    source: "uFLIP section 3.2 (4) and Table 1",
+    parameter: "Partitions",
+    unit: Unit::Count,
+    experiments,
+};
+
+fn experiments(setup: &Setup) -> Vec<Experiment> {
+    let experiment = |baseline| {
+        vary(setup, baseline, powers_of_two(8), |pattern, partitions| {
+            pattern.address = Address::Partitioned { partitions: unsigned(partitions) };
+            pattern.target_size = setup.target_size;
+        })
+    };
+    Baseline::SEQUENTIAL.into_iter().map(experiment).collect()
+}

@@ -1,0 +1,41 @@
+use super::Baseline::{self, RandomWrite, SequentialRead};
+use super::{Experiment, MicroBenchmark, PerBaseline, Run, Setup, Unit, signed, vary};
+use crate::pattern::{Pattern, Reference};
+
+/// What has to be known before anything is measured: how the drive starts and oscillates (the
+/// four baselines, long), and how long writes linger (reads, writes, and reads again).
+///
+/// The parameter is IOCount: there is one run of each.
+pub const PREPARATION: MicroBenchmark = MicroBenchmark {
+    name: "preparation",
+    title: "Preparation",
+    question: "How does the drive start, oscillate, and recover from writes?",
+    source: "uFLIP sections 4.2 and 4.3",
+    parameter: "IOCount",
+    unit: Unit::Count,
+    experiments,
+};
+
+fn experiments(setup: &Setup) -> Vec<Experiment> {
+    let count = setup.preparation_io_count;
+    let io_ignore = PerBaseline::same(0);
+    let setup = &Setup { io_count: PerBaseline::same(count), io_ignore, ..setup.clone() };
+    let long = |baseline| vary(setup, baseline, [signed(count)], |_, _| {});
+    let mut experiments: Vec<Experiment> = Baseline::ALL.into_iter().map(long).collect();
+    experiments.push(interference(setup, count));
+    experiments
+}
+
+/// Reads, a batch of writes, and reads again (section 4.3 and Figure 5): a quarter of the IOs are
+/// reads before, a quarter writes, and half are the reads that may be affected.
+fn interference(setup: &Setup, count: u64) -> Experiment {
+    let part = |baseline, io_count| Pattern { io_count, ..setup.baseline(baseline) };
+    let quarter = (count / 4).max(1);
+    let patterns = vec![
+        part(SequentialRead, quarter),
+        part(RandomWrite, quarter),
+        part(SequentialRead, 2 * quarter),
+    ];
+    let run = Run { value: signed(4 * quarter), reference: Reference::Sequence { patterns } };
+    Experiment { name: "SR-RW-SR".into(), runs: vec![run] }
+}

@@ -1,0 +1,133 @@
+use std::fmt::Write;
+
+use super::*;
+
+/// A drive as the paper's larger ones: every run of Table 1 has room on it.
+fn setup() -> Setup {
+    Setup::paper(Bytes::gib(32), 2009)
+}
+
+/// The first 64 IOs of a run when every IO takes 100 µs: operation and offset in sectors, and for
+/// timed patterns when the IO is due, in µs.
+fn golden(reference: &Reference) -> String {
+    let mut streams = reference.streams();
+    let mut previous = vec![Nanos(0); streams.len()];
+    let timed = reference.patterns().iter().any(|p| p.timing != Timing::Consecutive);
+    let mut line = String::new();
+    for i in 0..64 {
+        let turn = i % streams.len();
+        let Some(io) = streams[turn].next(previous[turn]) else { break };
+        previous[turn] = io.at + Nanos::micros(100);
+        let op = if io.op == Op::Read { 'r' } else { 'w' };
+        write!(line, " {op}{}", io.offset.0 / 512).unwrap();
+        if timed {
+            write!(line, "@{}", io.at.0 / 1000).unwrap();
+        }
+    }
+    line
+}
+
+// Do the micro-benchmarks issue exactly the IOs they always did? (Table 1 as golden vectors.)
+#[test]
+fn golden_vectors() {
+    for benchmark in all() {
+        let mut text =
+            format!("{} over {}, sectors of 512 B\n", benchmark.title, benchmark.parameter);
+        for experiment in benchmark.experiments(&setup()) {
+            writeln!(text, "\n{}", experiment.name).unwrap();
+            for run in experiment.runs {
+                let sectors = run.reference.largest_io().0 / 512;
+                let ios = run.reference.io_count();
+                let stream = golden(&run.reference);
+                writeln!(text, "{}: {ios} x {sectors}:{stream}", run.value).unwrap();
+            }
+        }
+        insta::assert_snapshot!(benchmark.name, text);
+    }
+}
+
+// Are there the 39 experiments of the slides: 34 of Table 1, and 5 to prepare?
+#[test]
+fn thirty_nine_experiments() {
+    let count = |benchmark: &MicroBenchmark| benchmark.experiments(&setup()).len();
+    assert_eq!(MICRO_BENCHMARKS.iter().map(|b| count(b)).sum::<usize>(), 34);
+    assert_eq!(count(PREPARATION), 5);
+}
+
+// Is the registry in order: names unique and findable, everything said?
+#[test]
+fn registry_is_complete() {
+    for (i, benchmark) in all().enumerate() {
+        assert_eq!(all().position(|b| b.name == benchmark.name), Some(i));
+        assert!(find(benchmark.name).is_some_and(|found| found.title == benchmark.title));
+        for text in [benchmark.title, benchmark.question, benchmark.source, benchmark.parameter] {
+            assert!(!text.is_empty());
+        }
+    }
+    assert!(find("granulrity").is_none());
+}
+
+// Can every run be executed on a drive like those of the paper, and does each vary?
+#[test]
+fn every_run_is_valid_and_distinct() {
+    for benchmark in all() {
+        for experiment in benchmark.experiments(&setup()) {
+            let mut values: Vec<i64> = experiment.runs.iter().map(|run| run.value).collect();
+            assert!(values.is_sorted());
+            values.dedup();
+            assert_eq!(values.len(), experiment.runs.len());
+            for run in &experiment.runs {
+                assert_eq!(run.reference.validate(Bytes::gib(32), Bytes(512)), Ok(()));
+            }
+        }
+    }
+}
+
+// Does no two patterns of a benchmark draw the same random addresses, and is a seed enough to
+// repeat them?
+#[test]
+fn seeds_are_distinct_and_reproducible() {
+    let seeds = |setup: &Setup| -> Vec<u64> {
+        let runs = all().flat_map(|b| b.experiments(setup)).flat_map(|e| e.runs);
+        runs.flat_map(|r| r.reference.patterns().iter().map(|p| p.seed).collect::<Vec<_>>())
+            .collect()
+    };
+    let mut first = seeds(&setup());
+    assert_eq!(first, seeds(&setup()));
+    assert_ne!(first, seeds(&Setup { seed: 1, ..setup() }));
+    let count = first.len();
+    first.sort_unstable();
+    first.dedup();
+    assert_eq!(first.len(), count);
+}
+
+// Does every field of the setup change what is executed?
+#[test]
+fn every_field_of_the_setup_matters() {
+    let plan = |setup: &Setup| -> Vec<Experiment> {
+        all().flat_map(|benchmark| benchmark.experiments(setup)).collect()
+    };
+    let paper = plan(&setup());
+    let changes: [fn(&mut Setup); 15] = [
+        |s| s.io_size = Bytes::kib(16),
+        |s| s.target_offset = Bytes::mib(1),
+        |s| s.target_size = Bytes::gib(16),
+        |s| s.io_count.sequential_read = 100,
+        |s| s.io_count.random_read = 100,
+        |s| s.io_count.sequential_write = 100,
+        |s| s.io_count.random_write = 100,
+        |s| s.io_ignore.sequential_read = 10,
+        |s| s.io_ignore.random_read = 10,
+        |s| s.io_ignore.sequential_write = 10,
+        |s| s.io_ignore.random_write = 10,
+        |s| s.preparation_io_count = 512,
+        |s| s.burst_pause = Nanos::millis(50),
+        |s| s.seed = 1,
+        |s| s.io_ignore = PerBaseline::same(5000),
+    ];
+    for (i, change) in changes.into_iter().enumerate() {
+        let mut changed = setup();
+        change(&mut changed);
+        assert_ne!(plan(&changed), paper, "change {i}");
+    }
+}
