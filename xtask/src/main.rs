@@ -1,3 +1,12 @@
 //! The project's own checks, run as `cargo xtask`.
 
-fn main() {}
+mod schemas;
+
+use anyhow::{Result, bail};
+
+fn main() -> Result<()> {
+    match std::env::args().nth(1).as_deref() {
+        Some("schemas") => schemas::write(),
+        _ => bail!("usage: cargo xtask check | schemas"),
+    }
+}

@@ -1,0 +1,122 @@
+//! `facts.json`: what the records of a result say.
+
+use flashscope_block::{Bytes, Nanos};
+use flashscope_stats::Estimate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Everything that was found in a result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Facts {
+    /// Version of the format.
+    pub schema_version: u32,
+    /// What summarizes the drive: a row of uFLIP's Table 3.
+    pub characteristics: Characteristics,
+    /// The statistics of each run that has any IO, by its number.
+    pub runs: Vec<RunFacts>,
+}
+
+/// The statistics of one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunFacts {
+    /// The number of the run.
+    pub run: u32,
+    /// IOs counted: answered without error, the first `IOIgnore` left out.
+    pub ios: u64,
+    /// IOs that failed.
+    pub errors: u64,
+    /// IOs left out at the start.
+    pub ignored: u64,
+    /// Response times of the IOs counted.
+    pub latency_ns: Latency,
+    /// From the first submission to the last completion of the IOs counted.
+    pub duration_ns: Nanos,
+    /// Bytes of the IOs counted over that time.
+    pub throughput_bytes_per_s: f64,
+}
+
+/// Summary of response times, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Latency {
+    /// Arithmetic mean.
+    pub mean: Estimate,
+    /// Standard deviation of single IOs.
+    pub standard_deviation: f64,
+    /// Fastest.
+    pub min: u64,
+    /// Slowest.
+    pub max: u64,
+    /// Median.
+    pub p50: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// 99.9th percentile.
+    pub p999: u64,
+}
+
+/// The columns of uFLIP's Table 3 for one drive. A column is absent when its runs are.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Characteristics {
+    /// IO size of the basic patterns.
+    pub io_size_bytes: Option<Bytes>,
+    /// Mean response time of sequential reads, ns.
+    pub sequential_read_ns: Option<Estimate>,
+    /// Mean response time of random reads, ns.
+    pub random_read_ns: Option<Estimate>,
+    /// Mean response time of sequential writes, ns.
+    pub sequential_write_ns: Option<Estimate>,
+    /// Mean response time of random writes, ns.
+    pub random_write_ns: Option<Estimate>,
+    /// Whether pauses make random writes as cheap as sequential ones.
+    pub pause: Option<PauseEffect>,
+    /// The area in which random writes are cheap.
+    pub locality: Option<Bounded>,
+    /// The number of partitions into which sequential writes can go in turns.
+    pub partitioning: Option<Bounded>,
+    /// Sequential writes in reverse order (Incr = −1), relative to sequential writes.
+    pub reverse: Option<Estimate>,
+    /// Sequential writes in place (Incr = 0), relative to sequential writes.
+    pub in_place: Option<Estimate>,
+    /// The dearest of the large increments (1 MiB to 8 MiB), relative to random writes.
+    pub large_increments: Option<Estimate>,
+}
+
+/// What pauses do to random writes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "effect")]
+pub enum PauseEffect {
+    /// Random writes cost about the same with any pause.
+    None,
+    /// With pauses of this length or more, random writes cost what sequential ones do.
+    AsSequential {
+        /// The shortest such pause.
+        pause_ns: Nanos,
+    },
+    /// Random writes get cheaper, but not as cheap as sequential ones.
+    Cheaper {
+        /// The cheapest random writes of the experiment, relative to those without a pause.
+        ratio: Estimate,
+    },
+}
+
+/// Up to where something is cheap.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "limit")]
+pub enum Bounded {
+    /// Nowhere: it is dear from the smallest value on.
+    No,
+    /// Everywhere that was measured.
+    Unlimited {
+        /// The largest value measured.
+        measured: u64,
+        /// The dearest mean, relative to sequential writes.
+        ratio: Estimate,
+    },
+    /// Up to this value.
+    UpTo {
+        /// The value, in the unit of the parameter.
+        value: u64,
+        /// The dearest mean up to there, relative to sequential writes.
+        ratio: Estimate,
+    },
+}

@@ -1,0 +1,83 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a result cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file operation failed.
+    #[error("cannot {action} {}: {source}{}", path.display(), hint(source))]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// There is something where the result is to be written.
+    #[error("{} exists already: choose another name with --output, or remove it", .0.display())]
+    Exists(PathBuf),
+    /// The folder is no result.
+    #[error("{} is no result: it has no manifest.json", .0.display())]
+    NoResult(PathBuf),
+    /// A JSON file does not hold what it should.
+    #[error("{} is damaged: {source}", path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// The result was written by a later version.
+    #[error("{} has format version {found}; this flashscope reads up to {known}: update it", path.display())]
+    Version {
+        /// The manifest.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The latest version known here.
+        known: u32,
+    },
+    /// A file of records is damaged or not what it should be.
+    #[error("{} is damaged: {reason}", path.display())]
+    Records {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The thread that writes records is gone without a word.
+    #[error("the writer of records has stopped")]
+    WriterGone,
+}
+
+fn hint(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; make room, or choose another folder with --output (what was recorded before is kept)"
+        }
+        _ => "",
+    }
+}
+
+impl Error {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::Io { action, path: path.into(), source }
+    }
+
+    pub(crate) fn parquet(
+        action: &'static str,
+        path: &Path,
+    ) -> impl FnOnce(parquet::errors::ParquetError) -> Error {
+        move |error| {
+            // An IO error is reported as one: its kind says what to do.
+            if let parquet::errors::ParquetError::External(source) = error {
+                return match source.downcast::<io::Error>() {
+                    Ok(source) => Error::Io { action, path: path.into(), source: *source },
+                    Err(other) => Error::Records { path: path.into(), reason: other.to_string() },
+                };
+            }
+            Error::Records { path: path.into(), reason: error.to_string() }
+        }
+    }
+}

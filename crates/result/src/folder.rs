@@ -1,0 +1,107 @@
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::manifest::SCHEMA_VERSION;
+use crate::recorder::files_of;
+use crate::{Error, Manifest, Recorder, Rows};
+
+const MANIFEST: &str = "manifest.json";
+const FACTS: &str = "facts.json";
+const RECORDS: &str = "records";
+
+/// Where a result lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResultFolder {
+    path: PathBuf,
+}
+
+/// The name of a file of records: part `part` of run `run`.
+pub(crate) fn records_file(run: u32, part: u32) -> String {
+    format!("run-{run:05}-{part:03}.parquet")
+}
+
+/// Makes the names of files in `folder` durable.
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), Error> {
+    File::open(folder).and_then(|f| f.sync_all()).map_err(Error::io("write", folder))
+}
+
+impl ResultFolder {
+    /// Makes a new result at `path`, with `manifest` in it. Nothing may be there yet.
+    pub fn create(path: &Path, manifest: &Manifest) -> Result<ResultFolder, Error> {
+        if path.exists() {
+            return Err(Error::Exists(path.into()));
+        }
+        let records = path.join(RECORDS);
+        fs::create_dir_all(&records).map_err(Error::io("create", &records))?;
+        let folder = ResultFolder { path: path.into() };
+        folder.write_manifest(manifest)?;
+        Ok(folder)
+    }
+
+    /// Opens the result at `path` and reads its manifest.
+    pub fn open(path: &Path) -> Result<(ResultFolder, Manifest), Error> {
+        let file = path.join(MANIFEST);
+        if !file.exists() {
+            return Err(Error::NoResult(path.into()));
+        }
+        #[derive(serde::Deserialize)]
+        struct Version {
+            schema_version: u32,
+        }
+        let Version { schema_version: found } = read_json(&file)?;
+        if found > SCHEMA_VERSION {
+            return Err(Error::Version { path: file, found, known: SCHEMA_VERSION });
+        }
+        let manifest = read_json(&file)?;
+        Ok((ResultFolder { path: path.into() }, manifest))
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Replaces the manifest.
+    pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), Error> {
+        write_json(&self.path.join(MANIFEST), manifest)
+    }
+
+    /// Replaces the facts.
+    pub fn write_facts(&self, facts: &impl Serialize) -> Result<(), Error> {
+        write_json(&self.path.join(FACTS), facts)
+    }
+
+    /// A recorder for the runs of this result.
+    pub fn recorder(&self) -> Recorder {
+        Recorder::start(self.path.join(RECORDS))
+    }
+
+    /// The records of run `run`; none where it was not run.
+    pub fn rows(&self, run: u32) -> Result<Rows, Error> {
+        Rows::open(files_of(&self.path.join(RECORDS), run))
+    }
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
+    let text = fs::read(path).map_err(Error::io("read", path))?;
+    serde_json::from_slice(&text).map_err(|source| Error::Json { path: path.into(), source })
+}
+
+/// Writes `value` so that at every instant the file is either the old or the new one.
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    let unfinished = path.with_extension("json.unfinished");
+    let write = || -> io::Result<()> {
+        let mut text = serde_json::to_vec_pretty(value)?;
+        text.push(b'\n');
+        let mut file = File::create(&unfinished)?;
+        file.write_all(&text)?;
+        file.sync_all()?;
+        fs::rename(&unfinished, path)
+    };
+    write().map_err(Error::io("write", path))?;
+    path.parent().map_or(Ok(()), sync_folder)
+}

@@ -1,0 +1,18 @@
+//! The result folder `NAME.flashscope/`: `manifest.json`, `records/*.parquet` (one row an IO) and
+//! `facts.json`. What measures writes it, what analyses reads it, and neither knows the other.
+//!
+//! Every file appears under its name only when it is complete and on stable storage, so a result
+//! is whole at every instant, whatever happens to the machine.
+
+mod error;
+mod folder;
+pub mod manifest;
+mod reader;
+mod recorder;
+mod rows;
+
+pub use error::Error;
+pub use folder::ResultFolder;
+pub use manifest::Manifest;
+pub use reader::Rows;
+pub use recorder::Recorder;

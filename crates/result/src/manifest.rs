@@ -1,0 +1,220 @@
+//! `manifest.json`: what was measured, with what, how, and how far it came.
+
+use flashscope_block::{Bytes, DeviceInfo, Errno, Nanos};
+use flashscope_workload::pattern::Reference;
+use flashscope_workload::uflip::{Setup, Unit};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of the result format. A higher version may add fields; a reader refuses one it does
+/// not know.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Everything about a result but the IOs themselves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Manifest {
+    /// Version of the format, [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The program that measured.
+    pub tool: Tool,
+    /// The machine it ran on.
+    pub machine: Machine,
+    /// The drive.
+    pub device: DeviceInfo,
+    /// What the harness itself costs, measured before the first run.
+    pub calibration: Calibration,
+    /// What was asked for.
+    pub options: Options,
+    /// When it began, as RFC 3339 in UTC.
+    pub started: String,
+    /// When it ended; absent while it runs, or when it was cut off.
+    pub finished: Option<String>,
+    /// How far it came.
+    pub status: Status,
+    /// The plan, with the progress of each run.
+    pub micro_benchmarks: Vec<MicroBenchmark>,
+}
+
+/// The program that measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tool {
+    /// Its version.
+    pub version: String,
+    /// The commit it was built from, where known.
+    pub commit: Option<String>,
+}
+
+/// The machine that measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Machine {
+    /// Model of the processor.
+    pub processor: String,
+    /// Logical processors.
+    pub processors: u32,
+    /// Main memory.
+    pub memory_bytes: Bytes,
+    /// Kernel name and release.
+    pub kernel: String,
+}
+
+/// What the harness costs on its own. Nothing is subtracted from what is measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Calibration {
+    /// The smallest step of the clock that was seen.
+    pub clock_resolution_ns: Nanos,
+    /// The cost of one reading of the clock.
+    pub clock_cost_ns: Nanos,
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Options {
+    /// The parameters of the micro-benchmarks.
+    pub setup: Setup,
+    /// The state that was enforced before the first run.
+    pub state: State,
+    /// The pause between runs.
+    pub run_pause_ns: Nanos,
+    /// What an IO error does.
+    pub on_error: OnError,
+}
+
+/// The state of the drive before the first run (uFLIP section 4.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// As it was found.
+    Keep,
+    /// Written once from start to end.
+    Sequential,
+    /// Every part written once, in random order, in IOs of random size.
+    Random,
+}
+
+/// What an IO error does to the rest of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OnError {
+    /// The run is marked failed, and the next one begins.
+    Continue,
+    /// The run is marked failed, and nothing else is run.
+    Stop,
+}
+
+/// How far a result came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Being measured, or cut off without a word (a crash, a power cut).
+    Running,
+    /// Everything that was planned and possible was run.
+    Complete,
+    /// Stopped by the user.
+    Interrupted,
+    /// Stopped by an error.
+    Failed,
+}
+
+/// One micro-benchmark of the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MicroBenchmark {
+    /// Its name, such as `granularity`.
+    pub name: String,
+    /// Its name for people.
+    pub title: String,
+    /// The question it answers.
+    pub question: String,
+    /// uFLIP's name of the parameter that varies, such as `IOSize`.
+    pub parameter: String,
+    /// What the values of the parameter count.
+    pub unit: Unit,
+    /// One for each baseline or mix.
+    pub experiments: Vec<Experiment>,
+}
+
+/// A collection of runs of the same reference pattern.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Experiment {
+    /// The baseline or mix, such as `RW` or `SR/RW`.
+    pub name: String,
+    /// One for each value of the parameter, rising.
+    pub runs: Vec<Run>,
+}
+
+/// One execution of a reference pattern.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Its number in the result, from 1, in the order of the plan; `run` in the records.
+    pub id: u32,
+    /// The value of the parameter.
+    pub value: i64,
+    /// What is executed.
+    pub reference: Reference,
+    /// How far it came.
+    pub progress: Progress,
+}
+
+/// How far a run came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase", tag = "status")]
+pub enum Progress {
+    /// Not run yet.
+    Pending,
+    /// Cannot be run on this drive.
+    Skipped {
+        /// Why.
+        reason: String,
+    },
+    /// Run to its end without an error.
+    Done {
+        /// IOs recorded.
+        ios: u64,
+    },
+    /// Ended early by the user; what was recorded is kept.
+    Interrupted {
+        /// IOs recorded.
+        ios: u64,
+    },
+    /// An IO failed; what was recorded is kept.
+    Failed {
+        /// IOs recorded, the failed ones among them.
+        ios: u64,
+        /// How many of them failed.
+        errors: u64,
+        /// The error of the first one.
+        errno: Errno,
+        /// The error in words.
+        error: String,
+        /// Where the first one was to read or write.
+        offset_bytes: Bytes,
+    },
+}
+
+impl Progress {
+    /// IOs recorded.
+    pub fn ios(&self) -> u64 {
+        match self {
+            Progress::Pending | Progress::Skipped { .. } => 0,
+            Progress::Done { ios }
+            | Progress::Interrupted { ios }
+            | Progress::Failed { ios, .. } => *ios,
+        }
+    }
+}
+
+impl Manifest {
+    /// Every run of the plan.
+    pub fn runs(&self) -> impl Iterator<Item = &Run> {
+        self.micro_benchmarks.iter().flat_map(|m| &m.experiments).flat_map(|e| &e.runs)
+    }
+
+    /// Every run of the plan, to record its progress.
+    pub fn runs_mut(&mut self) -> impl Iterator<Item = &mut Run> {
+        self.micro_benchmarks.iter_mut().flat_map(|m| &mut m.experiments).flat_map(|e| &mut e.runs)
+    }
+
+    /// One run by its number.
+    pub fn run_mut(&mut self, id: u32) -> Option<&mut Run> {
+        self.runs_mut().find(|run| run.id == id)
+    }
+}

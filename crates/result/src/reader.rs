@@ -1,0 +1,105 @@
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use flashscope_block::Record;
+use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
+use parquet::data_type::{DataType, Int32Type, Int64Type};
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+
+use crate::Error;
+use crate::rows::{self, ROW_GROUP_ROWS, RowGroup};
+
+/// The rows of one run, a row group at a time: memory does not grow with the run.
+pub struct Rows {
+    files: Vec<(PathBuf, SerializedFileReader<File>)>,
+    total: u64,
+}
+
+impl Rows {
+    /// Opens the files of a run, which may be none.
+    pub(crate) fn open(paths: impl Iterator<Item = PathBuf>) -> Result<Rows, Error> {
+        let mut rows = Rows { files: vec![], total: 0 };
+        for path in paths {
+            let file = File::open(&path).map_err(Error::io("open", &path))?;
+            let reader = SerializedFileReader::new(file).map_err(Error::parquet("read", &path))?;
+            check(&path, &reader)?;
+            let count = reader.metadata().file_metadata().num_rows();
+            rows.total += u64::try_from(count).unwrap_or(0);
+            rows.files.push((path, reader));
+        }
+        Ok(rows)
+    }
+
+    /// How many rows there are.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Calls `each` with every row, in the order of completion.
+    pub fn for_each(&self, mut each: impl FnMut(&Record)) -> Result<(), Error> {
+        let mut rows = RowGroup::with_capacity();
+        for (path, reader) in &self.files {
+            for index in 0..reader.num_row_groups() {
+                let group = reader.get_row_group(index).map_err(Error::parquet("read", path))?;
+                read_row_group(group.as_ref(), &mut rows).map_err(Error::parquet("read", path))?;
+                for row in 0..rows.len() {
+                    let record = rows.record(row);
+                    let damaged = |reason| Error::Records { path: path.clone(), reason };
+                    each(&record.map_err(damaged)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All rows at once, for runs that are known to be short.
+    pub fn to_vec(&self) -> Result<Vec<Record>, Error> {
+        let mut records = Vec::new();
+        self.for_each(|record| records.push(*record))?;
+        Ok(records)
+    }
+}
+
+/// Refuses a file that this version would not have written: it is read column by column.
+fn check(path: &Path, reader: &SerializedFileReader<File>) -> Result<(), Error> {
+    let damaged = |reason: String| Error::Records { path: path.into(), reason };
+    let found = reader.metadata().file_metadata().schema();
+    if found.get_fields() != rows::schema().get_fields() {
+        return Err(damaged("its columns are not those of a record".into()));
+    }
+    let too_long = |group: &parquet::file::metadata::RowGroupMetaData| {
+        usize::try_from(group.num_rows()).map_or(true, |rows| rows > ROW_GROUP_ROWS)
+    };
+    if reader.metadata().row_groups().iter().any(too_long) {
+        return Err(damaged(format!("a row group has more than {ROW_GROUP_ROWS} rows")));
+    }
+    Ok(())
+}
+
+fn read_row_group(group: &dyn RowGroupReader, rows: &mut RowGroup) -> parquet::errors::Result<()> {
+    rows.clear();
+    let wide_count = rows.wide.len();
+    for (column, values) in rows.wide.iter_mut().enumerate() {
+        let reader = get_typed_column_reader::<Int64Type>(group.get_column_reader(column)?);
+        read_column(reader, group, values)?;
+    }
+    for (column, values) in rows.narrow.iter_mut().enumerate() {
+        let reader = group.get_column_reader(wide_count + column)?;
+        read_column(get_typed_column_reader::<Int32Type>(reader), group, values)?;
+    }
+    Ok(())
+}
+
+fn read_column<T: DataType>(
+    mut reader: ColumnReaderImpl<T>,
+    group: &dyn RowGroupReader,
+    values: &mut Vec<T::T>,
+) -> parquet::errors::Result<()> {
+    let wanted = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+    let (rows, ..) = reader.read_records(wanted, None, None, values)?;
+    if rows != wanted {
+        let reason = format!("a column has {rows} of {wanted} rows");
+        return Err(parquet::errors::ParquetError::General(reason));
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! The result folder as its writers and readers use it.
+
+use std::fs;
+
+use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno, Nanos, Op, Record};
+use flashscope_result::manifest::{
+    Calibration, Machine, Manifest, OnError, Options, SCHEMA_VERSION, State, Status, Tool,
+};
+use flashscope_result::{Error, ResultFolder};
+use flashscope_workload::uflip::Setup;
+use proptest::prelude::*;
+
+fn manifest() -> Manifest {
+    Manifest {
+        schema_version: SCHEMA_VERSION,
+        tool: Tool { version: "0.1.0".into(), commit: None },
+        machine: Machine {
+            processor: "test".into(),
+            processors: 2,
+            memory_bytes: Bytes::gib(1),
+            kernel: "Linux".into(),
+        },
+        device: DeviceInfo {
+            name: "null:".into(),
+            kind: DeviceKind::Null,
+            capacity: Bytes::gib(1),
+            logical_block: Bytes(512),
+            queue_depth: 1,
+            model: None,
+            serial: None,
+            firmware: None,
+            engine: None,
+        },
+        calibration: Calibration { clock_resolution_ns: Nanos(1), clock_cost_ns: Nanos(10) },
+        options: Options {
+            setup: Setup::paper(Bytes::gib(1), 1),
+            state: State::Keep,
+            run_pause_ns: Nanos(0),
+            on_error: OnError::Continue,
+        },
+        started: "2026-01-01T00:00:00Z".into(),
+        finished: None,
+        status: Status::Running,
+        micro_benchmarks: vec![],
+    }
+}
+
+fn create(parent: &tempfile::TempDir) -> ResultFolder {
+    ResultFolder::create(&parent.path().join("r.flashscope"), &manifest()).unwrap()
+}
+
+fn write(folder: &ResultFolder, run: u32, records: &[Record]) -> u64 {
+    let mut recorder = folder.recorder();
+    recorder.begin(run).unwrap();
+    for record in records {
+        recorder.push(record).unwrap();
+    }
+    recorder.end().unwrap()
+}
+
+fn any_record() -> impl Strategy<Value = Record> {
+    let result = prop_oneof![9 => Just(Ok(())), 1 => (1i32..200).prop_map(|e| Err(Errno(e)))];
+    let time = 0..=u64::MAX >> 1;
+    (time.clone(), time.clone(), time, any::<u32>(), 0u8..4, any::<u16>(), result).prop_map(
+        |(submitted, latency, offset, len, op, stream, result)| Record {
+            submitted: Nanos(submitted),
+            latency: Nanos(latency),
+            offset: Bytes(offset),
+            len: Bytes(u64::from(len)),
+            op: Op::from_code(op).unwrap(),
+            stream,
+            result,
+        },
+    )
+}
+
+/// Steady random reads, as most runs are.
+fn reads(count: u64) -> Vec<Record> {
+    (0..count)
+        .map(|i| Record {
+            submitted: Nanos(i * 1000),
+            latency: Nanos(900 + i % 64),
+            offset: Bytes((i * 0x9e37_79b9 % 262_144) * 4096),
+            len: Bytes(4096),
+            op: Op::Read,
+            stream: 0,
+            result: Ok(()),
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    // Is every field of every IO read back as it was recorded?
+    #[test]
+    fn records_round_trip(records in prop::collection::vec(any_record(), 0..300)) {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = create(&parent);
+        prop_assert_eq!(write(&folder, 7, &records), records.len() as u64);
+        prop_assert_eq!(folder.rows(7).unwrap().to_vec().unwrap(), records);
+    }
+}
+
+// Do long runs keep every IO, over several row groups and files, at the promised size?
+#[test]
+fn long_runs_span_files() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = create(&parent);
+    let records = reads(4_400_000);
+    write(&folder, 1, &records);
+    let rows = folder.rows(1).unwrap();
+    assert_eq!(rows.total(), 4_400_000);
+    let mut expected = records.iter();
+    rows.for_each(|record| assert_eq!(Some(record), expected.next())).unwrap();
+    assert_eq!(expected.next(), None);
+    let files: Vec<_> = fs::read_dir(folder.path().join("records")).unwrap().flatten().collect();
+    assert_eq!(files.len(), 2);
+    let stored: u64 = files.iter().map(|file| file.metadata().unwrap().len()).sum();
+    assert!(stored < 6 * 4_400_000, "{stored} bytes");
+}
+
+// Does a run that was cut off leave nothing that looks like a result, and the next one work?
+#[test]
+fn unfinished_runs_are_not_seen() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = create(&parent);
+    let mut recorder = folder.recorder();
+    recorder.begin(1).unwrap();
+    for record in &reads(200_000) {
+        recorder.push(record).unwrap();
+    }
+    recorder.begin(2).unwrap();
+    recorder.push(&reads(1)[0]).unwrap();
+    recorder.end().unwrap();
+    assert_eq!(folder.rows(1).unwrap().total(), 0);
+    assert_eq!(folder.rows(2).unwrap().total(), 1);
+    assert_eq!(fs::read_dir(folder.path().join("records")).unwrap().count(), 1);
+}
+
+// Is the failure of the writer reported where rows are pushed, with what and where?
+#[test]
+fn a_lost_folder_is_reported() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = create(&parent);
+    let mut recorder = folder.recorder();
+    fs::remove_dir(folder.path().join("records")).unwrap();
+    recorder.begin(1).unwrap();
+    recorder.push(&reads(1)[0]).unwrap();
+    let message = recorder.end().unwrap_err().to_string();
+    assert!(message.contains("cannot create") && message.contains("run-00001"), "{message}");
+    assert!(matches!(recorder.begin(2), Err(Error::WriterGone)));
+}
+
+// Is a damaged file of records refused with its name, wherever it is cut?
+#[test]
+fn damaged_records_are_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = create(&parent);
+    write(&folder, 1, &reads(5000));
+    let file = folder.path().join("records/run-00001-000.parquet");
+    let whole = fs::read(&file).unwrap();
+    for keep in [0, 4, whole.len() / 2, whole.len() - 1] {
+        fs::write(&file, &whole[..keep]).unwrap();
+        let message = folder.rows(1).and_then(|rows| rows.to_vec()).unwrap_err().to_string();
+        assert!(message.contains("run-00001-000.parquet"), "{message}");
+    }
+}
+
+// Does the manifest come back as written, and is what is no result, or a later one, refused?
+#[test]
+fn manifests_are_checked() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = create(&parent);
+    assert_eq!(ResultFolder::open(folder.path()).unwrap(), (folder.clone(), manifest()));
+    let again = ResultFolder::create(folder.path(), &manifest()).unwrap_err();
+    assert!(again.to_string().contains("exists already"));
+    let none = ResultFolder::open(parent.path()).unwrap_err();
+    assert!(none.to_string().contains("is no result"));
+    let later = Manifest { schema_version: SCHEMA_VERSION + 1, ..manifest() };
+    folder.write_manifest(&later).unwrap();
+    assert!(ResultFolder::open(folder.path()).unwrap_err().to_string().contains("update it"));
+    fs::write(folder.path().join("manifest.json"), b"{\"schema_version\": 1, \"tool\": 3").unwrap();
+    assert!(ResultFolder::open(folder.path()).unwrap_err().to_string().contains("is damaged"));
+}

@@ -1,0 +1,41 @@
+//! The published JSON Schemas, written from the types that they describe.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use schemars::Schema;
+
+const FOLDER: &str = "docs/schemas";
+
+fn all() -> [(&'static str, Schema); 3] {
+    [
+        ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
+        ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
+        ("report", schemars::schema_for!(flashscope_report::Report)),
+    ]
+}
+
+fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
+    for (name, schema) in all() {
+        let path = Path::new(FOLDER).join(format!("{name}.schema.json"));
+        act(&path, serde_json::to_string_pretty(&schema)? + "\n")?;
+    }
+    Ok(())
+}
+
+/// Writes the schemas.
+pub fn write() -> Result<()> {
+    fs::create_dir_all(FOLDER)?;
+    each(|path, text| fs::write(path, text).with_context(|| path.display().to_string()))
+}
+
+/// Fails where a schema on disk is not what the types say.
+pub fn check() -> Result<()> {
+    each(|path, text| {
+        if fs::read_to_string(path).ok().as_deref() != Some(&text) {
+            bail!("{} is stale: run `cargo xtask schemas`", path.display());
+        }
+        Ok(())
+    })
+}
