@@ -1,16 +1,18 @@
-use std::collections::VecDeque;
-
 use crate::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos};
 
 /// A drive that answers at once and does nothing: what remains is the cost of the harness.
 ///
-/// The clock is passed in: the machine's to measure the harness, a counter in tests.
+/// What was submitted since the last completion is handed over in one step, with one reading of
+/// the clock before and one after, as one system call would do it. The clock is passed in: the
+/// machine's to measure the harness, a counter in tests.
 pub struct NullDevice<C> {
     info: DeviceInfo,
     clock: C,
-    in_flight: VecDeque<Io>,
-    /// One reading for all IOs handed over since the last completion, as one system call would.
+    queued: Vec<Io>,
+    /// Handed over and answered, not yet taken; the last is taken first.
+    answered: Vec<Io>,
     submitted: Nanos,
+    completed: Nanos,
 }
 
 impl<C: Fn() -> Nanos> NullDevice<C> {
@@ -28,9 +30,11 @@ impl<C: Fn() -> Nanos> NullDevice<C> {
                 firmware: None,
                 engine: None,
             },
-            submitted: Nanos(0),
-            in_flight: VecDeque::with_capacity(queue_depth as usize),
             clock,
+            queued: Vec::with_capacity(queue_depth as usize),
+            answered: Vec::with_capacity(queue_depth as usize),
+            submitted: Nanos(0),
+            completed: Nanos(0),
         }
     }
 }
@@ -45,23 +49,28 @@ impl<C: Fn() -> Nanos> Device for NullDevice<C> {
     }
 
     fn submit(&mut self, io: &Io) {
-        assert!(self.in_flight.len() < self.info.queue_depth as usize, "queue depth exceeded");
-        if self.in_flight.is_empty() {
-            self.submitted = (self.clock)();
-        }
-        self.in_flight.push_back(*io);
+        let in_flight = self.queued.len() + self.answered.len();
+        assert!(in_flight < self.info.queue_depth as usize, "queue depth exceeded");
+        self.queued.push(*io);
     }
 
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
-        let Some(io) = self.in_flight.pop_front() else {
-            while until != Nanos::MAX && (self.clock)() < until {
-                std::hint::spin_loop();
+        if self.answered.is_empty() {
+            if self.queued.is_empty() {
+                while until != Nanos::MAX && (self.clock)() < until {
+                    std::hint::spin_loop();
+                }
+                return None;
             }
-            return None;
-        };
+            self.submitted = (self.clock)();
+            self.queued.reverse();
+            std::mem::swap(&mut self.queued, &mut self.answered);
+            self.completed = (self.clock)();
+        }
+        let io = self.answered.pop()?;
         let in_range = io.end() <= self.info.capacity;
         let result = if in_range { Ok(()) } else { Err(Errno::EINVAL) };
-        Some(Completion { io, submitted: self.submitted, completed: (self.clock)(), result })
+        Some(Completion { io, submitted: self.submitted, completed: self.completed, result })
     }
 }
 

@@ -5,6 +5,7 @@
 //! it runs on: it sees when its previous IO was answered, and nothing else.
 
 pub mod pattern;
+pub mod state;
 mod stream;
 pub mod uflip;
 

@@ -1,0 +1,175 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashscope_block::{Bytes, Completion, Device, Errno, Nanos, Record};
+use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, OnError, Progress, Run};
+use flashscope_result::manifest::{State, Status};
+use flashscope_result::{Recorder, ResultFolder};
+use flashscope_workload::Stream;
+use flashscope_workload::state::{RandomFill, SequentialFill};
+
+use crate::execute::{Ended, execute};
+use crate::{order, timestamp};
+
+/// How many IOs of a fill are in flight: it prepares, so it may be as fast as the drive allows.
+const FILL_DEPTH: u32 = 16;
+
+/// How often progress is told, on the clock of the drive.
+const PROGRESS_INTERVAL: Nanos = Nanos::millis(100);
+
+/// Why a benchmark could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The result could not be written.
+    #[error(transparent)]
+    Result(#[from] flashscope_result::Error),
+    /// The drive failed while its state was enforced.
+    #[error("cannot bring the drive into its state: writing at {offset} failed with {errno}")]
+    State {
+        /// What failed.
+        errno: Errno,
+        /// Where.
+        offset: Bytes,
+    },
+}
+
+/// Is told what happens while a plan is executed.
+pub trait Observer {
+    /// So much of the state of the drive is enforced.
+    fn state(&mut self, done: Bytes, total: Bytes);
+    /// A run begins.
+    fn run_started(&mut self, benchmark: &MicroBenchmark, experiment: &Experiment, run: &Run);
+    /// So many IOs of the current run are answered.
+    fn progress(&mut self, ios: u64);
+    /// The current run ended, for better or worse, after so long on the clock of the drive.
+    fn run_finished(&mut self, run: &Run, took: Nanos);
+}
+
+/// The execution of the plan in a manifest: every IO of every run is kept.
+pub struct Bench<'a, D: Device + ?Sized> {
+    /// What is measured. It accepts as many IOs in flight as the plan has concurrent streams.
+    pub device: &'a mut D,
+    /// Where the result goes.
+    pub folder: &'a ResultFolder,
+    /// The plan; the progress of its runs is noted in it, and written after each.
+    pub manifest: &'a mut Manifest,
+    /// Set to end early: what was done is kept.
+    pub stop: &'a AtomicBool,
+    /// Is told what happens.
+    pub observer: &'a mut dyn Observer,
+}
+
+impl<D: Device + ?Sized> Bench<'_, D> {
+    /// Enforces the state, executes what is pending, and writes the manifest as it goes.
+    ///
+    /// An error of the drive ends its run and, as the options say, the rest. An error of the result
+    /// folder ends everything; what was written before is intact.
+    pub fn run(&mut self) -> Result<Status, Error> {
+        let outcome = self.run_plan();
+        self.manifest.status = match outcome {
+            Ok(status) => status,
+            Err(_) => Status::Failed,
+        };
+        self.manifest.finished = Some(timestamp());
+        let written = self.folder.write_manifest(self.manifest);
+        // The first error is the cause; a full disk fails both.
+        let status = outcome?;
+        written?;
+        Ok(status)
+    }
+
+    fn run_plan(&mut self) -> Result<Status, Error> {
+        if self.enforce_state()? == Ended::Interrupted {
+            return Ok(Status::Interrupted);
+        }
+        let mut recorder = self.folder.recorder();
+        for id in order(&self.manifest.micro_benchmarks) {
+            let pause = self.manifest.options.run_pause_ns;
+            let now = self.device.now();
+            self.device.idle_until(Nanos(now.0.saturating_add(pause.0)));
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(Status::Interrupted);
+            }
+            let progress = self.run_one(id, &mut recorder)?;
+            if let Some(run) = self.manifest.run_mut(id) {
+                run.progress = progress.clone();
+            }
+            self.folder.write_manifest(self.manifest)?;
+            match progress {
+                Progress::Interrupted { .. } => return Ok(Status::Interrupted),
+                Progress::Failed { .. } if self.manifest.options.on_error == OnError::Stop => {
+                    return Ok(Status::Failed);
+                }
+                _ => {}
+            }
+        }
+        Ok(Status::Complete)
+    }
+
+    fn run_one(&mut self, id: u32, recorder: &mut Recorder) -> Result<Progress, Error> {
+        let Some((benchmark, experiment, run)) = find(&self.manifest.micro_benchmarks, id) else {
+            return Ok(Progress::Pending);
+        };
+        self.observer.run_started(benchmark, experiment, run);
+        recorder.begin(id)?;
+        let mut streams = run.reference.streams();
+        let start = self.device.now();
+        let (mut ios, mut tell_at) = (0, start + PROGRESS_INTERVAL);
+        let observer = &mut *self.observer;
+        let ended = execute(self.device, &mut streams, 1, self.stop, |completion: &Completion| {
+            ios += 1;
+            if completion.completed >= tell_at {
+                tell_at = completion.completed + PROGRESS_INTERVAL;
+                observer.progress(ios);
+            }
+            recorder.push(&Record::new(completion, start))
+        })?;
+        let took = Nanos(self.device.now().0 - start.0);
+        let ios = recorder.end()?;
+        let progress = match ended {
+            Ended::Complete => Progress::Done { ios },
+            Ended::Interrupted => Progress::Interrupted { ios },
+            Ended::Failed { errors, errno, offset } => {
+                let error = errno.to_string();
+                Progress::Failed { ios, errors, errno, error, offset_bytes: offset }
+            }
+        };
+        self.observer.run_finished(&Run { progress: progress.clone(), ..run.clone() }, took);
+        Ok(progress)
+    }
+
+    fn enforce_state(&mut self) -> Result<Ended, Error> {
+        let setup = &self.manifest.options.setup;
+        let (offset, size) = (setup.target_offset, setup.target_size);
+        let block = self.device.info().logical_block;
+        let fill: Box<dyn Stream + Send> = match self.manifest.options.state {
+            State::Keep => return Ok(Ended::Complete),
+            State::Sequential => Box::new(SequentialFill::new(offset, size)),
+            State::Random => Box::new(RandomFill::new(offset, size, block, setup.seed)),
+        };
+        let depth = self.device.info().queue_depth.min(FILL_DEPTH);
+        let (mut done, mut tell_at) = (Bytes(0), Nanos(0));
+        let observer = &mut *self.observer;
+        let ended = execute(self.device, &mut [fill], depth, self.stop, |completion| {
+            done += completion.io.len;
+            if completion.completed >= tell_at {
+                tell_at = completion.completed + PROGRESS_INTERVAL;
+                observer.state(done, size);
+            }
+            Ok::<(), Error>(())
+        })?;
+        observer.state(done, size);
+        match ended {
+            Ended::Failed { errno, offset, .. } => Err(Error::State { errno, offset }),
+            ended => Ok(ended),
+        }
+    }
+}
+
+fn find(plan: &[MicroBenchmark], id: u32) -> Option<(&MicroBenchmark, &Experiment, &Run)> {
+    plan.iter().find_map(|benchmark| {
+        benchmark.experiments.iter().find_map(|experiment| {
+            let run = experiment.runs.iter().find(|run| run.id == id)?;
+            Some((benchmark, experiment, run))
+        })
+    })
+}

@@ -1,0 +1,92 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashscope_block::{Bytes, Completion, Device, Errno, Io, Nanos};
+use flashscope_workload::Stream;
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Every IO was answered without an error.
+    Complete,
+    /// `stop` was set; IOs in flight were waited for.
+    Interrupted,
+    /// An IO failed; no further one was submitted.
+    Failed {
+        /// How many failed: those in flight with the first may have failed as well.
+        errors: u64,
+        /// The first error.
+        errno: Errno,
+        /// Where it was to read or write.
+        offset: Bytes,
+    },
+}
+
+/// Runs concurrent streams on a drive, each with `depth` IOs in flight, and gives every completion
+/// to `each`, in the order of completion.
+///
+/// The streams must be numbered as they stand, and the drive must accept `depth` IOs for each. An
+/// error of `each` ends the run and is returned. In every case nothing is left in flight.
+pub fn execute<D: Device + ?Sized, E>(
+    device: &mut D,
+    streams: &mut [Box<dyn Stream + Send>],
+    depth: u32,
+    stop: &AtomicBool,
+    mut each: impl FnMut(&Completion) -> Result<(), E>,
+) -> Result<Ended, E> {
+    let mut ended = Ended::Complete;
+    let mut outcome = Ok(());
+    // IOs that are not due yet: at most `depth` of each stream.
+    let mut waiting: Vec<Io> = Vec::new();
+    let start = device.now();
+    for stream in streams.iter_mut() {
+        for _ in 0..depth {
+            match stream.next(start) {
+                Some(io) if io.at > start => waiting.push(io),
+                Some(io) => device.submit(&io),
+                None => break,
+            }
+        }
+    }
+    loop {
+        let until = waiting.iter().map(|io| io.at).min().unwrap_or(Nanos::MAX);
+        match device.complete(until) {
+            Some(completion) => {
+                if outcome.is_ok() {
+                    outcome = each(&completion);
+                }
+                note_error(&mut ended, &completion);
+                if ended == Ended::Complete && stop.load(Ordering::Relaxed) {
+                    ended = Ended::Interrupted;
+                }
+                if ended != Ended::Complete || outcome.is_err() {
+                    waiting.clear();
+                    continue;
+                }
+                let stream = &mut streams[usize::from(completion.io.stream)];
+                match stream.next(completion.completed) {
+                    Some(io) if io.at > completion.completed => waiting.push(io),
+                    Some(io) => device.submit(&io),
+                    None => {}
+                }
+            }
+            None if waiting.is_empty() => return outcome.map(|()| ended),
+            None if stop.load(Ordering::Relaxed) => {
+                ended = Ended::Interrupted;
+                waiting.clear();
+            }
+            None => {}
+        }
+        if !waiting.is_empty() {
+            let now = device.now();
+            waiting.extract_if(.., |io| io.at <= now).for_each(|io| device.submit(&io));
+        }
+    }
+}
+
+fn note_error(ended: &mut Ended, completion: &Completion) {
+    let Err(errno) = completion.result else { return };
+    match ended {
+        Ended::Failed { errors, .. } => *errors += 1,
+        _ => *ended = Ended::Failed { errors: 1, errno, offset: completion.io.offset },
+    }
+}

@@ -1,0 +1,175 @@
+//! The writes that bring a drive into a well-defined state (uFLIP section 4.1).
+
+use flashscope_block::{Bytes, Io, Nanos, Op};
+
+use crate::{Stream, seed_for};
+
+/// The largest IO of a random fill: uFLIP's flash block.
+const CHUNK: Bytes = Bytes::kib(128);
+
+/// Into how many IOs of random size each chunk is cut.
+const PIECES: usize = 4;
+
+/// Writes every byte of a space exactly once, in random order, in IOs of random size from one
+/// logical block to 128 KiB.
+///
+/// The paper asks for "random IOs of random size (ranging from 0.5KB to the flash block size,
+/// 128 KB) on the whole device", whose rationale is a complete write; drawing addresses
+/// independently would leave a part unwritten however long it goes on. Here the space is divided
+/// into chunks of 128 KiB, each is cut into four pieces at random, and all pieces are visited in
+/// the order of a pseudo-random permutation that needs no memory.
+pub struct RandomFill {
+    offset: Bytes,
+    size: Bytes,
+    logical_block: Bytes,
+    seed: u64,
+    permutation: Permutation,
+    next: u64,
+}
+
+impl RandomFill {
+    /// Fills `size` bytes from `offset` on; both are multiples of `logical_block`.
+    pub fn new(offset: Bytes, size: Bytes, logical_block: Bytes, seed: u64) -> RandomFill {
+        let pieces = size.0.div_ceil(CHUNK.0) * PIECES as u64;
+        let permutation = Permutation::new(pieces, seed);
+        RandomFill { offset, size, logical_block, seed, permutation, next: 0 }
+    }
+
+    /// The piece `index`: its place in the space and its length, which may be 0.
+    fn piece(&self, index: u64) -> (u64, u64) {
+        let (chunk, piece) = (index / PIECES as u64, index % PIECES as u64);
+        let start = chunk * CHUNK.0;
+        let blocks = CHUNK.0.min(self.size.0 - start) / self.logical_block.0;
+        // The first cut is the start of the chunk; the other ends of pieces are drawn.
+        let mut cuts = [0; PIECES];
+        for (i, cut) in cuts.iter_mut().enumerate().skip(1) {
+            *cut = seed_for(self.seed ^ chunk, i as u64) % (blocks + 1);
+        }
+        cuts.sort_unstable();
+        let mut pieces = cuts.iter().zip(cuts.iter().skip(1).chain([&blocks]));
+        let (from, to) = pieces.nth(usize::try_from(piece).unwrap_or(0)).unwrap_or((&0, &0));
+        (start + from * self.logical_block.0, (to - from) * self.logical_block.0)
+    }
+}
+
+impl Stream for RandomFill {
+    fn next(&mut self, previous: Nanos) -> Option<Io> {
+        while self.next < self.permutation.count {
+            let (place, length) = self.piece(self.permutation.at(self.next));
+            self.next += 1;
+            if length > 0 {
+                let offset = Bytes(self.offset.0 + place);
+                return Some(Io {
+                    op: Op::Write,
+                    stream: 0,
+                    offset,
+                    len: Bytes(length),
+                    at: previous,
+                });
+            }
+        }
+        None
+    }
+}
+
+/// Writes a space once from start to end, in IOs of 128 KiB.
+pub struct SequentialFill {
+    next: Bytes,
+    end: Bytes,
+}
+
+impl SequentialFill {
+    /// Fills `size` bytes from `offset` on.
+    pub fn new(offset: Bytes, size: Bytes) -> SequentialFill {
+        SequentialFill { next: offset, end: offset + size }
+    }
+}
+
+impl Stream for SequentialFill {
+    fn next(&mut self, previous: Nanos) -> Option<Io> {
+        let len = CHUNK.min(self.end - self.next);
+        let offset = self.next;
+        self.next += len;
+        (len.0 > 0).then_some(Io { op: Op::Write, stream: 0, offset, len, at: previous })
+    }
+}
+
+/// The largest IO of either fill.
+pub const LARGEST_FILL_IO: Bytes = CHUNK;
+
+/// A pseudo-random permutation of `0..count`: a Feistel network over the next power of four,
+/// walked until it lands inside (Black and Rogaway, *Ciphers with Arbitrary Finite Domains*).
+struct Permutation {
+    count: u64,
+    half_bits: u32,
+    seed: u64,
+}
+
+impl Permutation {
+    fn new(count: u64, seed: u64) -> Permutation {
+        let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
+        Permutation { count, half_bits: bits.div_ceil(2).max(1), seed }
+    }
+
+    fn at(&self, index: u64) -> u64 {
+        let mask = (1u64 << self.half_bits) - 1;
+        let mut x = index;
+        loop {
+            let (mut left, mut right) = (x >> self.half_bits, x & mask);
+            for round in 0..4 {
+                let mixed = seed_for(self.seed.wrapping_add(round), right) & mask;
+                (left, right) = (right, left ^ mixed);
+            }
+            x = left << self.half_bits | right;
+            if x < self.count {
+                return x;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all(mut stream: impl Stream) -> Vec<Io> {
+        std::iter::from_fn(move || stream.next(Nanos(0))).collect()
+    }
+
+    proptest! {
+        // Is every byte written exactly once, whatever the size of the space?
+        #[test]
+        fn fills_write_every_byte_once(
+            blocks in 1u64..3000, offset in 0u64..100, seed in any::<u64>(), random in any::<bool>(),
+        ) {
+            let (offset, size) = (Bytes(offset * 512), Bytes(blocks * 512));
+            let ios = if random {
+                all(RandomFill::new(offset, size, Bytes(512), seed))
+            } else {
+                all(SequentialFill::new(offset, size))
+            };
+            let mut ranges: Vec<_> = ios.iter().map(|io| (io.offset, io.end())).collect();
+            ranges.sort_unstable();
+            prop_assert_eq!(ranges[0].0, offset);
+            prop_assert_eq!(ranges[ranges.len() - 1].1, offset + size);
+            prop_assert!(ranges.windows(2).all(|pair| pair[0].1 == pair[1].0));
+            prop_assert!(ios.iter().all(|io| io.len <= LARGEST_FILL_IO && io.len.0 >= 512));
+        }
+    }
+
+    // Is a random fill random, in place and in size, and does it depend on the seed?
+    #[test]
+    fn random_fill_is_random() {
+        let fill = |seed| all(RandomFill::new(Bytes(0), Bytes::mib(64), Bytes(512), seed));
+        let ios = fill(1);
+        let ascending = ios.windows(2).filter(|pair| pair[0].offset < pair[1].offset).count();
+        assert!((ascending * 100 / ios.len()).abs_diff(50) < 5, "{ascending} of {}", ios.len());
+        let mut sizes: Vec<_> = ios.iter().map(|io| io.len).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        assert!(sizes.len() > 200, "{} sizes", sizes.len());
+        assert_ne!(ios, fill(2));
+    }
+}
