@@ -5,10 +5,13 @@ use flashscope_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Version of the format of the facts.
+pub const SCHEMA_VERSION: u32 = 1;
+
 /// Everything that was found in a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Facts {
-    /// Version of the format.
+    /// Version of the format, [`SCHEMA_VERSION`].
     pub schema_version: u32,
     /// What summarizes the drive: a row of uFLIP's Table 3.
     pub characteristics: Characteristics,
@@ -73,9 +76,9 @@ pub struct Characteristics {
     pub locality: Option<Bounded>,
     /// The number of partitions into which sequential writes can go in turns.
     pub partitioning: Option<Bounded>,
-    /// Sequential writes in reverse order (Incr = −1), relative to sequential writes.
+    /// Sequential writes in reverse order (Incr = −1), relative to those in order (Incr = 1).
     pub reverse: Option<Estimate>,
-    /// Sequential writes in place (Incr = 0), relative to sequential writes.
+    /// Sequential writes in place (Incr = 0), relative to those in order (Incr = 1).
     pub in_place: Option<Estimate>,
     /// The dearest of the large increments (1 MiB to 8 MiB), relative to random writes.
     pub large_increments: Option<Estimate>,

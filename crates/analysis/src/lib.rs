@@ -1,8 +1,22 @@
 //! From the records of a result to facts with intervals. Nothing here knows a drive: what is
 //! said rests on the records alone.
 
+mod characteristics;
 pub mod facts;
 mod outline;
+mod runs;
 
 pub use facts::Facts;
-pub use outline::Outline;
+use flashscope_result::{Error, Manifest, ResultFolder};
+pub use outline::{Outline, outlines};
+
+/// Everything that the records of a result say.
+pub fn analyse(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Error> {
+    let mut runs = Vec::new();
+    for run in manifest.runs().filter(|run| run.progress.ios() > 0) {
+        let rows = folder.rows(run.id)?;
+        runs.extend(runs::run_facts(run.id, run.reference.io_ignore(), &rows)?);
+    }
+    let characteristics = characteristics::characteristics(manifest, &runs);
+    Ok(Facts { schema_version: facts::SCHEMA_VERSION, characteristics, runs })
+}

@@ -1,0 +1,240 @@
+//! The key characteristics of a drive: the columns of uFLIP's Table 3.
+//!
+//! The paper read them off its figures. Here each has a rule, stated where it is applied.
+
+use flashscope_block::{Bytes, Nanos};
+use flashscope_result::Manifest;
+use flashscope_stats::Estimate;
+
+use crate::facts::{Bounded, Characteristics, PauseEffect, RunFacts};
+
+/// Up to this ratio, something costs "about the same" as sequential writes.
+const ABOUT_THE_SAME: f64 = 1.5;
+
+/// Something has an effect when it saves at least this share of the cost.
+const NOTICEABLE: f64 = 0.2;
+
+/// A locality area, or a number of partitions, is good as long as it costs at most this share of
+/// what the largest area, or the most partitions, cost.
+const STILL_CHEAP: f64 = 0.5;
+
+/// The gaps between IOs that count as large increments (Table 3: "from one 1 MB to 8 MB").
+const LARGE_GAPS: std::ops::RangeInclusive<u64> = Bytes::MIB.0..=Bytes::mib(8).0;
+
+pub(crate) fn characteristics(manifest: &Manifest, runs: &[RunFacts]) -> Characteristics {
+    let io_size = manifest.options.setup.io_size;
+    Means { series: series(manifest, runs), io_size }.characteristics()
+}
+
+/// The mean response times of an experiment by rising value of its parameter.
+struct Series {
+    benchmark: String,
+    experiment: String,
+    means: Vec<(i64, Estimate)>,
+}
+
+fn series(manifest: &Manifest, runs: &[RunFacts]) -> Vec<Series> {
+    let mean_of = |id| runs.iter().find(|facts| facts.run == id).map(|facts| facts.latency_ns.mean);
+    let mut all = Vec::new();
+    for benchmark in &manifest.micro_benchmarks {
+        for experiment in &benchmark.experiments {
+            let means = experiment.runs.iter().filter_map(|r| Some((r.value, mean_of(r.id)?)));
+            all.push(Series {
+                benchmark: benchmark.name.clone(),
+                experiment: experiment.name.clone(),
+                means: means.collect(),
+            });
+        }
+    }
+    all
+}
+
+struct Means {
+    series: Vec<Series>,
+    io_size: Bytes,
+}
+
+impl Means {
+    fn characteristics(&self) -> Characteristics {
+        let in_order = self.at("order", "SW", 1);
+        let over_in_order = |incr| self.at("order", "SW", incr)?.ratio(&in_order?);
+        Characteristics {
+            io_size_bytes: self.basic("SR").or(self.basic("SW")).map(|_| self.io_size),
+            sequential_read_ns: self.basic("SR"),
+            random_read_ns: self.basic("RR"),
+            sequential_write_ns: self.basic("SW"),
+            random_write_ns: self.basic("RW"),
+            pause: self.pause(),
+            locality: self.bounded("locality", "RW"),
+            partitioning: self.bounded("partitioning", "SW"),
+            reverse: over_in_order(-1),
+            in_place: over_in_order(0),
+            large_increments: self.large_increments(),
+        }
+    }
+
+    fn experiment(&self, benchmark: &str, experiment: &str) -> Option<&[(i64, Estimate)]> {
+        let named = |s: &&Series| s.benchmark == benchmark && s.experiment == experiment;
+        self.series.iter().find(named).map(|s| s.means.as_slice()).filter(|m| !m.is_empty())
+    }
+
+    fn at(&self, benchmark: &str, experiment: &str, value: i64) -> Option<Estimate> {
+        let means = self.experiment(benchmark, experiment)?;
+        means.iter().find(|(v, _)| *v == value).map(|(_, mean)| *mean)
+    }
+
+    /// A baseline pattern at the IO size of the result: from the long preparation run where there
+    /// is one, else from a run of a micro-benchmark that is just the baseline.
+    fn basic(&self, baseline: &str) -> Option<Estimate> {
+        let preparation = self.experiment("preparation", baseline).map(|means| means[0].1);
+        let io_size = i64::try_from(self.io_size.0).ok()?;
+        preparation
+            .or_else(|| self.at("granularity", baseline, io_size))
+            .or_else(|| self.at("alignment", baseline, 0))
+            .or_else(|| self.at("parallelism", baseline, 1))
+    }
+
+    fn pause(&self) -> Option<PauseEffect> {
+        let means = self.experiment("pause", "RW")?;
+        let (random, sequential) = (self.basic("RW")?, self.basic("SW")?);
+        let cheapest = means.iter().map(|(_, mean)| *mean).min_by(by_value)?;
+        if cheapest.value > (1.0 - NOTICEABLE) * random.value {
+            return Some(PauseEffect::None);
+        }
+        let as_sequential =
+            |(_, mean): &&(i64, Estimate)| mean.value <= ABOUT_THE_SAME * sequential.value;
+        let shortest = means.iter().rev().take_while(as_sequential).last();
+        Some(match shortest {
+            Some((pause, _)) => PauseEffect::AsSequential { pause_ns: Nanos(unsigned(*pause)) },
+            None => PauseEffect::Cheaper { ratio: cheapest.ratio(&random)? },
+        })
+    }
+
+    /// Up to which value of the parameter an experiment is cheap.
+    fn bounded(&self, benchmark: &str, experiment: &str) -> Option<Bounded> {
+        let means = self.experiment(benchmark, experiment)?;
+        let sequential = self.basic("SW")?;
+        let dearest_up_to = |count: usize| {
+            let dearest = means[..count].iter().map(|(_, mean)| *mean).max_by(by_value)?;
+            dearest.ratio(&sequential)
+        };
+        let (largest, last) = means.last()?;
+        let ratio = dearest_up_to(means.len())?;
+        if ratio.value <= ABOUT_THE_SAME {
+            return Some(Bounded::Unlimited { measured: unsigned(*largest), ratio });
+        }
+        let limit = (STILL_CHEAP * last.value).max(ABOUT_THE_SAME * sequential.value);
+        let cheap = means.iter().take_while(|(_, mean)| mean.value <= limit).count();
+        Some(match cheap {
+            0 => Bounded::No,
+            // Never dearer than half of itself: what is dear is not the largest value.
+            _ if cheap == means.len() => Bounded::Unlimited { measured: unsigned(*largest), ratio },
+            _ => {
+                Bounded::UpTo { value: unsigned(means[cheap - 1].0), ratio: dearest_up_to(cheap)? }
+            }
+        })
+    }
+
+    fn large_increments(&self) -> Option<Estimate> {
+        let means = self.experiment("order", "SW")?;
+        let is_large = |incr: i64| LARGE_GAPS.contains(&(unsigned(incr) * self.io_size.0));
+        let large = means.iter().filter(|(incr, _)| *incr > 0 && is_large(*incr));
+        large.map(|(_, mean)| *mean).max_by(by_value)?.ratio(&self.basic("RW")?)
+    }
+}
+
+fn by_value(a: &Estimate, b: &Estimate) -> std::cmp::Ordering {
+    a.value.total_cmp(&b.value)
+}
+
+fn unsigned(value: i64) -> u64 {
+    value.unsigned_abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: f64 = 1e6;
+
+    fn means(series: &[(&str, &str, &[(i64, f64)])]) -> Means {
+        let one = |(benchmark, experiment, means): &(&str, &str, &[(i64, f64)])| Series {
+            benchmark: (*benchmark).into(),
+            experiment: (*experiment).into(),
+            means: means
+                .iter()
+                .map(|(v, ms)| (*v, Estimate::symmetric(ms * MS, Some(1e4))))
+                .collect(),
+        };
+        Means { series: series.iter().map(one).collect(), io_size: Bytes::kib(32) }
+    }
+
+    /// The Memoright SSD of Table 3: SW 0.3 ms, RW 5 ms, and what is varied.
+    fn memoright(benchmark: &str, experiment: &str, varied: &[(i64, f64)]) -> Characteristics {
+        means(&[
+            ("preparation", "SW", &[(20480, 0.3)]),
+            ("preparation", "RW", &[(20480, 5.0)]),
+            (benchmark, experiment, varied),
+        ])
+        .characteristics()
+    }
+
+    // Is the row of Table 3 that the paper gives for the Memoright SSD found from such means?
+    #[test]
+    fn row_of_the_memoright() {
+        let pause =
+            memoright("pause", "RW", &[(100_000, 4.9), (1_600_000, 3.0), (6_400_000, 0.35)]);
+        assert_eq!(pause.pause, Some(PauseEffect::AsSequential { pause_ns: Nanos(6_400_000) }));
+        let mib = |n: i64| n << 20;
+        let areas = [(mib(1), 0.3), (mib(4), 0.3), (mib(8), 0.31), (mib(16), 3.0), (mib(64), 5.0)];
+        let Some(Bounded::UpTo { value, ratio }) = memoright("locality", "RW", &areas).locality
+        else {
+            panic!("the area is bounded");
+        };
+        assert_eq!(value, Bytes::mib(8).0);
+        assert!(ratio.covers(1.0333));
+        let order = [(-1, 0.3), (0, 0.3), (1, 0.3), (2, 0.5), (32, 12.0), (256, 20.0)];
+        let order = memoright("order", "SW", &order);
+        assert!(order.reverse.unwrap().covers(1.0) && order.in_place.unwrap().covers(1.0));
+        assert!(order.large_increments.unwrap().covers(4.0));
+    }
+
+    // Are drives told apart that have no cheap area, or nothing but?
+    #[test]
+    fn bounds_of_all_kinds() {
+        let partitions = |means: &[(i64, f64)]| memoright("partitioning", "SW", means).partitioning;
+        assert_eq!(partitions(&[(1, 4.0), (2, 5.0), (256, 5.0)]), Some(Bounded::No));
+        let all = partitions(&[(1, 0.3), (2, 0.3), (256, 0.4)]);
+        assert!(matches!(all, Some(Bounded::Unlimited { measured: 256, .. })));
+        let four = partitions(&[(1, 0.3), (2, 0.3), (4, 0.6), (8, 4.0), (256, 5.0)]);
+        assert!(matches!(four, Some(Bounded::UpTo { value: 4, ratio }) if ratio.covers(2.0)));
+        assert_eq!(partitions(&[]), None);
+    }
+
+    // Are pauses without effect told from those with some?
+    #[test]
+    fn effects_of_pauses() {
+        let none = memoright("pause", "RW", &[(100_000, 5.1), (25_600_000, 4.9)]);
+        assert_eq!(none.pause, Some(PauseEffect::None));
+        let some = memoright("pause", "RW", &[(100_000, 5.1), (25_600_000, 2.5)]);
+        assert!(matches!(some.pause, Some(PauseEffect::Cheaper { ratio }) if ratio.covers(0.5)));
+        // A shorter pause that happens to be cheap does not count when a longer one is dear.
+        let odd = memoright("pause", "RW", &[(100_000, 0.3), (200_000, 5.0), (400_000, 0.3)]);
+        assert_eq!(odd.pause, Some(PauseEffect::AsSequential { pause_ns: Nanos(400_000) }));
+    }
+
+    // Is what was not measured absent?
+    #[test]
+    fn nothing_of_nothing() {
+        assert_eq!(means(&[]).characteristics(), Characteristics::default());
+    }
+
+    // Is a baseline taken from the best run there is?
+    #[test]
+    fn baselines_have_fallbacks() {
+        let granularity = means(&[("granularity", "SR", &[(512, 0.1), (32768, 0.3)])]);
+        assert!(granularity.characteristics().sequential_read_ns.unwrap().covers(0.3 * MS));
+        let alignment = means(&[("alignment", "RR", &[(0, 0.4), (512, 0.8)])]);
+        assert!(alignment.characteristics().random_read_ns.unwrap().covers(0.4 * MS));
+    }
+}
