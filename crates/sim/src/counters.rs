@@ -1,0 +1,44 @@
+use crate::nand::FlashCounters;
+
+/// What a simulated drive has done since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Logical pages that the host has read, whole or in part.
+    pub host_pages_read: u64,
+    /// Logical pages that the host has written, whole or in part.
+    pub host_pages_written: u64,
+    /// Logical pages that the host has trimmed.
+    pub host_pages_trimmed: u64,
+    /// Flash commands by cause.
+    pub flash: FlashCounters,
+}
+
+impl Counters {
+    /// Blocks that were cleaned to their erase.
+    pub fn cleanings(&self) -> u64 {
+        self.flash.erases.cleaning
+    }
+
+    /// Valid pages that cleaning has moved to another block.
+    pub fn pages_moved(&self) -> u64 {
+        self.flash.programs.cleaning
+    }
+
+    /// Pages programmed for each page programmed for the host, at least 1; none before the first.
+    pub fn write_amplification(&self) -> Option<f64> {
+        #[allow(clippy::cast_precision_loss)] // exact up to 2^53 pages
+        let ratio = |part: u64, whole: u64| part as f64 / whole as f64;
+        let programs = &self.flash.programs;
+        (programs.host > 0).then(|| ratio(programs.total(), programs.host))
+    }
+
+    /// What was done since `earlier`, an earlier reading of the same drive.
+    pub fn since(&self, earlier: &Counters) -> Counters {
+        Counters {
+            host_pages_read: self.host_pages_read - earlier.host_pages_read,
+            host_pages_written: self.host_pages_written - earlier.host_pages_written,
+            host_pages_trimmed: self.host_pages_trimmed - earlier.host_pages_trimmed,
+            flash: self.flash.since(&earlier.flash),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The host interface: what commands and data cost on their way, and in which order answers
+//! leave.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, VecDeque};
+
+use flashscope_block::{Bytes, Completion, Errno, Io, Nanos};
+
+use crate::nand::{later, transfer_time};
+
+/// What crossing the interface costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Costs {
+    /// The controller's work on each request, one request at a time.
+    pub(crate) request: Nanos,
+    /// 1024 bytes of data in either direction.
+    pub(crate) per_kib: Nanos,
+}
+
+impl Costs {
+    pub(crate) fn transfer(&self, len: Bytes) -> Nanos {
+        transfer_time(len, self.per_kib)
+    }
+}
+
+/// An IO that the drive has taken and not yet answered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pending {
+    pub(crate) io: Io,
+    pub(crate) submitted: Nanos,
+    /// The order of submission.
+    pub(crate) sequence: u64,
+    pub(crate) result: Result<(), Errno>,
+    /// When the drive is done with the request, but for sending data to the host.
+    pub(crate) ready: Nanos,
+}
+
+impl Pending {
+    fn completed(&self, completed: Nanos) -> Completion {
+        Completion { io: self.io, submitted: self.submitted, completed, result: self.result }
+    }
+}
+
+/// A read whose data goes back to the host.
+#[derive(Debug, Clone, Copy)]
+struct Fetched {
+    request: Pending,
+    /// When the first page is there, so that sending may begin.
+    first: Nanos,
+    /// What sending takes: all of the data, and the last page of it.
+    transfer: Nanos,
+    last_transfer: Nanos,
+}
+
+/// What waits in a heap, earliest first, equal times in the order of submission.
+trait Waiting {
+    fn request(&self) -> &Pending;
+}
+
+impl Waiting for Pending {
+    fn request(&self) -> &Pending {
+        self
+    }
+}
+
+impl Waiting for Fetched {
+    fn request(&self) -> &Pending {
+        &self.request
+    }
+}
+
+struct ByTime<T>(T);
+
+impl<T: Waiting> ByTime<T> {
+    fn key(&self) -> (Nanos, u64) {
+        let request = self.0.request();
+        (request.ready, request.sequence)
+    }
+}
+
+impl<T: Waiting> PartialEq for ByTime<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<T: Waiting> Eq for ByTime<T> {}
+
+impl<T: Waiting> PartialOrd for ByTime<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T: Waiting> Ord for ByTime<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// Which queue the next answer comes from.
+#[derive(Clone, Copy)]
+enum Source {
+    Acknowledged,
+    Fetched,
+    Flush,
+}
+
+/// The two directions of the link, which carry one transfer each at a time, and the requests
+/// between them.
+///
+/// Requests and the data of writes go in, in the order of submission. The data of reads goes out
+/// in the order in which it is complete; it may begin with the first page of a request, and ends
+/// no earlier than its last page can be sent. Answers without data take no time on the link.
+pub(crate) struct Interface {
+    costs: Costs,
+    in_free: Nanos,
+    out_free: Nanos,
+    acknowledged: BinaryHeap<Reverse<ByTime<Pending>>>,
+    fetched: BinaryHeap<Reverse<ByTime<Fetched>>>,
+    /// Flushes wait for every earlier request, so they stay in the order of submission.
+    flushes: VecDeque<Pending>,
+}
+
+impl Interface {
+    pub(crate) fn new(costs: Costs, queue_depth: u32) -> Self {
+        let depth = queue_depth as usize;
+        Interface {
+            costs,
+            in_free: Nanos(0),
+            out_free: Nanos(0),
+            acknowledged: BinaryHeap::with_capacity(depth),
+            fetched: BinaryHeap::with_capacity(depth),
+            flushes: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.acknowledged.len() + self.fetched.len() + self.flushes.len()
+    }
+
+    /// Takes the command of a request submitted at `at`; returns when the controller has it.
+    pub(crate) fn receive_command(&mut self, at: Nanos) -> Nanos {
+        self.in_free = later(at.max(self.in_free), self.costs.request);
+        self.in_free
+    }
+
+    /// Takes the next `len` bytes of the request whose command came last; returns when the
+    /// controller has them.
+    pub(crate) fn receive_data(&mut self, len: Bytes) -> Nanos {
+        self.in_free = later(self.in_free, self.costs.transfer(len));
+        self.in_free
+    }
+
+    /// Answers a request that has no data to send, when it is ready.
+    pub(crate) fn acknowledge(&mut self, request: Pending) {
+        self.acknowledged.push(Reverse(ByTime(request)));
+    }
+
+    /// Answers a read whose first page is there at `first`, in pages of up to `page` bytes.
+    pub(crate) fn send_data(&mut self, request: Pending, first: Nanos, page: Bytes) {
+        let len = request.io.len;
+        self.fetched.push(Reverse(ByTime(Fetched {
+            request,
+            first,
+            transfer: self.costs.transfer(len),
+            last_transfer: self.costs.transfer(len.min(page)),
+        })));
+    }
+
+    /// Answers a flush when all earlier requests are done.
+    pub(crate) fn flush(&mut self, request: Pending) {
+        self.flushes.push_back(request);
+    }
+
+    /// The next completion of a drive whose clock shows `now`, if it is there by `until`.
+    pub(crate) fn next(&mut self, now: Nanos, until: Nanos) -> Option<Completion> {
+        let fetched = self.fetched.peek().map(|Reverse(ByTime(read))| {
+            let sent = later(read.first.max(self.out_free), read.transfer);
+            let last = later(read.request.ready.max(self.out_free), read.last_transfer);
+            (sent.max(last), read.request.sequence, Source::Fetched)
+        });
+        let acknowledged = (self.acknowledged.peek()).map(|Reverse(ByTime(request))| {
+            (request.ready, request.sequence, Source::Acknowledged)
+        });
+        let candidates = [fetched, acknowledged, self.next_flush(now)];
+        let (completed, _, source) = candidates.into_iter().flatten().min_by_key(|c| (c.0, c.1))?;
+        if completed > until {
+            return None;
+        }
+        let request = match source {
+            Source::Fetched => {
+                self.out_free = completed;
+                self.fetched.pop()?.0.0.request
+            }
+            Source::Acknowledged => self.acknowledged.pop()?.0.0,
+            Source::Flush => self.flushes.pop_front()?,
+        };
+        Some(request.completed(completed))
+    }
+
+    /// The oldest flush, if no earlier request is in flight.
+    fn next_flush(&self, now: Nanos) -> Option<(Nanos, u64, Source)> {
+        let flush = self.flushes.front()?;
+        let reads = self.fetched.iter().map(|Reverse(ByTime(read))| read.request.sequence);
+        let others = self.acknowledged.iter().map(|Reverse(ByTime(request))| request.sequence);
+        let waits = reads.chain(others).any(|sequence| sequence < flush.sequence);
+        // The last of the earlier requests was answered at `now`, or before the flush was ready.
+        (!waits).then(|| (flush.ready.max(now), flush.sequence, Source::Flush))
+    }
+}

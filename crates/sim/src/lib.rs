@@ -1,0 +1,30 @@
+//! A simulated SSD: a [`flashscope_block::Device`] on virtual time, after Agrawal et al., "Design
+//! Tradeoffs for SSD Performance", USENIX ATC 2008.
+//!
+//! From the outside in: [`SimDevice`] takes IOs over a host interface and splits them into
+//! pages; an FTL ([`ftl`]) finds each page a place and cleans, choosing victims by a policy
+//! ([`gc`]); the flash array ([`nand`]) says how long each command takes, refuses illegal ones
+//! and counts them. A [`Profile`] says what all of these are like.
+//!
+//! No clock, no randomness and no data: the same IOs give the same completions.
+
+mod counters;
+mod device;
+pub mod ftl;
+pub mod gc;
+mod interface;
+pub mod nand;
+pub mod profile;
+
+pub use counters::Counters;
+pub use device::SimDevice;
+pub use profile::{Profile, ProfileError};
+
+/// Opens the drive that `spec`, what follows `sim:` on the command line, describes: see
+/// [`profile::parse`].
+///
+/// # Errors
+/// What is wrong with the spec, or the first field with which the drive cannot work.
+pub fn open(spec: &str) -> Result<SimDevice, ProfileError> {
+    SimDevice::new(&format!("sim:{spec}"), &profile::parse(spec)?)
+}

@@ -1,0 +1,76 @@
+use std::path::PathBuf;
+
+/// Why a text after `sim:` is no drive.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// No registered profile has this name, and it does not look like a file.
+    #[error(
+        "no simulated drive is called `{name}`{}; there are: {}; or name a file, such as `my.toml`",
+        did_you_mean(nearest), valid.join(", ")
+    )]
+    UnknownProfile {
+        /// What was asked for.
+        name: String,
+        /// The valid name that is most like it.
+        nearest: Option<&'static str>,
+        /// Every valid name.
+        valid: Vec<&'static str>,
+    },
+    /// No field of a profile has this name.
+    #[error(
+        "a profile has no field `{name}`{}; there are: {}",
+        did_you_mean(nearest), valid.join(", ")
+    )]
+    UnknownField {
+        /// What was asked for, as a dotted name.
+        name: String,
+        /// The valid name that is most like it.
+        nearest: Option<String>,
+        /// Every valid name.
+        valid: Vec<String>,
+    },
+    /// A part of an override after `?` is not of the form `field=value`.
+    #[error("`{0}` after `?` is not of the form `field=value`; join several by `&`")]
+    Override(String),
+    /// The file cannot be read.
+    #[error("cannot read the profile {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The text is not TOML, or a value is not of the type of its field.
+    #[error("profile {origin}: {}", message.trim_end())]
+    Invalid {
+        /// The file, or the override.
+        origin: String,
+        /// What is wrong, and where.
+        message: String,
+    },
+    /// A drive with this value cannot work.
+    #[error("profile field `{field}` is {value}: {rule}")]
+    Rule {
+        /// The field, as a dotted name.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What a value must fulfil.
+        rule: String,
+    },
+}
+
+fn did_you_mean(nearest: &Option<impl std::fmt::Display>) -> String {
+    nearest.as_ref().map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
+}
+
+/// The name in `valid` that is most like `name`, or whose last part is.
+pub(super) fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let likeness = |candidate: &str| {
+        let last = candidate.rsplit('.').next().unwrap_or(candidate);
+        strsim::jaro_winkler(&name, candidate).max(strsim::jaro_winkler(&name, last))
+    };
+    let likeliest = valid.into_iter().map(|candidate| (likeness(candidate), candidate));
+    likeliest.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|best| best.0 > 0.7).map(|best| best.1)
+}

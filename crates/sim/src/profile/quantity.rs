@@ -1,0 +1,51 @@
+//! Sizes and times as a person writes them.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use flashscope_block::{Bytes, Nanos};
+use serde::Deserializer;
+use serde::de::{Error, Visitor};
+
+/// A number of bytes, or a text such as `4KiB`.
+pub(super) fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
+    deserializer.deserialize_any(Quantity {
+        what: "a size such as 4096 or \"4KiB\"",
+        from_number: Some(Bytes),
+        unit: PhantomData,
+    })
+}
+
+/// A text such as `25us`. A bare number would leave its unit open.
+pub(super) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanos, D::Error> {
+    deserializer.deserialize_any(Quantity {
+        what: "a time such as \"25us\"",
+        from_number: None,
+        unit: PhantomData,
+    })
+}
+
+struct Quantity<T> {
+    what: &'static str,
+    from_number: Option<fn(u64) -> T>,
+    unit: PhantomData<T>,
+}
+
+impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Quantity<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.what)
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
+        let value = u64::try_from(number).ok().zip(self.from_number);
+        let unexpected = serde::de::Unexpected::Signed(number);
+        value.map(|(n, make)| make(n)).ok_or_else(|| E::invalid_value(unexpected, &self))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+}

@@ -1,0 +1,122 @@
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::error::nearest;
+use super::{KINDS, Profile, ProfileError};
+
+/// Reads what follows `sim:` on the command line: the name of a profile of [`KINDS`] or a TOML
+/// file, and after `?` any fields by their dotted names, as in
+/// `demo?over_provisioning=0.28&flash.packages=4`. Of a field given twice the last counts.
+///
+/// # Errors
+/// What is wrong with the spec or the file, with the nearest valid name where one is unknown.
+/// Whether the drive can work is only seen when it is made of the profile.
+pub fn parse(spec: &str) -> Result<Profile, ProfileError> {
+    let (name, overrides) = spec.split_once('?').unwrap_or((spec, ""));
+    let mut table = base(name)?;
+    for part in overrides.split('&').filter(|part| !part.is_empty()) {
+        let (field, value) =
+            part.split_once('=').ok_or_else(|| ProfileError::Override(part.into()))?;
+        set(&mut table, field, value)?;
+        checked(&table, part)?;
+    }
+    checked(&table, name)
+}
+
+/// The dotted names of all fields of a profile.
+pub fn field_names() -> Vec<String> {
+    let mut names = Vec::new();
+    collect_names(&defaults(), "", &mut names);
+    names
+}
+
+fn defaults() -> Table {
+    Table::try_from(Profile::default()).expect("a profile is a TOML table")
+}
+
+fn collect_names(table: &Table, prefix: &str, names: &mut Vec<String>) {
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) => collect_names(inner, &format!("{prefix}{key}."), names),
+            _ => names.push(format!("{prefix}{key}")),
+        }
+    }
+}
+
+/// The profile that a spec names, before any override.
+fn base(name: &str) -> Result<Table, ProfileError> {
+    if let Some(kind) = KINDS.iter().find(|kind| kind.name == name) {
+        return read(kind.toml, name);
+    }
+    let is_file = Path::new(name).extension().is_some_and(|extension| extension == "toml");
+    if !is_file && !name.contains(std::path::MAIN_SEPARATOR) {
+        let valid: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
+        let nearest = nearest(name, valid.iter().copied());
+        return Err(ProfileError::UnknownProfile { name: name.into(), nearest, valid });
+    }
+    let text = std::fs::read_to_string(name)
+        .map_err(|source| ProfileError::Read { path: name.into(), source })?;
+    read(&text, name)
+}
+
+/// Reads TOML; errors of syntax and type show the line.
+fn read(text: &str, origin: &str) -> Result<Table, ProfileError> {
+    let invalid = |error: toml::de::Error| ProfileError::Invalid {
+        origin: origin.into(),
+        message: error.to_string(),
+    };
+    let table: Table = toml::from_str(text).map_err(invalid)?;
+    let mut names = Vec::new();
+    collect_names(&table, "", &mut names);
+    for name in names {
+        known(&name)?;
+    }
+    toml::from_str::<Profile>(text).map_err(invalid)?;
+    Ok(table)
+}
+
+fn known(name: &str) -> Result<(), ProfileError> {
+    let valid = field_names();
+    // A section that is given as a plain value is of the wrong type, not unknown.
+    if valid.iter().any(|field| field == name || field.starts_with(&format!("{name}."))) {
+        return Ok(());
+    }
+    let nearest = nearest(name, valid.iter().map(String::as_str)).map(String::from);
+    Err(ProfileError::UnknownField { name: name.into(), nearest, valid })
+}
+
+/// Puts the text `value` into the field with dotted name `field`.
+fn set(table: &mut Table, field: &str, value: &str) -> Result<(), ProfileError> {
+    known(field)?;
+    let (path, key) = field.rsplit_once('.').unwrap_or(("", field));
+    let (mut target, mut default) = (table, &defaults());
+    for section in path.split('.').filter(|section| !section.is_empty()) {
+        let inner = target.entry(section).or_insert_with(|| Value::Table(Table::new()));
+        let (Value::Table(inner), Value::Table(default_inner)) = (inner, &default[section]) else {
+            unreachable!("a checked profile has tables where the default has");
+        };
+        (target, default) = (inner, default_inner);
+    }
+    target.insert(key.into(), typed(value, &default[key]));
+    Ok(())
+}
+
+/// The text as a value of the type that the field has by default, where it can be one.
+fn typed(text: &str, like: &Value) -> Value {
+    let value = match like {
+        Value::Boolean(_) => text.parse().ok().map(Value::Boolean),
+        Value::Integer(_) => text.parse().ok().map(Value::Integer),
+        Value::Float(_) => text.parse().ok().map(Value::Float),
+        _ => None,
+    };
+    value.unwrap_or_else(|| Value::String(text.into()))
+}
+
+fn checked(table: &Table, origin: &str) -> Result<Profile, ProfileError> {
+    Profile::deserialize(table.clone()).map_err(|error| ProfileError::Invalid {
+        origin: origin.into(),
+        message: error.to_string(),
+    })
+}
