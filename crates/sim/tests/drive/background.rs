@@ -1,0 +1,106 @@
+use flashscope_block::{Device, Nanos, Op};
+use flashscope_sim::{Profile, SimDevice};
+
+use crate::{drive, one_pool, request, round_trip};
+
+const PAGE: u64 = 4096;
+
+fn cleans_in_background() -> Profile {
+    let mut profile = one_pool(100);
+    profile.background_cleaning = true;
+    profile
+}
+
+/// Random writes until foreground cleaning has been at work for long.
+fn used(profile: &Profile) -> SimDevice {
+    let mut drive = drive(profile);
+    let pages = drive.info().capacity.0 / PAGE;
+    let mut random = fastrand::Rng::with_seed(3);
+    for _ in 0..4 * pages {
+        round_trip(&mut drive, Op::Write, random.u64(..pages) * PAGE, PAGE);
+    }
+    drive
+}
+
+// Does a pause let the drive clean, so that the writes after it wait for none; and does it not
+// without background cleaning?
+#[test]
+fn a_pause_cleans_in_the_background() {
+    for background in [true, false] {
+        let profile = Profile { background_cleaning: background, ..cleans_in_background() };
+        let mut drive = used(&profile);
+        let before = drive.counters();
+        drive.idle_until(drive.now() + Nanos::secs(10));
+        let cleaned = drive.counters().since(&before).cleanings();
+        // From 5 to 10 of the 100 blocks; an active block may have been opened on the way.
+        assert_eq!(cleaned >= 4, background, "{cleaned} blocks");
+        let slowest = (0..128).map(|i| round_trip(&mut drive, Op::Write, i * PAGE, PAGE).latency());
+        assert_eq!(slowest.max() == Some(Nanos(305_600)), background);
+    }
+}
+
+// Once there are enough free blocks, does more time change nothing?
+#[test]
+fn background_cleaning_stops() {
+    let mut drive = used(&cleans_in_background());
+    drive.idle_until(drive.now() + Nanos::secs(10));
+    let before = drive.counters();
+    drive.idle_until(drive.now() + Nanos::secs(1_000_000));
+    assert_eq!(drive.counters(), before);
+}
+
+// Does a request that comes into background cleaning wait for one page move or one erase at most,
+// whenever it comes?
+#[test]
+fn a_request_waits_for_one_step_at_most() {
+    let (page, erase) = (436_200, 1_500_000);
+    let mut longest = 0;
+    let mut drive = used(&cleans_in_background());
+    for step in 0..3000 {
+        let at = Nanos(drive.now().0 + 10_000 + step % 7 * 99_991);
+        assert_eq!(drive.complete(at), None);
+        drive.submit(&request(Op::Read, 0, PAGE, at));
+        let waited = drive.complete(Nanos::MAX).expect("in flight").latency().0 - 130_600;
+        assert!(waited < erase, "waited {waited} ns");
+        longest = longest.max(waited);
+    }
+    assert!(longest > page, "no erase was met: {longest} ns");
+}
+
+// Is the result of background cleaning the same whether the time passes in one step or in many?
+#[test]
+fn looking_on_changes_nothing() {
+    let run = |steps: u64| {
+        let mut drive = used(&cleans_in_background());
+        let start = drive.now().0;
+        for step in 1..=steps {
+            drive.idle_until(Nanos(start + 60_000_000 / steps * step));
+        }
+        (drive.counters(), round_trip(&mut drive, Op::Write, 0, PAGE))
+    };
+    assert_eq!(run(1), run(60_000));
+    let before = used(&cleans_in_background()).counters();
+    assert!(run(1).0.pages_moved() > before.pages_moved() + 20);
+}
+
+// Does what the host trims only start work from then on, not in the time before?
+#[test]
+fn trims_start_no_work_in_the_past() {
+    let mut drive = drive(&cleans_in_background());
+    let pages = drive.info().capacity.0 / PAGE;
+    for lpn in 0..pages {
+        round_trip(&mut drive, Op::Write, lpn * PAGE, PAGE);
+    }
+    let mut free = 100 - pages.div_ceil(64);
+    let mut at = 0;
+    while free > 8 {
+        round_trip(&mut drive, Op::Write, at * PAGE, 64 * PAGE);
+        at += 64;
+        free -= 1;
+    }
+    drive.idle_until(drive.now() + Nanos::secs(10));
+    let before = drive.counters();
+    round_trip(&mut drive, Op::Trim, 2048 * PAGE, 64 * PAGE);
+    drive.idle_until(drive.now() + Nanos(1));
+    assert!(drive.counters().since(&before).cleanings() <= 1, "{:?}", drive.counters());
+}

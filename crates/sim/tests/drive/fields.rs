@@ -1,0 +1,115 @@
+use flashscope_block::{Completion, Device, DeviceInfo, Nanos, Op};
+use flashscope_sim::profile::{self, field_names};
+use flashscope_sim::{Counters, ProfileError, SimDevice};
+
+use crate::request;
+
+/// A small drive on which every feature has something to do.
+const BASE: &str = "demo?flash.packages=2&flash.planes_per_die=2&flash.blocks_per_plane=24\
+                    &flash.pages_per_block=8&cleaning.free_threshold=0.04";
+
+/// For each field another valid value than that of [`BASE`], or, where the registry has only one,
+/// a wrong one.
+const OTHERS: &[(&str, &str)] = &[
+    ("model", "Other"),
+    ("ftl", "none"),
+    ("allocation_pool", "die"),
+    ("over_provisioning", "0.2"),
+    ("interleaving", "true"),
+    ("background_cleaning", "false"),
+    ("flash.packages", "1"),
+    ("flash.dies_per_package", "4"),
+    ("flash.planes_per_die", "4"),
+    ("flash.blocks_per_plane", "25"),
+    ("flash.pages_per_block", "9"),
+    ("flash.page_size", "2KiB"),
+    ("flash.metadata_size", "64"),
+    ("flash.page_read", "26us"),
+    ("flash.page_program", "201us"),
+    ("flash.block_erase", "2ms"),
+    ("flash.serial_access_per_kib", "10us"),
+    ("cleaning.policy", "none"),
+    ("cleaning.free_threshold", "0.06"),
+    ("cleaning.background_threshold", "0.08"),
+    ("interface.logical_block", "4KiB"),
+    ("interface.queue_depth", "8"),
+    ("interface.request_overhead", "11us"),
+    ("interface.transfer_per_kib", "3us"),
+];
+
+/// What a drive lets the host see: all but its name, which repeats the spec.
+#[derive(Debug, PartialEq)]
+struct Behaviour {
+    info: DeviceInfo,
+    completions: Vec<Completion>,
+    counters: Counters,
+}
+
+/// A fixed workload: batches of writes and reads in the part of the address space that all of
+/// the drives have, with pauses.
+fn behaviour(mut drive: SimDevice) -> Behaviour {
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut completions = Vec::new();
+    let len = 8192;
+    let places = (drive.info().capacity.0 / len).min(600);
+    for batch in 0..800 {
+        for _ in 0..random.u32(1..8) {
+            let op = if random.u32(..4) == 0 { Op::Read } else { Op::Write };
+            drive.submit(&request(op, random.u64(..places) * len, len, drive.now()));
+        }
+        completions.extend(std::iter::from_fn(|| drive.complete(Nanos::MAX)));
+        if batch % 4 == 0 {
+            drive.idle_until(drive.now() + Nanos::millis(1));
+        }
+    }
+    let info = DeviceInfo { name: String::new(), ..drive.info().clone() };
+    Behaviour { info, completions, counters: drive.counters() }
+}
+
+fn open(spec: &str) -> Result<SimDevice, ProfileError> {
+    flashscope_sim::open(spec)
+}
+
+// Does every field of a profile change something that the host can see?
+#[test]
+fn every_field_has_an_effect() {
+    let base = behaviour(open(BASE).expect("the base works"));
+    assert!(base.counters.pages_moved() > 100, "{:?}", base.counters);
+    for field in field_names() {
+        let (_, other) = (OTHERS.iter().find(|(name, _)| *name == field))
+            .unwrap_or_else(|| panic!("no other value is given for {field}"));
+        match open(&format!("{BASE}&{field}={other}")) {
+            Ok(drive) => assert_ne!(behaviour(drive), base, "{field}={other} changes nothing"),
+            Err(ProfileError::Rule { field: refused, .. }) => {
+                assert_eq!(refused, field);
+                assert_eq!(*other, "none", "{field}={other} is refused");
+            }
+            Err(error) => panic!("{field}={other}: {error}"),
+        }
+    }
+    assert_eq!(OTHERS.len(), field_names().len(), "a value is given for a field that is gone");
+}
+
+// Does the same sequence of IOs give the same completions?
+#[test]
+fn equal_runs_are_equal() {
+    let run = || behaviour(open(BASE).expect("the base works"));
+    assert_eq!(run(), run());
+}
+
+// Are a profile's fields the same in the type and in the profiles that come with the program,
+// none left to its default there?
+#[test]
+fn profiles_give_every_field() {
+    for kind in profile::KINDS {
+        for field in field_names() {
+            let key = field.rsplit('.').next().expect("at least one part");
+            let given = kind.toml.lines().any(|line| {
+                line.split_once('=').is_some_and(|(name, rest)| {
+                    name.trim() == key && rest.split_once('#').is_some_and(|c| c.1.len() > 5)
+                })
+            });
+            assert!(given, "{}: {field} is not given with its source", kind.name);
+        }
+    }
+}

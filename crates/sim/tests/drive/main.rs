@@ -1,0 +1,42 @@
+//! The simulated drive from the outside: as a device, as profiles, and against closed forms.
+
+mod background;
+mod exactness;
+mod fields;
+mod profiles;
+mod robustness;
+mod timing;
+
+use flashscope_block::{Bytes, Completion, Device, Io, Nanos, Op};
+use flashscope_sim::{Profile, SimDevice};
+
+/// A drive of one plane, so of one pool, with all else as by default.
+fn one_pool(blocks: u32) -> Profile {
+    let mut profile = Profile::default();
+    profile.flash.packages = 1;
+    profile.flash.dies_per_package = 1;
+    profile.flash.planes_per_die = 1;
+    profile.flash.blocks_per_plane = blocks;
+    profile
+}
+
+fn drive(profile: &Profile) -> SimDevice {
+    SimDevice::new("sim:test", profile).expect("the profile works")
+}
+
+fn request(op: Op, offset: u64, len: u64, at: Nanos) -> Io {
+    Io { op, stream: 0, offset: Bytes(offset), len: Bytes(len), at }
+}
+
+/// One IO from submission to completion.
+fn round_trip(drive: &mut SimDevice, op: Op, offset: u64, len: u64) -> Completion {
+    drive.submit(&request(op, offset, len, drive.now()));
+    let completion = drive.complete(Nanos::MAX).expect("an IO in flight completes");
+    assert_eq!(completion.result, Ok(()), "{completion:?}");
+    completion
+}
+
+/// All that is in flight.
+fn drain(drive: &mut SimDevice) -> Vec<Completion> {
+    std::iter::from_fn(|| drive.complete(Nanos::MAX)).collect()
+}

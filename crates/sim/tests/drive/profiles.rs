@@ -1,0 +1,149 @@
+use flashscope_block::{Bytes, Device, DeviceKind, contract};
+use flashscope_sim::profile::{self, KINDS, parse};
+use flashscope_sim::{Profile, ftl, gc, open};
+
+fn refusal(spec: &str) -> String {
+    open(spec).err().unwrap_or_else(|| panic!("{spec} works")).to_string()
+}
+
+// Do all registered profiles keep the duties of a device?
+#[test]
+fn every_profile_keeps_the_contract() {
+    for kind in KINDS {
+        let mut drive = open(kind.name).expect("a registered profile works");
+        assert_eq!(drive.info().name, format!("sim:{}", kind.name));
+        assert_eq!(drive.info().kind, DeviceKind::Sim);
+        contract::check(&mut drive, true);
+    }
+}
+
+// Is everything that is registered documented, once under each name, and can be had by it?
+#[test]
+fn registries_are_sound() {
+    let profiles = KINDS.iter().map(|kind| ("", kind.name, kind.summary, kind.source));
+    let ftls = ftl::KINDS.iter().map(|kind| ("ftl", kind.name, kind.summary, kind.source));
+    let policies =
+        gc::KINDS.iter().map(|kind| ("cleaning.policy", kind.name, kind.summary, kind.source));
+    let mut seen = std::collections::HashSet::new();
+    for (field, name, summary, source) in profiles.chain(ftls).chain(policies) {
+        assert!(seen.insert((field, name)), "{name} twice");
+        assert!(summary.len() > 20 && source.len() > 10, "{name} is not documented");
+        let spec = if field.is_empty() { name.into() } else { format!("demo?{field}={name}") };
+        contract::check(&mut open(&spec).expect("it can be had by its name"), true);
+    }
+    assert!(seen.len() >= 4);
+}
+
+// Is the default the drive of the paper, and has that drive, and the small one, the size that
+// its description gives?
+#[test]
+fn profiles_are_what_they_say() {
+    assert_eq!(parse("agrawal-2008").expect("registered"), Profile::default());
+    let capacity = |spec| open(spec).expect("registered").info().capacity.0;
+    let flash = 32u64 << 30;
+    let spare = 157_286 * 4096 * 8; // 15 % of the pages of each package, rounded down
+    assert_eq!(capacity("agrawal-2008"), flash - spare);
+    assert!((1 << 30..(1 << 30) + (1 << 24)).contains(&capacity("demo")));
+}
+
+// Can every field be set after `?`, sizes and times as people write them, and a profile be read
+// from a file that gives only some?
+#[test]
+fn specs_and_files_are_read() {
+    let spec = "demo?over_provisioning=0.28&flash.page_size=8KiB&flash.page_read=60us\
+                &interleaving=true&allocation_pool=plane&model=12&interface.queue_depth=4";
+    let profile = parse(spec).expect("valid");
+    assert_eq!(profile.flash.page_size, Bytes::kib(8));
+    assert_eq!((profile.over_provisioning, profile.interleaving), (0.28, true));
+    assert_eq!((profile.model.as_str(), profile.interface.queue_depth), ("12", 4));
+
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("my.toml");
+    std::fs::write(&path, "over_provisioning = 0.3\n[flash]\npage_size = 2048\n").expect("written");
+    let spec = format!("{}?flash.packages=4&cleaning.free_threshold=0.1", path.display());
+    let profile = parse(&spec).expect("valid");
+    let mut expected = Profile { over_provisioning: 0.3, ..Profile::default() };
+    expected.flash.page_size = Bytes(2048);
+    expected.flash.packages = 4;
+    expected.cleaning.free_threshold = 0.1;
+    assert_eq!(profile, expected);
+    assert_eq!(open(&spec).expect("works").info().name, format!("sim:{spec}"));
+}
+
+// Is what does not exist refused with the nearest name that does, and the list?
+#[test]
+fn unknown_names_are_refused_with_the_nearest() {
+    let message = refusal("agrawal2008");
+    assert!(message.contains("did you mean `agrawal-2008`?") && message.contains("demo"));
+    assert!(refusal("").contains("agrawal-2008, demo"));
+    let message = refusal("demo?flash.page_raed=1us");
+    assert!(message.contains("did you mean `flash.page_read`?"), "{message}");
+    assert!(message.contains("interface.queue_depth"), "{message}");
+    let message = refusal("demo?queue_depth=4");
+    assert!(message.contains("did you mean `interface.queue_depth`?"), "{message}");
+    assert!(refusal("demo?ftl=page_map").contains("did you mean `page-map`?"));
+    assert!(refusal("demo?over_provisioning").contains("field=value"));
+    assert!(refusal("nowhere/my.toml").contains("nowhere/my.toml"));
+}
+
+// Is a wrong file refused with its name and what is wrong, where?
+#[test]
+fn wrong_files_are_refused() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let cases = [
+        ("[flash]\npackges = 4\n", "did you mean `flash.packages`?"),
+        ("[flsh]\n", "flsh"),
+        ("flash = 3\n", "line 1"),
+        ("[flash]\npage_read = 25\n", "\"25us\""),
+        ("[flash]\n\npage_size = \"big\"\n", "line 3"),
+        ("[flash]\npage_size = -1\n", "-1"),
+        ("over_provisioning = \n", "line 1"),
+        ("allocation_pool = \"planet\"\n", "plane"),
+    ];
+    for (index, (text, part)) in cases.into_iter().enumerate() {
+        let path = folder.join(format!("wrong-{index}.toml"));
+        std::fs::write(&path, text).expect("written");
+        let message = refusal(&path.to_string_lossy());
+        assert!(message.contains(part), "{text:?}: {message}");
+    }
+}
+
+// Are profiles that cannot work refused with the field, its value and the rule?
+#[test]
+fn profiles_that_cannot_work_are_refused() {
+    let cases = [
+        ("flash.packages=0", "`flash.packages` is 0: it must be at least 1"),
+        ("flash.pages_per_block=0", "`flash.pages_per_block` is 0"),
+        ("flash.blocks_per_plane=0", "`flash.blocks_per_plane` is 0"),
+        ("flash.blocks_per_plane=4294967295", "fewer than 2^32 - 1 pages"),
+        ("flash.page_size=0", "`interface.logical_block` is 512"),
+        ("flash.page_size=8388608TiB", "fewer than 2^64 bytes"),
+        ("flash.page_size=700", "divide flash.page_size, which is 700"),
+        ("interface.logical_block=0", "`interface.logical_block` is 0"),
+        ("interface.logical_block=8KiB", "divide flash.page_size"),
+        ("interface.queue_depth=0", "from 1 to 65536"),
+        ("interface.queue_depth=-1", "-1"),
+        ("flash.page_read=0us", "`flash.page_read` is Nanos(0)"),
+        ("flash.block_erase=0ns", "longer than nothing"),
+        ("over_provisioning=0", "above 0 and below 1"),
+        ("over_provisioning=1", "above 0 and below 1"),
+        ("over_provisioning=nan", "above 0 and below 1"),
+        ("over_provisioning=0.99999999999", "at least a page"),
+        ("over_provisioning=0.04", "at least 0.1003"),
+        ("over_provisioning=0.07&background_cleaning=false", ""),
+        ("over_provisioning=0.05&background_cleaning=false", "at least 0.0510"),
+        ("cleaning.free_threshold=0.001", "at least 2 of the 608 blocks"),
+        ("cleaning.free_threshold=0.2&background_cleaning=false", "more than 122"),
+        ("cleaning.background_threshold=0.01", "not be below cleaning.free_threshold"),
+        ("cleaning.policy=greed", "did you mean `greedy`?"),
+    ];
+    for (overrides, part) in cases {
+        let spec = format!("demo?{overrides}");
+        if part.is_empty() {
+            open(&spec).expect("just enough");
+        } else {
+            let message = refusal(&spec);
+            assert!(message.contains(part), "{spec}: {message}");
+        }
+    }
+    assert!(!profile::field_names().is_empty());
+}

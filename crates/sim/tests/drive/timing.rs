@@ -1,0 +1,202 @@
+use flashscope_block::{Bytes, Device, Errno, Nanos, Op};
+use flashscope_sim::{Profile, SimDevice};
+
+use crate::{drain, drive, one_pool, request, round_trip};
+
+const PAGE: u64 = 4096;
+const READ: u64 = 130_600;
+const WRITE: u64 = 305_600;
+
+/// A drive with its first `pages` pages written, and the clock where the flash is idle.
+fn written(profile: &Profile, pages: u64) -> SimDevice {
+    let mut drive = drive(profile);
+    round_trip(&mut drive, Op::Write, 0, pages * PAGE);
+    drive
+}
+
+// Do a page's read and write take what section 2 of the paper adds up to?
+#[test]
+fn one_page_takes_the_times_of_table_1() {
+    let mut drive = drive(&one_pool(64));
+    assert_eq!(round_trip(&mut drive, Op::Write, 0, PAGE).latency(), Nanos(WRITE));
+    assert_eq!(round_trip(&mut drive, Op::Read, 0, PAGE).latency(), Nanos(READ));
+}
+
+// Do 8 packages read 8 pages in the time of one, which is the 61,255 reads/s of Table 3, while
+// one package takes them one by one?
+#[test]
+fn packages_work_in_parallel() {
+    for (profile, rounds) in [(Profile::default(), 1), (one_pool(64), 8)] {
+        let mut drive = written(&profile, 16);
+        let start = drive.now();
+        for page in 0..8 {
+            drive.submit(&request(Op::Read, page * PAGE, PAGE, start));
+        }
+        let last = drain(&mut drive).last().expect("eight completions").completed;
+        assert_eq!(last - start, Nanos(rounds * READ));
+        assert_eq!(round_trip(&mut drive, Op::Read, 0, 8 * PAGE).latency(), Nanos(rounds * READ));
+        assert_eq!(
+            round_trip(&mut drive, Op::Write, 0, 16 * PAGE).latency(),
+            Nanos(2 * rounds * WRITE)
+        );
+    }
+}
+
+// Does a request that arrives at the moment t when its package becomes free wait for nothing, and
+// one that arrives at t - 1 for one nanosecond?
+#[test]
+fn a_busy_package_makes_wait_to_the_nanosecond() {
+    for early in [0, 1] {
+        let mut drive = written(&one_pool(64), 2);
+        let start = drive.now();
+        drive.submit(&request(Op::Read, 0, PAGE, start));
+        let arrival = Nanos(start.0 + READ - early);
+        assert_eq!(drive.complete(Nanos(arrival.0 - 1)), None);
+        drive.submit(&request(Op::Read, PAGE, PAGE, arrival));
+        let latencies: Vec<_> = drain(&mut drive).iter().map(|done| done.latency().0).collect();
+        assert_eq!(latencies, [READ, READ + early]);
+    }
+}
+
+// Does waiting stop at its end when the completion comes a nanosecond later, and return the
+// completion when it is due just then?
+#[test]
+fn complete_stops_at_its_limit() {
+    let mut drive = drive(&one_pool(64));
+    drive.submit(&request(Op::Write, 0, PAGE, Nanos(0)));
+    assert_eq!(drive.complete(Nanos(WRITE - 1)), None);
+    assert_eq!(drive.now(), Nanos(WRITE - 1));
+    assert_eq!(drive.complete(Nanos(WRITE)).map(|done| done.completed), Some(Nanos(WRITE)));
+    assert_eq!(drive.now(), Nanos(WRITE));
+}
+
+// Does a write of part of a page read the page first if it holds data, and only then?
+#[test]
+fn partial_writes_read_modify_write() {
+    let mut drive = drive(&one_pool(64));
+    assert_eq!(round_trip(&mut drive, Op::Write, 512, 1024).latency(), Nanos(WRITE));
+    assert_eq!(drive.counters().flash.reads.host, 0);
+    assert_eq!(round_trip(&mut drive, Op::Write, 0, 512).latency(), Nanos(READ + WRITE));
+    assert_eq!(drive.counters().flash.reads.host, 1);
+    // Half of one page, which holds data, and half of the next, which does not.
+    let both = round_trip(&mut drive, Op::Write, PAGE / 2, PAGE).latency();
+    assert_eq!(both, Nanos(READ + 2 * WRITE));
+    assert_eq!(drive.counters().host_pages_written, 4);
+}
+
+// Are pages that hold nothing (never written, or trimmed whole) read without the flash?
+#[test]
+fn empty_pages_cost_no_flash() {
+    let mut drive = written(&one_pool(64), 2);
+    round_trip(&mut drive, Op::Trim, 0, PAGE + 512);
+    assert_eq!(round_trip(&mut drive, Op::Read, 0, PAGE).latency(), Nanos(0));
+    assert_eq!(round_trip(&mut drive, Op::Read, 9 * PAGE, PAGE).latency(), Nanos(0));
+    assert_eq!(round_trip(&mut drive, Op::Read, PAGE, PAGE).latency(), Nanos(READ));
+    assert_eq!(drive.counters().host_pages_trimmed, 1);
+}
+
+fn with_interface(overhead: u64, per_kib: u64) -> Profile {
+    let mut profile = one_pool(64);
+    profile.interface.request_overhead = Nanos(overhead);
+    profile.interface.transfer_per_kib = Nanos(per_kib);
+    profile
+}
+
+// Is the host interface paid once a request and once a byte, one request at a time, with the data
+// of a write reaching the flash page by page?
+#[test]
+fn the_interface_is_serial() {
+    let mut drive = drive(&with_interface(7, 1000));
+    let one = round_trip(&mut drive, Op::Write, 0, PAGE);
+    assert_eq!(one.latency(), Nanos(7 + 4000 + WRITE));
+    let start = drive.now();
+    for _ in 0..3 {
+        drive.submit(&request(Op::Read, 9 * PAGE, 2 * PAGE, start));
+    }
+    let latencies: Vec<_> = drain(&mut drive).iter().map(|done| done.latency().0).collect();
+    assert_eq!(latencies, [8007, 16_007, 24_007]);
+    let two = round_trip(&mut drive, Op::Write, 0, 2 * PAGE);
+    assert_eq!(two.latency(), Nanos(7 + 4000 + 2 * WRITE));
+    let read = round_trip(&mut drive, Op::Read, 0, 2 * PAGE);
+    assert_eq!(read.latency(), Nanos(7 + 2 * READ + 4000));
+}
+
+// Do completions come in the order of time, and those of one time in the order of submission,
+// flushes behind everything before them and nothing behind a flush?
+#[test]
+fn completions_are_in_order() {
+    let mut drive = written(&with_interface(0, 1000), 4);
+    let start = drive.now();
+    let ops = [
+        (Op::Write, 0, PAGE),
+        (Op::Read, 8 * PAGE, PAGE),
+        (Op::Read, PAGE, PAGE),
+        (Op::Flush, 0, 0),
+        (Op::Trim, 2 * PAGE, PAGE),
+        (Op::Read, 9 * PAGE, PAGE),
+        (Op::Flush, 0, 0),
+        (Op::Read, 3 * PAGE, PAGE),
+    ];
+    for (stream, (op, offset, len)) in (0u16..).zip(ops) {
+        drive.submit(&flashscope_block::Io { stream, ..request(op, offset, len, start) });
+    }
+    let done = drain(&mut drive);
+    let order: Vec<_> = done.iter().map(|c| (c.io.stream, (c.completed - start).0)).collect();
+    let write = 4000 + WRITE;
+    let read = write + READ + 4000;
+    assert_eq!(
+        order,
+        [
+            (4, 4000),
+            (1, 8000),
+            (5, 12_000),
+            (0, write),
+            (2, read),
+            (3, read),
+            (6, read),
+            (7, read + READ),
+        ]
+    );
+}
+
+// Are IOs that a drive cannot do answered with the number a drive would give, and no other
+// effect?
+#[test]
+fn impossible_ios_are_answered_with_an_error() {
+    let mut drive = drive(&one_pool(64));
+    let capacity = drive.info().capacity.0;
+    let cases = [
+        (capacity, 512),
+        (capacity - 512, 1024),
+        (u64::MAX - 511, 512),
+        (512, u64::MAX - 511),
+        (0, 0),
+        (256, 512),
+        (512, 256),
+    ];
+    for op in [Op::Read, Op::Write, Op::Trim] {
+        for (offset, len) in cases {
+            drive.submit(&request(op, offset, len, Nanos(0)));
+            let done = drive.complete(Nanos::MAX).expect("it is answered");
+            assert_eq!(done.result, Err(Errno::EINVAL), "{op:?} {offset} {len}");
+        }
+    }
+    assert_eq!(drive.counters(), Default::default());
+    let depth = u64::from(drive.info().queue_depth);
+    for _ in 0..=depth {
+        drive.submit(&request(Op::Read, 0, 512, Nanos(0)));
+    }
+    let results: Vec<_> = drain(&mut drive).iter().map(|done| done.result).collect();
+    assert_eq!(results.iter().filter(|result| **result == Err(Errno::EAGAIN)).count(), 1);
+    assert_eq!(results.last(), Some(&Err(Errno::EAGAIN)));
+}
+
+// Is an IO that is due in the future held until then?
+#[test]
+fn ios_are_never_early() {
+    let mut drive = drive(&one_pool(64));
+    drive.submit(&request(Op::Write, 0, PAGE, Nanos(1_000_000)));
+    let done = drive.complete(Nanos::MAX).expect("in flight");
+    assert_eq!((done.submitted, done.latency()), (Nanos(1_000_000), Nanos(WRITE)));
+    assert_eq!(done.io.len, Bytes(PAGE));
+}
