@@ -2,7 +2,7 @@
 //! depth 1, each with its completion.
 
 use divan::Bencher;
-use divan::counter::ItemsCounter;
+use divan::counter::ItemsCount;
 use flashscope_block::{Bytes, Device, Io, Nanos, Op};
 use flashscope_sim::SimDevice;
 
@@ -58,6 +58,6 @@ impl Writer {
 fn random_writes(bencher: Bencher, spec: &str) {
     let mut writer = Writer::steady(spec);
     bencher
-        .counter(ItemsCounter::new(WRITES))
+        .counter(ItemsCount::new(WRITES))
         .bench_local(|| writer.write_anywhere(u64::from(WRITES)));
 }

@@ -96,18 +96,26 @@ impl PageMap {
         Ok(page)
     }
 
-    /// Makes sure that the next page at the frontier is for the host: when a block must be opened
-    /// and too few are free, cleans until there are enough again, in the foreground.
+    /// Makes sure that the next page at the frontier is for the host: where too few blocks are
+    /// free, cleans until there are enough again, in the foreground.
+    ///
+    /// Cleaning always finds room to move pages to: a victim has less than a block of them, host
+    /// writes leave `clean_below`, at least two, blocks free, and moves without host writes in
+    /// between open at most one.
     #[inline]
     fn make_room(&mut self, nand: &mut Array, pool: u32, at: Nanos) -> Result<(), Errno> {
         // Cleaning may fill the block that was just opened: each round leaves more free pages.
-        while self.pool(pool).frontier.is_none() {
+        loop {
             self.frontier(pool)?;
-            while self.pool(pool).free_blocks() < self.clean_below
-                && self.clean_block(nand, pool, at)?
-            {}
+            while self.pool(pool).free_blocks() < self.clean_below {
+                if !self.clean_block(nand, pool, at)? {
+                    break;
+                }
+            }
+            if self.pool(pool).frontier.is_some() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Cleans the block that is being cleaned, or another; false if no block would yield a page.

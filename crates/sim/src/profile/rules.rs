@@ -165,8 +165,9 @@ impl Profile {
         let usable = blocks.saturating_sub(keep_free) * pages_per_block;
         if logical >= usable {
             let least = f64::from(pages - usable + 1) / f64::from(pages);
+            let least = (least * 1e4).ceil() / 1e4;
             let rule = format!(
-                "it must be at least {least:.4}, so that more than {keep_free} of the {blocks} \
+                "it must be at least {least}, so that more than {keep_free} of the {blocks} \
                  blocks of a pool are spare, as many as the thresholds of cleaning keep free; \
                  or lower the thresholds"
             );
