@@ -48,17 +48,8 @@ impl PageMap {
         &mut self.pools[pool as usize]
     }
 
-    /// Marks the page that a map entry of `pool` pointed to, if any, as out of date.
-    #[inline]
-    fn supersede(&mut self, nand: &mut Array, pool: u32, mapped: u32) {
-        if mapped != NOWHERE {
-            let page = nand.geometry().page(Ppn(mapped - 1));
-            let valid = nand.supersede(page);
-            self.policy.superseded(pool, page.block, valid);
-        }
-    }
-
-    /// Programs `lpn` at the frontier, opening a block for it where there is none.
+    /// Programs `lpn` at the frontier, opening a block for it where there is none. Returns where
+    /// it is now and when that is done; the map and the former page are left to the caller.
     #[inline]
     fn append(
         &mut self,
@@ -67,12 +58,9 @@ impl PageMap {
         lpn: Lpn,
         at: Nanos,
         cause: Cause,
-    ) -> Result<Nanos, Errno> {
+    ) -> Result<(Ppn, Nanos), Errno> {
         let page = self.frontier(pool)?;
         let done = nand.program(page, lpn, at, cause)?;
-        let ppn = nand.geometry().ppn(page);
-        let before = std::mem::replace(&mut self.map[lpn.0 as usize], ppn.0 + 1);
-        self.supersede(nand, pool, before);
         let next = page.index + 1;
         if next < nand.geometry().pages_per_block {
             self.pool(pool).frontier = Some(Page { index: next, ..page });
@@ -80,7 +68,17 @@ impl PageMap {
             self.pool(pool).frontier = None;
             self.policy.closed(pool, page.block, nand.valid(page.block));
         }
-        Ok(done)
+        Ok((nand.geometry().ppn(page), done))
+    }
+
+    /// Marks the page that a map entry of `pool` pointed to, if any, as out of date.
+    #[inline]
+    fn supersede(&mut self, nand: &mut Array, pool: u32, mapped: u32) {
+        if mapped != NOWHERE {
+            let page = nand.geometry().page(Ppn(mapped - 1));
+            let valid = nand.supersede(page);
+            self.policy.superseded(pool, page.block, valid);
+        }
     }
 
     /// The next page to program in `pool`, from a free block if the active one is full.
@@ -151,7 +149,11 @@ impl PageMap {
         let Some(victim) = self.pool(pool).victim else { return Ok(at) };
         if let Some(page) = nand.first_valid(victim) {
             let (lpn, read) = nand.read(page, at, Cause::Cleaning)?;
-            return self.append(nand, pool, lpn, read, Cause::Cleaning);
+            let (ppn, done) = self.append(nand, pool, lpn, read, Cause::Cleaning)?;
+            // The map need not be read, which is the cost of cleaning: the page is known.
+            self.map[lpn.0 as usize] = ppn.0 + 1;
+            nand.supersede(page);
+            return Ok(done);
         }
         let done = nand.erase(victim, moved, Cause::Cleaning)?;
         let pool = self.pool(pool);
@@ -198,7 +200,10 @@ impl Ftl for PageMap {
             ready = nand.read(old, at, Cause::Host)?.1;
         }
         self.make_room(nand, pool, ready)?;
-        self.append(nand, pool, lpn, ready, Cause::Host)
+        let (ppn, done) = self.append(nand, pool, lpn, ready, Cause::Host)?;
+        let before = std::mem::replace(&mut self.map[lpn.0 as usize], ppn.0 + 1);
+        self.supersede(nand, pool, before);
+        Ok(done)
     }
 
     #[inline]
