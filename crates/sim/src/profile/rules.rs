@@ -10,10 +10,10 @@ use crate::nand::{Geometry, Timing, later, transfer_time};
 
 fn broken(
     field: &'static str,
-    value: impl std::fmt::Debug,
+    value: impl std::fmt::Display,
     rule: impl Into<String>,
 ) -> ProfileError {
-    ProfileError::Rule { field, value: format!("{value:?}"), rule: rule.into() }
+    ProfileError::Rule { field, value: value.to_string(), rule: rule.into() }
 }
 
 impl Profile {

@@ -1,5 +1,5 @@
 use flashscope_block::{Bytes, Device, DeviceKind, contract};
-use flashscope_sim::profile::{self, KINDS, parse};
+use flashscope_sim::profile::{KINDS, parse};
 use flashscope_sim::{Profile, ftl, gc, open};
 
 fn refusal(spec: &str) -> String {
@@ -122,7 +122,7 @@ fn profiles_that_cannot_work_are_refused() {
         ("interface.logical_block=8KiB", "divide flash.page_size"),
         ("interface.queue_depth=0", "from 1 to 65536"),
         ("interface.queue_depth=-1", "-1"),
-        ("flash.page_read=0us", "`flash.page_read` is Nanos(0)"),
+        ("flash.page_read=0us", "`flash.page_read` is 0 ns"),
         ("flash.block_erase=0ns", "longer than nothing"),
         ("over_provisioning=0", "above 0 and below 1"),
         ("over_provisioning=1", "above 0 and below 1"),
@@ -145,5 +145,4 @@ fn profiles_that_cannot_work_are_refused() {
             assert!(message.contains(part), "{spec}: {message}");
         }
     }
-    assert!(!profile::field_names().is_empty());
 }
