@@ -104,3 +104,21 @@ fn trims_start_no_work_in_the_past() {
     drive.idle_until(drive.now() + Nanos(1));
     assert!(drive.counters().since(&before).cleanings() <= 1, "{:?}", drive.counters());
 }
+
+// When the host keeps filling the block that background cleaning has opened, is there always a
+// free block left for the rest of the victim?
+#[test]
+fn writes_into_background_cleaning_leave_it_room() {
+    let mut profile = one_pool(48);
+    profile.flash.pages_per_block = 8;
+    profile.background_cleaning = true;
+    profile.cleaning.free_threshold = 2.0 / 48.0;
+    let mut drive = drive(&profile);
+    let pages = drive.info().capacity.0 / PAGE;
+    let mut random = fastrand::Rng::with_seed(11);
+    for _ in 0..100_000 {
+        round_trip(&mut drive, Op::Write, random.u64(..pages) * PAGE, PAGE);
+        drive.idle_until(drive.now() + Nanos(random.u64(..1_000_000)));
+    }
+    assert!(drive.counters().pages_moved() > 10_000, "{:?}", drive.counters());
+}
