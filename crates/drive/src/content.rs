@@ -1,0 +1,116 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Contents are distinct in units of this, the smallest block that a drive may deduplicate.
+const SECTOR: usize = 512;
+const WORDS: usize = SECTOR / 8;
+/// Sectors of random data to draw on: 64 KiB, which stays in the cache next to the buffers.
+const POOL: usize = 128;
+
+/// What is written: data that no drive can deduplicate or compress.
+///
+/// Every sector written is one of a pool of random sectors, with each of its 64-bit words
+/// exclusive-ored with a key that no other sector gets. Two sectors from the same place of the
+/// pool differ in every word, two from different places differ as random data do, and no
+/// compressor finds a repetition. Filling a buffer costs about as much as copying it.
+///
+/// Two contents with the same seed give the same data, so each opening takes another seed.
+pub(crate) struct Content {
+    pool: Box<[[u64; WORDS]; POOL]>,
+    key: u64,
+    /// How many sectors were given out.
+    sectors: AtomicU64,
+}
+
+impl Content {
+    pub(crate) fn new(seed: u64) -> Content {
+        let mut state = mix(seed);
+        let mut random = || {
+            state = state.wrapping_add(GOLDEN);
+            mix(state)
+        };
+        let key = random();
+        let mut pool = Box::new([[0; WORDS]; POOL]);
+        pool.as_flattened_mut().fill_with(random);
+        Content { pool, key, sectors: AtomicU64::new(0) }
+    }
+
+    /// Fills `buffer` with data that was never given out before.
+    pub(crate) fn fill(&self, buffer: &mut [u8]) {
+        let count = buffer.len().div_ceil(SECTOR) as u64;
+        let first = self.sectors.fetch_add(count, Ordering::Relaxed);
+        for (number, sector) in (first..).zip(buffer.chunks_mut(SECTOR)) {
+            let words = &self.pool[usize::try_from(number % POOL as u64).expect("below POOL")];
+            // `mix` is a bijection, so that different numbers have different keys.
+            let key = mix(self.key.wrapping_add(number));
+            for (bytes, word) in sector.chunks_exact_mut(8).zip(words) {
+                bytes.copy_from_slice(&(word ^ key).to_le_bytes());
+            }
+        }
+    }
+}
+
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The output function of SplitMix64 (Steele, Lea and Flood: Fast splittable pseudorandom number
+/// generators, OOPSLA 2014), a bijection of 64-bit words.
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// What `writes` successive writes of `len` bytes hold.
+    fn written(seed: u64, writes: usize, len: usize) -> Vec<u8> {
+        let content = Content::new(seed);
+        let mut all = vec![0; writes * len];
+        all.chunks_mut(len).for_each(|buffer| content.fill(buffer));
+        all
+    }
+
+    // Is every sector distinct, far beyond the size of the pool and across seeds?
+    #[test]
+    fn no_sector_is_written_twice() {
+        let mut seen = HashSet::new();
+        for seed in [0, 1, 2, u64::MAX] {
+            for sector in written(seed, 4096, 4096).chunks(SECTOR) {
+                assert!(seen.insert(sector.to_vec()), "a sector came twice");
+            }
+        }
+    }
+
+    // Is there nothing for a compressor: no string of 8 bytes that comes twice, at any two
+    // positions of 1 MiB (so no match for any of the Lempel-Ziv family), and no byte more
+    // frequent than chance has it (so nothing for an entropy coder)?
+    #[test]
+    fn nothing_to_compress() {
+        let data = written(7, 256, 4096);
+        let mut strings = HashSet::with_capacity(data.len());
+        let repeated = data
+            .windows(8)
+            .filter(|w| !strings.insert(u64::from_le_bytes((*w).try_into().unwrap())))
+            .count();
+        assert_eq!(repeated, 0);
+
+        let mut counts = [0u32; 256];
+        data.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+        let entropy: f64 = counts
+            .iter()
+            .map(|count| f64::from(*count) / f64::from(1 << 20))
+            .map(|p| -p * p.log2())
+            .sum();
+        assert!(entropy > 7.999, "{entropy} bits a byte");
+    }
+
+    // Is the data of a seed the same every time, and that of another seed different?
+    #[test]
+    fn the_seed_decides() {
+        assert_eq!(written(3, 2, 8192), written(3, 2, 8192));
+        assert_ne!(written(3, 2, 8192), written(4, 2, 8192));
+    }
+}

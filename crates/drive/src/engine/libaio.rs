@@ -1,0 +1,180 @@
+//! Linux's asynchronous IO, by its system calls (`io_setup(2)`, `io_submit(2)`,
+//! `io_getevents(2)`) as no C library wraps them.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use flashscope_block::{Io, Nanos, Op};
+
+use super::queued::{Answer, Kernel, Queued};
+use super::{Engine, Setup};
+use crate::buffer::Buffers;
+use crate::clock::Clock;
+
+const IOCB_CMD_PREAD: u16 = 0;
+const IOCB_CMD_PWRITE: u16 = 1;
+const IOCB_CMD_FDSYNC: u16 = 3;
+
+/// `struct iocb` of `linux/aio_abi.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Iocb {
+    data: u64,
+    /// `aio_key` and `aio_rw_flags`, in an order that depends on the machine; both stay zero.
+    key_and_flags: [u32; 2],
+    opcode: u16,
+    priority: i16,
+    fd: u32,
+    buffer: u64,
+    len: u64,
+    offset: u64,
+    reserved: u64,
+    flags: u32,
+    result_fd: u32,
+}
+
+/// `struct io_event` of `linux/aio_abi.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Event {
+    data: u64,
+    iocb: u64,
+    result: i64,
+    result2: i64,
+}
+
+const _: () = assert!(size_of::<Iocb>() == 64 && size_of::<Event>() == 32);
+
+struct Context {
+    id: libc::c_ulong,
+    fd: u32,
+    iocbs: Vec<Iocb>,
+    /// Slots that are readied and not handed over.
+    ready: Vec<usize>,
+    pointers: Vec<*mut Iocb>,
+    events: Vec<Event>,
+}
+
+// SAFETY: the pointers are to `iocbs`, and only lent to the kernel during `io_submit`.
+unsafe impl Send for Context {}
+
+pub(super) fn start(setup: &Setup) -> io::Result<Box<dyn Engine>> {
+    let mut id: libc::c_ulong = 0;
+    // SAFETY: the kernel writes the identifier of the new context to `id`.
+    check(unsafe { libc::syscall(libc::SYS_io_setup, setup.depth, &raw mut id) })?;
+    let context = Context {
+        id,
+        fd: u32::try_from(setup.target.file().as_raw_fd()).expect("an open file"),
+        iocbs: vec![Iocb::default(); setup.depth],
+        ready: Vec::with_capacity(setup.depth),
+        pointers: Vec::with_capacity(setup.depth),
+        events: vec![Event::default(); setup.depth],
+    };
+    let buffers = Buffers::new(setup.depth, setup.max_io)?;
+    Ok(Box::new(Queued::new(context, buffers, setup)))
+}
+
+fn check(result: libc::c_long) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+impl Context {
+    /// Hands over all that is readied. What the kernel does not take is answered here.
+    fn hand_over(&mut self, answers: &mut Vec<Answer>) {
+        self.pointers.clear();
+        for slot in &self.ready {
+            self.pointers.push(&raw mut self.iocbs[*slot]);
+        }
+        let mut taken = 0;
+        while taken < self.ready.len() {
+            let rest = &mut self.pointers[taken..];
+            // SAFETY: the pointers lead to live iocbs, which lead to live buffers (see `Queued`).
+            let result = check(unsafe {
+                libc::syscall(libc::SYS_io_submit, self.id, rest.len(), rest.as_mut_ptr())
+            });
+            match result {
+                Ok(count) => taken += count,
+                Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+                Err(error) => {
+                    // The first of the rest is what was refused.
+                    let number = error.raw_os_error().unwrap_or(libc::EIO);
+                    answers.push(Answer { slot: self.ready[taken], result: -i64::from(number) });
+                    taken += 1;
+                }
+            }
+        }
+        self.ready.clear();
+    }
+}
+
+impl Kernel for Context {
+    fn ready(&mut self, slot: usize, io: &Io, buffer: *mut u8) {
+        let opcode = match io.op {
+            Op::Read => IOCB_CMD_PREAD,
+            Op::Write => IOCB_CMD_PWRITE,
+            Op::Flush => IOCB_CMD_FDSYNC,
+            Op::Trim => unreachable!("`Queued` does trims itself"),
+        };
+        // A flush has no range, and the kernel insists on it.
+        let buffer = if io.op == Op::Flush { 0 } else { buffer.expose_provenance() as u64 };
+        self.iocbs[slot] = Iocb {
+            data: slot as u64,
+            opcode,
+            fd: self.fd,
+            buffer,
+            len: io.len.0,
+            offset: if io.op == Op::Flush { 0 } else { io.offset.0 },
+            ..Iocb::default()
+        };
+        self.ready.push(slot);
+    }
+
+    fn exchange(
+        &mut self,
+        timeout: Option<Duration>,
+        clock: &Clock,
+        answers: &mut Vec<Answer>,
+    ) -> Nanos {
+        if !self.ready.is_empty() {
+            self.hand_over(answers);
+            if !answers.is_empty() {
+                return clock.now();
+            }
+        }
+        let timeout = timeout.map(|timeout| libc::timespec {
+            tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_nsec: timeout.subsec_nanos().into(),
+        });
+        let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: `events` has room for as many events as are said, `timeout` is null or alive.
+        let result = check(unsafe {
+            libc::syscall(
+                libc::SYS_io_getevents,
+                self.id,
+                1 as libc::c_long,
+                self.events.len(),
+                self.events.as_mut_ptr(),
+                timeout,
+            )
+        });
+        let returned = clock.now();
+        let count = result.unwrap_or_else(|error| {
+            let interrupted = error.raw_os_error() == Some(libc::EINTR);
+            assert!(interrupted, "io_getevents was misused: {error}");
+            0
+        });
+        answers.extend(self.events[..count].iter().map(|event| Answer {
+            slot: usize::try_from(event.data).expect("a slot"),
+            result: event.result,
+        }));
+        returned
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the context is this value's own; nothing is in flight (see `Queued`).
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
+    }
+}

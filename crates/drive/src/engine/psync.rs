@@ -1,0 +1,208 @@
+//! Synchronous IO: `pread(2)`, `pwrite(2)` and `fdatasync(2)`.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use flashscope_block::{Completion, Errno, Io, Nanos, Op};
+
+use super::{Engine, Setup, length, outcome};
+use crate::buffer::Buffers;
+use crate::clock::Clock;
+use crate::content::Content;
+use crate::target::Target;
+
+pub(super) fn start(setup: &Setup) -> io::Result<Box<dyn Engine>> {
+    if setup.depth == 1 {
+        let caller = Caller::new(setup)?;
+        return Ok(Box::new(InThread { caller, queued: None }));
+    }
+    Ok(Box::new(Threads::new(setup)?))
+}
+
+/// Does IOs one by one in the thread that calls it.
+struct Caller {
+    clock: Clock,
+    target: Arc<Target>,
+    content: Arc<Content>,
+    buffers: Buffers,
+}
+
+impl Caller {
+    fn new(setup: &Setup) -> io::Result<Caller> {
+        Ok(Caller {
+            clock: setup.clock.clone(),
+            target: Arc::clone(&setup.target),
+            content: Arc::clone(&setup.content),
+            buffers: Buffers::new(1, setup.max_io)?,
+        })
+    }
+
+    /// Readies the data of a write.
+    fn ready(&mut self, io: &Io) {
+        if io.op == Op::Write {
+            self.content.fill(self.buffers.bytes(0, length(io)));
+        }
+    }
+
+    fn perform(&mut self, io: Io) -> Completion {
+        let submitted = self.clock.now();
+        let moved = self.call(&io);
+        let completed = self.clock.now();
+        Completion { io, submitted, completed, result: outcome(&io, moved) }
+    }
+
+    fn call(&mut self, io: &Io) -> Result<u64, Errno> {
+        match io.op {
+            Op::Read => self.target.read(io.offset, self.buffers.bytes(0, length(io))),
+            Op::Write => self.target.write(io.offset, self.buffers.bytes(0, length(io))),
+            Op::Trim => self.target.trim(io).map(|()| 0),
+            Op::Flush => self.target.flush().map(|()| 0),
+        }
+    }
+}
+
+/// Queue depth 1: the IO is done inside `complete`, which cannot return before.
+struct InThread {
+    caller: Caller,
+    queued: Option<Io>,
+}
+
+impl Engine for InThread {
+    fn submit(&mut self, io: &Io) {
+        assert!(self.queued.is_none(), "queue depth exceeded");
+        self.caller.ready(io);
+        self.queued = Some(*io);
+    }
+
+    fn reaped(&mut self) -> Option<Completion> {
+        None
+    }
+
+    fn complete(&mut self, until: Nanos) -> Option<Completion> {
+        if let Some(io) = self.queued.take() {
+            return Some(self.caller.perform(io));
+        }
+        if until != Nanos::MAX {
+            self.caller.clock.sleep_until(until);
+        }
+        None
+    }
+}
+
+/// More than one IO at a time: a thread for each, which takes its own time stamps.
+struct Threads {
+    clock: Clock,
+    workers: Vec<Worker>,
+    idle: Vec<usize>,
+    queued: VecDeque<Io>,
+    done: Receiver<(usize, Completion)>,
+    in_flight: usize,
+}
+
+struct Worker {
+    jobs: Option<Sender<Io>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Threads {
+    fn new(setup: &Setup) -> io::Result<Threads> {
+        let (sender, done) = channel();
+        let worker = |number| {
+            let (jobs, inbox) = channel();
+            let caller = Caller::new(setup)?;
+            let outbox = sender.clone();
+            let thread = std::thread::Builder::new()
+                .name(format!("psync-{number}"))
+                .stack_size(64 << 10)
+                .spawn(move || work(caller, number, &inbox, &outbox))?;
+            Ok(Worker { jobs: Some(jobs), thread: Some(thread) })
+        };
+        Ok(Threads {
+            clock: setup.clock.clone(),
+            workers: (0..setup.depth).map(worker).collect::<io::Result<_>>()?,
+            idle: (0..setup.depth).rev().collect(),
+            queued: VecDeque::with_capacity(setup.depth),
+            done,
+            in_flight: 0,
+        })
+    }
+
+    fn hand_over(&mut self) {
+        while let Some(io) = self.queued.pop_front() {
+            let number = self.idle.pop().expect("queue depth exceeded");
+            let jobs = self.workers[number].jobs.as_ref().expect("until dropped");
+            jobs.send(io).expect("a worker lives as long as its engine");
+            self.in_flight += 1;
+        }
+    }
+
+    fn receive(&mut self, (number, completion): (usize, Completion)) -> Completion {
+        self.idle.push(number);
+        self.in_flight -= 1;
+        completion
+    }
+
+    fn wait(&self, timeout: Option<Duration>) -> Option<(usize, Completion)> {
+        match timeout {
+            None => Some(self.done.recv().expect("workers live as long as their engine")),
+            Some(Duration::ZERO) => self.done.try_recv().ok(),
+            Some(timeout) => self.done.recv_timeout(timeout).ok(),
+        }
+    }
+}
+
+/// The life of a worker: one IO after the other, until its engine is dropped.
+fn work(
+    mut caller: Caller,
+    number: usize,
+    inbox: &Receiver<Io>,
+    outbox: &Sender<(usize, Completion)>,
+) {
+    while let Ok(io) = inbox.recv() {
+        caller.ready(&io);
+        if outbox.send((number, caller.perform(io))).is_err() {
+            return;
+        }
+    }
+}
+
+impl Engine for Threads {
+    fn submit(&mut self, io: &Io) {
+        self.queued.push_back(*io);
+    }
+
+    fn reaped(&mut self) -> Option<Completion> {
+        let answer = self.done.try_recv().ok()?;
+        Some(self.receive(answer))
+    }
+
+    fn complete(&mut self, until: Nanos) -> Option<Completion> {
+        self.hand_over();
+        if self.in_flight == 0 {
+            if until != Nanos::MAX {
+                self.clock.sleep_until(until);
+            }
+            return None;
+        }
+        let answer = self.clock.poll_until(until, |timeout| self.wait(timeout))?;
+        Some(self.receive(answer))
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        for worker in &mut self.workers {
+            worker.jobs = None;
+        }
+        for worker in &mut self.workers {
+            if let Some(thread) = worker.thread.take() {
+                // A worker that panicked has said so already.
+                let _ = thread.join();
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What the asynchronous engines have in common: slots, hand-over and waiting.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use flashscope_block::{Bytes, Completion, Errno, Io, Nanos, Op};
+
+use super::{Engine, Setup, length, outcome};
+use crate::buffer::Buffers;
+use crate::clock::Clock;
+use crate::content::Content;
+use crate::target::Target;
+
+/// The kernel's answer to the IO of a slot.
+pub(super) struct Answer {
+    pub(super) slot: usize,
+    /// Bytes moved, or a negative error number.
+    pub(super) result: i64,
+}
+
+/// One of the kernel's asynchronous interfaces.
+pub(super) trait Kernel: Send {
+    /// Readies the IO of `slot` (never a trim), whose data are at `buffer`; no system call.
+    fn ready(&mut self, slot: usize, io: &Io, buffer: *mut u8);
+
+    /// Hands over all that was readied and waits for an answer, for `timeout` at most (without
+    /// limit if `None`); all answers that are there go to `answers`.
+    ///
+    /// Returns the time right after waiting. May return early, without an answer.
+    fn exchange(
+        &mut self,
+        timeout: Option<Duration>,
+        clock: &Clock,
+        answers: &mut Vec<Answer>,
+    ) -> Nanos;
+
+    /// As [`Engine::note`].
+    fn note(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// An engine over an asynchronous interface.
+///
+/// Neither interface has a command to trim; a trim is done in the calling thread when its turn
+/// comes, before what was queued with it.
+pub(super) struct Queued<K: Kernel> {
+    kernel: K,
+    clock: Clock,
+    target: Arc<Target>,
+    content: Arc<Content>,
+    buffers: Buffers,
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    /// Slots that are readied and not handed over.
+    queued: Vec<usize>,
+    in_flight: usize,
+    trims: VecDeque<Io>,
+    reaped: VecDeque<Completion>,
+    answers: Vec<Answer>,
+}
+
+/// The IO that a slot carries.
+#[derive(Clone, Copy)]
+struct Slot {
+    io: Io,
+    submitted: Nanos,
+}
+
+impl<K: Kernel> Queued<K> {
+    /// An engine with `buffers` for as many IOs as `setup` says.
+    pub(super) fn new(kernel: K, buffers: Buffers, setup: &Setup) -> Queued<K> {
+        let none = Io { op: Op::Read, stream: 0, offset: Bytes(0), len: Bytes(0), at: Nanos(0) };
+        Queued {
+            kernel,
+            clock: setup.clock.clone(),
+            target: Arc::clone(&setup.target),
+            content: Arc::clone(&setup.content),
+            buffers,
+            slots: vec![Slot { io: none, submitted: Nanos(0) }; setup.depth],
+            free: (0..setup.depth).collect(),
+            queued: Vec::with_capacity(setup.depth),
+            in_flight: 0,
+            trims: VecDeque::new(),
+            reaped: VecDeque::with_capacity(setup.depth),
+            answers: Vec::with_capacity(setup.depth),
+        }
+    }
+
+    /// One hand-over and wait; the first completion of those that arrived.
+    fn exchange(&mut self, timeout: Option<Duration>) -> Option<Completion> {
+        if !self.queued.is_empty() {
+            let submitted = self.clock.now();
+            self.in_flight += self.queued.len();
+            for slot in self.queued.drain(..) {
+                self.slots[slot].submitted = submitted;
+            }
+        }
+        let completed = self.kernel.exchange(timeout, &self.clock, &mut self.answers);
+        self.in_flight -= self.answers.len();
+        for Answer { slot, result } in self.answers.drain(..) {
+            let Slot { io, submitted } = self.slots[slot];
+            let moved = u64::try_from(result)
+                .map_err(|_| Errno(i32::try_from(-result).expect("an error number")));
+            let result = outcome(&io, moved);
+            self.free.push(slot);
+            self.reaped.push_back(Completion { io, submitted, completed, result });
+        }
+        self.reaped.pop_front()
+    }
+
+    fn trim(&self, io: Io) -> Completion {
+        let submitted = self.clock.now();
+        let result = self.target.trim(&io);
+        Completion { io, submitted, completed: self.clock.now(), result }
+    }
+}
+
+impl<K: Kernel> Engine for Queued<K> {
+    fn submit(&mut self, io: &Io) {
+        if io.op == Op::Trim {
+            self.trims.push_back(*io);
+            return;
+        }
+        let slot = self.free.pop().expect("queue depth exceeded");
+        self.slots[slot].io = *io;
+        if io.op == Op::Write {
+            self.content.fill(self.buffers.bytes(slot, length(io)));
+        }
+        self.kernel.ready(slot, io, self.buffers.start(slot));
+        self.queued.push(slot);
+    }
+
+    fn reaped(&mut self) -> Option<Completion> {
+        self.reaped.pop_front()
+    }
+
+    fn complete(&mut self, until: Nanos) -> Option<Completion> {
+        if let Some(completion) = self.reaped.pop_front() {
+            return Some(completion);
+        }
+        if let Some(io) = self.trims.pop_front() {
+            return Some(self.trim(io));
+        }
+        if self.in_flight == 0 && self.queued.is_empty() {
+            if until != Nanos::MAX {
+                self.clock.sleep_until(until);
+            }
+            return None;
+        }
+        let clock = self.clock.clone();
+        clock.poll_until(until, |timeout| self.exchange(timeout))
+    }
+
+    fn note(&self) -> Option<&'static str> {
+        self.kernel.note()
+    }
+}
+
+impl<K: Kernel> Drop for Queued<K> {
+    fn drop(&mut self) {
+        // The kernel must be done with the buffers before they go. What is only queued was never
+        // handed over, and needs no waiting for.
+        while self.in_flight > 0 {
+            self.exchange(None);
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! Who uses a device or file: mounts, holders, swap and loop devices.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use super::{DeviceNumber, Identity, Refusal};
+
+/// Where the kernel tells about itself: `/proc` and `/sys`.
+#[derive(Debug, Clone)]
+pub struct System {
+    root: PathBuf,
+}
+
+impl Default for System {
+    fn default() -> Self {
+        System::at(Path::new("/"))
+    }
+}
+
+/// A device that stands or falls with the one to be written.
+#[derive(Debug)]
+struct Relative {
+    /// As below `/dev`.
+    name: String,
+    number: DeviceNumber,
+    directory: PathBuf,
+}
+
+/// A mounted file system.
+#[derive(Debug, PartialEq, Eq)]
+struct Mount {
+    number: Option<DeviceNumber>,
+    source: String,
+    at: String,
+}
+
+impl System {
+    /// The system whose `proc` and `sys` are below `root`.
+    pub fn at(root: &Path) -> System {
+        System { root: root.into() }
+    }
+
+    /// The directory of a device in sysfs.
+    fn directory(&self, number: DeviceNumber) -> io::Result<PathBuf> {
+        self.root.join(format!("sys/dev/block/{number}")).canonicalize()
+    }
+
+    /// The directory in sysfs of the whole disk that a device is, or is a partition of.
+    pub(crate) fn whole_disk(&self, number: DeviceNumber) -> Option<PathBuf> {
+        let directory = self.directory(number).ok()?;
+        let partition = directory.join("partition").exists();
+        if partition { directory.parent().map(Path::to_path_buf) } else { Some(directory) }
+    }
+
+    /// Whether nobody uses what `identity` says; `path` is only for the message.
+    pub(crate) fn check_unused(&self, path: &Path, identity: Identity) -> Result<(), Refusal> {
+        let unknown = |source| Refusal::Unknown { path: path.into(), source };
+        let relatives = match identity {
+            Identity::Block(number) => self.relatives(number).map_err(unknown)?,
+            Identity::File { .. } => Vec::new(),
+        };
+        if relatives.first().is_some_and(Relative::is_read_only) {
+            return Err(Refusal::ReadOnly { path: path.into() });
+        }
+        let mounts = self.mounts().map_err(unknown)?;
+        for relative in &relatives {
+            if let Some(mount) = mounts.iter().find(|mount| mount.is_on(relative.number)) {
+                let (device, at) = (relative.path(), mount.at.clone());
+                return Err(Refusal::Mounted { path: path.into(), device, at });
+            }
+            if let Some(holder) = relative.holder().map_err(unknown)? {
+                let device = relative.path();
+                return Err(Refusal::Held { path: path.into(), device, holder });
+            }
+        }
+        let same = |other: Identity| {
+            other == identity
+                || relatives.iter().any(|relative| other == Identity::Block(relative.number))
+        };
+        if let Some(device) = self.swap(same).map_err(unknown)? {
+            return Err(Refusal::Swap { path: path.into(), device });
+        }
+        if let Some((device, number)) = self.loop_over(same).map_err(unknown)? {
+            let mounted = mounts.iter().find(|mount| mount.is_on(number));
+            let mounted = mounted.map(|mount| mount.at.clone());
+            return Err(Refusal::LoopBacking { path: path.into(), device, mounted });
+        }
+        Ok(())
+    }
+
+    /// The device itself; for a whole disk its partitions, for a partition its whole disk.
+    fn relatives(&self, number: DeviceNumber) -> io::Result<Vec<Relative>> {
+        let directory = self.directory(number)?;
+        let mut relatives = vec![Relative::new(directory.clone())?];
+        if directory.join("partition").exists() {
+            let whole = directory.parent().expect("below /sys").to_path_buf();
+            relatives.push(Relative::new(whole)?);
+        } else {
+            for entry in fs::read_dir(directory)? {
+                let entry = entry?.path();
+                if entry.join("partition").exists() {
+                    relatives.push(Relative::new(entry)?);
+                }
+            }
+        }
+        Ok(relatives)
+    }
+
+    fn mounts(&self) -> io::Result<Vec<Mount>> {
+        let text = fs::read_to_string(self.root.join("proc/self/mountinfo"))?;
+        Ok(text.lines().filter_map(Mount::parse).collect())
+    }
+
+    /// The swap space that is `same` as what is asked for.
+    fn swap(&self, same: impl Fn(Identity) -> bool) -> io::Result<Option<String>> {
+        let text = match fs::read_to_string(self.root.join("proc/swaps")) {
+            // A kernel without swap.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            result => result?,
+        };
+        let spaces = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+        Ok(spaces.map(unescape).find(|path| leads_to(path, &same)))
+    }
+
+    /// The loop device over what is `same` as what is asked for.
+    fn loop_over(
+        &self,
+        same: impl Fn(Identity) -> bool,
+    ) -> io::Result<Option<(String, DeviceNumber)>> {
+        let devices = match fs::read_dir(self.root.join("sys/block")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            result => result?,
+        };
+        for device in devices {
+            let directory = device?.path();
+            let Ok(backing) = fs::read_to_string(directory.join("loop/backing_file")) else {
+                continue;
+            };
+            if leads_to(backing.trim_end_matches('\n'), &same) {
+                let relative = Relative::new(directory)?;
+                return Ok(Some((relative.path(), relative.number)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether what is now at `path` is the `same`.
+fn leads_to(path: &str, same: impl Fn(Identity) -> bool) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| same(Identity::from(&metadata)))
+}
+
+impl Relative {
+    fn new(directory: PathBuf) -> io::Result<Relative> {
+        let text = fs::read_to_string(directory.join("dev"))?;
+        let number = parse_number(text.trim())
+            .ok_or_else(|| io::Error::other(format!("`{}` is no device number", text.trim())))?;
+        // In sysfs a slash within a device's name is an exclamation mark.
+        let name = directory.file_name().unwrap_or_default().to_string_lossy().replace('!', "/");
+        Ok(Relative { name, number, directory })
+    }
+
+    fn path(&self) -> String {
+        format!("/dev/{}", self.name)
+    }
+
+    fn is_read_only(&self) -> bool {
+        fs::read_to_string(self.directory.join("ro")).is_ok_and(|text| text.trim() == "1")
+    }
+
+    /// A device that is built on this one.
+    fn holder(&self) -> io::Result<Option<String>> {
+        match fs::read_dir(self.directory.join("holders")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+            Ok(mut holders) => holders
+                .next()
+                .map(|holder| Ok(format!("/dev/{}", holder?.file_name().to_string_lossy())))
+                .transpose(),
+        }
+    }
+}
+
+impl Mount {
+    /// A line of `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
+    fn parse(line: &str) -> Option<Mount> {
+        let (before, after) = line.split_once(" - ")?;
+        let mut fields = before.split(' ').skip(2);
+        let number = parse_number(fields.next()?);
+        let at = unescape(fields.nth(1)?);
+        let source = unescape(after.split(' ').nth(1)?);
+        Some(Mount { number, source, at })
+    }
+
+    /// Whether the file system lies on a device, by the number that the kernel gives, or by that
+    /// of its source: btrfs and others show an anonymous number.
+    fn is_on(&self, number: DeviceNumber) -> bool {
+        self.number == Some(number)
+            || fs::metadata(&self.source).is_ok_and(|metadata| {
+                metadata.file_type().is_block_device()
+                    && DeviceNumber::new(metadata.rdev()) == number
+            })
+    }
+}
+
+fn parse_number(text: &str) -> Option<DeviceNumber> {
+    let (major, minor) = text.split_once(':')?;
+    Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })
+}
+
+/// Undoes the octal escapes (`\040` for a space) of the kernel's tables.
+fn unescape(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        let octal = tail.get(..3).filter(|_| byte == b'\\');
+        let code = octal.and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(code) => {
+                bytes.push(code);
+                rest = &tail[3..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A machine with the disk sda (8:0), its partitions sda1 (8:1) and sda2 (8:2), and the
+    /// empty disk loop0 (7:0), nothing of it in use.
+    struct Machine {
+        root: tempfile::TempDir,
+    }
+
+    const SDA: DeviceNumber = DeviceNumber { major: 8, minor: 0 };
+    const SDA1: DeviceNumber = DeviceNumber { major: 8, minor: 1 };
+    const SDA2: DeviceNumber = DeviceNumber { major: 8, minor: 2 };
+
+    impl Machine {
+        fn new() -> Machine {
+            let machine = Machine { root: tempfile::tempdir().unwrap() };
+            machine.write("proc/self/mountinfo", "22 27 0:21 / /proc rw - proc proc rw\n");
+            machine.write("proc/swaps", "Filename Type Size Used Priority\n");
+            fs::create_dir_all(machine.path("sys/dev/block")).unwrap();
+            fs::create_dir_all(machine.path("sys/block")).unwrap();
+            for (number, place) in
+                [("8:0", "sda"), ("8:1", "sda/sda1"), ("8:2", "sda/sda2"), ("7:0", "loop0")]
+            {
+                let directory = format!("sys/devices/block/{place}");
+                machine.write(&format!("{directory}/dev"), &format!("{number}\n"));
+                fs::create_dir_all(machine.path(&directory).join("holders")).unwrap();
+                if place.contains('/') {
+                    machine.write(&format!("{directory}/partition"), "1\n");
+                } else {
+                    let link = machine.path(&format!("sys/block/{place}"));
+                    symlink(machine.path(&directory), link).unwrap();
+                }
+                let link = machine.path(&format!("sys/dev/block/{number}"));
+                symlink(machine.path(&directory), link).unwrap();
+            }
+            machine
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.root.path().join(name)
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+            fs::write(self.path(name), text).unwrap();
+        }
+
+        fn check(&self, identity: Identity) -> Result<(), Refusal> {
+            System::at(self.root.path()).check_unused(Path::new("drive"), identity)
+        }
+
+        /// Which of sda, sda1 and sda2 may be written.
+        fn writable(&self) -> [bool; 3] {
+            [SDA, SDA1, SDA2].map(|number| self.check(Identity::Block(number)).is_ok())
+        }
+    }
+
+    // Is an idle machine's every device free, so that the refusals below mean something?
+    #[test]
+    fn idle_devices_are_free() {
+        assert_eq!(Machine::new().writable(), [true; 3]);
+    }
+
+    // Does a mounted partition protect itself and its disk, not its sibling; and a mounted disk
+    // all its partitions?
+    #[test]
+    fn mounts_protect_relatives() {
+        let machine = Machine::new();
+        let mounted = |number: &str| {
+            let line = format!("42 27 {number} / /mnt/my\\040data rw shared:1 - ext4 none rw\n");
+            machine.write("proc/self/mountinfo", &line);
+        };
+        mounted("8:1");
+        assert_eq!(machine.writable(), [false, false, true]);
+        let refusal = machine.check(Identity::Block(SDA)).unwrap_err();
+        assert_eq!(
+            refusal.to_string(),
+            "`drive` is in use: /dev/sda1 is mounted at `/mnt/my data`; unmount it first"
+        );
+        mounted("8:0");
+        assert_eq!(machine.writable(), [false; 3]);
+        mounted("9:0");
+        assert_eq!(machine.writable(), [true; 3]);
+    }
+
+    // Is a read-only device refused, and one that says it is not let through?
+    #[test]
+    fn read_only_devices_are_refused() {
+        let machine = Machine::new();
+        machine.write("sys/devices/block/sda/sda1/ro", "1\n");
+        machine.write("sys/devices/block/sda/sda2/ro", "0\n");
+        assert_eq!(machine.writable(), [true, false, true]);
+        let refusal = machine.check(Identity::Block(SDA1)).unwrap_err();
+        assert!(matches!(refusal, Refusal::ReadOnly { .. }));
+    }
+
+    // Do holders (LVM, RAID, device mapper) protect likewise?
+    #[test]
+    fn holders_protect_relatives() {
+        let machine = Machine::new();
+        machine.write("sys/devices/block/sda/sda2/holders/dm-0", "");
+        assert_eq!(machine.writable(), [false, true, false]);
+        let refusal = machine.check(Identity::Block(SDA)).unwrap_err();
+        assert!(matches!(refusal, Refusal::Held { .. }));
+        assert!(refusal.to_string().contains("/dev/sda2 is part of /dev/dm-0"), "{refusal}");
+
+        let machine = Machine::new();
+        machine.write("sys/devices/block/sda/holders/md0", "");
+        assert_eq!(machine.writable(), [false; 3]);
+    }
+
+    // Is a file in use as swap or behind a loop device refused, by its inode, through links and
+    // names with spaces, and another file not?
+    #[test]
+    fn files_in_use_are_refused() {
+        let machine = Machine::new();
+        machine.write("my file", "");
+        machine.write("other", "");
+        let [file, link, other] = ["my file", "link", "other"].map(|name| machine.path(name));
+        symlink(&file, &link).unwrap();
+        let check = |path: &Path| machine.check(Identity::from(&fs::metadata(path).unwrap()));
+
+        let escaped = file.to_str().unwrap().replace(' ', "\\040");
+        machine.write("proc/swaps", &format!("Filename Type\n{escaped} file 1 0 -2\n"));
+        assert!(matches!(check(&link), Err(Refusal::Swap { .. })));
+        assert!(check(&other).is_ok());
+
+        machine.write("proc/swaps", "Filename Type\n");
+        assert!(check(&file).is_ok());
+        let backing = format!("{}\n", link.display());
+        machine.write("sys/devices/block/loop0/loop/backing_file", &backing);
+        let refusal = check(&file).unwrap_err().to_string();
+        assert!(refusal.contains("behind the loop device /dev/loop0; `losetup"), "{refusal}");
+        machine.write("proc/self/mountinfo", "42 27 7:0 / /mnt rw - ext4 none rw\n");
+        let refusal = check(&file).unwrap_err().to_string();
+        assert!(refusal.contains("/dev/loop0, mounted at `/mnt`; unmount it, and"), "{refusal}");
+        assert!(check(&other).is_ok());
+    }
+
+    // Is a device that the kernel does not tell about refused rather than believed to be free?
+    #[test]
+    fn doubt_refuses() {
+        let machine = Machine::new();
+        let unknown = Identity::Block(DeviceNumber { major: 99, minor: 0 });
+        assert!(matches!(machine.check(unknown), Err(Refusal::Unknown { .. })));
+        fs::remove_file(machine.path("proc/self/mountinfo")).unwrap();
+        assert!(matches!(machine.check(Identity::Block(SDA)), Err(Refusal::Unknown { .. })));
+    }
+
+    // Are the kernel's escapes undone, and what only looks like one left?
+    #[test]
+    fn escapes_are_undone() {
+        assert_eq!(unescape(r"a\040b\134c"), r"a b\c");
+        assert_eq!(unescape(r"a\04"), r"a\04");
+        assert_eq!(unescape(r"\999"), r"\999");
+    }
+}

@@ -1,0 +1,27 @@
+//! Real drives: block devices and files behind [`flashscope_block::Device`].
+//!
+//! - [`open`] turns [`OpenOptions`] into a [`RealDevice`]; [`OpenOptions::parse`] reads what a
+//!   person writes (`/dev/nvme1n1`, `file:scratch.img?size=1GiB`).
+//! - [`guard`] decides whether a device or file may be written; nothing is opened for writing
+//!   before it agreed, and what was opened is checked again by its identity.
+//! - [`engine`] holds the ways to hand IOs to the kernel, and chooses one by a probe.
+//! - [`Clock`] is the machine's monotonic clock, as cheap as the machine allows.
+
+mod buffer;
+mod clock;
+mod content;
+mod device;
+pub mod engine;
+mod error;
+pub mod guard;
+mod hardware;
+mod options;
+mod target;
+
+pub use clock::{Calibration, Clock};
+pub use device::{RealDevice, open};
+pub use engine::{ENGINES, EngineEntry, EngineKind};
+pub use error::OpenError;
+pub use options::{
+    Access, DRIVE_OPTIONS, DriveOption, Location, MAX_QUEUE_DEPTH, OpenOptions, ParseDriveError,
+};

@@ -1,0 +1,436 @@
+//! The open file or block device: opening it in the right order, and what it can do.
+
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use flashscope_block::{Bytes, DeviceKind, Errno, Io};
+
+use crate::buffer::Buffers;
+use crate::error::OpenError;
+use crate::guard::{self, Identity, Refusal, System};
+use crate::hardware::Hardware;
+use crate::options::{Access, Location, OpenOptions};
+
+/// Free space of a file system that is left to others: a twentieth, up to this.
+const MARGIN: Bytes = Bytes::GIB;
+
+/// `BLKDISCARD` of `linux/fs.h`, which the C library does not name: number 119 of the group in
+/// which `BLKSSZGET` is number 104.
+const BLKDISCARD: libc::Ioctl = libc::BLKSSZGET + 15;
+
+/// An open block device or file, with what was found out about it.
+#[derive(Debug)]
+pub(crate) struct Target {
+    file: File,
+    path: PathBuf,
+    kind: DeviceKind,
+    identity: Identity,
+    capacity: Bytes,
+    logical_block: Bytes,
+}
+
+impl Target {
+    /// Opens what `options` say, through the guards where it is to be written.
+    pub(crate) fn open(options: &OpenOptions) -> Result<Target, OpenError> {
+        let target = match &options.location {
+            Location::BlockDevice(path) => open_block_device(path, options)?,
+            Location::File(path) => open_file(path, options)?,
+        };
+        let block = target.logical_block;
+        if target.capacity < block {
+            return Err(OpenError::Empty {
+                path: target.path,
+                capacity: target.capacity,
+                logical_block: block,
+                hint: "give a file a `size`, or take another drive",
+            });
+        }
+        if !options.max_io.is_multiple_of(block) {
+            let longest = options.max_io;
+            let what = format!("IOs of {longest} are no multiple of its logical block of {block}");
+            return Err(OpenError::option(&target.path, what));
+        }
+        Ok(target)
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn kind(&self) -> DeviceKind {
+        self.kind
+    }
+
+    pub(crate) fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    pub(crate) fn capacity(&self) -> Bytes {
+        self.capacity
+    }
+
+    pub(crate) fn logical_block(&self) -> Bytes {
+        self.logical_block
+    }
+
+    pub(crate) fn read(&self, offset: Bytes, buffer: &mut [u8]) -> Result<u64, Errno> {
+        let moved = self.file.read_at(buffer, offset.0).map_err(|error| errno(&error))?;
+        Ok(moved as u64)
+    }
+
+    pub(crate) fn write(&self, offset: Bytes, buffer: &[u8]) -> Result<u64, Errno> {
+        let moved = self.file.write_at(buffer, offset.0).map_err(|error| errno(&error))?;
+        Ok(moved as u64)
+    }
+
+    pub(crate) fn flush(&self) -> Result<(), Errno> {
+        self.file.sync_data().map_err(|error| errno(&error))
+    }
+
+    /// Tells the drive that the data of a range are no longer needed: the discard of a block
+    /// device, a hole in a file.
+    pub(crate) fn trim(&self, io: &Io) -> Result<(), Errno> {
+        let done = if self.kind == DeviceKind::Block {
+            ioctl(&self.file, BLKDISCARD, &mut [io.offset.0, io.len.0])
+        } else {
+            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            allocate(&self.file, mode, io.offset, io.len)
+        };
+        done.map_err(|error| errno(&error))
+    }
+
+    /// Whether a read that must not block is refused as such, rather than tried. Then io_uring
+    /// cannot try one either, and gives each IO to a kernel worker.
+    pub(crate) fn refuses_nowait(&self) -> bool {
+        let len = usize::try_from(self.logical_block.0).unwrap_or(4096);
+        let Ok(buffers) = Buffers::new(1, len) else {
+            return false;
+        };
+        let piece = libc::iovec { iov_base: buffers.start(0).cast(), iov_len: len };
+        // SAFETY: the piece is `len` bytes of live memory.
+        let read = unsafe {
+            libc::preadv2(self.file.as_raw_fd(), &raw const piece, 1, 0, libc::RWF_NOWAIT)
+        };
+        read < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EOPNOTSUPP)
+    }
+}
+
+fn errno(error: &io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::EIO, Errno)
+}
+
+/// A request to a block device that reads or writes its argument.
+fn ioctl<T>(file: &File, request: libc::Ioctl, argument: &mut T) -> io::Result<()> {
+    // SAFETY: the argument's type is the one that the request reads or writes.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), request, std::ptr::from_mut(argument)) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn allocate(file: &File, mode: libc::c_int, offset: Bytes, len: Bytes) -> io::Result<()> {
+    let too_large = |_| io::Error::from_raw_os_error(libc::EFBIG);
+    let offset = libc::off64_t::try_from(offset.0).map_err(too_large)?;
+    let len = libc::off64_t::try_from(len.0).map_err(too_large)?;
+    // SAFETY: touches the file alone.
+    let result = unsafe { libc::fallocate64(file.as_raw_fd(), mode, offset, len) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Opens `path` for measuring; for writing only if `exclusive` or a file.
+fn open_for_io(path: &Path, options: &OpenOptions, exclusive: bool) -> Result<File, OpenError> {
+    let writes = options.writes();
+    let direct = if options.direct { libc::O_DIRECT } else { 0 };
+    let exclusive = if exclusive { libc::O_EXCL } else { 0 };
+    let opened =
+        fs::OpenOptions::new().read(true).write(writes).custom_flags(direct | exclusive).open(path);
+    opened.map_err(|source| match source.raw_os_error() {
+        Some(libc::EINVAL) if options.direct => OpenError::DirectRefused { path: path.into() },
+        Some(libc::EBUSY) => Refusal::Busy { path: path.into() }.into(),
+        Some(libc::EROFS) => Refusal::ReadOnly { path: path.into() }.into(),
+        _ => OpenError::System { action: "open", path: path.into(), source },
+    })
+}
+
+fn open_block_device(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
+    let found = fs::metadata(path).map_err(OpenError::system("look at", path))?.file_type();
+    if !found.is_block_device() {
+        let path = path.to_path_buf();
+        let hint = format!("write `file:{}` if it is a file to measure", path.display());
+        return Err(OpenError::WrongKind { path, found: name_of(found), hint });
+    }
+    let probe = File::open(path).map_err(OpenError::system("open", path))?;
+    let checked = Identity::of(&probe).map_err(OpenError::system("look at", path))?;
+    let system = System::default();
+    if let Access::Write { confirmation } = &options.access {
+        guard::check_confirmation(path, Hardware::of(checked), confirmation.as_deref())?;
+        guard::check(&system, path, &probe)?;
+    }
+    let file = open_for_io(path, options, options.writes())?;
+    let identity = Identity::of(&file).map_err(OpenError::system("look at", path))?;
+    guard::check_same(path, checked, identity)?;
+    if options.writes() {
+        // From here on the exclusive opening keeps others away; before it they had a moment.
+        system.check_unused(path, identity)?;
+    }
+    let mut block: libc::c_int = 0;
+    ioctl(&file, libc::BLKSSZGET, &mut block)
+        .map_err(OpenError::system("ask for the logical block of", path))?;
+    let logical_block = Bytes(u64::try_from(block).unwrap_or(0).max(512));
+    let capacity = size_of_device(&file).map_err(OpenError::system("ask for the size of", path))?;
+    Ok(Target {
+        file,
+        path: path.into(),
+        kind: DeviceKind::Block,
+        identity,
+        capacity: capacity.round_down(logical_block),
+        logical_block,
+    })
+}
+
+/// The size of a block device, which is not in its metadata.
+fn size_of_device(mut file: &File) -> io::Result<Bytes> {
+    Ok(Bytes(file.seek(SeekFrom::End(0))?))
+}
+
+fn name_of(file_type: fs::FileType) -> &'static str {
+    match file_type {
+        t if t.is_file() => "a regular file",
+        t if t.is_dir() => "a directory",
+        t if t.is_block_device() => "a block device",
+        t if t.is_char_device() => "a character device",
+        t if t.is_fifo() => "a pipe",
+        t if t.is_socket() => "a socket",
+        _ => "something else than a file",
+    }
+}
+
+fn open_file(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
+    match fs::metadata(path) {
+        Ok(metadata) => check_is_file(path, &metadata)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let created = Created::new(path, options)?;
+            let target = open_existing_file(path, options)?;
+            created.keep();
+            return Ok(target);
+        }
+        Err(source) => {
+            return Err(OpenError::System { action: "look at", path: path.into(), source });
+        }
+    }
+    open_existing_file(path, options)
+}
+
+fn check_is_file(path: &Path, metadata: &fs::Metadata) -> Result<(), OpenError> {
+    let found = metadata.file_type();
+    if found.is_file() {
+        return Ok(());
+    }
+    let hint = if found.is_block_device() {
+        let device = path.canonicalize().unwrap_or_else(|_| path.into());
+        format!("name the device itself, `{}`, without `file:`", device.display())
+    } else {
+        "name a regular file".into()
+    };
+    Err(OpenError::WrongKind { path: path.into(), found: name_of(found), hint })
+}
+
+/// A file that is removed again unless all went well.
+struct Created<'a> {
+    path: Option<&'a Path>,
+}
+
+impl<'a> Created<'a> {
+    fn new(path: &'a Path, options: &OpenOptions) -> Result<Created<'a>, OpenError> {
+        let missing = |hint| Err(OpenError::Missing { path: path.into(), hint });
+        if !options.writes() {
+            return missing("a benchmark that only reads needs one that was written before");
+        }
+        let Some(size) = options.size else {
+            return missing("say `?size=1GiB` (or another size) to create it");
+        };
+        let file = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(OpenError::system("create", path))?;
+        let created = Created { path: Some(path) };
+        allocate_whole(&file, path, size)?;
+        Ok(created)
+    }
+
+    fn keep(mut self) {
+        self.path = None;
+    }
+}
+
+impl Drop for Created<'_> {
+    fn drop(&mut self) {
+        if let Some(path) = self.path {
+            // The error that led here says more than one about the removal.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn open_existing_file(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
+    let look = || OpenError::system("look at", path);
+    let probe = File::open(path).map_err(OpenError::system("open", path))?;
+    let checked = Identity::of(&probe).map_err(look())?;
+    if options.writes() {
+        guard::check(&System::default(), path, &probe)?;
+    }
+    let file = open_for_io(path, options, false)?;
+    let metadata = file.metadata().map_err(look())?;
+    check_is_file(path, &metadata)?;
+    let identity = Identity::from(&metadata);
+    guard::check_same(path, checked, identity)?;
+    let mut held = Bytes(metadata.len());
+    if options.writes() {
+        let size = options.size.unwrap_or(held).max(held);
+        if options.size.is_some() {
+            allocate_whole(&file, path, size)?;
+        } else {
+            check_space(&file, path, size)?;
+        }
+        held = size;
+    }
+    let used = options.size.unwrap_or(held);
+    if used > held {
+        let what = format!("it holds {held}, not the {used} of `size`, and is opened for reading");
+        return Err(OpenError::option(path, what));
+    }
+    let logical_block = if options.direct {
+        direct_io_block(&file)
+            .map_err(look())?
+            .ok_or_else(|| OpenError::DirectRefused { path: path.into() })?
+    } else {
+        Bytes(512)
+    };
+    Ok(Target {
+        file,
+        path: path.into(),
+        kind: DeviceKind::File,
+        identity,
+        capacity: used.round_down(logical_block),
+        logical_block,
+    })
+}
+
+/// Gives a file all the blocks that `size` bytes need, so that no write has to find any.
+fn allocate_whole(file: &File, path: &Path, size: Bytes) -> Result<(), OpenError> {
+    if size == Bytes(0) {
+        return Err(OpenError::option(path, "a `size` of 0 holds nothing: say how large"));
+    }
+    check_space(file, path, size)?;
+    allocate(file, 0, Bytes(0), size).map_err(OpenError::system("allocate the blocks of", path))
+}
+
+/// Whether the file system can give a file what it still needs for `size` bytes, and keep a
+/// margin for others.
+fn check_space(file: &File, path: &Path, size: Bytes) -> Result<(), OpenError> {
+    let look = || OpenError::system("look at", path);
+    let allocated = file.metadata().map_err(look())?.blocks().saturating_mul(512);
+    let wanted = Bytes(size.0.saturating_sub(allocated));
+    let available = available_space(file)
+        .map_err(OpenError::system("ask for the free space of the file system of", path))?;
+    if wanted > available && wanted > Bytes(0) {
+        return Err(OpenError::NoSpace { path: path.into(), wanted, available });
+    }
+    Ok(())
+}
+
+/// What the file system may be asked for: its free space less the margin.
+fn available_space(file: &File) -> io::Result<Bytes> {
+    let mut facts = std::mem::MaybeUninit::<libc::statvfs64>::uninit();
+    // SAFETY: the kernel fills the facts where it answers 0.
+    let facts = unsafe {
+        if libc::fstatvfs64(file.as_raw_fd(), facts.as_mut_ptr()) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        facts.assume_init()
+    };
+    let total = facts.f_blocks.saturating_mul(facts.f_frsize);
+    let free = facts.f_bavail.saturating_mul(facts.f_frsize);
+    Ok(Bytes(free.saturating_sub(MARGIN.0.min(total / 20))))
+}
+
+/// The block of which direct IO to a file must be multiples; `None` where it takes none.
+fn direct_io_block(file: &File) -> io::Result<Option<Bytes>> {
+    match stated_alignment(file)? {
+        Some(0) => Ok(None),
+        Some(stated) => Ok(Some(Bytes(u64::from(stated).max(512)))),
+        None => tried_alignment(file),
+    }
+}
+
+/// What the file system says (Linux 6.1), 0 meaning that it takes no direct IO.
+fn stated_alignment(file: &File) -> io::Result<Option<u32>> {
+    let mut facts = std::mem::MaybeUninit::<libc::statx>::zeroed();
+    // SAFETY: the path is an empty C string, and the kernel fills the facts; all zero is valid.
+    let facts = unsafe {
+        let empty = c"".as_ptr();
+        let fd = file.as_raw_fd();
+        if libc::statx(fd, empty, libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN, facts.as_mut_ptr()) < 0
+        {
+            return Err(io::Error::last_os_error());
+        }
+        facts.assume_init()
+    };
+    let stated = facts.stx_mask & libc::STATX_DIOALIGN != 0;
+    Ok(stated.then_some(facts.stx_dio_offset_align))
+}
+
+/// The smallest read that works, for file systems that say nothing.
+fn tried_alignment(file: &File) -> io::Result<Option<Bytes>> {
+    for block in [512, 4096] {
+        let mut buffers = Buffers::new(1, block)?;
+        match file.read_at(buffers.bytes(0, block), 0) {
+            Ok(_) => return Ok(Some(Bytes(block as u64))),
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Does trying find what the file system states, and is either a power of two?
+    #[test]
+    fn alignment_stated_and_tried() {
+        let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        file.as_file().set_len(1 << 16).unwrap();
+        let options = OpenOptions::new(Location::File(file.path().into()));
+        let Ok(direct) = open_for_io(file.path(), &options, false) else {
+            println!("passed by: no direct IO here");
+            return;
+        };
+        let tried = tried_alignment(&direct).unwrap().expect("it was opened with O_DIRECT");
+        assert!(tried.0.is_power_of_two());
+        if let Some(stated) = stated_alignment(&direct).unwrap() {
+            assert_eq!(Bytes(stated.into()).max(Bytes(512)), tried);
+        }
+    }
+
+    // Is the margin kept?
+    #[test]
+    fn available_space_keeps_a_margin() {
+        let file = tempfile::tempfile().unwrap();
+        let available = available_space(&file).unwrap();
+        assert!(check_space(&file, Path::new("x"), available).is_ok());
+        let more = Bytes(available.0 + (4 << 30));
+        let error = check_space(&file, Path::new("x"), more).unwrap_err();
+        assert!(matches!(error, OpenError::NoSpace { .. }));
+        let message = error.to_string();
+        assert!(message.contains(&format!("needs {more} more")), "{message}");
+    }
+}
