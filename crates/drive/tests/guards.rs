@@ -207,15 +207,13 @@ fn what_is_mounted_is_refused() {
 // hide that?
 #[test]
 fn a_mounted_partition_protects_its_disk() {
-    let Some(device) = Loop::with(&["--partscan"], |image| {
-        let path =
-            PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(image)));
-        write_partition_table(&path);
-    }) else {
-        return;
-    };
+    let Some(device) = Loop::with(&["--partscan"], |_| ()) else { return };
+    write_partition_table(&device.device);
     let partition = format!("{}p1", device.path());
-    if !Path::new(&partition).exists() || !run("mkfs.ext4", &["-q", &partition]) {
+    // Kernels that do not read partition tables themselves are told.
+    let there =
+        Path::new(&partition).exists() || run("addpart", &[device.path(), "1", "2048", "129024"]);
+    if !there || !run("mkfs.ext4", &["-q", &partition]) {
         return println!("passed by: the loop device shows no partitions");
     }
     let refused = refusal(&writing(Path::new(&partition)));
