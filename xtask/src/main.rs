@@ -1,12 +1,40 @@
 //! The project's own checks, run as `cargo xtask`.
 
+mod dependencies;
 mod schemas;
 
-use anyhow::{Result, bail};
+use std::process::Command;
 
+use anyhow::{Context, Result, bail};
+
+const USAGE: &str = "usage: cargo xtask check | schemas
+
+  check    formatting, clippy, dependency rules, licenses, and generated files
+  schemas  write docs/schemas/*.json from the types that they describe";
+
+#[allow(clippy::disallowed_methods, reason = "the arguments of this program are its interface")]
 fn main() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
+        Some("check") => check(),
         Some("schemas") => schemas::write(),
-        _ => bail!("usage: cargo xtask check | schemas"),
+        _ => bail!("{USAGE}"),
     }
+}
+
+fn check() -> Result<()> {
+    dependencies::check()?;
+    schemas::check()?;
+    cargo(&["fmt", "--all", "--check"], "run `cargo fmt`")?;
+    let clippy = "clippy --quiet --workspace --all-targets -- --deny warnings";
+    cargo(&clippy.split(' ').collect::<Vec<_>>(), "mend what clippy found")?;
+    let deny = "deny --log-level error check bans licenses sources";
+    cargo(&deny.split(' ').collect::<Vec<_>>(), "see deny.toml; `make tools` installs cargo-deny")
+}
+
+fn cargo(args: &[&str], what_to_do: &str) -> Result<()> {
+    let status = Command::new("cargo").args(args).status().context("cannot run cargo")?;
+    if !status.success() {
+        bail!("`cargo {}` failed: {what_to_do}", args.join(" "));
+    }
+    Ok(())
 }

@@ -8,11 +8,12 @@ use schemars::Schema;
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 3] {
+fn all() -> [(&'static str, Schema); 4] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
         ("report", schemars::schema_for!(flashscope_report::Report)),
+        ("summary", schemars::schema_for!(flashscope_report::Summary)),
     ]
 }
 

@@ -1,0 +1,105 @@
+//! Which crate may use which: the architecture as data (see ARCHITECTURE.md).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+/// Each crate with the crates of ours that it may use. One that is missing here is refused.
+const RULES: [(&str, &[&str]); 13] = [
+    ("block", &[]),
+    ("stats", &[]),
+    ("workload", &["block"]),
+    ("drive", &["block"]),
+    ("sim", &["block"]),
+    ("result", &["block", "workload"]),
+    ("measure", &["block", "result", "stats", "workload"]),
+    ("analysis", &["block", "result", "stats", "workload"]),
+    ("report", &["analysis", "block", "result", "stats", "workload"]),
+    ("cli", EVERYTHING),
+    ("benches", EVERYTHING),
+    ("xtask", &["analysis", "report", "result"]),
+    ("fuzz", EVERYTHING),
+];
+
+const EVERYTHING: &[&str] =
+    &["analysis", "block", "drive", "measure", "report", "result", "sim", "stats", "workload"];
+
+/// Fails where a crate uses one that the rules do not allow, tests and benchmarks included.
+pub fn check() -> Result<()> {
+    let used = used()?;
+    let broken = violations(&used);
+    if !broken.is_empty() {
+        bail!("the rules of xtask/src/dependencies.rs are broken:\n{}", broken.join("\n"));
+    }
+    Ok(())
+}
+
+/// The name of a package without the prefix that they all have.
+fn short(package: &str) -> &str {
+    match package {
+        "flashscope" => "cli",
+        other => other.strip_prefix("flashscope-").unwrap_or(other),
+    }
+}
+
+type Used = BTreeMap<String, BTreeSet<String>>;
+
+fn used() -> Result<Used> {
+    let arguments = ["metadata", "--no-deps", "--format-version=1"];
+    let output = Command::new("cargo").args(arguments).output().context("cannot run cargo")?;
+    let metadata: Value = serde_json::from_slice(&output.stdout)?;
+    let packages = metadata["packages"].as_array().context("metadata without packages")?;
+    let name = |value: &Value| short(value["name"].as_str().unwrap_or_default()).to_string();
+    let ours = |dependency: &&Value| dependency["path"].is_string();
+    let uses = |package: &Value| {
+        let dependencies = package["dependencies"].as_array();
+        dependencies.into_iter().flatten().filter(ours).map(name).collect()
+    };
+    Ok(packages.iter().map(|package| (name(package), uses(package))).collect())
+}
+
+fn violations(used: &Used) -> Vec<String> {
+    let mut broken = Vec::new();
+    for (name, uses) in used {
+        let Some((_, allowed)) = RULES.iter().find(|(rule, _)| rule == name) else {
+            broken.push(format!("  {name} has no rule"));
+            continue;
+        };
+        let wrong = uses.iter().filter(|used| !allowed.contains(&used.as_str()));
+        broken.extend(wrong.map(|wrong| format!("  {name} must not use {wrong}")));
+    }
+    broken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(name: &str, uses: &[&str]) -> Used {
+        [(name.to_string(), uses.iter().map(|s| (*s).to_string()).collect())].into()
+    }
+
+    // Is a forbidden use found, and a crate without a rule?
+    #[test]
+    fn finds_violations() {
+        assert_eq!(
+            violations(&used("analysis", &["stats", "sim"])),
+            ["  analysis must not use sim"]
+        );
+        assert_eq!(violations(&used("novel", &[])), ["  novel has no rule"]);
+        assert!(violations(&used("sim", &["block"])).is_empty());
+    }
+
+    // Do the rules know only crates that they name, and allow no circle?
+    #[test]
+    fn rules_are_ordered() {
+        for (i, (name, allowed)) in RULES.iter().enumerate() {
+            for used in *allowed {
+                let at = RULES.iter().position(|(rule, _)| rule == used);
+                assert!(at.is_some_and(|at| at < i), "{name} uses {used}");
+            }
+        }
+    }
+}
