@@ -127,8 +127,6 @@ impl Means {
         let cheap = means.iter().take_while(|(_, mean)| mean.value <= limit).count();
         Some(match cheap {
             0 => Bounded::No,
-            // Never dearer than half of itself: what is dear is not the largest value.
-            _ if cheap == means.len() => Bounded::Unlimited { measured: unsigned(*largest), ratio },
             _ => {
                 Bounded::UpTo { value: unsigned(means[cheap - 1].0), ratio: dearest_up_to(cheap)? }
             }
@@ -157,8 +155,11 @@ mod tests {
 
     const MS: f64 = 1e6;
 
-    fn means(series: &[(&str, &str, &[(i64, f64)])]) -> Means {
-        let one = |(benchmark, experiment, means): &(&str, &str, &[(i64, f64)])| Series {
+    /// Micro-benchmark, experiment, and the mean in ms for each value.
+    type Given<'a> = (&'a str, &'a str, &'a [(i64, f64)]);
+
+    fn means(series: &[Given]) -> Means {
+        let one = |(benchmark, experiment, means): &Given| Series {
             benchmark: (*benchmark).into(),
             experiment: (*experiment).into(),
             means: means

@@ -1,9 +1,18 @@
 //! From facts to what people look at. Nothing is computed here that the analysis did not find.
 
+mod terminal;
+
 use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;
 use schemars::JsonSchema;
 use serde::Serialize;
+pub use terminal::terminal;
+
+/// The page, built from `web/`; the report is inserted where it holds [`MARKER`].
+const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.html"));
+
+/// Stands in the page for `report.json`.
+const MARKER: &str = "/*REPORT*/";
 
 /// `report.json`: everything that the report shows.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -14,4 +23,33 @@ pub struct Report {
     pub facts: Facts,
     /// Each run as a picture.
     pub outlines: Vec<Outline>,
+}
+
+/// What `flashscope bench --json` prints: the outcome for programs.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Summary {
+    /// Where the result lies.
+    pub result: String,
+    /// What was measured, and how.
+    pub manifest: Manifest,
+    /// What was found.
+    pub facts: Facts,
+}
+
+/// The report as one HTML file that needs nothing else, and no network.
+pub fn html(report: &Report) -> Result<String, serde_json::Error> {
+    // No text of a result can end the script element that holds it.
+    let json = serde_json::to_string(report)?.replace('<', "\\u003c");
+    Ok(PAGE.replacen(MARKER, &json, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is there one place in the page where the report goes?
+    #[test]
+    fn the_page_has_a_place_for_the_report() {
+        assert_eq!(PAGE.matches(MARKER).count(), 1);
+    }
 }

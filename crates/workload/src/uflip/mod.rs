@@ -48,6 +48,26 @@ pub fn all() -> impl Iterator<Item = &'static MicroBenchmark> {
     std::iter::once(PREPARATION).chain(MICRO_BENCHMARKS)
 }
 
+/// What a drive must be opened with for any of the micro-benchmarks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needs {
+    /// The largest IO.
+    pub io: Bytes,
+    /// The most concurrent streams.
+    pub streams: u16,
+}
+
+/// What all micro-benchmarks need together, with IOs of `io_size` where the size does not vary.
+pub fn needs(io_size: Bytes) -> Needs {
+    // Neither depends on the target space.
+    let setup = Setup { io_size, ..Setup::paper(io_size, 0) };
+    let runs = all().flat_map(|b| b.experiments(&setup)).flat_map(|e| e.runs);
+    runs.fold(Needs { io: io_size, streams: 1 }, |needs, run| Needs {
+        io: needs.io.max(run.reference.largest_io()),
+        streams: needs.streams.max(run.reference.streams_count()),
+    })
+}
+
 /// One micro-benchmark: a varying parameter, and the experiments that vary it.
 pub struct MicroBenchmark {
     /// How it is named on the command line and in results.

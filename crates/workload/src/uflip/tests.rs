@@ -131,3 +131,10 @@ fn every_field_of_the_setup_matters() {
         assert_ne!(plan(&changed), paper, "change {i}");
     }
 }
+
+// Is what a drive is opened with enough for the largest IO and the most streams?
+#[test]
+fn needs_cover_every_run() {
+    assert_eq!(needs(Bytes::kib(32)), Needs { io: Bytes::kib(256), streams: 16 });
+    assert_eq!(needs(Bytes::mib(1)), Needs { io: Bytes::mib(1), streams: 16 });
+}

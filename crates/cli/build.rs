@@ -1,0 +1,13 @@
+//! Tells the program which commit it was built from.
+
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=../../.git/HEAD");
+    println!("cargo::rerun-if-changed=../../.git/logs/HEAD");
+    let output = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output();
+    // Built from an archive, there is no commit to tell.
+    if let Some(output) = output.ok().filter(|output| output.status.success()) {
+        println!("cargo::rustc-env=FLASHSCOPE_COMMIT={}", String::from_utf8_lossy(&output.stdout));
+    }
+}

@@ -1,0 +1,186 @@
+//! The commands and their options, as they are documented.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use flashscope_block::{Bytes, Nanos};
+use flashscope_result::manifest;
+use flashscope_workload::uflip::PerBaseline;
+
+use crate::names;
+
+/// One instrument for flash storage: measure a drive, see how it behaves.
+#[derive(Parser)]
+#[command(version, propagate_version = true, max_term_width = 100)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    Bench(BenchArgs),
+    Report(ReportArgs),
+    Demo(DemoArgs),
+}
+
+/// Measure a drive with the nine micro-benchmarks of uFLIP.
+///
+/// The drive is first brought into a well-defined state by writing all of it (see --state), then
+/// every micro-benchmark is run, and every single IO is kept in a result folder that
+/// `flashscope report` turns into a page, and DuckDB, Polars, pandas or Spark can read.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  flashscope bench sim:demo
+  flashscope bench 'file:scratch.img?size=1GiB' --only granularity,locality
+  flashscope bench /dev/nvme1n1 --read-only
+  flashscope bench /dev/nvme1n1 --destroy-data-on S4EWNX0R123456
+  flashscope bench 'sim:agrawal-2008?over_provisioning=0.28' --state sequential")]
+pub struct BenchArgs {
+    /// What to measure: /dev/NAME, file:PATH, sim:PROFILE or null:
+    ///
+    /// A file takes `?size=1GiB` (it is created), `?engine=io_uring|libaio|psync` and
+    /// `?direct=false`; a device takes `?engine=…`. A simulated drive takes any field of its
+    /// profile, as in `sim:demo?over_provisioning=0.28`.
+    pub drive: String,
+
+    /// Run only these micro-benchmarks, by name and separated by commas
+    ///
+    /// There are: preparation, granularity, alignment, locality, partitioning, order,
+    /// parallelism, mix, pause, bursts.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub only: Vec<String>,
+
+    /// Write the result here [default: named after the drive and the time]
+    #[arg(long, short, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+
+    /// Confirm that all data on the drive may be destroyed, by typing its serial number or path
+    #[arg(long, value_name = "SERIAL_OR_PATH")]
+    pub destroy_data_on: Option<String>,
+
+    /// Open the drive for reading alone, and run only what reads
+    #[arg(long, conflicts_with = "destroy_data_on")]
+    pub read_only: bool,
+
+    /// The state to bring the drive into first [default: random, or keep with --read-only]
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub state: Option<State>,
+
+    /// Size of an IO wherever it is not what varies (uFLIP's IOSize)
+    #[arg(long, default_value = "32KiB", value_name = "SIZE")]
+    pub io_size: Bytes,
+
+    /// IOs in a run (IOCount): one number, or some of SR, RR, SW, RW
+    #[arg(long, default_value = "SR=1024,RR=1024,SW=1024,RW=5120", value_name = "COUNTS",
+          value_parser = names::per_baseline)]
+    pub io_count: PerBaseline,
+
+    /// IOs at the start of a run that the statistics leave out (IOIgnore)
+    #[arg(long, default_value = "0", value_name = "COUNTS", value_parser = names::per_baseline)]
+    pub io_ignore: PerBaseline,
+
+    /// IOs in each run of the preparation
+    #[arg(long, default_value_t = 20_480, value_name = "COUNT")]
+    pub preparation_io_count: u64,
+
+    /// Pause between bursts
+    #[arg(long, default_value = "100ms", value_name = "TIME")]
+    pub burst_pause: Nanos,
+
+    /// Pause between runs
+    #[arg(long, default_value = "1s", value_name = "TIME")]
+    pub run_pause: Nanos,
+
+    /// Use the drive from this byte on (TargetOffset)
+    #[arg(long, default_value = "0", value_name = "SIZE")]
+    pub target_offset: Bytes,
+
+    /// Use so much of the drive (TargetSize) [default: all of it]
+    #[arg(long, value_name = "SIZE")]
+    pub target_size: Option<Bytes>,
+
+    /// What an IO error does to the runs after it
+    #[arg(long, value_enum, default_value = "continue", value_name = "WHAT")]
+    pub on_error: OnError,
+
+    /// Seed of everything random; the same seed gives the same IOs
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// Print the outcome as JSON (schema: docs/schemas/summary.schema.json)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Show a result: as a page for the browser, or in the terminal.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  flashscope report demo.flashscope
+  flashscope report demo.flashscope --output demo.html
+  flashscope report demo.flashscope --terminal")]
+pub struct ReportArgs {
+    /// The result folder
+    pub result: PathBuf,
+
+    /// Write the page here [default: report.html in the result folder]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Print a summary instead of writing a page
+    #[arg(long, conflicts_with_all = ["output", "json"])]
+    pub terminal: bool,
+
+    /// Print what the page shows as JSON (schema: docs/schemas/report.schema.json)
+    #[arg(long, conflicts_with = "output")]
+    pub json: bool,
+}
+
+/// Measure a simulated drive and write its report, in seconds.
+#[derive(clap::Args)]
+#[command(after_help = "Example:
+  flashscope demo --output /tmp/demo.flashscope")]
+pub struct DemoArgs {
+    /// Write the result here [default: demo.flashscope, or demo-2.flashscope, …]
+    #[arg(long, short, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+}
+
+/// The state of the drive before the first run.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum State {
+    /// Write everything once, in random order, in IOs of random size from 512 B to 128 KiB
+    Random,
+    /// Write everything once, from start to end
+    Sequential,
+    /// Leave the drive as it is
+    Keep,
+}
+
+impl From<State> for manifest::State {
+    fn from(state: State) -> Self {
+        match state {
+            State::Random => manifest::State::Random,
+            State::Sequential => manifest::State::Sequential,
+            State::Keep => manifest::State::Keep,
+        }
+    }
+}
+
+/// What an IO error does to the rest of the plan.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum OnError {
+    /// End the run, and go on with the next
+    Continue,
+    /// End the run, and everything
+    Stop,
+}
+
+impl From<OnError> for manifest::OnError {
+    fn from(on_error: OnError) -> Self {
+        match on_error {
+            OnError::Continue => manifest::OnError::Continue,
+            OnError::Stop => manifest::OnError::Stop,
+        }
+    }
+}

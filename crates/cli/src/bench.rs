@@ -1,0 +1,164 @@
+//! `flashscope bench`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use flashscope_analysis::{Facts, analyse};
+use flashscope_block::Device;
+use flashscope_drive::Clock;
+use flashscope_measure::{Bench, machine, plan, timestamp};
+use flashscope_report::{Summary, terminal};
+use flashscope_result::ResultFolder;
+use flashscope_result::manifest::{
+    Calibration, Manifest, Options, Progress, SCHEMA_VERSION, State, Status, Tool,
+};
+use flashscope_workload::state::LARGEST_FILL_IO;
+use flashscope_workload::uflip::{MicroBenchmark, Setup, needs};
+
+use crate::args::BenchArgs;
+use crate::drives::{self, Purpose};
+use crate::progress::Bar;
+use crate::{Failure, names, stop, usage};
+
+pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
+    let benchmarks = names::micro_benchmarks(&args.only).map_err(usage)?;
+    let output = args.output.clone().unwrap_or_else(|| default_output(&args.drive));
+    if output.exists() {
+        return Err(usage(flashscope_result::Error::Exists(output)));
+    }
+    let needs = needs(args.io_size);
+    let purpose = Purpose {
+        write: !args.read_only,
+        confirmation: args.destroy_data_on.clone(),
+        queue_depth: needs.streams.into(),
+        max_io: needs.io.max(LARGEST_FILL_IO),
+        seed: args.seed,
+    };
+    let mut device = drives::open(&args.drive, &purpose)?;
+    let options = options(args, device.as_ref())?;
+    let mut manifest = manifest(device.as_ref(), &benchmarks, options, args.read_only)?;
+    let (folder, facts) = measure(device.as_mut(), &mut manifest, &output)?;
+    print(args, &folder, &manifest, &facts)?;
+    outcome(&manifest)
+}
+
+/// Executes the plan of `manifest` on `device`, and finds the facts.
+pub fn measure(
+    device: &mut dyn Device,
+    manifest: &mut Manifest,
+    output: &Path,
+) -> Result<(ResultFolder, Facts), Failure> {
+    let stop = stop::flag()?;
+    let folder = ResultFolder::create(output, manifest)?;
+    let mut observer = Bar::new(manifest);
+    let bench = Bench { device, folder: &folder, manifest, stop, observer: &mut observer }.run();
+    observer.finish();
+    bench.with_context(|| format!("what was measured is in {}", output.display()))?;
+    let facts = analyse(&folder, manifest)?;
+    folder.write_facts(&facts)?;
+    Ok((folder, facts))
+}
+
+fn options(args: &BenchArgs, device: &dyn Device) -> Result<Options, Failure> {
+    let target_size =
+        drives::check_target(device, args.io_size, args.target_offset, args.target_size);
+    let setup = Setup {
+        io_size: args.io_size,
+        target_offset: args.target_offset,
+        target_size: target_size.map_err(usage)?,
+        io_count: args.io_count,
+        io_ignore: args.io_ignore,
+        preparation_io_count: args.preparation_io_count,
+        burst_pause: args.burst_pause,
+        seed: args.seed,
+    };
+    let state = match (args.state.map(State::from), args.read_only) {
+        (None | Some(State::Keep), true) | (Some(State::Keep), false) => State::Keep,
+        (Some(state), false) => state,
+        (None, false) => State::Random,
+        (Some(_), true) => {
+            return Err(usage(anyhow!("--state writes to the drive, and --read-only forbids it")));
+        }
+    };
+    let (run_pause_ns, on_error) = (args.run_pause, args.on_error.into());
+    Ok(Options { setup, state, run_pause_ns, on_error })
+}
+
+/// The manifest of what is about to be measured, with its plan.
+pub fn manifest(
+    device: &dyn Device,
+    benchmarks: &[&'static MicroBenchmark],
+    options: Options,
+    read_only: bool,
+) -> Result<Manifest, Failure> {
+    let calibration = Clock::new().calibrate();
+    let manifest = Manifest {
+        schema_version: SCHEMA_VERSION,
+        tool: Tool {
+            version: env!("CARGO_PKG_VERSION").into(),
+            commit: option_env!("FLASHSCOPE_COMMIT").map(str::to_string),
+        },
+        machine: machine::describe(),
+        device: device.info().clone(),
+        calibration: Calibration {
+            clock_resolution_ns: calibration.clock_resolution,
+            clock_cost_ns: calibration.clock_cost,
+        },
+        micro_benchmarks: plan(benchmarks, &options.setup, device.info(), read_only),
+        options,
+        started: timestamp(),
+        finished: None,
+        status: Status::Running,
+    };
+    let skipped = manifest.runs().find_map(|run| match &run.progress {
+        Progress::Skipped { reason } => Some(reason),
+        _ => None,
+    });
+    let nothing = manifest.runs().all(|run| run.progress != Progress::Pending);
+    match skipped.filter(|_| nothing) {
+        Some(reason) => {
+            Err(usage(anyhow!("nothing can be run on {}: {reason}", device.info().name)))
+        }
+        None => Ok(manifest),
+    }
+}
+
+fn print(
+    args: &BenchArgs,
+    folder: &ResultFolder,
+    manifest: &Manifest,
+    facts: &Facts,
+) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let result = folder.path().display().to_string();
+        let summary = Summary { result, manifest: manifest.clone(), facts: facts.clone() };
+        serde_json::to_writer_pretty(&mut out, &summary)?;
+        writeln!(out)?;
+    } else {
+        let path = folder.path().display();
+        write!(out, "{}", terminal(manifest, facts))?;
+        writeln!(out, "\nresult: {path}\nsee it: flashscope report {path}")?;
+    }
+    Ok(())
+}
+
+fn outcome(manifest: &Manifest) -> Result<(), Failure> {
+    let failed = manifest.runs().filter(|run| matches!(run.progress, Progress::Failed { .. }));
+    match (manifest.status, failed.count()) {
+        (Status::Interrupted, _) => Err(Failure::Failed(anyhow!("interrupted"))),
+        (_, 1..) => Err(Failure::Failed(anyhow!("IO errors ended some runs, see above"))),
+        _ => Ok(()),
+    }
+}
+
+/// A name from the drive and the time, such as `sim-demo-20260102-030405.flashscope`.
+fn default_output(drive: &str) -> PathBuf {
+    let name = drive.split('?').next().unwrap_or(drive);
+    let words: Vec<&str> =
+        name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let time: String = timestamp().chars().filter(char::is_ascii_digit).collect();
+    let (day, second) = time.split_at_checked(8).unwrap_or((&time, ""));
+    format!("{}-{day}-{second}.flashscope", words.join("-")).into()
+}

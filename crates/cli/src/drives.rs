@@ -1,0 +1,99 @@
+//! From the name of a drive to the drive.
+
+use std::path::Path;
+
+use anyhow::{Context, anyhow, bail};
+use flashscope_block::{Bytes, Device, NullDevice};
+use flashscope_drive::{Access, Clock, OpenOptions};
+
+use crate::names::did_you_mean;
+use crate::{Failure, usage};
+
+/// How large the null drive says it is: room for every run of the paper.
+const NULL_CAPACITY: Bytes = Bytes::gib(64);
+
+/// What a drive is opened for.
+pub struct Purpose {
+    /// Whether it is written.
+    pub write: bool,
+    /// What the user typed to confirm that.
+    pub confirmation: Option<String>,
+    /// How many IOs are in flight at most.
+    pub queue_depth: u32,
+    /// The largest IO.
+    pub max_io: Bytes,
+    /// Seed of the data written.
+    pub seed: u64,
+}
+
+/// Opens the drive `name`.
+pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
+    if name == "null:" {
+        let clock = Clock::new();
+        let null = NullDevice::new(NULL_CAPACITY, purpose.queue_depth, move || clock.now());
+        return Ok(Box::new(null));
+    }
+    if let Some(profile) = name.strip_prefix("sim:") {
+        return Ok(Box::new(flashscope_sim::open(profile).map_err(usage)?));
+    }
+    if name.starts_with("file:") || name.starts_with("/dev/") {
+        let options = OpenOptions::parse(name).map_err(usage)?;
+        let access = match purpose.write {
+            true => Access::Write { confirmation: purpose.confirmation.clone() },
+            false => Access::ReadOnly,
+        };
+        let options = OpenOptions {
+            access,
+            queue_depth: purpose.queue_depth,
+            max_io: purpose.max_io,
+            seed: purpose.seed,
+            ..options
+        };
+        return Ok(Box::new(flashscope_drive::open(&options).map_err(usage)?));
+    }
+    Err(Failure::Usage(unknown(name)))
+}
+
+fn unknown(name: &str) -> anyhow::Error {
+    let kinds = "there are: /dev/NAME, file:PATH, sim:PROFILE, null:";
+    if Path::new(name).exists() {
+        return anyhow!("`{name}` is a path, not a drive: write `file:{name}`\n{kinds}");
+    }
+    let (kind, rest) = name.split_once(':').unwrap_or((name, ""));
+    let profiles = flashscope_sim::profile::KINDS.iter().map(|profile| profile.name);
+    if profiles.clone().any(|profile| profile == kind) {
+        return anyhow!("`{name}` is no drive, did you mean `sim:{name}`?\n{kinds}");
+    }
+    let full = ["sim:", "file:", "null:", "/dev/"].map(|prefix| format!("{prefix}{rest}"));
+    let meant = did_you_mean(name, full.iter().map(String::as_str));
+    anyhow!("`{name}` is no drive{meant}\n{kinds}")
+}
+
+/// Refuses an IO size or a target space that the drive does not have.
+pub fn check_target(
+    device: &dyn Device,
+    io_size: Bytes,
+    offset: Bytes,
+    size: Option<Bytes>,
+) -> anyhow::Result<Bytes> {
+    let info = device.info();
+    let block = info.logical_block;
+    let room = info.capacity.0.checked_sub(offset.0).with_context(|| {
+        format!("--target-offset {offset} is past the end of {}, {}", info.name, info.capacity)
+    })?;
+    let size = size.unwrap_or(Bytes(room).round_down(block));
+    for (option, value) in
+        [("--io-size", io_size), ("--target-offset", offset), ("--target-size", size)]
+    {
+        if !value.is_multiple_of(block) {
+            bail!("{option} {} B is no multiple of the logical block, {block}", value.0);
+        }
+    }
+    if size.0 > room {
+        bail!("--target-size {size} is more than the {} that {} has", Bytes(room), info.name);
+    }
+    if io_size.0 == 0 || io_size > size {
+        bail!("--io-size {io_size} does not fit in the target space, {size}");
+    }
+    Ok(size)
+}

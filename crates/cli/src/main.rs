@@ -1,0 +1,51 @@
+//! The command line of flashscope: parses, wires the crates together, and prints.
+
+#![allow(clippy::print_stderr, reason = "this is where flashscope speaks")]
+
+mod args;
+mod bench;
+mod demo;
+mod drives;
+mod names;
+mod progress;
+mod report;
+mod stop;
+
+use std::process::ExitCode;
+
+use args::{Args, Command};
+use clap::Parser;
+
+/// Why a command did not do what was asked.
+enum Failure {
+    /// The request cannot be carried out as it stands: exit status 2.
+    Usage(anyhow::Error),
+    /// Something went wrong on the way: exit status 1.
+    Failed(anyhow::Error),
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure::Failed(error.into())
+    }
+}
+
+/// Marks an error as one of usage.
+fn usage<E: Into<anyhow::Error>>(error: E) -> Failure {
+    Failure::Usage(error.into())
+}
+
+fn main() -> ExitCode {
+    let outcome = match Args::parse().command {
+        Command::Bench(args) => bench::bench(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Demo(args) => demo::demo(&args),
+    };
+    let (error, code) = match outcome {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Failed(error)) => (error, 1),
+        Err(Failure::Usage(error)) => (error, 2),
+    };
+    eprintln!("flashscope: {error:#}");
+    ExitCode::from(code)
+}

@@ -1,0 +1,81 @@
+//! Names that people type, and what they may have meant.
+
+use anyhow::{Result, anyhow, bail};
+use flashscope_workload::uflip::{self, Baseline, MicroBenchmark, PerBaseline};
+
+/// `, did you mean …?` where one of `names` is near to `wrong`.
+pub fn did_you_mean<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    names
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(wrong, name), name))
+        .filter(|(similarity, _)| *similarity > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| format!(", did you mean `{name}`?"))
+        .unwrap_or_default()
+}
+
+/// The micro-benchmarks of these names, in the order of the paper; all where none is given.
+pub fn micro_benchmarks(names: &[String]) -> Result<Vec<&'static MicroBenchmark>> {
+    let known = || uflip::all().map(|benchmark| benchmark.name);
+    if let Some(wrong) = names.iter().find(|name| uflip::find(name).is_none()) {
+        let list: Vec<&str> = known().collect();
+        let meant = did_you_mean(wrong, known());
+        bail!("`{wrong}` is no micro-benchmark{meant}\nthere are: {}", list.join(", "));
+    }
+    let wanted = |name| names.is_empty() || names.iter().any(|wanted| wanted == name);
+    Ok(uflip::all().filter(|benchmark| wanted(benchmark.name)).collect())
+}
+
+/// `1024`, or `SR=1024,RW=5120`: what is not named is as in the paper.
+pub fn per_baseline(text: &str) -> Result<PerBaseline> {
+    if let Ok(same) = text.parse() {
+        return Ok(PerBaseline::same(same));
+    }
+    let mut counts = PerBaseline { random_write: 5120, ..PerBaseline::same(1024) };
+    for part in text.split(',') {
+        let (name, count) = part
+            .split_once('=')
+            .ok_or_else(|| anyhow!("write it like `1024` or `SR=1024,RW=5120`"))?;
+        let count = count.parse().map_err(|_| anyhow!("`{count}` is not a number of IOs"))?;
+        let field = match Baseline::ALL.into_iter().find(|baseline| baseline.name() == name) {
+            Some(Baseline::SequentialRead) => &mut counts.sequential_read,
+            Some(Baseline::RandomRead) => &mut counts.random_read,
+            Some(Baseline::SequentialWrite) => &mut counts.sequential_write,
+            Some(Baseline::RandomWrite) => &mut counts.random_write,
+            None => bail!("`{name}` is no baseline pattern; there are: SR, RR, SW, RW"),
+        };
+        *field = count;
+    }
+    Ok(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is a wrong name answered with the nearest and the list, and none when nothing is near?
+    #[test]
+    fn wrong_names_are_answered() {
+        let message = |name: &str| micro_benchmarks(&[name.into()]).err().unwrap().to_string();
+        assert!(message("granulrity").contains("did you mean `granularity`?"));
+        assert!(message("xyzzy").starts_with("`xyzzy` is no micro-benchmark\nthere are: prep"));
+        assert_eq!(micro_benchmarks(&[]).unwrap().len(), 10);
+        let two = micro_benchmarks(&["pause".into(), "order".into()]).unwrap();
+        assert_eq!(two.iter().map(|b| b.name).collect::<Vec<_>>(), ["order", "pause"]);
+    }
+
+    // Are counts read for one and for each baseline, and wrong ones refused with the reason?
+    #[test]
+    fn counts_per_baseline() {
+        assert_eq!(per_baseline("7").unwrap(), PerBaseline::same(7));
+        let some = per_baseline("SR=1,RW=2").unwrap();
+        assert_eq!((some.sequential_read, some.random_read, some.random_write), (1, 1024, 2));
+        for (text, reason) in [
+            ("many", "write it like"),
+            ("SR=x", "`x` is not a number"),
+            ("XX=1", "`XX` is no baseline"),
+        ] {
+            assert!(per_baseline(text).unwrap_err().to_string().contains(reason));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Progress on standard error, where that is a terminal.
+
+use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op};
+use flashscope_measure::Observer;
+use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, Progress, Run};
+use flashscope_workload::pattern::{Reference, Timing};
+use flashscope_workload::uflip::Unit;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// What an IO is taken to cost until the first was measured.
+const FIRST_GUESS: Nanos = Nanos::micros(100);
+
+/// Shows how far a plan is and how long it will take.
+///
+/// On a real drive the work ahead is counted in time, from what reads and writes cost so far and
+/// the pauses of the plan; on virtual time pauses cost nothing, so it is counted in IOs.
+pub struct Bar {
+    bar: ProgressBar,
+    virtual_time: bool,
+    run_pause: Nanos,
+    /// Mean response times of reads and writes so far, in ns.
+    cost: [f64; 2],
+    /// What is left after the current run, in the unit of the bar.
+    pending: Vec<Run>,
+    current: Option<Run>,
+    done: f64,
+}
+
+impl Bar {
+    pub fn new(manifest: &Manifest) -> Bar {
+        let DeviceInfo { kind, .. } = manifest.device;
+        let bar = ProgressBar::new(0);
+        let style = "{percent:>3} % {wide_msg} {bar:24} {eta:>4} left";
+        bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| {
+            unreachable!("the template is well formed, as a test of the command line shows")
+        }));
+        #[allow(clippy::cast_precision_loss)]
+        let guess = FIRST_GUESS.0 as f64;
+        Bar {
+            bar,
+            virtual_time: matches!(kind, DeviceKind::Sim | DeviceKind::Null),
+            run_pause: manifest.options.run_pause_ns,
+            cost: [guess; 2],
+            pending: manifest.runs().filter(|r| r.progress == Progress::Pending).cloned().collect(),
+            current: None,
+            done: 0.0,
+        }
+    }
+
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// What `ios` IOs of a run cost, in the unit of the bar.
+    #[allow(clippy::cast_precision_loss)]
+    fn work(&self, run: &Run, ios: u64) -> f64 {
+        if self.virtual_time {
+            return ios as f64;
+        }
+        let share_of_writes = if run.reference.writes() { 1 } else { 0 };
+        let ios = ios as f64;
+        let pauses: f64 = run
+            .reference
+            .patterns()
+            .iter()
+            .map(|p| match p.timing {
+                Timing::Consecutive => 0.0,
+                Timing::Pause { pause } => pause.0 as f64,
+                Timing::Burst { pause, burst } => pause.0 as f64 / burst as f64,
+            })
+            .sum();
+        ios * (self.cost[share_of_writes] + pauses)
+    }
+
+    fn whole(&self, run: &Run) -> f64 {
+        #[allow(clippy::cast_precision_loss)]
+        let pause = if self.virtual_time { 0.0 } else { self.run_pause.0 as f64 };
+        self.work(run, run.reference.io_count()) + pause
+    }
+
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn show(&self, ios: u64) {
+        let (now, whole) =
+            self.current.as_ref().map_or((0.0, 0.0), |run| (self.work(run, ios), self.whole(run)));
+        let ahead: f64 = self.pending.iter().map(|run| self.whole(run)).sum();
+        self.bar.set_length((self.done + whole + ahead) as u64);
+        self.bar.set_position((self.done + now) as u64);
+    }
+}
+
+fn value_text(value: i64, unit: Unit) -> String {
+    match unit {
+        Unit::Bytes => Bytes(value.unsigned_abs()).to_string(),
+        Unit::Nanoseconds => Nanos(value.unsigned_abs()).to_string(),
+        Unit::Count => value.to_string(),
+    }
+}
+
+impl Observer for Bar {
+    fn state(&mut self, done: Bytes, total: Bytes) {
+        self.bar.set_message("bringing the drive into its state");
+        self.bar.set_length(total.0);
+        self.bar.set_position(done.0);
+        if done == total {
+            self.bar.reset();
+        }
+    }
+
+    fn run_started(&mut self, benchmark: &MicroBenchmark, experiment: &Experiment, run: &Run) {
+        self.pending.retain(|pending| pending.id != run.id);
+        self.current = Some(run.clone());
+        let value = value_text(run.value, benchmark.unit);
+        self.bar.set_message(format!("{} {} {value}", benchmark.name, experiment.name));
+        self.show(0);
+    }
+
+    fn progress(&mut self, ios: u64) {
+        self.show(ios);
+    }
+
+    fn run_finished(&mut self, run: &Run, took: Nanos) {
+        let ios = run.progress.ios();
+        self.done += self.whole(run);
+        self.current = None;
+        let plain = matches!(&run.reference, Reference::Basic { pattern }
+            if pattern.timing == Timing::Consecutive);
+        if plain && ios > 0 {
+            let write = usize::from(run.reference.patterns()[0].op == Op::Write);
+            #[allow(clippy::cast_precision_loss)]
+            let mean = took.0 as f64 / ios as f64;
+            self.cost[write] = 0.5 * (self.cost[write] + mean);
+        }
+        self.show(0);
+    }
+}

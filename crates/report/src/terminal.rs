@@ -1,0 +1,179 @@
+use std::fmt::Write;
+
+use flashscope_analysis::Facts;
+use flashscope_analysis::facts::{Bounded, Characteristics, PauseEffect};
+use flashscope_block::{Bytes, Nanos};
+use flashscope_result::Manifest;
+use flashscope_result::manifest::{MicroBenchmark, Progress, Run, Status};
+use flashscope_stats::Estimate;
+use flashscope_workload::uflip::Unit;
+
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The summary of a result as text: the drive, its key characteristics, and the mean response
+/// times of each experiment as a row of bars (on a log axis).
+pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
+    let mut out = String::new();
+    head(&mut out, manifest);
+    characteristics(&mut out, &facts.characteristics);
+    for benchmark in &manifest.micro_benchmarks {
+        micro_benchmark(&mut out, benchmark, facts);
+    }
+    out
+}
+
+/// Writing to a string cannot fail.
+macro_rules! line {
+    ($out:expr $(, $($arg:tt)*)?) => {{ let _ = writeln!($out $(, $($arg)*)?); }};
+}
+
+fn head(out: &mut String, manifest: &Manifest) {
+    let device = &manifest.device;
+    let model = device.model.as_deref().map(|model| format!("{model}, ")).unwrap_or_default();
+    line!(out, "{}: {model}{}", device.name, device.capacity);
+    if let Some(engine) = &device.engine {
+        line!(out, "through {engine}");
+    }
+    let count =
+        |wanted: fn(&Progress) -> bool| manifest.runs().filter(|run| wanted(&run.progress)).count();
+    let done = count(|p| matches!(p, Progress::Done { .. }));
+    let failed = count(|p| matches!(p, Progress::Failed { .. }));
+    let skipped = count(|p| matches!(p, Progress::Skipped { .. }));
+    let left = count(|p| matches!(p, Progress::Pending | Progress::Interrupted { .. }));
+    let status = match manifest.status {
+        Status::Running => "cut off",
+        Status::Complete => "complete",
+        Status::Interrupted => "interrupted",
+        Status::Failed => "failed",
+    };
+    let counts = [(failed, "failed"), (skipped, "skipped"), (left, "not finished")];
+    let more = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}"));
+    line!(out, "{}, {status}: {done} runs{}", manifest.started, more.collect::<String>());
+    for run in manifest.runs() {
+        if let Progress::Failed { error, offset_bytes, .. } = &run.progress {
+            line!(out, "run {} failed at offset {} with {error}", run.id, offset_bytes.0);
+        }
+    }
+}
+
+fn characteristics(out: &mut String, found: &Characteristics) {
+    let Some(io_size) = found.io_size_bytes else { return };
+    line!(out, "\nKey characteristics, IOs of {io_size}");
+    let basics = [
+        ("sequential reads", found.sequential_read_ns),
+        ("random reads", found.random_read_ns),
+        ("sequential writes", found.sequential_write_ns),
+        ("random writes", found.random_write_ns),
+    ];
+    for (what, estimate) in basics {
+        if let Some(estimate) = estimate {
+            line!(out, "  {what:<19} {}", duration(estimate));
+        }
+    }
+    if let Some(effect) = found.pause {
+        line!(out, "  {:<19} {}", "pauses", pause(effect));
+    }
+    let area = |value| format!("areas up to {}", Bytes(value));
+    let partitions = |value| format!("up to {value} partitions");
+    if let Some(bounded) = found.locality {
+        line!(out, "  {:<19} {}", "random writes in", up_to(bounded, area));
+    }
+    if let Some(bounded) = found.partitioning {
+        line!(out, "  {:<19} {}", "writes in turns to", up_to(bounded, partitions));
+    }
+    let ratios = [
+        ("reverse order", found.reverse, "writes in order"),
+        ("in place", found.in_place, "writes in order"),
+        ("large gaps", found.large_increments, "random writes"),
+    ];
+    for (what, ratio, than) in ratios {
+        if let Some(estimate) = ratio {
+            line!(out, "  {what:<19} ×{}, relative to {than}", ratio_text(estimate));
+        }
+    }
+}
+
+fn pause(effect: PauseEffect) -> String {
+    match effect {
+        PauseEffect::None => "no effect on random writes".into(),
+        PauseEffect::AsSequential { pause_ns } => {
+            format!("of {pause_ns} make random writes as cheap as sequential ones")
+        }
+        PauseEffect::Cheaper { ratio } => {
+            format!("make random writes cheaper, ×{}", ratio_text(ratio))
+        }
+    }
+}
+
+fn up_to(bounded: Bounded, value_text: impl Fn(u64) -> String) -> String {
+    let times = |ratio| format!("×{} of sequential writes", ratio_text(ratio));
+    match bounded {
+        Bounded::No => "nothing is cheap".into(),
+        Bounded::Unlimited { measured, ratio } => {
+            format!("{} (all that was measured), {}", value_text(measured), times(ratio))
+        }
+        Bounded::UpTo { value, ratio } => format!("{}, {}", value_text(value), times(ratio)),
+    }
+}
+
+fn micro_benchmark(out: &mut String, benchmark: &MicroBenchmark, facts: &Facts) {
+    let runs = benchmark.experiments.iter().flat_map(|e| &e.runs);
+    let values: Vec<i64> = runs.map(|run| run.value).collect();
+    let range = values.iter().min().zip(values.iter().max()).map(|(min, max)| {
+        let [min, max] = [min, max].map(|&value| value_text(value, benchmark.unit));
+        format!(", {} {min} … {max}", benchmark.parameter)
+    });
+    line!(out, "\n{}{}", benchmark.title, range.unwrap_or_default());
+    let mean_of =
+        |run: &Run| facts.runs.iter().find(|f| f.run == run.id).map(|f| f.latency_ns.mean);
+    let experiments: Vec<_> = benchmark
+        .experiments
+        .iter()
+        .map(|e| (&e.name, e.runs.iter().map(mean_of).collect::<Vec<_>>()))
+        .collect();
+    let all = || experiments.iter().flat_map(|(_, means)| means.iter().flatten()).map(|m| m.value);
+    let (low, high) = (all().fold(f64::MAX, f64::min), all().fold(0.0, f64::max));
+    for (name, means) in &experiments {
+        let bars: String = means.iter().map(|mean| bar(*mean, low, high)).collect();
+        let mut measured = means.iter().flatten();
+        let first = measured.next().map_or("–".into(), |mean| duration(*mean));
+        let last = measured.next_back().map_or(String::new(), |m| format!(" … {}", duration(*m)));
+        line!(out, "  {name:<9} {bars:<18} {first}{last}");
+    }
+}
+
+/// A bar for `mean` between the lowest and the highest of a chart, on a log axis.
+fn bar(mean: Option<Estimate>, low: f64, high: f64) -> char {
+    let Some(mean) = mean else { return '·' };
+    let position = if high > low { (mean.value / low).ln() / (high / low).ln() } else { 0.0 };
+    // The position is between 0 and 1.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    let index = (position * (BARS.len() - 1) as f64).round() as usize;
+    BARS[index.min(BARS.len() - 1)]
+}
+
+fn value_text(value: i64, unit: Unit) -> String {
+    let magnitude = value.unsigned_abs();
+    match unit {
+        Unit::Bytes => Bytes(magnitude).to_string(),
+        Unit::Nanoseconds => Nanos(magnitude).to_string(),
+        Unit::Count => value.to_string(),
+    }
+}
+
+fn duration(estimate: Estimate) -> String {
+    // A mean of response times is far below 2⁶³ ns, and never negative.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let value = Nanos(estimate.value.round() as u64);
+    match estimate.high {
+        Some(high) => format!("{value} ±{:.1} %", 100.0 * (high - estimate.value) / estimate.value),
+        None => value.to_string(),
+    }
+}
+
+fn ratio_text(estimate: Estimate) -> String {
+    match (estimate.low, estimate.high) {
+        (Some(low), Some(high)) => format!("{:.2} ({low:.2} to {high:.2})", estimate.value),
+        _ => format!("{:.2}", estimate.value),
+    }
+}
