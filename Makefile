@@ -1,0 +1,49 @@
+# What to type. Everything works from a clean clone with Rust and Node; `make tools` installs the
+# rest of what the tests use (Debian packages, cargo-deny), as far as it is missing.
+
+SHELL := /bin/bash -eu -o pipefail
+CARGO ?= cargo
+BIN := target/release/flashscope
+
+.PHONY: demo build web test test-rust test-web test-readers check bench tools clean
+
+demo: build        ## measure a simulated drive and write the report
+	$(BIN) demo
+
+build: web         ## build the program: target/release/flashscope
+	$(CARGO) build --release --package flashscope
+
+web: web/dist/report.html
+
+WEB_SOURCES := $(shell find web docs/schemas -type f -not -path '*/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	cd web && npm ci --no-audit --no-fund
+
+web/dist/report.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
+	cd web && npm run --silent build
+
+test: tools        ## everything that CI checks
+	$(MAKE) test-web check test-rust test-readers
+
+test-web: web      ## the page: types, units, and in a real browser
+	cd web && npm test
+
+check: web         ## formatting, lints, architecture, licenses, generated files
+	$(CARGO) xtask check
+
+test-rust: web     ## unit, property, contract and end-to-end tests
+	$(CARGO) test --workspace --quiet
+
+test-readers: build ## a result opens in DuckDB and Polars
+	scripts/test-readers
+
+bench: build       ## speed, memory and size, beside their limits
+	scripts/bench
+
+tools:
+	scripts/install-tools
+
+clean:
+	$(CARGO) clean
+	rm -rf web/dist web/node_modules
