@@ -38,8 +38,8 @@ enum Message {
 }
 
 impl Recorder {
-    /// A recorder into the folder `records` of a result.
-    pub(crate) fn start(records: PathBuf) -> Recorder {
+    /// A recorder into the folder `records`, as a result has one.
+    pub fn start(records: PathBuf) -> Recorder {
         let (to_writer, messages) = sync_channel(WAITING_ROW_GROUPS);
         let (give_back, from_writer) = channel();
         let writer = std::thread::spawn(move || {

@@ -1,0 +1,174 @@
+//! What does an IO cost with each engine, every IO recorded and stored, against fio with the same
+//! engine on the same file and its logs off?
+//!
+//! 4 KiB random reads on a file of 1 GiB in memory (tmpfs, buffered) and on the disk that this is
+//! built on (direct); each program as a whole on one core, the two in turns.
+
+#![allow(clippy::print_stdout, reason = "a benchmark prints")]
+#![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use flashscope_benches::{
+    Cost, cpu_time, main as bench_main, measure, output, pinned, random_reads, run_case, verdict,
+};
+use flashscope_block::{Bytes, Device, Io, Nanos, Op};
+use flashscope_drive::{Access, EngineKind, Location, OpenOptions, open};
+
+const SIZE: Bytes = Bytes::GIB;
+const BLOCK: Bytes = Bytes::kib(4);
+const ROUNDS: usize = 5;
+const CORE: u32 = 1;
+
+/// The most user time of our own that an IO may take, in µs.
+const USER_LIMIT: f64 = 0.10;
+
+struct Case {
+    place: &'static str,
+    engine: &'static str,
+    depth: u32,
+    ios: u64,
+    /// The most processor time, relative to fio.
+    limit: f64,
+}
+
+const fn case(place: &'static str, engine: &'static str, depth: u32, ios: u64, limit: f64) -> Case {
+    Case { place, engine, depth, ios, limit }
+}
+
+const CASES: [Case; 10] = [
+    case("tmpfs", "psync", 1, 1_500_000, 0.85),
+    case("tmpfs", "libaio", 1, 1_000_000, 0.85),
+    case("tmpfs", "libaio", 32, 1_500_000, 0.85),
+    case("tmpfs", "io_uring", 1, 400_000, 1.0),
+    case("tmpfs", "io_uring", 32, 800_000, 1.0),
+    case("ext4", "psync", 1, 40_000, 1.0),
+    case("ext4", "libaio", 1, 40_000, 1.0),
+    case("ext4", "libaio", 32, 200_000, 1.0),
+    case("ext4", "io_uring", 1, 40_000, 1.0),
+    case("ext4", "io_uring", 32, 200_000, 1.0),
+];
+
+fn main() {
+    bench_main(one_case, |wanted| {
+        println!("4 KiB random reads on 1 GiB, one core, every IO recorded here, no log in fio");
+        println!(
+            "place engine   depth |   kIOPS     fio  ratio      | CPU µs/IO   fio  ratio  limit      | own user µs (≤ {USER_LIMIT})"
+        );
+        for case in &CASES {
+            if wanted(&format!("{} {} {}", case.place, case.engine, case.depth)) {
+                compare(case);
+            }
+        }
+        for place in ["tmpfs", "ext4"] {
+            // Only where a case of that place ran is there anything to remove.
+            let _ = fs::remove_file(path_in(place));
+        }
+        println!();
+    });
+}
+
+fn compare(case: &Case) {
+    let path = prepare(case);
+    let (mut ours, mut fio) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let [depth, ios] = [u64::from(case.depth), case.ios].map(|n| n.to_string());
+        let path = path.to_str().expect("a path of our own");
+        ours.push(run_case(Some(CORE), &[case.place, case.engine, &depth, &ios, path]));
+        fio.push(run_fio(case, Path::new(path)));
+    }
+    let (ours, fio) = (Cost::median(&ours), Cost::median(&fio));
+    println!(
+        "{:<5} {:<8} {:>5} | {:>7.0} {:>7.0} {:>6.2} {:<6} | {:>8.3} {:>6.3} {:>6.2} {:>6} {:<6} | {:.3} {}",
+        case.place,
+        case.engine,
+        case.depth,
+        ours.iops / 1e3,
+        fio.iops / 1e3,
+        ours.iops / fio.iops,
+        verdict(ours.iops >= fio.iops),
+        ours.cpu,
+        fio.cpu,
+        ours.cpu / fio.cpu,
+        case.limit,
+        verdict(ours.cpu <= case.limit * fio.cpu),
+        ours.user,
+        verdict(ours.user <= USER_LIMIT),
+    );
+}
+
+fn folder(place: &str) -> &'static str {
+    if place == "tmpfs" { "/dev/shm" } else { env!("CARGO_TARGET_TMPDIR") }
+}
+
+fn path_in(place: &str) -> PathBuf {
+    Path::new(folder(place)).join(format!("flashscope-bench-{}", std::process::id()))
+}
+
+fn options(path: &Path, place: &str) -> OpenOptions {
+    let options = OpenOptions::new(Location::File(path.into()));
+    OpenOptions { direct: place != "tmpfs", max_io: BLOCK, ..options }
+}
+
+/// A file whose every block was written.
+fn prepare(case: &Case) -> PathBuf {
+    let path = path_in(case.place);
+    if path.exists() {
+        return path;
+    }
+    let mut device = open(&OpenOptions {
+        access: Access::Write { confirmation: None },
+        size: Some(SIZE),
+        max_io: Bytes::MIB,
+        ..options(&path, case.place)
+    })
+    .expect("the file can be made");
+    for offset in (0..SIZE.0).step_by(1 << 20) {
+        let at = device.now();
+        let io = Io { op: Op::Write, stream: 0, offset: Bytes(offset), len: Bytes::MIB, at };
+        device.submit(&io);
+        assert_eq!(device.complete(Nanos::MAX).expect("in flight").result, Ok(()));
+    }
+    path
+}
+
+fn one_case(arguments: &[String]) -> Cost {
+    let [place, engine, depth, ios, path] = arguments else { panic!("five arguments") };
+    let depth: u32 = depth.parse().expect("a queue depth");
+    let engine = Some(engine.parse::<EngineKind>().expect("an engine"));
+    let options = OpenOptions { engine, queue_depth: depth, ..options(Path::new(path), place) };
+    let mut device = open(&options).expect("the file was made");
+    let records = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
+    let pattern = random_reads(ios.parse().expect("a number of IOs"), SIZE);
+    measure(&mut device, &pattern, depth, records.path())
+}
+
+/// fio tells the processor time of the thread that submits alone, so it is taken of the process,
+/// less that of a run with few IOs for its start and end.
+fn run_fio(case: &Case, path: &Path) -> Cost {
+    let few = 1000;
+    let (_, start) = fio(case, path, few);
+    let (iops, all) = fio(case, path, case.ios);
+    Cost { iops, cpu: (all - start) / (case.ios - few) as f64, ..Cost::default() }
+}
+
+/// Its IOPS, and the processor time of it and its children in µs.
+fn fio(case: &Case, path: &Path, ios: u64) -> (f64, f64) {
+    let mut command = pinned(CORE, Path::new("fio"));
+    command.args(["--name=x", "--rw=randread", "--bs=4k", "--norandommap", "--size=1g"]);
+    command.args(["--output-format=terse", "--invalidate=0"]);
+    command.arg(format!("--filename={}", path.display()));
+    command.arg(format!("--io_size={}", ios * BLOCK.0));
+    command.arg(format!("--ioengine={}", case.engine));
+    command.arg(format!("--iodepth={}", case.depth));
+    command.arg(format!("--direct={}", u8::from(case.place != "tmpfs")));
+    if case.engine == "io_uring" {
+        command.args(["--fixedbufs", "--registerfiles"]);
+    }
+    let before = cpu_time(libc::RUSAGE_CHILDREN);
+    let printed = output(&mut command);
+    let after = cpu_time(libc::RUSAGE_CHILDREN);
+    let iops = printed.split(';').nth(7).expect("field 8 of the terse format is the read IOPS");
+    (iops.parse().expect("a number"), after.0 + after.1 - before.0 - before.1)
+}

@@ -1,0 +1,191 @@
+//! What the benchmarks share: one case in a process of its own, and what it cost.
+//!
+//! A benchmark calls itself for each case, so that the processor time is that of the case alone
+//! and other programs can be measured in turns with it, the same way.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a benchmark reads clocks and arguments, and prints"
+)]
+#![allow(clippy::cast_precision_loss, reason = "counts and microseconds are far below 2^53")]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use flashscope_block::{Bytes, Device, Op, Record};
+use flashscope_measure::execute;
+use flashscope_result::{Error, Recorder};
+use flashscope_workload::Stream;
+use flashscope_workload::pattern::{Address, Pattern, Timing};
+
+/// The argument by which a benchmark that calls itself knows that it is to run one case.
+const CHILD: &str = "--one-case";
+
+/// What a case took.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cost {
+    /// IOs a second.
+    pub iops: f64,
+    /// User and system time of the whole process, all threads, in µs an IO.
+    pub cpu: f64,
+    /// User time, in µs an IO.
+    pub user: f64,
+    /// Wall-clock time, in ns an IO.
+    pub wall: f64,
+    /// Stored bytes an IO.
+    pub stored: f64,
+    /// The most memory that was used, in MiB.
+    pub memory: f64,
+}
+
+impl Cost {
+    fn to_text(self) -> String {
+        let Cost { iops, cpu, user, wall, stored, memory } = self;
+        format!("{iops} {cpu} {user} {wall} {stored} {memory}")
+    }
+
+    fn from_text(text: &str) -> Cost {
+        let mut numbers = text.split_whitespace().map(|word| word.parse().expect("a number"));
+        let mut next = || numbers.next().expect("six numbers");
+        Cost {
+            iops: next(),
+            cpu: next(),
+            user: next(),
+            wall: next(),
+            stored: next(),
+            memory: next(),
+        }
+    }
+
+    /// The middle of each number over several rounds.
+    pub fn median(rounds: &[Cost]) -> Cost {
+        let middle = |value: fn(&Cost) -> f64| {
+            let mut values: Vec<f64> = rounds.iter().map(value).collect();
+            values.sort_by(f64::total_cmp);
+            values[values.len() / 2]
+        };
+        Cost {
+            iops: middle(|c| c.iops),
+            cpu: middle(|c| c.cpu),
+            user: middle(|c| c.user),
+            wall: middle(|c| c.wall),
+            stored: middle(|c| c.stored),
+            memory: middle(|c| c.memory),
+        }
+    }
+}
+
+/// Runs `case` when this process was called for one case, `all` otherwise.
+///
+/// Words on the command line choose cases by a part of their name; `all` is given a test for that.
+pub fn main(case: impl Fn(&[String]) -> Cost, all: impl Fn(&dyn Fn(&str) -> bool)) {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == CHILD) {
+        println!("{}", case(&arguments[1..]).to_text());
+    } else if arguments.iter().any(|argument| argument == "--bench") {
+        let words: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
+        all(&|name| words.is_empty() || words.iter().any(|word| name.contains(word.as_str())));
+    } else {
+        println!("measures only as `cargo bench`");
+    }
+}
+
+/// Runs one case of this benchmark in a process of its own, on core `core` alone where one is given.
+pub fn run_case(core: Option<u32>, arguments: &[&str]) -> Cost {
+    let binary = std::env::current_exe().expect("this binary has a path");
+    let mut command = match core {
+        Some(core) => pinned(core, &binary),
+        None => Command::new(binary),
+    };
+    Cost::from_text(&output(command.arg(CHILD).args(arguments)))
+}
+
+/// A command that runs `program` on one core.
+pub fn pinned(core: u32, program: &Path) -> Command {
+    let mut command = Command::new("taskset");
+    command.args(["-c", &core.to_string()]).arg(program);
+    command
+}
+
+/// Runs a command that must succeed; what it prints.
+pub fn output(command: &mut Command) -> String {
+    let output = command.stdout(Stdio::piped()).output().expect("the program is installed");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// User and system time so far in µs, of this process or of its children that ended.
+pub fn cpu_time(who: libc::c_int) -> (f64, f64) {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
+    // SAFETY: the kernel fills the usage, and cannot fail for a valid `who`.
+    let usage = unsafe {
+        libc::getrusage(who, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let micros = |time: libc::timeval| time.tv_sec as f64 * 1e6 + time.tv_usec as f64;
+    (micros(usage.ru_utime), micros(usage.ru_stime))
+}
+
+/// The most memory that this process has used, in MiB.
+fn peak_memory() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a line for it");
+    let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+    kibibytes / 1024.0
+}
+
+/// `ios` random reads of 4 KiB over `space`.
+pub fn random_reads(ios: u64, space: Bytes) -> Pattern {
+    Pattern {
+        op: Op::Read,
+        address: Address::Random,
+        timing: Timing::Consecutive,
+        io_size: Bytes::kib(4),
+        io_shift: Bytes(0),
+        target_offset: Bytes(0),
+        target_size: space,
+        io_count: ios,
+        io_ignore: 0,
+        seed: 1,
+    }
+}
+
+/// Runs `pattern` on `device` as a benchmark would, every IO recorded in the result folder
+/// `records`, and tells what that cost, storing included.
+pub fn measure(device: &mut dyn Device, pattern: &Pattern, depth: u32, records: &Path) -> Cost {
+    let before = cpu_time(libc::RUSAGE_SELF);
+    let start = Instant::now();
+    let mut recorder = Recorder::start(records.to_path_buf());
+    recorder.begin(1).expect("the folder is writable");
+    let mut streams: Vec<Box<dyn Stream + Send>> = vec![Box::new(pattern.stream(0))];
+    let begin = device.now();
+    execute(device, &mut streams, depth, &AtomicBool::new(false), |completion| {
+        completion.result.expect("every IO succeeds");
+        recorder.push(&Record::new(completion, begin))?;
+        Ok::<(), Error>(())
+    })
+    .expect("the folder is writable");
+    let ios = recorder.end().expect("the folder is writable") as f64;
+    let wall = start.elapsed().as_secs_f64();
+    let after = cpu_time(libc::RUSAGE_SELF);
+    let stored: u64 = std::fs::read_dir(records)
+        .expect("the folder is there")
+        .map(|file| file.and_then(|file| file.metadata()).expect("a file of records").len())
+        .sum();
+    Cost {
+        iops: ios / wall,
+        cpu: (after.0 + after.1 - before.0 - before.1) / ios,
+        user: (after.0 - before.0) / ios,
+        wall: wall * 1e9 / ios,
+        stored: stored as f64 / ios,
+        memory: peak_memory(),
+    }
+}
+
+/// `ok` or `MISSED` for a value and the limit beside it.
+pub fn verdict(met: bool) -> &'static str {
+    if met { "ok" } else { "MISSED" }
+}
