@@ -13,7 +13,9 @@ use crate::target::Target;
 
 /// A block device or a file.
 ///
-/// IOs queue up in `submit` and reach the kernel in `complete`, all of them in one system call.
+/// IOs queue up in `submit` and reach the kernel in `complete`, as many as there are in one system
+/// call. Completions that came together are given out one by one.
+///
 /// An IO that cannot be right (past the end, not a multiple of the logical block, longer than
 /// [`OpenOptions::max_io`]) is answered with `EINVAL`, a write without write access with `EROFS`,
 /// and a read that ends before its range, as in a file that was cut, with `ENODATA`. The device

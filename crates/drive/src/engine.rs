@@ -53,7 +53,7 @@ pub const ENGINES: [EngineEntry; 3] = [
     EngineEntry {
         kind: EngineKind::Libaio,
         name: "libaio",
-        summary: "one system call hands over all that is queued, one more waits",
+        summary: "one system call hands over all that is queued, one more waits where it must",
         start: libaio::start,
     },
     EngineEntry {
@@ -164,10 +164,11 @@ pub(crate) fn start(
 
 /// The engines to try, the best first, each with the reason for it.
 ///
-/// At queue depth 1 a plain system call has nothing to win from a ring: measured side by side on
-/// ext4, psync costs no more than io_uring, and on tmpfs a third. Where the target refuses
-/// `RWF_NOWAIT`, io_uring cannot try an IO without blocking and hands each one to a kernel worker
-/// thread, which costs twice as much as libaio.
+/// At queue depth 1 a plain system call has nothing to win from a ring: measured side by side with
+/// 4 KiB reads, psync takes 22 µs of CPU an IO on ext4 where io_uring takes 26, and 1.2 on tmpfs
+/// where it takes 5.9. Where the target refuses `RWF_NOWAIT`, io_uring cannot try an IO without
+/// blocking and hands each one to a kernel worker thread: at queue depth 32 on tmpfs 2.4 µs of CPU
+/// an IO, where libaio takes 1.4.
 fn candidates(depth: usize, refuses_nowait: bool) -> Vec<(EngineKind, &'static str)> {
     use EngineKind::{IoUring, Libaio, Psync};
     let simple = (Psync, "the kernel permits neither io_uring nor libaio here");

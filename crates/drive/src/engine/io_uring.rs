@@ -49,6 +49,16 @@ fn new_ring(entries: u32) -> io::Result<IoUring> {
     }
 }
 
+/// Passes what only means that the call is to be made again: in time or interrupted, or the kernel
+/// is short of memory for the moment. What was not taken is still in the ring, for the next call.
+fn check_entered(result: io::Result<usize>) {
+    if let Err(error) = result {
+        let passing = [libc::ETIME, libc::EINTR, libc::EAGAIN, libc::EBUSY];
+        let number = error.raw_os_error().unwrap_or_default();
+        assert!(passing.contains(&number), "io_uring_enter was misused: {error}");
+    }
+}
+
 impl Ring {
     fn entry(&self, slot: usize, io: &Io, buffer: *mut u8) -> squeue::Entry {
         let len = u32::try_from(io.len.0).expect("bounded by max_io");
@@ -78,6 +88,10 @@ impl Kernel for Ring {
         pushed.expect("as many entries as slots");
     }
 
+    fn hand_over(&mut self, _answers: &mut Vec<Answer>) {
+        check_entered(self.ring.submit());
+    }
+
     fn exchange(
         &mut self,
         timeout: Option<Duration>,
@@ -93,13 +107,7 @@ impl Kernel for Ring {
             }
         };
         let returned = clock.now();
-        if let Err(error) = entered {
-            // In time or interrupted, or the kernel is short of memory for the moment; what was
-            // not taken is still in the ring, for the next call.
-            let passing = [libc::ETIME, libc::EINTR, libc::EAGAIN, libc::EBUSY];
-            let number = error.raw_os_error().unwrap_or_default();
-            assert!(passing.contains(&number), "io_uring_enter was misused: {error}");
-        }
+        check_entered(entered);
         answers.extend(self.ring.completion().map(|entry| Answer {
             slot: usize::try_from(entry.user_data()).expect("a slot"),
             result: entry.result().into(),

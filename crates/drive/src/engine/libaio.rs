@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use flashscope_block::{Io, Nanos, Op};
@@ -44,10 +45,30 @@ struct Event {
     result2: i64,
 }
 
+/// `struct aio_ring` of `fs/aio.c`: the head of the ring of events, which the kernel maps where the
+/// identifier of the context points, for programs to read without a system call.
+#[repr(C)]
+struct EventRing {
+    id: u32,
+    len: u32,
+    head: AtomicU32,
+    tail: AtomicU32,
+    magic: u32,
+    compatible: u32,
+    incompatible: u32,
+    header_len: u32,
+}
+
+/// What `EventRing::magic` is, if the ring is laid out so.
+const RING_MAGIC: u32 = 0xa10a_10a1;
+
+const _: () = assert!(size_of::<EventRing>() == 32);
 const _: () = assert!(size_of::<Iocb>() == 64 && size_of::<Event>() == 32);
 
 struct Context {
     id: libc::c_ulong,
+    /// The identifier, which is the address of the ring of events.
+    address: usize,
     fd: u32,
     iocbs: Vec<Iocb>,
     /// Slots that are readied and not handed over.
@@ -65,6 +86,7 @@ pub(super) fn start(setup: &Setup) -> io::Result<Box<dyn Engine>> {
     check(unsafe { libc::syscall(libc::SYS_io_setup, setup.depth, &raw mut id) })?;
     let context = Context {
         id,
+        address: usize::try_from(id).expect("an address"),
         fd: u32::try_from(setup.target.file().as_raw_fd()).expect("an open file"),
         iocbs: vec![Iocb::default(); setup.depth],
         ready: Vec::with_capacity(setup.depth),
@@ -80,31 +102,31 @@ fn check(result: libc::c_long) -> io::Result<usize> {
 }
 
 impl Context {
-    /// Hands over all that is readied. What the kernel does not take is answered here.
-    fn hand_over(&mut self, answers: &mut Vec<Answer>) {
-        self.pointers.clear();
-        for slot in &self.ready {
-            self.pointers.push(&raw mut self.iocbs[*slot]);
+    /// Takes the events that are in the ring already; no system call.
+    fn reap(&self, answers: &mut Vec<Answer>) {
+        let base = std::ptr::with_exposed_provenance::<u8>(self.address);
+        // SAFETY: the kernel maps the ring there as long as the context lives.
+        let ring = unsafe { &*base.cast::<EventRing>() };
+        if ring.magic != RING_MAGIC || ring.incompatible != 0 {
+            return;
         }
-        let mut taken = 0;
-        while taken < self.ready.len() {
-            let rest = &mut self.pointers[taken..];
-            // SAFETY: the pointers lead to live iocbs, which lead to live buffers (see `Queued`).
-            let result = check(unsafe {
-                libc::syscall(libc::SYS_io_submit, self.id, rest.len(), rest.as_mut_ptr())
-            });
-            match result {
-                Ok(count) => taken += count,
-                Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
-                Err(error) => {
-                    // The first of the rest is what was refused.
-                    let number = error.raw_os_error().unwrap_or(libc::EIO);
-                    answers.push(Answer { slot: self.ready[taken], result: -i64::from(number) });
-                    taken += 1;
-                }
-            }
+        let mut head = ring.head.load(Ordering::Relaxed);
+        let tail = ring.tail.load(Ordering::Acquire);
+        while head != tail {
+            let offset = ring.header_len as usize + head as usize * size_of::<Event>();
+            // SAFETY: from the head to the tail, the ring holds events that the kernel is done
+            // with; `head` and `tail` are below `len`.
+            let event = unsafe { base.add(offset).cast::<Event>().read() };
+            answers.push(Answer::from(event));
+            head = (head + 1) % ring.len;
         }
-        self.ready.clear();
+        ring.head.store(head, Ordering::Release);
+    }
+}
+
+impl From<Event> for Answer {
+    fn from(event: Event) -> Answer {
+        Answer { slot: usize::try_from(event.data).expect("a slot"), result: event.result }
     }
 }
 
@@ -130,6 +152,32 @@ impl Kernel for Context {
         self.ready.push(slot);
     }
 
+    fn hand_over(&mut self, answers: &mut Vec<Answer>) {
+        self.pointers.clear();
+        for slot in &self.ready {
+            self.pointers.push(&raw mut self.iocbs[*slot]);
+        }
+        let mut taken = 0;
+        while taken < self.ready.len() {
+            let rest = &mut self.pointers[taken..];
+            // SAFETY: the pointers lead to live iocbs, which lead to live buffers (see `Queued`).
+            let result = check(unsafe {
+                libc::syscall(libc::SYS_io_submit, self.id, rest.len(), rest.as_mut_ptr())
+            });
+            match result {
+                Ok(count) => taken += count,
+                Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+                Err(error) => {
+                    // The first of the rest is what was refused.
+                    let number = error.raw_os_error().unwrap_or(libc::EIO);
+                    answers.push(Answer { slot: self.ready[taken], result: -i64::from(number) });
+                    taken += 1;
+                }
+            }
+        }
+        self.ready.clear();
+    }
+
     fn exchange(
         &mut self,
         timeout: Option<Duration>,
@@ -138,9 +186,10 @@ impl Kernel for Context {
     ) -> Nanos {
         if !self.ready.is_empty() {
             self.hand_over(answers);
-            if !answers.is_empty() {
-                return clock.now();
-            }
+        }
+        self.reap(answers);
+        if !answers.is_empty() {
+            return clock.now();
         }
         let timeout = timeout.map(|timeout| libc::timespec {
             tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
@@ -164,10 +213,7 @@ impl Kernel for Context {
             assert!(interrupted, "io_getevents was misused: {error}");
             0
         });
-        answers.extend(self.events[..count].iter().map(|event| Answer {
-            slot: usize::try_from(event.data).expect("a slot"),
-            result: event.result,
-        }));
+        answers.extend(self.events[..count].iter().copied().map(Answer::from));
         returned
     }
 }

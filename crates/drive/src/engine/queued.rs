@@ -24,6 +24,9 @@ pub(super) trait Kernel: Send {
     /// Readies the IO of `slot` (never a trim), whose data are at `buffer`; no system call.
     fn ready(&mut self, slot: usize, io: &Io, buffer: *mut u8);
 
+    /// Hands over all that was readied, without waiting. What the kernel does not take is answered.
+    fn hand_over(&mut self, answers: &mut Vec<Answer>);
+
     /// Hands over all that was readied and waits for an answer, for `timeout` at most (without
     /// limit if `None`); all answers that are there go to `answers`.
     ///
@@ -43,6 +46,12 @@ pub(super) trait Kernel: Send {
 
 /// An engine over an asynchronous interface.
 ///
+/// Answers that came together are given out one by one, without a system call. Meanwhile the
+/// caller queues the IOs that follow them; they are handed over as soon as they are an eighth of
+/// the queue depth, not only when the last answer is given out. If they waited for that, the
+/// queue of the drive would run empty again and again: at queue depth 32 on ext4 this is worth a
+/// quarter of the IOPS, and costs 0.5 µs of CPU an IO.
+///
 /// Neither interface has a command to trim; a trim is done in the calling thread when its turn
 /// comes, before what was queued with it.
 pub(super) struct Queued<K: Kernel> {
@@ -55,6 +64,8 @@ pub(super) struct Queued<K: Kernel> {
     free: Vec<usize>,
     /// Slots that are readied and not handed over.
     queued: Vec<usize>,
+    /// How many of them are handed over while there are answers left.
+    group: usize,
     in_flight: usize,
     trims: VecDeque<Io>,
     reaped: VecDeque<Completion>,
@@ -81,6 +92,7 @@ impl<K: Kernel> Queued<K> {
             slots: vec![Slot { io: none, submitted: Nanos(0) }; setup.depth],
             free: (0..setup.depth).collect(),
             queued: Vec::with_capacity(setup.depth),
+            group: (setup.depth / 8).max(1),
             in_flight: 0,
             trims: VecDeque::new(),
             reaped: VecDeque::with_capacity(setup.depth),
@@ -88,14 +100,19 @@ impl<K: Kernel> Queued<K> {
         }
     }
 
+    /// Notes that all that is queued is handed over now.
+    fn stamp(&mut self) {
+        let submitted = self.clock.now();
+        self.in_flight += self.queued.len();
+        for slot in self.queued.drain(..) {
+            self.slots[slot].submitted = submitted;
+        }
+    }
+
     /// One hand-over and wait; the first completion of those that arrived.
     fn exchange(&mut self, timeout: Option<Duration>) -> Option<Completion> {
         if !self.queued.is_empty() {
-            let submitted = self.clock.now();
-            self.in_flight += self.queued.len();
-            for slot in self.queued.drain(..) {
-                self.slots[slot].submitted = submitted;
-            }
+            self.stamp();
         }
         let completed = self.kernel.exchange(timeout, &self.clock, &mut self.answers);
         self.in_flight -= self.answers.len();
@@ -138,6 +155,10 @@ impl<K: Kernel> Engine for Queued<K> {
 
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
         if let Some(completion) = self.reaped.pop_front() {
+            if self.queued.len() >= self.group {
+                self.stamp();
+                self.kernel.hand_over(&mut self.answers);
+            }
             return Some(completion);
         }
         if let Some(io) = self.trims.pop_front() {
