@@ -215,7 +215,7 @@ pub fn check_same(path: &Path, checked: Identity, opened: Identity) -> Result<()
     if checked == opened { Ok(()) } else { Err(Refusal::Changed { path: path.into() }) }
 }
 
-/// Whether the owner of a block device agreed that its data may go: `confirmation` must be its
+/// Whether the owner of a device or file agreed that its data may go: `confirmation` must be its
 /// serial number, or its path as it was given or with all symbolic links resolved.
 pub(crate) fn check_confirmation(
     path: &Path,

@@ -36,7 +36,8 @@ pub enum Access {
     ReadOnly,
     /// Everything it holds may be overwritten.
     Write {
-        /// For a block device: its serial number or its path, typed again. Files need none.
+        /// Its path typed again, or for a block device its serial number. A file that is created,
+        /// or that is empty, needs none.
         confirmation: Option<String>,
     },
 }

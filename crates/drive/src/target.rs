@@ -215,7 +215,7 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
         Ok(metadata) => check_is_file(path, &metadata)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let created = Created::new(path, options)?;
-            let target = open_existing_file(path, options)?;
+            let target = open_existing_file(path, options, true)?;
             created.keep();
             return Ok(target);
         }
@@ -223,7 +223,7 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
             return Err(OpenError::System { action: "look at", path: path.into(), source });
         }
     }
-    open_existing_file(path, options)
+    open_existing_file(path, options, false)
 }
 
 fn check_is_file(path: &Path, metadata: &fs::Metadata) -> Result<(), OpenError> {
@@ -279,11 +279,15 @@ impl Drop for Created<'_> {
     }
 }
 
-fn open_existing_file(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
+/// Opens a file, `ours` where it was created for this a moment ago: then it holds nobody's data.
+fn open_existing_file(path: &Path, options: &OpenOptions, ours: bool) -> Result<Target, OpenError> {
     let look = || OpenError::system("look at", path);
     let probe = File::open(path).map_err(OpenError::system("open", path))?;
     let checked = Identity::of(&probe).map_err(look())?;
-    if options.writes() {
+    if let Access::Write { confirmation } = &options.access {
+        if !ours && probe.metadata().map_err(look())?.len() > 0 {
+            guard::check_confirmation(path, Hardware::default(), confirmation.as_deref())?;
+        }
         guard::check(&System::default(), path, &probe)?;
     }
     let file = open_for_io(path, options, false)?;

@@ -1,6 +1,8 @@
 //! Do the guards keep real devices from being overwritten? Loop devices on files made here; where
 //! the machine has none, or this is not run as root, each test says so and is passed by.
 
+#![allow(clippy::print_stdout, reason = "says what is passed by, and why")]
+
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -303,6 +305,30 @@ fn a_file_that_bears_data_is_refused() {
     let options =
         OpenOptions { location: Location::File(file.path().into()), ..writing(file.path()) };
     assert!(matches!(refusal(&options), Refusal::Signature { found: "an XFS file system", .. }));
+}
+
+// Is a file that is there already overwritten only when its path is typed again, and left as it is
+// otherwise; and is one that is created, or empty, nobody's data?
+#[test]
+fn an_existing_file_is_written_when_confirmed() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = directory.path().join("precious");
+    let data = vec![7u8; 1 << 20];
+    std::fs::write(&path, &data).unwrap();
+    let file = |path: &Path, confirmation: Option<&str>| OpenOptions {
+        location: Location::File(path.into()),
+        access: Access::Write { confirmation: confirmation.map(str::to_owned) },
+        size: Some(Bytes::MIB),
+        ..writing(path)
+    };
+    assert!(matches!(refusal(&file(&path, None)), Refusal::Unconfirmed { .. }));
+    let other = refusal(&file(&path, Some("precious")));
+    assert!(matches!(other, Refusal::WrongConfirmation { .. }));
+    assert_eq!(std::fs::read(&path).unwrap(), data);
+    opened(&file(&path, path.to_str()));
+    opened(&file(&directory.path().join("new"), None));
+    let empty = tempfile::NamedTempFile::new_in(directory.path()).unwrap();
+    opened(&file(empty.path(), None));
 }
 
 // Is a device that is given as a file, or a link to one, refused with how to name it?

@@ -83,9 +83,7 @@ impl<D: Device + ?Sized> Bench<'_, D> {
         }
         let mut recorder = self.folder.recorder();
         for id in order(&self.manifest.micro_benchmarks) {
-            let pause = self.manifest.options.run_pause_ns;
-            let now = self.device.now();
-            self.device.idle_until(Nanos(now.0.saturating_add(pause.0)));
+            self.pause();
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(Status::Interrupted);
             }
@@ -103,6 +101,16 @@ impl<D: Device + ?Sized> Bench<'_, D> {
             }
         }
         Ok(Status::Complete)
+    }
+
+    /// Lets the drive rest between runs, in steps, so that an interruption does not wait for it.
+    fn pause(&mut self) {
+        let pause = self.manifest.options.run_pause_ns;
+        let end = Nanos(self.device.now().0.saturating_add(pause.0));
+        while self.device.now() < end && !self.stop.load(Ordering::Relaxed) {
+            let step = Nanos(self.device.now().0.saturating_add(PROGRESS_INTERVAL.0));
+            self.device.idle_until(step.min(end));
+        }
     }
 
     fn run_one(&mut self, id: u32, recorder: &mut Recorder) -> Result<Progress, Error> {
