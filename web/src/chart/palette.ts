@@ -1,0 +1,82 @@
+// Colours of the charts, after Okabe and Ito: reads are blue, writes orange; random patterns are
+// saturated and solid, sequential ones lighter and dashed.
+
+/** How a line is drawn. A mix has the colours of both its parts, in turns. */
+export interface LineStyle {
+  color: string;
+  /** Colour of every other dash, in a mix. */
+  second?: string;
+  dash?: [number, number];
+}
+
+/** The colours of one theme. */
+export interface Palette {
+  baselines: Record<string, LineStyle>;
+  other: LineStyle;
+  read: string;
+  write: string;
+  ignored: string;
+  failed: string;
+  text: string;
+  axis: string;
+  grid: string;
+  surface: string;
+}
+
+const DASH: [number, number] = [6, 4];
+
+const LIGHT: Palette = {
+  baselines: {
+    SR: { color: '#3d97d3', dash: DASH },
+    RR: { color: '#00588f' },
+    SW: { color: '#cc8400', dash: DASH },
+    RW: { color: '#c03f00' },
+  },
+  other: { color: '#007a5a' },
+  read: '#0072b2',
+  write: '#d55e00',
+  ignored: '#a3a8ae',
+  failed: '#b3001b',
+  text: '#3c444c',
+  axis: '#9aa3ab',
+  grid: '#e8eaec',
+  surface: '#ffffff',
+};
+
+const DARK: Palette = {
+  baselines: {
+    SR: { color: '#9ad0f5', dash: DASH },
+    RR: { color: '#3a9be0' },
+    SW: { color: '#f2c14e', dash: DASH },
+    RW: { color: '#f5793b' },
+  },
+  other: { color: '#3fc79a' },
+  read: '#4ba6e6',
+  write: '#f5793b',
+  ignored: '#6a727a',
+  failed: '#ff7b86',
+  text: '#b6bec6',
+  axis: '#59626b',
+  grid: '#262c32',
+  surface: '#171b1f',
+};
+
+/** The colours of the theme. */
+export function palette(dark: boolean): Palette {
+  return dark ? DARK : LIGHT;
+}
+
+/** How the line of an experiment is drawn, by its name. */
+export function lineStyle(colors: Palette, experiment: string): LineStyle {
+  const [first = '', second] = experiment.split('/');
+  const style = colors.baselines[first] ?? colors.other;
+  const other = second === undefined ? undefined : colors.baselines[second];
+  return other === undefined ? style : { color: style.color, second: other.color };
+}
+
+/** A colour with an opacity. */
+export function fade(hex: string, opacity: number): string {
+  return `${hex}${Math.round(opacity * 255)
+    .toString(16)
+    .padStart(2, '0')}`;
+}

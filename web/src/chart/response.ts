@@ -1,0 +1,309 @@
+// Response time against the varied parameter: one experiment in full, or several by their means.
+import type uPlot from 'uplot';
+import type { RunView } from '../data/model';
+import type { MicroBenchmark } from '../data/report.gen';
+import { count, interval, parameter, throughput, time } from '../format';
+import { runHref } from '../route';
+import { progressWords } from '../words';
+import { labelled, type ParameterAxis, parameterAxis } from './axes';
+import { fade, type LineStyle, lineStyle, type Palette } from './palette';
+import { axis, type ChartSpec, common, cross, type Tip, timeAxis } from './spec';
+
+/** An experiment and its runs. */
+export interface ExperimentViews {
+  name: string;
+  views: RunView[];
+}
+
+/** A span of response times, ns. */
+export type Span = [number, number];
+
+type Column = (number | null | undefined)[];
+
+/** Positions of the parameter and, beside each, the value it stands for (none at a break). */
+function positions(axisOf: ParameterAxis): { at: number; value: number | undefined }[] {
+  const values = axisOf.values.map((value) => ({ at: axisOf.at(value), value }));
+  const breaks = axisOf.breaks.map((at) => ({ at, value: undefined }));
+  return [...values, ...breaks].sort((a, b) => a.at - b.at);
+}
+
+/** A column: null breaks the line (no facts, a break), undefined does not (no such run). */
+function column(
+  places: { value: number | undefined }[],
+  views: RunView[],
+  pick: (view: RunView) => number | undefined,
+): Column {
+  const byValue = new Map(views.map((view) => [view.run.value, view]));
+  return places.map(({ value }) => {
+    if (value === undefined) return null;
+    const view = byValue.get(value);
+    return view === undefined ? undefined : (pick(view) ?? null);
+  });
+}
+
+const drawn = (ns: number | undefined) => (ns === undefined ? undefined : Math.max(1, ns));
+const mean = (view: RunView) => drawn(view.facts?.latency_ns.mean.value);
+const least = (view: RunView) => drawn(view.facts?.latency_ns.min);
+const most = (view: RunView) => drawn(view.facts?.latency_ns.max);
+
+function parameterAxisOf(
+  colors: Palette,
+  benchmark: MicroBenchmark,
+  values: ParameterAxis,
+  room: number,
+): uPlot.Axis {
+  return {
+    ...axis(colors, benchmark.parameter),
+    size: 30,
+    splits: (u) => {
+      const width = u.bbox.width / devicePixelRatio;
+      return labelled(values, (room * (values.max - values.min)) / width).map(values.at);
+    },
+    filter: (_u, splits) => splits,
+    values: (_u, splits) => splits.map((at) => parameter(nearest(values, at), benchmark.unit)),
+  };
+}
+
+/** The value whose place is nearest. */
+function nearest(values: ParameterAxis, at: number): number {
+  return values.values.reduce(
+    (best, value) =>
+      Math.abs(values.at(value) - at) < Math.abs(values.at(best) - at) ? value : best,
+    values.values[0] ?? 0,
+  );
+}
+
+function line(style: LineStyle, width: number, surface: string): uPlot.Series[] {
+  const point = { show: true, size: width * 2 + 2.5, width: 1.5, fill: surface };
+  const first: uPlot.Series = {
+    stroke: style.color,
+    width,
+    points: {
+      ...point,
+      stroke: style.color,
+      fill: style.second ?? (style.dash ? surface : style.color),
+    },
+    ...(style.dash ? { dash: style.dash } : {}),
+  };
+  if (style.second === undefined) return [first];
+  return [
+    { ...first, points: { show: false } },
+    {
+      stroke: style.second,
+      width,
+      dash: [7, 7],
+      points: { ...point, stroke: style.color, fill: style.second },
+    },
+  ];
+}
+
+/** The means of several experiments. A small one has no tips: the card around it is a link. */
+export function comparison(
+  benchmark: MicroBenchmark,
+  experiments: ExperimentViews[],
+  span: Span,
+  small: boolean,
+): ChartSpec {
+  const values = parameterAxis(experiments.flatMap((e) => e.views.map((v) => v.run.value)));
+  const places = positions(values);
+  const columns = experiments.map((e) => column(places, e.views, mean));
+  const twice = experiments.map((e) => e.name.includes('/'));
+  const tip = (u: uPlot, left: number): Tip | null => {
+    const value = nearest(values, u.posToVal(left, 'x'));
+    const rows = experiments.flatMap((e): [string, string][] => {
+      const view = e.views.find((v) => v.run.value === value);
+      return view === undefined ? [] : [[e.name, meanOrProgress(view)]];
+    });
+    return {
+      left: u.valToPos(values.at(value), 'x'),
+      top: 8,
+      title: `${benchmark.parameter} ${parameter(value, benchmark.unit)}`,
+      rows,
+    };
+  };
+  return {
+    label: `Mean response time against ${benchmark.parameter}. ${experiments.map((e) => summary(e, benchmark)).join(' ')}`,
+    data: [
+      places.map((p) => p.at),
+      ...columns.flatMap((c, i) => (twice[i] ? [c, c] : [c])),
+    ] as uPlot.AlignedData,
+    options: (colors) => ({
+      ...common,
+      cursor: { show: !small, points: { show: false }, drag: { x: false, y: false }, y: false },
+      scales: scales(values, span),
+      axes: [parameterAxisOf(colors, benchmark, values, small ? 58 : 64), timeAxis(colors)],
+      series: [
+        {},
+        ...experiments.flatMap((e) =>
+          line(lineStyle(colors, e.name), small ? 1.5 : 2, colors.surface),
+        ),
+      ],
+      hooks: {
+        draw: [
+          (u) =>
+            marks(
+              u,
+              colors,
+              values,
+              experiments.flatMap((e) => e.views),
+            ),
+        ],
+      },
+    }),
+    ...(small ? {} : { tip }),
+  };
+}
+
+function scales(values: ParameterAxis, span: Span): uPlot.Scales {
+  return {
+    x: { time: false, range: () => [values.min, values.max] },
+    y: { distr: 3, log: 10, range: () => span },
+  };
+}
+
+/** One experiment: its means with their intervals, between its fastest and slowest IOs. */
+export function experimentChart(
+  benchmark: MicroBenchmark,
+  experiment: ExperimentViews,
+  span: Span,
+): ChartSpec {
+  const { views } = experiment;
+  const values = parameterAxis(views.map((v) => v.run.value));
+  const places = positions(values);
+  const columns = [least, most, mean].map((pick) => column(places, views, pick));
+  const isMix = experiment.name.includes('/');
+  return {
+    label: `Response time of ${experiment.name} against ${benchmark.parameter}: mean, least and most. ${summary(experiment, benchmark)}`,
+    data: [
+      places.map((p) => p.at),
+      ...columns,
+      ...(isMix ? columns.slice(2) : []),
+    ] as uPlot.AlignedData,
+    options: (colors) => {
+      const style = lineStyle(colors, experiment.name);
+      const edge: uPlot.Series = {
+        stroke: fade(style.color, 0.55),
+        width: 1,
+        points: { show: false },
+      };
+      return {
+        ...common,
+        cursor: { points: { show: false }, drag: { x: false, y: false }, y: false },
+        scales: scales(values, span),
+        axes: [parameterAxisOf(colors, benchmark, values, 60), timeAxis(colors)],
+        series: [{}, edge, edge, ...line(style, 2, colors.surface)],
+        bands: [{ series: [2, 1], fill: fade(style.second ?? style.color, 0.16) }],
+        hooks: {
+          draw: [
+            (u) => isolatedRanges(u, values, views, style.color),
+            (u) => whiskers(u, values, views, colors.text),
+            (u) => marks(u, colors, values, views),
+          ],
+        },
+      };
+    },
+    tip: (u, left) => {
+      const value = nearest(values, u.posToVal(left, 'x'));
+      const view = views.find((v) => v.run.value === value);
+      return view === undefined ? null : runTip(u, values, view);
+    },
+  };
+}
+
+/** Zero and negative values stand alone, where no band is: a bar from the least to the most. */
+function isolatedRanges(u: uPlot, values: ParameterAxis, views: RunView[], color: string): void {
+  const { ctx } = u;
+  ctx.save();
+  ctx.fillStyle = fade(color, 0.22);
+  for (const view of views) {
+    const [low, high] = [least(view), most(view)];
+    if ((view.run.value > 0 && views.length > 1) || low === undefined || high === undefined)
+      continue;
+    const x = u.valToPos(values.at(view.run.value), 'x', true);
+    const [top, bottom] = [u.valToPos(high, 'y', true), u.valToPos(low, 'y', true)];
+    const width = 6 * devicePixelRatio;
+    ctx.fillRect(x - width / 2, top, width, Math.max(1, bottom - top));
+  }
+  ctx.restore();
+}
+
+/** The 95 % intervals of the means. */
+function whiskers(u: uPlot, values: ParameterAxis, views: RunView[], color: string): void {
+  const { ctx } = u;
+  const half = 3.5 * devicePixelRatio;
+  ctx.save();
+  ctx.strokeStyle = color;
+  ctx.lineWidth = 1.25 * devicePixelRatio;
+  ctx.beginPath();
+  for (const { run, facts } of views) {
+    const { low, high } = facts?.latency_ns.mean ?? {};
+    if (low == null || high == null) continue;
+    const x = u.valToPos(values.at(run.value), 'x', true);
+    // A lower end at or under zero goes down to the edge of the plot.
+    const [top, bottom] = [high, Math.max(low, u.scales.y?.min ?? 1)].map((ns) =>
+      u.valToPos(ns, 'y', true),
+    );
+    if (top === undefined || bottom === undefined) continue;
+    ctx.moveTo(x, top);
+    ctx.lineTo(x, bottom);
+    for (const y of [top, bottom]) {
+      ctx.moveTo(x - half, y);
+      ctx.lineTo(x + half, y);
+    }
+  }
+  ctx.stroke();
+  ctx.restore();
+}
+
+/** A cross at the lower edge for each value with a run that failed or was not run. */
+function marks(u: uPlot, colors: Palette, values: ParameterAxis, views: RunView[]): void {
+  const y = u.bbox.top + u.bbox.height - 7 * devicePixelRatio;
+  const marked = new Map<number, string>();
+  for (const { run } of views) {
+    const { status } = run.progress;
+    if (status === 'failed') marked.set(run.value, colors.failed);
+    else if (status !== 'done' && !marked.has(run.value)) marked.set(run.value, colors.ignored);
+  }
+  for (const [value, color] of marked) cross(u, u.valToPos(values.at(value), 'x', true), y, color);
+}
+
+function meanOrProgress(view: RunView): string {
+  const words = view.run.progress.status === 'done' ? '' : ` (${view.run.progress.status})`;
+  return `${time(view.facts?.latency_ns.mean.value)}${words}`;
+}
+
+function runTip(u: uPlot, values: ParameterAxis, view: RunView): Tip {
+  const { run, facts, benchmark } = view;
+  const latency = facts?.latency_ns;
+  const rows: [string, string][] =
+    latency === undefined
+      ? []
+      : [
+          ['mean', time(latency.mean.value)],
+          ['95 % interval', interval(latency.mean.low, latency.mean.high, (ns) => time(ns))],
+          ['min', time(latency.min)],
+          ['p50', time(latency.p50)],
+          ['p99', time(latency.p99)],
+          ['max', time(latency.max)],
+          ['throughput', throughput(facts?.throughput_bytes_per_s)],
+          ['IOs', count(facts?.ios)],
+        ];
+  if (run.progress.status !== 'done') rows.push(['run', progressWords(run.progress)]);
+  return {
+    left: u.valToPos(values.at(run.value), 'x'),
+    top: 8,
+    title: `${benchmark.parameter} ${parameter(run.value, benchmark.unit)}`,
+    rows,
+    href: runHref(run.id),
+  };
+}
+
+/** An experiment in a sentence: where its means begin and end. */
+function summary({ name, views }: ExperimentViews, benchmark: MicroBenchmark): string {
+  const known = views.filter((view) => view.facts !== undefined);
+  const [first, last] = [known[0], known.at(-1)];
+  if (first === undefined || last === undefined) return `${name}: no run.`;
+  const at = (view: RunView) =>
+    `${time(view.facts?.latency_ns.mean.value)} at ${parameter(view.run.value, benchmark.unit)}`;
+  return first === last ? `${name}: ${at(first)}.` : `${name}: from ${at(first)} to ${at(last)}.`;
+}

@@ -1,0 +1,212 @@
+// The IOs of a run: response times, or addresses, against time or position.
+import type uPlot from 'uplot';
+import { ioIgnore, type RunView } from '../data/model';
+import type { Outline } from '../data/report.gen';
+import { bytes, count, exactTime, parameter, time } from '../format';
+import { timeSpan } from './axes';
+import type { Palette } from './palette';
+import { axis, type ChartSpec, common, type Tip, timeAxis } from './spec';
+
+/** What the horizontal axis counts. */
+export type Horizontal = 'index' | 'time';
+
+/** How a scatter plot is drawn. */
+export interface ScatterOptions {
+  x: Horizontal;
+  /** The span of response times, where several plots share it. */
+  span?: [number, number];
+  /** Without axis titles, lines and tips. */
+  small?: boolean;
+}
+
+const BINARY_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
+
+/** The columns of a plot, with the IOs in the order of the horizontal axis. */
+function columns(outline: Outline, x: Horizontal, y: number[], ignore: number) {
+  const xs = x === 'index' ? outline.index : outline.submitted_ns;
+  const order = xs.map((_, i) => i).sort((a, b) => (xs[a] ?? 0) - (xs[b] ?? 0));
+  const isIgnored = (i: number) => (outline.index[i] ?? 0) < ignore;
+  const only = (keep: (i: number) => boolean) =>
+    order.map((i) => (keep(i) ? (y[i] ?? null) : null));
+  return {
+    order,
+    data: [
+      order.map((i) => xs[i] ?? 0),
+      only(isIgnored),
+      only((i) => !isIgnored(i) && outline.op[i] === 0),
+      only((i) => !isIgnored(i) && outline.op[i] !== 0),
+    ] as uPlot.AlignedData,
+  };
+}
+
+function dots(colors: Palette, size: number): uPlot.Series[] {
+  const dot = (color: string): uPlot.Series => ({
+    stroke: color,
+    paths: () => null,
+    points: { show: true, size, width: 0, fill: color },
+  });
+  return [{}, dot(colors.ignored), dot(colors.read), dot(colors.write)];
+}
+
+function horizontalAxis(colors: Palette, { x, small }: ScatterOptions): uPlot.Axis {
+  const title = x === 'index' ? 'position of the IO in the run' : 'time of submission';
+  return {
+    ...axis(colors, small ? undefined : title),
+    size: small ? 26 : 30,
+    space: small ? 56 : 72,
+    values: (_u, splits) => splits.map((v) => (x === 'index' ? count(v) : exactTime(v))),
+  };
+}
+
+/** The IO nearest to a place of the plot, where one is near. */
+function nearestIo(
+  u: uPlot,
+  left: number,
+  top: number,
+): { k: number; left: number; top: number } | null {
+  let best: { k: number; left: number; top: number } | null = null;
+  let least = 20 ** 2;
+  const [xs, ...ys] = u.data;
+  for (const [k, x] of xs.entries()) {
+    const y = ys.map((column) => column[k]).find((v) => v != null);
+    if (y == null) continue;
+    const at = { k, left: u.valToPos(x, 'x'), top: u.valToPos(y, 'y') };
+    const distance = (at.left - left) ** 2 + (at.top - top) ** 2;
+    if (distance < least) [best, least] = [at, distance];
+  }
+  return best;
+}
+
+function ioTip(view: RunView, outline: Outline, order: number[]) {
+  const ignore = ioIgnore(view.run.reference);
+  return (u: uPlot, left: number, top: number): Tip | null => {
+    const near = nearestIo(u, left, top);
+    const i = near === null ? undefined : order[near.k];
+    if (near === null || i === undefined) return null;
+    const index = outline.index[i] ?? 0;
+    return {
+      left: near.left,
+      top: near.top,
+      title: `${outline.op[i] === 0 ? 'read' : 'write'} ${count(index)}${index < ignore ? ', left out' : ''}`,
+      rows: [
+        ['response time', time(outline.latency_ns[i])],
+        ['submitted at', time(outline.submitted_ns[i])],
+        ['offset', count(outline.offset_bytes[i])],
+      ],
+    };
+  };
+}
+
+const cursor: uPlot.Cursor = { points: { show: false }, drag: { x: true, y: false } };
+
+/** Response times of the IOs of a run. */
+export function responseScatter(
+  view: RunView,
+  outline: Outline,
+  options: ScatterOptions,
+): ChartSpec {
+  const ignore = ioIgnore(view.run.reference);
+  const { order, data } = columns(
+    outline,
+    options.x,
+    outline.latency_ns.map((ns) => Math.max(1, ns)),
+    ignore,
+  );
+  const latency = view.facts?.latency_ns;
+  const span = options.span ?? timeSpan(outline.latency_ns);
+  const shown =
+    outline.index.length < outline.ios
+      ? `${count(outline.index.length)} of ${count(outline.ios)}`
+      : count(outline.ios);
+  return {
+    label: `Response times of ${shown} IOs of ${view.experiment.name} against ${options.x === 'index' ? 'their position' : 'time'}: from ${time(latency?.min)} to ${time(latency?.max)}, mean ${time(latency?.mean.value)}.`,
+    data,
+    options: (colors) => ({
+      ...common,
+      cursor: options.small ? { show: false } : cursor,
+      scales: { x: { time: false }, y: { distr: 3, log: 10, range: () => span } },
+      axes: [horizontalAxis(colors, options), timeAxis(colors)],
+      series: dots(colors, options.small ? 2.5 : 4),
+      hooks: options.small ? {} : { draw: [(u) => levels(u, view, colors)] },
+    }),
+    ...(options.small ? {} : { tip: ioTip(view, outline, order) }),
+  };
+}
+
+/** Lines at the mean, the median and the 99th percentile. */
+function levels(u: uPlot, view: RunView, colors: Palette): void {
+  const latency = view.facts?.latency_ns;
+  if (latency === undefined) return;
+  const { ctx, bbox } = u;
+  const lines: [string, number, number[]][] = [
+    ['p50', latency.p50, [2, 3]],
+    ['mean', latency.mean.value, []],
+    ['p99', latency.p99, [6, 3]],
+  ];
+  ctx.save();
+  ctx.font = `600 ${10.5 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textAlign = 'right';
+  let last = Number.POSITIVE_INFINITY;
+  for (const [name, ns, dash] of lines.sort((a, b) => a[1] - b[1])) {
+    const y = u.valToPos(Math.max(1, ns), 'y', true);
+    ctx.strokeStyle = colors.text;
+    ctx.lineWidth = devicePixelRatio;
+    ctx.setLineDash(dash.map((n) => n * devicePixelRatio));
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    // A label that would lie on the one below goes above it.
+    const label = Math.min(y - 4 * devicePixelRatio, last - 13 * devicePixelRatio);
+    ctx.lineWidth = 3 * devicePixelRatio;
+    ctx.setLineDash([]);
+    ctx.strokeStyle = colors.surface;
+    ctx.strokeText(`${name} ${time(ns)}`, bbox.left + bbox.width - 6 * devicePixelRatio, label);
+    ctx.fillStyle = colors.text;
+    ctx.fillText(`${name} ${time(ns)}`, bbox.left + bbox.width - 6 * devicePixelRatio, label);
+    last = label;
+  }
+  ctx.restore();
+}
+
+/** Addresses of the IOs of a run. */
+export function addressScatter(
+  view: RunView,
+  outline: Outline,
+  options: ScatterOptions,
+): ChartSpec {
+  const ignore = ioIgnore(view.run.reference);
+  const { order, data } = columns(outline, options.x, outline.offset_bytes, ignore);
+  return {
+    label: `Offsets of the same IOs against ${options.x === 'index' ? 'their position' : 'time'}.`,
+    data,
+    options: (colors) => ({
+      ...common,
+      cursor,
+      scales: { x: { time: false }, y: {} },
+      axes: [
+        horizontalAxis(colors, options),
+        {
+          ...axis(colors),
+          scale: 'y',
+          size: 62,
+          incrs: BINARY_STEPS,
+          values: (_u, splits) => splits.map((v) => parameter(v, 'bytes')),
+        },
+      ],
+      series: dots(colors, 3.5),
+    }),
+    tip: ioTip(view, outline, order),
+  };
+}
+
+/** How much of the drive an address plot covers, in words. */
+export function covered(outline: Outline): string {
+  const offsets = outline.offset_bytes;
+  if (offsets.length === 0) return '';
+  const [low, high] = offsets.reduce(
+    ([a, b], o) => [Math.min(a, o), Math.max(b, o)],
+    [offsets[0] ?? 0, 0],
+  );
+  return `${bytes(low)} to ${bytes(high)}`;
+}

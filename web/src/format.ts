@@ -1,0 +1,120 @@
+// How numbers are written, everywhere. A missing number is an en dash, never 0.
+import type { Unit } from './data/report.gen';
+
+/** What stands where there is no datum. */
+export const MISSING = '–';
+
+/** A number with `digits` significant digits, without exponent, thousands apart by commas. */
+function significant(value: number, digits: number): string {
+  return new Intl.NumberFormat('en-US', {
+    minimumSignificantDigits: digits,
+    maximumSignificantDigits: digits,
+  }).format(value);
+}
+
+/** The largest unit in which the value, rounded to three digits, is at least one. */
+function scaled(value: number, units: readonly (readonly [string, number])[]): string {
+  for (const [name, size] of units) {
+    if (Math.abs(Number((value / size).toPrecision(3))) >= 1) {
+      return `${significant(value / size, 3)} ${name}`;
+    }
+  }
+  const [name, size] = units.at(-1) ?? ['', 1];
+  return `${value === 0 ? '0' : significant(value / size, 3)} ${name}`;
+}
+
+const TIMES = [
+  ['s', 1e9],
+  ['ms', 1e6],
+  ['µs', 1e3],
+  ['ns', 1],
+] as const;
+
+const SIZES = [
+  ['TiB', 1024 ** 4],
+  ['GiB', 1024 ** 3],
+  ['MiB', 1024 ** 2],
+  ['KiB', 1024],
+  ['B', 1],
+] as const;
+
+/** A response time with three digits: `345 µs`, `1.00 ms`. */
+export function time(ns: number | null | undefined): string {
+  return ns == null ? MISSING : scaled(ns, TIMES);
+}
+
+/** A time that was chosen, not measured, in full: `100 µs`, `25.6 ms`, `0 s`. */
+export function exactTime(ns: number): string {
+  const [name, size] = TIMES.find(([, unit]) => Math.abs(ns) >= unit) ?? ['s', 1e9];
+  return `${plain(ns / size)} ${name}`;
+}
+
+/** A size in the largest binary unit that holds it: `32 KiB`, `1.5 KiB`, `29.8 GiB`. */
+export function bytes(size: number | null | undefined): string {
+  if (size == null) return MISSING;
+  const [name, unit] = SIZES.find(([, u]) => Math.abs(size) >= u) ?? ['B', 1];
+  const value = size / unit;
+  return `${Number.isInteger(value * 8) ? plain(value) : significant(value, 3)} ${name}`;
+}
+
+/** An address, in full: `734,035,968`. */
+export function count(value: number | null | undefined): string {
+  return value == null ? MISSING : plain(value);
+}
+
+/** Bytes over time: `312 MiB/s`. */
+export function throughput(bytesPerSecond: number | null | undefined): string {
+  return bytesPerSecond == null ? MISSING : `${scaled(bytesPerSecond, SIZES)}/s`;
+}
+
+/** A ratio with two digits, as in the paper: `×2.1`, `×0.62`, `×20`. */
+export function ratio(value: number | null | undefined): string {
+  return value == null
+    ? MISSING
+    : `×${value >= 100 ? plain(Math.round(value)) : String(Number(value.toPrecision(2)))}`;
+}
+
+/** Milliseconds without their unit, for columns headed `ms`: `0.345`, `5.90`. */
+export function milliseconds(ns: number | null | undefined): string {
+  if (ns == null) return MISSING;
+  return ns === 0 ? '0' : significant(ns / 1e6, ns >= 1e8 ? 3 : 2);
+}
+
+/** The value of a varied parameter, in full: `32 KiB`, `100 µs`, `−1`. */
+export function parameter(value: number, unit: Unit): string {
+  if (unit === 'bytes') return value === 0 ? '0' : bytes(value);
+  if (unit === 'nanoseconds') return exactTime(value);
+  return plain(value);
+}
+
+/** Both ends of an interval: `341 µs to 349 µs`, or a dash where there is none. */
+export function interval(
+  low: number | null | undefined,
+  high: number | null | undefined,
+  write: (value: number) => string,
+): string {
+  return low == null || high == null ? MISSING : `${write(low)} to ${write(high)}`;
+}
+
+/** How long something took: `24 min 14 s`, `3.2 s`. */
+export function elapsed(from: string, to: string | null | undefined): string {
+  const seconds = to == null ? Number.NaN : (Date.parse(to) - Date.parse(from)) / 1000;
+  if (!Number.isFinite(seconds) || seconds < 0) return MISSING;
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
+  if (hours > 0) return `${plain(hours)} h ${minutes} min`;
+  return minutes > 0 ? `${minutes} min ${Math.floor(seconds % 60)} s` : `${plain(seconds)} s`;
+}
+
+/** A moment, in UTC: `2026-03-14 09:26 UTC`. What is no date is left as it stands. */
+export function moment(rfc3339: string): string {
+  const parsed = new Date(rfc3339);
+  if (Number.isNaN(parsed.getTime())) return rfc3339;
+  return `${parsed.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** Up to three decimals, a true minus sign, thousands apart. */
+function plain(value: number): string {
+  return new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 })
+    .format(value)
+    .replace('-', '−');
+}

@@ -1,0 +1,132 @@
+// Patterns, progress and state in plain words.
+import type {
+  Address,
+  Pattern,
+  Progress,
+  Reference,
+  State,
+  Status,
+  Timing,
+} from './data/report.gen';
+import { bytes, count, exactTime } from './format';
+
+function place(address: Address): string {
+  switch (address.function) {
+    case 'sequential':
+      return 'sequential';
+    case 'random':
+      return 'random';
+    case 'ordered':
+      if (address.incr === 0) return 'in-place';
+      if (address.incr === -1) return 'reverse sequential';
+      return address.incr === 1 ? 'sequential' : `every ${count(address.incr)}th`;
+    case 'partitioned':
+      return `sequential, in ${count(address.partitions)} partitions in turns,`;
+  }
+}
+
+function moments(timing: Timing): string {
+  switch (timing.function) {
+    case 'consecutive':
+      return 'each as soon as the last is answered';
+    case 'pause':
+      return `with a pause of ${exactTime(timing.pause_ns)} between them`;
+    case 'burst':
+      return `in bursts of ${count(timing.burst)} with ${exactTime(timing.pause_ns)} between them`;
+  }
+}
+
+function ios(pattern: Pattern): string {
+  const address = pattern.address;
+  const shifted = pattern.io_shift_bytes > 0 ? `, shifted by ${bytes(pattern.io_shift_bytes)}` : '';
+  const gap =
+    address.function === 'ordered' && Math.abs(address.incr) > 1
+      ? `${count(address.incr)} IOs apart, `
+      : '';
+  const adjective = gap === '' ? `${place(address)} ` : '';
+  return `${adjective}${pattern.op}s of ${bytes(pattern.io_size_bytes)}, ${gap}within ${bytes(pattern.target_size_bytes)}${shifted}`;
+}
+
+/** A reference pattern in a sentence. */
+export function sentence(reference: Reference): string {
+  switch (reference.kind) {
+    case 'basic':
+      return `${count(reference.pattern.io_count)} ${ios(reference.pattern)}, ${moments(reference.pattern.timing)}.`;
+    case 'parallel':
+      return `${count(reference.pattern.io_count)} ${ios(reference.pattern)}, shared by ${count(reference.degree)} concurrent ${reference.degree === 1 ? 'process' : 'processes'}, ${moments(reference.pattern.timing)} in each.`;
+    case 'mixed':
+      return `${count(reference.ratio)} of the ${ios(reference.first)}, then one of the ${ios(reference.second)}, and so on.`;
+    case 'sequence':
+      return `${reference.patterns.map((p) => `${count(p.io_count)} ${ios(p)}`).join('; then ')}.`;
+  }
+}
+
+/** uFLIP's parameters of a pattern, by their names in Table 1. */
+export function parameters(pattern: Pattern): [string, string][] {
+  const { address, timing } = pattern;
+  const rows: [string, string][] = [
+    ['Mode', pattern.op],
+    ['LBA', address.function],
+  ];
+  if (address.function === 'ordered') rows.push(['Incr', count(address.incr)]);
+  if (address.function === 'partitioned') rows.push(['Partitions', count(address.partitions)]);
+  rows.push(['t', timing.function]);
+  if (timing.function !== 'consecutive') rows.push(['Pause', exactTime(timing.pause_ns)]);
+  if (timing.function === 'burst') rows.push(['Burst', count(timing.burst)]);
+  return [
+    ...rows,
+    ['IOSize', bytes(pattern.io_size_bytes)],
+    ['IOShift', bytes(pattern.io_shift_bytes)],
+    ['TargetOffset', bytes(pattern.target_offset_bytes)],
+    ['TargetSize', bytes(pattern.target_size_bytes)],
+    ['IOCount', count(pattern.io_count)],
+    ['IOIgnore', count(pattern.io_ignore)],
+    ['seed', pattern.seed],
+  ];
+}
+
+/** How far a run came, in a few words with what there is to know. */
+export function progressWords(progress: Progress): string {
+  switch (progress.status) {
+    case 'done':
+      return 'done';
+    case 'pending':
+      return 'not run';
+    case 'skipped':
+      return `skipped: ${progress.reason}`;
+    case 'interrupted':
+      return `interrupted after ${count(progress.ios)} IOs`;
+    case 'failed':
+      return `failed: ${progress.error} (errno ${progress.errno}) at offset ${count(progress.offset_bytes)}, ${count(progress.errors)} of ${count(progress.ios)} IOs`;
+  }
+}
+
+/** The state of the drive before the first run. */
+export const STATE_WORDS: Record<State, string> = {
+  keep: 'as it was found',
+  sequential: 'written once from start to end',
+  random: 'written once in random order, in IOs of random size',
+};
+
+/** How far a result came. */
+export const STATUS_WORDS: Record<Status, string> = {
+  running: 'not finished: being measured, or cut off',
+  complete: 'complete',
+  interrupted: 'interrupted by the user',
+  failed: 'stopped by an error',
+};
+
+/** What the names of the baselines stand for. */
+export const BASELINE_WORDS: Record<string, string> = {
+  SR: 'sequential reads',
+  RR: 'random reads',
+  SW: 'sequential writes',
+  RW: 'random writes',
+};
+
+/** An experiment's name in words: `sequential reads mixed with random writes`. */
+export function experimentWords(name: string): string {
+  const word = (part: string) => BASELINE_WORDS[part] ?? part;
+  if (name.includes('/')) return name.split('/').map(word).join(' mixed with ');
+  return name.split('-').map(word).join(', then ');
+}

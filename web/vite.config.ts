@@ -1,0 +1,22 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { defineConfig, type Plugin } from 'vite';
+import { viteSingleFile } from 'vite-plugin-singlefile';
+import { insertReport, makeReportJson } from './fixtures/make-fixture.mjs';
+
+/** In development, a made-up report stands where the program inserts the real one. */
+const fixture: Plugin = {
+  name: 'fixture',
+  apply: 'serve',
+  transformIndexHtml: { order: 'post', handler: (html) => insertReport(html, makeReportJson()) },
+};
+
+export default defineConfig({
+  plugins: [svelte(), viteSingleFile({ removeViteModuleLoader: true }), fixture],
+  server: { open: '/report.html' },
+  build: {
+    target: 'es2022',
+    // The one input is the one output: dist/report.html.
+    rolldownOptions: { input: 'report.html' },
+    modulePreload: false,
+  },
+});
