@@ -97,7 +97,7 @@ export function progressWords(progress: Progress): string {
     case 'interrupted':
       return `interrupted after ${count(progress.ios)} IOs`;
     case 'failed':
-      return `failed: ${progress.error} (errno ${progress.errno}) at offset ${count(progress.offset_bytes)}, ${count(progress.errors)} of ${count(progress.ios)} IOs`;
+      return `failed: ${progress.error} (errno ${progress.errno}) at offset ${count(progress.offset_bytes)}; errors in ${count(progress.errors)} of ${count(progress.ios)} IOs`;
   }
 }
 

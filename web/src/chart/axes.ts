@@ -34,17 +34,22 @@ export function parameterAxis(all: Iterable<number>): ParameterAxis {
   };
 }
 
-/** The values that are labelled so that labels are at least `room` apart, in axis units. */
-export function labelled(axis: ParameterAxis, room: number): number[] {
+/** The values whose labels, as wide as `width` says in axis units, fit beside each other. */
+export function labelled(axis: ParameterAxis, width: (value: number) => number): number[] {
   const special = axis.values.filter((value) => value <= 0);
   const powers = axis.values.filter((value) => value > 0 && isPowerOfTwoOfLeast(axis, value));
   const fits = (chosen: number[]) =>
-    chosen.every((value, i) => i === 0 || axis.at(value) - axis.at(chosen[i - 1] ?? value) >= room);
-  for (let step = 1; step <= Math.max(1, powers.length); step++) {
-    const chosen = [...special, ...powers.filter((_, i) => i % step === 0)];
-    if (fits(chosen)) return chosen;
+    chosen.slice(1).every((value, i) => {
+      const before = chosen[i] ?? value;
+      return axis.at(value) - axis.at(before) >= (width(value) + width(before)) / 2;
+    });
+  for (const lead of [special, special.slice(0, 1), []]) {
+    for (let step = 1; step <= Math.max(1, powers.length / 2); step++) {
+      const chosen = [...lead, ...powers.filter((_, i) => i % step === 0)];
+      if (fits(chosen)) return chosen;
+    }
   }
-  return powers.slice(0, 1);
+  return axis.values.slice(0, 1);
 }
 
 /** Whether a value is some power of two times the least positive one. */

@@ -50,17 +50,18 @@ function parameterAxisOf(
   colors: Palette,
   benchmark: MicroBenchmark,
   values: ParameterAxis,
-  room: number,
 ): uPlot.Axis {
+  const write = (value: number) => parameter(value, benchmark.unit);
   return {
     ...axis(colors, benchmark.parameter),
-    size: 30,
+    size: 28,
     splits: (u) => {
-      const width = u.bbox.width / devicePixelRatio;
-      return labelled(values, (room * (values.max - values.min)) / width).map(values.at);
+      const unitsPerPixel = ((values.max - values.min) * devicePixelRatio) / u.bbox.width;
+      const width = (value: number) => (write(value).length * 6.2 + 10) * unitsPerPixel;
+      return labelled(values, width).map(values.at);
     },
     filter: (_u, splits) => splits,
-    values: (_u, splits) => splits.map((at) => parameter(nearest(values, at), benchmark.unit)),
+    values: (_u, splits) => splits.map((at) => write(nearest(values, at))),
   };
 }
 
@@ -131,7 +132,7 @@ export function comparison(
       ...common,
       cursor: { show: !small, points: { show: false }, drag: { x: false, y: false }, y: false },
       scales: scales(values, span),
-      axes: [parameterAxisOf(colors, benchmark, values, small ? 58 : 64), timeAxis(colors)],
+      axes: [parameterAxisOf(colors, benchmark, values), timeAxis(colors)],
       series: [
         {},
         ...experiments.flatMap((e) =>
@@ -190,13 +191,13 @@ export function experimentChart(
         ...common,
         cursor: { points: { show: false }, drag: { x: false, y: false }, y: false },
         scales: scales(values, span),
-        axes: [parameterAxisOf(colors, benchmark, values, 60), timeAxis(colors)],
+        axes: [parameterAxisOf(colors, benchmark, values), timeAxis(colors)],
         series: [{}, edge, edge, ...line(style, 2, colors.surface)],
         bands: [{ series: [2, 1], fill: fade(style.second ?? style.color, 0.16) }],
         hooks: {
           draw: [
             (u) => isolatedRanges(u, values, views, style.color),
-            (u) => whiskers(u, values, views, colors.text),
+            (u) => whiskers(u, values, views, style.color),
             (u) => marks(u, colors, values, views),
           ],
         },

@@ -4,7 +4,7 @@ import { ioIgnore, type RunView } from '../data/model';
 import type { Outline } from '../data/report.gen';
 import { bytes, count, exactTime, parameter, time } from '../format';
 import { timeSpan } from './axes';
-import type { Palette } from './palette';
+import { fade, type Palette } from './palette';
 import { axis, type ChartSpec, common, type Tip, timeAxis } from './spec';
 
 /** What the horizontal axis counts. */
@@ -18,6 +18,9 @@ export interface ScatterOptions {
   /** Without axis titles, lines and tips. */
   small?: boolean;
 }
+
+/** Of the vertical axes, the same so that the plots of a run stand in line. */
+const WIDTH = 62;
 
 const BINARY_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
@@ -97,6 +100,12 @@ function ioTip(view: RunView, outline: Outline, order: number[]) {
   };
 }
 
+/** From 0 on, whatever the first IO shown, until the reader zooms in. */
+const fromZero: uPlot.Scale = {
+  time: false,
+  range: (u, low, high) => [low === u.data[0][0] ? 0 : low, Math.max(high, low + 1)],
+};
+
 const cursor: uPlot.Cursor = { points: { show: false }, drag: { x: true, y: false } };
 
 /** Response times of the IOs of a run. */
@@ -124,8 +133,11 @@ export function responseScatter(
     options: (colors) => ({
       ...common,
       cursor: options.small ? { show: false } : cursor,
-      scales: { x: { time: false }, y: { distr: 3, log: 10, range: () => span } },
-      axes: [horizontalAxis(colors, options), timeAxis(colors)],
+      scales: { x: fromZero, y: { distr: 3, log: 10, range: () => span } },
+      axes: [
+        horizontalAxis(colors, options),
+        { ...timeAxis(colors), size: options.small ? 50 : WIDTH },
+      ],
       series: dots(colors, options.small ? 2.5 : 4),
       hooks: options.small ? {} : { draw: [(u) => levels(u, view, colors)] },
     }),
@@ -157,13 +169,20 @@ function levels(u: uPlot, view: RunView, colors: Palette): void {
     ctx.lineTo(bbox.left + bbox.width, y);
     ctx.stroke();
     // A label that would lie on the one below goes above it.
-    const label = Math.min(y - 4 * devicePixelRatio, last - 13 * devicePixelRatio);
-    ctx.lineWidth = 3 * devicePixelRatio;
-    ctx.setLineDash([]);
-    ctx.strokeStyle = colors.surface;
-    ctx.strokeText(`${name} ${time(ns)}`, bbox.left + bbox.width - 6 * devicePixelRatio, label);
+    const label = Math.min(y - 5 * devicePixelRatio, last - 15 * devicePixelRatio);
+    const words = `${name} ${time(ns)}`;
+    const [pad, height] = [4 * devicePixelRatio, 13 * devicePixelRatio];
+    const right = bbox.left + bbox.width - 6 * devicePixelRatio;
+    const width = ctx.measureText(words).width;
+    ctx.fillStyle = fade(colors.surface, 0.88);
+    ctx.fillRect(
+      right - width - pad,
+      label - height + 3 * devicePixelRatio,
+      width + 2 * pad,
+      height,
+    );
     ctx.fillStyle = colors.text;
-    ctx.fillText(`${name} ${time(ns)}`, bbox.left + bbox.width - 6 * devicePixelRatio, label);
+    ctx.fillText(words, right, label);
     last = label;
   }
   ctx.restore();
@@ -183,13 +202,13 @@ export function addressScatter(
     options: (colors) => ({
       ...common,
       cursor,
-      scales: { x: { time: false }, y: {} },
+      scales: { x: fromZero, y: {} },
       axes: [
         horizontalAxis(colors, options),
         {
           ...axis(colors),
           scale: 'y',
-          size: 62,
+          size: WIDTH,
           incrs: BINARY_STEPS,
           values: (_u, splits) => splits.map((v) => parameter(v, 'bytes')),
         },

@@ -33,7 +33,7 @@ export function axis(colors: Palette, label?: string): uPlot.Axis {
     stroke: colors.text,
     font: FONT,
     labelFont: FONT,
-    labelSize: 18,
+    labelSize: 16,
     gap: 4,
     grid: { stroke: colors.grid, width: 1 },
     ticks: { stroke: colors.axis, width: 1, size: 4 },
@@ -46,7 +46,7 @@ export function timeAxis(colors: Palette, label?: string): uPlot.Axis {
   return {
     ...axis(colors, label),
     scale: 'y',
-    size: 50,
+    size: 54,
     splits: (u, _axis, low, high) => timeTicks(low, high, u.bbox.height / devicePixelRatio / 26),
     filter: (_u, splits) => splits,
     values: (_u, splits) => splits.map((ns) => exactTime(ns)),
@@ -56,7 +56,7 @@ export function timeAxis(colors: Palette, label?: string): uPlot.Axis {
 /** Scales, cursor and legend that all charts have. */
 export const common = {
   legend: { show: false },
-  padding: [10, 14, 0, 0] as uPlot.Padding,
+  padding: [10, 18, 0, 0] as uPlot.Padding,
 };
 
 /** Draws a cross. */

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import * as format from '../src/format';
+
+describe('times', () => {
+  // Has a time three digits, in the unit in which it is then at least one?
+  it.each([
+    [0, '0 ns'],
+    [1, '1.00 ns'],
+    [345, '345 ns'],
+    [999.4, '999 ns'],
+    [999.6, '1.00 µs'],
+    [12_345, '12.3 µs'],
+    [999_500, '1.00 ms'],
+    [5_899_568, '5.90 ms'],
+    [1_234_000_000, '1.23 s'],
+    [2_050_000_000_000, '2,050 s'],
+  ])('%d ns', (ns, text) => expect(format.time(ns)).toBe(text));
+
+  // Is a time that was chosen written in full?
+  it.each([
+    [0, '0 s'],
+    [100_000, '100 µs'],
+    [25_600_000, '25.6 ms'],
+    [1_000_000_000, '1 s'],
+  ])('%d ns in full', (ns, text) => expect(format.exactTime(ns)).toBe(text));
+});
+
+describe('sizes and counts', () => {
+  // Is a size binary, and whole where it is whole?
+  it.each([
+    [0, '0 B'],
+    [512, '512 B'],
+    [1536, '1.5 KiB'],
+    [32_768, '32 KiB'],
+    [1_000_000, '977 KiB'],
+    [2 ** 31, '2 GiB'],
+  ])('%d B', (size, text) => expect(format.bytes(size)).toBe(text));
+
+  // Are thousands apart, and the minus sign true?
+  it('counts', () => {
+    expect(format.count(734_035_968)).toBe('734,035,968');
+    expect(format.parameter(-1, 'count')).toBe('−1');
+    expect(format.parameter(0, 'bytes')).toBe('0');
+    expect(format.parameter(6_400_000, 'nanoseconds')).toBe('6.4 ms');
+    expect(format.throughput(312 * 2 ** 20)).toBe('312 MiB/s');
+    expect(format.throughput(0)).toBe('0 B/s');
+  });
+
+  // Are ratios and milliseconds as rough as in the paper?
+  it('ratios and milliseconds', () => {
+    expect([0.585, 1.5, 2.14, 20.4, 126.4].map(format.ratio)).toEqual([
+      '×0.58',
+      '×1.5',
+      '×2.1',
+      '×20',
+      '×126',
+    ]);
+    expect([302_948, 5_899_568, 256_000_000].map(format.milliseconds)).toEqual([
+      '0.30',
+      '5.9',
+      '256',
+    ]);
+  });
+});
+
+// Is a missing datum a dash everywhere, and never 0?
+it('missing data', () => {
+  for (const write of [
+    format.time,
+    format.bytes,
+    format.count,
+    format.throughput,
+    format.ratio,
+    format.milliseconds,
+  ]) {
+    expect([write(null), write(undefined)]).toEqual(['–', '–']);
+  }
+  expect(format.interval(null, 3, String)).toBe('–');
+  expect(format.interval(1, 3, String)).toBe('1 to 3');
+});
+
+// Are moments and spans of time readable, also where they are missing or broken?
+it('moments', () => {
+  expect(format.moment('2026-03-14T09:26:53Z')).toBe('2026-03-14 09:26 UTC');
+  expect(format.moment('yesterday')).toBe('yesterday');
+  expect(format.elapsed('2026-03-14T09:26:53Z', '2026-03-14T09:51:07Z')).toBe('24 min 14 s');
+  expect(format.elapsed('2026-03-14T09:26:53Z', '2026-03-14T11:26:53Z')).toBe('2 h 0 min');
+  expect(format.elapsed('2026-03-14T09:26:53Z', '2026-03-14T09:26:56.2Z')).toBe('3.2 s');
+  expect(format.elapsed('2026-03-14T09:26:53Z', null)).toBe('–');
+});

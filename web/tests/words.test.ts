@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { cells, isSame, ratioSign } from '../src/characteristics';
+import { loadReport, parseReport } from '../src/data/load';
+import type { Pattern } from '../src/data/report.gen';
+import { parseRoute } from '../src/route';
+import { experimentWords, parameters, progressWords, sentence } from '../src/words';
+
+describe('characteristics', () => {
+  // Is "=" where the interval includes 1 or the value is within 10 % of it, and only there?
+  it('sameness', () => {
+    expect(isSame({ value: 1.4, low: 0.9, high: 1.9 })).toBe(true);
+    expect(isSame({ value: 1.09, low: 1.05, high: 1.13 })).toBe(true);
+    expect(isSame({ value: 0.92, low: null, high: null })).toBe(true);
+    expect(isSame({ value: 1.2, low: 1.1, high: 1.3 })).toBe(false);
+    expect(isSame({ value: 1.2, low: null, high: 1.3 })).toBe(false);
+    expect(ratioSign({ value: 2.1, low: 2, high: 2.2 })).toBe('×2.1');
+    expect(ratioSign(undefined)).toBe('–');
+  });
+
+  // Are all columns of Table 3 there, as dashes, when nothing was measured?
+  it('nothing known', () => {
+    const row = cells({});
+    expect(row.map((cell) => cell.column)).toEqual([
+      'SR',
+      'RR',
+      'SW',
+      'RW',
+      'Pause',
+      'Locality',
+      'Partitioning',
+      'Reverse',
+      'In-place',
+      'Large Incr',
+    ]);
+    expect(row.every((cell) => cell.text === '–' && cell.interval === '–')).toBe(true);
+  });
+
+  // Does every kind of finding have its sign and its words?
+  it('all kinds', () => {
+    const ratio = { value: 2.04, low: 1.9, high: 2.2 };
+    const text = (c: Parameters<typeof cells>[0], column: string) =>
+      cells(c).find((cell) => cell.column === column)?.text;
+    expect(text({ pause: { effect: 'none' } }, 'Pause')).toBe('no effect');
+    expect(text({ pause: { effect: 'as_sequential', pause_ns: 5e6 } }, 'Pause')).toBe('5 ms');
+    expect(text({ pause: { effect: 'cheaper', ratio } }, 'Pause')).toBe('×2');
+    expect(text({ locality: { limit: 'no' } }, 'Locality')).toBe('No');
+    expect(text({ locality: { limit: 'up_to', value: 2 ** 23, ratio } }, 'Locality')).toBe(
+      '8 MiB (×2)',
+    );
+    expect(
+      text({ partitioning: { limit: 'unlimited', measured: 256, ratio } }, 'Partitioning'),
+    ).toBe('≥ 256 (×2)');
+    const reverse = cells({ reverse: ratio }).find((cell) => cell.column === 'Reverse');
+    expect(reverse?.words).toBe('Writes in reverse order cost 2 times what sequential ones cost.');
+    expect(reverse?.interval).toBe('×1.9 to ×2.2');
+  });
+});
+
+const pattern: Pattern = {
+  op: 'write',
+  address: { function: 'random' },
+  timing: { function: 'consecutive' },
+  io_size_bytes: 32_768,
+  io_shift_bytes: 0,
+  target_offset_bytes: 0,
+  target_size_bytes: 2 ** 30,
+  io_count: 5120,
+  io_ignore: 128,
+  seed: '18446744073709551615',
+};
+
+describe('patterns', () => {
+  // Does the sentence say what is executed, for each kind of reference and function?
+  it('sentences', () => {
+    expect(sentence({ kind: 'basic', pattern })).toBe(
+      '5,120 random writes of 32 KiB, within 1 GiB, each as soon as the last is answered.',
+    );
+    const ordered: Pattern = {
+      ...pattern,
+      address: { function: 'ordered', incr: 4 },
+      timing: { function: 'burst', burst: 10, pause_ns: 1e8 },
+    };
+    expect(sentence({ kind: 'basic', pattern: ordered })).toBe(
+      '5,120 writes of 32 KiB, 4 IOs apart, within 1 GiB, in bursts of 10 with 100 ms between them.',
+    );
+    const reverse: Pattern = { ...pattern, address: { function: 'ordered', incr: -1 } };
+    expect(sentence({ kind: 'parallel', pattern: reverse, degree: 1 })).toContain(
+      'reverse sequential writes of 32 KiB, within 1 GiB, shared by 1 concurrent process,',
+    );
+    expect(sentence({ kind: 'mixed', first: pattern, second: pattern, ratio: 4 })).toContain(
+      '4 of the random writes',
+    );
+    expect(sentence({ kind: 'sequence', patterns: [pattern, pattern] })).toContain('; then 5,120');
+    expect(experimentWords('SR/RW')).toBe('sequential reads mixed with random writes');
+  });
+
+  // Are the parameters those of the pattern's functions, with the seed to its last digit?
+  it('parameters', () => {
+    const names = parameters(pattern).map(([name]) => name);
+    expect(names).not.toContain('Incr');
+    expect(names).not.toContain('Pause');
+    expect(parameters(pattern).at(-1)).toEqual(['seed', '18446744073709551615']);
+  });
+
+  // Does a failure say what, where and how often?
+  it('progress', () => {
+    const failed = progressWords({
+      status: 'failed',
+      ios: 412,
+      errors: 1,
+      errno: 5,
+      error: 'Input/output error',
+      offset_bytes: 4096,
+    });
+    expect(failed).toBe(
+      'failed: Input/output error (errno 5) at offset 4,096; errors in 1 of 412 IOs',
+    );
+    expect(progressWords({ status: 'skipped', reason: 'no room' })).toBe('skipped: no room');
+  });
+});
+
+// Is each screen found by its address, and a wrong address known as such?
+it('routes', () => {
+  expect(['', '#', '#/'].map((hash) => parseRoute(hash).page)).toEqual(Array(3).fill('overview'));
+  expect(parseRoute('#/b/granularity')).toEqual({ page: 'benchmark', name: 'granularity' });
+  expect(parseRoute('#/r/17')).toEqual({ page: 'run', id: 17 });
+  for (const hash of ['#/r/x', '#/r/1/2', '#/q/1', '#/b']) {
+    expect(parseRoute(hash).page).toBe('unknown');
+  }
+  expect(parseRoute('#/b/%')).toEqual({ page: 'benchmark', name: '%' });
+});
+
+describe('loading', () => {
+  // Do seeds keep all 64 bits, also beside a text that looks like one?
+  it('seeds', () => {
+    const text = '{"seed":18446744073709551615,"name":"\\"seed\\":12345678901234567890"}';
+    expect(parseReport(text)).toEqual({
+      seed: '18446744073709551615',
+      name: '"seed":12345678901234567890',
+    });
+  });
+
+  // Is an empty or damaged page told from a report?
+  it('no report', () => {
+    const page = (text: string) =>
+      ({ getElementById: () => ({ textContent: text }) }) as unknown as Document;
+    expect(() => loadReport(page('/*REPORT*/'))).toThrow('empty form');
+    expect(() => loadReport(page('{"manifest":'))).toThrow('damaged');
+    expect(loadReport(page('{}'))).toEqual({});
+  });
+});
