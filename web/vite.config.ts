@@ -1,6 +1,7 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
-import { defineConfig, type Plugin } from 'vite';
+import type { Plugin } from 'vite';
 import { viteSingleFile } from 'vite-plugin-singlefile';
+import { defineConfig } from 'vitest/config';
 import { insertReport, makeReportJson } from './fixtures/make-fixture.mjs';
 
 /** In development, a made-up report stands where the program inserts the real one. */
@@ -11,7 +12,11 @@ const fixture: Plugin = {
 };
 
 export default defineConfig({
-  plugins: [svelte(), viteSingleFile({ removeViteModuleLoader: true }), fixture],
+  plugins: [
+    svelte({ configFile: false }),
+    viteSingleFile({ removeViteModuleLoader: true }),
+    fixture,
+  ],
   server: { open: '/report.html' },
   build: {
     target: 'es2022',
@@ -19,4 +24,6 @@ export default defineConfig({
     rolldownOptions: { input: 'report.html' },
     modulePreload: false,
   },
+  // A browser on a busy machine takes its time.
+  test: { include: ['tests/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 },
 });

@@ -1,0 +1,118 @@
+// A real browser on the built page, with whatever report, and a record of all it complained about.
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { insertReport, makeReportJson } from '../fixtures/make-fixture.mjs';
+
+const TEMPLATE = new URL('../dist/report.html', import.meta.url);
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** The built page, still empty. */
+export async function template(): Promise<string> {
+  if (!existsSync(TEMPLATE)) throw new Error('dist/report.html is missing: run `npm run build`');
+  return readFile(TEMPLATE, 'utf8');
+}
+
+/** An open page, and what went wrong in it: messages on the console, errors, requests. */
+export interface OpenPage {
+  page: Page;
+  complaints: string[];
+}
+
+/** Reports as files, opened in a browser. */
+export class Bench {
+  private constructor(
+    private readonly browser: Browser,
+    private readonly folder: string,
+  ) {}
+
+  static async start(): Promise<Bench> {
+    const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+    const browser = await chromium.launch({ executablePath, args: FLAGS });
+    return new Bench(browser, await mkdtemp(join(tmpdir(), 'flashscope-web-')));
+  }
+
+  /** Puts a report into the page as the program does; gives the address of the file. */
+  async write(name: string, report?: object): Promise<string> {
+    const path = join(this.folder, `${name}.html`);
+    const json = report === undefined ? makeReportJson() : JSON.stringify(report);
+    await writeFile(path, insertReport(await template(), json));
+    return pathToFileURL(path).href;
+  }
+
+  async open(address: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
+    const context = await this.browser.newContext({
+      viewport: { width: 1280, height: 900 },
+      ...options,
+    });
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on('console', (message) => complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    page.on('request', (request) => {
+      if (!/^(file|data):/.test(request.url())) complaints.push(`request of ${request.url()}`);
+    });
+    await page.goto(address);
+    await page.locator('#app > *, #app.empty').first().waitFor();
+    return { page, complaints };
+  }
+
+  async stop(): Promise<void> {
+    await this.browser.close();
+    await rm(this.folder, { recursive: true });
+  }
+}
+
+/** Brings every chart into view, so that it is drawn; gives their number. */
+export async function drawAll(page: Page): Promise<number> {
+  const charts = page.locator('.plot');
+  const count = await charts.count();
+  for (let i = 0; i < count; i++) {
+    await charts.nth(i).scrollIntoViewIfNeeded();
+    await charts.nth(i).locator('canvas').waitFor();
+  }
+  return count;
+}
+
+/** The rules that a page breaks, as axe-core sees it, with the places. */
+export async function violations(page: Page): Promise<string[]> {
+  await page.addScriptTag({ path: AXE });
+  return page.evaluate(async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: axe-core puts itself on the window, untyped
+    const { violations: found } = await (window as any).axe.run(document, {
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice'],
+    });
+    return found.map(
+      (v: { id: string; nodes: { html: string }[] }) =>
+        `${v.id}: ${v.nodes.map((node) => node.html.slice(0, 160)).join(' | ')}`,
+    );
+  });
+}
+
+/** How much of a chart's canvas has anything drawn on it, 0 to 1. */
+export async function inked(page: Page, chart: number): Promise<number> {
+  return page
+    .locator('.plot canvas')
+    .nth(chart)
+    .evaluate((canvas: HTMLCanvasElement) => {
+      const pixels = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data;
+      if (pixels === undefined) return 0;
+      let drawn = 0;
+      for (let i = 3; i < pixels.length; i += 4) if (pixels[i] !== 0) drawn++;
+      return drawn / (pixels.length / 4);
+    });
+}
