@@ -15,6 +15,11 @@ export interface ExperimentViews {
   views: RunView[];
 }
 
+/** Whether there is anything to draw, and so a scale to draw it on. */
+export function isMeasured(experiments: ExperimentViews[]): boolean {
+  return experiments.some((e) => e.views.some((view) => view.facts !== undefined));
+}
+
 /** A span of response times, ns. */
 export type Span = [number, number];
 
