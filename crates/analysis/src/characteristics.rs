@@ -15,7 +15,7 @@ const ABOUT_THE_SAME: f64 = 1.5;
 const NOTICEABLE: f64 = 0.2;
 
 /// A locality area, or a number of partitions, is good as long as it costs at most this share of
-/// what the largest area, or the most partitions, cost.
+/// what the dearest costs.
 const STILL_CHEAP: f64 = 0.5;
 
 /// The gaps between IOs that count as large increments (Table 3: "from one 1 MB to 8 MB").
@@ -101,8 +101,8 @@ impl Means {
         if cheapest.value > (1.0 - NOTICEABLE) * random.value {
             return Some(PauseEffect::None);
         }
-        let as_sequential =
-            |(_, mean): &&(i64, Estimate)| mean.value <= ABOUT_THE_SAME * sequential.value;
+        let limit = (ABOUT_THE_SAME * sequential.value).min((1.0 - NOTICEABLE) * random.value);
+        let as_sequential = |(_, mean): &&(i64, Estimate)| mean.value <= limit;
         let shortest = means.iter().rev().take_while(as_sequential).last();
         Some(match shortest {
             Some((pause, _)) => PauseEffect::AsSequential { pause_ns: Nanos(unsigned(*pause)) },
@@ -118,13 +118,16 @@ impl Means {
             let dearest = means[..count].iter().map(|(_, mean)| *mean).max_by(by_value)?;
             dearest.ratio(&sequential)
         };
-        let (largest, last) = means.last()?;
         let ratio = dearest_up_to(means.len())?;
-        if ratio.value <= ABOUT_THE_SAME {
-            return Some(Bounded::Unlimited { measured: unsigned(*largest), ratio });
+        let means_only = || means.iter().map(|(_, mean)| mean.value);
+        let (low, high) = (means_only().fold(f64::MAX, f64::min), means_only().fold(0.0, f64::max));
+        if high <= ABOUT_THE_SAME * low {
+            // It costs the same everywhere: everywhere little, or everywhere much.
+            let measured = unsigned(means.last()?.0);
+            let cheap = ratio.value <= ABOUT_THE_SAME;
+            return Some(if cheap { Bounded::Unlimited { measured, ratio } } else { Bounded::No });
         }
-        let limit = (STILL_CHEAP * last.value).max(ABOUT_THE_SAME * sequential.value);
-        let cheap = means.iter().take_while(|(_, mean)| mean.value <= limit).count();
+        let cheap = means_only().take_while(|mean| *mean <= STILL_CHEAP * high).count();
         Some(match cheap {
             0 => Bounded::No,
             _ => {
@@ -219,6 +222,14 @@ mod tests {
         assert_eq!(none.pause, Some(PauseEffect::None));
         let some = memoright("pause", "RW", &[(100_000, 5.1), (25_600_000, 2.5)]);
         assert!(matches!(some.pause, Some(PauseEffect::Cheaper { ratio }) if ratio.covers(0.5)));
+        // Where random writes cost little more than sequential ones, a pause still has to help.
+        let near = means(&[
+            ("preparation", "SW", &[(20480, 1.7)]),
+            ("preparation", "RW", &[(20480, 1.9)]),
+            ("pause", "RW", &[(100_000, 1.9), (800_000, 0.9), (1_600_000, 0.8)]),
+        ]);
+        let helps = PauseEffect::AsSequential { pause_ns: Nanos(800_000) };
+        assert_eq!(near.characteristics().pause, Some(helps));
         // A shorter pause that happens to be cheap does not count when a longer one is dear.
         let odd = memoright("pause", "RW", &[(100_000, 0.3), (200_000, 5.0), (400_000, 0.3)]);
         assert_eq!(odd.pause, Some(PauseEffect::AsSequential { pause_ns: Nanos(400_000) }));
