@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::manifest::SCHEMA_VERSION;
-use crate::recorder::files_of;
+use crate::writer::files_of;
 use crate::{Error, Manifest, Recorder, Rows};
 
 const MANIFEST: &str = "manifest.json";

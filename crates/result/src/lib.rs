@@ -4,12 +4,14 @@
 //! Every file appears under its name only when it is complete and on stable storage, so a result
 //! is whole at every instant, whatever happens to the machine.
 
+mod constant;
 mod error;
 mod folder;
 pub mod manifest;
 mod reader;
 mod recorder;
 mod rows;
+mod writer;
 
 pub use error::Error;
 pub use folder::ResultFolder;

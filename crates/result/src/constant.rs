@@ -1,0 +1,86 @@
+//! Columns that hold one value throughout a row group.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::column::writer::{ColumnCloseResult, ColumnWriter, get_column_writer};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
+use parquet::schema::types::SchemaDescriptor;
+
+use crate::rows;
+
+/// Encodes such a column once and copies it from then on.
+///
+/// In most runs every IO has the same length, operation, stream, error (none) and run; encoding
+/// these five value by value would take as long as the three columns that differ.
+pub(crate) struct Constants {
+    schema: SchemaDescriptor,
+    properties: Arc<WriterProperties>,
+    encoded: Vec<Encoded>,
+}
+
+struct Encoded {
+    column: usize,
+    value: i32,
+    rows: usize,
+    chunk: Bytes,
+    close: ColumnCloseResult,
+}
+
+/// How many encoded columns are kept: the five of a full row group and of the last one of a run.
+const KEPT: usize = 16;
+
+impl Constants {
+    pub(crate) fn new() -> Constants {
+        let properties = WriterProperties::builder().set_dictionary_enabled(true).build();
+        Constants {
+            schema: SchemaDescriptor::new(rows::schema()),
+            properties: Arc::new(properties),
+            encoded: Vec::new(),
+        }
+    }
+
+    /// Writes `rows` times `value` as the next column, number `column`, of a row group.
+    pub(crate) fn append<W: std::io::Write + Send>(
+        &mut self,
+        group: &mut SerializedRowGroupWriter<'_, W>,
+        column: usize,
+        value: i32,
+        rows: usize,
+    ) -> Result<()> {
+        let wanted = |encoded: &Encoded| {
+            (encoded.column, encoded.value, encoded.rows) == (column, value, rows)
+        };
+        let index = match self.encoded.iter().position(wanted) {
+            Some(index) => index,
+            None => {
+                if self.encoded.len() == KEPT {
+                    self.encoded.remove(0);
+                }
+                let encoded = self.encode(column, value, rows)?;
+                self.encoded.push(encoded);
+                self.encoded.len() - 1
+            }
+        };
+        let encoded = &self.encoded[index];
+        group.append_column(&encoded.chunk, encoded.close.clone())
+    }
+
+    fn encode(&self, column: usize, value: i32, rows: usize) -> Result<Encoded> {
+        let mut chunk = TrackedWrite::new(Vec::new());
+        let close = {
+            let pages = Box::new(SerializedPageWriter::new(&mut chunk));
+            let description = self.schema.column(column);
+            match get_column_writer(description, self.properties.clone(), pages) {
+                ColumnWriter::Int32ColumnWriter(mut writer) => {
+                    writer.write_batch(&vec![value; rows], None, None)?;
+                    writer.close()?
+                }
+                _ => return Err(ParquetError::General("a constant column has 32 bits".into())),
+            }
+        };
+        Ok(Encoded { column, value, rows, chunk: chunk.into_inner()?.into(), close })
+    }
+}

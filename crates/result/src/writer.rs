@@ -1,0 +1,125 @@
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::data_type::{Int32Type, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::TypePtr;
+
+use crate::Error;
+use crate::constant::Constants;
+use crate::folder::{records_file, sync_folder};
+use crate::rows::{self, RowGroup};
+
+/// Row groups in a file: a crash in a long run loses what came after its last whole file.
+const FILE_ROW_GROUPS: u32 = 32;
+
+/// Writes the files of one run after the other.
+pub(crate) struct Writer {
+    folder: PathBuf,
+    schema: TypePtr,
+    properties: Arc<WriterProperties>,
+    run: u32,
+    part: u32,
+    file: Option<SerializedFileWriter<File>>,
+    row_groups: u32,
+    constants: Constants,
+}
+
+impl Writer {
+    pub(crate) fn new(folder: PathBuf) -> Writer {
+        Writer {
+            folder,
+            schema: rows::schema(),
+            properties: Arc::new(rows::properties()),
+            run: 0,
+            part: 0,
+            file: None,
+            row_groups: 0,
+            constants: Constants::new(),
+        }
+    }
+
+    pub(crate) fn begin(&mut self, run: u32) -> Result<(), Error> {
+        // A run that was given up leaves an unfinished file; it is not part of the result.
+        if self.file.take().is_some() {
+            let path = self.unfinished();
+            std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+        }
+        (self.run, self.part) = (run, 0);
+        Ok(())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.join(records_file(self.run, self.part))
+    }
+
+    fn unfinished(&self) -> PathBuf {
+        self.path().with_extension("unfinished")
+    }
+
+    pub(crate) fn write(&mut self, rows: &RowGroup) -> Result<(), Error> {
+        let path = self.unfinished();
+        if self.file.is_none() {
+            let file = File::create(&path).map_err(Error::io("create", &path))?;
+            let (schema, properties) = (self.schema.clone(), self.properties.clone());
+            let writer = SerializedFileWriter::new(file, schema, properties);
+            self.file = Some(writer.map_err(Error::parquet("write", &path))?);
+            self.row_groups = 0;
+        }
+        if let Some(file) = &mut self.file {
+            write_row_group(file, rows, self.run, &mut self.constants)
+                .map_err(Error::parquet("write", &path))?;
+            self.row_groups += 1;
+        }
+        if self.row_groups == FILE_ROW_GROUPS { self.end() } else { Ok(()) }
+    }
+
+    /// Completes the current file and gives it its name.
+    pub(crate) fn end(&mut self) -> Result<(), Error> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        let (unfinished, path) = (self.unfinished(), self.path());
+        let file = file.into_inner().map_err(Error::parquet("write", &unfinished))?;
+        file.sync_all().map_err(Error::io("write", &unfinished))?;
+        std::fs::rename(&unfinished, &path).map_err(Error::io("name", &path))?;
+        sync_folder(&self.folder)?;
+        self.part += 1;
+        Ok(())
+    }
+}
+
+fn write_row_group(
+    file: &mut SerializedFileWriter<File>,
+    rows: &RowGroup,
+    run: u32,
+    constants: &mut Constants,
+) -> parquet::errors::Result<()> {
+    let mut group = file.next_row_group()?;
+    for values in &rows.wide {
+        let mut column = group.next_column()?.expect("the schema has three wide columns first");
+        column.typed::<Int64Type>().write_batch(values, None, None)?;
+        column.close()?;
+    }
+    for (narrow, values) in rows.narrow.iter().enumerate() {
+        let first = values.first().copied().unwrap_or(0);
+        if values.iter().all(|value| *value == first) {
+            constants.append(&mut group, rows.wide.len() + narrow, first, values.len())?;
+            continue;
+        }
+        let mut column = group.next_column()?.expect("the schema has four narrow columns then");
+        column.typed::<Int32Type>().write_batch(values, None, None)?;
+        column.close()?;
+    }
+    // The column is unsigned; what is stored has the same bits.
+    let run = i32::from_ne_bytes(run.to_ne_bytes());
+    constants.append(&mut group, rows.wide.len() + rows.narrow.len(), run, rows.len())?;
+    group.close()?;
+    Ok(())
+}
+
+/// The files of run `run`, in order.
+pub(crate) fn files_of(folder: &Path, run: u32) -> impl Iterator<Item = PathBuf> {
+    let folder = folder.to_path_buf();
+    (0..).map(move |part| folder.join(records_file(run, part))).take_while(|path| path.exists())
+}
