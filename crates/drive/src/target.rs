@@ -81,13 +81,37 @@ impl Target {
     }
 
     pub(crate) fn read(&self, offset: Bytes, buffer: &mut [u8]) -> Result<u64, Errno> {
-        let moved = self.file.read_at(buffer, offset.0).map_err(|error| errno(&error))?;
-        Ok(moved as u64)
+        let (start, len) = (buffer.as_mut_ptr(), buffer.len());
+        self.transfer(libc::SYS_pread64, start, len, offset)
     }
 
     pub(crate) fn write(&self, offset: Bytes, buffer: &[u8]) -> Result<u64, Errno> {
-        let moved = self.file.write_at(buffer, offset.0).map_err(|error| errno(&error))?;
-        Ok(moved as u64)
+        let (start, len) = (buffer.as_ptr().cast_mut(), buffer.len());
+        self.transfer(libc::SYS_pwrite64, start, len, offset)
+    }
+
+    /// `pread64` or `pwrite64`, called directly: the C library's functions are points where a
+    /// thread can be cancelled, which in a program of several threads takes 20 ns a call.
+    fn transfer(
+        &self,
+        number: libc::c_long,
+        start: *mut u8,
+        len: usize,
+        offset: Bytes,
+    ) -> Result<u64, Errno> {
+        loop {
+            // SAFETY: `start` and `len` are a live buffer, which only `pread64` writes, and that
+            // one is given a buffer that may be written.
+            let moved =
+                unsafe { libc::syscall(number, self.file.as_raw_fd(), start, len, offset.0) };
+            match u64::try_from(moved) {
+                Ok(moved) => return Ok(moved),
+                Err(_) => match io::Error::last_os_error() {
+                    error if error.kind() == io::ErrorKind::Interrupted => {}
+                    error => return Err(errno(&error)),
+                },
+            }
+        }
     }
 
     pub(crate) fn flush(&self) -> Result<(), Errno> {

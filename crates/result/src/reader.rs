@@ -7,7 +7,7 @@ use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
 use crate::Error;
-use crate::rows::{self, ROW_GROUP_ROWS, RowGroup};
+use crate::rows::{self, ROW_GROUP_ROWS};
 
 /// The rows of one run, a row group at a time: memory does not grow with the run.
 pub struct Rows {
@@ -37,15 +37,16 @@ impl Rows {
 
     /// Calls `each` with every row, in the order of completion.
     pub fn for_each(&self, mut each: impl FnMut(&Record)) -> Result<(), Error> {
-        let mut rows = RowGroup::with_capacity();
+        let mut columns = Columns::default();
         for (path, reader) in &self.files {
             for index in 0..reader.num_row_groups() {
                 let group = reader.get_row_group(index).map_err(Error::parquet("read", path))?;
-                read_row_group(group.as_ref(), &mut rows).map_err(Error::parquet("read", path))?;
-                for row in 0..rows.len() {
-                    let record = rows.record(row);
+                columns.read(group.as_ref()).map_err(Error::parquet("read", path))?;
+                for row in 0..columns.wide[0].len() {
+                    let wide = [0, 1, 2].map(|column| columns.wide[column][row]);
+                    let narrow = [0, 1, 2, 3].map(|column| columns.narrow[column][row]);
                     let damaged = |reason| Error::Records { path: path.clone(), reason };
-                    each(&record.map_err(damaged)?);
+                    each(&rows::record(wide, narrow).map_err(damaged)?);
                 }
             }
         }
@@ -76,18 +77,26 @@ fn check(path: &Path, reader: &SerializedFileReader<File>) -> Result<(), Error> 
     Ok(())
 }
 
-fn read_row_group(group: &dyn RowGroupReader, rows: &mut RowGroup) -> parquet::errors::Result<()> {
-    rows.clear();
-    let wide_count = rows.wide.len();
-    for (column, values) in rows.wide.iter_mut().enumerate() {
-        let reader = get_typed_column_reader::<Int64Type>(group.get_column_reader(column)?);
-        read_column(reader, group, values)?;
+/// A row group as it is read: columns of the same length.
+#[derive(Default)]
+struct Columns {
+    wide: [Vec<i64>; 3],
+    narrow: [Vec<i32>; 4],
+}
+
+impl Columns {
+    fn read(&mut self, group: &dyn RowGroupReader) -> parquet::errors::Result<()> {
+        for (column, values) in self.wide.iter_mut().enumerate() {
+            let reader = get_typed_column_reader::<Int64Type>(group.get_column_reader(column)?);
+            read_column(reader, group, values)?;
+        }
+        let wide = self.wide.len();
+        for (column, values) in self.narrow.iter_mut().enumerate() {
+            let reader = group.get_column_reader(wide + column)?;
+            read_column(get_typed_column_reader::<Int32Type>(reader), group, values)?;
+        }
+        Ok(())
     }
-    for (column, values) in rows.narrow.iter_mut().enumerate() {
-        let reader = group.get_column_reader(wide_count + column)?;
-        read_column(get_typed_column_reader::<Int32Type>(reader), group, values)?;
-    }
-    Ok(())
 }
 
 fn read_column<T: DataType>(
@@ -96,6 +105,7 @@ fn read_column<T: DataType>(
     values: &mut Vec<T::T>,
 ) -> parquet::errors::Result<()> {
     let wanted = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+    values.clear();
     let (rows, ..) = reader.read_records(wanted, None, None, values)?;
     if rows != wanted {
         let reason = format!("a column has {rows} of {wanted} rows");

@@ -13,7 +13,7 @@ use crate::folder::{records_file, sync_folder};
 use crate::rows::{self, RowGroup};
 
 /// Row groups in a file: a crash in a long run loses what came after its last whole file.
-const FILE_ROW_GROUPS: u32 = 32;
+const FILE_ROW_GROUPS: u32 = 128;
 
 /// Writes the files of one run after the other.
 pub(crate) struct Writer {
@@ -102,13 +102,13 @@ fn write_row_group(
         column.close()?;
     }
     for (narrow, values) in rows.narrow.iter().enumerate() {
-        let first = values.first().copied().unwrap_or(0);
-        if values.iter().all(|value| *value == first) {
-            constants.append(&mut group, rows.wide.len() + narrow, first, values.len())?;
+        if let Some(value) = values.constant() {
+            constants.append(&mut group, rows.wide.len() + narrow, value, rows.len())?;
             continue;
         }
         let mut column = group.next_column()?.expect("the schema has four narrow columns then");
-        column.typed::<Int32Type>().write_batch(values, None, None)?;
+        let values: Vec<i32> = values.values().collect();
+        column.typed::<Int32Type>().write_batch(&values, None, None)?;
         column.close()?;
     }
     // The column is unsigned; what is stored has the same bits.
