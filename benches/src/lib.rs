@@ -21,6 +21,10 @@ use flashscope_result::{Error, Recorder};
 use flashscope_workload::Stream;
 use flashscope_workload::pattern::{Address, Pattern, Timing};
 
+/// The allocator of the program: what is measured here is what it does.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The argument by which a benchmark that calls itself knows that it is to run one case.
 const CHILD: &str = "--one-case";
 

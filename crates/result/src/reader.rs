@@ -7,7 +7,7 @@ use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
 use crate::Error;
-use crate::rows::{self, ROW_GROUP_ROWS};
+use crate::rows::{self, NARROW, ROW_GROUP_ROWS};
 
 /// The rows of one run, a row group at a time: memory does not grow with the run.
 pub struct Rows {
@@ -81,7 +81,7 @@ fn check(path: &Path, reader: &SerializedFileReader<File>) -> Result<(), Error> 
 #[derive(Default)]
 struct Columns {
     wide: [Vec<i64>; 3],
-    narrow: [Vec<i32>; 4],
+    narrow: [Vec<i32>; NARROW],
 }
 
 impl Columns {

@@ -10,7 +10,7 @@ use parquet::schema::types::TypePtr;
 
 /// Rows in a row group: what is buffered before it is encoded. Small enough that the buffers stay
 /// in the caches, large enough for readers that take row groups one by one.
-pub(crate) const ROW_GROUP_ROWS: usize = 1 << 15;
+pub(crate) const ROW_GROUP_ROWS: usize = 1 << 16;
 
 /// The columns. `errno` is 0 for an IO that succeeded.
 const SCHEMA: &str = "message io {
@@ -23,6 +23,9 @@ const SCHEMA: &str = "message io {
     required int32 errno;
     required int32 run (INTEGER(32, false));
 }";
+
+/// How many columns of 32 bits there are beside `run`, which is the same in a whole file.
+pub(crate) const NARROW: usize = 4;
 
 pub(crate) fn schema() -> TypePtr {
     Arc::new(parse_message_type(SCHEMA).expect("the schema is well formed"))
@@ -53,49 +56,21 @@ pub(crate) fn properties() -> WriterProperties {
     properties.build()
 }
 
-/// A row group in memory, column by column.
+/// A row group in memory.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct RowGroup {
     /// `submitted_ns`, `latency_ns`, `offset_bytes`.
     pub(crate) wide: [Vec<i64>; 3],
-    /// `length_bytes`, `op`, `stream`, `errno`.
-    pub(crate) narrow: [Repeats; 4],
-}
-
-/// A column that rarely changes: its values, each with how often it comes in a row. What hardly
-/// takes memory is not in the way of the caches while a drive is measured.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Repeats(Vec<(i32, usize)>);
-
-impl Repeats {
-    #[inline]
-    fn push(&mut self, value: i32) {
-        match self.0.last_mut() {
-            Some((last, count)) if *last == value => *count += 1,
-            _ => self.0.push((value, 1)),
-        }
-    }
-
-    /// The value, if there is but one.
-    pub(crate) fn constant(&self) -> Option<i32> {
-        match self.0.as_slice() {
-            [(value, _)] => Some(*value),
-            _ => None,
-        }
-    }
-
-    /// Every value, as often as it comes.
-    pub(crate) fn values(&self) -> impl Iterator<Item = i32> {
-        self.0.iter().flat_map(|(value, count)| std::iter::repeat_n(*value, *count))
-    }
+    /// `length_bytes`, `op`, `stream`, `errno` of successive rows, and how many rows are alike:
+    /// these rarely change, and what hardly takes memory is not in the way of the caches while a
+    /// drive is measured.
+    narrow: Vec<([i32; NARROW], usize)>,
 }
 
 impl RowGroup {
     pub(crate) fn with_capacity() -> RowGroup {
-        RowGroup {
-            wide: std::array::from_fn(|_| Vec::with_capacity(ROW_GROUP_ROWS)),
-            narrow: Default::default(),
-        }
+        let wide = std::array::from_fn(|_| Vec::with_capacity(ROW_GROUP_ROWS));
+        RowGroup { wide, narrow: Vec::new() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -104,7 +79,7 @@ impl RowGroup {
 
     pub(crate) fn clear(&mut self) {
         self.wide.iter_mut().for_each(Vec::clear);
-        self.narrow.iter_mut().for_each(|column| column.0.clear());
+        self.narrow.clear();
     }
 
     /// Times and addresses are below 2⁶³ and lengths below 2³²; the casts keep every bit.
@@ -114,16 +89,35 @@ impl RowGroup {
         self.wide[0].push(record.submitted.0 as i64);
         self.wide[1].push(record.latency.0 as i64);
         self.wide[2].push(record.offset.0 as i64);
-        self.narrow[0].push(record.len.0 as u32 as i32);
-        self.narrow[1].push(i32::from(record.op.code()));
-        self.narrow[2].push(i32::from(record.stream));
-        self.narrow[3].push(record.result.map_or_else(|errno| errno.0, |()| 0));
+        let narrow = [
+            record.len.0 as u32 as i32,
+            i32::from(record.op.code()),
+            i32::from(record.stream),
+            record.result.map_or_else(|errno| errno.0, |()| 0),
+        ];
+        match self.narrow.last_mut() {
+            Some((last, count)) if *last == narrow => *count += 1,
+            _ => self.narrow.push((narrow, 1)),
+        }
+    }
+
+    /// The value of narrow column `column`, if it is the same in every row.
+    pub(crate) fn constant(&self, column: usize) -> Option<i32> {
+        let first = self.narrow.first()?.0[column];
+        self.narrow.iter().all(|(narrow, _)| narrow[column] == first).then_some(first)
+    }
+
+    /// Every value of narrow column `column`.
+    pub(crate) fn narrow(&self, column: usize) -> Vec<i32> {
+        let repeat =
+            |(narrow, count): &([i32; NARROW], usize)| std::iter::repeat_n(narrow[column], *count);
+        self.narrow.iter().flat_map(repeat).collect()
     }
 }
 
 /// The record of a row of the columns `wide` and `narrow`, or what is wrong with it.
 #[allow(clippy::cast_sign_loss)]
-pub(crate) fn record(wide: [i64; 3], narrow: [i32; 4]) -> Result<Record, String> {
+pub(crate) fn record(wide: [i64; 3], narrow: [i32; NARROW]) -> Result<Record, String> {
     let [submitted, latency, offset] = wide.map(|value| value as u64);
     let [length, op, stream, errno] = narrow;
     let op_code = u8::try_from(op).ok().and_then(Op::from_code);

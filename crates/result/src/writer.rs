@@ -10,10 +10,10 @@ use parquet::schema::types::TypePtr;
 use crate::Error;
 use crate::constant::Constants;
 use crate::folder::{records_file, sync_folder};
-use crate::rows::{self, RowGroup};
+use crate::rows::{self, NARROW, RowGroup};
 
 /// Row groups in a file: a crash in a long run loses what came after its last whole file.
-const FILE_ROW_GROUPS: u32 = 128;
+const FILE_ROW_GROUPS: u32 = 64;
 
 /// Writes the files of one run after the other.
 pub(crate) struct Writer {
@@ -101,19 +101,18 @@ fn write_row_group(
         column.typed::<Int64Type>().write_batch(values, None, None)?;
         column.close()?;
     }
-    for (narrow, values) in rows.narrow.iter().enumerate() {
-        if let Some(value) = values.constant() {
+    for narrow in 0..NARROW {
+        if let Some(value) = rows.constant(narrow) {
             constants.append(&mut group, rows.wide.len() + narrow, value, rows.len())?;
             continue;
         }
         let mut column = group.next_column()?.expect("the schema has four narrow columns then");
-        let values: Vec<i32> = values.values().collect();
-        column.typed::<Int32Type>().write_batch(&values, None, None)?;
+        column.typed::<Int32Type>().write_batch(&rows.narrow(narrow), None, None)?;
         column.close()?;
     }
     // The column is unsigned; what is stored has the same bits.
     let run = i32::from_ne_bytes(run.to_ne_bytes());
-    constants.append(&mut group, rows.wide.len() + rows.narrow.len(), run, rows.len())?;
+    constants.append(&mut group, rows.wide.len() + NARROW, run, rows.len())?;
     group.close()?;
     Ok(())
 }
