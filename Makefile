@@ -1,11 +1,14 @@
-# What to type. Everything works from a clean clone with Rust and Node; `make tools` installs the
+# What to type (`make help` lists it). Everything works from a clean clone with Rust and Node; `make tools` installs the
 # rest of what the tests use (Debian packages, cargo-deny), as far as it is missing.
 
 SHELL := /bin/bash -eu -o pipefail
 CARGO ?= cargo
 BIN := target/release/flashscope
 
-.PHONY: demo build web test test-rust test-web test-readers check bench tools clean
+help:              ## list what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
+
+.PHONY: help demo build web test test-rust test-web test-readers check bench tools clean
 
 demo: build        ## measure a simulated drive and write the report
 	$(BIN) demo
