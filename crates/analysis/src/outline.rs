@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 const STRETCHES: u64 = 400;
 
 /// A run as a picture can show it: its IOs in order of completion or, where there are too many,
-/// the fastest and the slowest of each stretch. What is shown was measured as it stands.
+/// the fastest, the slowest and the failed ones of each stretch. What is shown was measured as it
+/// stands.
 ///
 /// The lists are columns of one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +27,8 @@ pub struct Outline {
     pub offset_bytes: Vec<u64>,
     /// What it did: 0 read, 1 write.
     pub op: Vec<u8>,
+    /// The error of each, 0 for those that succeeded.
+    pub errno: Vec<i32>,
 }
 
 /// The outlines of all runs that have records.
@@ -46,6 +49,7 @@ struct Outliner {
     next: u64,
     fastest: Option<(u64, Record)>,
     slowest: Option<(u64, Record)>,
+    failed: Vec<(u64, Record)>,
 }
 
 impl Outliner {
@@ -53,7 +57,7 @@ impl Outliner {
         // Two IOs are shown of each stretch; up to twice as many are all shown.
         let stretch = if ios <= 2 * STRETCHES { 1 } else { ios.div_ceil(STRETCHES) };
         let outline = Outline { run, ios, ..Outline::default() };
-        Outliner { outline, stretch, next: 0, fastest: None, slowest: None }
+        Outliner { outline, stretch, next: 0, fastest: None, slowest: None, failed: vec![] }
     }
 
     fn push(&mut self, record: &Record) {
@@ -64,6 +68,9 @@ impl Outliner {
         if self.slowest.is_none_or(|(_, slowest)| record.latency > slowest.latency) {
             self.slowest = Some(this);
         }
+        if record.result.is_err() {
+            self.failed.push(this);
+        }
         self.next += 1;
         if self.next.is_multiple_of(self.stretch) {
             self.end_stretch();
@@ -71,8 +78,8 @@ impl Outliner {
     }
 
     fn end_stretch(&mut self) {
-        let mut shown: Vec<_> =
-            [self.fastest.take(), self.slowest.take()].into_iter().flatten().collect();
+        let extremes = [self.fastest.take(), self.slowest.take()].into_iter().flatten();
+        let mut shown: Vec<_> = extremes.chain(self.failed.drain(..)).collect();
         shown.sort_by_key(|(index, _)| *index);
         shown.dedup_by_key(|(index, _)| *index);
         for (index, record) in shown {
@@ -81,6 +88,7 @@ impl Outliner {
             self.outline.latency_ns.push(record.latency.0);
             self.outline.offset_bytes.push(record.offset.0);
             self.outline.op.push(record.op.code());
+            self.outline.errno.push(record.result.map_or_else(|errno| errno.0, |()| 0));
         }
     }
 
@@ -92,10 +100,13 @@ impl Outliner {
 
 #[cfg(test)]
 mod tests {
-    use flashscope_block::{Bytes, Nanos, Op};
+    use flashscope_block::{Bytes, Errno, Nanos, Op};
     use proptest::prelude::*;
 
     use super::*;
+
+    /// The position of the IO that fails.
+    const FAILED: usize = 777;
 
     fn outline(latencies: &[u64]) -> Outline {
         let mut outliner = Outliner::new(1, latencies.len() as u64);
@@ -107,7 +118,7 @@ mod tests {
                 len: Bytes(512),
                 op: Op::Write,
                 stream: 0,
-                result: Ok(()),
+                result: if i == FAILED { Err(Errno::EIO) } else { Ok(()) },
             });
         }
         outliner.finish()
@@ -121,12 +132,15 @@ mod tests {
     }
 
     proptest! {
-        // Of a long run, are the extremes shown, in order, no more than a picture holds, and
-        // every IO shown as it was?
+        // Of a long run, are the extremes and failures shown, in order, no more than a picture
+        // holds, and every IO shown as it was?
         #[test]
         fn long_runs_keep_their_extremes(latencies in prop::collection::vec(1u64..1 << 40, 801..5000)) {
             let outline = outline(&latencies);
-            prop_assert!(outline.index.len() as u64 <= 2 * STRETCHES);
+            prop_assert!(outline.index.len() as u64 <= 2 * STRETCHES + 1);
+            let failed = outline.index.iter().position(|&index| index == FAILED as u64).unwrap();
+            prop_assert_eq!(outline.errno[failed], 5);
+            prop_assert_eq!(outline.errno.iter().filter(|&&errno| errno != 0).count(), 1);
             prop_assert!(outline.index.is_sorted_by(|a, b| a < b));
             for (&index, &latency) in outline.index.iter().zip(&outline.latency_ns) {
                 prop_assert_eq!(latencies[usize::try_from(index).unwrap()], latency);

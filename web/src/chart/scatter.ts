@@ -29,26 +29,31 @@ function columns(outline: Outline, x: Horizontal, y: number[], ignore: number) {
   const xs = x === 'index' ? outline.index : outline.submitted_ns;
   const order = xs.map((_, i) => i).sort((a, b) => (xs[a] ?? 0) - (xs[b] ?? 0));
   const isIgnored = (i: number) => (outline.index[i] ?? 0) < ignore;
+  const isFailed = (i: number) => outline.errno[i] !== 0;
   const only = (keep: (i: number) => boolean) =>
     order.map((i) => (keep(i) ? (y[i] ?? null) : null));
   return {
     order,
     data: [
       order.map((i) => xs[i] ?? 0),
-      only(isIgnored),
-      only((i) => !isIgnored(i) && outline.op[i] === 0),
-      only((i) => !isIgnored(i) && outline.op[i] !== 0),
+      only((i) => !isFailed(i) && isIgnored(i)),
+      only((i) => !isFailed(i) && !isIgnored(i) && outline.op[i] === 0),
+      only((i) => !isFailed(i) && !isIgnored(i) && outline.op[i] !== 0),
+      only(isFailed),
     ] as uPlot.AlignedData,
   };
 }
 
 function dots(colors: Palette, size: number): uPlot.Series[] {
-  const dot = (color: string): uPlot.Series => ({
+  const dot = (color: string, size: number): uPlot.Series => ({
     stroke: color,
     paths: () => null,
     points: { show: true, size, width: 0, fill: color },
   });
-  return [{}, dot(colors.ignored), dot(colors.read), dot(colors.write)];
+  const [ignored, read, write] = [colors.ignored, colors.read, colors.write].map((color) =>
+    dot(color, size),
+  );
+  return [{}, ignored, read, write, dot(colors.failed, 2.5 * size)] as uPlot.Series[];
 }
 
 function horizontalAxis(colors: Palette, { x, small }: ScatterOptions): uPlot.Axis {
@@ -90,7 +95,7 @@ function ioTip(view: RunView, outline: Outline, order: number[]) {
     return {
       left: near.left,
       top: near.top,
-      title: `${outline.op[i] === 0 ? 'read' : 'write'} ${count(index)}${index < ignore ? ', left out' : ''}`,
+      title: `${outline.op[i] === 0 ? 'read' : 'write'} ${count(index)}${index < ignore ? ', left out' : ''}${outline.errno[i] !== 0 ? `, failed with errno ${outline.errno[i]}` : ''}`,
       rows: [
         ['response time', time(outline.latency_ns[i])],
         ['submitted at', time(outline.submitted_ns[i])],
