@@ -4,7 +4,6 @@ use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op};
 use flashscope_measure::Observer;
 use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, Progress, Run};
 use flashscope_workload::pattern::{Reference, Timing};
-use flashscope_workload::uflip::Unit;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// What an IO is taken to cost until the first was measured.
@@ -31,9 +30,8 @@ impl Bar {
         let DeviceInfo { kind, .. } = manifest.device;
         let bar = ProgressBar::new(0);
         let style = "{percent:>3} % {wide_msg} {bar:24} {eta:>4} left";
-        bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| {
-            unreachable!("the template is well formed, as a test of the command line shows")
-        }));
+        let style = ProgressStyle::with_template(style).expect("the template is well formed");
+        bar.set_style(style);
         #[allow(clippy::cast_precision_loss)]
         let guess = FIRST_GUESS.0 as f64;
         Bar {
@@ -88,14 +86,6 @@ impl Bar {
     }
 }
 
-fn value_text(value: i64, unit: Unit) -> String {
-    match unit {
-        Unit::Bytes => Bytes(value.unsigned_abs()).to_string(),
-        Unit::Nanoseconds => Nanos(value.unsigned_abs()).to_string(),
-        Unit::Count => value.to_string(),
-    }
-}
-
 impl Observer for Bar {
     fn state(&mut self, done: Bytes, total: Bytes) {
         self.bar.set_message("bringing the drive into its state");
@@ -109,7 +99,7 @@ impl Observer for Bar {
     fn run_started(&mut self, benchmark: &MicroBenchmark, experiment: &Experiment, run: &Run) {
         self.pending.retain(|pending| pending.id != run.id);
         self.current = Some(run.clone());
-        let value = value_text(run.value, benchmark.unit);
+        let value = benchmark.unit.text(run.value);
         self.bar.set_message(format!("{} {} {value}", benchmark.name, experiment.name));
         self.show(0);
     }

@@ -6,7 +6,6 @@ use flashscope_block::{Bytes, Nanos};
 use flashscope_result::Manifest;
 use flashscope_result::manifest::{MicroBenchmark, Progress, Run, Status};
 use flashscope_stats::Estimate;
-use flashscope_workload::uflip::Unit;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -120,7 +119,7 @@ fn micro_benchmark(out: &mut String, benchmark: &MicroBenchmark, facts: &Facts) 
     let runs = benchmark.experiments.iter().flat_map(|e| &e.runs);
     let values: Vec<i64> = runs.map(|run| run.value).collect();
     let range = values.iter().min().zip(values.iter().max()).map(|(min, max)| {
-        let [min, max] = [min, max].map(|&value| value_text(value, benchmark.unit));
+        let [min, max] = [min, max].map(|&value| benchmark.unit.text(value));
         format!(", {} {min} … {max}", benchmark.parameter)
     });
     line!(out, "\n{}{}", benchmark.title, range.unwrap_or_default());
@@ -150,15 +149,6 @@ fn bar(mean: Option<Estimate>, low: f64, high: f64) -> char {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     let index = (position * (BARS.len() - 1) as f64).round() as usize;
     BARS[index.min(BARS.len() - 1)]
-}
-
-fn value_text(value: i64, unit: Unit) -> String {
-    let magnitude = value.unsigned_abs();
-    match unit {
-        Unit::Bytes => Bytes(magnitude).to_string(),
-        Unit::Nanoseconds => Nanos(magnitude).to_string(),
-        Unit::Count => value.to_string(),
-    }
 }
 
 fn duration(estimate: Estimate) -> String {

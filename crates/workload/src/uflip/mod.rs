@@ -97,6 +97,17 @@ pub enum Unit {
     Count,
 }
 
+impl Unit {
+    /// A value as people write it, such as `32 KiB`.
+    pub fn text(self, value: i64) -> String {
+        match self {
+            Unit::Bytes => Bytes(value.unsigned_abs()).to_string(),
+            Unit::Nanoseconds => Nanos(value.unsigned_abs()).to_string(),
+            Unit::Count => value.to_string(),
+        }
+    }
+}
+
 /// A collection of runs of the same reference pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Experiment {

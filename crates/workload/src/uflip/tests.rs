@@ -138,3 +138,11 @@ fn needs_cover_every_run() {
     assert_eq!(needs(Bytes::kib(32)), Needs { io: Bytes::kib(256), streams: 16 });
     assert_eq!(needs(Bytes::mib(1)), Needs { io: Bytes::mib(1), streams: 16 });
 }
+
+// Are values shown in the unit that they have?
+#[test]
+fn values_are_shown_in_their_unit() {
+    assert_eq!(Unit::Bytes.text(32 << 10), "32 KiB");
+    assert_eq!(Unit::Nanoseconds.text(25_600_000), "25.6 ms");
+    assert_eq!(Unit::Count.text(-1), "-1");
+}
