@@ -59,7 +59,7 @@ pub const ENGINES: [EngineEntry; 3] = [
     EngineEntry {
         kind: EngineKind::Psync,
         name: "psync",
-        summary: "pread and pwrite; beyond queue depth 1 in as many threads",
+        summary: "pread and pwrite; what is concurrent in as many threads",
         start: psync::start,
     },
 ];
