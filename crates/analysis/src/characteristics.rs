@@ -119,15 +119,18 @@ impl Means {
             dearest.ratio(&sequential)
         };
         let ratio = dearest_up_to(means.len())?;
-        let means_only = || means.iter().map(|(_, mean)| mean.value);
-        let (low, high) = (means_only().fold(f64::MAX, f64::min), means_only().fold(0.0, f64::max));
-        if high <= ABOUT_THE_SAME * low {
+        // Only what is dear beyond the uncertainty of its mean counts as dear.
+        let at_least = means.iter().map(|(_, mean)| mean.low.unwrap_or(mean.value));
+        let at_most = means.iter().map(|(_, mean)| mean.high.unwrap_or(mean.value));
+        if at_least.fold(0.0, f64::max) <= ABOUT_THE_SAME * at_most.fold(f64::MAX, f64::min) {
             // It costs the same everywhere: everywhere little, or everywhere much.
             let measured = unsigned(means.last()?.0);
-            let cheap = ratio.value <= ABOUT_THE_SAME;
+            let cheap = ratio.low.unwrap_or(ratio.value) <= ABOUT_THE_SAME;
             return Some(if cheap { Bounded::Unlimited { measured, ratio } } else { Bounded::No });
         }
-        let cheap = means_only().take_while(|mean| *mean <= STILL_CHEAP * high).count();
+        let dearest = means.iter().map(|(_, mean)| mean.value).fold(0.0, f64::max);
+        let is_cheap = |(_, mean): &&(i64, Estimate)| mean.value <= STILL_CHEAP * dearest;
+        let cheap = means.iter().take_while(is_cheap).count();
         Some(match cheap {
             0 => Bounded::No,
             _ => {
@@ -213,6 +216,21 @@ mod tests {
         let four = partitions(&[(1, 0.3), (2, 0.3), (4, 0.6), (8, 4.0), (256, 5.0)]);
         assert!(matches!(four, Some(Bounded::UpTo { value: 4, ratio }) if ratio.covers(2.0)));
         assert_eq!(partitions(&[]), None);
+    }
+
+    // Is a single dear value that is not sure no reason to call the rest cheap?
+    #[test]
+    fn uncertain_means_bound_nothing() {
+        let mut given = means(&[
+            ("preparation", "SW", &[(20480, 0.3)]),
+            ("partitioning", "SW", &[(1, 0.3), (2, 0.3), (4, 0.9)]),
+        ]);
+        given.series[1].means[2].1 = Estimate::symmetric(0.9 * MS, Some(0.6 * MS));
+        let found = given.characteristics().partitioning;
+        assert!(matches!(found, Some(Bounded::Unlimited { measured: 4, .. })));
+        given.series[1].means[2].1 = Estimate::symmetric(0.9 * MS, Some(0.1 * MS));
+        let found = given.characteristics().partitioning;
+        assert!(matches!(found, Some(Bounded::UpTo { value: 2, .. })));
     }
 
     // Are pauses without effect told from those with some?

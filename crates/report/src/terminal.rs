@@ -72,13 +72,13 @@ fn characteristics(out: &mut String, found: &Characteristics) {
     if let Some(effect) = found.pause {
         line!(out, "  {:<19} {}", "pauses", pause(effect));
     }
-    let area = |value| format!("areas up to {}", Bytes(value));
-    let partitions = |value| format!("up to {value} partitions");
+    let area = |value| format!("cheap in areas up to {}", Bytes(value));
+    let partitions = |value| format!("cheap in up to {value} partitions");
     if let Some(bounded) = found.locality {
-        line!(out, "  {:<19} {}", "random writes in", up_to(bounded, area));
+        line!(out, "  {:<19} {}", "random writes", up_to(bounded, area));
     }
     if let Some(bounded) = found.partitioning {
-        line!(out, "  {:<19} {}", "writes in turns to", up_to(bounded, partitions));
+        line!(out, "  {:<19} {}", "sequential writes", up_to(bounded, partitions));
     }
     let ratios = [
         ("reverse order", found.reverse, "writes in order"),
@@ -107,7 +107,7 @@ fn pause(effect: PauseEffect) -> String {
 fn up_to(bounded: Bounded, value_text: impl Fn(u64) -> String) -> String {
     let times = |ratio| format!("×{} of sequential writes", ratio_text(ratio));
     match bounded {
-        Bounded::No => "nothing is cheap".into(),
+        Bounded::No => "dear from the smallest number or area on".into(),
         Bounded::Unlimited { measured, ratio } => {
             format!("{} (all that was measured), {}", value_text(measured), times(ratio))
         }
