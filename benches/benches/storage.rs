@@ -9,9 +9,10 @@ use std::path::Path;
 
 use flashscope_benches::{
     Cost, main as bench_main, measure, output, pinned, random_reads, run_case, verdict,
+    written_file,
 };
 use flashscope_block::{Bytes, NullDevice};
-use flashscope_drive::{Access, Clock, Location, OpenOptions, open};
+use flashscope_drive::{Clock, Location, OpenOptions, open};
 
 /// The most bytes that may be stored for an IO.
 const STORED_LIMIT: f64 = 6.0;
@@ -63,14 +64,13 @@ fn case(arguments: &[String]) -> Cost {
     }
     let data = tempfile::tempdir_in(folder(place)).expect("a folder");
     let file = data.path().join("file");
+    written_file(&file, place != "tmpfs");
     let mut device = open(&OpenOptions {
-        access: Access::Write { confirmation: None },
-        size: Some(SIZE),
         direct: place != "tmpfs",
         engine: Some(flashscope_drive::EngineKind::Psync),
         ..OpenOptions::new(Location::File(file))
     })
-    .expect("the file can be made");
+    .expect("the file was made");
     measure(&mut device, &pattern, 1, records.path())
 }
 

@@ -15,7 +15,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use flashscope_block::{Bytes, Device, Op, Record};
+use flashscope_block::{Bytes, Device, Io, Nanos, Op, Record};
+use flashscope_drive::{Access, Location, OpenOptions, open};
 use flashscope_measure::execute;
 use flashscope_result::{Error, Recorder};
 use flashscope_workload::Stream;
@@ -66,11 +67,7 @@ impl Cost {
 
     /// The middle of each number over several rounds.
     pub fn median(rounds: &[Cost]) -> Cost {
-        let middle = |value: fn(&Cost) -> f64| {
-            let mut values: Vec<f64> = rounds.iter().map(value).collect();
-            values.sort_by(f64::total_cmp);
-            values[values.len() / 2]
-        };
+        let middle = |value: fn(&Cost) -> f64| median(rounds.iter().map(value));
         Cost {
             iops: middle(|c| c.iops),
             cpu: middle(|c| c.cpu),
@@ -79,6 +76,30 @@ impl Cost {
             stored: middle(|c| c.stored),
             memory: middle(|c| c.memory),
         }
+    }
+}
+
+/// The middle of an odd number of values.
+pub fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Makes `path` a file of 1 GiB whose every block was written; `direct` where the file system can.
+pub fn written_file(path: &Path, direct: bool) {
+    let mut device = open(&OpenOptions {
+        access: Access::Write { confirmation: None },
+        size: Some(Bytes::GIB),
+        direct,
+        ..OpenOptions::new(Location::File(path.into()))
+    })
+    .expect("the file can be made");
+    for offset in (0..Bytes::GIB.0).step_by(1 << 20) {
+        let at = device.now();
+        let io = Io { op: Op::Write, stream: 0, offset: Bytes(offset), len: Bytes::MIB, at };
+        device.submit(&io);
+        assert_eq!(device.complete(Nanos::MAX).expect("in flight").result, Ok(()));
     }
 }
 
