@@ -68,7 +68,7 @@ pub struct BenchArgs {
     pub state: Option<State>,
 
     /// Size of an IO wherever it is not what varies (uFLIP's IOSize)
-    #[arg(long, default_value = "32KiB", value_name = "SIZE")]
+    #[arg(long, default_value = "32KiB", value_name = "SIZE", value_parser = names::io_size)]
     pub io_size: Bytes,
 
     /// IOs in a run (IOCount): one number, or some of SR, RR, SW, RW
@@ -81,15 +81,16 @@ pub struct BenchArgs {
     pub io_ignore: PerBaseline,
 
     /// IOs in each run of the preparation
-    #[arg(long, default_value_t = 20_480, value_name = "COUNT")]
+    #[arg(long, default_value_t = 20_480, value_name = "COUNT",
+          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
     pub preparation_io_count: u64,
 
     /// Pause between bursts
-    #[arg(long, default_value = "100ms", value_name = "TIME")]
+    #[arg(long, default_value = "100ms", value_name = "TIME", value_parser = names::pause)]
     pub burst_pause: Nanos,
 
     /// Pause between runs
-    #[arg(long, default_value = "1s", value_name = "TIME")]
+    #[arg(long, default_value = "1s", value_name = "TIME", value_parser = names::pause)]
     pub run_pause: Nanos,
 
     /// Use the drive from this byte on (TargetOffset)

@@ -1,7 +1,15 @@
-//! Names that people type, and what they may have meant.
+//! Names and quantities that people type, and what they may have meant.
 
 use anyhow::{Result, anyhow, bail};
+use flashscope_block::{Bytes, Nanos};
 use flashscope_workload::uflip::{self, Baseline, MicroBenchmark, PerBaseline};
+
+/// The most IOs in a run: years of them on any drive, and what follows from it fits in 64 bits.
+pub const MOST_IOS: u64 = 1_000_000_000_000;
+/// The longest IO, which is the longest that a real drive takes.
+const LONGEST_IO: Bytes = Bytes::GIB;
+/// The longest pause.
+const LONGEST_PAUSE: Nanos = Nanos::secs(24 * 60 * 60);
 
 /// `, did you mean …?` where one of `names` is near to `wrong`.
 pub fn did_you_mean<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> String {
@@ -26,17 +34,43 @@ pub fn micro_benchmarks(names: &[String]) -> Result<Vec<&'static MicroBenchmark>
     Ok(uflip::all().filter(|benchmark| wanted(benchmark.name)).collect())
 }
 
+/// The size of an IO.
+pub fn io_size(text: &str) -> Result<Bytes> {
+    let size: Bytes = text.parse()?;
+    if size.0 == 0 || size > LONGEST_IO {
+        bail!("an IO has at least one logical block and at most {LONGEST_IO}");
+    }
+    Ok(size)
+}
+
+/// A pause between bursts or runs.
+pub fn pause(text: &str) -> Result<Nanos> {
+    let pause: Nanos = text.parse()?;
+    if pause > LONGEST_PAUSE {
+        bail!("the longest pause is a day, `24h`");
+    }
+    Ok(pause)
+}
+
+/// A number of IOs.
+fn count(text: &str) -> Result<u64> {
+    let count: u64 = text.parse().map_err(|_| anyhow!("`{text}` is not a number of IOs"))?;
+    if count > MOST_IOS {
+        bail!("a run has at most {MOST_IOS} IOs");
+    }
+    Ok(count)
+}
+
 /// `1024`, or `SR=1024,RW=5120`: what is not named is as in the paper.
 pub fn per_baseline(text: &str) -> Result<PerBaseline> {
-    if let Ok(same) = text.parse() {
-        return Ok(PerBaseline::same(same));
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(PerBaseline::same(count(text)?));
     }
     let mut counts = PerBaseline { random_write: 5120, ..PerBaseline::same(1024) };
     for part in text.split(',') {
-        let (name, count) = part
+        let (name, number) = part
             .split_once('=')
             .ok_or_else(|| anyhow!("write it like `1024` or `SR=1024,RW=5120`"))?;
-        let count = count.parse().map_err(|_| anyhow!("`{count}` is not a number of IOs"))?;
         let field = match Baseline::ALL.into_iter().find(|baseline| baseline.name() == name) {
             Some(Baseline::SequentialRead) => &mut counts.sequential_read,
             Some(Baseline::RandomRead) => &mut counts.random_read,
@@ -44,7 +78,7 @@ pub fn per_baseline(text: &str) -> Result<PerBaseline> {
             Some(Baseline::RandomWrite) => &mut counts.random_write,
             None => bail!("`{name}` is no baseline pattern; there are: SR, RR, SW, RW"),
         };
-        *field = count;
+        *field = count(number)?;
     }
     Ok(counts)
 }
