@@ -3,6 +3,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use flashscope_block::{Bytes, Completion, Device, Errno, Io, Nanos};
 use flashscope_workload::Stream;
 
+/// The longest wait within a pause before an interruption is noticed, on the clock of the drive.
+const LONGEST_WAIT: Nanos = Nanos::millis(100);
+
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
@@ -48,7 +51,9 @@ pub fn execute<D: Device + ?Sized, E>(
         }
     }
     loop {
-        let until = waiting.iter().map(|io| io.at).min().unwrap_or(Nanos::MAX);
+        let until = waiting.iter().map(|io| io.at).min().map_or(Nanos::MAX, |due| {
+            due.min(Nanos(device.now().0.saturating_add(LONGEST_WAIT.0)))
+        });
         match device.complete(until) {
             Some(completion) => {
                 if outcome.is_ok() {
