@@ -102,6 +102,10 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
         file.sync_all()?;
         fs::rename(&unfinished, path)
     };
-    write().map_err(Error::io("write", path))?;
+    write().map_err(|error| {
+        // The error that led here says more than one about the removal.
+        let _ = fs::remove_file(&unfinished);
+        Error::io("write", path)(error)
+    })?;
     path.parent().map_or(Ok(()), sync_folder)
 }

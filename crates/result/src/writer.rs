@@ -89,6 +89,16 @@ impl Writer {
     }
 }
 
+impl Drop for Writer {
+    /// Removes what was not completed: on a full disk, its room is what the manifest needs to say
+    /// how far the measurement came.
+    fn drop(&mut self) {
+        self.file = None;
+        // Most often there is none.
+        let _ = std::fs::remove_file(self.unfinished());
+    }
+}
+
 fn write_row_group(
     file: &mut SerializedFileWriter<File>,
     rows: &RowGroup,
