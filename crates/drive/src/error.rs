@@ -34,6 +34,9 @@ pub enum OpenError {
         /// How to get one.
         hint: &'static str,
     },
+    /// There is no such device.
+    #[error("there is no device `{}`: `lsblk` lists those there are", .0.display())]
+    NoDevice(PathBuf),
     /// The path leads to something that is not what it was said to be.
     #[error("`{}` is {found}: {hint}", path.display())]
     WrongKind {

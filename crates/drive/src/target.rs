@@ -182,10 +182,17 @@ fn open_for_io(path: &Path, options: &OpenOptions, exclusive: bool) -> Result<Fi
 }
 
 fn open_block_device(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
-    let found = fs::metadata(path).map_err(OpenError::system("look at", path))?.file_type();
+    let found = fs::metadata(path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => OpenError::NoDevice(path.into()),
+        _ => OpenError::System { action: "look at", path: path.into(), source },
+    })?;
+    let found = found.file_type();
     if !found.is_block_device() {
         let path = path.to_path_buf();
-        let hint = format!("write `file:{}` if it is a file to measure", path.display());
+        let hint = match found.is_file() {
+            true => format!("write `file:{}` to measure a file", path.display()),
+            false => "name a block device, as `lsblk` lists them".into(),
+        };
         return Err(OpenError::WrongKind { path, found: name_of(found), hint });
     }
     let probe = File::open(path).map_err(OpenError::system("open", path))?;
