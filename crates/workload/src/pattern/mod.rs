@@ -142,6 +142,11 @@ impl Pattern {
                 return error(parameter, &value, rule);
             }
         }
+        // Before the target space, which follows from it.
+        if self.io_count <= self.io_ignore {
+            let rule = format!("must be more than IOIgnore, {}", self.io_ignore);
+            return error("IOCount", &self.io_count, rule);
+        }
         let room = capacity.0.saturating_sub(self.target_offset.0);
         if self.target_size.0 > room {
             let rule = format!("only {} are there from TargetOffset on", Bytes(room));
@@ -153,10 +158,6 @@ impl Pattern {
                 Bytes(needed.saturating_mul(self.io_size.0).saturating_add(self.io_shift.0));
             let rule = format!("the pattern needs at least {least}");
             return error("TargetSize", &self.target_size, rule);
-        }
-        if self.io_count <= self.io_ignore {
-            let rule = format!("must be more than IOIgnore, {}", self.io_ignore);
-            return error("IOCount", &self.io_count, rule);
         }
         match (self.address, self.timing) {
             (Address::Partitioned { partitions: 0 }, _) => {
