@@ -14,7 +14,7 @@ pub use outline::{Outline, outlines};
 pub fn analyse(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Error> {
     let mut runs = Vec::new();
     for run in manifest.runs().filter(|run| run.progress.ios() > 0) {
-        let rows = folder.rows(run.id)?;
+        let rows = folder.records(run)?;
         runs.extend(runs::run_facts(run.id, run.reference.io_ignore(), &rows)?);
     }
     let characteristics = characteristics::characteristics(manifest, &runs);

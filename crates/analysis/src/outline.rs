@@ -35,7 +35,7 @@ pub struct Outline {
 pub fn outlines(folder: &ResultFolder, manifest: &Manifest) -> Result<Vec<Outline>, Error> {
     let mut outlines = Vec::new();
     for run in manifest.runs().filter(|run| run.progress.ios() > 0) {
-        let rows = folder.rows(run.id)?;
+        let rows = folder.records(run)?;
         let mut outliner = Outliner::new(run.id, rows.total());
         rows.for_each(|record| outliner.push(record))?;
         outlines.push(outliner.finish());

@@ -18,7 +18,7 @@ pub enum Error {
     #[error("{} exists already: choose another name with --output, or remove it", .0.display())]
     Exists(PathBuf),
     /// The folder is no result.
-    #[error("{} is no result: it has no manifest.json", .0.display())]
+    #[error("{} is no result: a result is a folder that holds a manifest.json", .0.display())]
     NoResult(PathBuf),
     /// A JSON file does not hold what it should.
     #[error("{} is damaged: {source}", path.display())]

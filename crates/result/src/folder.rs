@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::manifest::SCHEMA_VERSION;
+use crate::manifest::{Run, SCHEMA_VERSION};
 use crate::writer::files_of;
 use crate::{Error, Manifest, Recorder, Rows};
 
@@ -78,6 +78,20 @@ impl ResultFolder {
     /// A recorder for the runs of this result.
     pub fn recorder(&self) -> Recorder {
         Recorder::start(self.path.join(RECORDS))
+    }
+
+    /// The records that the manifest says `run` has.
+    ///
+    /// # Errors
+    /// As [`ResultFolder::rows`], and [`Error::Records`] where some are missing.
+    pub fn records(&self, run: &Run) -> Result<Rows, Error> {
+        let rows = self.rows(run.id)?;
+        let (found, wanted) = (rows.total(), run.progress.ios());
+        if found < wanted {
+            let reason = format!("of the {wanted} IOs of run {}, {found} are there", run.id);
+            return Err(Error::Records { path: self.path.join(RECORDS), reason });
+        }
+        Ok(rows)
     }
 
     /// The records of run `run`; none where it was not run.
