@@ -35,10 +35,18 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
         max_io: needs.io.max(LARGEST_FILL_IO),
         seed: args.seed,
     };
+    let new_file = drives::file_to_create(&args.drive);
     let mut device = drives::open(&args.drive, &purpose)?;
-    let options = options(args, device.as_ref())?;
-    let mut manifest = manifest(device.as_ref(), &benchmarks, options, args.read_only)?;
-    let (folder, facts) = measure(device.as_mut(), &mut manifest, &output)?;
+    let prepared = options(args, device.as_ref())
+        .and_then(|options| manifest(device.as_ref(), &benchmarks, options, args.read_only))
+        .and_then(|manifest| Ok((create(&output, &manifest)?, manifest)));
+    if let (Err(_), Some(path)) = (&prepared, new_file) {
+        // What is refused leaves nothing behind.
+        std::fs::remove_file(&path)
+            .with_context(|| format!("cannot remove {} again", path.display()))?;
+    }
+    let (folder, mut manifest) = prepared?;
+    let facts = measure(device.as_mut(), &mut manifest, &folder)?;
     print(args, &folder, &manifest, &facts)?;
     outcome(&manifest)
 }
@@ -47,17 +55,24 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
 pub fn measure(
     device: &mut dyn Device,
     manifest: &mut Manifest,
-    output: &Path,
-) -> Result<(ResultFolder, Facts), Failure> {
+    folder: &ResultFolder,
+) -> Result<Facts, Failure> {
     let stop = stop::flag()?;
-    let folder = ResultFolder::create(output, manifest)?;
     let mut observer = Bar::new(manifest);
-    let bench = Bench { device, folder: &folder, manifest, stop, observer: &mut observer }.run();
+    let bench = Bench { device, folder, manifest, stop, observer: &mut observer }.run();
     observer.finish();
-    bench.with_context(|| format!("what was measured is in {}", output.display()))?;
-    let facts = analyse(&folder, manifest)?;
+    bench.with_context(|| format!("what was measured is in {}", folder.path().display()))?;
+    let facts = analyse(folder, manifest)?;
     folder.write_facts(&facts)?;
-    Ok((folder, facts))
+    Ok(facts)
+}
+
+/// Makes the folder of a result; that something is there already is a matter of usage.
+pub fn create(output: &Path, manifest: &Manifest) -> Result<ResultFolder, Failure> {
+    ResultFolder::create(output, manifest).map_err(|error| match error {
+        flashscope_result::Error::Exists(_) => usage(error),
+        error => Failure::from(error),
+    })
 }
 
 fn options(args: &BenchArgs, device: &dyn Device) -> Result<Options, Failure> {
@@ -118,7 +133,8 @@ pub fn manifest(
     let nothing = manifest.runs().all(|run| run.progress != Progress::Pending);
     match skipped.filter(|_| nothing) {
         Some(reason) => {
-            Err(usage(anyhow!("nothing can be run on {}: {reason}", device.info().name)))
+            let name = &device.info().name;
+            Err(usage(anyhow!("no run can be done on `{name}`, the first for this: {reason}")))
         }
         None => Ok(manifest),
     }

@@ -10,7 +10,7 @@ use flashscope_result::manifest::{OnError, Options, State};
 use flashscope_workload::uflip::{PerBaseline, Setup, all};
 
 use crate::args::DemoArgs;
-use crate::bench::{manifest, measure};
+use crate::bench::{create, manifest, measure};
 use crate::report::write_page;
 use crate::{Failure, usage};
 
@@ -38,7 +38,8 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     };
     let benchmarks: Vec<_> = all().collect();
     let mut manifest = manifest(&device, &benchmarks, options, false)?;
-    let (folder, facts) = measure(&mut device, &mut manifest, &output)?;
+    let folder = create(&output, &manifest)?;
+    let facts = measure(&mut device, &mut manifest, &folder)?;
     let outlines = outlines(&folder, &manifest)?;
     let text = terminal(&manifest, &facts);
     let page = write_page(&Report { manifest, facts, outlines }, &folder, None)?;

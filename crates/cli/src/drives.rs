@@ -1,12 +1,12 @@
 //! From the name of a drive to the drive.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use flashscope_block::{Bytes, Device, NullDevice};
-use flashscope_drive::{Access, Clock, OpenOptions};
+use flashscope_drive::{Access, Clock, Location, OpenOptions};
 
-use crate::names::did_you_mean;
+use crate::names::nearest;
 use crate::{Failure, usage};
 
 /// How large the null drive says it is: room for every run of the paper.
@@ -54,9 +54,18 @@ pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
     Err(Failure::Usage(unknown(name)))
 }
 
+/// The file that opening the drive `name` would create.
+pub fn file_to_create(name: &str) -> Option<PathBuf> {
+    match OpenOptions::parse(name).ok()?.location {
+        Location::File(path) if !path.exists() => Some(path),
+        _ => None,
+    }
+}
+
 fn unknown(name: &str) -> anyhow::Error {
     let kinds = "there are: /dev/NAME, file:PATH, sim:PROFILE, null:";
-    if Path::new(name).exists() {
+    let (path, _) = name.split_once('?').unwrap_or((name, ""));
+    if Path::new(path).exists() || (path.contains('/') && !path.contains(':')) {
         return anyhow!("`{name}` is a path, not a drive: write `file:{name}`\n{kinds}");
     }
     let (kind, rest) = name.split_once(':').unwrap_or((name, ""));
@@ -64,8 +73,11 @@ fn unknown(name: &str) -> anyhow::Error {
     if profiles.clone().any(|profile| profile == kind) {
         return anyhow!("`{name}` is no drive, did you mean `sim:{name}`?\n{kinds}");
     }
-    let full = ["sim:", "file:", "null:", "/dev/"].map(|prefix| format!("{prefix}{rest}"));
-    let meant = did_you_mean(name, full.iter().map(String::as_str));
+    let meant = match nearest(kind, ["sim", "file", "null"]) {
+        Some("null") => ", did you mean `null:`?".into(),
+        Some(near) => format!(", did you mean `{near}:{rest}`?"),
+        None => String::new(),
+    };
     anyhow!("`{name}` is no drive{meant}\n{kinds}")
 }
 
@@ -79,7 +91,7 @@ pub fn check_target(
     let info = device.info();
     let block = info.logical_block;
     let room = info.capacity.0.checked_sub(offset.0).with_context(|| {
-        format!("--target-offset {offset} is past the end of {}, {}", info.name, info.capacity)
+        format!("--target-offset {offset} is past the end of `{}`, {}", info.name, info.capacity)
     })?;
     let size = size.unwrap_or(Bytes(room).round_down(block));
     for (option, value) in
@@ -90,9 +102,9 @@ pub fn check_target(
         }
     }
     if size.0 > room {
-        bail!("--target-size {size} is more than the {} that {} has", Bytes(room), info.name);
+        bail!("--target-size {size} is more than the {} that `{}` has", Bytes(room), info.name);
     }
-    if io_size.0 == 0 || io_size > size {
+    if io_size > size {
         bail!("--io-size {io_size} does not fit in the target space, {size}");
     }
     Ok(size)

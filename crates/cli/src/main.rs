@@ -11,6 +11,7 @@ mod progress;
 mod report;
 mod stop;
 
+use std::io;
 use std::process::ExitCode;
 
 use args::{Args, Command};
@@ -52,6 +53,29 @@ fn main() -> ExitCode {
         Err(Failure::Failed(error)) => (error, 1),
         Err(Failure::Usage(error)) => (error, 2),
     };
-    eprintln!("flashscope: {error:#}");
+    if is_broken_pipe(&error) {
+        // Who read the output, such as `head`, has enough of it.
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("flashscope: {}", message(&error));
     ExitCode::from(code)
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let kind = |cause: &(dyn std::error::Error + 'static)| {
+        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        io.or_else(|| cause.downcast_ref::<serde_json::Error>()?.io_error_kind())
+    };
+    error.chain().any(|cause| kind(cause) == Some(io::ErrorKind::BrokenPipe))
+}
+
+/// What an error says, and its causes where it does not say them itself.
+fn message(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }

@@ -11,15 +11,14 @@ const LONGEST_IO: Bytes = Bytes::GIB;
 /// The longest pause.
 const LONGEST_PAUSE: Nanos = Nanos::secs(24 * 60 * 60);
 
-/// `, did you mean …?` where one of `names` is near to `wrong`.
-pub fn did_you_mean<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+/// The one of `names` that is nearest to `wrong`, where one is near.
+pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     names
         .into_iter()
         .map(|name| (strsim::jaro_winkler(wrong, name), name))
         .filter(|(similarity, _)| *similarity > 0.7)
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| format!(", did you mean `{name}`?"))
-        .unwrap_or_default()
+        .map(|(_, name)| name)
 }
 
 /// The micro-benchmarks of these names, in the order of the paper; all where none is given.
@@ -27,7 +26,8 @@ pub fn micro_benchmarks(names: &[String]) -> Result<Vec<&'static MicroBenchmark>
     let known = || uflip::all().map(|benchmark| benchmark.name);
     if let Some(wrong) = names.iter().find(|name| uflip::find(name).is_none()) {
         let list: Vec<&str> = known().collect();
-        let meant = did_you_mean(wrong, known());
+        let meant = nearest(wrong, known());
+        let meant = meant.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
         bail!("`{wrong}` is no micro-benchmark{meant}\nthere are: {}", list.join(", "));
     }
     let wanted = |name| names.is_empty() || names.iter().any(|wanted| wanted == name);
