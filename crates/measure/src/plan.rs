@@ -7,7 +7,7 @@ use flashscope_workload::uflip::{self, Setup};
 const ALIGNMENT: Bytes = Bytes::mib(1);
 
 /// The runs of `benchmarks` on a drive, each with its target space and, where the drive cannot do
-/// it, why it is skipped. With `read_only`, runs that write are skipped.
+/// it within the space that `setup` allows, why it is skipped. With `read_only`, runs that write are skipped.
 ///
 /// Sequential writes are what disturbs the state of a drive most, so each such run gets a target
 /// space of its own as long as there is room (uFLIP section 4.1).
@@ -18,10 +18,12 @@ pub fn plan(
     read_only: bool,
 ) -> Vec<MicroBenchmark> {
     let mut spaces = Spaces::new(setup);
+    // Nothing outside of the space that may be used is read or written.
+    let end = device.capacity.min(setup.target_offset + setup.target_size);
     let mut id = 0;
     let mut plan_run = |mut run: uflip::Run| {
         id += 1;
-        let refused = run.reference.validate(device.capacity, device.logical_block);
+        let refused = run.reference.validate(end, device.logical_block);
         let progress = if read_only && run.reference.writes() {
             Progress::Skipped { reason: "it writes, and only reads are allowed".into() }
         } else if let Err(error) = refused {
@@ -181,6 +183,22 @@ mod tests {
         let first = &small[1].experiments[0].runs[0];
         let reason = "IOSize = 512 B: must be a multiple of the logical block, 4 KiB".to_string();
         assert_eq!(first.progress, Progress::Skipped { reason });
+    }
+
+    // Does every run stay within the space that may be used, though the drive is larger?
+    #[test]
+    fn plans_stay_within_the_target_space() {
+        let benchmarks: Vec<_> = uflip::all().collect();
+        let (offset, size) = (Bytes::mib(512), Bytes::mib(64));
+        let setup = Setup { target_offset: offset, ..Setup::paper(size, 1) };
+        let plan = plan(&benchmarks, &setup, &device(Bytes::gib(32), Bytes(512)), false);
+        let pending = runs(&plan).filter(|r| r.progress == Progress::Pending);
+        for pattern in pending.flat_map(|run| run.reference.patterns()) {
+            assert!(pattern.target_offset >= offset);
+            assert!(pattern.target_offset + pattern.target_size <= offset + size);
+        }
+        let locality = runs(&plan[3..4]).filter(|r| r.progress != Progress::Pending);
+        assert!(locality.count() > 0);
     }
 
     // Does a read-only plan write nothing?
