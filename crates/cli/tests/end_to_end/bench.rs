@@ -1,0 +1,209 @@
+//! `flashscope bench` on every kind of drive.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use flashscope_block::{Bytes, DeviceKind, Op, Record};
+use flashscope_result::manifest::{Progress, State, Status};
+
+use crate::{Measured, Scratch, succeeds};
+
+/// Asserts that everything was done that the drive can do, and kept.
+fn assert_everything_is_done(measured: &Measured) {
+    let manifest = &measured.manifest;
+    assert_eq!(manifest.status, Status::Complete);
+    assert!(manifest.finished.is_some());
+    let names: Vec<&str> = manifest.micro_benchmarks.iter().map(|b| b.name.as_str()).collect();
+    let all = "preparation granularity alignment locality partitioning order parallelism mix pause \
+               bursts";
+    assert_eq!(names, all.split_whitespace().collect::<Vec<_>>());
+    for run in manifest.runs() {
+        match &run.progress {
+            Progress::Done { ios } => assert_eq!(*ios, run.reference.io_count()),
+            Progress::Skipped { reason } => assert!(reason.contains(": "), "{reason}"),
+            other => panic!("run {}: {other:?}", run.id),
+        }
+    }
+    measured.assert_readable();
+    assert!(measured.all_records().iter().all(|record| record.result.is_ok()));
+    let done = measured.done().count();
+    assert!(done > 250, "{done} runs");
+    assert_eq!(measured.json("facts.json")["runs"].as_array().unwrap().len(), done);
+}
+
+// Are all micro-benchmarks done on a file with direct IO, and every IO kept?
+#[test]
+fn a_file_with_direct_io() {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    let drive = format!("file:{}?size=64MiB", disk.arg("drive"));
+    let outcome = place.bench(&drive, "r.flashscope", &[]).ok();
+    let measured = place.result("r.flashscope");
+    assert_everything_is_done(&measured);
+    let device = &measured.manifest.device;
+    assert_eq!((device.kind, device.capacity), (DeviceKind::File, Bytes::mib(64)));
+    assert!(device.engine.is_some());
+    let in_range = |record: Record| {
+        let end = Bytes(record.offset.0 + record.len.0);
+        end <= device.capacity && record.offset.is_multiple_of(device.logical_block)
+    };
+    assert!(measured.all_records().into_iter().all(in_range));
+    assert!(outcome.stdout.ends_with("see it: flashscope report r.flashscope\n"));
+}
+
+// Are all micro-benchmarks done on a simulated drive?
+#[test]
+fn a_simulated_drive() {
+    let place = Scratch::in_memory();
+    place.bench("sim:demo?over_provisioning=0.2", "r.flashscope", &[]).ok();
+    let measured = place.result("r.flashscope");
+    assert_everything_is_done(&measured);
+    assert_eq!(measured.manifest.device.kind, DeviceKind::Sim);
+    assert_eq!(measured.manifest.device.name, "sim:demo?over_provisioning=0.2");
+}
+
+// Are all micro-benchmarks done on the null drive, and does --json print what the files hold?
+#[test]
+fn the_null_drive_and_json() {
+    let place = Scratch::in_memory();
+    let outcome = place.bench("null:", "r.flashscope", &["--json", "--state", "keep"]).ok();
+    let measured = place.result("r.flashscope");
+    assert_everything_is_done(&measured);
+    assert_eq!(measured.manifest.device.kind, DeviceKind::Null);
+    let printed: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(printed["result"], "r.flashscope");
+    assert_eq!(printed["manifest"], measured.json("manifest.json"));
+    assert_eq!(printed["facts"], measured.json("facts.json"));
+}
+
+// Does each engine do parallel IOs where it is forced, and is it recorded?
+#[test]
+fn engines_can_be_forced() {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    for engine in ["io_uring", "libaio", "psync"] {
+        let drive = format!("file:{}?size=8MiB&engine={engine}", disk.arg(engine));
+        let name = format!("{engine}.flashscope");
+        let outcome = place.bench(&drive, &name, &["--only", "parallelism"]);
+        if outcome.status == 2 && outcome.stderr.contains("does not start") {
+            println!("passed by: {}", outcome.stderr);
+            continue;
+        }
+        outcome.ok();
+        let measured = place.result(&name);
+        let recorded = measured.manifest.device.engine.clone().unwrap();
+        assert!(recorded.starts_with(&format!("{engine}: forced by the caller")), "{recorded}");
+        assert_eq!(measured.done().count(), 20);
+        let streams: BTreeSet<u16> = measured.all_records().iter().map(|r| r.stream).collect();
+        assert_eq!(streams.len(), 16);
+    }
+}
+
+/// A loop device on a file, until dropped.
+struct Loop {
+    image: PathBuf,
+    device: String,
+}
+
+impl Loop {
+    fn new(disk: &Scratch) -> Option<Loop> {
+        let image = disk.at("image");
+        fs::write(&image, vec![0; 32 << 20]).unwrap();
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
+        match output {
+            Ok(output) if output.status.success() => {
+                let device = String::from_utf8(output.stdout).unwrap().trim().to_string();
+                Some(Loop { image, device })
+            }
+            _ => {
+                println!("passed by: no loop device can be set up here");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let detached = succeeds("losetup", &["--detach", &self.device]);
+        assert!(detached || std::thread::panicking(), "{} stays behind", self.device);
+    }
+}
+
+// Is a block device measured where its owner confirmed it, and else not touched at all?
+#[test]
+fn a_block_device() {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    let Some(block) = Loop::new(&disk) else { return };
+    let refused = place.bench(&block.device, "r.flashscope", &[]);
+    let message = format!(
+        "flashscope: writing to `{0}` destroys everything on it: confirm it with \
+         `--destroy-data-on {0}`",
+        block.device
+    );
+    assert_eq!(refused.says(2, &place), message);
+    let other = place.bench(&block.device, "r.flashscope", &["--destroy-data-on", "/dev/other"]);
+    assert!(other.says(2, &place).contains("`/dev/other` was confirmed to be destroyed, but"));
+    assert!(place.names().is_empty());
+    assert!(fs::read(&block.image).unwrap().iter().all(|byte| *byte == 0));
+
+    let confirmed = ["--destroy-data-on", &block.device];
+    place.bench(&block.device, "r.flashscope", &confirmed).ok();
+    let measured = place.result("r.flashscope");
+    assert_eq!(measured.manifest.device.kind, DeviceKind::Block);
+    assert_eq!(measured.manifest.device.capacity, Bytes::mib(32));
+    assert_everything_is_done(&measured);
+    assert!(succeeds("blockdev", &["--flushbufs", &block.device]));
+    assert!(blocks_of_zeros(&fs::read(&block.image).unwrap()) == 0);
+}
+
+pub fn blocks_of_zeros(content: &[u8]) -> usize {
+    content.chunks(4096).filter(|block| block.iter().all(|byte| *byte == 0)).count()
+}
+
+/// A file that holds something, as large as `size`.
+fn write_something(place: &Scratch, name: &str, size: usize) -> Vec<u8> {
+    let content: Vec<u8> = b"what is dear to me, ".iter().copied().cycle().take(size).collect();
+    fs::write(place.at(name), &content).unwrap();
+    content
+}
+
+// Does --read-only leave a file as it is, byte for byte, run what reads, and refuse to write?
+#[test]
+fn read_only() {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    let content = write_something(&disk, "drive", 16 << 20);
+    let drive = format!("file:{}", disk.arg("drive"));
+    place.bench(&drive, "r.flashscope", &["--read-only"]).ok();
+    assert!(fs::read(disk.at("drive")).unwrap() == content);
+    let measured = place.result("r.flashscope");
+    measured.assert_readable();
+    let records = measured.all_records();
+    assert!(records.len() > 1000 && records.iter().all(|record| record.op == Op::Read));
+    assert_eq!(measured.manifest.options.state, State::Keep);
+    let skipped = measured.experiment("order", "SW")[0].progress.clone();
+    let reason = "it writes, and only reads are allowed".into();
+    assert_eq!(skipped, Progress::Skipped { reason });
+
+    let refused = place.bench(&drive, "s.flashscope", &["--read-only", "--state", "random"]);
+    let message = "flashscope: --state writes to the drive, and --read-only forbids it";
+    assert_eq!(refused.says(2, &place), message);
+    assert_eq!(place.names(), ["r.flashscope"]);
+}
+
+// Is a file that holds something overwritten only where its path is typed again?
+#[test]
+fn an_existing_file() {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    let content = write_something(&disk, "drive", 4 << 20);
+    let drive = format!("file:{}", disk.arg("drive"));
+    let refused = place.bench(&drive, "r.flashscope", &["--only", "preparation"]);
+    insta::assert_snapshot!(refused.says(2, &disk), @"flashscope: writing to `DIR/drive` destroys everything on it: confirm it with `--destroy-data-on DIR/drive`");
+    assert!(place.names().is_empty());
+    assert!(fs::read(disk.at("drive")).unwrap() == content);
+
+    let confirmed = ["--only", "preparation", "--destroy-data-on", &disk.arg("drive")];
+    place.bench(&drive, "r.flashscope", &confirmed).ok();
+    let after = fs::read(disk.at("drive")).unwrap();
+    assert!(after.len() == content.len() && after != content);
+}

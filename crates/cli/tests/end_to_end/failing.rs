@@ -1,0 +1,151 @@
+//! Drives that fail in the middle, and results that find no room.
+
+use std::fs::File;
+
+use flashscope_block::{Bytes, Errno};
+use flashscope_result::manifest::{Progress, Run, Status};
+
+use crate::{Measured, Scratch, files_of_records, succeeds};
+
+/// What is left of a file that is cut.
+const LEFT: Bytes = Bytes::mib(2);
+
+/// Measures a file that is cut after the first run. Sequential reads stay in what is left of it,
+/// random ones go everywhere; they come in turns.
+fn measure_a_file_that_is_cut(on_error: &str) -> (Scratch, Measured, String) {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    let file = File::create(disk.at("drive")).unwrap();
+    file.set_len(Bytes::mib(64).0).unwrap();
+    let drive = format!("file:{}", disk.arg("drive"));
+    let arguments = ["bench", &drive, "--read-only", "--only", "pause,bursts", "--output", "r"];
+    let counts = ["--io-count", "32", "--run-pause", "0ms", "--burst-pause", "1ms"];
+    let mut running = place.start(&[&arguments[..], &counts, &["--on-error", on_error]].concat());
+    let folder = place.at("r");
+    running.wait_until("a run", || files_of_records(&folder) >= 1);
+    file.set_len(LEFT.0).unwrap();
+    let (status, stderr) = running.wait();
+    assert_eq!(status.code(), Some(1), "{stderr}");
+    let measured = place.result("r");
+    measured.assert_readable();
+    (place, measured, stderr)
+}
+
+/// Asserts that a run failed at an IO beyond what is left of the file.
+fn assert_failed(measured: &Measured, run: &Run) {
+    let Progress::Failed { ios, errors, errno, error, offset_bytes } = &run.progress else {
+        panic!("run {}: {:?}", run.id, run.progress);
+    };
+    assert_eq!((*errors, *errno), (1, Errno::ENODATA));
+    assert_eq!(error, "ENODATA (unreadable or missing data)");
+    assert!(*offset_bytes >= LEFT);
+    let records = measured.records(run);
+    let last = records.last().unwrap();
+    assert_eq!((last.offset, last.result), (*offset_bytes, Err(Errno::ENODATA)));
+    assert_eq!(records.len() as u64, *ios);
+    assert!(records[..records.len() - 1].iter().all(|record| record.result.is_ok()));
+}
+
+fn failed(measured: &Measured) -> Vec<&Run> {
+    let failed = |run: &&Run| matches!(run.progress, Progress::Failed { .. });
+    measured.manifest.runs().filter(failed).collect()
+}
+
+// Does a run that fails leave the others to go on, and say with which error and where it failed?
+#[test]
+fn a_file_that_is_cut() {
+    let (place, measured, stderr) = measure_a_file_that_is_cut("continue");
+    assert_eq!(measured.manifest.status, Status::Complete);
+    assert_eq!(stderr, "flashscope: IO errors ended some runs, see above\n");
+    let failed = failed(&measured);
+    assert!(failed.len() >= 7);
+    failed.iter().for_each(|run| assert_failed(&measured, run));
+    for benchmark in ["pause", "bursts"] {
+        for run in measured.experiment(benchmark, "SR") {
+            assert_eq!(run.progress, Progress::Done { ios: 32 });
+        }
+    }
+    assert!(measured.experiment("bursts", "RR").iter().all(|run| failed.contains(&run)));
+    let summary = place.run(&["report", "r", "--terminal"]).ok().stdout;
+    let offset = match &failed[0].progress {
+        Progress::Failed { offset_bytes, .. } => offset_bytes.0,
+        other => panic!("{other:?}"),
+    };
+    let line = format!(
+        "run {} failed at offset {offset} with ENODATA (unreadable or missing data)\n",
+        failed[0].id
+    );
+    assert!(summary.contains(&line), "{summary}");
+}
+
+// Does the first error end everything where that was asked for?
+#[test]
+fn a_file_that_is_cut_stops_all() {
+    let (_place, measured, _) = measure_a_file_that_is_cut("stop");
+    assert_eq!(measured.manifest.status, Status::Failed);
+    let [failed] = failed(&measured)[..] else { panic!("not one failed") };
+    assert_failed(&measured, failed);
+    assert!(failed.id > 9, "a run of sequential reads failed");
+    for run in measured.manifest.runs() {
+        match &run.progress {
+            Progress::Done { .. } => assert!(run.id < failed.id),
+            Progress::Pending => assert!(run.id > failed.id),
+            Progress::Skipped { .. } => assert!(run.reference.writes()),
+            other => assert_eq!(other, &failed.progress),
+        }
+    }
+}
+
+/// A small file system in memory, until dropped.
+struct Small<'a>(&'a str);
+
+impl Small<'_> {
+    fn mount(at: &str) -> Option<Small<'_>> {
+        if succeeds("mount", &["-t", "tmpfs", "-o", "size=2m", "tmpfs", at]) {
+            return Some(Small(at));
+        }
+        println!("passed by: no file system can be mounted here");
+        None
+    }
+}
+
+impl Drop for Small<'_> {
+    fn drop(&mut self) {
+        assert!(succeeds("umount", &[self.0]) || std::thread::panicking(), "{} stays", self.0);
+    }
+}
+
+// Is a result on a full disk intact up to there, and does the program say which file found no room
+// and what to do?
+#[test]
+fn a_full_disk() {
+    let place = Scratch::on_disk();
+    std::fs::create_dir(place.at("small")).unwrap();
+    let at = place.arg("small");
+    let Some(small) = Small::mount(&at) else { return };
+    // The random addresses of each run but the first alone take more room than there is.
+    let more = ["--only", "preparation", "--preparation-io-count", "800000", "--state", "keep"];
+    let outcome = place.bench("null:", "small/r", &more);
+    let message = outcome.says(1, &place);
+    let (_, run) = message.split_once("/run-").unwrap();
+    let run: String = run.chars().take(5).collect();
+    assert_eq!(
+        message,
+        format!(
+            "flashscope: what was measured is in small/r: cannot write \
+             small/r/records/run-{run}-000.unfinished: No space left on device (os error 28); \
+             make room, or choose another folder with --output (what was recorded before is kept)"
+        )
+    );
+    let measured = place.result("small/r");
+    assert_eq!(measured.manifest.status, Status::Failed);
+    measured.assert_readable();
+    assert_eq!(measured.done().count() + 1, run.parse::<usize>().unwrap());
+    assert!(measured.done().count() > 0);
+    let summary = place.run(&["report", "small/r", "--terminal"]).ok().stdout;
+    assert!(summary.contains(", failed: "), "{summary}");
+
+    let elsewhere = "page.html";
+    let outcome = place.run(&["report", "small/r", "--output", elsewhere]).ok();
+    assert_eq!(outcome.stdout, "page.html\n");
+    drop(small);
+}

@@ -1,0 +1,98 @@
+//! What is left of a benchmark that does not come to its end.
+
+use flashscope_result::manifest::{Progress, Status};
+
+use crate::{Measured, Running, Scratch, files_of_records};
+
+/// A benchmark whose pauses take it minutes, on a file of `disk`.
+fn start(disk: &Scratch, place: &Scratch) -> Running {
+    let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
+    let count = ["--io-count", "256", "--run-pause", "0ms"];
+    let mut running = place.start(
+        &[&["bench", &drive, "--only", "pause", "--output", "r.flashscope"], &count[..]].concat(),
+    );
+    let folder = place.at("r.flashscope");
+    running.wait_until("two runs", || files_of_records(&folder) >= 2);
+    running
+}
+
+/// Asserts that what was done is kept, and that the plan was not carried out to its end.
+fn assert_cut(measured: &Measured) {
+    assert!(measured.done().count() >= 1);
+    for run in measured.done() {
+        assert_eq!(measured.records(run).len(), 256);
+    }
+    let pending = measured.manifest.runs().filter(|run| run.progress == Progress::Pending);
+    assert!(pending.count() > 10);
+}
+
+// Does Ctrl-C end a benchmark cleanly, with status 1, everything kept, and a report?
+#[test]
+fn interrupted() {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    let running = start(&disk, &place);
+    running.signal("-INT");
+    let (status, stderr) = running.wait();
+    assert_eq!(status.code(), Some(1));
+    insta::assert_snapshot!(stderr.trim(), @r"
+    stopping: what was done is kept; once more ends at once
+    flashscope: interrupted
+    ");
+    let measured = place.result("r.flashscope");
+    assert_eq!(measured.manifest.status, Status::Interrupted);
+    assert!(measured.manifest.finished.is_some());
+    measured.assert_readable();
+    assert_cut(&measured);
+    let with_ios = measured.manifest.runs().filter(|run| run.progress.ios() > 0).count();
+    assert_eq!(measured.json("facts.json")["runs"].as_array().unwrap().len(), with_ios);
+
+    let summary = place.run(&["report", "r.flashscope", "--terminal"]).ok().stdout;
+    assert!(summary.contains(", interrupted: "), "{summary}");
+    place.run(&["report", "r.flashscope"]).ok();
+    assert!(place.at("r.flashscope/report.html").exists());
+}
+
+// Is an interruption noticed while the drive is brought into its state, and in a pause of a day?
+#[test]
+fn interrupted_at_length() {
+    let place = Scratch::in_memory();
+    let state = ["bench", "sim:agrawal-2008", "--output", "state"];
+    let mut running = place.start(&state);
+    let manifest = place.at("state/manifest.json");
+    running.wait_until("a manifest", || manifest.exists());
+    running.signal("-INT");
+    assert_eq!(running.wait().0.code(), Some(1));
+    let measured = place.result("state");
+    assert_eq!(measured.manifest.status, Status::Interrupted);
+    assert_eq!(measured.done().count(), 0);
+    place.run(&["report", "state", "--terminal"]).ok();
+
+    // The runs of SR are over before their first pause.
+    let counts = ["--io-count", "SR=10,RR=16", "--run-pause", "0ms", "--read-only"];
+    let pause = ["bench", "null:", "--output", "pause", "--only", "bursts", "--burst-pause", "24h"];
+    let mut running = place.start(&[&pause[..], &counts].concat());
+    let folder = place.at("pause");
+    running.wait_until("runs without a pause", || files_of_records(&folder) == 7);
+    running.signal("-TERM");
+    assert_eq!(running.wait().0.code(), Some(1));
+    let measured = place.result("pause");
+    assert_eq!(measured.manifest.status, Status::Interrupted);
+    assert_eq!(measured.done().count(), 7);
+    measured.assert_readable();
+}
+
+// Is what was done whole after the program was killed, and does the report say that it was cut off?
+#[test]
+fn killed() {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    let running = start(&disk, &place);
+    running.signal("-KILL");
+    assert_eq!(running.wait().0.code(), None);
+    let measured = place.result("r.flashscope");
+    assert_eq!(measured.manifest.status, Status::Running);
+    assert_eq!(measured.manifest.finished, None);
+    assert_cut(&measured);
+    let summary = place.run(&["report", "r.flashscope", "--terminal"]).ok().stdout;
+    assert!(summary.contains(", cut off: "), "{summary}");
+    assert!(summary.contains("not finished"), "{summary}");
+}

@@ -1,0 +1,233 @@
+//! The program as a user runs it: the command line, what it writes, and what it says.
+//!
+//! Drives are files below cargo's folder for tests, so that direct IO is possible, and loop devices
+//! on such files. What needs root says so and is passed by elsewhere.
+
+#![allow(clippy::print_stdout, reason = "says what is passed by, and why")]
+
+mod bench;
+mod failing;
+mod help;
+mod interrupted;
+mod options;
+mod report;
+mod wrong;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use flashscope_block::Record;
+use flashscope_result::manifest::{Manifest, Progress, Run};
+use flashscope_result::{ResultFolder, Rows};
+use tempfile::TempDir;
+
+/// The least of everything: what a benchmark takes time for is what it measures.
+const QUICK: [&str; 8] = [
+    "--io-count",
+    "16",
+    "--preparation-io-count",
+    "32",
+    "--run-pause",
+    "0ms",
+    "--burst-pause",
+    "1ms",
+];
+
+/// What the program did.
+struct Outcome {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Outcome {
+    /// What it said, after it ended with `status`, with the place of the test left out.
+    fn says(&self, status: i32, place: &Scratch) -> String {
+        assert_eq!(self.status, status, "{}{}", self.stdout, self.stderr);
+        self.stderr.replace(place.path().to_str().unwrap(), "DIR").trim_end().to_string()
+    }
+
+    #[track_caller]
+    fn ok(self) -> Outcome {
+        assert_eq!(self.status, 0, "{}", self.stderr);
+        self
+    }
+}
+
+/// A folder for one test, in which the program runs.
+struct Scratch(TempDir);
+
+impl Scratch {
+    /// On a disk, where direct IO is possible.
+    fn on_disk() -> Scratch {
+        Scratch(TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    /// In memory where the machine has that, so that writing results takes no time.
+    fn in_memory() -> Scratch {
+        let memory = TempDir::new_in("/dev/shm");
+        memory.map_or_else(|_| Scratch::on_disk(), Scratch)
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The path of `name` in it.
+    fn at(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    /// The same, as an argument.
+    fn arg(&self, name: &str) -> String {
+        self.at(name).to_str().unwrap().to_string()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flashscope"));
+        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Outcome {
+        let output = self.command(arguments).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Outcome {
+            status: output.status.code().expect("ended by itself"),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// `bench` with the least of everything and `more`, into the result `name`.
+    fn bench(&self, drive: &str, name: &str, more: &[&str]) -> Outcome {
+        let mut arguments = vec!["bench", drive, "--output", name];
+        // Of an option that is given twice, clap takes none: what is in `more` replaces.
+        for pair in QUICK.chunks(2).filter(|pair| !more.contains(&pair[0])) {
+            arguments.extend(pair);
+        }
+        arguments.extend(more);
+        self.run(&arguments)
+    }
+
+    fn start(&self, arguments: &[&str]) -> Running {
+        let mut command = self.command(arguments);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        Running(Some(child.unwrap()))
+    }
+
+    /// The names of what is in it, in order.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path()).unwrap();
+        let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
+        let mut names: Vec<_> =
+            entries.map(|entry| name(entry).to_str().unwrap().to_string()).collect();
+        names.sort();
+        names
+    }
+
+    fn result(&self, name: &str) -> Measured {
+        let (folder, manifest) = ResultFolder::open(&self.at(name)).unwrap();
+        Measured { folder, manifest }
+    }
+}
+
+/// A program that runs; it is killed when the test is over.
+struct Running(Option<Child>);
+
+impl Running {
+    /// Waits for what can be observed while it runs.
+    #[track_caller]
+    fn wait_until(&mut self, what: &str, mut observed: impl FnMut() -> bool) {
+        let child = self.0.as_mut().unwrap();
+        for _ in 0..60_000 {
+            if observed() {
+                return;
+            }
+            assert!(child.try_wait().unwrap().is_none(), "ended before {what}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        panic!("no {what} in a minute");
+    }
+
+    /// Sends a signal, as `kill` names it.
+    fn signal(&self, name: &str) {
+        let id = self.0.as_ref().unwrap().id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    }
+
+    fn wait(mut self) -> (ExitStatus, String) {
+        let output = self.0.take().unwrap().wait_with_output().unwrap();
+        (output.status, String::from_utf8(output.stderr).unwrap())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A result.
+struct Measured {
+    folder: ResultFolder,
+    manifest: Manifest,
+}
+
+impl Measured {
+    fn rows(&self, run: &Run) -> Rows {
+        self.folder.rows(run.id).unwrap()
+    }
+
+    fn records(&self, run: &Run) -> Vec<Record> {
+        self.rows(run).to_vec().unwrap()
+    }
+
+    /// Every record of every run.
+    fn all_records(&self) -> Vec<Record> {
+        self.manifest.runs().flat_map(|run| self.records(run)).collect()
+    }
+
+    /// The runs of an experiment.
+    fn experiment(&self, benchmark: &str, name: &str) -> &[Run] {
+        let benchmark = self.manifest.micro_benchmarks.iter().find(|b| b.name == benchmark);
+        let experiment = benchmark.unwrap().experiments.iter().find(|e| e.name == name);
+        &experiment.unwrap().runs
+    }
+
+    fn done(&self) -> impl Iterator<Item = &Run> {
+        self.manifest.runs().filter(|run| matches!(run.progress, Progress::Done { .. }))
+    }
+
+    /// Asserts that the records are as many as the manifest says, all of them readable.
+    fn assert_readable(&self) {
+        for run in self.manifest.runs() {
+            assert_eq!(self.records(run).len() as u64, run.progress.ios(), "run {}", run.id);
+        }
+    }
+
+    fn json(&self, file: &str) -> serde_json::Value {
+        serde_json::from_slice(&fs::read(self.folder.path().join(file)).unwrap()).unwrap()
+    }
+}
+
+/// How many files of records the result at `path` has so far.
+fn files_of_records(path: &Path) -> usize {
+    let complete = |entry: std::io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| entry.path().extension().is_some_and(|e| e == "parquet"))
+    };
+    let entries = fs::read_dir(path.join("records")).into_iter().flatten();
+    entries.map(complete).filter(|complete| *complete).count()
+}
+
+/// Whether a command could be run and succeeded.
+fn succeeds(program: &str, arguments: &[&str]) -> bool {
+    let output = Command::new(program).args(arguments).output();
+    output.is_ok_and(|output| output.status.success())
+}

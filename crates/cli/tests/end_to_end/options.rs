@@ -1,0 +1,198 @@
+//! Does each option of `flashscope bench` change what is measured, and that alone?
+//!
+//! On a simulated drive, which answers the same to the same.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use flashscope_block::{Bytes, Nanos, Op, Record};
+use flashscope_result::manifest::State;
+
+use crate::bench::blocks_of_zeros;
+use crate::{Measured, Scratch};
+
+/// A benchmark of the first 16 MiB of a simulated drive.
+fn measure(place: &Scratch, name: &str, more: &[&str]) -> Measured {
+    let target: &[&str] =
+        if more.contains(&"--target-size") { &[] } else { &["--target-size", "16MiB"] };
+    place.bench("sim:demo", name, &[target, more].concat()).ok();
+    let measured = place.result(name);
+    measured.assert_readable();
+    assert!(measured.done().count() > 0);
+    measured
+}
+
+fn offsets(measured: &Measured) -> Vec<Bytes> {
+    measured.all_records().iter().map(|record| record.offset).collect()
+}
+
+fn latencies(measured: &Measured) -> Vec<Nanos> {
+    measured.all_records().iter().map(|record| record.latency).collect()
+}
+
+// Does --only run what it names, in the order of the paper?
+#[test]
+fn only() {
+    let place = Scratch::in_memory();
+    let measured = measure(&place, "r", &["--only", "pause,order"]);
+    let names: Vec<_> = measured.manifest.micro_benchmarks.iter().map(|b| &b.name).collect();
+    assert_eq!(names, ["order", "pause"]);
+}
+
+// Does the same --seed give the same IOs and times, and another one others?
+#[test]
+fn seed() {
+    let place = Scratch::in_memory();
+    let with = |name, seed| measure(&place, name, &["--only", "granularity", "--seed", seed]);
+    let [first, same, other] = [with("a", "5"), with("b", "5"), with("c", "6")];
+    assert_eq!(first.all_records(), same.all_records());
+    assert_eq!(offsets(&first).len(), offsets(&other).len());
+    assert_ne!(offsets(&first), offsets(&other));
+    let sequential = |measured: &Measured| -> Vec<Bytes> {
+        let runs = measured.experiment("granularity", "SR");
+        runs.iter().flat_map(|run| measured.records(run)).map(|record| record.offset).collect()
+    };
+    assert_eq!(sequential(&first), sequential(&other));
+}
+
+// Does --io-count set the length of each baseline's runs, and leave those not named as they are?
+#[test]
+fn io_count() {
+    let place = Scratch::in_memory();
+    let measured = measure(&place, "r", &["--only", "granularity", "--io-count", "SR=8,RW=24"]);
+    for (experiment, count) in [("SR", 8), ("RR", 1024), ("SW", 1024), ("RW", 24)] {
+        for run in measured.experiment("granularity", experiment) {
+            assert_eq!(run.progress.ios(), count, "{experiment}");
+        }
+    }
+}
+
+// Does --preparation-io-count set the length of the preparation alone?
+#[test]
+fn preparation_io_count() {
+    let place = Scratch::in_memory();
+    let more = ["--only", "preparation,order", "--preparation-io-count", "48"];
+    let measured = measure(&place, "r", &more);
+    for experiment in ["SR", "RR", "SW", "RW", "SR-RW-SR"] {
+        assert_eq!(measured.experiment("preparation", experiment)[0].progress.ios(), 48);
+    }
+    assert!(measured.experiment("order", "SR").iter().all(|run| run.progress.ios() == 16));
+}
+
+// Does --io-ignore leave out of the statistics what it says, and keep it in the records?
+#[test]
+fn io_ignore() {
+    let place = Scratch::in_memory();
+    let measured = measure(&place, "r", &["--only", "alignment", "--io-ignore", "RW=5,SR=0,RR=0"]);
+    let facts = measured.json("facts.json");
+    let facts = facts["runs"].as_array().unwrap();
+    for (experiment, ignored) in [("SR", 0), ("RR", 0), ("RW", 5)] {
+        for run in measured.experiment("alignment", experiment) {
+            assert_eq!(measured.rows(run).total(), 16);
+            let facts = facts.iter().find(|facts| facts["run"] == run.id).unwrap();
+            assert_eq!(
+                (&facts["ios"], &facts["ignored"]),
+                (&(16 - ignored).into(), &ignored.into())
+            );
+        }
+    }
+}
+
+// Does --io-size set the size of every IO whose size does not vary?
+#[test]
+fn io_size() {
+    let place = Scratch::in_memory();
+    let measured = measure(&place, "r", &["--only", "order,mix", "--io-size", "8KiB"]);
+    let lengths: BTreeSet<_> = measured.all_records().iter().map(|record| record.len).collect();
+    assert_eq!(lengths, [Bytes::kib(8)].into());
+}
+
+// Do --target-offset and --target-size bound where IOs go, and are the bounds used to the full?
+#[test]
+fn target_space() {
+    let place = Scratch::in_memory();
+    let more = ["--target-offset", "8MiB", "--target-size", "4MiB"];
+    let measured = measure(&place, "r", &[&more[..], &["--io-count", "200"]].concat());
+    let (start, end) = (Bytes::mib(8), Bytes::mib(12));
+    let records = measured.all_records();
+    let outside = |r: &&Record| r.offset < start || r.offset + r.len > end;
+    assert_eq!(records.iter().find(outside), None);
+    assert_eq!(records.iter().map(|r| r.offset).min(), Some(start));
+    assert_eq!(records.iter().map(|r| r.offset + r.len).max(), Some(end));
+}
+
+// Does a simulated drive in another state answer in other times?
+#[test]
+fn state_of_a_simulated_drive() {
+    let place = Scratch::in_memory();
+    let more = ["--only", "preparation", "--preparation-io-count", "2000"];
+    let with = |state| {
+        let more = [&more[..], &["--state", state, "--target-size", "900MiB"]].concat();
+        measure(&place, state, &more)
+    };
+    let [random, sequential, keep] = ["random", "sequential", "keep"].map(with);
+    let states = [&random, &sequential, &keep].map(|m| m.manifest.options.state);
+    assert_eq!(states, [State::Random, State::Sequential, State::Keep]);
+    assert!(offsets(&random) == offsets(&keep));
+    assert!(latencies(&random) != latencies(&sequential));
+    assert!(latencies(&sequential) != latencies(&keep));
+}
+
+// Is a file written whole by the states that say so, and left as it is by the one that keeps it?
+#[test]
+fn state_of_a_file() {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    for state in ["random", "sequential", "keep"] {
+        let drive = format!("file:{}?size=4MiB", disk.arg(state));
+        let more = ["--only", "preparation", "--state", state, "--io-count", "4"];
+        let more = [&more[..], &["--preparation-io-count", "4"]].concat();
+        place.bench(&drive, state, &more).ok();
+        let untouched = blocks_of_zeros(&fs::read(disk.at(state)).unwrap());
+        assert_eq!(untouched > 0, state == "keep", "{state}: {untouched} blocks");
+    }
+}
+
+// Does --burst-pause keep bursts apart, on the clock of the drive?
+#[test]
+fn burst_pause() {
+    let place = Scratch::in_memory();
+    let measured = measure(&place, "r", &["--only", "bursts", "--burst-pause", "7ms"]);
+    let run = &measured.experiment("bursts", "RR")[0];
+    assert_eq!(run.value, 10);
+    let records = measured.records(run);
+    let gap = |at: usize| records[at].submitted - records[at - 1].completed();
+    assert_eq!(gap(10), Nanos::millis(7));
+    assert!((1..10).all(|at| gap(at) == Nanos(0)));
+}
+
+// Does --run-pause give the drive the time to clean in the background, so that it answers sooner?
+#[test]
+fn run_pause() {
+    let place = Scratch::in_memory();
+    let more = ["--only", "preparation", "--preparation-io-count", "4000"];
+    let with = |name, pause| {
+        let more = [&more[..], &["--run-pause", pause, "--target-size", "900MiB"]].concat();
+        measure(&place, name, &more)
+    };
+    let [without, with] = [with("a", "0ms"), with("b", "5s")];
+    assert!(offsets(&without) == offsets(&with));
+    let of_writes = |measured: &Measured| -> u64 {
+        let records = measured.all_records();
+        records.iter().filter(|r| r.op == Op::Write).map(|r| r.latency.0).sum()
+    };
+    let (slow, fast) = (of_writes(&without), of_writes(&with));
+    assert!(fast < slow, "{fast} ns with pauses, {slow} ns without");
+}
+
+// Is a result named after the drive and the time where it is given no name?
+#[test]
+fn output() {
+    let place = Scratch::in_memory();
+    let more = ["bench", "null:", "--only", "order", "--io-count", "2", "--run-pause", "0ms"];
+    let outcome = place.run(&more).ok();
+    let [name] = &place.names()[..] else { panic!("{:?}", place.names()) };
+    let digits: String = name.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    assert_eq!(digits, "null-00000000-000000.flashscope");
+    assert!(outcome.stdout.contains(&format!("result: {name}\n")));
+    assert_eq!(place.result(name).done().count(), 22);
+}
