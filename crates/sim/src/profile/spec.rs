@@ -65,7 +65,7 @@ fn base(name: &str) -> Result<Table, ProfileError> {
 fn read(text: &str, origin: &str) -> Result<Table, ProfileError> {
     let invalid = |error: toml::de::Error| ProfileError::Invalid {
         origin: origin.into(),
-        message: error.to_string(),
+        message: plain(&error),
     };
     let table: Table = toml::from_str(text).map_err(invalid)?;
     let mut names = Vec::new();
@@ -75,6 +75,14 @@ fn read(text: &str, origin: &str) -> Result<Table, ProfileError> {
     }
     toml::from_str::<Profile>(text).map_err(invalid)?;
     Ok(table)
+}
+
+/// The message of an error, with the types of the language in words.
+fn plain(error: &toml::de::Error) -> String {
+    let types = [("f64", "a number"), ("u32", "a whole number"), ("u64", "a whole number")];
+    types.iter().fold(error.to_string(), |message, (name, words)| {
+        message.replace(&format!("expected {name}"), &format!("expected {words}"))
+    })
 }
 
 fn known(name: &str) -> Result<(), ProfileError> {
@@ -115,8 +123,6 @@ fn typed(text: &str, like: &Value) -> Value {
 }
 
 fn checked(table: &Table, origin: &str) -> Result<Profile, ProfileError> {
-    Profile::deserialize(table.clone()).map_err(|error| ProfileError::Invalid {
-        origin: origin.into(),
-        message: error.to_string(),
-    })
+    Profile::deserialize(table.clone())
+        .map_err(|error| ProfileError::Invalid { origin: origin.into(), message: plain(&error) })
 }
