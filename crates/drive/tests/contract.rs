@@ -379,7 +379,7 @@ fn other_kinds_are_refused() {
     let message = found(Location::BlockDevice(file.clone()));
     assert!(message.contains(&format!("write `file:{}`", file.display())), "{message}");
     assert!(found(Location::File(file)).contains("not even one block"));
-    assert!(found(Location::BlockDevice("/nowhere".into())).contains("No such file"));
+    assert!(found(Location::BlockDevice("/nowhere".into())).contains("there is no device"));
     let place = &places()[0];
     let odd = OpenOptions { max_io: Bytes(1000), ..place.file("odd") };
     assert!(error_of(&odd).to_string().contains("no multiple of its logical block"));
