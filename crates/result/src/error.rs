@@ -29,7 +29,7 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// The result was written by a later version.
-    #[error("{} has format version {found}; this flashscope reads up to {known}: update it", path.display())]
+    #[error("{} has format version {found}; this flashscope reads up to {known}: update flashscope", path.display())]
     Version {
         /// The manifest.
         path: PathBuf,

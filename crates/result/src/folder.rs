@@ -88,7 +88,7 @@ impl ResultFolder {
         let rows = self.rows(run.id)?;
         let (found, wanted) = (rows.total(), run.progress.ios());
         if found < wanted {
-            let reason = format!("of the {wanted} IOs of run {}, {found} are there", run.id);
+            let reason = format!("{found} of the {wanted} IOs of run {} are there", run.id);
             return Err(Error::Records { path: self.path.join(RECORDS), reason });
         }
         Ok(rows)

@@ -179,7 +179,9 @@ fn manifests_are_checked() {
     assert!(none.to_string().contains("is no result"));
     let later = Manifest { schema_version: SCHEMA_VERSION + 1, ..manifest() };
     folder.write_manifest(&later).unwrap();
-    assert!(ResultFolder::open(folder.path()).unwrap_err().to_string().contains("update it"));
+    assert!(
+        ResultFolder::open(folder.path()).unwrap_err().to_string().contains("update flashscope")
+    );
     fs::write(folder.path().join("manifest.json"), b"{\"schema_version\": 1, \"tool\": 3").unwrap();
     assert!(ResultFolder::open(folder.path()).unwrap_err().to_string().contains("is damaged"));
 }
