@@ -106,7 +106,7 @@ pub struct BenchArgs {
     pub on_error: OnError,
 
     /// Seed of everything random; the same seed gives the same IOs
-    #[arg(long, default_value_t = 1, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
     pub seed: u64,
 
     /// Print the outcome as JSON (schema: docs/schemas/summary.schema.json)

@@ -134,7 +134,9 @@ pub fn manifest(
     match skipped.filter(|_| nothing) {
         Some(reason) => {
             let name = &device.info().name;
-            Err(usage(anyhow!("no run can be done on `{name}`, the first for this: {reason}")))
+            Err(usage(anyhow!(
+                "nothing can be run on `{name}`; the reason for the first run: {reason}"
+            )))
         }
         None => Ok(manifest),
     }

@@ -43,6 +43,11 @@ pub fn io_size(text: &str) -> Result<Bytes> {
     Ok(size)
 }
 
+/// A seed. A negative one is read to be refused as a seed, not as an option.
+pub fn seed(text: &str) -> Result<u64> {
+    text.parse().map_err(|_| anyhow!("a seed is a whole number from 0 to {}", u64::MAX))
+}
+
 /// A pause between bursts or runs.
 pub fn pause(text: &str) -> Result<Nanos> {
     let pause: Nanos = text.parse()?;
