@@ -1,1 +1,77 @@
+//! `--help`, and the examples in it.
 
+use std::path::Path;
+
+use crate::Scratch;
+
+const COMMANDS: [&str; 3] = ["bench", "report", "demo"];
+
+/// The examples in the help of a command, split as a shell does.
+fn examples(place: &Scratch, command: &str) -> Vec<Vec<String>> {
+    let help = place.run(&[command, "--help"]).ok().stdout;
+    let (_, examples) = help.split_once("\nExample").unwrap_or_else(|| panic!("{command}: none"));
+    let lines = examples.lines().skip(1).map(str::trim).filter(|line| !line.is_empty());
+    let split = |line| shlex::split(line).unwrap_or_else(|| panic!("no shell takes {line}"));
+    lines.map(split).collect()
+}
+
+/// Starts a benchmark, and ends it once it measures.
+fn starts(place: &Scratch, arguments: &[&str]) {
+    let result = place.at("result");
+    let mut running = place.start(&[arguments, &["--output", "result"]].concat());
+    running.wait_until("a manifest", || result.join("manifest.json").exists());
+    running.signal("-KILL");
+    running.wait();
+}
+
+// Does the help of each command list the others, and does each have an example of itself?
+#[test]
+fn every_command_has_an_example() {
+    let place = Scratch::in_memory();
+    let overview = place.run(&["--help"]).ok().stdout;
+    for command in COMMANDS {
+        assert!(overview.contains(&format!("\n  {command} ")), "{overview}");
+        let examples = examples(&place, command);
+        assert!(!examples.is_empty());
+        for example in examples {
+            assert_eq!(example[..2], ["flashscope", command]);
+        }
+    }
+}
+
+// Does every example of a benchmark do what it shows, as far as the drive is there?
+#[test]
+fn examples_of_bench() {
+    let disk = Scratch::on_disk();
+    for example in examples(&disk, "bench") {
+        let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
+        let place = Scratch::on_disk();
+        if !arguments[1].starts_with("/dev/") {
+            starts(&place, &arguments);
+        } else if Path::new(arguments[1]).exists() {
+            println!("passed by: this machine has {}", arguments[1]);
+        } else {
+            let message = place.run(&arguments).says(2, &place);
+            let expected = "flashscope: there is no device `/dev/nvme1n1`: `lsblk` lists those";
+            assert!(message.starts_with(expected), "{message}");
+        }
+    }
+}
+
+// Does every example of a report work on a result, and that of the demo at all?
+#[test]
+fn examples_of_report_and_demo() {
+    let place = Scratch::in_memory();
+    place.bench("null:", "demo.flashscope", &["--only", "order", "--read-only"]).ok();
+    for example in examples(&place, "report") {
+        let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
+        place.run(&arguments).ok();
+    }
+    assert_eq!(place.names(), ["demo.flashscope", "demo.html"]);
+    for example in examples(&place, "demo") {
+        let arguments = example[1..].iter().map(|argument| argument.replace("/tmp/", "own-"));
+        let arguments: Vec<String> = arguments.collect();
+        place.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).ok();
+        assert!(place.at("own-demo.flashscope/report.html").exists());
+    }
+}

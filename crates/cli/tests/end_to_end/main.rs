@@ -158,6 +158,12 @@ impl Running {
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
     }
 
+    /// Closes what it writes to, as a reader does that has enough.
+    fn wait_without_reading(mut self) -> (ExitStatus, String) {
+        drop(self.0.as_mut().unwrap().stdout.take());
+        self.wait()
+    }
+
     fn wait(mut self) -> (ExitStatus, String) {
         let output = self.0.take().unwrap().wait_with_output().unwrap();
         (output.status, String::from_utf8(output.stderr).unwrap())

@@ -1,1 +1,303 @@
-//!
+//! What is wrong is refused with status 2, nothing is done, and the message says what is wrong and
+//! what to do.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use crate::Scratch;
+
+/// What the program says to arguments that are wrong, after it did nothing.
+fn refused(arguments: &[&str]) -> String {
+    let place = Scratch::on_disk();
+    let message = place.run(arguments).says(2, &place);
+    assert!(place.names().is_empty(), "{:?}", place.names());
+    message
+}
+
+/// The same for `flashscope bench` with a drive and a line of options.
+fn bench(drive: &str, options: &str) -> String {
+    refused(&[&["bench", drive][..], &options.split_whitespace().collect::<Vec<_>>()].concat())
+}
+
+// Is a wrong name of a micro-benchmark answered with the nearest, and with all there are?
+#[test]
+fn micro_benchmarks() {
+    assert_snapshot!(bench("null:", "--only granulrity"), @"
+    flashscope: `granulrity` is no micro-benchmark, did you mean `granularity`?
+    there are: preparation, granularity, alignment, locality, partitioning, order, parallelism, mix, pause, bursts
+    ");
+    assert_snapshot!(bench("null:", "--only order,xyzzy"), @"
+    flashscope: `xyzzy` is no micro-benchmark
+    there are: preparation, granularity, alignment, locality, partitioning, order, parallelism, mix, pause, bursts
+    ");
+}
+
+// Is a wrong kind of drive answered with the nearest, and with all there are?
+#[test]
+fn kinds_of_drives() {
+    assert_snapshot!(bench("nul:", ""), @"
+    flashscope: `nul:` is no drive, did you mean `null:`?
+    there are: /dev/NAME, file:PATH, sim:PROFILE, null:
+    ");
+    assert_snapshot!(bench("null:x", ""), @"
+    flashscope: `null:x` is no drive, did you mean `null:`?
+    there are: /dev/NAME, file:PATH, sim:PROFILE, null:
+    ");
+    assert_snapshot!(bench("simm:demo", ""), @"
+    flashscope: `simm:demo` is no drive, did you mean `sim:demo`?
+    there are: /dev/NAME, file:PATH, sim:PROFILE, null:
+    ");
+    assert_snapshot!(bench("demo", ""), @"
+    flashscope: `demo` is no drive, did you mean `sim:demo`?
+    there are: /dev/NAME, file:PATH, sim:PROFILE, null:
+    ");
+    assert_snapshot!(bench("usb:stick", ""), @"
+    flashscope: `usb:stick` is no drive
+    there are: /dev/NAME, file:PATH, sim:PROFILE, null:
+    ");
+    assert_snapshot!(bench("some/scratch.img?size=1GiB", ""), @"
+    flashscope: `some/scratch.img?size=1GiB` is a path, not a drive: write `file:some/scratch.img?size=1GiB`
+    there are: /dev/NAME, file:PATH, sim:PROFILE, null:
+    ");
+}
+
+// Are a wrong profile, field, value of a field, and file of a profile answered so as well?
+#[test]
+fn simulated_drives() {
+    assert_snapshot!(bench("sim:agrawal2008", ""), @"flashscope: no simulated drive is called `agrawal2008` (did you mean `agrawal-2008`?); there are: agrawal-2008, demo; or name a file, such as `my.toml`");
+    assert_snapshot!(bench("sim:demo?over_provisionin=0.2", ""), @"flashscope: a profile has no field `over_provisionin` (did you mean `over_provisioning`?); there are: allocation_pool, background_cleaning, cleaning.background_threshold, cleaning.free_threshold, cleaning.policy, flash.block_erase, flash.blocks_per_plane, flash.dies_per_package, flash.metadata_size, flash.packages, flash.page_program, flash.page_read, flash.page_size, flash.pages_per_block, flash.planes_per_die, flash.serial_access_per_kib, ftl, interface.logical_block, interface.queue_depth, interface.request_overhead, interface.transfer_per_kib, interleaving, model, over_provisioning");
+    assert_snapshot!(bench("sim:demo?over_provisioning=2", ""), @"flashscope: profile field `over_provisioning` is 2: it must be above 0 and below 1");
+    assert_snapshot!(bench("sim:demo?over_provisioning=lots", ""), @r#"
+    flashscope: profile over_provisioning=lots: invalid type: string "lots", expected a number
+    in `over_provisioning`
+    "#);
+    assert_snapshot!(bench("sim:demo?flash.packages=many", ""), @r#"
+    flashscope: profile flash.packages=many: invalid type: string "many", expected a whole number
+    in `flash.packages`
+    "#);
+    assert_snapshot!(bench("sim:demo?over_provisioning", ""), @"flashscope: `over_provisioning` after `?` is not of the form `field=value`; join several by `&`");
+    assert_snapshot!(bench("sim:demo?ftl=page-mapp", ""), @"flashscope: profile field `ftl` is page-mapp: it must be one of: page-map (did you mean `page-map`?)");
+    assert_snapshot!(bench("sim:nowhere.toml", ""), @"flashscope: cannot read the profile nowhere.toml: No such file or directory (os error 2)");
+}
+
+// Are a wrong option of a real drive, and a wrong value, answered so as well?
+#[test]
+fn options_of_real_drives() {
+    assert_snapshot!(bench("file:x.img?sise=1GiB", ""), @"flashscope: `sise` is no option of a drive, did you mean `size`?; there are: size, engine, direct");
+    assert_snapshot!(bench("file:x.img?size=1Gig", ""), @"flashscope: the option `size` of a drive: `1Gig` is not a size: write it like `4096`, `32KiB` or `1.5GiB`");
+    assert_snapshot!(bench("file:x.img?size=1MiB&engine=iouring", ""), @"flashscope: the option `engine` of a drive: `iouring` is no engine, did you mean `io_uring`?; there are: io_uring, libaio, psync");
+    assert_snapshot!(bench("file:x.img?size=1MiB&direct=maybe", ""), @"flashscope: the option `direct` of a drive: `maybe` is neither `true` nor `false`");
+    assert_snapshot!(bench("file:x.img?size=0", ""), @"flashscope: `x.img`: a `size` of 0 holds nothing: say how large");
+}
+
+// Is what is not there, or is no drive, refused with what to do?
+#[test]
+fn drives_that_are_not_there() {
+    assert_snapshot!(bench("file:x.img", ""), @"flashscope: there is no file `x.img`: say `?size=1GiB` (or another size) to create it");
+    assert_snapshot!(bench("file:x.img", "--read-only"), @"flashscope: there is no file `x.img`: a benchmark that only reads needs one that was written before");
+    assert_snapshot!(bench("file:no/such/x.img?size=1MiB", ""), @"flashscope: cannot create `no/such/x.img`: No such file or directory (os error 2)");
+    assert_snapshot!(bench("file:/", ""), @"flashscope: `/` is a directory: name a regular file");
+    assert_snapshot!(bench("file:", ""), @"flashscope: `file:` names no real drive: write `file:PATH`, or a device's path such as `/dev/sdb`");
+    assert_snapshot!(bench("/dev/nowhere", ""), @"flashscope: there is no device `/dev/nowhere`: `lsblk` lists those there are");
+    assert_snapshot!(bench("/dev/null", ""), @"flashscope: `/dev/null` is a character device: name a block device, as `lsblk` lists them");
+    let message = bench("file:x.img?size=1000000TiB", "");
+    assert!(message.starts_with("flashscope: `x.img` needs 1000000 TiB more of its file system"));
+    assert!(message.ends_with(": choose a smaller `size`, or another place"));
+}
+
+// Are wrong options and commands answered with the nearest?
+#[test]
+fn options_and_commands() {
+    assert_snapshot!(bench("null:", "--onyl pause"), @"
+    error: unexpected argument '--onyl' found
+
+      tip: a similar argument exists: '--only'
+
+    Usage: flashscope bench --only <NAMES> <DRIVE>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(refused(&["bnch"]), @"
+    error: unrecognized subcommand 'bnch'
+
+      tip: a similar subcommand exists: 'bench'
+
+    Usage: flashscope <COMMAND>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(refused(&["bench"]), @"
+    error: the following required arguments were not provided:
+      <DRIVE>
+
+    Usage: flashscope bench <DRIVE>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(bench("null:", "--state raw"), @"
+    error: invalid value 'raw' for '--state <STATE>'
+      [possible values: random, sequential, keep]
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(bench("null:", "--on-error panic"), @"
+    error: invalid value 'panic' for '--on-error <WHAT>'
+      [possible values: continue, stop]
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(bench("null:", "--seed -1"), @"
+    error: invalid value '-1' for '--seed <SEED>': a seed is a whole number from 0 to 18446744073709551615
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(bench("null:", "--read-only --destroy-data-on x"), @"
+    error: the argument '--read-only' cannot be used with '--destroy-data-on <SERIAL_OR_PATH>'
+
+    Usage: flashscope bench --read-only <DRIVE>
+
+    For more information, try '--help'.
+    ");
+}
+
+// Are counts, sizes and times that cannot be refused as they are read, with what can be?
+#[test]
+fn quantities() {
+    assert_snapshot!(bench("null:", "--io-count XX=1"), @"
+    error: invalid value 'XX=1' for '--io-count <COUNTS>': `XX` is no baseline pattern; there are: SR, RR, SW, RW
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(bench("null:", "--io-count SR=many"), @"
+    error: invalid value 'SR=many' for '--io-count <COUNTS>': `many` is not a number of IOs
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(bench("null:", "--io-count many"), @"
+    error: invalid value 'many' for '--io-count <COUNTS>': write it like `1024` or `SR=1024,RW=5120`
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(bench("null:", "--io-count 18446744073709551615"), @"
+    error: invalid value '18446744073709551615' for '--io-count <COUNTS>': a run has at most 1000000000000 IOs
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(bench("null:", "--preparation-io-count 0"), @"
+    error: invalid value '0' for '--preparation-io-count <COUNT>': 0 is not in 1..=1000000000000
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(bench("null:", "--io-size 4KiX"), @"
+    error: invalid value '4KiX' for '--io-size <SIZE>': `4KiX` is not a size: write it like `4096`, `32KiB` or `1.5GiB`
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(bench("null:", "--io-size 0"), @"
+    error: invalid value '0' for '--io-size <SIZE>': an IO has at least one logical block and at most 1 GiB
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(bench("null:", "--io-size 200TiB"), @"
+    error: invalid value '200TiB' for '--io-size <SIZE>': an IO has at least one logical block and at most 1 GiB
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(bench("null:", "--run-pause 5"), @"
+    error: invalid value '5' for '--run-pause <TIME>': `5` is not a time: write it like `250us`, `1.5ms` or `10s`
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(bench("null:", "--burst-pause 5000000h"), @"
+    error: invalid value '5000000h' for '--burst-pause <TIME>': the longest pause is a day, `24h`
+
+    For more information, try '--help'.
+    ");
+}
+
+// Is what the drive cannot do refused, and the file that was created for it gone?
+#[test]
+fn what_the_drive_cannot_do() {
+    let file = "file:x.img?size=64MiB&direct=false";
+    assert_snapshot!(bench(file, "--io-size 1000"), @"flashscope: --io-size 1000 B is no multiple of the logical block, 512 B");
+    assert_snapshot!(bench(file, "--io-size 1MiB --target-size 512KiB"), @"flashscope: --io-size 1 MiB does not fit in the target space, 512 KiB");
+    assert_snapshot!(bench(file, "--target-size 1GiB"), @"flashscope: --target-size 1 GiB is more than the 64 MiB that `file:x.img?size=64MiB&direct=false` has");
+    assert_snapshot!(bench(file, "--target-offset 1GiB"), @"flashscope: --target-offset 1 GiB is past the end of `file:x.img?size=64MiB&direct=false`, 64 MiB");
+    assert_snapshot!(bench(file, "--target-offset 1000"), @"flashscope: --target-offset 1000 B is no multiple of the logical block, 512 B");
+    assert_snapshot!(bench(file, "--only order --io-count 0"), @"flashscope: nothing can be run on `file:x.img?size=64MiB&direct=false`; the reason for the first run: IOCount = 0: must be more than IOIgnore, 0");
+    assert_snapshot!(bench("null:", "--read-only --state random"), @"flashscope: --state writes to the drive, and --read-only forbids it");
+}
+
+// Is a result that is there already left alone, by a benchmark and by the demo?
+#[test]
+fn results_that_exist() {
+    let place = Scratch::on_disk();
+    fs::write(place.at("r.flashscope"), "mine").unwrap();
+    let bench = ["bench", "file:x.img?size=1MiB", "--output", "r.flashscope"];
+    assert_snapshot!(place.run(&bench).says(2, &place), @"flashscope: r.flashscope exists already: choose another name with --output, or remove it");
+    assert_snapshot!(place.run(&["demo", "--output", "r.flashscope"]).says(2, &place), @"flashscope: r.flashscope exists already: choose another name with --output, or remove it");
+    // A place that cannot be written is no matter of usage, but nothing stays behind either.
+    let bench = ["bench", "file:x.img?size=1MiB", "--output", "r.flashscope/r"];
+    assert_snapshot!(place.run(&bench).says(1, &place), @"flashscope: cannot create r.flashscope/r/records: Not a directory (os error 20)");
+    assert_eq!(place.names(), ["r.flashscope"]);
+    assert_eq!(fs::read(place.at("r.flashscope")).unwrap(), b"mine");
+}
+
+/// What `flashscope report` says to a result after `spoil` changed it.
+fn report(status: i32, spoil: impl FnOnce(&Scratch)) -> String {
+    let place = Scratch::in_memory();
+    place.bench("null:", "r", &["--only", "order", "--read-only"]).ok();
+    spoil(&place);
+    let message = place.run(&["report", "r"]).says(status, &place);
+    assert!(!place.at("r/report.html").exists());
+    assert_eq!(place.run(&["report", "r", "--terminal"]).says(status, &place), message);
+    message
+}
+
+/// A message without the place in a file, which moves with what the file holds.
+fn reason(message: String) -> String {
+    message.split(" at line ").next().unwrap().to_string()
+}
+
+/// Replaces a part of the manifest.
+fn replace(place: &Scratch, old: &str, new: &str) {
+    let path = place.at("r/manifest.json");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(old));
+    fs::write(path, text.replace(old, new)).unwrap();
+}
+
+// Is what is no result, or one that this version cannot read, refused with the reason?
+#[test]
+fn what_is_no_result() {
+    assert_snapshot!(refused(&["report"]), @"
+    error: the following required arguments were not provided:
+      <RESULT>
+
+    Usage: flashscope report <RESULT>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(refused(&["report", "nowhere"]), @"flashscope: nowhere is no result: a result is a folder that holds a manifest.json");
+    assert_snapshot!(report(2, |place| fs::remove_file(place.at("r/manifest.json")).unwrap()), @"flashscope: r is no result: a result is a folder that holds a manifest.json");
+    let cut = |place: &Scratch| fs::write(place.at("r/manifest.json"), "{\"schema_ver").unwrap();
+    assert_snapshot!(report(2, cut), @"flashscope: r/manifest.json is damaged: EOF while parsing a string at line 1 column 12");
+    assert_snapshot!(reason(report(2, |place| replace(place, "\"schema_version\": 1,", ""))), @"flashscope: r/manifest.json is damaged: missing field `schema_version`");
+    assert_snapshot!(reason(report(2, |place| replace(place, "\"device\"", "\"drive\""))), @"flashscope: r/manifest.json is damaged: missing field `device`");
+    let newer = |place: &Scratch| replace(place, "\"schema_version\": 1", "\"schema_version\": 2");
+    assert_snapshot!(report(2, newer), @"flashscope: r/manifest.json has format version 2; this flashscope reads up to 1: update flashscope");
+}
+
+// Are records that are damaged or gone named?
+#[test]
+fn damaged_records() {
+    const RECORDS: &str = "r/records/run-00002-000.parquet";
+    assert_snapshot!(report(1, |place| fs::write(place.at(RECORDS), "nonsense").unwrap()), @"flashscope: r/records/run-00002-000.parquet is damaged: Parquet error: Invalid Parquet file. Corrupt footer");
+    let cut = |place: &Scratch| {
+        let content = fs::read(place.at(RECORDS)).unwrap();
+        fs::write(place.at(RECORDS), &content[..content.len() / 2]).unwrap();
+    };
+    assert_snapshot!(report(1, cut), @"flashscope: r/records/run-00002-000.parquet is damaged: Parquet error: Invalid Parquet file. Corrupt footer");
+    assert_snapshot!(report(1, |place| fs::remove_file(place.at(RECORDS)).unwrap()), @"flashscope: r/records is damaged: 0 of the 16 IOs of run 2 are there");
+}
