@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
 use flashscope_analysis::{Facts, analyse};
@@ -35,6 +36,8 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
         max_io: needs.io.max(LARGEST_FILL_IO),
         seed: args.seed,
     };
+    // From here on something may be left behind: an interruption ends in an orderly way.
+    let stop = stop::flag()?;
     let new_file = drives::file_to_create(&args.drive);
     let mut device = drives::open(&args.drive, &purpose)?;
     let prepared = options(args, device.as_ref())
@@ -46,18 +49,18 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
             .with_context(|| format!("cannot remove {} again", path.display()))?;
     }
     let (folder, mut manifest) = prepared?;
-    let facts = measure(device.as_mut(), &mut manifest, &folder)?;
+    let facts = measure(device.as_mut(), &mut manifest, &folder, stop)?;
     print(args, &folder, &manifest, &facts)?;
     outcome(&manifest)
 }
 
-/// Executes the plan of `manifest` on `device`, and finds the facts.
+/// Executes the plan of `manifest` on `device` until `stop` is set, and finds the facts.
 pub fn measure(
     device: &mut dyn Device,
     manifest: &mut Manifest,
     folder: &ResultFolder,
+    stop: &AtomicBool,
 ) -> Result<Facts, Failure> {
-    let stop = stop::flag()?;
     let mut observer = Bar::new(manifest);
     let bench = Bench { device, folder, manifest, stop, observer: &mut observer }.run();
     observer.finish();

@@ -12,7 +12,7 @@ use flashscope_workload::uflip::{PerBaseline, Setup, all};
 use crate::args::DemoArgs;
 use crate::bench::{create, manifest, measure};
 use crate::report::write_page;
-use crate::{Failure, usage};
+use crate::{Failure, stop, usage};
 
 /// The writes that the demo drive takes before it has to clean: what background cleaning frees
 /// in a pause (5 % of its pages, as 32 KiB), rounded up.
@@ -38,8 +38,9 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     };
     let benchmarks: Vec<_> = all().collect();
     let mut manifest = manifest(&device, &benchmarks, options, false)?;
+    let stop = stop::flag()?;
     let folder = create(&output, &manifest)?;
-    let facts = measure(&mut device, &mut manifest, &folder)?;
+    let facts = measure(&mut device, &mut manifest, &folder, stop)?;
     let outlines = outlines(&folder, &manifest)?;
     let text = terminal(&manifest, &facts);
     let page = write_page(&Report { manifest, facts, outlines }, &folder, None)?;
