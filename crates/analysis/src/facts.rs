@@ -32,6 +32,9 @@ pub struct RunFacts {
     pub ignored: u64,
     /// Response times of the IOs counted.
     pub latency_ns: Latency,
+    /// The same for each pattern of a mix or a sequence apart, in the order of the reference
+    /// pattern; `null` for one of which no IO counts. Empty where there is but one pattern.
+    pub parts: Vec<Option<Latency>>,
     /// From the first submission to the last completion of the IOs counted.
     pub duration_ns: Nanos,
     /// Bytes of the IOs counted over that time.

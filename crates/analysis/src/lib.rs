@@ -15,7 +15,7 @@ pub fn analyse(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Erro
     let mut runs = Vec::new();
     for run in manifest.runs().filter(|run| run.progress.ios() > 0) {
         let rows = folder.records(run)?;
-        runs.extend(runs::run_facts(run.id, run.reference.io_ignore(), &rows)?);
+        runs.extend(runs::run_facts(run.id, &run.reference, &rows)?);
     }
     let characteristics = characteristics::characteristics(manifest, &runs);
     Ok(Facts { schema_version: facts::SCHEMA_VERSION, characteristics, runs })

@@ -1,32 +1,59 @@
 use flashscope_block::{Nanos, Record};
 use flashscope_result::{Error, Rows};
 use flashscope_stats::Summary;
+use flashscope_workload::pattern::Reference;
 
 use crate::facts::{Latency, RunFacts};
 
-/// The statistics of the run `run`, its first `ignore` IOs left out; `None` where no IO counts.
-pub(crate) fn run_facts(run: u32, ignore: u64, rows: &Rows) -> Result<Option<RunFacts>, Error> {
-    let mut gathered = Gathered::default();
-    rows.for_each(|record| gathered.push(record, ignore))?;
-    Ok(gathered.facts(run, ignore))
+/// The statistics of the run `run`, its `IOIgnore` first IOs left out; `None` where no IO counts.
+pub(crate) fn run_facts(
+    run: u32,
+    reference: &Reference,
+    rows: &Rows,
+) -> Result<Option<RunFacts>, Error> {
+    let mut gathered = Gathered::new(reference);
+    rows.for_each(|record| gathered.push(record))?;
+    Ok(gathered.facts(run))
 }
 
-#[derive(Default)]
-struct Gathered {
+struct Gathered<'a> {
+    reference: &'a Reference,
+    ignore: u64,
     seen: u64,
     errors: u64,
     bytes: u64,
     first: Option<Nanos>,
     last: Nanos,
     latency: Summary,
+    /// For each pattern apart; empty where there is but one.
+    parts: Vec<Summary>,
 }
 
-impl Gathered {
-    fn push(&mut self, record: &Record, ignore: u64) {
+impl Gathered<'_> {
+    fn new(reference: &Reference) -> Gathered<'_> {
+        let patterns = reference.patterns().len();
+        Gathered {
+            reference,
+            ignore: reference.io_ignore(),
+            seen: 0,
+            errors: 0,
+            bytes: 0,
+            first: None,
+            last: Nanos(0),
+            latency: Summary::default(),
+            parts: if patterns > 1 { vec![Summary::default(); patterns] } else { vec![] },
+        }
+    }
+
+    fn push(&mut self, record: &Record) {
+        let position = self.seen;
         self.seen += 1;
         if record.result.is_err() {
             self.errors += 1;
-        } else if self.seen > ignore {
+        } else if position >= self.ignore {
+            if let Some(part) = self.parts.get_mut(self.reference.part_of(position)) {
+                part.push(record.latency.0);
+            }
             self.bytes += record.len.0;
             self.first.get_or_insert(record.submitted);
             self.last = self.last.max(record.completed());
@@ -35,32 +62,37 @@ impl Gathered {
     }
 
     #[allow(clippy::cast_precision_loss)]
-    fn facts(&self, run: u32, ignore: u64) -> Option<RunFacts> {
-        let quantile = |q| self.latency.quantile(q);
+    fn facts(&self, run: u32) -> Option<RunFacts> {
         let duration_ns = Nanos(self.last.0.saturating_sub(self.first?.0));
         Some(RunFacts {
             run,
             ios: self.latency.count(),
             errors: self.errors,
-            ignored: ignore.min(self.seen),
-            latency_ns: Latency {
-                mean: self.latency.mean(),
-                standard_deviation: self.latency.standard_deviation(),
-                min: self.latency.min()?,
-                max: self.latency.max()?,
-                p50: quantile(0.5)?,
-                p99: quantile(0.99)?,
-                p999: quantile(0.999)?,
-            },
+            ignored: self.ignore.min(self.seen),
+            latency_ns: latency(&self.latency)?,
+            parts: self.parts.iter().map(latency).collect(),
             duration_ns,
             throughput_bytes_per_s: self.bytes as f64 / duration_ns.as_secs_f64().max(1e-9),
         })
     }
 }
 
+fn latency(summary: &Summary) -> Option<Latency> {
+    Some(Latency {
+        mean: summary.mean(),
+        standard_deviation: summary.standard_deviation(),
+        min: summary.min()?,
+        max: summary.max()?,
+        p50: summary.quantile(0.5)?,
+        p99: summary.quantile(0.99)?,
+        p999: summary.quantile(0.999)?,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use flashscope_block::{Bytes, Errno, Op};
+    use flashscope_workload::pattern::{Address, Pattern, Timing};
 
     use super::*;
 
@@ -76,27 +108,59 @@ mod tests {
         }
     }
 
+    fn pattern(io_ignore: u64) -> Pattern {
+        Pattern {
+            op: Op::Read,
+            address: Address::Sequential,
+            timing: Timing::Consecutive,
+            io_size: Bytes(1000),
+            io_shift: Bytes(0),
+            target_offset: Bytes(0),
+            target_size: Bytes::MIB,
+            io_count: 4,
+            io_ignore,
+            seed: 0,
+        }
+    }
+
     // Are ignored and failed IOs left out of every number but their own count?
     #[test]
     fn counts_what_counts() {
-        let mut gathered = Gathered::default();
-        gathered.push(&record(0, 1_000_000, Ok(())), 1);
-        gathered.push(&record(1_000, 100, Ok(())), 1);
-        gathered.push(&record(1_100, 7_000_000, Err(Errno::EIO)), 1);
-        gathered.push(&record(1_200, 300, Ok(())), 1);
-        let facts = gathered.facts(4, 1).unwrap();
+        let reference = Reference::Basic { pattern: pattern(1) };
+        let mut gathered = Gathered::new(&reference);
+        gathered.push(&record(0, 1_000_000, Ok(())));
+        gathered.push(&record(1_000, 100, Ok(())));
+        gathered.push(&record(1_100, 7_000_000, Err(Errno::EIO)));
+        gathered.push(&record(1_200, 300, Ok(())));
+        let facts = gathered.facts(4).unwrap();
         assert_eq!((facts.run, facts.ios, facts.errors, facts.ignored), (4, 2, 1, 1));
         let latency = facts.latency_ns;
         assert_eq!((latency.min, latency.max, latency.mean.value), (100, 300, 200.0));
         assert_eq!(facts.duration_ns, Nanos(500));
         assert!((facts.throughput_bytes_per_s - 2000.0 / 500e-9).abs() < 1.0);
+        assert!(facts.parts.is_empty());
+    }
+
+    // Are the patterns of a mix told apart, whatever they cost together?
+    #[test]
+    fn parts_are_told_apart() {
+        let (first, second) = (pattern(0), pattern(0));
+        let reference = Reference::Mixed { first, second, ratio: 2 };
+        let mut gathered = Gathered::new(&reference);
+        for i in 0..12 {
+            gathered.push(&record(i * 1000, if i % 3 == 2 { 900 } else { 100 }, Ok(())));
+        }
+        let facts = gathered.facts(1).unwrap();
+        let [Some(first), Some(second)] = facts.parts[..] else { panic!("two parts") };
+        assert_eq!((first.min, first.max, second.min, second.max), (100, 100, 900, 900));
     }
 
     // Is a run without a single good IO without facts, rather than with zeros?
     #[test]
     fn nothing_of_nothing() {
-        let mut gathered = Gathered::default();
-        gathered.push(&record(0, 1, Err(Errno::EIO)), 0);
-        assert_eq!(gathered.facts(1, 0), None);
+        let reference = Reference::Basic { pattern: pattern(0) };
+        let mut gathered = Gathered::new(&reference);
+        gathered.push(&record(0, 1, Err(Errno::EIO)));
+        assert_eq!(gathered.facts(1), None);
     }
 }

@@ -73,11 +73,11 @@ pub struct BenchArgs {
 
     /// IOs in a run (IOCount): one number, or some of SR, RR, SW, RW
     #[arg(long, default_value = "SR=1024,RR=1024,SW=1024,RW=5120", value_name = "COUNTS",
-          value_parser = names::per_baseline)]
+          value_parser = names::io_count)]
     pub io_count: PerBaseline,
 
     /// IOs at the start of a run that the statistics leave out (IOIgnore)
-    #[arg(long, default_value = "0", value_name = "COUNTS", value_parser = names::per_baseline)]
+    #[arg(long, default_value = "0", value_name = "COUNTS", value_parser = names::io_ignore)]
     pub io_ignore: PerBaseline,
 
     /// IOs in each run of the preparation

@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use flashscope_analysis::{Facts, analyse};
 use flashscope_block::Device;
 use flashscope_drive::Clock;
-use flashscope_measure::{Bench, machine, plan, timestamp};
+use flashscope_measure::{Bench, fresh_seed, machine, plan, timestamp};
 use flashscope_report::{Summary, terminal};
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::{
@@ -28,13 +28,13 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     if output.exists() {
         return Err(usage(flashscope_result::Error::Exists(output)));
     }
-    let needs = needs(args.io_size);
+    let needs = needs(&benchmarks, args.io_size);
     let purpose = Purpose {
         write: !args.read_only,
         confirmation: args.destroy_data_on.clone(),
         queue_depth: needs.streams.into(),
         max_io: needs.io.max(LARGEST_FILL_IO),
-        seed: args.seed,
+        seed: fresh_seed(),
     };
     // From here on something may be left behind: an interruption ends in an orderly way.
     let stop = stop::flag()?;
@@ -165,7 +165,7 @@ fn print(
     Ok(())
 }
 
-fn outcome(manifest: &Manifest) -> Result<(), Failure> {
+pub fn outcome(manifest: &Manifest) -> Result<(), Failure> {
     let failed = manifest.runs().filter(|run| matches!(run.progress, Progress::Failed { .. }));
     match (manifest.status, failed.count()) {
         (Status::Interrupted, _) => Err(Failure::Failed(anyhow!("interrupted"))),

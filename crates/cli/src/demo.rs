@@ -10,7 +10,7 @@ use flashscope_result::manifest::{OnError, Options, State};
 use flashscope_workload::uflip::{PerBaseline, Setup, all};
 
 use crate::args::DemoArgs;
-use crate::bench::{create, manifest, measure};
+use crate::bench::{create, manifest, measure, outcome};
 use crate::report::write_page;
 use crate::{Failure, stop, usage};
 
@@ -43,12 +43,13 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let facts = measure(&mut device, &mut manifest, &folder, stop)?;
     let outlines = outlines(&folder, &manifest)?;
     let text = terminal(&manifest, &facts);
+    let outcome = outcome(&manifest);
     let page = write_page(&Report { manifest, facts, outlines }, &folder, None)?;
     let mut out = std::io::stdout().lock();
     write!(out, "{text}")?;
     writeln!(out, "\nresult: {}", folder.path().display())?;
     writeln!(out, "report: {}", page.display())?;
-    Ok(())
+    outcome
 }
 
 fn unused_name() -> PathBuf {

@@ -22,7 +22,7 @@ pub struct Purpose {
     pub queue_depth: u32,
     /// The largest IO.
     pub max_io: Bytes,
-    /// Seed of the data written.
+    /// Seed of the data written: another for each opening, so that no data comes twice.
     pub seed: u64,
 }
 

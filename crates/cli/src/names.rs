@@ -66,12 +66,21 @@ fn count(text: &str) -> Result<u64> {
     Ok(count)
 }
 
-/// `1024`, or `SR=1024,RW=5120`: what is not named is as in the paper.
-pub fn per_baseline(text: &str) -> Result<PerBaseline> {
+/// IOCount, as `1024` or `SR=1024,RW=5120`: what is not named is as in the paper.
+pub fn io_count(text: &str) -> Result<PerBaseline> {
+    per_baseline(text, PerBaseline { random_write: 5120, ..PerBaseline::same(1024) })
+}
+
+/// IOIgnore, as `128` or `RW=128`: of what is not named, nothing is ignored.
+pub fn io_ignore(text: &str) -> Result<PerBaseline> {
+    per_baseline(text, PerBaseline::same(0))
+}
+
+fn per_baseline(text: &str, unnamed: PerBaseline) -> Result<PerBaseline> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(PerBaseline::same(count(text)?));
     }
-    let mut counts = PerBaseline { random_write: 5120, ..PerBaseline::same(1024) };
+    let mut counts = unnamed;
     for part in text.split(',') {
         let (name, number) = part
             .split_once('=')
@@ -106,15 +115,17 @@ mod tests {
     // Are counts read for one and for each baseline, and wrong ones refused with the reason?
     #[test]
     fn counts_per_baseline() {
-        assert_eq!(per_baseline("7").unwrap(), PerBaseline::same(7));
-        let some = per_baseline("SR=1,RW=2").unwrap();
+        assert_eq!(io_count("7").unwrap(), PerBaseline::same(7));
+        let some = io_count("SR=1,RW=2").unwrap();
         assert_eq!((some.sequential_read, some.random_read, some.random_write), (1, 1024, 2));
+        let ignored = io_ignore("RW=50").unwrap();
+        assert_eq!(ignored, PerBaseline { random_write: 50, ..PerBaseline::same(0) });
         for (text, reason) in [
             ("many", "write it like"),
             ("SR=x", "`x` is not a number"),
             ("XX=1", "`XX` is no baseline"),
         ] {
-            assert!(per_baseline(text).unwrap_err().to_string().contains(reason));
+            assert!(io_count(text).unwrap_err().to_string().contains(reason));
         }
     }
 }

@@ -10,6 +10,17 @@ pub use bench::{Bench, Error, Observer};
 pub use execute::{Ended, execute};
 pub use plan::{order, plan};
 
+/// A seed that was never used before: the present in nanoseconds.
+///
+/// For the data written to a real drive alone, which must not repeat what an earlier benchmark
+/// wrote: a drive that finds duplicates would know them. Everything else is seeded by the user.
+pub fn fresh_seed() -> u64 {
+    // The low bits, which differ, are what is wanted.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let seed = jiff::Timestamp::now().as_nanosecond() as u64;
+    seed
+}
+
 /// The present as RFC 3339 in UTC, to the second.
 pub fn timestamp() -> String {
     jiff::Timestamp::now()

@@ -9,8 +9,9 @@ const ALIGNMENT: Bytes = Bytes::mib(1);
 /// The runs of `benchmarks` on a drive, each with its target space and, where the drive cannot do
 /// it within the space that `setup` allows, why it is skipped. With `read_only`, runs that write are skipped.
 ///
-/// Sequential writes are what disturbs the state of a drive most, so each such run gets a target
-/// space of its own as long as there is room (uFLIP section 4.1).
+/// Sequential writes are what disturbs the state of a drive most, so each run of a basic or
+/// parallel pattern that does them gets a target space of its own as long as there is room, and
+/// after that from the start again (uFLIP section 4.1).
 pub fn plan(
     benchmarks: &[&uflip::MicroBenchmark],
     setup: &Setup,
@@ -23,14 +24,12 @@ pub fn plan(
     let mut id = 0;
     let mut plan_run = |mut run: uflip::Run| {
         id += 1;
-        let refused = run.reference.validate(end, device.logical_block);
-        let progress = if read_only && run.reference.writes() {
-            Progress::Skipped { reason: "it writes, and only reads are allowed".into() }
-        } else if let Err(error) = refused {
-            Progress::Skipped { reason: error.to_string() }
-        } else {
-            spaces.place(&mut run.reference);
-            Progress::Pending
+        let progress = match refusal(&run.reference, device, end, read_only) {
+            Some(reason) => Progress::Skipped { reason },
+            None => {
+                spaces.place(&mut run.reference);
+                Progress::Pending
+            }
         };
         Run { id, value: run.value, reference: run.reference, progress }
     };
@@ -47,6 +46,23 @@ pub fn plan(
         experiments: benchmark.experiments(setup).into_iter().map(&mut plan_experiment).collect(),
     };
     benchmarks.iter().map(plan_benchmark).collect()
+}
+
+/// Why a run cannot be done within the space that ends at `end`, if it cannot.
+fn refusal(
+    reference: &Reference,
+    device: &DeviceInfo,
+    end: Bytes,
+    read_only: bool,
+) -> Option<String> {
+    let (streams, depth) = (reference.streams_count(), device.queue_depth);
+    if read_only && reference.writes() {
+        return Some("it writes, and only reads are allowed".into());
+    }
+    if u32::from(streams) > depth {
+        return Some(format!("ParallelDegree = {streams}: the drive takes {depth} IOs at once"));
+    }
+    reference.validate(end, device.logical_block).err().map(|error| error.to_string())
 }
 
 /// The numbers of the pending runs in the order of execution: the preparation first, then what
@@ -199,6 +215,19 @@ mod tests {
         }
         let locality = runs(&plan[3..4]).filter(|r| r.progress != Progress::Pending);
         assert!(locality.count() > 0);
+    }
+
+    // Are more processes than the drive takes IOs skipped with the reason?
+    #[test]
+    fn too_many_processes_are_skipped() {
+        let benchmarks = [uflip::find("parallelism").unwrap()];
+        let shallow = DeviceInfo { queue_depth: 4, ..device(Bytes::gib(1), Bytes(512)) };
+        let plan = plan(&benchmarks, &Setup::paper(Bytes::gib(1), 1), &shallow, false);
+        for run in runs(&plan) {
+            let reason = format!("ParallelDegree = {}: the drive takes 4 IOs at once", run.value);
+            let skipped = run.progress == Progress::Skipped { reason };
+            assert_eq!(skipped, run.value > 4, "{}", run.value);
+        }
     }
 
     // Does a read-only plan write nothing?

@@ -83,6 +83,21 @@ impl Reference {
         }
     }
 
+    /// Which of its [patterns](Reference::patterns) issues the IO at `position` in the run.
+    pub fn part_of(&self, position: u64) -> usize {
+        match self {
+            Reference::Basic { .. } | Reference::Parallel { .. } => 0,
+            Reference::Mixed { ratio, .. } => usize::from(position % (ratio + 1) == *ratio),
+            Reference::Sequence { patterns } => {
+                let ends = patterns.iter().scan(0, |end, pattern| {
+                    *end += pattern.io_count;
+                    Some(*end)
+                });
+                ends.take_while(|end| *end <= position).count()
+            }
+        }
+    }
+
     /// How many IOs are in flight at once.
     pub fn streams_count(&self) -> u16 {
         match self {
@@ -241,6 +256,8 @@ mod tests {
             stream.iter().map(|io| if io.op == Op::Read { 'R' } else { 'W' }).collect();
         assert_eq!(ops, "RRRW".repeat(5));
         assert_eq!((mix.io_count(), mix.io_ignore()), (20, 8));
+        let parts: String = (0..20).map(|i| ["R", "W"][mix.part_of(i)]).collect();
+        assert_eq!(parts, ops);
     }
 
     // Are parallel processes on disjoint parts, doing the same work in total at every degree?
@@ -288,6 +305,8 @@ mod tests {
         let ops: Vec<Op> = ios(&sequence)[0].iter().map(|io| io.op).collect();
         assert_eq!(ops, [[Op::Read; 3], [Op::Write; 3], [Op::Read; 3]].concat());
         assert_eq!(sequence.io_count(), 9);
+        let parts: Vec<usize> = (0..9).map(|i| sequence.part_of(i)).collect();
+        assert_eq!(parts, [0, 0, 0, 1, 1, 1, 2, 2, 2]);
     }
 
     fn any_pattern() -> impl Strategy<Value = Pattern> {

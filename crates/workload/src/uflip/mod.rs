@@ -48,7 +48,7 @@ pub fn all() -> impl Iterator<Item = &'static MicroBenchmark> {
     std::iter::once(PREPARATION).chain(MICRO_BENCHMARKS)
 }
 
-/// What a drive must be opened with for any of the micro-benchmarks.
+/// What a drive must be opened with for some micro-benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     /// The largest IO.
@@ -57,11 +57,11 @@ pub struct Needs {
     pub streams: u16,
 }
 
-/// What all micro-benchmarks need together, with IOs of `io_size` where the size does not vary.
-pub fn needs(io_size: Bytes) -> Needs {
+/// What `benchmarks` need together, with IOs of `io_size` where the size does not vary.
+pub fn needs(benchmarks: &[&MicroBenchmark], io_size: Bytes) -> Needs {
     // Neither depends on the target space.
     let setup = Setup { io_size, ..Setup::paper(io_size, 0) };
-    let runs = all().flat_map(|b| b.experiments(&setup)).flat_map(|e| e.runs);
+    let runs = benchmarks.iter().flat_map(|b| b.experiments(&setup)).flat_map(|e| e.runs);
     runs.fold(Needs { io: io_size, streams: 1 }, |needs, run| Needs {
         io: needs.io.max(run.reference.largest_io()),
         streams: needs.streams.max(run.reference.streams_count()),
@@ -267,7 +267,7 @@ impl Setup {
             target_offset: self.target_offset,
             target_size: if random { self.target_size } else { self.span(io_count, self.io_size) },
             io_count,
-            io_ignore: self.io_ignore.get(baseline).min(io_count.saturating_sub(1)),
+            io_ignore: self.io_ignore.get(baseline),
             seed: self.seed,
         }
     }

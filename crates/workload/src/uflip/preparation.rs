@@ -18,8 +18,7 @@ pub const PREPARATION: MicroBenchmark = MicroBenchmark {
 
 fn experiments(setup: &Setup) -> Vec<Experiment> {
     let count = setup.preparation_io_count;
-    let io_ignore = PerBaseline::same(0);
-    let setup = &Setup { io_count: PerBaseline::same(count), io_ignore, ..setup.clone() };
+    let setup = &Setup { io_count: PerBaseline::same(count), ..setup.clone() };
     let long = |baseline| vary(setup, baseline, [signed(count)], |_, _| {});
     let mut experiments: Vec<Experiment> = Baseline::ALL.into_iter().map(long).collect();
     experiments.push(interference(setup, count));

@@ -135,8 +135,12 @@ fn every_field_of_the_setup_matters() {
 // Is what a drive is opened with enough for the largest IO and the most streams?
 #[test]
 fn needs_cover_every_run() {
-    assert_eq!(needs(Bytes::kib(32)), Needs { io: Bytes::kib(256), streams: 16 });
-    assert_eq!(needs(Bytes::mib(1)), Needs { io: Bytes::mib(1), streams: 16 });
+    let everything: Vec<_> = all().collect();
+    let all_need = |io_size| needs(&everything, io_size);
+    assert_eq!(all_need(Bytes::kib(32)), Needs { io: Bytes::kib(256), streams: 16 });
+    assert_eq!(all_need(Bytes::mib(1)), Needs { io: Bytes::mib(1), streams: 16 });
+    let one = [find("order").unwrap()];
+    assert_eq!(needs(&one, Bytes::kib(32)), Needs { io: Bytes::kib(32), streams: 1 });
 }
 
 // Are values shown in the unit that they have?
