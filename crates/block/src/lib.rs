@@ -7,11 +7,13 @@ pub mod contract;
 mod device;
 mod errno;
 mod io;
+mod names;
 mod null;
 mod units;
 
 pub use device::{Device, DeviceInfo, DeviceKind};
 pub use errno::Errno;
 pub use io::{Completion, Io, Op, Record, StreamId};
+pub use names::nearest;
 pub use null::NullDevice;
 pub use units::{Bytes, Nanos, ParseUnitError};

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
-use flashscope_block::{Bytes, Device, NullDevice};
+use flashscope_block::{Bytes, Device, NullDevice, nearest};
 use flashscope_drive::{Access, Clock, Location, OpenOptions};
 
-use crate::names::nearest;
 use crate::{Failure, usage};
 
 /// How large the null drive says it is: room for every run of the paper.

@@ -1,7 +1,7 @@
 //! Names and quantities that people type, and what they may have meant.
 
 use anyhow::{Result, anyhow, bail};
-use flashscope_block::{Bytes, Nanos};
+use flashscope_block::{Bytes, Nanos, nearest};
 use flashscope_workload::uflip::{self, Baseline, MicroBenchmark, PerBaseline};
 
 /// The most IOs in a run: years of them on any drive, and what follows from it fits in 64 bits.
@@ -10,16 +10,6 @@ pub const MOST_IOS: u64 = 1_000_000_000_000;
 const LONGEST_IO: Bytes = Bytes::GIB;
 /// The longest pause.
 const LONGEST_PAUSE: Nanos = Nanos::secs(24 * 60 * 60);
-
-/// The one of `names` that is nearest to `wrong`, where one is near.
-pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    names
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(wrong, name), name))
-        .filter(|(similarity, _)| *similarity > 0.7)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
-}
 
 /// The micro-benchmarks of these names, in the order of the paper; all where none is given.
 pub fn micro_benchmarks(names: &[String]) -> Result<Vec<&'static MicroBenchmark>> {

@@ -152,11 +152,9 @@ fn nearest(name: &str) -> String {
 
 /// `, did you mean ...?`, where one of `names` is near `wrong`.
 pub(crate) fn suggestion<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let near = names
-        .map(|name| (strsim::jaro_winkler(wrong, name), name))
-        .filter(|(similarity, _)| *similarity > 0.7)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    near.map(|(_, name)| format!(", did you mean `{name}`?")).unwrap_or_default()
+    flashscope_block::nearest(wrong, names)
+        .map(|name| format!(", did you mean `{name}`?"))
+        .unwrap_or_default()
 }
 
 impl OpenOptions {

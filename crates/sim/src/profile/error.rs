@@ -63,14 +63,3 @@ pub enum ProfileError {
 fn did_you_mean(nearest: &Option<impl std::fmt::Display>) -> String {
     nearest.as_ref().map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
 }
-
-/// The name in `valid` that is most like `name`, or whose last part is.
-pub(super) fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let name = name.to_lowercase();
-    let likeness = |candidate: &str| {
-        let last = candidate.rsplit('.').next().unwrap_or(candidate);
-        strsim::jaro_winkler(&name, candidate).max(strsim::jaro_winkler(&name, last))
-    };
-    let likeliest = valid.into_iter().map(|candidate| (likeness(candidate), candidate));
-    likeliest.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|best| best.0 > 0.7).map(|best| best.1)
-}

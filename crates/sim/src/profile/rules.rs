@@ -1,8 +1,7 @@
 //! What a profile must fulfil to work, and what it comes to.
 
-use flashscope_block::{Bytes, Nanos};
+use flashscope_block::{Bytes, Nanos, nearest};
 
-use super::error::nearest;
 use super::{AllocationPool, Profile, ProfileError};
 use crate::ftl::{self, Layout};
 use crate::gc;

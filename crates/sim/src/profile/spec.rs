@@ -3,7 +3,8 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::error::nearest;
+use flashscope_block::nearest;
+
 use super::{KINDS, Profile, ProfileError};
 
 /// Reads what follows `sim:` on the command line: the name of a profile of [`KINDS`] or a TOML
