@@ -1,7 +1,7 @@
 use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
 
 use crate::counters::Counters;
-use crate::ftl::{AnyFtl, Ftl};
+use crate::ftl::{AnyFtl, Ftl, Slice};
 use crate::interface::{Costs, Interface, Pending};
 use crate::nand::{Array, Lpn, Page};
 use crate::profile::{Profile, ProfileError};
@@ -25,13 +25,6 @@ pub struct SimDevice {
     host_pages_read: u64,
     host_pages_written: u64,
     host_pages_trimmed: u64,
-}
-
-/// The part of an IO that falls on one logical page.
-struct Slice {
-    lpn: Lpn,
-    len: Bytes,
-    partial: bool,
 }
 
 impl SimDevice {
@@ -108,7 +101,7 @@ impl SimDevice {
 
     /// The pages that an IO within the capacity falls on.
     fn slices(&self, io: &Io) -> impl Iterator<Item = Slice> + use<> {
-        let page_size = self.page_size;
+        let (page_size, stream) = (self.page_size, io.stream);
         let (start, end) = (io.offset.0, io.end().0);
         let first = start / page_size;
         let mut page_start = first * page_size;
@@ -118,8 +111,14 @@ impl SimDevice {
                 return None;
             }
             let page_end = page_start + page_size;
-            let len = Bytes(page_end.min(end) - page_start.max(start));
-            let slice = Slice { lpn: Lpn(lpn), len, partial: len.0 < page_size };
+            let (from, to) = (start.max(page_start), end.min(page_end));
+            let within = |bytes: u64| u32::try_from(bytes).expect("a page fits in a u32");
+            let slice = Slice {
+                lpn: Lpn(lpn),
+                start: within(from - page_start),
+                len: within(to - from),
+                stream,
+            };
             page_start = page_end;
             lpn += 1;
             Some(slice)
@@ -128,9 +127,9 @@ impl SimDevice {
 
     fn write(&mut self, mut request: Pending) {
         for slice in self.slices(&request.io) {
-            let arrived = self.interface.receive_data(slice.len);
+            let arrived = self.interface.receive_data(Bytes(u64::from(slice.len)));
             self.host_pages_written += 1;
-            match self.ftl.write(&mut self.nand, slice.lpn, slice.partial, arrived) {
+            match self.ftl.write(&mut self.nand, slice, arrived) {
                 Ok(done) => request.ready = request.ready.max(done),
                 Err(errno) => {
                     request.ready = request.ready.max(arrived);
@@ -147,7 +146,7 @@ impl SimDevice {
         let mut first = Nanos::MAX;
         for slice in self.slices(&request.io) {
             self.host_pages_read += 1;
-            match self.ftl.read(&mut self.nand, slice.lpn, arrived) {
+            match self.ftl.read(&mut self.nand, slice, arrived) {
                 Ok(done) => {
                     first = first.min(done);
                     request.ready = request.ready.max(done);
@@ -163,7 +162,8 @@ impl SimDevice {
 
     /// Forgets the pages that are trimmed as a whole.
     fn trim(&mut self, mut request: Pending) {
-        for slice in self.slices(&request.io).filter(|slice| !slice.partial) {
+        let whole = self.page_size;
+        for slice in self.slices(&request.io).filter(|slice| u64::from(slice.len) == whole) {
             self.host_pages_trimmed += 1;
             if let Err(errno) = self.ftl.trim(&mut self.nand, slice.lpn, request.ready) {
                 request.result = Err(errno);

@@ -14,6 +14,7 @@ pub mod ftl;
 pub mod gc;
 mod interface;
 pub mod nand;
+pub mod observe;
 pub mod profile;
 
 pub use counters::Counters;

@@ -5,33 +5,41 @@
 mod page_map;
 mod pool;
 
-use flashscope_block::{Errno, Nanos};
+use flashscope_block::{Errno, Nanos, StreamId};
 
 use crate::nand::{Array, Illegal, Lpn, Page, Timing};
 use crate::{gc, nand};
+
+/// The part of a request that falls on one logical page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slice {
+    /// The logical page.
+    pub lpn: Lpn,
+    /// Where the part begins in the page, in bytes.
+    pub start: u32,
+    /// Bytes of the part.
+    pub len: u32,
+    /// What the host says of the data: see [`flashscope_block::Io::stream`].
+    pub stream: StreamId,
+}
 
 /// What a translation layer must do.
 ///
 /// Requests take the time `at` which they reach the flash controller, which never decreases from
 /// one to the next. Methods that return a time return when the page is done.
 pub trait Ftl {
-    /// Writes a logical page, whole or (`partial`) with the rest of it kept.
+    /// Writes a logical page, or a part of it with the rest kept.
     ///
     /// # Errors
     /// `ENOSPC` when no page can be freed, `EIO` when the flash refuses a command.
-    fn write(
-        &mut self,
-        nand: &mut Array,
-        lpn: Lpn,
-        partial: bool,
-        at: Nanos,
-    ) -> Result<Nanos, Errno>;
+    fn write(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno>;
 
-    /// Reads a logical page; one that holds nothing is there at once, without a flash command.
+    /// Reads a logical page or a part of it; one that holds nothing is there at once, without a
+    /// flash command.
     ///
     /// # Errors
     /// As [`Ftl::write`], should background cleaning go wrong.
-    fn read(&mut self, nand: &mut Array, lpn: Lpn, at: Nanos) -> Result<Nanos, Errno>;
+    fn read(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno>;
 
     /// Forgets the data of a logical page.
     ///
@@ -75,6 +83,32 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Lanes of the drive: parts of the pools that have an active block and are cleaned each for
+    /// itself.
+    pub const fn lanes(&self) -> u32 {
+        self.pools
+    }
+
+    /// Blocks in each lane.
+    pub const fn blocks_per_lane(&self) -> u32 {
+        self.geometry.blocks() / self.lanes()
+    }
+
+    /// Logical pages that fit in a block.
+    pub const fn slots_per_block(&self) -> u32 {
+        self.geometry.pages_per_block
+    }
+
+    /// Valid logical pages that a block may hold for its cleaning to gain a page.
+    pub const fn most_valid(&self) -> u32 {
+        self.slots_per_block() - 1
+    }
+
+    /// Bytes of a logical page.
+    pub fn logical_page_size(&self) -> u32 {
+        u32::try_from(self.geometry.page_size.0).expect("checked: fits in a u32")
+    }
+
     /// Blocks in each pool.
     pub const fn blocks_per_pool(&self) -> u32 {
         self.geometry.blocks() / self.pools
@@ -120,18 +154,12 @@ macro_rules! registry {
 
         impl Ftl for AnyFtl {
             #[inline]
-            fn write(
-                &mut self,
-                nand: &mut Array,
-                lpn: Lpn,
-                partial: bool,
-                at: Nanos,
-            ) -> Result<Nanos, Errno> {
-                match self { $(AnyFtl::$ftl(ftl) => ftl.write(nand, lpn, partial, at),)+ }
+            fn write(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.write(nand, slice, at),)+ }
             }
             #[inline]
-            fn read(&mut self, nand: &mut Array, lpn: Lpn, at: Nanos) -> Result<Nanos, Errno> {
-                match self { $(AnyFtl::$ftl(ftl) => ftl.read(nand, lpn, at),)+ }
+            fn read(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.read(nand, slice, at),)+ }
             }
             fn trim(&mut self, nand: &mut Array, lpn: Lpn, at: Nanos) -> Result<(), Errno> {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.trim(nand, lpn, at),)+ }

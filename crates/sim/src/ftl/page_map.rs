@@ -1,7 +1,7 @@
 use flashscope_block::{Errno, Nanos};
 
 use super::pool::Pool;
-use super::{AnyFtl, Ftl, Kind, Layout};
+use super::{AnyFtl, Ftl, Kind, Layout, Slice};
 use crate::gc::{Policy, VictimPolicy};
 use crate::nand::{Array, Cause, Lpn, Page, Ppn};
 
@@ -23,6 +23,7 @@ pub struct PageMap {
     map: Vec<u32>,
     pools: Vec<Pool>,
     pool_count: u32,
+    page_size: u32,
     policy: Policy,
     clean_below: u32,
     background_below: u32,
@@ -34,6 +35,7 @@ impl PageMap {
             map: vec![NOWHERE; layout.logical_pages() as usize],
             pools: (0..layout.pools).map(|index| Pool::new(layout, index)).collect(),
             pool_count: layout.pools,
+            page_size: layout.logical_page_size(),
             policy: (layout.policy.new)(layout),
             clean_below: layout.clean_below,
             background_below: layout.background_below,
@@ -131,7 +133,7 @@ impl PageMap {
     /// Sees to it that a block is being cleaned; false if none would yield a page.
     fn choose_victim(&mut self, pool: u32) -> bool {
         if self.pool(pool).victim.is_none() {
-            self.pool(pool).victim = self.policy.take(pool);
+            self.pool(pool).victim = self.policy.take(pool, |_| true);
         }
         self.pool(pool).victim.is_some()
     }
@@ -186,31 +188,27 @@ impl PageMap {
 
 impl Ftl for PageMap {
     #[inline]
-    fn write(
-        &mut self,
-        nand: &mut Array,
-        lpn: Lpn,
-        partial: bool,
-        at: Nanos,
-    ) -> Result<Nanos, Errno> {
-        let pool = self.pool_of(lpn);
+    fn write(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {
+        let pool = self.pool_of(slice.lpn);
         self.background_in(nand, pool, at)?;
         let mut ready = at;
-        if partial && let Some(old) = self.locate(nand, lpn) {
+        if slice.len < self.page_size
+            && let Some(old) = self.locate(nand, slice.lpn)
+        {
             ready = nand.read(old, at, Cause::Host)?.1;
         }
         self.make_room(nand, pool, ready)?;
-        let (ppn, done) = self.append(nand, pool, lpn, ready, Cause::Host)?;
-        let before = std::mem::replace(&mut self.map[lpn.0 as usize], ppn.0 + 1);
+        let (ppn, done) = self.append(nand, pool, slice.lpn, ready, Cause::Host)?;
+        let before = std::mem::replace(&mut self.map[slice.lpn.0 as usize], ppn.0 + 1);
         self.supersede(nand, pool, before);
         Ok(done)
     }
 
     #[inline]
-    fn read(&mut self, nand: &mut Array, lpn: Lpn, at: Nanos) -> Result<Nanos, Errno> {
-        let pool = self.pool_of(lpn);
+    fn read(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {
+        let pool = self.pool_of(slice.lpn);
         self.background_in(nand, pool, at)?;
-        match self.locate(nand, lpn) {
+        match self.locate(nand, slice.lpn) {
             Some(page) => Ok(nand.read(page, at, Cause::Host)?.1),
             None => Ok(at),
         }

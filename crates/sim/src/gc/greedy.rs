@@ -27,39 +27,39 @@ struct Bucket {
     youngest: u32,
 }
 
-/// Candidates in one queue for each pool and number of valid pages. A superseded page moves its
+/// Candidates in one queue for each lane and number of valid pages. A superseded page moves its
 /// block to the end of the next queue; both that and taking a victim are O(1), the latter
 /// amortized over the steps by which `lowest` was lowered.
 pub struct Greedy {
     /// A doubly linked list through the blocks for each bucket.
     links: Vec<Link>,
-    /// `pages_per_block + 1` buckets for each pool.
+    /// One bucket for each lane and number of valid pages, from none to a full block.
     buckets: Vec<Bucket>,
-    /// For each pool, a number of valid pages below which every bucket is empty.
+    /// For each lane, a number of valid pages below which every bucket is empty.
     lowest: Vec<u32>,
-    pages_per_block: u32,
+    slots_per_block: u32,
+    most_valid: u32,
 }
 
 impl Greedy {
     fn new(layout: &Layout) -> Self {
-        let geometry = &layout.geometry;
-        let pools = layout.pools as usize;
-        let pages_per_block = geometry.pages_per_block;
-        let buckets = pools * (pages_per_block as usize + 1);
+        let lanes = layout.lanes() as usize;
+        let buckets = lanes * (layout.slots_per_block() as usize + 1);
         Greedy {
-            links: vec![Link { previous: NONE, next: DETACHED }; geometry.blocks() as usize],
+            links: vec![Link { previous: NONE, next: DETACHED }; layout.geometry.blocks() as usize],
             buckets: vec![Bucket { oldest: NONE, youngest: NONE }; buckets],
-            lowest: vec![pages_per_block; pools],
-            pages_per_block,
+            lowest: vec![layout.slots_per_block(); lanes],
+            slots_per_block: layout.slots_per_block(),
+            most_valid: layout.most_valid(),
         }
     }
 
-    fn bucket(&mut self, pool: u32, valid: u32) -> &mut Bucket {
-        &mut self.buckets[pool as usize * (self.pages_per_block as usize + 1) + valid as usize]
+    fn bucket(&mut self, lane: u32, valid: u32) -> &mut Bucket {
+        &mut self.buckets[lane as usize * (self.slots_per_block as usize + 1) + valid as usize]
     }
 
-    fn append(&mut self, pool: u32, valid: u32, block: u32) {
-        let bucket = self.bucket(pool, valid);
+    fn push(&mut self, lane: u32, valid: u32, block: u32) {
+        let bucket = self.bucket(lane, valid);
         let previous = std::mem::replace(&mut bucket.youngest, block);
         if previous == NONE {
             bucket.oldest = block;
@@ -67,20 +67,20 @@ impl Greedy {
             self.links[previous as usize].next = block;
         }
         self.links[block as usize] = Link { previous, next: NONE };
-        let lowest = &mut self.lowest[pool as usize];
+        let lowest = &mut self.lowest[lane as usize];
         *lowest = valid.min(*lowest);
     }
 
-    fn remove(&mut self, pool: u32, valid: u32, block: u32) {
+    fn unlink(&mut self, lane: u32, valid: u32, block: u32) {
         let Link { previous, next } = self.links[block as usize];
         self.links[block as usize].next = DETACHED;
         if previous == NONE {
-            self.bucket(pool, valid).oldest = next;
+            self.bucket(lane, valid).oldest = next;
         } else {
             self.links[previous as usize].next = next;
         }
         if next == NONE {
-            self.bucket(pool, valid).youngest = previous;
+            self.bucket(lane, valid).youngest = previous;
         } else {
             self.links[next as usize].previous = previous;
         }
@@ -88,30 +88,41 @@ impl Greedy {
 }
 
 impl VictimPolicy for Greedy {
-    fn closed(&mut self, pool: u32, block: BlockId, valid: u32) {
-        self.append(pool, valid, block.0);
+    fn closed(&mut self, lane: u32, block: BlockId, valid: u32) {
+        self.push(lane, valid, block.0);
     }
 
     #[inline]
-    fn superseded(&mut self, pool: u32, block: BlockId, valid: u32) {
+    fn superseded(&mut self, lane: u32, block: BlockId, valid: u32) {
         if self.links[block.0 as usize].next == DETACHED {
             return;
         }
-        self.remove(pool, valid + 1, block.0);
-        self.append(pool, valid, block.0);
+        self.unlink(lane, valid + 1, block.0);
+        self.push(lane, valid, block.0);
     }
 
-    fn take(&mut self, pool: u32) -> Option<BlockId> {
-        for valid in self.lowest[pool as usize]..self.pages_per_block {
-            let block = self.bucket(pool, valid).oldest;
-            if block != NONE {
-                self.lowest[pool as usize] = valid;
-                self.remove(pool, valid, block);
-                return Some(BlockId(block));
+    #[inline]
+    fn take(&mut self, lane: u32, mut accept: impl FnMut(BlockId) -> bool) -> Option<BlockId> {
+        let mut all_empty = true;
+        for valid in self.lowest[lane as usize]..=self.most_valid {
+            let mut block = self.bucket(lane, valid).oldest;
+            all_empty &= block == NONE;
+            if all_empty {
+                self.lowest[lane as usize] = valid + 1;
+            }
+            while block != NONE {
+                if accept(BlockId(block)) {
+                    self.unlink(lane, valid, block);
+                    return Some(BlockId(block));
+                }
+                block = self.links[block as usize].next;
             }
         }
-        self.lowest[pool as usize] = self.pages_per_block;
         None
+    }
+
+    fn remove(&mut self, lane: u32, block: BlockId, valid: u32) {
+        self.unlink(lane, valid, block.0);
     }
 }
 
@@ -125,7 +136,7 @@ mod tests {
     }
 
     // Is the block with the fewest valid pages taken, among equals the one that got there first,
-    // and never one that is full of valid pages or of another pool?
+    // and never one that is full of valid pages or of another lane?
     #[test]
     fn takes_the_fewest_valid_pages_oldest_first() {
         let mut greedy = greedy();
@@ -134,11 +145,12 @@ mod tests {
         }
         greedy.superseded(0, BlockId(4), 5);
         greedy.superseded(0, BlockId(7), 0);
-        assert_eq!(greedy.take(1), None);
-        let order: Vec<_> = std::iter::from_fn(|| greedy.take(0)).map(|block| block.0).collect();
+        assert_eq!(greedy.take(1, |_| true), None);
+        let order: Vec<_> =
+            std::iter::from_fn(|| greedy.take(0, |_| true)).map(|block| block.0).collect();
         assert_eq!(order, [2, 3, 4, 1]);
         greedy.superseded(0, BlockId(5), 63);
-        assert_eq!(greedy.take(0), Some(BlockId(5)));
+        assert_eq!(greedy.take(0, |_| true), Some(BlockId(5)));
     }
 
     // Does it agree with a search through all candidates, after any sequence of calls?
@@ -161,7 +173,7 @@ mod tests {
                     let expected = lowest.and_then(|low| plain.iter().position(|p| p.1 == low));
                     let expected = expected.map(|i| BlockId(plain.remove(i).0));
                     taken += u32::from(expected.is_some());
-                    assert_eq!(greedy.take(3), expected, "at step {step}");
+                    assert_eq!(greedy.take(3, |_| true), expected, "at step {step}");
                 }
                 _ if !plain.is_empty() => {
                     let at = random.usize(..plain.len());

@@ -1,4 +1,4 @@
-//! Victim selection: which block of an allocation pool is cleaned next.
+//! Victim selection: which block is cleaned next.
 //!
 //! A policy is one file and its line in the registry below.
 
@@ -9,17 +9,24 @@ use crate::nand::BlockId;
 
 /// A policy that chooses the block to clean.
 ///
-/// It knows the *candidates* of each pool: blocks that are full and that nothing else works on.
+/// It knows the *candidates* of each lane ([`Layout::lanes`]): blocks that are full and that
+/// nothing else works on.
 pub trait VictimPolicy {
-    /// `block` has become a candidate, with `valid` of its pages valid.
-    fn closed(&mut self, pool: u32, block: BlockId, valid: u32);
+    /// `block` has become a candidate, with `valid` of its logical pages valid.
+    fn closed(&mut self, lane: u32, block: BlockId, valid: u32);
 
     /// A page of `block` was superseded and `valid` are left. Blocks that are no candidates are
     /// to be ignored.
-    fn superseded(&mut self, pool: u32, block: BlockId, valid: u32);
+    fn superseded(&mut self, lane: u32, block: BlockId, valid: u32);
 
-    /// Chooses a candidate with at least one superseded page; it is a candidate no longer.
-    fn take(&mut self, pool: u32) -> Option<BlockId>;
+    /// Chooses among the candidates with at most [`Layout::most_valid`] valid pages, in the order
+    /// in which the policy prefers them, the first that `accept` takes; it is a candidate no
+    /// longer. Those that `accept` turns down stay as they are. A policy that draws at random
+    /// draws anew, and in the end offers every candidate once.
+    fn take(&mut self, lane: u32, accept: impl FnMut(BlockId) -> bool) -> Option<BlockId>;
+
+    /// `block`, a candidate with `valid` valid pages, is one no longer.
+    fn remove(&mut self, lane: u32, block: BlockId, valid: u32);
 }
 
 /// A registered policy.
@@ -47,16 +54,23 @@ macro_rules! registry {
 
         impl VictimPolicy for Policy {
             #[inline]
-            fn closed(&mut self, pool: u32, block: BlockId, valid: u32) {
-                match self { $(Policy::$policy(policy) => policy.closed(pool, block, valid),)+ }
+            fn closed(&mut self, lane: u32, block: BlockId, valid: u32) {
+                match self { $(Policy::$policy(policy) => policy.closed(lane, block, valid),)+ }
             }
             #[inline]
-            fn superseded(&mut self, pool: u32, block: BlockId, valid: u32) {
-                match self { $(Policy::$policy(policy) => policy.superseded(pool, block, valid),)+ }
+            fn superseded(&mut self, lane: u32, block: BlockId, valid: u32) {
+                match self { $(Policy::$policy(policy) => policy.superseded(lane, block, valid),)+ }
             }
             #[inline]
-            fn take(&mut self, pool: u32) -> Option<BlockId> {
-                match self { $(Policy::$policy(policy) => policy.take(pool),)+ }
+            fn take(
+                &mut self,
+                lane: u32,
+                accept: impl FnMut(BlockId) -> bool,
+            ) -> Option<BlockId> {
+                match self { $(Policy::$policy(policy) => policy.take(lane, accept),)+ }
+            }
+            fn remove(&mut self, lane: u32, block: BlockId, valid: u32) {
+                match self { $(Policy::$policy(policy) => policy.remove(lane, block, valid),)+ }
             }
         }
 

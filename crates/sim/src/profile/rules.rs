@@ -69,6 +69,9 @@ impl Profile {
                 })?;
         }
         let page_size = flash.page_size;
+        if page_size.0 > u64::from(u32::MAX) {
+            return Err(broken("flash.page_size", page_size.0, "it must be below 4 GiB"));
+        }
         if page_size.0.checked_mul(u64::from(pages)).is_none() {
             let rule = "the drive must have fewer than 2^64 bytes in all";
             return Err(broken("flash.page_size", page_size.0, rule));
