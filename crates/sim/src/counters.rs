@@ -24,6 +24,14 @@ impl Counters {
         self.flash.programs.cleaning
     }
 
+    /// The share of the pages of cleaned blocks that were superseded (section 3.2), where each
+    /// block holds `pages` of data; none before the first cleaning.
+    pub fn cleaning_efficiency(&self, pages: u32) -> Option<f64> {
+        #[allow(clippy::cast_precision_loss)] // exact up to 2^53 pages
+        let share = self.pages_moved() as f64 / (self.cleanings() * u64::from(pages)) as f64;
+        (self.cleanings() > 0).then_some(1.0 - share)
+    }
+
     /// Pages programmed for each page programmed for the host, at least 1; none before the first.
     pub fn write_amplification(&self) -> Option<f64> {
         #[allow(clippy::cast_precision_loss)] // exact up to 2^53 pages

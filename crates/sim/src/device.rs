@@ -1,9 +1,10 @@
 use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
 
 use crate::counters::Counters;
-use crate::ftl::{AnyFtl, Ftl, Slice};
+use crate::ftl::{AnyFtl, Ftl, Health, Recovery, Slice};
 use crate::interface::{Costs, Interface, Pending};
-use crate::nand::{Array, Lpn, Page};
+use crate::nand::{Array, Lpn, Page, Stamp};
+use crate::observe::Observer;
 use crate::profile::{Profile, ProfileError};
 
 /// A simulated SSD on virtual time, which stands still except in [`Device::complete`] and
@@ -18,13 +19,18 @@ pub struct SimDevice {
     info: DeviceInfo,
     now: Nanos,
     submitted: u64,
+    /// Bytes of a logical page.
     page_size: u64,
+    /// Bytes that requests are split at: of a logical page, or of all that fit on one page.
+    extent: u64,
+    cut_through: bool,
     nand: Array,
     ftl: AnyFtl,
     interface: Interface,
     host_pages_read: u64,
     host_pages_written: u64,
     host_pages_trimmed: u64,
+    expects_power_cuts: bool,
 }
 
 impl SimDevice {
@@ -35,6 +41,8 @@ impl SimDevice {
     pub fn new(name: &str, profile: &Profile) -> Result<SimDevice, ProfileError> {
         let layout = profile.layout()?;
         let geometry = layout.geometry;
+        let page_size = u64::from(geometry.logical_page_size);
+        let mut nand = Array::new(&layout.parts());
         let interface = &profile.interface;
         let costs =
             Costs { request: interface.request_overhead, per_kib: interface.transfer_per_kib };
@@ -42,7 +50,7 @@ impl SimDevice {
             info: DeviceInfo {
                 name: name.into(),
                 kind: DeviceKind::Sim,
-                capacity: Bytes(u64::from(layout.logical_pages()) * geometry.page_size.0),
+                capacity: Bytes(u64::from(layout.logical_pages()) * page_size),
                 logical_block: interface.logical_block,
                 queue_depth: interface.queue_depth,
                 model: Some(profile.model.clone()),
@@ -52,13 +60,16 @@ impl SimDevice {
             },
             now: Nanos(0),
             submitted: 0,
-            page_size: geometry.page_size.0,
-            nand: Array::new(geometry, layout.timing, layout.interleaving),
-            ftl: (layout.ftl.new)(&layout),
+            page_size,
+            extent: page_size.max(geometry.element_page()),
+            cut_through: interface.cut_through,
+            ftl: (layout.ftl.new)(&layout, &mut nand),
+            nand,
             interface: Interface::new(costs, interface.queue_depth),
             host_pages_read: 0,
             host_pages_written: 0,
             host_pages_trimmed: 0,
+            expects_power_cuts: false,
         })
     }
 
@@ -85,6 +96,58 @@ impl SimDevice {
         self.ftl.locate(&self.nand, lpn)
     }
 
+    /// When the newest copy of a logical page was written, as a number that grows with each page
+    /// written; it travels with the data. None for a page that holds nothing; always 0 where
+    /// nothing asks for it.
+    ///
+    /// # Panics
+    /// If `lpn` is beyond the capacity.
+    pub fn stamp(&self, lpn: Lpn) -> Option<Stamp> {
+        let entry = self.nand.entry(self.ftl.slot(lpn)?)?;
+        Some(entry.stamp)
+    }
+
+    /// Where the drive stands in its life.
+    pub fn health(&self) -> Health {
+        self.ftl.health()
+    }
+
+    /// The free blocks of each lane: see [`crate::ftl::Layout::lanes`].
+    pub fn free_blocks(&self) -> Vec<u32> {
+        self.ftl.free_blocks()
+    }
+
+    /// Adds someone who looks on.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.nand.observe(observer);
+    }
+
+    /// From now on, remembers what [`SimDevice::cut_power`] would take back. For a drive that
+    /// nothing was written to yet.
+    pub fn expect_power_cuts(&mut self) {
+        self.expects_power_cuts = true;
+        self.nand.expect_power_cuts();
+        self.ftl.expect_power_cuts();
+    }
+
+    /// Cuts the power at the present time of the clock, and lets it come back at once. Requests in
+    /// flight are never answered; flash commands that have not begun are not carried out, and those
+    /// under way leave pages that cannot be read. The clock stands at the end of the recovery.
+    ///
+    /// # Errors
+    /// `EIO` when the flash refuses a command, `ENOSPC` or `EROFS` when there is no room left.
+    ///
+    /// # Panics
+    /// If the drive does not expect power cuts.
+    pub fn cut_power(&mut self) -> Result<Recovery, Errno> {
+        assert!(self.expects_power_cuts, "call expect_power_cuts on the new drive first");
+        self.nand.cut_power(self.now);
+        self.interface.reset(self.now);
+        let recovery = self.ftl.recover(&mut self.nand, self.now)?;
+        self.now = recovery.done;
+        Ok(recovery)
+    }
+
     /// Whether the drive can do an IO at all.
     fn check(&self, io: &Io) -> Result<(), Errno> {
         if self.interface.in_flight() >= self.info.queue_depth as usize {
@@ -99,36 +162,49 @@ impl SimDevice {
         Ok(())
     }
 
-    /// The pages that an IO within the capacity falls on.
+    /// The parts of an IO within the capacity, each on one logical page or, where several fit on
+    /// a page of the flash, on those.
+    #[inline]
     fn slices(&self, io: &Io) -> impl Iterator<Item = Slice> + use<> {
-        let (page_size, stream) = (self.page_size, io.stream);
-        let (start, end) = (io.offset.0, io.end().0);
-        let first = start / page_size;
-        let mut page_start = first * page_size;
-        let mut lpn = u32::try_from(first).expect("the pages of a drive fit in a u32");
+        let (page_size, extent, stream) = (self.page_size, self.extent, io.stream);
+        let (mut from, end) = (io.offset.0, io.end().0);
         std::iter::from_fn(move || {
-            if page_start >= end {
+            if from >= end {
                 return None;
             }
-            let page_end = page_start + page_size;
-            let (from, to) = (start.max(page_start), end.min(page_end));
+            let to = (from - from % extent + extent).min(end);
+            let lpn = from / page_size;
             let within = |bytes: u64| u32::try_from(bytes).expect("a page fits in a u32");
             let slice = Slice {
-                lpn: Lpn(lpn),
-                start: within(from - page_start),
+                lpn: Lpn(within(lpn)),
+                start: within(from - lpn * page_size),
                 len: within(to - from),
                 stream,
             };
-            page_start = page_end;
-            lpn += 1;
+            from = to;
             Some(slice)
         })
     }
 
+    /// How many logical pages a slice falls on.
+    #[inline]
+    fn pages_in(&self, slice: &Slice) -> u64 {
+        match self.extent == self.page_size {
+            true => 1,
+            false => u64::from(slice.start + slice.len).div_ceil(self.page_size),
+        }
+    }
+
     fn write(&mut self, mut request: Pending) {
+        let mut arrived = request.ready;
+        if !self.cut_through {
+            arrived = self.interface.receive_data(request.io.len);
+        }
         for slice in self.slices(&request.io) {
-            let arrived = self.interface.receive_data(Bytes(u64::from(slice.len)));
-            self.host_pages_written += 1;
+            if self.cut_through {
+                arrived = self.interface.receive_data(Bytes(u64::from(slice.len)));
+            }
+            self.host_pages_written += self.pages_in(&slice);
             match self.ftl.write(&mut self.nand, slice, arrived) {
                 Ok(done) => request.ready = request.ready.max(done),
                 Err(errno) => {
@@ -145,7 +221,7 @@ impl SimDevice {
         let arrived = request.ready;
         let mut first = Nanos::MAX;
         for slice in self.slices(&request.io) {
-            self.host_pages_read += 1;
+            self.host_pages_read += self.pages_in(&slice);
             match self.ftl.read(&mut self.nand, slice, arrived) {
                 Ok(done) => {
                     first = first.min(done);
@@ -157,20 +233,31 @@ impl SimDevice {
                 }
             }
         }
-        self.interface.send_data(request, first, Bytes(self.page_size));
+        self.interface.send_data(request, first, Bytes(self.extent));
     }
 
     /// Forgets the pages that are trimmed as a whole.
     fn trim(&mut self, mut request: Pending) {
-        let whole = self.page_size;
-        for slice in self.slices(&request.io).filter(|slice| u64::from(slice.len) == whole) {
+        let page_size = self.page_size;
+        let whole = request.io.offset.0.div_ceil(page_size)..request.io.end().0 / page_size;
+        for lpn in whole {
             self.host_pages_trimmed += 1;
-            if let Err(errno) = self.ftl.trim(&mut self.nand, slice.lpn, request.ready) {
+            let lpn = Lpn(u32::try_from(lpn).expect("the pages of a drive fit in a u32"));
+            if let Err(errno) = self.ftl.trim(&mut self.nand, lpn, request.ready) {
                 request.result = Err(errno);
                 break;
             }
         }
         self.interface.acknowledge(request);
+    }
+
+    /// Puts everything on the flash that a power cut would lose.
+    fn flush(&mut self, mut request: Pending) {
+        match self.ftl.flush(&mut self.nand, request.ready) {
+            Ok(done) => request.ready = request.ready.max(done),
+            Err(errno) => request.result = Err(errno),
+        }
+        self.interface.flush(request);
     }
 
     /// Lets the clock reach `until` with nothing to answer.
@@ -204,12 +291,13 @@ impl Device for SimDevice {
             ready: self.interface.receive_command(submitted),
         };
         self.submitted += 1;
+        self.nand.next_request();
         match (request.result, io.op) {
             (Err(_), _) => self.interface.acknowledge(request),
             (Ok(()), Op::Write) => self.write(request),
             (Ok(()), Op::Read) => self.read(request),
             (Ok(()), Op::Trim) => self.trim(request),
-            (Ok(()), Op::Flush) => self.interface.flush(request),
+            (Ok(()), Op::Flush) => self.flush(request),
         }
     }
 
@@ -219,6 +307,13 @@ impl Device for SimDevice {
         match &completion {
             Some(completion) => self.now = self.now.max(completion.completed),
             None => self.wait(until),
+        }
+        if self.expects_power_cuts {
+            self.nand.settle(self.now);
+            self.ftl.settle(self.now);
+        }
+        if let Some(completion) = &completion {
+            self.nand.observers().iter_mut().for_each(|observer| observer.request(completion));
         }
         completion
     }

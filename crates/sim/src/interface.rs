@@ -135,6 +135,14 @@ impl Interface {
         }
     }
 
+    /// Forgets what is in flight; the link is free at `now`.
+    pub(crate) fn reset(&mut self, now: Nanos) {
+        self.acknowledged.clear();
+        self.fetched.clear();
+        self.flushes.clear();
+        (self.in_free, self.out_free) = (now, now);
+    }
+
     pub(crate) fn in_flight(&self) -> usize {
         self.acknowledged.len() + self.fetched.len() + self.flushes.len()
     }

@@ -16,6 +16,7 @@ mod interface;
 pub mod nand;
 pub mod observe;
 pub mod profile;
+pub mod wear;
 
 pub use counters::Counters;
 pub use device::SimDevice;

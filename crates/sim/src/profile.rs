@@ -9,6 +9,9 @@ mod spec;
 use flashscope_block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::ftl::{Frontiers, Scope, Transfer};
+use crate::nand::{Interleaving, Sharing};
+
 pub use error::ProfileError;
 pub use registry::{KINDS, Kind};
 pub use spec::{field_names, parse};
@@ -26,37 +29,152 @@ pub struct Profile {
     /// How logical pages are mapped: a name of [`crate::ftl::KINDS`]. Default: `page-map`.
     /// Source: section 3.1.
     pub ftl: String,
-    /// Which flash shares a write frontier and is cleaned together. Consecutive logical pages go
-    /// to consecutive pools, and those to different packages. Default: `package`. Source:
-    /// section 4.3.
-    pub allocation_pool: AllocationPool,
-    /// Share of the flash that the host cannot address (0 to 1, both excluded), the S_f of the
-    /// literature. Default: 0.15. Source: section 4.3.
+    /// The unit of mapping: a divisor or a multiple of the bytes of the pages that it spans, up
+    /// to a whole block; 0 for just those. Writes of less read the rest first. Default: 0, so 4
+    /// KiB. Source: sections 3.1 and 4.3.
+    #[serde(deserialize_with = "quantity::size")]
+    pub logical_page_size: Bytes,
+    /// Packages that a logical page is spread over, which then work in step. Default: 1. Source:
+    /// section 3.1, page span.
+    pub page_span: u32,
+    /// Which flash the pages of a part of the address space may be on: `package`, `die` or
+    /// `plane`. Default: `package`. Source: section 4.3.
+    pub allocation_pool: Scope,
+    /// Packages (or spans of packages) in an allocation pool, where that is `package`. Default:
+    /// 1. Source: section 3.1.
+    pub packages_per_pool: u32,
+    /// Consecutive bytes of the address space that belong to one pool; consecutive stripes go to
+    /// consecutive pools, and those to different packages. 0 for the least: a logical page, or
+    /// those that fit on one page. Default: 0, so 4 KiB. Source: section 4.3.
+    #[serde(deserialize_with = "quantity::size")]
+    pub stripe: Bytes,
+    /// What has an active block and is cleaned for itself: a whole `pool`, or each `package`,
+    /// `die` or `plane` of it, between which writes take turns. Default: `pool`. Source: section
+    /// 3.2.
+    pub active_blocks: Scope,
+    /// Share of the flash's places for data that the host cannot address (0 to 1, both
+    /// excluded), the S_f of the literature. Default: 0.15. Source: section 4.3.
     pub over_provisioning: f64,
-    /// Whether the dies of a package work side by side, taking turns on its serial bus; otherwise
-    /// a package carries out one command at a time. Default: false. Source: sections 2.2 and 4.3.
-    pub interleaving: bool,
+    /// What works side by side within a package, taking turns on its serial bus: `none` (one
+    /// command at a time), `die`, or `plane-pair` (planes 0 & 1 beside 2 & 3). Default: `none`.
+    /// Source: sections 2.2 and 4.3.
+    pub interleaving: Interleaving,
     /// Whether pools clean while their flash is idle, a page or an erase at a time. Default:
     /// false. Source: section 3.3.
     pub background_cleaning: bool,
+    /// Whether anything takes time; otherwise the drive only counts. Default: true. Source: none,
+    /// for questions about counts alone, which are answered several times as fast.
+    pub timed: bool,
+    /// Where the drive's own random numbers begin. Default: 1. Source: none.
+    pub seed: u64,
+    /// What packages share.
+    pub gang: Gang,
     /// The flash packages.
     pub flash: Flash,
+    /// What fails, and when blocks are worn out.
+    pub reliability: Reliability,
     /// How blocks are recycled.
     pub cleaning: Cleaning,
+    /// How blocks are kept from wearing out before others.
+    pub wear: Wear,
+    /// Blocks that are used as SLC.
+    pub slc: Slc,
+    /// How the map survives a power cut.
+    pub persistence: Persistence,
     /// What the host sees and waits for.
     pub interface: HostInterface,
 }
 
-/// The scope of an allocation pool (section 3.1).
+/// What packages share: section 3.3.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Gang {
+    /// Packages in a gang (1 to 64); 1 if they share nothing. Default: 1. Source: section 4.3.
+    pub packages: u32,
+    /// What a gang shares: the `bus` (Figure 4), or the `control` pins (Figure 5), so that
+    /// commands of one kind start at once. With control pins and pages that span the gang, it is
+    /// the paper's synchronous gang, else the asynchronous one. Default: `bus`; of no consequence
+    /// without gangs. Source: section 3.3.
+    pub sharing: Sharing,
+    /// Whether each package of a gang has a queue of its own; otherwise the gang carries out one
+    /// command at a time. Default: true; of no consequence without gangs. Source: section 3.3.
+    pub queue_per_package: bool,
+}
+
+/// What fails: section 3.4 and Table 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Reliability {
+    /// Erases after which a block is taken out of use. Default: 100000. Source: Table 1.
+    pub block_lifetime: u32,
+    /// Share of the blocks of each plane that are bad when the drive is new (0 to 1). Default: 0.
+    /// Source: section 3.2 mentions spare blocks for the replacement of bad ones.
+    pub factory_bad_blocks: f64,
+    /// Probability that a program fails, whereupon its block is emptied and taken out of use.
+    /// Default: 0. Source: as `factory_bad_blocks`.
+    pub program_failures: f64,
+    /// Probability that an erase fails, whereupon the block is taken out of use. Default: 0.
+    /// Source: as `factory_bad_blocks`.
+    pub erase_failures: f64,
+}
+
+/// How blocks are kept from wearing out before others: section 5.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Wear {
+    /// What is done: a name of [`crate::wear::KINDS`]. Default: `none`. Source: section 5.
+    pub policy: String,
+    /// How far the remaining lifetime of a block may fall below the average, as a share of it (0
+    /// to 1), before it is rate-limited. Default: 0.2. Source: section 5.
+    pub age_variance: f64,
+    /// Share of the average remaining lifetime (0 to 1) below which a block is filled with cold
+    /// data. Default: 0.85. Source: section 5.
+    pub retirement_age: f64,
+}
+
+/// Blocks that are used as SLC, in which writes of the host land first: a cache of newer drives
+/// than the paper's, whose flash is all SLC.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Slc {
+    /// Share of the blocks (0 to 1) that are used so; the host cannot address them. Default: 0.
+    /// Source: none.
+    pub share: f64,
+    /// How many bits a cell holds elsewhere: a block used as SLC holds that many times fewer
+    /// pages. Default: 3. Source: none.
+    pub bits_per_cell: u32,
+    /// Time from the cells of a page to the register. Default: 25 µs. Source: Table 1.
+    #[serde(deserialize_with = "quantity::time")]
+    pub page_read: Nanos,
+    /// Time from the register to the cells of a page. Default: 200 µs. Source: Table 1.
+    #[serde(deserialize_with = "quantity::time")]
+    pub page_program: Nanos,
+}
+
+/// How the map survives a power cut: section 3.4.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Persistence {
+    /// `summary`: it is rebuilt from a summary at the end of each block; `nv-ram`: it is in
+    /// memory that survives. Default: `summary`. Source: section 3.4.
+    pub map: MapMemory,
+    /// Pages at the end of each block for its summary; of no consequence with `nv-ram`. Default:
+    /// 1. Source: the latencies of Table 3, which hold one for each 63 pages of data.
+    pub summary_pages: u32,
+    /// Bytes of the summary that go over the serial bus. Default: 528. Source: as
+    /// `summary_pages`.
+    #[serde(deserialize_with = "quantity::size")]
+    pub summary_size: Bytes,
+}
+
+/// Where the map is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum AllocationPool {
-    /// One pool for each package.
-    Package,
-    /// One pool for each die.
-    Die,
-    /// One pool for each plane.
-    Plane,
+pub enum MapMemory {
+    /// In volatile memory, rebuilt from summaries.
+    Summary,
+    /// In memory that survives.
+    NvRam,
 }
 
 /// The flash packages: section 2 and Table 1.
@@ -73,7 +191,7 @@ pub struct Flash {
     pub blocks_per_plane: u32,
     /// Pages in a block. Default: 64. Source: section 2.
     pub pages_per_block: u32,
-    /// Data bytes in a page; also the unit of mapping. Default: 4 KiB. Source: Table 1.
+    /// Data bytes in a page. Default: 4 KiB. Source: Table 1.
     #[serde(deserialize_with = "quantity::size")]
     pub page_size: Bytes,
     /// Bytes of identification and error detection that travel with each page; may be 0.
@@ -93,6 +211,9 @@ pub struct Flash {
     /// section 2.1.
     #[serde(deserialize_with = "quantity::time")]
     pub serial_access_per_kib: Nanos,
+    /// Whether the planes 0 & 1, or 2 & 3, of a die carry out commands of the same kind at once
+    /// where they belong to one request. Default: false. Source: section 2.
+    pub two_plane_commands: bool,
 }
 
 /// How blocks are recycled: section 3.2.
@@ -102,10 +223,18 @@ pub struct Cleaning {
     /// How the block to clean is chosen: a name of [`crate::gc::KINDS`]. Default: `greedy`.
     /// Source: section 3.2.
     pub policy: String,
-    /// Share of a pool's blocks (0 to 1, both excluded) below which free blocks are replenished
-    /// in the foreground, while the host waits. Default: 0.05. Source: section 4.3.
+    /// Which data share an active block: `one` for all, one for the host and one for what is
+    /// moved (`host-and-cleaning`), or `hot-and-cold`, where the host marks cold data by stream 2.
+    /// Default: `one`. Source: section 5.2.
+    pub frontiers: Frontiers,
+    /// How pages are moved: `inter-plane`, over the serial bus and back, or `copy-back`, within
+    /// the plane, which takes `active_blocks` of planes. Default: `inter-plane`. Source: sections
+    /// 2.2 and 4.3.
+    pub transfer: Transfer,
+    /// Share of a lane's blocks (0 to 1, both excluded) below which free blocks are replenished
+    /// in the foreground, while the host waits. A lane is what `active_blocks` says. Default: 0.05. Source: section 4.3.
     pub free_threshold: f64,
-    /// Share of a pool's blocks below which free blocks are replenished in the background; not
+    /// Share of a lane's blocks below which free blocks are replenished in the background; not
     /// below `free_threshold`, and of no consequence without `background_cleaning`. Default:
     /// 0.1. Source: none, twice the foreground's.
     pub background_threshold: f64,
@@ -126,6 +255,9 @@ pub struct HostInterface {
     /// Table 3, whose times are those of the flash alone.
     #[serde(deserialize_with = "quantity::time")]
     pub request_overhead: Nanos,
+    /// Whether the pages of a write go to the flash as they arrive; otherwise once all have.
+    /// Default: true. Source: none.
+    pub cut_through: bool,
     /// Time of 1024 bytes between host and drive, one transfer at a time in each direction; may
     /// be 0. Default: 0. Source: as `request_overhead`.
     #[serde(deserialize_with = "quantity::time")]
@@ -137,12 +269,24 @@ impl Default for Profile {
         Profile {
             model: "Agrawal et al. 2008, 8 x 4 GB".into(),
             ftl: "page-map".into(),
-            allocation_pool: AllocationPool::Package,
+            logical_page_size: Bytes(0),
+            page_span: 1,
+            allocation_pool: Scope::Package,
+            packages_per_pool: 1,
+            stripe: Bytes(0),
+            active_blocks: Scope::Pool,
             over_provisioning: 0.15,
-            interleaving: false,
+            interleaving: Interleaving::None,
             background_cleaning: false,
+            timed: true,
+            seed: 1,
+            gang: Gang::default(),
             flash: Flash::default(),
+            reliability: Reliability::default(),
             cleaning: Cleaning::default(),
+            wear: Wear::default(),
+            slc: Slc::default(),
+            persistence: Persistence::default(),
             interface: HostInterface::default(),
         }
     }
@@ -162,13 +306,60 @@ impl Default for Flash {
             page_program: Nanos::micros(200),
             block_erase: Nanos::micros(1500),
             serial_access_per_kib: Nanos(25_600),
+            two_plane_commands: false,
         }
     }
 }
 
 impl Default for Cleaning {
     fn default() -> Self {
-        Cleaning { policy: "greedy".into(), free_threshold: 0.05, background_threshold: 0.1 }
+        Cleaning {
+            policy: "greedy".into(),
+            frontiers: Frontiers::One,
+            transfer: Transfer::InterPlane,
+            free_threshold: 0.05,
+            background_threshold: 0.1,
+        }
+    }
+}
+
+impl Default for Gang {
+    fn default() -> Self {
+        Gang { packages: 1, sharing: Sharing::Bus, queue_per_package: true }
+    }
+}
+
+impl Default for Reliability {
+    fn default() -> Self {
+        Reliability {
+            block_lifetime: 100_000,
+            factory_bad_blocks: 0.0,
+            program_failures: 0.0,
+            erase_failures: 0.0,
+        }
+    }
+}
+
+impl Default for Wear {
+    fn default() -> Self {
+        Wear { policy: "none".into(), age_variance: 0.2, retirement_age: 0.85 }
+    }
+}
+
+impl Default for Slc {
+    fn default() -> Self {
+        Slc {
+            share: 0.0,
+            bits_per_cell: 3,
+            page_read: Nanos::micros(25),
+            page_program: Nanos::micros(200),
+        }
+    }
+}
+
+impl Default for Persistence {
+    fn default() -> Self {
+        Persistence { map: MapMemory::Summary, summary_pages: 1, summary_size: Bytes(528) }
     }
 }
 
@@ -177,6 +368,7 @@ impl Default for HostInterface {
         HostInterface {
             logical_block: Bytes(512),
             queue_depth: 32,
+            cut_through: true,
             request_overhead: Nanos(0),
             transfer_per_kib: Nanos(0),
         }

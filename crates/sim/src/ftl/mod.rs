@@ -2,13 +2,14 @@
 //!
 //! An FTL is one file and its line in the registry below.
 
+mod layout;
 mod page_map;
-mod pool;
 
 use flashscope_block::{Errno, Nanos, StreamId};
 
-use crate::nand::{Array, Illegal, Lpn, Page, Timing};
-use crate::{gc, nand};
+use crate::nand::{Array, Illegal, Lpn, Page, Slot};
+
+pub use layout::{Frontiers, Layout, Scope, Transfer};
 
 /// The part of a request that falls on one logical page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,78 +48,71 @@ pub trait Ftl {
     /// As [`Ftl::write`], should background cleaning go wrong.
     fn trim(&mut self, nand: &mut Array, lpn: Lpn, at: Nanos) -> Result<(), Errno>;
 
+    /// Puts on the flash what a power cut would lose. Returns when it is there.
+    ///
+    /// # Errors
+    /// As [`Ftl::write`].
+    fn flush(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno>;
+
     /// Works in the background on idle flash, starting nothing at or after `until`.
     ///
     /// # Errors
     /// As [`Ftl::write`].
     fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<(), Errno>;
 
+    /// From now on, remembers what a power cut would take back.
+    fn expect_power_cuts(&mut self);
+
+    /// Forgets what a power cut at or after `now` can no longer take back.
+    fn settle(&mut self, now: Nanos);
+
+    /// Finds out what is where after the power was cut at `at`.
+    ///
+    /// # Errors
+    /// As [`Ftl::write`].
+    fn recover(&mut self, nand: &mut Array, at: Nanos) -> Result<Recovery, Errno>;
+
     /// Where the newest copy of a logical page is, if there is one.
     fn locate(&self, nand: &Array, lpn: Lpn) -> Option<Page>;
+
+    /// As [`Ftl::locate`], as the place whose metadata is that of the logical page.
+    fn slot(&self, lpn: Lpn) -> Option<Slot>;
+
+    /// Where the drive stands in its life.
+    fn health(&self) -> Health;
+
+    /// The free blocks of each lane.
+    fn free_blocks(&self) -> Vec<u32>;
 }
 
-/// What a profile comes to: everything that the parts of a drive need to know, checked.
-#[derive(Debug, Clone)]
-pub struct Layout {
-    /// How the flash is divided.
-    pub geometry: nand::Geometry,
-    /// How long its commands take.
-    pub timing: Timing,
-    /// Whether the dies of a package work side by side.
-    pub interleaving: bool,
-    /// Allocation pools. Logical page `n` belongs to pool `n % pools` (the static part of the
-    /// map); pool `p` is in package `p % packages`.
-    pub pools: u32,
-    /// Pages of each pool that the host can address.
-    pub logical_pages_per_pool: u32,
-    /// Blocks are cleaned in the foreground while a pool has fewer free ones than this.
-    pub clean_below: u32,
-    /// Blocks are cleaned in the background while a pool has fewer free ones than this; 0 if
-    /// they are not.
-    pub background_below: u32,
-    /// How victims are chosen.
-    pub policy: gc::Kind,
-    /// How logical pages are found.
-    pub ftl: Kind,
+/// Where the drive stands in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Health {
+    /// Blocks that were bad from the factory.
+    pub factory_bad_blocks: u64,
+    /// Blocks taken out of use because a program or an erase failed.
+    pub failed_blocks: u64,
+    /// Blocks taken out of use because their lifetime had passed.
+    pub expired_blocks: u64,
+    /// Blocks of cold data that wear levelling has moved.
+    pub migrations: u64,
+    /// When the drive refused a write for the first time because too few blocks were left: the
+    /// end of its life.
+    pub end_of_life: Option<Nanos>,
 }
 
-impl Layout {
-    /// Lanes of the drive: parts of the pools that have an active block and are cleaned each for
-    /// itself.
-    pub const fn lanes(&self) -> u32 {
-        self.pools
-    }
-
-    /// Blocks in each lane.
-    pub const fn blocks_per_lane(&self) -> u32 {
-        self.geometry.blocks() / self.lanes()
-    }
-
-    /// Logical pages that fit in a block.
-    pub const fn slots_per_block(&self) -> u32 {
-        self.geometry.pages_per_block
-    }
-
-    /// Valid logical pages that a block may hold for its cleaning to gain a page.
-    pub const fn most_valid(&self) -> u32 {
-        self.slots_per_block() - 1
-    }
-
-    /// Bytes of a logical page.
-    pub fn logical_page_size(&self) -> u32 {
-        u32::try_from(self.geometry.page_size.0).expect("checked: fits in a u32")
-    }
-
-    /// Blocks in each pool.
-    pub const fn blocks_per_pool(&self) -> u32 {
-        self.geometry.blocks() / self.pools
-    }
-
-    /// Pages that the host can address.
-    pub const fn logical_pages(&self) -> u32 {
-        self.pools * self.logical_pages_per_pool
-    }
+/// What it took to find the map when the power came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recovery {
+    /// When the drive was ready.
+    pub done: Nanos,
+    /// Pages read: a summary for each full block, and those of the others one by one.
+    pub pages_read: u64,
 }
+
+/// The stream of an [`flashscope_block::Io`] with which a host says that data is cold, where the
+/// drive separates temperatures (section 5.2, content volatility). Others are hot.
+pub const COLD_STREAM: StreamId = 2;
 
 impl From<Illegal> for Errno {
     /// A command that the flash refuses is a bug of the FTL: it stops a debug build, and is an
@@ -139,7 +133,7 @@ pub struct Kind {
     /// Where it is described.
     pub source: &'static str,
     /// Makes one for an empty drive of this layout.
-    pub new: fn(&Layout) -> AnyFtl,
+    pub new: fn(&Layout, &mut Array) -> AnyFtl,
 }
 
 /// Makes [`AnyFtl`] and [`KINDS`] from one list, so that a call on the path of a page is a match
@@ -167,8 +161,29 @@ macro_rules! registry {
             fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<(), Errno> {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.background(nand, until),)+ }
             }
+            fn flush(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.flush(nand, at),)+ }
+            }
+            fn expect_power_cuts(&mut self) {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.expect_power_cuts(),)+ }
+            }
+            fn settle(&mut self, now: Nanos) {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.settle(now),)+ }
+            }
+            fn recover(&mut self, nand: &mut Array, at: Nanos) -> Result<Recovery, Errno> {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.recover(nand, at),)+ }
+            }
             fn locate(&self, nand: &Array, lpn: Lpn) -> Option<Page> {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.locate(nand, lpn),)+ }
+            }
+            fn slot(&self, lpn: Lpn) -> Option<Slot> {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.slot(lpn),)+ }
+            }
+            fn health(&self) -> Health {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.health(),)+ }
+            }
+            fn free_blocks(&self) -> Vec<u32> {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.free_blocks(),)+ }
             }
         }
 

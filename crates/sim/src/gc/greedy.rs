@@ -129,10 +129,12 @@ impl VictimPolicy for Greedy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Profile;
+    use crate::profile::{MapMemory, Profile};
 
     fn greedy() -> Greedy {
-        Greedy::new(&Profile::default().layout().expect("the default works"))
+        let mut profile = Profile::default();
+        profile.persistence.map = MapMemory::NvRam;
+        Greedy::new(&profile.layout().expect("the default works"))
     }
 
     // Is the block with the fewest valid pages taken, among equals the one that got there first,

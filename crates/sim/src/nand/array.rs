@@ -1,207 +1,507 @@
+use std::ops::Range;
+
 use flashscope_block::Nanos;
 
 use super::blocks::Blocks;
-use super::{BlockId, Geometry, Illegal, Lpn, Page, Timing, later};
+use super::faults::Faults;
+use super::schedule::{Schedule, Span};
+use super::undo::UndoLog;
+use super::{
+    BlockId, Cause, Entry, Fault, FlashCounters, Geometry, Illegal, Lpn, Note, Page, Place,
+    Reliability, Slot, Stamp, Timing, Wiring, bad_blocks,
+};
+use crate::observe::{Command, CommandKind, Observer};
 
-/// Why a flash command was given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// A request of the host, including the read of a read-modify-write.
-    Host,
-    /// Moving pages out of a block, and erasing it.
-    Cleaning,
+/// What an [`Array`] is made of.
+#[derive(Debug, Clone)]
+pub struct Parts {
+    /// How it is divided.
+    pub geometry: Geometry,
+    /// How long its commands take.
+    pub timing: Timing,
+    /// How it is connected.
+    pub wiring: Wiring,
+    /// Which commands fail.
+    pub reliability: Reliability,
+    /// Whether commands take time; otherwise each is done when it is given.
+    pub timed: bool,
+    /// Whether the metadata of pages says when their data was written.
+    pub stamped: bool,
+    /// Whether pages may be superseded by programs on other units.
+    pub settling: bool,
 }
 
-/// Flash commands of one type, by cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ByCause {
-    /// Given for requests of the host.
-    pub host: u64,
-    /// Given for cleaning.
-    pub cleaning: u64,
+/// What [`Array::relocate`] moves.
+#[derive(Debug, Clone, Copy)]
+pub struct Moves {
+    /// The block whose first valid logical pages are moved.
+    pub from: BlockId,
+    /// The place that the first goes to; the others follow.
+    pub to: Slot,
+    /// How many.
+    pub count: u32,
+    /// Within the plane; otherwise through the controller.
+    pub copy_back: bool,
 }
 
-impl ByCause {
-    /// Commands of every cause.
-    pub const fn total(&self) -> u64 {
-        self.host + self.cleaning
-    }
-
-    fn since(&self, earlier: &ByCause) -> ByCause {
-        ByCause { host: self.host - earlier.host, cleaning: self.cleaning - earlier.cleaning }
-    }
-
-    fn count(&mut self, cause: Cause) {
-        match cause {
-            Cause::Host => self.host += 1,
-            Cause::Cleaning => self.cleaning += 1,
-        }
-    }
-}
-
-/// Every command that the flash has carried out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FlashCounters {
-    /// Pages read.
-    pub reads: ByCause,
-    /// Pages programmed.
-    pub programs: ByCause,
-    /// Blocks erased.
-    pub erases: ByCause,
-}
-
-impl FlashCounters {
-    /// What was carried out since `earlier`, an earlier reading of the same flash.
-    pub fn since(&self, earlier: &FlashCounters) -> FlashCounters {
-        FlashCounters {
-            reads: self.reads.since(&earlier.reads),
-            programs: self.programs.since(&earlier.programs),
-            erases: self.erases.since(&earlier.erases),
-        }
-    }
-}
-
-/// The flash packages of a drive.
+/// The flash of a drive.
 ///
-/// A *unit* carries out one command at a time: a package, or with interleaving a die, whose
-/// package's serial bus then carries one page at a time for all its dies (section 2.2). Commands
-/// are served in the order in which they are given. Each method takes the time at which the
-/// command reaches the package and returns when it is done; an illegal command changes nothing.
+/// A *unit* carries out one command at a time: a package, or with interleaving a die or a pair of
+/// planes, whose package's serial bus then carries one page at a time for all of them (section
+/// 2.2). Commands are served in the order in which they are given. Each method takes the time at
+/// which the command reaches the flash and returns when it is done; an illegal command changes
+/// nothing.
 pub struct Array {
     blocks: Blocks,
-    timing: Timing,
+    schedule: Schedule,
+    faults: Faults,
     counters: FlashCounters,
-    units: Vec<Nanos>,
-    blocks_per_unit: u32,
-    buses: Vec<Nanos>,
+    /// For each block, whether it is of the SLC region; empty where there is none.
+    slc: Vec<bool>,
+    undo: Option<UndoLog>,
+    observers: Vec<Box<dyn Observer>>,
 }
 
 impl Array {
-    /// Erased flash, idle at time 0. With `interleaving`, dies of one package work side by side.
-    pub fn new(geometry: Geometry, timing: Timing, interleaving: bool) -> Self {
-        let blocks_per_unit = match interleaving {
-            true => geometry.blocks_per_die(),
-            false => geometry.blocks_per_package(),
-        };
+    /// Erased flash, idle at time 0.
+    pub fn new(parts: &Parts) -> Self {
+        let geometry = parts.geometry;
+        let mut blocks = Blocks::new(geometry, parts.stamped, parts.settling);
+        let mut faults = Faults::new(&parts.reliability);
+        let per_plane = geometry.blocks_per_plane;
+        let bad = bad_blocks(parts.reliability.factory_bad_blocks, per_plane);
+        for plane in (0..geometry.blocks()).step_by(per_plane as usize) {
+            if bad > 0 {
+                let born_bad = faults.born_bad(bad, per_plane);
+                born_bad.iter().for_each(|block| blocks.mark_bad(BlockId(plane + block)));
+            }
+        }
         Array {
-            units: vec![Nanos(0); (geometry.blocks() / blocks_per_unit) as usize],
-            blocks_per_unit,
-            buses: vec![Nanos(0); geometry.packages as usize],
-            blocks: Blocks::new(geometry),
-            timing,
+            blocks,
+            schedule: Schedule::new(&geometry, parts.timing, parts.wiring, parts.timed),
+            faults,
             counters: FlashCounters::default(),
+            slc: Vec::new(),
+            undo: None,
+            observers: Vec::new(),
         }
     }
 
-    fn unit(&self, block: BlockId) -> usize {
-        (block.0 / self.blocks_per_unit) as usize
+    /// Adds someone who looks on.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.observers.push(observer);
     }
 
-    fn bus(&self, unit: usize) -> usize {
-        // With interleaving there are as many units to a bus as a package has dies.
-        if self.units.len() == self.buses.len() {
-            unit
-        } else {
-            unit / self.geometry().dies_per_package as usize
-        }
+    /// Those who look on.
+    pub fn observers(&mut self) -> &mut [Box<dyn Observer>] {
+        &mut self.observers
     }
 
-    /// Reads a page into the controller, with the logical page that its metadata names.
+    /// Makes a block one of the SLC region: it is read and programmed at other speeds.
+    pub fn make_slc(&mut self, block: BlockId) {
+        self.slc.resize(self.geometry().blocks() as usize, false);
+        self.slc[block.0 as usize] = true;
+    }
+
+    #[inline]
+    fn is_slc(&self, block: BlockId) -> bool {
+        self.slc.get(block.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// Which parts of the array commands on a block occupy.
+    pub fn place(&self, block: BlockId) -> Place {
+        self.schedule.place(block)
+    }
+
+    /// Says that the commands from now on belong to another request.
+    #[inline]
+    pub fn next_request(&mut self) {
+        self.schedule.next_request();
+    }
+
+    /// Whether pages can be moved by [`Array::relocate`]: logical pages are as large as those of
+    /// an element, and every program succeeds.
+    pub fn relocates(&self) -> bool {
+        let geometry = self.geometry();
+        self.faults.programs_succeed()
+            && geometry.slots_per_page == 1
+            && geometry.pages_per_slot == 1
+    }
+
+    fn notify(&mut self, kind: CommandKind, cause: Cause, page: Page, at: Nanos, span: Span) {
+        let unit = self.schedule.place(page.block).unit;
+        let Span { start, done } = span;
+        let command =
+            Command { kind, cause, unit, block: page.block, index: page.index, at, start, done };
+        self.observers.iter_mut().for_each(|observer| observer.command(&command));
+    }
+
+    /// Reads a page of each of the packages `members` of its element into the controller.
     ///
     /// # Errors
     /// [`Illegal::ReadOfErasedPage`].
     #[inline]
-    pub fn read(&mut self, page: Page, at: Nanos, cause: Cause) -> Result<(Lpn, Nanos), Illegal> {
-        let lpn = self.blocks.read(page)?;
-        self.counters.reads.count(cause);
-        let unit = self.unit(page.block);
-        let bus = self.bus(unit);
-        let in_register = later(at.max(self.units[unit]), self.timing.page_read);
-        let done = later(in_register.max(self.buses[bus]), self.timing.page_transfer);
-        self.buses[bus] = done;
-        self.units[unit] = done;
-        Ok((lpn, done))
-    }
-
-    /// Programs a page with the data of logical page `lpn`, from the controller.
-    ///
-    /// # Errors
-    /// [`Illegal::ProgramOutOfOrder`].
-    #[inline]
-    pub fn program(
+    pub fn read(
         &mut self,
         page: Page,
-        lpn: Lpn,
+        members: Range<u32>,
         at: Nanos,
         cause: Cause,
     ) -> Result<Nanos, Illegal> {
-        self.blocks.program(page, lpn)?;
-        self.counters.programs.count(cause);
-        let unit = self.unit(page.block);
-        let bus = self.bus(unit);
-        let start = at.max(self.units[unit]).max(self.buses[bus]);
-        let in_register = later(start, self.timing.page_transfer);
-        let done = later(in_register, self.timing.page_program);
-        self.buses[bus] = in_register;
-        self.units[unit] = done;
-        Ok(done)
+        self.blocks.check_read(page)?;
+        self.counters.reads.count(cause, members.end - members.start);
+        let place = self.schedule.place(page.block);
+        let transfer = self.schedule.timing().page_transfer;
+        let span = self.schedule.read(place, members, at, self.is_slc(page.block), transfer);
+        if !self.observers.is_empty() {
+            self.notify(CommandKind::Read, cause, page, at, span);
+        }
+        Ok(span.done)
     }
 
-    /// Erases a block.
+    /// Reads the metadata of a page alone, or with `summary` the summary of the block, which
+    /// starts there.
     ///
     /// # Errors
-    /// [`Illegal::EraseOfValidPages`].
+    /// [`Illegal::ReadOfErasedPage`].
+    pub fn read_metadata(
+        &mut self,
+        page: Page,
+        at: Nanos,
+        summary: bool,
+    ) -> Result<Nanos, Illegal> {
+        self.blocks.check_read(page)?;
+        self.counters.reads.count(Cause::Mapping, 1);
+        let timing = self.schedule.timing();
+        let transfer = if summary { timing.summary_transfer } else { timing.metadata_transfer };
+        let place = self.schedule.place(page.block);
+        let span = self.schedule.read(place, 0..1, at, self.is_slc(page.block), transfer);
+        if !self.observers.is_empty() {
+            self.notify(CommandKind::Read, Cause::Mapping, page, at, span);
+        }
+        Ok(span.done)
+    }
+
+    /// Programs `pages` pages one after the other, each on every package of the element.
     #[inline]
-    pub fn erase(&mut self, block: BlockId, at: Nanos, cause: Cause) -> Result<Nanos, Illegal> {
-        self.blocks.erase(block)?;
-        self.counters.erases.count(cause);
-        let unit = self.unit(block);
-        let done = later(at.max(self.units[unit]), self.timing.block_erase);
-        self.units[unit] = done;
+    fn program_pages(
+        &mut self,
+        page: Page,
+        pages: u32,
+        at: Nanos,
+        cause: Cause,
+        transfer: Nanos,
+    ) -> Result<Nanos, Fault> {
+        self.blocks.advance(page, pages)?;
+        self.counters.programs.count(cause, pages * self.geometry().span);
+        let place = self.schedule.place(page.block);
+        let slc = self.is_slc(page.block);
+        let mut done = at;
+        for index in page.index..page.index + pages {
+            let span = self.schedule.program(place, at, slc, transfer);
+            done = done.max(span.done);
+            if let Some(undo) = &mut self.undo {
+                undo.program(Page { index, ..page }, 1, span.start, span.done);
+            }
+            if !self.observers.is_empty() {
+                self.notify(CommandKind::Program, cause, Page { index, ..page }, at, span);
+            }
+        }
+        if self.faults.program_fails() {
+            self.counters.failed_programs += 1;
+            self.blocks.tear(page, pages);
+            return Err(Fault::Failed(done));
+        }
         Ok(done)
     }
 
-    /// Notes that the data of a valid page is out of date; returns how many pages of its block
-    /// are still valid. Costs no time: it is bookkeeping of the controller.
+    /// Programs logical pages from the controller: one to the place `slot`, or, where several fit
+    /// on a page, up to that many to `slot` and after.
+    ///
+    /// # Errors
+    /// [`Illegal::ProgramOutOfOrder`], [`Illegal::BadBlock`]; a program that fails.
     #[inline]
-    pub fn supersede(&mut self, page: Page) -> u32 {
-        self.blocks.supersede(page)
+    pub fn program(
+        &mut self,
+        slot: Slot,
+        entries: &[Entry],
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<Nanos, Fault> {
+        let transfer = self.schedule.timing().page_transfer;
+        let page = self.geometry().page(slot);
+        let done = self.program_pages(page, self.geometry().pages_per_slot, at, cause, transfer)?;
+        self.fill(slot, entries);
+        Ok(done)
     }
 
-    /// When the units that hold `blocks` have all carried out what they were given.
-    pub fn idle_from(&self, blocks: std::ops::RangeInclusive<BlockId>) -> Nanos {
-        let units = &self.units[self.unit(*blocks.start())..=self.unit(*blocks.end())];
-        units.iter().copied().max().unwrap_or_default()
+    #[inline]
+    fn fill(&mut self, slot: Slot, entries: &[Entry]) {
+        let mut place = slot;
+        for entry in entries {
+            self.blocks.fill(place, *entry);
+            place.0 += 1;
+        }
+        for _ in entries.len()..self.geometry().slots_per_page as usize {
+            self.blocks.pad(place);
+            place.0 += 1;
+        }
+    }
+
+    /// Programs the summary of a block, behind its data.
+    ///
+    /// # Errors
+    /// As [`Array::program`].
+    pub fn program_summary(&mut self, block: BlockId, at: Nanos) -> Result<Nanos, Fault> {
+        let page = Page { block, index: self.blocks.written(block) };
+        let pages = self.geometry().summary_pages;
+        let transfer = self.schedule.timing().summary_transfer;
+        self.program_pages(page, pages, at, Cause::Mapping, transfer)
+    }
+
+    /// Copies the logical page at `from` to the place `to` within the plane (section 2.1).
+    ///
+    /// # Errors
+    /// As [`Array::program`], and [`Illegal::CopyBackAcrossPlanes`].
+    pub fn copy_back(
+        &mut self,
+        from: Slot,
+        to: Slot,
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<Nanos, Fault> {
+        let geometry = *self.geometry();
+        let (source, target) = (geometry.page(from), geometry.page(to));
+        self.check_plane(source.block, target.block)?;
+        self.blocks.check_read(source)?;
+        let pages = geometry.pages_per_slot;
+        self.blocks.advance(target, pages)?;
+        let count = pages * geometry.span;
+        self.counters.programs.count(cause, count);
+        self.counters.copy_backs.count(cause, count);
+        let done = self.schedule_copies(source.block, target, pages, at, cause);
+        if self.faults.program_fails() {
+            self.counters.failed_programs += 1;
+            self.blocks.tear(target, pages);
+            return Err(Fault::Failed(done));
+        }
+        let entry = self.blocks.entry(from).ok_or(Illegal::ReadOfErasedPage(source))?;
+        self.blocks.fill(to, entry);
+        if let Some(note) = self.blocks.note(from).cloned() {
+            self.blocks.set_note(to, note);
+        }
+        Ok(done)
+    }
+
+    fn check_plane(&self, from: BlockId, to: BlockId) -> Result<(), Illegal> {
+        let blocks_per_plane = self.geometry().blocks_per_plane;
+        if from.0 / blocks_per_plane != to.0 / blocks_per_plane {
+            return Err(Illegal::CopyBackAcrossPlanes { from, to });
+        }
+        Ok(())
+    }
+
+    /// Times `pages` copies within the plane of `from` to `target` and the pages after it.
+    fn schedule_copies(
+        &mut self,
+        from: BlockId,
+        target: Page,
+        pages: u32,
+        at: Nanos,
+        cause: Cause,
+    ) -> Nanos {
+        let place = self.schedule.place(target.block);
+        let slc = [self.is_slc(from), self.is_slc(target.block)];
+        let mut done = at;
+        for index in target.index..target.index + pages {
+            let page = Page { index, ..target };
+            let span = self.schedule.copy_back(place, at, slc);
+            done = done.max(span.done);
+            if let Some(undo) = &mut self.undo {
+                undo.program(page, 1, span.start, span.done);
+            }
+            if !self.observers.is_empty() {
+                self.notify(CommandKind::CopyBack, cause, page, at, span);
+            }
+        }
+        done
+    }
+
+    /// Moves logical pages from block to block and calls `moved` with each and its new place. The same as reading, programming and superseding them one by one, all of them given
+    /// at `at`. Only for arrays with [`Array::relocates`].
+    ///
+    /// # Errors
+    /// As [`Array::program`], [`Array::copy_back`].
+    #[inline]
+    pub fn relocate(
+        &mut self,
+        moves: Moves,
+        at: Nanos,
+        cause: Cause,
+        moved: impl FnMut(Lpn, Slot),
+    ) -> Result<Nanos, Illegal> {
+        let Moves { from, to, count, copy_back } = moves;
+        debug_assert!(self.relocates() && count <= self.blocks.valid(from));
+        if count == 0 {
+            return Ok(at);
+        }
+        let target = self.geometry().page(to);
+        if copy_back {
+            self.check_plane(from, target.block)?;
+        }
+        self.blocks.advance(target, count)?;
+        let commands = count * self.geometry().span;
+        self.counters.programs.count(cause, commands);
+        let done = if copy_back {
+            self.counters.copy_backs.count(cause, commands);
+            self.schedule_copies(from, target, count, at, cause)
+        } else {
+            self.counters.reads.count(cause, commands);
+            self.schedule_moves(from, target, count, at, cause)
+        };
+        self.blocks.relocate(from, to, count, moved);
+        Ok(done)
+    }
+
+    /// Times `count` moves from `from` to `target` and the pages after it.
+    #[inline]
+    fn schedule_moves(
+        &mut self,
+        from: BlockId,
+        target: Page,
+        count: u32,
+        at: Nanos,
+        cause: Cause,
+    ) -> Nanos {
+        let (source, place) = (self.schedule.place(from), self.schedule.place(target.block));
+        let plain = self.observers.is_empty() && self.undo.is_none() && self.slc.is_empty();
+        if plain && let Some(done) = self.schedule.moves_in_unit(source, place, count, at) {
+            return done;
+        }
+        let transfer = self.schedule.timing().page_transfer;
+        let (slc, span) = ([self.is_slc(from), self.is_slc(target.block)], self.geometry().span);
+        let (mut done, mut next) = (at, 0);
+        for index in target.index..target.index + count {
+            let read = self.schedule.read(source, 0..span, at, slc[0], transfer);
+            let page = Page { index, ..target };
+            let program = self.schedule.program(place, read.done, slc[1], transfer);
+            done = done.max(program.done);
+            if let Some(undo) = &mut self.undo {
+                undo.program(page, 1, program.start, program.done);
+            }
+            if !self.observers.is_empty() {
+                let slot = self.blocks.next_valid(from, next);
+                let slot = slot.unwrap_or(self.geometry().slot(from, 0));
+                next = self.geometry().index(slot) + 1;
+                let read_page = self.geometry().page(slot);
+                self.notify(CommandKind::Read, cause, read_page, at, read);
+                self.notify(CommandKind::Program, cause, page, read.done, program);
+            }
+        }
+        done
+    }
+
+    /// Erases a block, once the programs that supersede its pages are done.
+    ///
+    /// # Errors
+    /// [`Illegal::EraseOfValidPages`], [`Illegal::BadBlock`]; an erase that fails.
+    #[inline]
+    pub fn erase(&mut self, block: BlockId, at: Nanos, cause: Cause) -> Result<Nanos, Fault> {
+        self.blocks.check_erase(block)?;
+        self.counters.erases.count(cause, self.geometry().span);
+        let at = at.max(self.blocks.settled(block));
+        let span = self.schedule.erase(self.schedule.place(block), at);
+        if let Some(undo) = &mut self.undo {
+            undo.erase(block, self.blocks.image(block), span.start, span.done);
+        }
+        self.blocks.erase(block);
+        if !self.observers.is_empty() {
+            self.notify(CommandKind::Erase, cause, Page { block, index: 0 }, at, span);
+        }
+        if self.faults.erase_fails() {
+            self.counters.failed_erases += 1;
+            return Err(Fault::Failed(span.done));
+        }
+        Ok(span.done)
+    }
+
+    /// Notes that the data of a valid place is out of date, once a program is done that runs until
+    /// `settles`; returns how many places of its block are still valid. Costs no time: it is
+    /// bookkeeping of the controller.
+    #[inline]
+    pub fn supersede(&mut self, slot: Slot, settles: Nanos) -> u32 {
+        self.blocks.supersede(slot, settles)
+    }
+
+    /// Notes in the metadata of a block that it is used from now on, and for what.
+    pub fn open(&mut self, block: BlockId, role: u8) {
+        self.blocks.open(block, role);
+    }
+
+    /// Since when a block is in use, as a count of the blocks opened, and for what.
+    pub fn opened(&self, block: BlockId) -> (u32, u8) {
+        self.blocks.opened(block)
+    }
+
+    /// Takes a block out of use for good.
+    pub fn mark_bad(&mut self, block: BlockId) {
+        self.blocks.mark_bad(block);
+    }
+
+    /// Whether a block is bad, from the factory or since.
+    pub fn is_bad(&self, block: BlockId) -> bool {
+        self.blocks.is_bad(block)
+    }
+
+    /// Writes data beside the page at `slot`, which was just programmed: an internal page.
+    pub fn set_note(&mut self, slot: Slot, note: Note) {
+        self.blocks.set_note(slot, note);
+    }
+
+    /// What an internal page holds.
+    pub fn note(&self, slot: Slot) -> Option<&Note> {
+        self.blocks.note(slot)
+    }
+
+    /// When the units that hold the blocks from `first` to `last` have carried out what they were
+    /// given.
+    #[inline]
+    pub fn idle_from(&self, first: Place, last: Place) -> Nanos {
+        self.schedule.idle_from(first, last)
     }
 
     /// How the flash is divided.
+    #[inline]
     pub fn geometry(&self) -> &Geometry {
         self.blocks.geometry()
     }
 
-    /// The logical page that the metadata of a programmed page names, without reading it.
-    ///
-    /// # Errors
-    /// [`Illegal::ReadOfErasedPage`].
-    pub fn logical(&self, page: Page) -> Result<Lpn, Illegal> {
-        self.blocks.read(page)
+    /// What the metadata of a place says, without reading it; none if it holds nothing readable.
+    pub fn entry(&self, slot: Slot) -> Option<Entry> {
+        self.blocks.entry(slot)
     }
 
-    /// How many pages of a block are valid: programmed and not superseded.
+    /// How many places of a block are valid: programmed and not superseded.
     #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
         self.blocks.valid(block)
     }
 
-    /// Whether a page is programmed and not superseded.
-    pub fn is_valid(&self, page: Page) -> bool {
-        self.blocks.is_valid(page)
+    /// Pages of a block that were programmed since its last erase.
+    #[inline]
+    pub fn written(&self, block: BlockId) -> u32 {
+        self.blocks.written(block)
     }
 
-    /// The first valid page of a block.
+    /// Whether a place is programmed and not superseded.
+    pub fn is_valid(&self, slot: Slot) -> bool {
+        self.blocks.is_valid(slot)
+    }
+
+    /// The first valid place of a block from its place `from` on.
     #[inline]
-    pub fn first_valid(&self, block: BlockId) -> Option<Page> {
-        self.blocks.first_valid(block)
+    pub fn next_valid(&self, block: BlockId, from: u32) -> Option<Slot> {
+        self.blocks.next_valid(block, from)
     }
 
     /// Every command carried out so far.
@@ -209,113 +509,54 @@ impl Array {
         self.counters
     }
 
+    /// How often a block was erased.
+    #[inline]
+    pub fn erases(&self, block: BlockId) -> u32 {
+        self.blocks.erases(block)
+    }
+
     /// How often each block was erased, in the order of [`BlockId`].
     pub fn erase_counts(&self) -> impl ExactSizeIterator<Item = u32> {
         self.blocks.erase_counts()
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use flashscope_block::Bytes;
-
-    use super::*;
-
-    const TIMING: Timing = Timing {
-        page_read: Nanos(25_000),
-        page_program: Nanos(200_000),
-        block_erase: Nanos(1_500_000),
-        page_transfer: Nanos(105_600),
-    };
-
-    /// One package of two dies, a block each.
-    fn array(interleaving: bool) -> Array {
-        let geometry = Geometry {
-            packages: 1,
-            dies_per_package: 2,
-            planes_per_die: 1,
-            blocks_per_plane: 1,
-            pages_per_block: 4,
-            page_size: Bytes(4096),
-        };
-        Array::new(geometry, TIMING, interleaving)
+    /// Numbers the stamps of all data anew, from 1, in their order; returns the old ones in that
+    /// order.
+    pub fn renumber_stamps(&mut self) -> Vec<Stamp> {
+        self.blocks.renumber_stamps()
     }
 
-    fn page(block: u32, index: u32) -> Page {
-        Page { block: BlockId(block), index }
+    /// Whether the program of a page was cut short or has failed.
+    pub fn is_torn(&self, page: Page) -> bool {
+        self.blocks.is_torn(page)
     }
 
-    fn program(array: &mut Array, block: u32, index: u32, at: u64) -> u64 {
-        array.program(page(block, index), Lpn(7), Nanos(at), Cause::Host).expect("legal").0
+    /// From now on, remembers what a power cut would take back.
+    pub fn expect_power_cuts(&mut self) {
+        self.blocks.keep_stamps();
+        self.undo = Some(UndoLog::default());
     }
 
-    // Are the commands that flash cannot carry out refused, counted nowhere and without effect?
-    #[test]
-    fn refuses_illegal_commands() {
-        let mut array = array(false);
-        let read = array.read(page(0, 0), Nanos(0), Cause::Host);
-        assert_eq!(read, Err(Illegal::ReadOfErasedPage(page(0, 0))));
-        let gap = array.program(page(0, 1), Lpn(0), Nanos(0), Cause::Host);
-        assert_eq!(gap, Err(Illegal::ProgramOutOfOrder { page: page(0, 1), next: 0 }));
-        program(&mut array, 0, 0, 0);
-        let again = array.program(page(0, 0), Lpn(0), Nanos(0), Cause::Host);
-        assert_eq!(again, Err(Illegal::ProgramOutOfOrder { page: page(0, 0), next: 1 }));
-        let erase = array.erase(BlockId(0), Nanos(0), Cause::Cleaning);
-        assert_eq!(erase, Err(Illegal::EraseOfValidPages { block: BlockId(0), valid: 1 }));
-        let past_end = (1..4).map(|index| program(&mut array, 0, index, 0)).max();
-        assert_eq!(past_end, Some(4 * 305_600));
-        assert!(array.program(page(0, 4), Lpn(0), Nanos(0), Cause::Host).is_err());
-        assert_eq!(array.counters().programs, ByCause { host: 4, cleaning: 0 });
-        assert_eq!(array.counters().erases.total() + array.counters().reads.total(), 0);
-    }
-
-    // Does a superseded block become programmable again by an erase, and count as erased once?
-    #[test]
-    fn erase_makes_a_block_new() {
-        let mut array = array(false);
-        program(&mut array, 0, 0, 0);
-        assert_eq!(array.first_valid(BlockId(0)), Some(page(0, 0)));
-        assert_eq!(array.supersede(page(0, 0)), 0);
-        assert_eq!(array.first_valid(BlockId(0)), None);
-        assert_eq!(
-            array.erase(BlockId(0), Nanos(0), Cause::Cleaning),
-            Ok(Nanos(305_600 + 1_500_000))
-        );
-        assert_eq!(array.erase_counts().collect::<Vec<_>>(), [1, 0]);
-        program(&mut array, 0, 0, 0);
-    }
-
-    // Does a command that comes while the unit is busy wait exactly until it is free: not at all
-    // when it comes at that time t, one nanosecond at t - 1?
-    #[test]
-    fn a_busy_unit_makes_the_next_command_wait() {
-        for early in [0, 1] {
-            let mut array = array(false);
-            let free = program(&mut array, 0, 0, 10);
-            assert_eq!(free, 10 + 305_600);
-            let (lpn, done) = array.read(page(0, 0), Nanos(free - early), Cause::Host).unwrap();
-            assert_eq!((lpn, done), (Lpn(7), Nanos(free + 130_600)));
-            let arrival = done.0 - early;
-            let erased = array.erase(BlockId(1), Nanos(arrival), Cause::Cleaning).unwrap();
-            assert_eq!(erased.0 - arrival, 1_500_000 + early);
+    /// Forgets what a power cut at or after `now` can no longer take back.
+    #[inline]
+    pub fn settle(&mut self, now: Nanos) {
+        if let Some(undo) = &mut self.undo {
+            undo.settle(now);
         }
     }
 
-    // With interleaving, do two dies program at once but for the transfer, which the bus carries
-    // one at a time, to the nanosecond? Without, one after the other?
-    #[test]
-    fn interleaved_dies_share_the_bus() {
-        let mut one_by_one = array(false);
-        program(&mut one_by_one, 0, 0, 0);
-        assert_eq!(program(&mut one_by_one, 1, 0, 0), 2 * 305_600);
-        for early in [0, 1] {
-            let mut interleaved = array(true);
-            program(&mut interleaved, 0, 0, 0);
-            assert_eq!(program(&mut interleaved, 1, 0, 105_600 - early), 105_600 + 305_600);
-            // Both cells are read while the other die's page is on the bus.
-            let (_, first) = interleaved.read(page(0, 0), Nanos(500_000), Cause::Host).unwrap();
-            let (_, second) = interleaved.read(page(1, 0), Nanos(500_000), Cause::Host).unwrap();
-            assert_eq!((first.0, second.0), (630_600, 736_200));
+    /// Cuts the power at `now`: commands that have not begun never will, and those that are under
+    /// way leave pages that cannot be read. Which places are valid is forgotten.
+    pub fn cut_power(&mut self, now: Nanos) {
+        if let Some(undo) = &mut self.undo {
+            undo.cut(&mut self.blocks, now);
         }
+        self.schedule.reset(now);
+        self.blocks.forget_validity();
+    }
+
+    /// Notes that a programmed place holds the newest copy of its logical page.
+    pub fn revalidate(&mut self, slot: Slot) {
+        self.blocks.revalidate(slot);
     }
 }

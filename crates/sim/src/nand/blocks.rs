@@ -1,4 +1,9 @@
-use super::{BlockId, Geometry, Lpn, Page};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use flashscope_block::Nanos;
+
+use super::{BlockId, Geometry, Lpn, Page, Slot};
 
 /// A command that the flash refuses. It is a bug of the FTL that gave it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -20,124 +25,440 @@ pub enum Illegal {
     EraseOfValidPages {
         /// The block that was to be erased.
         block: BlockId,
-        /// Its pages that are not superseded.
+        /// Its logical pages that are not superseded.
         valid: u32,
     },
+    /// A copy-back works within a plane.
+    #[error("copy-back from {from:?} to {to:?}, which is on another plane")]
+    CopyBackAcrossPlanes {
+        /// The block that was to be read.
+        from: BlockId,
+        /// The block that was to be programmed.
+        to: BlockId,
+    },
+    /// The block is marked bad.
+    #[error("command on {0:?}, which is marked bad")]
+    BadBlock(BlockId),
 }
+
+/// When data was written by the host, in logical pages written to the drive before, counted from
+/// 1. It travels with the data, so of two copies of a logical page the newer has the larger.
+pub type Stamp = u32;
+
+/// What the metadata of a programmed page says (section 3.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// The logical page that it holds.
+    pub lpn: Lpn,
+    /// When its data was written.
+    pub stamp: Stamp,
+}
+
+/// What is written to a page beside its place: an internal page of the FTL.
+pub type Note = Arc<[u64]>;
+
+/// The logical page of a place that was programmed without data for it.
+const PADDING: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Block {
     /// Pages programmed since the last erase: the next page to be programmed.
     written: u32,
-    /// Pages programmed and not superseded.
+    /// Logical pages programmed and not superseded.
     valid: u32,
+}
+
+/// What of a block does not change with its pages.
+#[derive(Debug, Clone, Copy, Default)]
+struct Life {
     erases: u32,
+    /// The count of blocks opened when it was: part of the metadata of its first page.
+    opened: u32,
+    /// What the FTL uses it for: as above.
+    role: u8,
+    bad: bool,
+}
+
+/// The contents of a block: what an erase that does not take place must bring back.
+#[derive(Debug, Clone)]
+pub(super) struct Image {
+    written: u32,
+    opened: u32,
+    role: u8,
+    logical: Box<[u32]>,
+    stamps: Box<[Stamp]>,
+    notes: Vec<(u32, Note)>,
+    torn: Vec<u32>,
 }
 
 /// The state of every block and the metadata of every page, and the rules of what may follow what.
 pub(super) struct Blocks {
     geometry: Geometry,
     blocks: Vec<Block>,
-    /// One bit a page: programmed and not superseded.
+    lives: Vec<Life>,
+    /// For each block, until when programs run that supersede a page of it: an erase before would
+    /// destroy the only copy if they failed. Empty where the order of commands sees to it.
+    settles: Vec<Nanos>,
+    /// One bit a place: programmed and not superseded.
     live: Vec<u64>,
-    /// Words of `live` in a block.
-    words: usize,
-    /// What the metadata of each programmed page says: the logical page it holds (section 3.4).
+    /// For each place, the logical page it holds.
     logical: Vec<u32>,
+    /// For each place, the stamp of its data; empty where the map survives without.
+    stamps: Vec<Stamp>,
+    /// What internal pages hold.
+    notes: BTreeMap<u32, Note>,
+    /// Pages whose program was cut short: they cannot be read.
+    torn: BTreeSet<(u32, u32)>,
+    opened: u32,
 }
 
 impl Blocks {
-    pub(super) fn new(geometry: Geometry) -> Self {
-        let words = geometry.pages_per_block.div_ceil(64) as usize;
+    pub(super) fn new(geometry: Geometry, stamped: bool, settling: bool) -> Self {
+        let (blocks, slots) = (geometry.blocks() as usize, geometry.slot_numbers());
         Blocks {
-            blocks: vec![Block::default(); geometry.blocks() as usize],
-            live: vec![0; words * geometry.blocks() as usize],
-            words,
-            logical: vec![0; geometry.pages() as usize],
+            blocks: vec![Block::default(); blocks],
+            lives: vec![Life::default(); blocks],
+            settles: vec![Nanos(0); if settling { blocks } else { 0 }],
+            live: vec![0; slots / 64],
+            logical: vec![0; slots],
+            stamps: vec![0; if stamped { slots } else { 0 }],
+            notes: BTreeMap::new(),
+            torn: BTreeSet::new(),
+            opened: 0,
             geometry,
         }
     }
 
+    #[inline]
     pub(super) fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    fn state(&self, block: BlockId) -> &Block {
-        &self.blocks[block.0 as usize]
+    fn life(&self, block: BlockId) -> &Life {
+        &self.lives[block.0 as usize]
     }
 
-    fn live_word(&mut self, page: Page) -> (&mut u64, u64) {
-        let word = page.block.0 as usize * self.words + (page.index / 64) as usize;
-        (&mut self.live[word], 1 << (page.index % 64))
-    }
-
-    /// The logical page that `page` holds.
+    /// Refuses to read a page that was not programmed.
     #[inline]
-    pub(super) fn read(&self, page: Page) -> Result<Lpn, Illegal> {
-        if page.index >= self.state(page.block).written {
+    pub(super) fn check_read(&self, page: Page) -> Result<(), Illegal> {
+        if page.index >= self.written(page.block) {
             return Err(Illegal::ReadOfErasedPage(page));
         }
-        Ok(Lpn(self.logical[self.geometry.ppn(page).0 as usize]))
+        Ok(())
     }
 
+    /// Takes note that `pages` pages from `page` on are programmed.
     #[inline]
-    pub(super) fn program(&mut self, page: Page, lpn: Lpn) -> Result<(), Illegal> {
+    pub(super) fn advance(&mut self, page: Page, pages: u32) -> Result<(), Illegal> {
+        let pages_per_block = self.geometry.pages_per_block;
         let block = &mut self.blocks[page.block.0 as usize];
-        if page.index != block.written || page.index >= self.geometry.pages_per_block {
+        if page.index != block.written || page.index + pages > pages_per_block {
             return Err(Illegal::ProgramOutOfOrder { page, next: block.written });
         }
-        block.written += 1;
-        block.valid += 1;
-        let (word, bit) = self.live_word(page);
-        *word |= bit;
-        self.logical[self.geometry.ppn(page).0 as usize] = lpn.0;
-        Ok(())
-    }
-
-    #[inline]
-    pub(super) fn erase(&mut self, block: BlockId) -> Result<(), Illegal> {
-        let state = &mut self.blocks[block.0 as usize];
-        if state.valid > 0 {
-            return Err(Illegal::EraseOfValidPages { block, valid: state.valid });
+        if page.index == 0 && self.lives[page.block.0 as usize].bad {
+            return Err(Illegal::BadBlock(page.block));
         }
-        state.written = 0;
-        state.erases += 1;
+        block.written += pages;
         Ok(())
     }
 
+    /// Puts data into a place that was just programmed.
     #[inline]
-    pub(super) fn supersede(&mut self, page: Page) -> u32 {
-        let (word, bit) = self.live_word(page);
-        debug_assert!(*word & bit != 0, "{page:?} is superseded twice");
-        *word &= !bit;
-        let block = &mut self.blocks[page.block.0 as usize];
+    pub(super) fn fill(&mut self, slot: Slot, entry: Entry) {
+        let place = slot.0 as usize;
+        self.live[place / 64] |= 1 << (place % 64);
+        self.logical[place] = entry.lpn.0;
+        if let Some(stamp) = self.stamps.get_mut(place) {
+            *stamp = entry.stamp;
+        }
+        self.blocks[self.geometry.block(slot).0 as usize].valid += 1;
+    }
+
+    /// Leaves a place that was just programmed without data.
+    pub(super) fn pad(&mut self, slot: Slot) {
+        self.logical[slot.0 as usize] = PADDING;
+    }
+
+    pub(super) fn set_note(&mut self, slot: Slot, note: Note) {
+        self.notes.insert(slot.0, note);
+    }
+
+    pub(super) fn note(&self, slot: Slot) -> Option<&Note> {
+        self.notes.get(&slot.0)
+    }
+
+    /// Moves the first `count` valid places of `from` to places `to` and after, one a page, and
+    /// calls `moved` with the logical page and its new place for each.
+    #[inline]
+    pub(super) fn relocate(
+        &mut self,
+        from: BlockId,
+        to: Slot,
+        count: u32,
+        mut moved: impl FnMut(Lpn, Slot),
+    ) {
+        let words = self.geometry.words_per_block();
+        let first_word = from.0 as usize * words;
+        let mut target = to.0 as usize;
+        let end = target + count as usize;
+        for word in first_word..first_word + words {
+            let mut bits = self.live[word];
+            while bits != 0 && target < end {
+                let source = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let lpn = self.logical[source];
+                self.logical[target] = lpn;
+                if !self.stamps.is_empty() {
+                    self.stamps[target] = self.stamps[source];
+                }
+                if !self.notes.is_empty() {
+                    self.copy_note(source, target);
+                }
+                #[allow(clippy::cast_possible_truncation)] // place numbers fit in a u32
+                moved(Lpn(lpn), Slot(target as u32));
+                target += 1;
+            }
+            self.live[word] = bits;
+        }
+        debug_assert_eq!(target, end, "{from:?} has fewer valid places");
+        self.set_live(to.0 as usize, end);
+        self.blocks[from.0 as usize].valid -= count;
+        self.blocks[self.geometry.block(to).0 as usize].valid += count;
+    }
+
+    /// Marks the places from `start` to before `end` as valid.
+    fn set_live(&mut self, start: usize, end: usize) {
+        let mut place = start;
+        while place < end {
+            let in_word = (64 - place % 64).min(end - place);
+            let mask = if in_word == 64 { u64::MAX } else { (1 << in_word) - 1 };
+            self.live[place / 64] |= mask << (place % 64);
+            place += in_word;
+        }
+    }
+
+    #[allow(clippy::cast_possible_truncation)] // place numbers fit in a u32
+    fn copy_note(&mut self, source: usize, target: usize) {
+        if let Some(note) = self.notes.get(&(source as u32)).cloned() {
+            self.notes.insert(target as u32, note);
+        }
+    }
+
+    pub(super) fn check_erase(&self, block: BlockId) -> Result<(), Illegal> {
+        if self.life(block).bad {
+            return Err(Illegal::BadBlock(block));
+        }
+        match self.valid(block) {
+            0 => Ok(()),
+            valid => Err(Illegal::EraseOfValidPages { block, valid }),
+        }
+    }
+
+    #[inline]
+    pub(super) fn erase(&mut self, block: BlockId) {
+        self.blocks[block.0 as usize].written = 0;
+        self.lives[block.0 as usize].erases += 1;
+        if !self.notes.is_empty() {
+            self.drop_notes(block, 0);
+        }
+        if !self.torn.is_empty() {
+            self.torn.retain(|(torn, _)| *torn != block.0);
+        }
+    }
+
+    fn places(&self, block: BlockId) -> std::ops::Range<usize> {
+        let start = self.geometry.slot(block, 0).0 as usize;
+        start..start + self.geometry.words_per_block() * 64
+    }
+
+    /// Drops what internal pages of a block hold, from place `from` on.
+    fn drop_notes(&mut self, block: BlockId, from: u32) {
+        let start = self.geometry.slot(block, from).0;
+        let end = self.places(block).end;
+        self.notes.retain(|place, _| *place < start || *place as usize >= end);
+    }
+
+    fn notes_of(&self, block: BlockId) -> impl Iterator<Item = (u32, Note)> {
+        let places = self.places(block);
+        let key = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
+        let range = key(places.start)..key(places.end);
+        self.notes.range(range).map(|(place, note)| (*place, note.clone()))
+    }
+
+    /// The data of a place is out of date, once a program that runs until `settles` is done.
+    /// Returns how many places of the block are still valid.
+    #[inline]
+    pub(super) fn supersede(&mut self, slot: Slot, settles: Nanos) -> u32 {
+        let place = slot.0 as usize;
+        debug_assert!(self.is_valid(slot), "{slot:?} is superseded twice");
+        self.live[place / 64] &= !(1 << (place % 64));
+        let index = self.geometry.block(slot).0 as usize;
+        if let Some(until) = self.settles.get_mut(index) {
+            *until = settles.max(*until);
+        }
+        let block = &mut self.blocks[index];
         block.valid -= 1;
         block.valid
     }
 
-    pub(super) fn valid(&self, block: BlockId) -> u32 {
-        self.state(block).valid
-    }
-
-    pub(super) fn is_valid(&self, page: Page) -> bool {
-        let word = page.block.0 as usize * self.words + (page.index / 64) as usize;
-        self.live[word] >> (page.index % 64) & 1 == 1
+    /// From when on a block may be erased.
+    #[inline]
+    pub(super) fn settled(&self, block: BlockId) -> Nanos {
+        self.settles.get(block.0 as usize).copied().unwrap_or_default()
     }
 
     #[inline]
-    pub(super) fn first_valid(&self, block: BlockId) -> Option<Page> {
-        let start = block.0 as usize * self.words;
-        let mut base = 0;
-        for word in &self.live[start..start + self.words] {
-            if *word != 0 {
-                return Some(Page { block, index: base + word.trailing_zeros() });
+    pub(super) fn valid(&self, block: BlockId) -> u32 {
+        self.blocks[block.0 as usize].valid
+    }
+
+    #[inline]
+    pub(super) fn written(&self, block: BlockId) -> u32 {
+        self.blocks[block.0 as usize].written
+    }
+
+    #[inline]
+    pub(super) fn is_valid(&self, slot: Slot) -> bool {
+        self.live[slot.0 as usize / 64] >> (slot.0 % 64) & 1 == 1
+    }
+
+    /// The first valid place of a block, from place `from` on.
+    #[inline]
+    pub(super) fn next_valid(&self, block: BlockId, from: u32) -> Option<Slot> {
+        let words = self.geometry.words_per_block();
+        let start = block.0 as usize * words;
+        let mut mask = u64::MAX << (from % 64);
+        for word in start + from as usize / 64..start + words {
+            let bits = self.live[word] & mask;
+            if bits != 0 {
+                let index = (word - start) * 64 + bits.trailing_zeros() as usize;
+                let index = u32::try_from(index).expect("a place in a block");
+                return Some(self.geometry.slot(block, index));
             }
-            base += 64;
+            mask = u64::MAX;
         }
         None
     }
 
+    /// What the metadata of a place says, if it was programmed with data that can be read.
+    pub(super) fn entry(&self, slot: Slot) -> Option<Entry> {
+        let first = self.geometry.page(slot);
+        let pages = first.index..first.index + self.geometry.pages_per_slot;
+        let readable = pages.end <= self.written(first.block)
+            && (self.torn.is_empty()
+                || pages.into_iter().all(|index| !self.torn.contains(&(first.block.0, index))));
+        let lpn = self.logical[slot.0 as usize];
+        let stamp = self.stamps.get(slot.0 as usize).copied().unwrap_or_default();
+        (readable && lpn != PADDING).then_some(Entry { lpn: Lpn(lpn), stamp })
+    }
+
+    /// Takes note of what a block is used for, at its first page.
+    pub(super) fn open(&mut self, block: BlockId, role: u8) {
+        self.opened += 1;
+        let life = &mut self.lives[block.0 as usize];
+        life.opened = self.opened;
+        life.role = role;
+    }
+
+    pub(super) fn opened(&self, block: BlockId) -> (u32, u8) {
+        let life = self.life(block);
+        (life.opened, life.role)
+    }
+
+    pub(super) fn mark_bad(&mut self, block: BlockId) {
+        self.lives[block.0 as usize].bad = true;
+    }
+
+    pub(super) fn is_bad(&self, block: BlockId) -> bool {
+        self.life(block).bad
+    }
+
+    pub(super) fn erases(&self, block: BlockId) -> u32 {
+        self.life(block).erases
+    }
+
     pub(super) fn erase_counts(&self) -> impl ExactSizeIterator<Item = u32> {
-        self.blocks.iter().map(|block| block.erases)
+        self.lives.iter().map(|life| life.erases)
+    }
+
+    /// Numbers the stamps anew, from 1, in their order; returns the old ones in that order.
+    pub(super) fn renumber_stamps(&mut self) -> Vec<Stamp> {
+        let mut old = self.stamps.clone();
+        old.sort_unstable();
+        old.dedup();
+        for stamp in &mut self.stamps {
+            let rank = old.partition_point(|other| other < stamp);
+            *stamp = Stamp::try_from(rank).expect("at most as many as places") + 1;
+        }
+        old
+    }
+
+    pub(super) fn is_torn(&self, page: Page) -> bool {
+        self.torn.contains(&(page.block.0, page.index))
+    }
+
+    // What follows is for power cuts.
+
+    pub(super) fn keep_stamps(&mut self) {
+        self.stamps.resize(self.logical.len(), 0);
+    }
+
+    pub(super) fn image(&self, block: BlockId) -> Image {
+        let places = self.places(block);
+        let life = self.life(block);
+        let torn = self.torn.range((block.0, 0)..=(block.0, u32::MAX));
+        Image {
+            written: self.written(block),
+            opened: life.opened,
+            role: life.role,
+            logical: self.logical[places.clone()].into(),
+            stamps: self.stamps.get(places).unwrap_or_default().into(),
+            notes: self.notes_of(block).collect(),
+            torn: torn.map(|page| page.1).collect(),
+        }
+    }
+
+    /// As if the last erase of the block had never begun.
+    pub(super) fn restore(&mut self, block: BlockId, image: &Image) {
+        let places = self.places(block);
+        self.blocks[block.0 as usize].written = image.written;
+        let life = &mut self.lives[block.0 as usize];
+        (life.erases, life.opened, life.role) = (life.erases - 1, image.opened, image.role);
+        self.logical[places.clone()].copy_from_slice(&image.logical);
+        if let Some(stamps) = self.stamps.get_mut(places) {
+            stamps.copy_from_slice(&image.stamps);
+        }
+        self.notes.extend(image.notes.iter().cloned());
+        self.torn.extend(image.torn.iter().map(|index| (block.0, *index)));
+    }
+
+    /// As if `pages` pages from `page` on had never been programmed.
+    pub(super) fn unprogram(&mut self, page: Page) {
+        self.blocks[page.block.0 as usize].written = page.index;
+        if !self.notes.is_empty() {
+            let slots = self.geometry.slots_per_page;
+            self.drop_notes(page.block, page.index * slots / self.geometry.pages_per_slot);
+        }
+    }
+
+    /// Leaves pages of a block that cannot be read.
+    pub(super) fn tear(&mut self, page: Page, pages: u32) {
+        self.torn.extend((page.index..page.index + pages).map(|index| (page.block.0, index)));
+        let block = &mut self.blocks[page.block.0 as usize];
+        block.written = block.written.max(page.index + pages);
+    }
+
+    /// Forgets which places are valid: the FTL has to find out.
+    pub(super) fn forget_validity(&mut self) {
+        self.live.fill(0);
+        self.blocks.iter_mut().for_each(|block| block.valid = 0);
+        self.settles.fill(Nanos(0));
+    }
+
+    /// Notes that a place that was programmed before holds the newest copy of its page.
+    pub(super) fn revalidate(&mut self, slot: Slot) {
+        let place = slot.0 as usize;
+        self.live[place / 64] |= 1 << (place % 64);
+        self.blocks[self.geometry.block(slot).0 as usize].valid += 1;
     }
 }

@@ -1,14 +1,19 @@
 use flashscope_block::Bytes;
 
-/// A block, counted over the whole array: package by package, die by die, plane by plane.
+/// An erase block, counted over the array: element by element, die by die, plane by plane.
+///
+/// An *element* is the packages that a logical page spans: one, or [`Dimensions::span`] that work
+/// in step. A block of an element is one block of each of its packages, erased together; a page of
+/// an element one page of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(pub u32);
 
-/// A physical page number, counted over the whole array in the order of [`BlockId`].
+/// A place for a logical page on the flash: [`Geometry::slot`] makes one of a block and the place
+/// in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ppn(pub u32);
+pub struct Slot(pub u32);
 
-/// A logical page number: the host's address space in pages.
+/// A logical page number: the host's address space in logical pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lpn(pub u32);
 
@@ -21,13 +26,14 @@ pub struct Page {
     pub index: u32,
 }
 
-/// How the flash is divided (Agrawal et al., section 2 and Table 1).
-///
-/// The number of pages fits in a `u32`.
+/// How the flash is divided (Agrawal et al., section 2 and Table 1), and what a logical page is on
+/// it (section 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Geometry {
+pub struct Dimensions {
     /// Flash packages.
     pub packages: u32,
+    /// Packages that a logical page spans; divides `packages`.
+    pub span: u32,
     /// Dies in a package.
     pub dies_per_package: u32,
     /// Planes in a die.
@@ -38,36 +44,181 @@ pub struct Geometry {
     pub pages_per_block: u32,
     /// Data bytes in a page, without its metadata.
     pub page_size: Bytes,
+    /// Pages at the end of each block that hold its summary.
+    pub summary_pages: u32,
+    /// Bytes of a logical page: a divisor or a multiple of those of a page of an element.
+    pub logical_page_size: u32,
+}
+
+/// [`Dimensions`] and what follows from them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Geometry {
+    dimensions: Dimensions,
+    /// Logical pages that fit in a block.
+    pub slots_per_block: u32,
+    /// Logical pages in a page of an element; 1 for larger ones.
+    pub slots_per_page: u32,
+    /// Pages of an element in a logical page; 1 for smaller ones.
+    pub pages_per_slot: u32,
+    /// Bits of a [`Slot`] that say where in the block it is.
+    slot_bits: u32,
+}
+
+impl std::ops::Deref for Geometry {
+    type Target = Dimensions;
+
+    fn deref(&self) -> &Dimensions {
+        &self.dimensions
+    }
 }
 
 impl Geometry {
-    /// Blocks in a die.
-    pub const fn blocks_per_die(&self) -> u32 {
-        self.planes_per_die * self.blocks_per_plane
+    /// Bits of a slot's place in its block, at least: validity is kept in words of 64.
+    const LEAST_SLOT_BITS: u32 = 6;
+
+    /// The geometry of these dimensions, of which none may be 0 but the summary.
+    ///
+    /// # Errors
+    /// How many places for logical pages there would be, if not all can be numbered by a `u32`.
+    pub fn new(dimensions: Dimensions) -> Result<Geometry, u64> {
+        let page = dimensions.page_size.0 * u64::from(dimensions.span);
+        let logical = u64::from(dimensions.logical_page_size);
+        let small = |value: u64| u32::try_from(value.max(1)).unwrap_or(u32::MAX);
+        let (slots_per_page, pages_per_slot) = (small(page / logical), small(logical / page));
+        let data_pages = dimensions.pages_per_block.saturating_sub(dimensions.summary_pages);
+        let slots_per_block =
+            u64::from(data_pages) * u64::from(slots_per_page) / u64::from(pages_per_slot);
+        let slot_bits =
+            slots_per_block.next_power_of_two().trailing_zeros().max(Self::LEAST_SLOT_BITS);
+        let mut geometry =
+            Geometry { dimensions, slots_per_block: 0, slots_per_page, pages_per_slot, slot_bits };
+        // One more than the last number must fit, too.
+        let numbers = u64::from(geometry.blocks()) << slot_bits;
+        if numbers >= u64::from(u32::MAX) {
+            return Err(numbers);
+        }
+        geometry.slots_per_block = small(slots_per_block);
+        if slots_per_block == 0 {
+            geometry.slots_per_block = 0;
+        }
+        Ok(geometry)
     }
 
-    /// Blocks in a package.
-    pub const fn blocks_per_package(&self) -> u32 {
-        self.dies_per_package * self.blocks_per_die()
+    /// Elements of the array.
+    pub const fn elements(&self) -> u32 {
+        self.dimensions.packages / self.dimensions.span
+    }
+
+    /// Blocks in a die of an element.
+    pub const fn blocks_per_die(&self) -> u32 {
+        self.dimensions.planes_per_die * self.dimensions.blocks_per_plane
+    }
+
+    /// Blocks in an element.
+    pub const fn blocks_per_element(&self) -> u32 {
+        self.dimensions.dies_per_package * self.blocks_per_die()
     }
 
     /// Blocks in the array.
     pub const fn blocks(&self) -> u32 {
-        self.packages * self.blocks_per_package()
+        self.elements() * self.blocks_per_element()
     }
 
-    /// Pages in the array.
-    pub const fn pages(&self) -> u32 {
-        self.blocks() * self.pages_per_block
+    /// Pages of a block that hold data.
+    pub const fn data_pages(&self) -> u32 {
+        self.dimensions.pages_per_block - self.dimensions.summary_pages
     }
 
-    /// The number of `page`.
-    pub const fn ppn(&self, page: Page) -> Ppn {
-        Ppn(page.block.0 * self.pages_per_block + page.index)
+    /// Bytes of a page of an element.
+    pub const fn element_page(&self) -> u64 {
+        self.dimensions.page_size.0 * self.dimensions.span as u64
     }
 
-    /// The page with number `ppn`.
-    pub const fn page(&self, ppn: Ppn) -> Page {
-        Page { block: BlockId(ppn.0 / self.pages_per_block), index: ppn.0 % self.pages_per_block }
+    /// Slot numbers of the array, some of which stand for no place.
+    pub const fn slot_numbers(&self) -> usize {
+        (self.blocks() as usize) << self.slot_bits
+    }
+
+    /// Words of 64 slot numbers that each block has.
+    pub const fn words_per_block(&self) -> usize {
+        1 << (self.slot_bits - Self::LEAST_SLOT_BITS)
+    }
+
+    /// Place `index` of `block`.
+    #[inline]
+    pub const fn slot(&self, block: BlockId, index: u32) -> Slot {
+        Slot((block.0 << self.slot_bits) | index)
+    }
+
+    /// The block that a place is in.
+    #[inline]
+    pub const fn block(&self, slot: Slot) -> BlockId {
+        BlockId(slot.0 >> self.slot_bits)
+    }
+
+    /// Which place of its block it is.
+    #[inline]
+    pub const fn index(&self, slot: Slot) -> u32 {
+        slot.0 & ((1 << self.slot_bits) - 1)
+    }
+
+    /// The page that a place is on, or the first of them.
+    #[inline]
+    pub const fn page(&self, slot: Slot) -> Page {
+        let index = self.index(slot) / self.slots_per_page * self.pages_per_slot;
+        Page { block: self.block(slot), index }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn geometry(span: u32, logical_page_size: u32) -> Geometry {
+        Geometry::new(Dimensions {
+            packages: 8,
+            span,
+            dies_per_package: 2,
+            planes_per_die: 4,
+            blocks_per_plane: 16,
+            pages_per_block: 64,
+            page_size: Bytes::kib(4),
+            summary_pages: 1,
+            logical_page_size,
+        })
+        .expect("small")
+    }
+
+    // Do logical pages from a quarter of a page to most of a block fill blocks as section 3.1 of
+    // the paper says, and is every place on the page that it should be on?
+    #[test]
+    fn logical_pages_of_any_size_have_their_places() {
+        for (span, size, per_block) in
+            [(1, 1024, 252), (1, 4096, 63), (1, 16_384, 15), (8, 32_768, 63), (2, 65_536, 7)]
+        {
+            let geometry = geometry(span, size);
+            assert_eq!(geometry.slots_per_block, per_block);
+            assert_eq!(geometry.blocks(), 8 / span * 2 * 4 * 16);
+            let last = geometry.slot(BlockId(5), per_block - 1);
+            assert_eq!((geometry.block(last), geometry.index(last)), (BlockId(5), per_block - 1));
+            let bytes = u64::from(geometry.page(last).index) * geometry.element_page();
+            assert_eq!(
+                bytes,
+                u64::from(per_block - 1) * u64::from(size) / 4096 / u64::from(span)
+                    * 4096
+                    * u64::from(span)
+            );
+            assert!(geometry.page(last).index < geometry.data_pages());
+        }
+    }
+
+    // Is a drive refused whose places cannot be numbered?
+    #[test]
+    fn numbers_that_do_not_fit_are_refused() {
+        let mut large = *geometry(1, 4096);
+        large.blocks_per_plane = 1 << 20;
+        assert_eq!(Geometry::new(large).err(), Some(1 << 32));
+        large.blocks_per_plane -= 1;
+        assert!(Geometry::new(large).is_ok());
     }
 }

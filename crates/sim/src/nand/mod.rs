@@ -6,10 +6,19 @@
 
 mod array;
 mod blocks;
+mod counters;
+mod faults;
 mod geometry;
+mod schedule;
+#[cfg(test)]
+mod tests;
 mod timing;
+mod undo;
 
-pub use array::{Array, ByCause, Cause, FlashCounters};
-pub use blocks::Illegal;
-pub use geometry::{BlockId, Geometry, Lpn, Page, Ppn};
+pub use array::{Array, Moves, Parts};
+pub use blocks::{Entry, Illegal, Note, Stamp};
+pub use counters::{ByCause, Cause, FlashCounters};
+pub use faults::{Fault, Reliability, bad_blocks};
+pub use geometry::{BlockId, Dimensions, Geometry, Lpn, Page, Slot};
+pub use schedule::{Interleaving, Place, Sharing, Wiring};
 pub use timing::{Timing, later, transfer_time};

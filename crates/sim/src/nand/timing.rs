@@ -7,13 +7,22 @@ pub struct Timing {
     pub page_read: Nanos,
     /// From the register to the cells of a page.
     pub page_program: Nanos,
+    /// From the cells to the register, and back, in blocks of the SLC region.
+    pub slc_read: Nanos,
+    /// See `slc_read`.
+    pub slc_program: Nanos,
     /// Erasing a block.
     pub block_erase: Nanos,
     /// Data and metadata of a page over the serial bus of a package.
     pub page_transfer: Nanos,
+    /// The metadata of a page alone.
+    pub metadata_transfer: Nanos,
+    /// The summary of a block.
+    pub summary_transfer: Nanos,
 }
 
 /// `time` moved on by `duration`, which stops at the end of time instead of passing it.
+#[inline]
 pub const fn later(time: Nanos, duration: Nanos) -> Nanos {
     Nanos(time.0.saturating_add(duration.0))
 }

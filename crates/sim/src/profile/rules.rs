@@ -2,10 +2,12 @@
 
 use flashscope_block::{Bytes, Nanos, nearest};
 
-use super::{AllocationPool, Profile, ProfileError};
-use crate::ftl::{self, Layout};
-use crate::gc;
-use crate::nand::{Geometry, Timing, later, transfer_time};
+use super::{MapMemory, Profile, ProfileError};
+use crate::ftl::{self, Frontiers, Layout, Scope, Transfer};
+use crate::nand::{
+    self, Dimensions, Geometry, Interleaving, Sharing, Timing, Wiring, later, transfer_time,
+};
+use crate::{gc, wear};
 
 fn broken(
     field: &'static str,
@@ -13,6 +15,29 @@ fn broken(
     rule: impl Into<String>,
 ) -> ProfileError {
     ProfileError::Rule { field, value: value.to_string(), rule: rule.into() }
+}
+
+/// Refuses a value that breaks a rule.
+fn require(
+    kept: bool,
+    field: &'static str,
+    value: impl std::fmt::Display,
+    rule: impl Into<String>,
+) -> Result<(), ProfileError> {
+    if kept { Ok(()) } else { Err(broken(field, value, rule)) }
+}
+
+/// How many lanes there are, and what each consists of.
+#[derive(Clone, Copy)]
+struct Lanes {
+    pools: u32,
+    per_pool: u32,
+    /// Blocks of a lane for data, of which some are used as SLC.
+    blocks: u32,
+    slc_blocks: u32,
+    slc_slots: u32,
+    /// Blocks of a lane that are bad from the factory.
+    bad: u32,
 }
 
 impl Profile {
@@ -24,26 +49,48 @@ impl Profile {
         let geometry = self.geometry()?;
         let timing = self.timing()?;
         self.check_interface()?;
-        let pools = match self.allocation_pool {
-            AllocationPool::Package => geometry.packages,
-            AllocationPool::Die => geometry.packages * geometry.dies_per_package,
-            AllocationPool::Plane => geometry.blocks() / geometry.blocks_per_plane,
+        let wiring = self.wiring()?;
+        self.check_shares()?;
+        let lanes = self.lanes(&geometry)?;
+        let (clean_below, background_below) = self.thresholds(lanes.blocks)?;
+        let stripe = self.stripe(&geometry)?;
+        let keep_free = clean_below.max(background_below);
+        let pages_per_record = match self.persistence.map {
+            MapMemory::NvRam => 0,
+            MapMemory::Summary => {
+                u32::try_from(geometry.element_page().saturating_mul(8)).unwrap_or(u32::MAX)
+            }
         };
-        let blocks = geometry.blocks() / pools;
-        let (clean_below, background_below) = self.thresholds(blocks)?;
         Ok(Layout {
             geometry,
             timing,
-            interleaving: self.interleaving,
-            pools,
-            logical_pages_per_pool: self.logical_pages(
-                blocks,
-                geometry.pages_per_block,
-                clean_below.max(background_below),
-            )?,
+            wiring,
+            reliability: nand::Reliability {
+                factory_bad_blocks: self.reliability.factory_bad_blocks,
+                program_failures: self.reliability.program_failures,
+                erase_failures: self.reliability.erase_failures,
+                block_lifetime: self.reliability.block_lifetime,
+                seed: self.seed,
+            },
+            timed: self.timed,
+            pools: lanes.pools,
+            lanes_per_pool: lanes.per_pool,
+            stripe,
+            logical_pages_per_pool: self.logical_pages(&geometry, lanes, keep_free, stripe)?,
+            pages_per_record,
             clean_below,
             background_below,
+            frontiers: self.cleaning.frontiers,
+            transfer: self.cleaning.transfer,
+            slc_blocks_per_lane: lanes.slc_blocks,
+            slc_slots_per_block: lanes.slc_slots,
             policy: named("cleaning.policy", &self.cleaning.policy, gc::KINDS, |k| k.name)?,
+            wear: named("wear.policy", &self.wear.policy, wear::KINDS, |kind| kind.name)?,
+            wear_options: wear::Options {
+                age_variance: self.wear.age_variance,
+                retirement_age: self.wear.retirement_age,
+                seed: self.seed,
+            },
             ftl: named("ftl", &self.ftl, ftl::KINDS, |kind| kind.name)?,
         })
     }
@@ -57,33 +104,77 @@ impl Profile {
             ("flash.blocks_per_plane", flash.blocks_per_plane),
             ("flash.pages_per_block", flash.pages_per_block),
         ];
+        let (field, rule) = ("flash.page_size", "it must be at least 1 byte and below 4 GiB");
+        let page_size = flash.page_size;
+        require((1..1 << 32).contains(&page_size.0), field, page_size.0, rule)?;
         let mut pages = 1u32;
         for (field, count) in counts {
-            if count == 0 {
-                return Err(broken(field, count, "it must be at least 1"));
-            }
-            // One more than the last page number must fit, too.
-            pages =
-                pages.checked_mul(count).filter(|pages| *pages < u32::MAX).ok_or_else(|| {
-                    broken(field, count, "the drive must have fewer than 2^32 - 1 pages in all")
-                })?;
+            require(count > 0, field, count, "it must be at least 1")?;
+            pages = pages.checked_mul(count).ok_or_else(|| {
+                broken(field, count, "the drive must have fewer than 2^32 pages in all")
+            })?;
         }
-        let page_size = flash.page_size;
-        if page_size.0 > u64::from(u32::MAX) {
-            return Err(broken("flash.page_size", page_size.0, "it must be below 4 GiB"));
-        }
-        if page_size.0.checked_mul(u64::from(pages)).is_none() {
-            let rule = "the drive must have fewer than 2^64 bytes in all";
-            return Err(broken("flash.page_size", page_size.0, rule));
-        }
-        Ok(Geometry {
+        let rule = "the drive must have fewer than 2^64 bytes in all";
+        require(page_size.0.checked_mul(pages.into()).is_some(), field, page_size.0, rule)?;
+        let span = self.page_span;
+        let rule = format!("it must divide flash.packages, which is {}", flash.packages);
+        require(span > 0 && flash.packages.is_multiple_of(span), "page_span", span, rule)?;
+        let summary_pages = match self.persistence.map {
+            MapMemory::NvRam => 0,
+            MapMemory::Summary => self.persistence.summary_pages,
+        };
+        let rule = format!(
+            "it must be at least 1 and leave pages for data in a block of {}",
+            flash.pages_per_block
+        );
+        let fits = summary_pages < flash.pages_per_block
+            && (summary_pages > 0 || self.persistence.map == MapMemory::NvRam);
+        require(fits, "persistence.summary_pages", summary_pages, rule)?;
+        self.places(Dimensions {
             packages: flash.packages,
+            span,
             dies_per_package: flash.dies_per_package,
             planes_per_die: flash.planes_per_die,
             blocks_per_plane: flash.blocks_per_plane,
             pages_per_block: flash.pages_per_block,
             page_size,
+            summary_pages,
+            logical_page_size: u32::try_from(self.logical_page_size().0).unwrap_or(u32::MAX),
         })
+    }
+
+    /// Bytes of a logical page.
+    fn logical_page_size(&self) -> Bytes {
+        match self.logical_page_size {
+            Bytes(0) => Bytes(self.flash.page_size.0.saturating_mul(self.page_span.into())),
+            size => size,
+        }
+    }
+
+    /// The geometry of these dimensions, if logical pages fit into it.
+    fn places(&self, dimensions: Dimensions) -> Result<Geometry, ProfileError> {
+        let (field, size) = ("logical_page_size", self.logical_page_size());
+        let page = Bytes(dimensions.page_size.0 * u64::from(dimensions.span));
+        let small = size.0 > 0 && page.is_multiple_of(size) && dimensions.span == 1;
+        let rule = format!(
+            "it must be a multiple of the {} bytes of {} page(s) of the flash, or divide those of \
+             one, and be below 4 GiB",
+            page.0, dimensions.span
+        );
+        let large = size.0 > 0 && size.0 < 1 << 32 && size.is_multiple_of(page);
+        require(small || large, field, size.0, rule)?;
+        let geometry = Geometry::new(dimensions).map_err(|places| {
+            let rule = format!(
+                "the drive must have fewer than 2^32 - 1 places for logical pages; it has {places}"
+            );
+            broken("flash.blocks_per_plane", dimensions.blocks_per_plane, rule)
+        })?;
+        let rule = format!(
+            "it must fit in a block, which has {} bytes for data",
+            page.0 * u64::from(geometry.data_pages())
+        );
+        require(geometry.slots_per_block > 0, field, size.0, rule)?;
+        Ok(geometry)
     }
 
     fn timing(&self) -> Result<Timing, ProfileError> {
@@ -93,89 +184,242 @@ impl Profile {
             ("flash.page_program", flash.page_program),
             ("flash.block_erase", flash.block_erase),
             ("flash.serial_access_per_kib", flash.serial_access_per_kib),
+            ("slc.page_read", self.slc.page_read),
+            ("slc.page_program", self.slc.page_program),
         ];
         for (field, time) in times {
-            if time == Nanos(0) {
-                return Err(broken(field, time, "it must be longer than nothing"));
-            }
+            require(time > Nanos(0), field, time, "it must be longer than nothing")?;
         }
-        let data = transfer_time(flash.page_size, flash.serial_access_per_kib);
-        let metadata = transfer_time(flash.metadata_size, flash.serial_access_per_kib);
+        let transfer = |size| transfer_time(size, flash.serial_access_per_kib);
         Ok(Timing {
             page_read: flash.page_read,
             page_program: flash.page_program,
+            slc_read: self.slc.page_read,
+            slc_program: self.slc.page_program,
             block_erase: flash.block_erase,
-            page_transfer: later(data, metadata),
+            page_transfer: later(transfer(flash.page_size), transfer(flash.metadata_size)),
+            metadata_transfer: transfer(flash.metadata_size),
+            summary_transfer: transfer(self.persistence.summary_size),
         })
     }
 
-    fn check_interface(&self) -> Result<(), ProfileError> {
-        let (block, page) = (self.interface.logical_block, self.flash.page_size);
-        if block == Bytes(0) || page == Bytes(0) || !page.is_multiple_of(block) {
-            let rule = format!("it must divide flash.page_size, which is {}", page.0);
-            return Err(broken("interface.logical_block", block.0, rule));
+    fn wiring(&self) -> Result<Wiring, ProfileError> {
+        let (gang, packages) = (&self.gang, self.flash.packages);
+        let rule =
+            format!("it must be from 1 to 64 and divide flash.packages, which is {packages}");
+        let divides = (1..=64).contains(&gang.packages) && packages.is_multiple_of(gang.packages);
+        require(divides, "gang.packages", gang.packages, rule)?;
+        let planes = self.flash.planes_per_die;
+        let paired = planes.is_multiple_of(2);
+        let rule = format!("it needs planes in pairs, but flash.planes_per_die is {planes}");
+        let pairs = self.interleaving == Interleaving::PlanePair;
+        require(!pairs || paired, "interleaving", "plane-pair", rule.clone())?;
+        let two_plane = self.flash.two_plane_commands;
+        require(!two_plane || paired, "flash.two_plane_commands", two_plane, rule)?;
+        if gang.packages > 1 {
+            self.check_gang()?;
         }
-        let depth = self.interface.queue_depth;
-        if !(1..=1 << 16).contains(&depth) {
-            return Err(broken("interface.queue_depth", depth, "it must be from 1 to 65536"));
-        }
-        Ok(())
+        Ok(Wiring {
+            interleaving: self.interleaving,
+            two_plane,
+            gang: gang.packages,
+            sharing: gang.sharing,
+            queue_per_package: gang.queue_per_package || gang.packages == 1,
+        })
     }
 
-    /// How many free blocks of a pool of `blocks` set off foreground and background cleaning.
+    fn check_gang(&self) -> Result<(), ProfileError> {
+        let (gang, span) = (&self.gang, self.page_span);
+        let control = gang.sharing == Sharing::Control;
+        let rule = format!(
+            "it must be 1 or, so that the gang works in step, gang.packages, which is {}",
+            gang.packages
+        );
+        require(span == 1 || span == gang.packages, "page_span", span, rule)?;
+        let alone = self.interleaving == Interleaving::None && !self.flash.two_plane_commands;
+        let rule = "it must be true where packages interleave or use two-plane commands";
+        require(gang.queue_per_package || alone, "gang.queue_per_package", false, rule)?;
+        let rule = "it must be true where the gang shares control pins or a page spans it: each \
+                    package has data pins of its own";
+        let shared = gang.queue_per_package || !control && span == 1;
+        require(shared, "gang.queue_per_package", false, rule)?;
+        let rule = "it must be \"bus\" where packages interleave or use two-plane commands: with \
+                    shared control pins all work in step";
+        require(!control || alone, "gang.sharing", "control", rule)
+    }
+
+    fn check_interface(&self) -> Result<(), ProfileError> {
+        let block = self.interface.logical_block;
+        let (page, logical) = (self.flash.page_size, self.logical_page_size());
+        let divides =
+            block > Bytes(0) && page.is_multiple_of(block) && logical.is_multiple_of(block);
+        let rule = format!(
+            "it must divide flash.page_size, which is {}, and logical_page_size, which is {}",
+            page.0, logical.0
+        );
+        require(divides, "interface.logical_block", block.0, rule)?;
+        let depth = self.interface.queue_depth;
+        let rule = "it must be from 1 to 65536";
+        require((1..=1 << 16).contains(&depth), "interface.queue_depth", depth, rule)
+    }
+
+    /// Checks what is a share of something.
+    fn check_shares(&self) -> Result<(), ProfileError> {
+        let shares = [
+            ("reliability.factory_bad_blocks", self.reliability.factory_bad_blocks),
+            ("reliability.program_failures", self.reliability.program_failures),
+            ("reliability.erase_failures", self.reliability.erase_failures),
+            ("slc.share", self.slc.share),
+            ("wear.age_variance", self.wear.age_variance),
+            ("wear.retirement_age", self.wear.retirement_age),
+        ];
+        for (field, share) in shares {
+            require((0.0..1.0).contains(&share), field, share, "it must be from 0 to below 1")?;
+        }
+        let lifetime = self.reliability.block_lifetime;
+        require(lifetime > 0, "reliability.block_lifetime", lifetime, "it must be at least 1")
+    }
+
+    fn lanes(&self, geometry: &Geometry) -> Result<Lanes, ProfileError> {
+        let elements = geometry.elements();
+        let per_pool = self.packages_per_pool;
+        let rule = format!("it must divide the {elements} packages, or spans of packages");
+        let divides = per_pool > 0 && elements.is_multiple_of(per_pool);
+        require(divides, "packages_per_pool", per_pool, rule)?;
+        let whole = per_pool == 1 || self.allocation_pool == Scope::Package;
+        let rule = "it must be 1 unless allocation_pool is \"package\"";
+        require(whole, "packages_per_pool", per_pool, rule)?;
+        let parts = |scope: Scope| match scope {
+            Scope::Pool => None,
+            Scope::Package => Some(elements),
+            Scope::Die => Some(elements * geometry.dies_per_package),
+            Scope::Plane => Some(geometry.blocks() / geometry.blocks_per_plane),
+        };
+        let rule = "it must be \"package\", \"die\" or \"plane\"";
+        let pools = parts(self.allocation_pool)
+            .ok_or_else(|| broken("allocation_pool", "pool", rule))?
+            / per_pool;
+        let lanes = parts(self.active_blocks).unwrap_or(pools);
+        let rule = "it must not be larger than allocation_pool";
+        require(lanes >= pools, "active_blocks", format!("{:?}", self.active_blocks), rule)?;
+        let blocks = geometry.blocks() / lanes;
+        let in_plane = blocks <= geometry.blocks_per_plane;
+        let rule = "it needs active_blocks = \"plane\": pages cannot leave their plane so";
+        let copies_back = self.cleaning.transfer == Transfer::CopyBack;
+        require(in_plane || !copies_back, "cleaning.transfer", "copy-back", rule)?;
+        let planes = blocks / geometry.blocks_per_plane.min(blocks);
+        let bad = nand::bad_blocks(self.reliability.factory_bad_blocks, geometry.blocks_per_plane);
+        let (slc_blocks, slc_slots) = self.slc(geometry, blocks)?;
+        Ok(Lanes {
+            pools,
+            per_pool: lanes / pools,
+            blocks: blocks - slc_blocks,
+            slc_blocks,
+            slc_slots,
+            bad: bad * planes,
+        })
+    }
+
+    /// Blocks of a lane that are used as SLC, and how many logical pages fit in each.
+    fn slc(&self, geometry: &Geometry, blocks: u32) -> Result<(u32, u32), ProfileError> {
+        let (bits, value) = (self.slc.bits_per_cell, self.slc.share);
+        let page = geometry.slots_per_page;
+        let pages = geometry.slots_per_block / page / bits.max(1);
+        let rule = format!(
+            "it must be at least 1 and leave a page in a block of {}",
+            geometry.slots_per_block / page
+        );
+        if value == 0.0 {
+            return Ok((0, 0));
+        }
+        require(bits > 0 && pages > 0, "slc.bits_per_cell", bits, rule)?;
+        let slc = share("slc.share", value, blocks, f64::ceil)?;
+        let rule = format!("it must leave blocks of a lane's {blocks} for other use");
+        require(slc < blocks, "slc.share", value, rule)?;
+        Ok((slc, pages * page))
+    }
+
+    /// How many consecutive logical pages belong to one pool.
+    fn stripe(&self, geometry: &Geometry) -> Result<u32, ProfileError> {
+        let logical = u64::from(geometry.logical_page_size);
+        let unit = Bytes(logical.max(geometry.element_page()));
+        let stripe = if self.stripe == Bytes(0) { unit } else { self.stripe };
+        let rule = format!(
+            "it must be a multiple of {} bytes: of a logical page, and of the pages that it spans",
+            unit.0
+        );
+        let fits = stripe > Bytes(0) && stripe.is_multiple_of(unit);
+        require(fits, "stripe", stripe.0, rule)?;
+        u32::try_from(stripe.0 / logical)
+            .map_err(|_| broken("stripe", stripe.0, "it must be below 2^32 logical pages"))
+    }
+
+    /// How many free blocks of a lane of `blocks` set off foreground and background cleaning.
     fn thresholds(&self, blocks: u32) -> Result<(u32, u32), ProfileError> {
         let cleaning = &self.cleaning;
         let foreground = threshold("cleaning.free_threshold", cleaning.free_threshold, blocks)?;
-        if foreground < 2 {
-            let rule = format!(
-                "at least 2 of the {blocks} blocks of a pool must be kept free: one to write to \
-                 and one to move pages to"
-            );
-            return Err(broken("cleaning.free_threshold", cleaning.free_threshold, rule));
-        }
+        let rule = format!(
+            "at least 2 of the {blocks} blocks of a lane must be kept free: one to write to and \
+             one to move pages to"
+        );
+        require(foreground >= 2, "cleaning.free_threshold", cleaning.free_threshold, rule)?;
         let field = "cleaning.background_threshold";
         let background = threshold(field, cleaning.background_threshold, blocks)?;
         if !self.background_cleaning {
             return Ok((foreground, 0));
         }
-        if background < foreground {
-            let rule = format!(
-                "it must not be below cleaning.free_threshold, which is {}",
-                cleaning.free_threshold
-            );
-            return Err(broken(field, cleaning.background_threshold, rule));
-        }
+        let rule = format!(
+            "it must not be below cleaning.free_threshold, which is {}",
+            cleaning.free_threshold
+        );
+        require(background >= foreground, field, cleaning.background_threshold, rule)?;
         Ok((foreground, background))
     }
 
-    /// How many pages of a pool the host can address. They must be so few that, whenever cleaning
-    /// has to free up to `keep_free` blocks, some full block has a superseded page: the valid
-    /// pages do not fill all the blocks that are neither free nor the active one.
+    /// How many logical pages of a pool the host can address. They must be so few that, whenever
+    /// cleaning has to free up to `keep_free` blocks of every lane, some full block has a page's
+    /// worth of superseded places: valid places do not fill all the blocks that are neither free
+    /// nor open, but for what of a page may lie idle in each.
     fn logical_pages(
         &self,
-        blocks: u32,
-        pages_per_block: u32,
+        geometry: &Geometry,
+        lanes: Lanes,
         keep_free: u32,
+        stripe: u32,
     ) -> Result<u32, ProfileError> {
         let (field, value) = ("over_provisioning", self.over_provisioning);
-        let pages = blocks * pages_per_block;
-        let spare = share(field, value, pages, f64::floor)?;
-        let logical = pages - spare;
-        if logical == 0 {
-            return Err(broken(field, value, "it must leave at least a page for the host"));
+        let places = lanes.blocks * lanes.per_pool * geometry.slots_per_block;
+        let spare = share(field, value, places, f64::floor)?;
+        let logical = (places - spare) / stripe * stripe;
+        let rule = format!("it must leave at least a stripe of {stripe} pages for the host");
+        require(logical > 0, field, value, rule)?;
+        let open = match self.cleaning.frontiers {
+            Frontiers::One => 0,
+            Frontiers::HostAndCleaning | Frontiers::HotAndCold => 1,
+        };
+        let full = lanes.blocks.saturating_sub(keep_free + open + lanes.bad);
+        let usable = lanes.per_pool
+            * full
+            * (geometry.slots_per_block - (geometry.slots_per_page - 1)).max(1);
+        // Records of trims: at most one place for each eight bytes of a page.
+        let records = match self.persistence.map {
+            MapMemory::NvRam => 0,
+            MapMemory::Summary => {
+                let bits = u32::try_from(geometry.element_page() * 8).unwrap_or(u32::MAX);
+                logical.div_ceil(bits) + 1
+            }
+        };
+        if logical + records <= usable.saturating_sub(1) {
+            return Ok(logical);
         }
-        let usable = blocks.saturating_sub(keep_free) * pages_per_block;
-        if logical >= usable {
-            let least = f64::from(pages - usable + 1) / f64::from(pages);
-            let least = (least * 1e4).ceil() / 1e4;
-            let rule = format!(
-                "it must be at least {least}, so that more than {keep_free} of the {blocks} \
-                 blocks of a pool are spare, as many as the thresholds of cleaning keep free; \
-                 or lower the thresholds"
-            );
-            return Err(broken(field, value, rule));
-        }
-        Ok(logical)
+        let needed = places - usable.saturating_sub(1 + records).min(places);
+        let least = (f64::from(needed) / f64::from(places) * 1e4).ceil() / 1e4;
+        let rule = format!(
+            "it must be at least {least}, so that more than {keep_free} of the {} blocks of a lane \
+             are spare, as many as the thresholds of cleaning keep free; or lower the thresholds",
+            lanes.blocks
+        );
+        Err(broken(field, value, rule))
     }
 }
 

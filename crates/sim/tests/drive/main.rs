@@ -8,15 +8,18 @@ mod robustness;
 mod timing;
 
 use flashscope_block::{Bytes, Completion, Device, Io, Nanos, Op};
+use flashscope_sim::profile::MapMemory;
 use flashscope_sim::{Profile, SimDevice};
 
-/// A drive of one plane, so of one pool, with all else as by default.
+/// A drive of one plane, so of one pool, whose blocks hold nothing but data, with all else as by
+/// default.
 fn one_pool(blocks: u32) -> Profile {
     let mut profile = Profile::default();
     profile.flash.packages = 1;
     profile.flash.dies_per_package = 1;
     profile.flash.planes_per_die = 1;
     profile.flash.blocks_per_plane = blocks;
+    profile.persistence.map = MapMemory::NvRam;
     profile
 }
 

@@ -1,6 +1,7 @@
 use flashscope_block::{Bytes, Device, DeviceKind, contract};
+use flashscope_sim::nand::Interleaving;
 use flashscope_sim::profile::{KINDS, parse};
-use flashscope_sim::{Profile, ftl, gc, open};
+use flashscope_sim::{Profile, ftl, gc, open, wear};
 
 fn refusal(spec: &str) -> String {
     open(spec).err().unwrap_or_else(|| panic!("{spec} works")).to_string()
@@ -25,7 +26,8 @@ fn registries_are_sound() {
     let policies =
         gc::KINDS.iter().map(|kind| ("cleaning.policy", kind.name, kind.summary, kind.source));
     let mut seen = std::collections::HashSet::new();
-    for (field, name, summary, source) in profiles.chain(ftls).chain(policies) {
+    let wear = wear::KINDS.iter().map(|k| ("wear.policy", k.name, k.summary, k.source));
+    for (field, name, summary, source) in profiles.chain(ftls).chain(policies).chain(wear) {
         assert!(seen.insert((field, name)), "{name} twice");
         assert!(summary.len() > 20 && source.len() > 10, "{name} is not documented");
         let spec = if field.is_empty() { name.into() } else { format!("demo?{field}={name}") };
@@ -40,9 +42,9 @@ fn registries_are_sound() {
 fn profiles_are_what_they_say() {
     assert_eq!(parse("agrawal-2008").expect("registered"), Profile::default());
     let capacity = |spec| open(spec).expect("registered").info().capacity.0;
-    let flash = 32u64 << 30;
-    let spare = 157_286 * 4096 * 8; // 15 % of the pages of each package, rounded down
-    assert_eq!(capacity("agrawal-2008"), flash - spare);
+    let places = 16_384 * 63; // of each package: a page of every block holds its summary
+    let spare = 154_828; // 15 % of them, rounded down
+    assert_eq!(capacity("agrawal-2008"), (places - spare) * 4096 * 8);
     assert!((1 << 30..(1 << 30) + (1 << 24)).contains(&capacity("demo")));
 }
 
@@ -51,10 +53,10 @@ fn profiles_are_what_they_say() {
 #[test]
 fn specs_and_files_are_read() {
     let spec = "demo?over_provisioning=0.28&flash.page_size=8KiB&flash.page_read=60us\
-                &interleaving=true&allocation_pool=plane&model=12&interface.queue_depth=4";
+                &interleaving=die&allocation_pool=plane&model=12&interface.queue_depth=4";
     let profile = parse(spec).expect("valid");
     assert_eq!(profile.flash.page_size, Bytes::kib(8));
-    assert_eq!((profile.over_provisioning, profile.interleaving), (0.28, true));
+    assert_eq!((profile.over_provisioning, profile.interleaving), (0.28, Interleaving::Die));
     assert_eq!((profile.model.as_str(), profile.interface.queue_depth), ("12", 4));
 
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("my.toml");
@@ -114,9 +116,9 @@ fn profiles_that_cannot_work_are_refused() {
         ("flash.packages=0", "`flash.packages` is 0: it must be at least 1"),
         ("flash.pages_per_block=0", "`flash.pages_per_block` is 0"),
         ("flash.blocks_per_plane=0", "`flash.blocks_per_plane` is 0"),
-        ("flash.blocks_per_plane=4294967295", "fewer than 2^32 - 1 pages"),
-        ("flash.page_size=0", "`interface.logical_block` is 512"),
-        ("flash.page_size=8388608TiB", "fewer than 2^64 bytes"),
+        ("flash.blocks_per_plane=4294967295", "fewer than 2^32 pages"),
+        ("flash.page_size=0", "`flash.page_size` is 0"),
+        ("flash.page_size=8388608TiB", "below 4 GiB"),
         ("flash.page_size=700", "divide flash.page_size, which is 700"),
         ("interface.logical_block=0", "`interface.logical_block` is 0"),
         ("interface.logical_block=8KiB", "divide flash.page_size"),
@@ -127,13 +129,42 @@ fn profiles_that_cannot_work_are_refused() {
         ("over_provisioning=0", "above 0 and below 1"),
         ("over_provisioning=1", "above 0 and below 1"),
         ("over_provisioning=nan", "above 0 and below 1"),
-        ("over_provisioning=0.99999999999", "at least a page"),
-        ("over_provisioning=0.04", "at least 0.1004"),
-        ("over_provisioning=0.0511&background_cleaning=false", ""),
-        ("over_provisioning=0.0509&background_cleaning=false", "at least 0.0511"),
-        ("cleaning.free_threshold=0.001", "at least 2 of the 608 blocks"),
-        ("cleaning.free_threshold=0.2&background_cleaning=false", "more than 122"),
+        ("over_provisioning=0.99999999999", "at least a stripe"),
+        ("over_provisioning=0.04", "at least 0.1008"),
+        ("over_provisioning=0.0505&background_cleaning=false", ""),
+        ("over_provisioning=0.0503&background_cleaning=false", "at least 0.0505"),
+        ("cleaning.free_threshold=0.001", "at least 2 of the 616 blocks"),
+        ("cleaning.free_threshold=0.2&background_cleaning=false", "more than 124"),
         ("cleaning.background_threshold=0.01", "not be below cleaning.free_threshold"),
+        ("page_span=3", "divide flash.packages, which is 8"),
+        ("page_span=0", "`page_span` is 0"),
+        ("logical_page_size=3KiB", "multiple of the 4096 bytes"),
+        ("logical_page_size=2KiB&page_span=2", "multiple of the 8192 bytes"),
+        ("logical_page_size=512KiB", "fit in a block, which has 258048 bytes"),
+        ("stripe=6KiB", "multiple of 4096 bytes"),
+        ("packages_per_pool=3", "divide the 8 packages"),
+        ("packages_per_pool=2&allocation_pool=die", "must be 1 unless"),
+        ("allocation_pool=pool", "`allocation_pool` is pool"),
+        ("allocation_pool=plane&active_blocks=die", "not be larger than allocation_pool"),
+        ("cleaning.transfer=copy-back", "needs active_blocks"),
+        ("gang.packages=3", "divide flash.packages, which is 8"),
+        ("gang.packages=4&page_span=2", "must be 1 or"),
+        ("gang.packages=4&gang.queue_per_package=false&interleaving=die", "interleave"),
+        ("gang.packages=4&gang.sharing=control&interleaving=die", "must be \"bus\""),
+        ("gang.packages=4&gang.sharing=control&gang.queue_per_package=false", "data pins"),
+        ("flash.planes_per_die=3&interleaving=plane-pair", "planes in pairs"),
+        ("flash.planes_per_die=3&flash.two_plane_commands=true", "planes in pairs"),
+        ("reliability.block_lifetime=0", "at least 1"),
+        ("reliability.program_failures=1", "from 0 to below 1"),
+        ("reliability.factory_bad_blocks=0.1", "`over_provisioning` is 0.15"),
+        ("slc.share=0.999", "leave blocks of a lane's"),
+        ("slc.share=0.02&slc.bits_per_cell=0", "`slc.bits_per_cell` is 0"),
+        ("slc.share=0.02&slc.bits_per_cell=64", "leave a page in a block of 63"),
+        ("wear.policy=migration", "did you mean `migrate`?"),
+        ("wear.age_variance=1", "from 0 to below 1"),
+        ("persistence.summary_pages=0", "`persistence.summary_pages` is 0"),
+        ("persistence.summary_pages=64", "leave pages for data"),
+        ("persistence.map=paper", "nv-ram"),
         ("cleaning.policy=greed", "did you mean `greedy`?"),
     ];
     for (overrides, part) in cases {

@@ -1,0 +1,196 @@
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::Kind;
+use crate::nand::{BlockId, Geometry, Lpn, Parts, Reliability, Timing, Wiring};
+use crate::{gc, wear};
+
+/// A part of the flash (Agrawal et al., section 3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// An allocation pool, whatever it is.
+    Pool,
+    /// A package, or the packages that a logical page spans.
+    Package,
+    /// A die.
+    Die,
+    /// A plane.
+    Plane,
+}
+
+/// Which data share an active block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Frontiers {
+    /// What the host writes and what cleaning moves.
+    One,
+    /// What the host writes has one, what cleaning moves another.
+    HostAndCleaning,
+    /// Hot data has one, cold data another, in cleaning too; the host says which is which.
+    HotAndCold,
+}
+
+/// How cleaning moves pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transfer {
+    /// Through the controller, over the serial bus and back.
+    InterPlane,
+    /// Within the plane, without the bus.
+    CopyBack,
+}
+
+/// What a profile comes to: everything that the parts of a drive need to know, checked.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    /// How the flash is divided.
+    pub geometry: Geometry,
+    /// How long its commands take.
+    pub timing: Timing,
+    /// How its packages are connected.
+    pub wiring: Wiring,
+    /// Which commands fail, and how long blocks live.
+    pub reliability: Reliability,
+    /// Whether commands take time.
+    pub timed: bool,
+    /// Allocation pools. Logical pages belong to them in turn, `stripe` at a time (the static
+    /// part of the map).
+    pub pools: u32,
+    /// Parts of each pool that have active blocks and are cleaned each for itself.
+    pub lanes_per_pool: u32,
+    /// Consecutive logical pages that belong to one pool.
+    pub stripe: u32,
+    /// Logical pages of each pool that the host can address.
+    pub logical_pages_per_pool: u32,
+    /// Logical pages whose trims one internal page records; 0 if the map survives without.
+    pub pages_per_record: u32,
+    /// Blocks are cleaned in the foreground while a lane has fewer free ones than this.
+    pub clean_below: u32,
+    /// Blocks are cleaned in the background while a lane has fewer free ones than this; 0 if
+    /// they are not.
+    pub background_below: u32,
+    /// Which data share an active block.
+    pub frontiers: Frontiers,
+    /// How cleaning moves pages.
+    pub transfer: Transfer,
+    /// Blocks of each lane that are used as SLC, in front of the others.
+    pub slc_blocks_per_lane: u32,
+    /// Logical pages that fit in a block used as SLC.
+    pub slc_slots_per_block: u32,
+    /// How victims are chosen.
+    pub policy: gc::Kind,
+    /// How wear is levelled.
+    pub wear: wear::Kind,
+    /// Its parameters.
+    pub wear_options: wear::Options,
+    /// How logical pages are found.
+    pub ftl: Kind,
+}
+
+impl Layout {
+    /// What the array is made of.
+    pub fn parts(&self) -> Parts {
+        Parts {
+            geometry: self.geometry,
+            timing: self.timing,
+            wiring: self.wiring,
+            reliability: self.reliability.clone(),
+            timed: self.timed,
+            stamped: self.pages_per_record > 0,
+            settling: self.timed,
+        }
+    }
+
+    /// Lanes of the drive: parts of the pools that have active blocks and are cleaned each for
+    /// itself.
+    pub const fn lanes(&self) -> u32 {
+        self.pools * self.lanes_per_pool
+    }
+
+    /// Blocks in each lane.
+    pub const fn blocks_per_lane(&self) -> u32 {
+        self.geometry.blocks() / self.lanes()
+    }
+
+    /// The first block of a lane. Consecutive pools are on different elements; so are, where they
+    /// can be, consecutive lanes of a pool, else on different dies, or, for the sake of two-plane
+    /// commands, on the two planes of a pair.
+    pub fn first_block(&self, lane: u32) -> BlockId {
+        let elements = self.geometry.elements();
+        let (pool, nth) = (lane / self.lanes_per_pool, lane % self.lanes_per_pool);
+        let pool_size = self.geometry.blocks() / self.pools;
+        let start = if self.pools > elements {
+            let (element, part) = (pool % elements, pool / elements);
+            element * self.geometry.blocks_per_element() + part * pool_size
+        } else {
+            pool * pool_size
+        };
+        let size = self.blocks_per_lane();
+        // The lanes of the pool, by the element, die and plane where they begin.
+        let within = |scope: u32| (pool_size / scope).max(1);
+        let elements = within(self.geometry.blocks_per_element()).min(self.lanes_per_pool);
+        let dies = (within(self.geometry.blocks_per_die()) / elements)
+            .clamp(1, self.lanes_per_pool / elements);
+        let planes = self.lanes_per_pool / elements / dies;
+        let pair = if self.wiring.two_plane && planes.is_multiple_of(2) { 2 } else { 1 };
+        let (low, nth) = (nth % pair, nth / pair);
+        let (element, nth) = (nth % elements, nth / elements);
+        let (die, plane) = (nth % dies, nth / dies * pair + low);
+        BlockId(start + ((element * dies + die) * planes + plane) * size)
+    }
+
+    /// Logical pages that fit in a block.
+    pub const fn slots_per_block(&self) -> u32 {
+        self.geometry.slots_per_block
+    }
+
+    /// Valid logical pages that a block may hold for its cleaning to gain a page.
+    pub const fn most_valid(&self) -> u32 {
+        self.geometry.slots_per_block - self.geometry.slots_per_page
+    }
+
+    /// Bytes of a logical page.
+    pub fn logical_page_size(&self) -> u32 {
+        self.geometry.logical_page_size
+    }
+
+    /// Pages that the host can address.
+    pub const fn logical_pages(&self) -> u32 {
+        self.pools * self.logical_pages_per_pool
+    }
+
+    /// Pages that record trims, numbered after those of the host.
+    pub const fn internal_pages(&self) -> u32 {
+        match self.pages_per_record {
+            0 => 0,
+            pages => self.logical_pages().div_ceil(pages),
+        }
+    }
+
+    /// Whether a logical page is internal.
+    pub const fn is_internal(&self, lpn: Lpn) -> bool {
+        lpn.0 >= self.logical_pages()
+    }
+
+    /// Which internal page records the trims of a logical page; beyond them all if none does.
+    pub const fn record_of(&self, lpn: Lpn) -> usize {
+        match self.pages_per_record {
+            0 => usize::MAX,
+            pages => (lpn.0 / pages) as usize,
+        }
+    }
+
+    /// The logical pages whose trims internal page `record` records.
+    pub fn recorded_by(&self, record: usize) -> Range<usize> {
+        let start = record * self.pages_per_record as usize;
+        start..(start + self.pages_per_record as usize).min(self.logical_pages() as usize)
+    }
+
+    /// The number of internal page `record`.
+    pub fn record(&self, record: usize) -> Lpn {
+        let record = u32::try_from(record).expect("an internal page");
+        Lpn(self.logical_pages() + record)
+    }
+}

@@ -1,0 +1,402 @@
+//! Cleaning (section 3.2), in the foreground and in the background, and what comes with it: wear
+//! levelling (section 5) and the folding of the SLC region.
+
+use flashscope_block::{Errno, Nanos};
+
+use super::lane::{Front, Frontier, Role};
+use super::{Frontiers, PageMap};
+use crate::gc::VictimPolicy;
+use crate::nand::{Array, BlockId, Cause, Entry, Fault, Lpn, Moves, Page, Slot};
+use crate::wear::Verdict;
+
+impl PageMap {
+    /// Which frontier the pages of a victim go to.
+    pub(super) fn target(&self, nand: &Array, victim: BlockId) -> Role {
+        match self.layout.frontiers {
+            Frontiers::One => Role::Host,
+            Frontiers::HostAndCleaning => Role::Other,
+            // Data keeps its temperature.
+            Frontiers::HotAndCold => match Role::of(nand.opened(victim).1) {
+                Role::Host | Role::Slc => Role::Host,
+                Role::Other | Role::Wear => Role::Other,
+            },
+        }
+    }
+
+    /// Cleans the block that is being cleaned, or another; false if no block would yield a page.
+    pub(super) fn clean_block(
+        &mut self,
+        nand: &mut Array,
+        lane: u32,
+        at: Nanos,
+    ) -> Result<bool, Errno> {
+        let Some(victim) = self.choose_victim(nand, lane) else { return Ok(false) };
+        let front = Front { lane, role: self.target(nand, victim) };
+        let mut moved = at;
+        while nand.valid(victim) > 0 {
+            let done = if self.bulk {
+                self.move_pages(nand, front, victim, at)?
+            } else {
+                self.move_page(nand, front, victim, at, Cause::Cleaning)?
+            };
+            moved = moved.max(done);
+        }
+        self.finish(nand, lane, victim, moved)?;
+        Ok(true)
+    }
+
+    /// The block that is being cleaned; if there is none, chooses one.
+    #[inline]
+    fn choose_victim(&mut self, nand: &Array, lane: u32) -> Option<BlockId> {
+        let victim = self.lanes[lane as usize].victim;
+        if victim.is_some() {
+            return victim;
+        }
+        let victim = if self.wear.is_active() {
+            let average = self.average_remaining(lane);
+            let (policy, wear) = (&mut self.policy, &mut self.wear);
+            let lifetime = f64::from(self.layout.reliability.block_lifetime);
+            let judged = policy.take(lane, |block| {
+                let remaining = lifetime - f64::from(nand.erases(block));
+                wear.judge(remaining, average) != Verdict::Spare
+            });
+            // Where every block is spared, one has to be recycled all the same.
+            judged.or_else(|| policy.take(lane, |_| true))
+        } else {
+            self.policy.take(lane, |_| true)
+        };
+        self.lanes[lane as usize].victim = victim;
+        victim
+    }
+
+    /// The mean number of erases that the blocks of a lane have left.
+    fn average_remaining(&self, lane: u32) -> f64 {
+        let state = &self.lanes[lane as usize];
+        #[allow(clippy::cast_precision_loss)] // erases of a lane: far below 2^53
+        let erases = state.erases as f64 / state.blocks.len() as f64;
+        f64::from(self.layout.reliability.block_lifetime) - erases
+    }
+
+    /// Moves as many valid pages of the victim as the frontier has room for.
+    #[inline]
+    fn move_pages(
+        &mut self,
+        nand: &mut Array,
+        front: Front,
+        victim: BlockId,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let frontier = self.frontier(nand, front)?;
+        let count = nand.valid(victim).min(frontier.places - frontier.next);
+        let to = nand.geometry().slot(frontier.block, frontier.next);
+        let copy_back = self.copies_back();
+        let map = &mut self.map;
+        let moved = |lpn: Lpn, slot: Slot| map[lpn.0 as usize] = slot.0 + 1;
+        let moves = Moves { from: victim, to, count, copy_back };
+        let done = nand.relocate(moves, at, Cause::Cleaning, moved)?;
+        let heat = self.heat(victim) * u64::from(count);
+        self.advance(nand, front, count, heat, done);
+        Ok(done)
+    }
+
+    fn heat(&self, block: BlockId) -> u64 {
+        self.temperatures.get(block.0 as usize).copied().unwrap_or_default().into()
+    }
+
+    /// Moves one page's worth of valid data of a block to the frontier for `role`, from `at` on.
+    /// Returns when that is done.
+    pub(super) fn move_page(
+        &mut self,
+        nand: &mut Array,
+        front: Front,
+        block: BlockId,
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<Nanos, Errno> {
+        let Some(first) = nand.next_valid(block, 0) else { return Ok(at) };
+        if self.copies_back() && self.layout.geometry.slots_per_page == 1 {
+            return self.copy_page(nand, front, first, at, cause);
+        }
+        let (sources, ready) = self.gather(nand, block, first, at, cause)?;
+        let entries: Vec<Entry> = sources.iter().map(|(_, entry)| *entry).collect();
+        let note = nand.note(first).cloned();
+        let heat = self.heat(block) * entries.len() as u64;
+        let (to, done) = self.append(nand, front, &entries, heat, ready, cause)?;
+        if let Some(note) = note {
+            nand.set_note(to, note);
+        }
+        for (nth, (from, entry)) in (0u32..).zip(sources) {
+            self.point(entry.lpn, Slot(to.0 + nth), done);
+            nand.supersede(from, done);
+        }
+        Ok(done)
+    }
+
+    /// Reads valid data of a block from the place `first` on, as much as fits on a page. Returns
+    /// where it was, what it is, and when it is there.
+    fn gather(
+        &mut self,
+        nand: &mut Array,
+        block: BlockId,
+        first: Slot,
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<(Vec<(Slot, Entry)>, Nanos), Errno> {
+        let geometry = *nand.geometry();
+        let (mut sources, mut ready) = (Vec::new(), at);
+        let (mut next, mut page_read) = (Some(first), None);
+        while let Some(slot) = next {
+            // What is valid was programmed, and has not been torn since.
+            let entry = nand.entry(slot).ok_or(Errno::EIO)?;
+            let page = geometry.page(slot);
+            if page_read != Some(page) {
+                for index in page.index..page.index + geometry.pages_per_slot {
+                    let page = Page { index, ..page };
+                    ready = ready.max(nand.read(page, 0..geometry.span, at, cause)?);
+                }
+                page_read = Some(page);
+            }
+            sources.push((slot, entry));
+            // An internal page has a page of the flash for itself.
+            let full = sources.len() == geometry.slots_per_page as usize;
+            next = match full || self.layout.is_internal(entry.lpn) {
+                true => None,
+                false => nand.next_valid(block, geometry.index(slot) + 1).filter(|slot| {
+                    nand.entry(*slot).is_some_and(|next| !self.layout.is_internal(next.lpn))
+                }),
+            };
+        }
+        Ok((sources, ready))
+    }
+
+    /// As [`PageMap::move_page`] within the plane.
+    fn copy_page(
+        &mut self,
+        nand: &mut Array,
+        front: Front,
+        from: Slot,
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<Nanos, Errno> {
+        let mut at = at;
+        loop {
+            let frontier = self.frontier(nand, front)?;
+            let to = nand.geometry().slot(frontier.block, frontier.next);
+            match nand.copy_back(from, to, at, cause) {
+                Ok(done) => {
+                    let entry = nand.entry(from).ok_or(Errno::EIO)?;
+                    let heat = self.heat(nand.geometry().block(from));
+                    self.advance(nand, front, 1, heat, done);
+                    self.point(entry.lpn, to, done);
+                    nand.supersede(from, done);
+                    return Ok(done);
+                }
+                Err(Fault::Failed(done)) => {
+                    self.set_aside(front, frontier.block);
+                    at = done;
+                }
+                Err(Fault::Illegal(illegal)) => return Err(illegal.into()),
+            }
+        }
+    }
+
+    /// The victim is empty: erases it once what was moved is programmed (`moved`), and lets cold
+    /// data rest in it if it is worn.
+    fn finish(
+        &mut self,
+        nand: &mut Array,
+        lane: u32,
+        victim: BlockId,
+        moved: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let rests = self.wear.migrates() && {
+            let remaining =
+                f64::from(self.layout.reliability.block_lifetime) - f64::from(nand.erases(victim));
+            self.wear.judge(remaining, self.average_remaining(lane)) == Verdict::Rest
+        };
+        self.lane(lane).victim = None;
+        let done = self.recycle(nand, lane, victim, moved, Cause::Cleaning)?;
+        if rests && self.lane(lane).free.back() == Some(&victim) {
+            return self.migrate(nand, lane, victim, done);
+        }
+        Ok(done)
+    }
+
+    /// Erases a block that holds nothing valid, and puts it among the free ones if it can be used
+    /// again.
+    pub(super) fn recycle(
+        &mut self,
+        nand: &mut Array,
+        lane: u32,
+        block: BlockId,
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<Nanos, Errno> {
+        let slc = nand.opened(block).1 == Role::Slc as u8;
+        let (erased, done) = match nand.erase(block, at, cause) {
+            Ok(done) => (true, done),
+            Err(Fault::Failed(done)) => (false, done),
+            Err(Fault::Illegal(illegal)) => return Err(illegal.into()),
+        };
+        let worn = nand.erases(block) >= self.layout.reliability.block_lifetime;
+        let state = &mut self.lanes[lane as usize];
+        state.erases += 1;
+        if !erased || worn {
+            nand.mark_bad(block);
+            self.health.failed_blocks += u64::from(!erased);
+            self.health.expired_blocks += u64::from(erased);
+        } else if slc {
+            state.slc_free.push_back(block);
+        } else {
+            state.free.push_back(block);
+        }
+        Ok(done)
+    }
+
+    /// Moves the coldest data of the lane into `rest`, a worn block that was just erased, and
+    /// recycles the block where it was. Only data on blocks with more than the average lifetime
+    /// left is moved.
+    fn migrate(
+        &mut self,
+        nand: &mut Array,
+        lane: u32,
+        rest: BlockId,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let Some(cold) = self.coldest(nand, lane) else { return Ok(at) };
+        self.policy.remove(lane, cold, nand.valid(cold));
+        self.lane(lane).free.pop_back();
+        nand.open(rest, Role::Wear as u8);
+        let places = self.layout.geometry.slots_per_block;
+        *self.lane(lane).frontier(Role::Wear) =
+            Some(Frontier { block: rest, next: 0, places, temperature: 0 });
+        let front = Front { lane, role: Role::Wear };
+        let temperature = self.temperatures[cold.0 as usize];
+        let mut moved = at;
+        while nand.valid(cold) > 0 {
+            moved = moved.max(self.move_page(nand, front, cold, at, Cause::Wear)?);
+        }
+        if let Some(rest) = self.lane(lane).frontier(Role::Wear).take() {
+            self.close(nand, front, &rest, moved);
+        }
+        self.temperatures[rest.0 as usize] = temperature;
+        self.health.migrations += 1;
+        self.recycle(nand, lane, cold, moved, Cause::Wear)
+    }
+
+    /// The candidate with the coldest data, among blocks with more than the average lifetime left.
+    fn coldest(&self, nand: &Array, lane: u32) -> Option<BlockId> {
+        let (state, average) = (&self.lanes[lane as usize], self.average_remaining(lane));
+        let lifetime = f64::from(self.layout.reliability.block_lifetime);
+        let young = |block: &BlockId| lifetime - f64::from(nand.erases(*block)) > average;
+        (state.blocks.iter().copied())
+            .filter(|block| young(block) && state.is_candidate(nand, *block))
+            .min_by_key(|block| self.temperatures[block.0 as usize])
+    }
+
+    /// Moves the data of a block that has failed elsewhere, and marks it bad.
+    pub(super) fn empty_failed(
+        &mut self,
+        nand: &mut Array,
+        lane: u32,
+        block: BlockId,
+        at: Nanos,
+    ) -> Result<(), Errno> {
+        let front = Front { lane, role: self.target(nand, block) };
+        while nand.valid(block) > 0 {
+            self.move_page(nand, front, block, at, Cause::Cleaning)?;
+        }
+        nand.mark_bad(block);
+        self.health.failed_blocks += 1;
+        self.lane(lane).failed.retain(|failed| *failed != block);
+        Ok(())
+    }
+
+    /// Works on the lanes of one pool in the gaps that their flash had before `until`, a page or an
+    /// erase at a time.
+    #[inline]
+    pub(super) fn background_in(
+        &mut self,
+        nand: &mut Array,
+        pool: u32,
+        until: Nanos,
+    ) -> Result<(), Errno> {
+        if self.layout.background_below == 0 {
+            return Ok(());
+        }
+        for lane in self.lanes_of(pool) {
+            self.background_in_lane(nand, lane, until)?;
+        }
+        Ok(())
+    }
+
+    fn background_in_lane(
+        &mut self,
+        nand: &mut Array,
+        lane: u32,
+        until: Nanos,
+    ) -> Result<(), Errno> {
+        loop {
+            let state = &self.lanes[lane as usize];
+            let idle = nand.idle_from(state.places.0, state.places.1).max(state.settled);
+            if idle >= until {
+                break;
+            }
+            match self.background_step(nand, lane, idle) {
+                Ok(true) => {}
+                // A drive that is worn out has no room for moves: writes will say so.
+                Ok(false) | Err(Errno::ENOSPC) => break,
+                Err(errno) => return Err(errno),
+            }
+        }
+        // What the host changes from now on can start no work in the past.
+        let state = self.lane(lane);
+        state.settled = state.settled.max(until);
+        Ok(())
+    }
+
+    /// Moves one page or erases one block, if there is need; false if not.
+    fn background_step(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<bool, Errno> {
+        let state = &self.lanes[lane as usize];
+        let wanted = state.victim.is_some() || state.free_blocks() < self.layout.background_below;
+        if wanted && let Some(victim) = self.choose_victim(nand, lane) {
+            self.clean_step(nand, lane, victim, at)?;
+            return Ok(true);
+        }
+        self.fold_step(nand, lane, at)
+    }
+
+    /// Moves one page out of the victim, or, where none is left, erases it.
+    fn clean_step(
+        &mut self,
+        nand: &mut Array,
+        lane: u32,
+        victim: BlockId,
+        at: Nanos,
+    ) -> Result<(), Errno> {
+        if nand.valid(victim) == 0 {
+            return self.finish(nand, lane, victim, at).map(drop);
+        }
+        let front = Front { lane, role: self.target(nand, victim) };
+        self.move_page(nand, front, victim, at, Cause::Cleaning).map(drop)
+    }
+
+    /// Moves one page out of the oldest full block of the SLC region, or erases it; false where
+    /// there is none, or no room for its pages.
+    fn fold_step(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<bool, Errno> {
+        let state = &self.lanes[lane as usize];
+        let Some(block) = state.slc_full.front().copied() else { return Ok(false) };
+        if nand.valid(block) > 0 {
+            let role = self.target(nand, block);
+            let open = state.frontiers[role as usize].is_some();
+            if !open && state.free_blocks() <= self.layout.clean_below {
+                return Ok(false);
+            }
+            self.move_page(nand, Front { lane, role }, block, at, Cause::Folding)?;
+        } else {
+            self.lane(lane).slc_full.pop_front();
+            self.recycle(nand, lane, block, at, Cause::Folding)?;
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,134 @@
+use std::collections::VecDeque;
+
+use flashscope_block::Nanos;
+
+use crate::ftl::Layout;
+use crate::nand::{Array, BlockId, Place};
+
+/// What a block is written for. Each lane has at most one open block for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Data of the host; with separate temperatures, what it does not say is cold.
+    Host = 0,
+    /// What cleaning moves, or data that is cold.
+    Other = 1,
+    /// Data of the host, in the SLC region.
+    Slc = 2,
+    /// Cold data that was moved to a worn block.
+    Wear = 3,
+}
+
+impl Role {
+    pub(super) const COUNT: usize = 4;
+
+    pub(super) fn of(number: u8) -> Role {
+        match number {
+            0 => Role::Host,
+            1 => Role::Other,
+            2 => Role::Slc,
+            _ => Role::Wear,
+        }
+    }
+}
+
+/// One of the frontiers of the drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Front {
+    pub(super) lane: u32,
+    pub(super) role: Role,
+}
+
+/// A block that is being filled.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frontier {
+    pub(super) block: BlockId,
+    /// The next place in it.
+    pub(super) next: u32,
+    /// Places in it.
+    pub(super) places: u32,
+    /// The temperatures of what it holds, added up.
+    pub(super) temperature: u64,
+}
+
+/// Part of an allocation pool that is written to and cleaned for itself.
+pub(super) struct Lane {
+    /// Its number, which policies know it by.
+    pub(super) index: u32,
+    /// Its blocks, in the order in which they are used first.
+    pub(super) blocks: Vec<BlockId>,
+    /// Where its first and its last block are.
+    pub(super) places: (Place, Place),
+    /// Erased blocks; the one that has been free for longest is used first.
+    pub(super) free: VecDeque<BlockId>,
+    /// Erased blocks of the SLC region.
+    pub(super) slc_free: VecDeque<BlockId>,
+    /// Full blocks of the SLC region, the oldest first.
+    pub(super) slc_full: VecDeque<BlockId>,
+    /// Blocks that have failed, to be emptied and marked bad.
+    pub(super) failed: VecDeque<BlockId>,
+    pub(super) frontiers: [Option<Frontier>; Role::COUNT],
+    /// The block that is being cleaned.
+    pub(super) victim: Option<BlockId>,
+    /// Until when background work has been worked out.
+    pub(super) settled: Nanos,
+    /// Erases of all its blocks.
+    pub(super) erases: u64,
+}
+
+impl Lane {
+    /// Lane `index`, all of it free but for bad blocks. Blocks are used in turn from every die,
+    /// then every plane, so that successive active blocks can work side by side.
+    pub(super) fn new(layout: &Layout, index: u32, nand: &mut Array) -> Self {
+        let geometry = &layout.geometry;
+        let (first, size) = (layout.first_block(index).0, layout.blocks_per_lane());
+        let plane = geometry.blocks_per_plane.min(size);
+        let planes = size / plane;
+        let per_die = geometry.planes_per_die.min(planes);
+        let (slc, mut blocks) = (layout.slc_blocks_per_lane, Vec::with_capacity(size as usize));
+        for block in 0..plane {
+            for part in 0..planes {
+                // The planes of the lane, with those of one die apart from each other.
+                let dies = planes / per_die;
+                let place = part % dies * per_die + part / dies;
+                blocks.push(BlockId(first + place * plane + block));
+            }
+        }
+        let slc_blocks = &blocks[..slc as usize];
+        slc_blocks.iter().for_each(|block| nand.make_slc(*block));
+        let good = |block: &&BlockId| !nand.is_bad(**block);
+        Lane {
+            index,
+            places: (nand.place(BlockId(first)), nand.place(BlockId(first + size - 1))),
+            free: blocks[slc as usize..].iter().filter(good).copied().collect(),
+            slc_free: slc_blocks.iter().filter(good).copied().collect(),
+            slc_full: VecDeque::new(),
+            failed: VecDeque::new(),
+            frontiers: [None; Role::COUNT],
+            victim: None,
+            settled: Nanos(0),
+            erases: 0,
+            blocks,
+        }
+    }
+
+    /// The free blocks, as many as a threshold counts.
+    #[inline]
+    pub(super) fn free_blocks(&self) -> u32 {
+        u32::try_from(self.free.len()).expect("fewer than the blocks of a lane, a u32")
+    }
+
+    pub(super) fn frontier(&mut self, role: Role) -> &mut Option<Frontier> {
+        &mut self.frontiers[role as usize]
+    }
+
+    /// Whether a block is full of data and nothing works on it.
+    pub(super) fn is_candidate(&self, nand: &Array, block: BlockId) -> bool {
+        let open = self.frontiers.iter().flatten().any(|frontier| frontier.block == block);
+        nand.written(block) > 0
+            && !open
+            && self.victim != Some(block)
+            && !nand.is_bad(block)
+            && !self.failed.contains(&block)
+            && nand.opened(block).1 != Role::Slc as u8
+    }
+}

@@ -1,0 +1,453 @@
+//! The page-mapped FTL of Agrawal et al.: host path here, then lanes, cleaning, the SLC region and
+//! recovery in files of their own.
+
+mod cleaning;
+mod lane;
+mod recovery;
+mod room;
+
+use flashscope_block::{Errno, Nanos};
+
+use self::lane::{Front, Frontier, Lane, Role};
+use super::{AnyFtl, Frontiers, Ftl, Health, Kind, Layout, Recovery, Slice, Transfer};
+use crate::gc::{Policy, VictimPolicy};
+use crate::nand::{Array, BlockId, Cause, Entry, Fault, Lpn, Page, Slot, Stamp};
+use crate::wear::Wear;
+
+pub(super) const KIND: Kind = Kind {
+    name: "page-map",
+    summary: "every logical page may be on any page of its allocation pool",
+    source: "Agrawal et al., USENIX ATC'08, sections 3.1 and 3.2",
+    new: |layout, nand| AnyFtl::PageMap(PageMap::new(layout, nand)),
+};
+
+/// The map of a logical page that holds nothing.
+const NOWHERE: u32 = 0;
+
+/// A page-mapped FTL.
+pub struct PageMap {
+    layout: Layout,
+    /// For each logical page one more than its place, or [`NOWHERE`]; the pages of a drive never
+    /// written to then cost no memory. Internal pages, which record trims, follow the host's.
+    map: Vec<u32>,
+    lanes: Vec<Lane>,
+    /// For each pool, how many host writes it has had: its lanes take turns.
+    turns: Vec<u32>,
+    /// The lane of the `n`th part of the array.
+    lane_of_part: Vec<u32>,
+    policy: Policy,
+    wear: Wear,
+    /// For each block, the mean stamp of its data when it was full; empty where nothing asks.
+    temperatures: Vec<Stamp>,
+    stamp: Stamp,
+    /// For each internal page, whether trims are not recorded yet.
+    unrecorded: Vec<bool>,
+    /// What a power cut may take back, where the map survives it: a logical page, where it was
+    /// before, and when that was over.
+    undo: Option<Vec<(Lpn, u32, Nanos)>>,
+    health: Health,
+    /// Whether pages are moved many at a time.
+    bulk: bool,
+}
+
+impl PageMap {
+    fn new(layout: &Layout, nand: &mut Array) -> Self {
+        let lanes: Vec<_> =
+            (0..layout.lanes()).map(|index| Lane::new(layout, index, nand)).collect();
+        let mut lane_of_part = vec![0; lanes.len()];
+        for lane in &lanes {
+            let part = layout.first_block(lane.index).0 / layout.blocks_per_lane();
+            lane_of_part[part as usize] = lane.index;
+        }
+        let blocks = layout.geometry.blocks();
+        let bad = (0..blocks).filter(|block| nand.is_bad(BlockId(*block))).count();
+        let wear = Wear::new(layout.wear, layout.wear_options);
+        PageMap {
+            map: vec![NOWHERE; (layout.logical_pages() + layout.internal_pages()) as usize],
+            turns: vec![0; layout.pools as usize],
+            lane_of_part,
+            policy: (layout.policy.new)(layout),
+            temperatures: vec![0; if wear.migrates() { blocks as usize } else { 0 }],
+            wear,
+            stamp: 0,
+            unrecorded: vec![false; layout.internal_pages() as usize],
+            undo: None,
+            health: Health { factory_bad_blocks: bad as u64, ..Health::default() },
+            bulk: nand.relocates(),
+            lanes,
+            layout: layout.clone(),
+        }
+    }
+
+    #[inline]
+    fn pool_of(&self, lpn: Lpn) -> u32 {
+        match self.layout.stripe {
+            1 => lpn.0 % self.layout.pools,
+            stripe => lpn.0 / stripe % self.layout.pools,
+        }
+    }
+
+    fn lanes_of(&self, pool: u32) -> std::ops::Range<u32> {
+        let first = pool * self.layout.lanes_per_pool;
+        first..first + self.layout.lanes_per_pool
+    }
+
+    #[inline]
+    fn lane(&mut self, lane: u32) -> &mut Lane {
+        &mut self.lanes[lane as usize]
+    }
+
+    /// The lane that a block of `pool` is in.
+    #[inline]
+    fn lane_of(&self, pool: u32, block: BlockId) -> u32 {
+        match self.layout.lanes_per_pool {
+            1 => pool,
+            _ => self.lane_of_part[(block.0 / self.layout.blocks_per_lane()) as usize],
+        }
+    }
+
+    /// Programs logical pages, `heat` hot in all, at the frontier for `role`, opening a block for it where there is
+    /// none. Returns where they are now and when that is done; the map and their former places are
+    /// left to the caller. A block that fails is set aside, and the next one tried.
+    #[inline]
+    fn append(
+        &mut self,
+        nand: &mut Array,
+        front: Front,
+        entries: &[Entry],
+        heat: u64,
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<(Slot, Nanos), Errno> {
+        let mut at = at;
+        loop {
+            let frontier = self.frontier(nand, front)?;
+            let slot = nand.geometry().slot(frontier.block, frontier.next);
+            match nand.program(slot, entries, at, cause) {
+                Ok(done) => {
+                    let places = self.layout.geometry.slots_per_page;
+                    self.advance(nand, front, places, heat, done);
+                    return Ok((slot, done));
+                }
+                Err(Fault::Failed(done)) => {
+                    self.set_aside(front, frontier.block);
+                    at = done;
+                }
+                Err(Fault::Illegal(illegal)) => return Err(illegal.into()),
+            }
+        }
+    }
+
+    /// A program on the open block has failed: what it holds is to be moved.
+    fn set_aside(&mut self, front: Front, block: BlockId) {
+        let lane = self.lane(front.lane);
+        *lane.frontier(front.role) = None;
+        lane.failed.push_back(block);
+    }
+
+    /// The frontier, in a free block if there is no open one.
+    #[inline]
+    fn frontier(&mut self, nand: &mut Array, front: Front) -> Result<Frontier, Errno> {
+        match self.lane(front.lane).frontier(front.role) {
+            Some(frontier) => Ok(*frontier),
+            None => self.open(nand, front),
+        }
+    }
+
+    #[cold]
+    fn open(&mut self, nand: &mut Array, front: Front) -> Result<Frontier, Errno> {
+        let Front { lane, role } = front;
+        let places = match role {
+            Role::Slc => self.layout.slc_slots_per_block,
+            _ => self.layout.geometry.slots_per_block,
+        };
+        let lane = self.lane(lane);
+        let free = if role == Role::Slc { &mut lane.slc_free } else { &mut lane.free };
+        let block = free.pop_front().ok_or(Errno::ENOSPC)?;
+        nand.open(block, role as u8);
+        let frontier = Frontier { block, next: 0, places, temperature: 0 };
+        *lane.frontier(role) = Some(frontier);
+        Ok(frontier)
+    }
+
+    /// Moves a frontier on by `places`, which were programmed by `done` with data of this heat in
+    /// all; a block that is full is closed.
+    #[inline]
+    fn advance(&mut self, nand: &mut Array, front: Front, places: u32, heat: u64, done: Nanos) {
+        let per_page = self.layout.geometry.slots_per_page;
+        let slot = self.lane(front.lane).frontier(front.role);
+        let Some(frontier) = slot else { return };
+        frontier.next += places;
+        frontier.temperature += heat;
+        if frontier.next + per_page > frontier.places {
+            let full = *frontier;
+            *slot = None;
+            self.close(nand, front, &full, done);
+        }
+    }
+
+    /// A block is full: it gets its summary, and may be cleaned from now on.
+    fn close(&mut self, nand: &mut Array, front: Front, full: &Frontier, done: Nanos) {
+        let (Front { lane, role }, block) = (front, full.block);
+        if let Some(temperature) = self.temperatures.get_mut(block.0 as usize) {
+            let mean = full.temperature / u64::from(full.next.max(1));
+            *temperature = Stamp::try_from(mean).unwrap_or(Stamp::MAX);
+        }
+        if self.layout.geometry.summary_pages > 0 && nand.program_summary(block, done).is_err() {
+            self.lane(lane).failed.push_back(block);
+        } else if role == Role::Slc {
+            self.lane(lane).slc_full.push_back(block);
+        } else {
+            self.policy.closed(lane, block, nand.valid(block));
+        }
+    }
+
+    /// Marks the place that a map entry of `pool` pointed to, if any, as out of date, once a
+    /// program is done that runs until `settles`.
+    #[inline]
+    fn supersede(&mut self, nand: &mut Array, pool: u32, mapped: u32, settles: Nanos) {
+        if mapped != NOWHERE {
+            let slot = Slot(mapped - 1);
+            let valid = nand.supersede(slot, settles);
+            let block = nand.geometry().block(slot);
+            let lane = self.lane_of(pool, block);
+            self.policy.superseded(lane, block, valid);
+        }
+    }
+
+    /// Points the map of `lpn` to `slot` and returns where it pointed before.
+    #[inline]
+    fn point(&mut self, lpn: Lpn, slot: Slot, done: Nanos) -> u32 {
+        let before = std::mem::replace(&mut self.map[lpn.0 as usize], slot.0 + 1);
+        if let Some(undo) = &mut self.undo {
+            undo.push((lpn, before, done));
+        }
+        before
+    }
+
+    #[inline]
+    fn slot_of(&self, lpn: Lpn) -> Option<Slot> {
+        let mapped = self.map[lpn.0 as usize];
+        (mapped != NOWHERE).then(|| Slot(mapped - 1))
+    }
+
+    /// The logical pages that a slice falls on.
+    #[inline]
+    fn lpns(&self, slice: &Slice) -> std::ops::Range<u32> {
+        let size = self.layout.geometry.logical_page_size;
+        if self.layout.geometry.slots_per_page == 1 {
+            return slice.lpn.0..slice.lpn.0 + 1;
+        }
+        slice.lpn.0..slice.lpn.0 + (slice.start + slice.len).div_ceil(size)
+    }
+
+    /// Reads what a slice that covers its logical pages in part leaves of them, so that they can
+    /// be written as a whole (section 3.1). Returns when that is there.
+    fn read_rest(&mut self, nand: &mut Array, slice: &Slice, at: Nanos) -> Result<Nanos, Errno> {
+        let size = u64::from(self.layout.geometry.logical_page_size);
+        let covered = u64::from(slice.start)..u64::from(slice.start + slice.len);
+        let mut ready = at;
+        for (nth, lpn) in (0u64..).zip(self.lpns(slice)) {
+            let page = nth * size..(nth + 1) * size;
+            if covered.start <= page.start && page.end <= covered.end {
+                continue;
+            }
+            let within = |byte: u64| byte.clamp(page.start, page.end) - page.start;
+            let kept = [0..within(covered.start), within(covered.end)..size];
+            ready = ready.max(self.read_page(nand, Lpn(lpn), &kept, at)?);
+        }
+        Ok(ready)
+    }
+
+    /// Reads the flash pages of a logical page that hold any of these bytes of it. Returns when
+    /// they are there.
+    fn read_page(
+        &mut self,
+        nand: &mut Array,
+        lpn: Lpn,
+        wanted: &[std::ops::Range<u64>],
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let geometry = *nand.geometry();
+        let Some(slot) = self.slot_of(lpn) else { return Ok(at) };
+        let first = geometry.page(slot);
+        if geometry.pages_per_slot == 1 && geometry.span == 1 {
+            return match wanted.iter().all(std::ops::Range::is_empty) {
+                true => Ok(at),
+                false => Ok(nand.read(first, 0..1, at, Cause::Host)?),
+            };
+        }
+        let page_size = geometry.page_size.0;
+        let mut ready = at;
+        for part in 0..geometry.pages_per_slot * geometry.span {
+            let bytes = u64::from(part) * page_size..u64::from(part + 1) * page_size;
+            let meets = |range: &std::ops::Range<u64>| {
+                range.start < range.end && range.start < bytes.end && bytes.start < range.end
+            };
+            if wanted.iter().any(meets) {
+                let index = first.index + part / geometry.span;
+                let member = part % geometry.span;
+                let page = Page { index, ..first };
+                ready = ready.max(nand.read(page, member..member + 1, at, Cause::Host)?);
+            }
+        }
+        Ok(ready)
+    }
+
+    /// Writes the logical pages of a slice to one flash page, or the one logical page to several.
+    #[inline]
+    fn write_slice(
+        &mut self,
+        nand: &mut Array,
+        pool: u32,
+        slice: &Slice,
+        ready: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let front = self.make_room(nand, pool, slice.stream, ready)?;
+        self.stamp = self.next_stamp(nand);
+        let stamp = self.stamp;
+        if self.layout.geometry.slots_per_page == 1 {
+            let entry = Entry { lpn: slice.lpn, stamp };
+            let (slot, done) =
+                self.append(nand, front, &[entry], stamp.into(), ready, Cause::Host)?;
+            let before = self.point(slice.lpn, slot, done);
+            self.supersede(nand, pool, before, done);
+            return Ok(done);
+        }
+        let entries: Vec<_> = self.lpns(slice).map(|lpn| Entry { lpn: Lpn(lpn), stamp }).collect();
+        let heat = u64::from(stamp) * entries.len() as u64;
+        let (first, done) = self.append(nand, front, &entries, heat, ready, Cause::Host)?;
+        for (nth, entry) in (0u32..).zip(entries) {
+            let before = self.point(entry.lpn, Slot(first.0 + nth), done);
+            self.supersede(nand, pool, before, done);
+        }
+        Ok(done)
+    }
+
+    #[inline]
+    fn next_stamp(&mut self, nand: &mut Array) -> Stamp {
+        if self.stamp == Stamp::MAX {
+            return self.renumber(nand);
+        }
+        self.stamp + 1
+    }
+
+    /// Takes note that the drive cannot take any more writes.
+    fn worn_out(&mut self, at: Nanos) -> Errno {
+        if self.health.expired_blocks + self.health.failed_blocks == 0 {
+            return Errno::ENOSPC;
+        }
+        self.health.end_of_life.get_or_insert(at);
+        Errno::EROFS
+    }
+
+    /// Whether moves are to stay within the plane.
+    fn copies_back(&self) -> bool {
+        self.layout.transfer == Transfer::CopyBack
+    }
+
+    /// What a write of this stream is written for.
+    #[inline]
+    fn role_of(&self, stream: u16) -> Role {
+        if self.layout.frontiers == Frontiers::HotAndCold && stream == super::COLD_STREAM {
+            Role::Other
+        } else {
+            Role::Host
+        }
+    }
+}
+
+impl Ftl for PageMap {
+    #[inline]
+    fn write(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {
+        let pool = self.pool_of(slice.lpn);
+        self.background_in(nand, pool, at)?;
+        let whole =
+            slice.len.is_multiple_of(self.layout.geometry.logical_page_size) && slice.start == 0;
+        let ready = if whole { at } else { self.read_rest(nand, &slice, at)? };
+        self.write_slice(nand, pool, &slice, ready)
+    }
+
+    #[inline]
+    fn read(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {
+        let pool = self.pool_of(slice.lpn);
+        self.background_in(nand, pool, at)?;
+        let geometry = *nand.geometry();
+        if geometry.slots_per_page == 1 {
+            let bytes = u64::from(slice.start)..u64::from(slice.start + slice.len);
+            return self.read_page(nand, slice.lpn, &[bytes], at);
+        }
+        // Logical pages that are on one flash page are read at once.
+        let mut pages: Vec<_> = self
+            .lpns(&slice)
+            .filter_map(|lpn| self.slot_of(Lpn(lpn)))
+            .map(|s| geometry.page(s))
+            .collect();
+        pages.sort_by_key(|page| (page.block, page.index));
+        pages.dedup();
+        let mut ready = at;
+        for page in pages {
+            ready = ready.max(nand.read(page, 0..geometry.span, at, Cause::Host)?);
+        }
+        Ok(ready)
+    }
+
+    fn trim(&mut self, nand: &mut Array, lpn: Lpn, at: Nanos) -> Result<(), Errno> {
+        let pool = self.pool_of(lpn);
+        self.background_in(nand, pool, at)?;
+        let before = std::mem::replace(&mut self.map[lpn.0 as usize], NOWHERE);
+        if before != NOWHERE {
+            if let Some(unrecorded) = self.unrecorded.get_mut(self.layout.record_of(lpn)) {
+                *unrecorded = true;
+            }
+            self.supersede(nand, pool, before, at);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
+        self.record_trims(nand, at)
+    }
+
+    fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<(), Errno> {
+        for pool in 0..self.layout.pools {
+            self.background_in(nand, pool, until)?;
+        }
+        Ok(())
+    }
+
+    fn expect_power_cuts(&mut self) {
+        if self.layout.internal_pages() == 0 {
+            self.undo = Some(Vec::new());
+            self.bulk = false;
+        }
+    }
+
+    fn settle(&mut self, now: Nanos) {
+        if let Some(undo) = &mut self.undo {
+            let open = undo.iter().position(|entry| entry.2 > now).unwrap_or(undo.len());
+            undo.drain(..open);
+        }
+    }
+
+    fn recover(&mut self, nand: &mut Array, at: Nanos) -> Result<Recovery, Errno> {
+        self.rebuild(nand, at)
+    }
+
+    #[inline]
+    fn locate(&self, nand: &Array, lpn: Lpn) -> Option<Page> {
+        self.slot_of(lpn).map(|slot| nand.geometry().page(slot))
+    }
+
+    fn slot(&self, lpn: Lpn) -> Option<Slot> {
+        self.slot_of(lpn)
+    }
+
+    fn health(&self) -> Health {
+        self.health
+    }
+
+    fn free_blocks(&self) -> Vec<u32> {
+        self.lanes.iter().map(Lane::free_blocks).collect()
+    }
+}

@@ -1,0 +1,235 @@
+//! Persistence (section 3.4): what the map is rebuilt from when the power comes back.
+//!
+//! Each block ends with a summary of the logical pages it holds and of when they were written, so
+//! that not every page has to be visited; blocks that are still open are read page by page. Of
+//! several copies of a logical page the newest wins. Trims leave no trace on the pages they concern,
+//! so a flush records them: internal pages hold a bit for each logical page, set where it holds
+//! nothing, which outweighs every copy that is older than the record.
+
+use std::sync::Arc;
+
+use flashscope_block::{Errno, Nanos};
+
+use super::lane::{Front, Frontier, Role};
+use super::{NOWHERE, PageMap};
+use crate::ftl::Recovery;
+use crate::gc::VictimPolicy;
+use crate::nand::{Array, BlockId, Cause, Entry, Page, Slot, Stamp};
+
+impl PageMap {
+    /// Records the trims since the last time. Returns when the records are written.
+    pub(super) fn record_trims(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
+        let mut recorded = at;
+        for record in 0..self.unrecorded.len() {
+            if std::mem::take(&mut self.unrecorded[record]) {
+                recorded = recorded.max(self.write_record(nand, record, at)?);
+            }
+        }
+        Ok(recorded)
+    }
+
+    fn write_record(&mut self, nand: &mut Array, record: usize, at: Nanos) -> Result<Nanos, Errno> {
+        let pages = self.layout.recorded_by(record);
+        let mut bits = vec![0u64; pages.len().div_ceil(64)];
+        for (nth, mapped) in self.map[pages].iter().enumerate() {
+            bits[nth / 64] |= u64::from(*mapped == NOWHERE) << (nth % 64);
+        }
+        let lpn = self.layout.record(record);
+        let pool = self.pool_of(lpn);
+        let front = self.make_room(nand, pool, 0, at)?;
+        self.stamp = self.next_stamp(nand);
+        let entry = Entry { lpn, stamp: self.stamp };
+        let (slot, done) = self.append(nand, front, &[entry], 0, at, Cause::Mapping)?;
+        nand.set_note(slot, Arc::from(bits));
+        let before = self.point(lpn, slot, done);
+        self.supersede(nand, pool, before, done);
+        Ok(done)
+    }
+
+    /// Numbers the stamps of all data anew, from 1, in their order.
+    #[cold]
+    pub(super) fn renumber(&mut self, nand: &mut Array) -> Stamp {
+        let old = nand.renumber_stamps();
+        let rank = |stamp: Stamp| {
+            let rank = old.partition_point(|other| *other < stamp);
+            Stamp::try_from(rank).expect("at most as many as places")
+        };
+        self.temperatures.iter_mut().for_each(|temperature| *temperature = rank(*temperature));
+        Stamp::try_from(old.len()).expect("at most as many as places") + 1
+    }
+
+    /// Finds out from the flash what is where, from `at` on.
+    pub(super) fn rebuild(&mut self, nand: &mut Array, at: Nanos) -> Result<Recovery, Errno> {
+        let mut recovery = Recovery { done: at, pages_read: 0 };
+        if let Some(undo) = &mut self.undo {
+            for (lpn, before, done) in undo.drain(..).rev() {
+                if done > at {
+                    self.map[lpn.0 as usize] = before;
+                }
+            }
+        } else if self.layout.internal_pages() > 0 {
+            self.map.fill(NOWHERE);
+            self.stamp = 0;
+            for block in (0..self.layout.geometry.blocks()).map(BlockId) {
+                self.read_block(nand, block, at, &mut recovery)?;
+            }
+            self.apply_records(nand);
+        }
+        for mapped in self.map.iter().filter(|mapped| **mapped != NOWHERE) {
+            nand.revalidate(Slot(mapped - 1));
+        }
+        self.unrecorded.fill(false);
+        self.policy = (self.layout.policy.new)(&self.layout);
+        for lane in 0..self.layout.lanes() {
+            self.take_stock(nand, lane, recovery.done);
+        }
+        Ok(recovery)
+    }
+
+    /// Reads the summary of a block, or what of it is programmed page by page, and takes up the
+    /// copies that are newer than those found so far.
+    fn read_block(
+        &mut self,
+        nand: &mut Array,
+        block: BlockId,
+        at: Nanos,
+        recovery: &mut Recovery,
+    ) -> Result<(), Errno> {
+        let geometry = *nand.geometry();
+        let written = nand.written(block);
+        if written == 0 || nand.is_bad(block) {
+            return Ok(());
+        }
+        let summary = Page { block, index: geometry.data_pages() };
+        if written == geometry.pages_per_block && !nand.is_torn(summary) {
+            recovery.read(nand.read_metadata(summary, at, true)?);
+        } else {
+            for index in 0..written {
+                recovery.read(nand.read_metadata(Page { block, index }, at, false)?);
+            }
+        }
+        for slot in (0..geometry.slots_per_block).map(|index| geometry.slot(block, index)) {
+            let Some(entry) = nand.entry(slot) else { continue };
+            self.stamp = self.stamp.max(entry.stamp);
+            let age = |slot: Slot| {
+                let stamp = nand.entry(slot).map(|entry| entry.stamp);
+                (stamp, nand.opened(geometry.block(slot)).0, slot)
+            };
+            let mapped = &mut self.map[entry.lpn.0 as usize];
+            if *mapped == NOWHERE || age(slot) > age(Slot(*mapped - 1)) {
+                *mapped = slot.0 + 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets the pages that are older than a record of their trim.
+    fn apply_records(&mut self, nand: &Array) {
+        for record in 0..self.unrecorded.len() {
+            let Some(slot) = self.slot_of(self.layout.record(record)) else { continue };
+            let (Some(entry), Some(bits)) = (nand.entry(slot), nand.note(slot)) else { continue };
+            for (nth, lpn) in self.layout.recorded_by(record).enumerate() {
+                let trimmed = bits[nth / 64] >> (nth % 64) & 1 == 1;
+                let mapped = self.map[lpn];
+                if trimmed && mapped != NOWHERE {
+                    let copy = nand.entry(Slot(mapped - 1));
+                    if copy.is_some_and(|copy| copy.stamp <= entry.stamp) {
+                        self.map[lpn] = NOWHERE;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sorts the blocks of a lane into free, open and full ones.
+    fn take_stock(&mut self, nand: &mut Array, lane: u32, at: Nanos) {
+        let slc_blocks = self.layout.slc_blocks_per_lane as usize;
+        let state = self.lane(lane);
+        state.frontiers = Default::default();
+        [&mut state.free, &mut state.slc_free, &mut state.slc_full, &mut state.failed]
+            .into_iter()
+            .for_each(std::collections::VecDeque::clear);
+        (state.victim, state.settled) = (None, at);
+        let blocks = std::mem::take(&mut state.blocks);
+        for (nth, block) in blocks.iter().copied().enumerate() {
+            let written = nand.written(block);
+            let slc = nth < slc_blocks;
+            if nand.is_bad(block) {
+                continue;
+            }
+            if written == 0 {
+                let state = self.lane(lane);
+                let free = if slc { &mut state.slc_free } else { &mut state.free };
+                free.push_back(block);
+            } else {
+                self.resume(nand, lane, block, slc, at);
+            }
+        }
+        let state = self.lane(lane);
+        state.erases = blocks.iter().map(|block| u64::from(nand.erases(*block))).sum();
+        state.blocks = blocks;
+    }
+
+    /// Goes on with a block that holds data: as a frontier where it was one, or as a full block.
+    fn resume(&mut self, nand: &mut Array, lane: u32, block: BlockId, slc: bool, at: Nanos) {
+        let geometry = *nand.geometry();
+        let written = nand.written(block);
+        let role = Role::of(nand.opened(block).1);
+        let places = match slc {
+            true => self.layout.slc_slots_per_block,
+            false => geometry.slots_per_block,
+        };
+        let next = written * geometry.slots_per_page / geometry.pages_per_slot;
+        let temperature = u64::from(self.heat_of_content(nand, block)) * u64::from(next);
+        let frontier = Frontier { block, next: next.min(places), places, temperature };
+        let whole = written.is_multiple_of(geometry.pages_per_slot);
+        let data = geometry
+            .data_pages()
+            .min(places.div_ceil(geometry.slots_per_page) * geometry.pages_per_slot);
+        if written > data || geometry.summary_pages == 0 && next >= places {
+            return self.file(nand, lane, slc, &frontier);
+        }
+        let open = self.lane(lane).frontier(role);
+        if next >= places {
+            self.close(nand, Front { lane, role }, &frontier, at);
+        } else if open.is_none() && role != Role::Wear && whole {
+            *open = Some(frontier);
+        } else {
+            self.file(nand, lane, slc, &frontier);
+        }
+    }
+
+    /// Puts a block that takes no more data among the full ones.
+    fn file(&mut self, nand: &Array, lane: u32, slc: bool, full: &Frontier) {
+        if let Some(temperature) = self.temperatures.get_mut(full.block.0 as usize) {
+            let mean = full.temperature / u64::from(full.next.max(1));
+            *temperature = Stamp::try_from(mean).unwrap_or(Stamp::MAX);
+        }
+        if slc {
+            self.lane(lane).slc_full.push_back(full.block);
+        } else {
+            self.policy.closed(lane, full.block, nand.valid(full.block));
+        }
+    }
+
+    /// The mean stamp of the valid data of a block.
+    fn heat_of_content(&self, nand: &Array, block: BlockId) -> Stamp {
+        if self.temperatures.is_empty() {
+            return 0;
+        }
+        let (mut sum, mut count, mut next) = (0u64, 0u64, nand.next_valid(block, 0));
+        while let Some(slot) = next {
+            sum += nand.entry(slot).map_or(0, |entry| u64::from(entry.stamp));
+            count += 1;
+            next = nand.next_valid(block, nand.geometry().index(slot) + 1);
+        }
+        Stamp::try_from(sum / count.max(1)).unwrap_or(Stamp::MAX)
+    }
+}
+
+impl Recovery {
+    fn read(&mut self, done: Nanos) {
+        self.pages_read += 1;
+        self.done = self.done.max(done);
+    }
+}

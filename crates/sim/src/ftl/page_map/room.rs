@@ -1,0 +1,138 @@
+//! Where the next page of the host goes: a lane and a frontier with room, cleaned for if need be.
+
+use flashscope_block::{Errno, Nanos};
+
+use super::PageMap;
+use super::lane::{Front, Role};
+use crate::nand::{Array, Cause};
+
+impl PageMap {
+    /// Finds a lane of `pool` with room for a page of the host at one of its frontiers. Lanes take
+    /// turns; one that cannot free a page is passed over.
+    #[inline]
+    pub(super) fn make_room(
+        &mut self,
+        nand: &mut Array,
+        pool: u32,
+        stream: u16,
+        at: Nanos,
+    ) -> Result<Front, Errno> {
+        let role = self.role_of(stream);
+        let lanes = self.layout.lanes_per_pool;
+        let first = pool * lanes;
+        if lanes == 1 {
+            return match self.room_in(nand, Front { lane: first, role }, at)? {
+                Some(role) => Ok(Front { lane: first, role }),
+                None => Err(self.worn_out(at)),
+            };
+        }
+        let turn = self.turns[pool as usize];
+        // No lane cleans in the foreground while another has room.
+        let in_turn = |nth: u32| first + (turn + nth) % lanes;
+        if let Some(nth) = (0..lanes).find(|nth| self.has_room(Front { lane: in_turn(*nth), role }))
+        {
+            self.turns[pool as usize] = (turn + nth + 1) % lanes;
+            return Ok(Front { lane: in_turn(nth), role });
+        }
+        for nth in 0..lanes {
+            let lane = in_turn(nth);
+            if let Some(role) = self.room_in(nand, Front { lane, role }, at)? {
+                self.turns[pool as usize] = (turn + nth + 1) % lanes;
+                return Ok(Front { lane, role });
+            }
+        }
+        Err(self.worn_out(at))
+    }
+
+    /// Whether a page fits in a lane without cleaning.
+    #[inline]
+    fn has_room(&self, front: Front) -> bool {
+        let state = &self.lanes[front.lane as usize];
+        let opens = u32::from(state.frontiers[front.role as usize].is_none());
+        state.failed.is_empty() && state.free_blocks() >= self.layout.clean_below + opens
+    }
+
+    /// Makes room for a page of the host in a lane; says at which frontier, or none if there can be
+    /// none.
+    #[inline]
+    fn room_in(
+        &mut self,
+        nand: &mut Array,
+        front: Front,
+        at: Nanos,
+    ) -> Result<Option<Role>, Errno> {
+        let Front { lane, role } = front;
+        if self.layout.slc_blocks_per_lane > 0 && self.slc_room(nand, lane, at)? {
+            return Ok(Some(Role::Slc));
+        }
+        let state = &self.lanes[lane as usize];
+        let ready = state.frontiers[role as usize].is_some()
+            && state.free_blocks() >= self.layout.clean_below
+            && state.failed.is_empty();
+        if ready || self.main_room(nand, front, at)? { Ok(Some(role)) } else { Ok(None) }
+    }
+
+    /// Makes sure that there is a next page at the frontier for `role`: where too few blocks are
+    /// free, cleans until there are enough again, in the foreground. False where that cannot be
+    /// done without the block that cleaning needs.
+    ///
+    /// Cleaning always finds room to move pages to: a victim has less than a block of them, and a
+    /// page is given out only while a block is free beside the frontier.
+    #[cold]
+    pub(super) fn main_room(
+        &mut self,
+        nand: &mut Array,
+        front: Front,
+        at: Nanos,
+    ) -> Result<bool, Errno> {
+        let Front { lane, role } = front;
+        // Cleaning may fill the block that was just opened: each round leaves more free pages.
+        loop {
+            while let Some(block) = self.lane(lane).failed.front().copied() {
+                self.empty_failed(nand, lane, block, at)?;
+            }
+            let open = self.lane(lane).frontier(role).is_some();
+            if !open && self.lane(lane).free_blocks() > 0 {
+                self.open(nand, front)?;
+            }
+            while self.lane(lane).free_blocks() < self.layout.clean_below {
+                if !self.clean_block(nand, lane, at)? {
+                    break;
+                }
+            }
+            let state = self.lane(lane);
+            let enough = state.free_blocks() > 0;
+            if state.frontier(role).is_some() {
+                return Ok(enough);
+            }
+            if !enough {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Whether the SLC region takes the next page. Where nothing happens in the background, a full
+    /// region is emptied by a block at a time in the foreground; otherwise writes go past it until
+    /// the drive has had time to.
+    fn slc_room(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<bool, Errno> {
+        let state = self.lane(lane);
+        if state.frontier(Role::Slc).is_some() || !state.slc_free.is_empty() {
+            return Ok(true);
+        }
+        if self.layout.background_below > 0 {
+            return Ok(false);
+        }
+        let Some(block) = self.lane(lane).slc_full.front().copied() else { return Ok(false) };
+        let front = Front { lane, role: self.target(nand, block) };
+        let mut moved = at;
+        while nand.valid(block) > 0 {
+            if !self.main_room(nand, front, at)? {
+                return Ok(false);
+            }
+            moved = moved.max(self.move_page(nand, front, block, at, Cause::Folding)?);
+        }
+        self.lane(lane).slc_full.pop_front();
+        self.recycle(nand, lane, block, moved, Cause::Folding)?;
+        Ok(!self.lane(lane).slc_free.is_empty())
+    }
+}

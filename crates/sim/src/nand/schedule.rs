@@ -1,0 +1,392 @@
+//! When commands are carried out: which parts of the flash they occupy, and what waits for what.
+
+use std::ops::Range;
+
+use flashscope_block::Nanos;
+
+use super::{BlockId, Geometry, Timing, later};
+use crate::observe::CommandKind;
+
+/// What works side by side within a package (section 2.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interleaving {
+    /// A package carries out one command at a time.
+    None,
+    /// Its dies work side by side.
+    Die,
+    /// Planes 0 & 1 of a die work beside planes 2 & 3, and dies side by side.
+    PlanePair,
+}
+
+/// What the packages of a gang share (section 3.3, Figures 4 and 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sharing {
+    /// The serial bus, which carries one page at a time.
+    Bus,
+    /// The control pins: a command starts on any number of packages of the gang at once, and the
+    /// next one when all are done. Each package has its own data pins.
+    Control,
+}
+
+/// How packages are connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wiring {
+    /// What works side by side within a package.
+    pub interleaving: Interleaving,
+    /// Whether two planes of a pair carry out one command each of the same kind at once, where
+    /// both belong to one request (section 2).
+    pub two_plane: bool,
+    /// Packages in a gang; 1 without gangs, and at most 64.
+    pub gang: u32,
+    /// What they share.
+    pub sharing: Sharing,
+    /// Whether each package of a gang has a queue of its own; otherwise the gang as a whole
+    /// carries out one command at a time.
+    pub queue_per_package: bool,
+}
+
+/// When a command began and when it was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) start: Nanos,
+    pub(super) done: Nanos,
+}
+
+/// Which parts of the array the commands on a block occupy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The unit of the first package of the element.
+    pub(super) unit: u32,
+    /// The first package of the element.
+    package: u32,
+    /// The plane, counted over the package.
+    plane: u32,
+}
+
+/// The command that a unit has carried out last, which the partner plane may join.
+#[derive(Clone, Copy, Default)]
+struct Last {
+    request: u64,
+    kind: Option<CommandKind>,
+    plane: u32,
+    /// When its cells began to work.
+    begun: Nanos,
+}
+
+/// A gang with shared control pins.
+#[derive(Clone, Copy)]
+struct Gang {
+    kind: Option<CommandKind>,
+    start: Nanos,
+    end: Nanos,
+    /// The packages that take part, a bit each.
+    members: u64,
+}
+
+/// The free times of units (what carries out one command at a time), buses and gangs. Commands
+/// are served in the order in which they are given.
+pub(super) struct Schedule {
+    timing: Timing,
+    wiring: Wiring,
+    /// Whether commands take time at all.
+    timed: bool,
+    span: u32,
+    units_per_package: u32,
+    blocks_per_element: u32,
+    blocks_per_unit: u32,
+    blocks_per_plane: u32,
+    units: Vec<Nanos>,
+    buses: Vec<Nanos>,
+    gangs: Vec<Gang>,
+    /// For each unit; empty without two-plane commands.
+    last: Vec<Last>,
+    request: u64,
+}
+
+impl Schedule {
+    pub(super) fn new(geometry: &Geometry, timing: Timing, wiring: Wiring, timed: bool) -> Self {
+        let units_per_package = match wiring.interleaving {
+            Interleaving::None => 1,
+            Interleaving::Die => geometry.dies_per_package,
+            Interleaving::PlanePair => geometry.dies_per_package * geometry.planes_per_die / 2,
+        };
+        let blocks_per_element = geometry.blocks_per_element();
+        let units = (geometry.packages * units_per_package) as usize;
+        let idle = Gang { kind: None, start: Nanos(0), end: Nanos(0), members: 0 };
+        Schedule {
+            timing,
+            wiring,
+            timed,
+            span: geometry.span,
+            units_per_package,
+            blocks_per_element,
+            blocks_per_unit: blocks_per_element / units_per_package,
+            blocks_per_plane: geometry.blocks_per_plane,
+            units: vec![Nanos(0); units],
+            buses: vec![Nanos(0); geometry.packages as usize],
+            gangs: vec![idle; (geometry.packages / wiring.gang) as usize],
+            last: vec![Last::default(); if wiring.two_plane { units } else { 0 }],
+            request: 0,
+        }
+    }
+
+    pub(super) fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
+    /// From now on, commands belong to another request.
+    #[inline]
+    pub(super) fn next_request(&mut self) {
+        self.request += 1;
+    }
+
+    pub(super) fn place(&self, block: BlockId) -> Place {
+        let element = block.0 / self.blocks_per_element;
+        let within = block.0 % self.blocks_per_element;
+        let package = element * self.span;
+        let unit = if self.wiring.queue_per_package {
+            package * self.units_per_package + within / self.blocks_per_unit
+        } else {
+            package / self.wiring.gang
+        };
+        Place { unit, package, plane: within / self.blocks_per_plane }
+    }
+
+    fn shares_bus(&self) -> bool {
+        self.wiring.gang > 1 && self.wiring.sharing == Sharing::Bus
+    }
+
+    fn shares_control(&self) -> bool {
+        self.wiring.gang > 1 && self.wiring.sharing == Sharing::Control
+    }
+
+    /// The unit and the bus of package `member` of the element.
+    #[inline]
+    fn parts(&self, place: Place, member: u32) -> (usize, usize) {
+        if member == 0 && self.wiring.gang == 1 {
+            return (place.unit as usize, place.package as usize);
+        }
+        let package = place.package + member;
+        let unit = if self.wiring.queue_per_package {
+            place.unit + member * self.units_per_package
+        } else {
+            package / self.wiring.gang
+        };
+        let bus = if self.shares_bus() { package / self.wiring.gang } else { package };
+        (unit as usize, bus as usize)
+    }
+
+    /// When a command given at `at` can start on a unit, as far as the unit and a gang that shares
+    /// control pins go: side by side with the present command of the gang if that is of the same
+    /// kind and has not begun before.
+    #[inline]
+    fn gate(&mut self, kind: CommandKind, unit: usize, package: u32, at: Nanos) -> Nanos {
+        if !self.shares_control() {
+            return at.max(self.units[unit]);
+        }
+        let bit = 1 << (package % self.wiring.gang);
+        let gang = &mut self.gangs[(package / self.wiring.gang) as usize];
+        if gang.kind == Some(kind) && at <= gang.start && gang.members & bit == 0 {
+            gang.members |= bit;
+        } else {
+            let start = at.max(gang.end);
+            *gang = Gang { kind: Some(kind), start, end: start, members: bit };
+        }
+        gang.start
+    }
+
+    /// Notes that a command occupies its unit, and the gang, until `done`.
+    #[inline]
+    fn occupy(&mut self, unit: usize, package: u32, done: Nanos) {
+        self.units[unit] = done;
+        if self.shares_control() {
+            let gang = &mut self.gangs[(package / self.wiring.gang) as usize];
+            gang.end = gang.end.max(done);
+        }
+    }
+
+    /// When the cells of the last command of the unit began to work, if a command given at `at`
+    /// for the other plane of the pair can still join it. A pair is joined once.
+    #[inline]
+    fn join(&mut self, kind: CommandKind, unit: usize, plane: u32, at: Nanos) -> Option<Nanos> {
+        let request = self.request;
+        let last = self.last.get_mut(unit)?;
+        let joins = last.request == request
+            && last.kind == Some(kind)
+            && last.plane ^ 1 == plane
+            && at <= last.begun;
+        let begun = joins.then_some(last.begun);
+        if joins {
+            last.kind = None;
+        }
+        begun
+    }
+
+    #[inline]
+    fn remember(&mut self, kind: CommandKind, unit: usize, plane: u32, begun: Nanos) {
+        if let Some(last) = self.last.get_mut(unit) {
+            *last = Last { request: self.request, kind: Some(kind), plane, begun };
+        }
+    }
+
+    /// Carries out `one` on each of the packages `members` of an element.
+    #[inline]
+    fn each(
+        &mut self,
+        members: Range<u32>,
+        at: Nanos,
+        mut one: impl FnMut(&mut Self, u32) -> Span,
+    ) -> Span {
+        if !self.timed {
+            return Span { start: at, done: at };
+        }
+        let mut span = Span { start: Nanos::MAX, done: Nanos(0) };
+        for member in members {
+            let part = one(self, member);
+            span = Span { start: span.start.min(part.start), done: span.done.max(part.done) };
+        }
+        span
+    }
+
+    /// Reads `transfer` worth of a page of each of these packages of the element.
+    #[inline]
+    pub(super) fn read(
+        &mut self,
+        place: Place,
+        members: Range<u32>,
+        at: Nanos,
+        slc: bool,
+        transfer: Nanos,
+    ) -> Span {
+        let cells = if slc { self.timing.slc_read } else { self.timing.page_read };
+        self.each(members, at, |schedule, member| {
+            let (unit, bus) = schedule.parts(place, member);
+            let joined = schedule.join(CommandKind::Read, unit, place.plane, at);
+            let start = match joined {
+                Some(begun) => begun,
+                None => schedule.gate(CommandKind::Read, unit, place.package + member, at),
+            };
+            let done = later(later(start, cells).max(schedule.buses[bus]), transfer);
+            if joined.is_none() {
+                schedule.remember(CommandKind::Read, unit, place.plane, start);
+            }
+            schedule.buses[bus] = done;
+            schedule.occupy(unit, place.package + member, done);
+            Span { start, done }
+        })
+    }
+
+    /// Programs a page of every package of the element, of which `transfer` goes over each bus.
+    #[inline]
+    pub(super) fn program(&mut self, place: Place, at: Nanos, slc: bool, transfer: Nanos) -> Span {
+        let cells = if slc { self.timing.slc_program } else { self.timing.page_program };
+        self.each(0..self.span, at, |schedule, member| {
+            let (unit, bus) = schedule.parts(place, member);
+            let joined = schedule.join(CommandKind::Program, unit, place.plane, at).is_some();
+            let free = match joined {
+                true => at,
+                false => schedule.gate(CommandKind::Program, unit, place.package + member, at),
+            };
+            let start = free.max(schedule.buses[bus]);
+            let in_register = later(start, transfer);
+            let done = later(in_register, cells);
+            if !joined {
+                schedule.remember(CommandKind::Program, unit, place.plane, in_register);
+            }
+            schedule.buses[bus] = in_register;
+            schedule.occupy(unit, place.package + member, done);
+            Span { start, done }
+        })
+    }
+
+    /// What occupies the units of an element for `duration` and no bus.
+    #[inline]
+    fn internal(&mut self, kind: CommandKind, place: Place, at: Nanos, duration: Nanos) -> Span {
+        self.each(0..self.span, at, |schedule, member| {
+            let (unit, _) = schedule.parts(place, member);
+            let joined = schedule.join(kind, unit, place.plane, at);
+            let start = match joined {
+                Some(begun) => begun,
+                None => schedule.gate(kind, unit, place.package + member, at),
+            };
+            if joined.is_none() {
+                schedule.remember(kind, unit, place.plane, start);
+            }
+            let done = later(start, duration);
+            schedule.occupy(unit, place.package + member, done);
+            Span { start, done }
+        })
+    }
+
+    pub(super) fn erase(&mut self, place: Place, at: Nanos) -> Span {
+        self.internal(CommandKind::Erase, place, at, self.timing.block_erase)
+    }
+
+    /// Copies a page within a plane (section 2.1), to and from the blocks' cells as they are.
+    pub(super) fn copy_back(&mut self, place: Place, at: Nanos, slc: [bool; 2]) -> Span {
+        let timing = &self.timing;
+        let read = if slc[0] { timing.slc_read } else { timing.page_read };
+        let program = if slc[1] { timing.slc_program } else { timing.page_program };
+        self.internal(CommandKind::CopyBack, place, at, later(read, program))
+    }
+
+    /// As `count` times a read from one block, each followed by a program of another, where both
+    /// are on one unit that has its bus to itself: the same times without going through each.
+    /// None where that is not so.
+    #[inline]
+    pub(super) fn moves_in_unit(
+        &mut self,
+        from: Place,
+        to: Place,
+        count: u32,
+        at: Nanos,
+    ) -> Option<Nanos> {
+        let alone = from.unit == to.unit && self.span == 1 && self.wiring.gang == 1;
+        if !alone || !self.last.is_empty() || !self.timed {
+            return None;
+        }
+        let (unit, bus) = self.parts(from, 0);
+        let Timing { page_read, page_program, page_transfer, .. } = self.timing;
+        let started = at.max(self.units[unit]);
+        let read = later(later(started, page_read).max(self.buses[bus]), page_transfer);
+        // The bus is free whenever the unit is, from the first read on.
+        let moved = page_transfer.0 + page_program.0;
+        let each = page_read.0 + page_transfer.0 + moved;
+        let done =
+            later(read, Nanos(moved.saturating_add(each.saturating_mul(u64::from(count - 1)))));
+        self.buses[bus] = Nanos(done.0.saturating_sub(page_program.0));
+        self.units[unit] = done;
+        Some(done)
+    }
+
+    /// When the units of all blocks from that at `first` to that at `last`, which are on one
+    /// element or on neighbouring ones, have carried out what they were given.
+    pub(super) fn idle_from(&self, first: Place, last: Place) -> Nanos {
+        let packages = first.package..last.package + self.span;
+        if self.shares_control() {
+            let gangs =
+                packages.map(|package| self.gangs[(package / self.wiring.gang) as usize].end);
+            return gangs.max().unwrap_or_default();
+        }
+        if !self.wiring.queue_per_package {
+            let gangs = packages.map(|package| self.units[(package / self.wiring.gang) as usize]);
+            return gangs.max().unwrap_or_default();
+        }
+        let members = (0..self.span).flat_map(|member| {
+            let shift = member * self.units_per_package;
+            &self.units[(first.unit + shift) as usize..=(last.unit + shift) as usize]
+        });
+        members.copied().max().unwrap_or_default()
+    }
+
+    /// Everything is idle at `now`.
+    pub(super) fn reset(&mut self, now: Nanos) {
+        self.units.fill(now);
+        self.buses.fill(now);
+        let idle = Gang { kind: None, start: now, end: now, members: 0 };
+        self.gangs.fill(idle);
+        self.last.fill(Last::default());
+    }
+}
