@@ -6,7 +6,8 @@
 //! ([`gc`]); the flash array ([`nand`]) says how long each command takes, refuses illegal ones
 //! and counts them. A [`Profile`] says what all of these are like.
 //!
-//! No clock, no randomness and no data: the same IOs give the same completions.
+//! No clock and no data, and what is random is drawn from the seed of the profile: the same IOs
+//! give the same completions.
 
 mod counters;
 mod device;

@@ -9,6 +9,7 @@ mod spec;
 use flashscope_block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::gc::Ties;
 use crate::ftl::{Frontiers, Scope, Transfer};
 use crate::nand::{Interleaving, Sharing};
 
@@ -65,7 +66,8 @@ pub struct Profile {
     /// Whether anything takes time; otherwise the drive only counts. Default: true. Source: none,
     /// for questions about counts alone, which are answered several times as fast.
     pub timed: bool,
-    /// Where the drive's own random numbers begin. Default: 1. Source: none.
+    /// Where the drive's own random numbers begin (0 to 2^63 - 1), such as those that draw blocks
+    /// to clean and what fails. Default: 0. Source: none.
     pub seed: u64,
     /// What packages share.
     pub gang: Gang,
@@ -223,6 +225,16 @@ pub struct Cleaning {
     /// How the block to clean is chosen: a name of [`crate::gc::KINDS`]. Default: `greedy`.
     /// Source: section 3.2.
     pub policy: String,
+    /// Which of the blocks with equally few valid pages the policies `greedy` and
+    /// `windowed-greedy` clean: `oldest`, the one that reached that number first, or `youngest`,
+    /// the one that did last. Default: `oldest`. Source: none, section 3.2 leaves it open.
+    pub ties: Ties,
+    /// Blocks, the first filled of each lane, of which `windowed-greedy` chooses the best; at
+    /// least 1, which makes it `fifo`. Default: 1024. Source: none; Hu et al., SYSTOR'09, vary it.
+    pub window: u32,
+    /// Blocks that `d-choices` draws to choose the best of; at least 1. Default: 10. Source: Van
+    /// Houdt, SIGMETRICS'13, which finds ten close to greedy.
+    pub choices: u32,
     /// Which data share an active block: `one` for all, one for the host and one for what is
     /// moved (`host-and-cleaning`), or `hot-and-cold`, where the host marks cold data by stream 2.
     /// Default: `one`. Source: section 5.2.
@@ -279,7 +291,7 @@ impl Default for Profile {
             interleaving: Interleaving::None,
             background_cleaning: false,
             timed: true,
-            seed: 1,
+            seed: 0,
             gang: Gang::default(),
             flash: Flash::default(),
             reliability: Reliability::default(),
@@ -315,6 +327,9 @@ impl Default for Cleaning {
     fn default() -> Self {
         Cleaning {
             policy: "greedy".into(),
+            ties: Ties::Oldest,
+            window: 1024,
+            choices: 10,
             frontiers: Frontiers::One,
             transfer: Transfer::InterPlane,
             free_threshold: 0.05,

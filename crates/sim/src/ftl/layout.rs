@@ -81,6 +81,10 @@ pub struct Layout {
     pub slc_slots_per_block: u32,
     /// How victims are chosen.
     pub policy: gc::Kind,
+    /// What the policy is told.
+    pub cleaning: gc::Options,
+    /// Where the random numbers of the drive begin.
+    pub seed: u64,
     /// How wear is levelled.
     pub wear: wear::Kind,
     /// Its parameters.

@@ -2,7 +2,19 @@
 //!
 //! A policy is one file and its line in the registry below.
 
+mod buckets;
+mod cost_benefit;
+mod d_choices;
+mod fifo;
 mod greedy;
+mod lists;
+mod random;
+mod sample;
+#[cfg(test)]
+mod testing;
+mod windowed_greedy;
+
+use serde::{Deserialize, Serialize};
 
 use crate::ftl::Layout;
 use crate::nand::BlockId;
@@ -27,6 +39,27 @@ pub trait VictimPolicy {
 
     /// `block`, a candidate with `valid` valid pages, is one no longer.
     fn remove(&mut self, lane: u32, block: BlockId, valid: u32);
+}
+
+/// What a profile says to the policies; each heeds what it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// See [`crate::profile::Cleaning::ties`].
+    pub ties: Ties,
+    /// See [`crate::profile::Cleaning::window`]; at least 1.
+    pub window: u32,
+    /// See [`crate::profile::Cleaning::choices`]; at least 1.
+    pub choices: u32,
+}
+
+/// Which of the blocks with equally few valid pages a greedy policy prefers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ties {
+    /// The one that reached that number of valid pages first.
+    Oldest,
+    /// The one that reached that number of valid pages last.
+    Youngest,
 }
 
 /// A registered policy.
@@ -79,4 +112,11 @@ macro_rules! registry {
     };
 }
 
-registry![greedy::Greedy];
+registry![
+    greedy::Greedy,
+    fifo::Fifo,
+    windowed_greedy::WindowedGreedy,
+    d_choices::DChoices,
+    random::Random,
+    cost_benefit::CostBenefit,
+];

@@ -2,12 +2,16 @@
 
 use flashscope_block::{Bytes, Nanos, nearest};
 
-use super::{MapMemory, Profile, ProfileError};
+use super::{Cleaning, MapMemory, Profile, ProfileError};
 use crate::ftl::{self, Frontiers, Layout, Scope, Transfer};
 use crate::nand::{
     self, Dimensions, Geometry, Interleaving, Sharing, Timing, Wiring, later, transfer_time,
 };
 use crate::{gc, wear};
+
+/// What keeps the random numbers of the parts of a drive apart.
+const FAULT_SEED: u64 = 0x6661_756c_7473;
+const WEAR_SEED: u64 = 0x7765_6172;
 
 fn broken(
     field: &'static str,
@@ -70,7 +74,7 @@ impl Profile {
                 program_failures: self.reliability.program_failures,
                 erase_failures: self.reliability.erase_failures,
                 block_lifetime: self.reliability.block_lifetime,
-                seed: self.seed,
+                seed: self.seed ^ FAULT_SEED,
             },
             timed: self.timed,
             pools: lanes.pools,
@@ -85,11 +89,13 @@ impl Profile {
             slc_blocks_per_lane: lanes.slc_blocks,
             slc_slots_per_block: lanes.slc_slots,
             policy: named("cleaning.policy", &self.cleaning.policy, gc::KINDS, |k| k.name)?,
+            cleaning: self.cleaning_options()?,
+            seed: self.seed,
             wear: named("wear.policy", &self.wear.policy, wear::KINDS, |kind| kind.name)?,
             wear_options: wear::Options {
                 age_variance: self.wear.age_variance,
                 retirement_age: self.wear.retirement_age,
-                seed: self.seed,
+                seed: self.seed ^ WEAR_SEED,
             },
             ftl: named("ftl", &self.ftl, ftl::KINDS, |kind| kind.name)?,
         })
@@ -278,6 +284,14 @@ impl Profile {
         }
         let lifetime = self.reliability.block_lifetime;
         require(lifetime > 0, "reliability.block_lifetime", lifetime, "it must be at least 1")
+    }
+
+    fn cleaning_options(&self) -> Result<gc::Options, ProfileError> {
+        let Cleaning { ties, window, choices, .. } = self.cleaning;
+        for (field, count) in [("cleaning.window", window), ("cleaning.choices", choices)] {
+            require(count > 0, field, count, "it must be at least 1")?;
+        }
+        Ok(gc::Options { ties, window, choices })
     }
 
     fn lanes(&self, geometry: &Geometry) -> Result<Lanes, ProfileError> {

@@ -1,0 +1,89 @@
+use super::Ties;
+use super::lists::Lists;
+use crate::ftl::Layout;
+use crate::nand::BlockId;
+
+/// Blocks in one queue for each lane and number of valid pages. A superseded page moves its block
+/// to the end of the next queue; both that and taking the best are O(1), the latter amortized over
+/// the steps by which `lowest` was lowered.
+pub(super) struct Buckets {
+    /// One list for each lane and number of valid pages, from none to a full block.
+    lists: Lists,
+    /// For each lane, a number of valid pages below which every bucket is empty.
+    lowest: Vec<u32>,
+    slots_per_block: u32,
+    most_valid: u32,
+    ties: Ties,
+}
+
+impl Buckets {
+    pub(super) fn new(layout: &Layout) -> Self {
+        let lanes = layout.lanes() as usize;
+        let buckets = lanes * (layout.slots_per_block() as usize + 1);
+        Buckets {
+            lists: Lists::new(layout.geometry.blocks(), buckets),
+            lowest: vec![layout.slots_per_block(); lanes],
+            slots_per_block: layout.slots_per_block(),
+            most_valid: layout.most_valid(),
+            ties: layout.cleaning.ties,
+        }
+    }
+
+    fn list(&self, lane: u32, valid: u32) -> usize {
+        lane as usize * (self.slots_per_block as usize + 1) + valid as usize
+    }
+
+    #[inline]
+    pub(super) fn insert(&mut self, lane: u32, block: BlockId, valid: u32) {
+        self.lists.push(self.list(lane, valid), block);
+        let lowest = &mut self.lowest[lane as usize];
+        *lowest = valid.min(*lowest);
+    }
+
+    #[inline]
+    pub(super) fn remove(&mut self, lane: u32, block: BlockId, valid: u32) {
+        self.lists.unlink(self.list(lane, valid), block);
+    }
+
+    /// Notes that `block` is down to `valid` valid pages, if it is in a bucket.
+    #[inline]
+    pub(super) fn superseded(&mut self, lane: u32, block: BlockId, valid: u32) {
+        if self.lists.contains(block) {
+            self.remove(lane, block, valid + 1);
+            self.insert(lane, block, valid);
+        }
+    }
+
+    /// Takes the block with the fewest valid pages, at most [`Layout::most_valid`], that `accept`
+    /// does not turn down.
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        lane: u32,
+        accept: &mut impl FnMut(BlockId) -> bool,
+    ) -> Option<BlockId> {
+        let mut all_empty = true;
+        for valid in self.lowest[lane as usize]..=self.most_valid {
+            let list = self.list(lane, valid);
+            let mut next = match self.ties {
+                Ties::Oldest => self.lists.front(list),
+                Ties::Youngest => self.lists.back(list),
+            };
+            all_empty &= next.is_none();
+            if all_empty {
+                self.lowest[lane as usize] = valid + 1;
+            }
+            while let Some(block) = next {
+                if accept(block) {
+                    self.lists.unlink(list, block);
+                    return Some(block);
+                }
+                next = match self.ties {
+                    Ties::Oldest => self.lists.next(block),
+                    Ties::Youngest => self.lists.previous(block),
+                };
+            }
+        }
+        None
+    }
+}

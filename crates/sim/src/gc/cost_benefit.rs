@@ -1,0 +1,217 @@
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::{Kind, Policy, VictimPolicy};
+use crate::ftl::Layout;
+use crate::nand::BlockId;
+
+pub(super) const KIND: Kind = Kind {
+    name: "cost-benefit",
+    summary: "the block with the highest (1 - u) age / (1 + u), for the share u of its pages that \
+              is valid and its age in blocks that its lane has filled since",
+    source: "Rosenblum and Ousterhout, SOSP'91, section 3.5",
+    new: |layout| Policy::CostBenefit(CostBenefit::new(layout)),
+};
+
+/// The candidates of each lane and number of valid pages, the oldest first: it is the best of
+/// them, so the best of all is among as many as a block may have valid pages.
+///
+/// The clock of a lane counts the blocks that were closed there: filled with pages of the host or
+/// of cleaning, so it is the pages written to the lane, to a block.
+pub struct CostBenefit {
+    /// One for each lane and number of valid pages up to the most.
+    ages: Vec<Ages>,
+    /// For each lane, the blocks closed so far.
+    clocks: Vec<u64>,
+    blocks: Vec<Block>,
+    slots_per_block: u32,
+    most_valid: u32,
+}
+
+/// When a block was closed, and which; no two are equal.
+type Closed = (u64, BlockId);
+
+/// Blocks by their age. One that has left stays in the heap, as a ghost, until it is at the top
+/// or there are more ghosts than blocks.
+#[derive(Clone, Default)]
+struct Ages {
+    heap: BinaryHeap<Reverse<Closed>>,
+    /// Entries of the heap that are no ghosts.
+    present: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Block {
+    /// When the block became a candidate, or [`NEVER`] if it is none.
+    closed: u64,
+    valid: u32,
+}
+
+const NEVER: u64 = u64::MAX;
+
+impl CostBenefit {
+    fn new(layout: &Layout) -> Self {
+        let lanes = layout.lanes() as usize;
+        CostBenefit {
+            ages: vec![Ages::default(); lanes * (layout.most_valid() as usize + 1)],
+            clocks: vec![0; lanes],
+            blocks: vec![Block { closed: NEVER, valid: 0 }; layout.geometry.blocks() as usize],
+            slots_per_block: layout.slots_per_block(),
+            most_valid: layout.most_valid(),
+        }
+    }
+
+    fn index(&self, lane: u32, valid: u32) -> usize {
+        lane as usize * (self.most_valid as usize + 1) + valid as usize
+    }
+
+    #[inline]
+    fn push(&mut self, lane: u32, valid: u32, entry: Closed) {
+        if valid > self.most_valid {
+            return;
+        }
+        let index = self.index(lane, valid);
+        let ages = &mut self.ages[index];
+        if ages.heap.len() > 2 * ages.present + 16 {
+            let blocks = &self.blocks;
+            ages.heap.retain(|Reverse(entry)| is_present(blocks, valid, *entry));
+        }
+        ages.heap.push(Reverse(entry));
+        ages.present += 1;
+    }
+
+    /// Notes that a block has left those with `valid` valid pages.
+    #[inline]
+    fn leave(&mut self, lane: u32, valid: u32) {
+        if valid <= self.most_valid {
+            let index = self.index(lane, valid);
+            self.ages[index].present -= 1;
+        }
+    }
+
+    /// The oldest block with `valid` valid pages.
+    #[inline]
+    fn oldest(&mut self, lane: u32, valid: u32) -> Option<Closed> {
+        let index = self.index(lane, valid);
+        let heap = &mut self.ages[index].heap;
+        while let Some(Reverse(entry)) = heap.peek() {
+            if is_present(&self.blocks, valid, *entry) {
+                return Some(*entry);
+            }
+            heap.pop();
+        }
+        None
+    }
+
+    /// The best block, the one with fewer valid pages among equals, out of its heap.
+    fn pop(&mut self, lane: u32) -> Option<(u32, Closed)> {
+        let clock = self.clocks[lane as usize];
+        let mut best: Option<(u32, Closed, Benefit)> = None;
+        for valid in 0..=self.most_valid {
+            if let Some(entry) = self.oldest(lane, valid) {
+                let benefit = Benefit::new(self.slots_per_block, valid, clock - entry.0);
+                if best.is_none_or(|(_, _, most)| benefit.exceeds(most)) {
+                    best = Some((valid, entry, benefit));
+                }
+            }
+        }
+        let (valid, entry, _) = best?;
+        let index = self.index(lane, valid);
+        self.ages[index].heap.pop();
+        Some((valid, entry))
+    }
+}
+
+#[inline]
+fn is_present(blocks: &[Block], valid: u32, (closed, block): Closed) -> bool {
+    let block = &blocks[block.0 as usize];
+    block.closed == closed && block.valid == valid
+}
+
+/// The benefit of cleaning for its cost, (1 - u) age / (1 + u), as a fraction.
+#[derive(Clone, Copy)]
+struct Benefit {
+    numerator: u128,
+    denominator: u128,
+}
+
+impl Benefit {
+    fn new(slots: u32, valid: u32, age: u64) -> Self {
+        Benefit {
+            numerator: u128::from(slots - valid) * u128::from(age),
+            denominator: u128::from(slots) + u128::from(valid),
+        }
+    }
+
+    fn exceeds(self, other: Benefit) -> bool {
+        self.numerator * other.denominator > other.numerator * self.denominator
+    }
+}
+
+impl VictimPolicy for CostBenefit {
+    #[inline]
+    fn closed(&mut self, lane: u32, block: BlockId, valid: u32) {
+        let clock = &mut self.clocks[lane as usize];
+        *clock += 1;
+        let closed = *clock;
+        self.blocks[block.0 as usize] = Block { closed, valid };
+        self.push(lane, valid, (closed, block));
+    }
+
+    #[inline]
+    fn superseded(&mut self, lane: u32, block: BlockId, valid: u32) {
+        let state = &mut self.blocks[block.0 as usize];
+        if state.closed == NEVER {
+            return;
+        }
+        state.valid = valid;
+        let closed = state.closed;
+        self.leave(lane, valid + 1);
+        self.push(lane, valid, (closed, block));
+    }
+
+    fn take(&mut self, lane: u32, mut accept: impl FnMut(BlockId) -> bool) -> Option<BlockId> {
+        let (mut taken, mut turned_down) = (None, Vec::new());
+        while let Some((valid, entry)) = self.pop(lane) {
+            if accept(entry.1) {
+                self.remove(lane, entry.1, valid);
+                taken = Some(entry.1);
+                break;
+            }
+            turned_down.push((valid, entry));
+        }
+        for (valid, entry) in turned_down {
+            let index = self.index(lane, valid);
+            self.ages[index].heap.push(Reverse(entry));
+        }
+        taken
+    }
+
+    fn remove(&mut self, lane: u32, block: BlockId, valid: u32) {
+        self.blocks[block.0 as usize].closed = NEVER;
+        self.leave(lane, valid);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::gc::testing::{OPTIONS, agrees_with, layout};
+
+    // Does it agree with a search through all candidates, after any sequence of calls?
+    #[test]
+    fn agrees_with_a_full_search() {
+        let layout = layout("cost-benefit", OPTIONS);
+        let slots = u64::from(layout.slots_per_block());
+        agrees_with(&layout, |candidates, closed| {
+            candidates.sort_by(|a, b| {
+                let (va, vb) = (u64::from(a.valid), u64::from(b.valid));
+                let (age_a, age_b) = (closed - a.closed, closed - b.closed);
+                let (a, b) = (
+                    ((slots - va) * age_a * (slots + vb), va, age_a),
+                    ((slots - vb) * age_b * (slots + va), vb, age_b),
+                );
+                b.0.cmp(&a.0).then(a.1.cmp(&b.1)).then(b.2.cmp(&a.2))
+            });
+        });
+    }
+}

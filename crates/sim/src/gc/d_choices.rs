@@ -1,0 +1,100 @@
+use super::sample::Sample;
+use super::{Kind, Policy, VictimPolicy};
+use crate::nand::BlockId;
+
+pub(super) const KIND: Kind = Kind {
+    name: "d-choices",
+    summary: "the block with the fewest valid pages of `cleaning.choices` that are drawn at random",
+    source: "Van Houdt, SIGMETRICS'13: the d-choices GC algorithm",
+    new: |layout| {
+        Policy::DChoices(DChoices {
+            candidates: Sample::new(layout),
+            choices: layout.cleaning.choices as usize,
+            most_valid: layout.most_valid(),
+        })
+    },
+};
+
+/// Draws some of the candidates, no block twice, and takes the best of them, among equals the one
+/// drawn first. Those that are turned down are followed by the next best of the draw, and a draw
+/// of which none would do by another of the others.
+pub struct DChoices {
+    candidates: Sample,
+    choices: usize,
+    most_valid: u32,
+}
+
+impl VictimPolicy for DChoices {
+    #[inline]
+    fn closed(&mut self, lane: u32, block: BlockId, valid: u32) {
+        self.candidates.insert(lane, block, valid);
+    }
+
+    #[inline]
+    fn superseded(&mut self, _: u32, block: BlockId, valid: u32) {
+        self.candidates.superseded(block, valid);
+    }
+
+    #[inline]
+    fn take(&mut self, lane: u32, mut accept: impl FnMut(BlockId) -> bool) -> Option<BlockId> {
+        let all = self.candidates.len(lane);
+        let mut drawn = 0;
+        while drawn < all {
+            let draw = drawn..all.min(drawn.saturating_add(self.choices));
+            drawn = draw.end;
+            draw.clone().for_each(|place| _ = self.candidates.draw(lane, place));
+            self.candidates.sort(lane, draw.clone());
+            for place in draw {
+                let block = self.candidates.at(lane, place);
+                if self.candidates.valid(block) <= self.most_valid && accept(block) {
+                    self.candidates.remove(lane, block);
+                    return Some(block);
+                }
+            }
+        }
+        None
+    }
+
+    fn remove(&mut self, lane: u32, block: BlockId, _: u32) {
+        self.candidates.remove(lane, block);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::gc::testing::{OPTIONS, layout};
+    use crate::gc::{Options, VictimPolicy};
+    use crate::nand::BlockId;
+
+    // Of ten candidates with 0 to 9 valid pages, is each taken as often as it is the best of
+    // three drawn: in C(9 - v, 2) of C(10, 3) draws?
+    #[test]
+    fn takes_the_best_of_the_drawn() {
+        let layout = layout("d-choices", Options { choices: 3, ..OPTIONS });
+        let mut policy = (layout.policy.new)(&layout);
+        (0..10).for_each(|block| policy.closed(0, BlockId(block), block));
+        let mut taken = [0i32; 10];
+        for _ in 0..120_000 {
+            let block = policy.take(0, |_| true).expect("ten are left");
+            taken[block.0 as usize] += 1;
+            policy.closed(0, block, block.0);
+        }
+        for (worse, count) in (0..10).rev().zip(taken) {
+            let expected = 1000 * worse * (worse - 1) / 2;
+            assert!((count - expected).abs() < 900, "{taken:?}");
+        }
+        assert_eq!(taken[8..], [0, 0]);
+    }
+
+    // With as many choices as candidates, is it greedy, and are those that are turned down
+    // followed by the next best?
+    #[test]
+    fn is_greedy_with_many_choices() {
+        let layout = layout("d-choices", Options { choices: u32::MAX, ..OPTIONS });
+        let mut policy = (layout.policy.new)(&layout);
+        (0..10).for_each(|block| policy.closed(0, BlockId(block), block));
+        assert_eq!(policy.take(0, |block| block.0 > 3), Some(BlockId(4)));
+        let order: Vec<_> = std::iter::from_fn(|| policy.take(0, |_| true)).collect();
+        assert_eq!(order, [0, 1, 2, 3, 5, 6, 7, 8, 9].map(BlockId));
+    }
+}

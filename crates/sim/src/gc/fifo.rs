@@ -1,0 +1,77 @@
+use super::lists::Lists;
+use super::{Kind, Policy, VictimPolicy};
+use crate::ftl::Layout;
+use crate::nand::BlockId;
+
+pub(super) const KIND: Kind = Kind {
+    name: "fifo",
+    summary: "the block that was filled first of all (also called LRU or least recently written)",
+    source: "Desnoyers, SYSTOR'12, section 3: LRU cleaning",
+    new: |layout| Policy::Fifo(Fifo::new(layout)),
+};
+
+/// The candidates of each lane in the order in which they were closed.
+pub struct Fifo {
+    /// One queue for each lane.
+    queues: Lists,
+    /// For each block, whether its cleaning gains a page.
+    gains: Vec<bool>,
+    most_valid: u32,
+}
+
+impl Fifo {
+    fn new(layout: &Layout) -> Self {
+        let blocks = layout.geometry.blocks();
+        Fifo {
+            queues: Lists::new(blocks, layout.lanes() as usize),
+            gains: vec![false; blocks as usize],
+            most_valid: layout.most_valid(),
+        }
+    }
+}
+
+impl VictimPolicy for Fifo {
+    #[inline]
+    fn closed(&mut self, lane: u32, block: BlockId, valid: u32) {
+        self.queues.push(lane as usize, block);
+        self.gains[block.0 as usize] = valid <= self.most_valid;
+    }
+
+    #[inline]
+    fn superseded(&mut self, _: u32, block: BlockId, valid: u32) {
+        // Pages are superseded one by one, so each block passes here once.
+        if valid == self.most_valid {
+            self.gains[block.0 as usize] = true;
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, lane: u32, mut accept: impl FnMut(BlockId) -> bool) -> Option<BlockId> {
+        let mut next = self.queues.front(lane as usize);
+        while let Some(block) = next {
+            if self.gains[block.0 as usize] && accept(block) {
+                self.queues.unlink(lane as usize, block);
+                return Some(block);
+            }
+            next = self.queues.next(block);
+        }
+        None
+    }
+
+    fn remove(&mut self, lane: u32, block: BlockId, _: u32) {
+        self.queues.unlink(lane as usize, block);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::gc::testing::{OPTIONS, agrees_with, layout};
+
+    // Is the block that was closed first taken, after any sequence of calls?
+    #[test]
+    fn agrees_with_a_full_search() {
+        agrees_with(&layout("fifo", OPTIONS), |candidates, _| {
+            candidates.sort_by_key(|block| block.closed);
+        });
+    }
+}

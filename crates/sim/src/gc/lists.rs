@@ -1,0 +1,98 @@
+use crate::nand::BlockId;
+
+/// No block: the end of a list.
+const NONE: u32 = u32::MAX;
+/// The `next` of a block that is in no list.
+const DETACHED: u32 = u32::MAX - 1;
+
+#[derive(Clone, Copy)]
+struct Link {
+    previous: u32,
+    next: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Ends {
+    front: u32,
+    back: u32,
+}
+
+/// Doubly linked lists of blocks, each block in one of them at most; every step is O(1).
+pub(super) struct Lists {
+    /// One for each block of the drive.
+    links: Vec<Link>,
+    ends: Vec<Ends>,
+}
+
+const fn some(block: u32) -> Option<BlockId> {
+    if block == NONE { None } else { Some(BlockId(block)) }
+}
+
+impl Lists {
+    /// As many empty lists, for the blocks 0 to `blocks - 1`.
+    pub(super) fn new(blocks: u32, lists: usize) -> Self {
+        Lists {
+            links: vec![Link { previous: NONE, next: DETACHED }; blocks as usize],
+            ends: vec![Ends { front: NONE, back: NONE }; lists],
+        }
+    }
+
+    /// Puts a block that is in no list at the end of one.
+    #[inline]
+    pub(super) fn push(&mut self, list: usize, block: BlockId) {
+        let previous = std::mem::replace(&mut self.ends[list].back, block.0);
+        if previous == NONE {
+            self.ends[list].front = block.0;
+        } else {
+            self.links[previous as usize].next = block.0;
+        }
+        self.links[block.0 as usize] = Link { previous, next: NONE };
+    }
+
+    /// Takes a block out of `list`, the one that it is in.
+    #[inline]
+    pub(super) fn unlink(&mut self, list: usize, block: BlockId) {
+        let Link { previous, next } = self.links[block.0 as usize];
+        self.links[block.0 as usize].next = DETACHED;
+        if previous == NONE {
+            self.ends[list].front = next;
+        } else {
+            self.links[previous as usize].next = next;
+        }
+        if next == NONE {
+            self.ends[list].back = previous;
+        } else {
+            self.links[next as usize].previous = previous;
+        }
+    }
+
+    /// Whether a block is in any list.
+    #[inline]
+    pub(super) fn contains(&self, block: BlockId) -> bool {
+        self.links[block.0 as usize].next != DETACHED
+    }
+
+    /// The first block of a list: the one that has been in it for longest.
+    #[inline]
+    pub(super) fn front(&self, list: usize) -> Option<BlockId> {
+        some(self.ends[list].front)
+    }
+
+    /// The last block of a list.
+    #[inline]
+    pub(super) fn back(&self, list: usize) -> Option<BlockId> {
+        some(self.ends[list].back)
+    }
+
+    /// The block after one that is in a list.
+    #[inline]
+    pub(super) fn next(&self, block: BlockId) -> Option<BlockId> {
+        some(self.links[block.0 as usize].next)
+    }
+
+    /// The block before one that is in a list.
+    #[inline]
+    pub(super) fn previous(&self, block: BlockId) -> Option<BlockId> {
+        some(self.links[block.0 as usize].previous)
+    }
+}

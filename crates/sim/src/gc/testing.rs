@@ -1,0 +1,205 @@
+//! A plain model of the candidates, to compare every policy with.
+
+use fastrand::Rng;
+
+use super::{KINDS, Options, Policy, Ties, VictimPolicy};
+use crate::ftl::Layout;
+use crate::nand::BlockId;
+use crate::profile::Profile;
+
+/// What the default profile says.
+pub(super) const OPTIONS: Options = Options { ties: Ties::Oldest, window: 1024, choices: 10 };
+
+/// Two lanes of 64 blocks of 10 pages.
+pub(super) fn layout(policy: &str, cleaning: Options) -> Layout {
+    let mut profile = Profile { over_provisioning: 0.5, ..Profile::default() };
+    profile.flash.packages = 2;
+    profile.flash.blocks_per_plane = 8;
+    profile.flash.pages_per_block = 10;
+    profile.cleaning.policy = policy.into();
+    Layout { cleaning, seed: 3, ..profile.layout().expect("a small drive") }
+}
+
+/// A candidate, with the times of what befell it, in steps of the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) block: BlockId,
+    pub(super) valid: u32,
+    /// Which one of the blocks closed in its lane it was.
+    pub(super) closed: u64,
+    /// When it reached its number of valid pages.
+    pub(super) reached: u64,
+    /// When it became one of the [`Options::window`] oldest.
+    pub(super) entered: u64,
+}
+
+/// What a policy was told of one lane.
+#[derive(Default)]
+struct Lane {
+    candidates: Vec<Candidate>,
+    closed: u64,
+}
+
+/// A policy and the model of what it should know.
+struct Model {
+    layout: Layout,
+    policy: Policy,
+    lanes: [Lane; 2],
+    random: Rng,
+    now: u64,
+}
+
+impl Model {
+    fn new(layout: &Layout, seed: u64) -> Self {
+        Model {
+            policy: (layout.policy.new)(layout),
+            layout: layout.clone(),
+            lanes: Default::default(),
+            random: Rng::with_seed(seed),
+            now: 0,
+        }
+    }
+
+    /// One random call, other than to choose a victim.
+    fn step(&mut self) {
+        let lane = self.random.u32(..2);
+        let candidates = &mut self.lanes[lane as usize].candidates;
+        match self.random.u32(..12) {
+            0 => self.close(lane),
+            1 if self.random.u32(..4) == 0 && !candidates.is_empty() => {
+                let gone = candidates.swap_remove(self.random.usize(..candidates.len()));
+                self.policy.remove(lane, gone.block, gone.valid);
+            }
+            2 => {
+                // A page of a block that is no candidate.
+                let block = self.free_block(lane);
+                self.policy.superseded(lane, block, self.random.u32(..8));
+            }
+            _ if !candidates.is_empty() => {
+                let at = self.random.usize(..candidates.len());
+                let candidate = &mut candidates[at];
+                if candidate.valid > 0 {
+                    candidate.valid -= 1;
+                    candidate.reached = self.now;
+                    self.policy.superseded(lane, candidate.block, candidate.valid);
+                }
+            }
+            _ => {}
+        }
+        self.note_window();
+        self.now += 1;
+    }
+
+    fn free_block(&mut self, lane: u32) -> BlockId {
+        let blocks = self.layout.blocks_per_lane();
+        let taken = &self.lanes[lane as usize].candidates;
+        let first = self.random.u32(..blocks);
+        (0..blocks)
+            .map(|n| BlockId(lane * blocks + (first + n) % blocks))
+            .find(|block| taken.iter().all(|candidate| candidate.block != *block))
+            .expect("not all are closed")
+    }
+
+    fn close(&mut self, lane: u32) {
+        if self.lanes[lane as usize].candidates.len() > 40 {
+            return;
+        }
+        let block = self.free_block(lane);
+        // Most blocks are closed with all their pages valid.
+        let valid = self.random.u32(5..16).min(self.layout.slots_per_block());
+        let state = &mut self.lanes[lane as usize];
+        state.closed += 1;
+        let (closed, now) = (state.closed, self.now);
+        state.candidates.push(Candidate { block, valid, closed, reached: now, entered: u64::MAX });
+        self.policy.closed(lane, block, valid);
+    }
+
+    /// Notes which blocks have come among the oldest of their lane.
+    fn note_window(&mut self) {
+        for lane in &mut self.lanes {
+            lane.candidates.sort_by_key(|candidate| candidate.closed);
+            for candidate in lane.candidates.iter_mut().take(self.layout.cleaning.window as usize) {
+                candidate.entered = candidate.entered.min(self.now);
+            }
+        }
+    }
+
+    /// Lets the policy choose, turning some down; returns what it was offered, in order, after
+    /// checking that every offer was allowed and that none was missing if nothing was taken.
+    fn take(&mut self, lane: u32, refusals: u32) -> (Vec<BlockId>, Option<BlockId>) {
+        let mut offered = Vec::new();
+        let mut random = self.random.fork();
+        let taken = self.policy.take(lane, |block| {
+            offered.push(block);
+            random.u32(..10) >= refusals
+        });
+        let candidates = &mut self.lanes[lane as usize].candidates;
+        let most_valid = self.layout.most_valid();
+        for (index, block) in offered.iter().enumerate() {
+            let candidate = candidates.iter().find(|candidate| candidate.block == *block);
+            assert!(candidate.is_some_and(|c| c.valid <= most_valid), "{block:?} is offered");
+            assert!(!offered[..index].contains(block), "{block:?} is offered twice");
+        }
+        match taken {
+            Some(_) => assert_eq!(offered.last().copied(), taken, "it was not accepted"),
+            None => {
+                let allowed = candidates.iter().filter(|c| c.valid <= most_valid).count();
+                assert_eq!(offered.len(), allowed, "not all were offered");
+            }
+        }
+        candidates.retain(|candidate| Some(candidate.block) != taken);
+        self.note_window();
+        self.now += 1;
+        (offered, taken)
+    }
+}
+
+/// Checks that, after any sequence of calls, a policy offers the candidates of a lane in the order
+/// in which `sort` puts them, which is given the number of blocks closed in the lane, too.
+pub(super) fn agrees_with(layout: &Layout, sort: impl Fn(&mut [Candidate], u64)) {
+    let mut model = Model::new(layout, 1);
+    let mut taken = 0;
+    for step in 0..60_000 {
+        if model.random.u32(..40) > 0 {
+            model.step();
+            continue;
+        }
+        let (lane, refusals) = (model.random.u32(..2), model.random.u32(..11));
+        let state = &model.lanes[lane as usize];
+        let mut expected = state.candidates.clone();
+        sort(&mut expected, state.closed);
+        expected.retain(|candidate| candidate.valid <= layout.most_valid());
+        let (offered, victim) = model.take(lane, refusals);
+        let expected = expected.iter().map(|candidate| candidate.block);
+        let expected: Vec<_> = expected.take(offered.len()).collect();
+        assert_eq!(offered, expected, "at step {step}");
+        taken += u32::from(victim.is_some());
+    }
+    assert!(taken > 500, "only {taken} victims");
+}
+
+// Does every policy offer only candidates of the lane that have a superseded page, none twice,
+// take none that is turned down, and give up only when all were?
+#[test]
+fn every_policy_chooses_among_its_candidates() {
+    let small = Options { window: 5, choices: 3, ..OPTIONS };
+    for kind in KINDS {
+        for (seed, options) in
+            [small, OPTIONS, Options { ties: Ties::Youngest, ..small }].into_iter().enumerate()
+        {
+            let mut model = Model::new(&layout(kind.name, options), seed as u64);
+            let (mut taken, mut none) = (0, 0);
+            for _ in 0..20_000 {
+                model.step();
+                if model.random.u32(..30) == 0 {
+                    let (lane, refusals) = (model.random.u32(..2), model.random.u32(..11));
+                    match model.take(lane, refusals).1 {
+                        Some(_) => taken += 1,
+                        None => none += 1,
+                    }
+                }
+            }
+            assert!(taken > 100 && none > 10, "{}: {taken} victims, {none} times none", kind.name);
+        }
+    }
+}

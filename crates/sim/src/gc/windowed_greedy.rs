@@ -1,0 +1,162 @@
+use super::buckets::Buckets;
+use super::lists::Lists;
+use super::{Kind, Policy, VictimPolicy};
+use crate::ftl::Layout;
+use crate::nand::BlockId;
+
+pub(super) const KIND: Kind = Kind {
+    name: "windowed-greedy",
+    summary: "the block with the fewest valid pages among the `cleaning.window` of its lane that \
+              were filled first",
+    source: "Hu et al., SYSTOR'09, section 4",
+    new: |layout| Policy::WindowedGreedy(WindowedGreedy::new(layout)),
+};
+
+/// The candidates of each lane in the order in which they were closed; the first of them, the
+/// *window*, by their number of valid pages, too.
+///
+/// Among equals it counts when a block reached its number of valid pages in the window, or came
+/// into it with that. Should no block of the window do, the others follow in the order of closing.
+pub struct WindowedGreedy {
+    /// One queue for each lane.
+    queues: Lists,
+    window: Buckets,
+    lanes: Vec<Lane>,
+    /// For each block, its valid pages, and whether it is in the window.
+    blocks: Vec<Block>,
+    size: u32,
+    most_valid: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Lane {
+    /// Blocks in the window.
+    inside: u32,
+    /// The first block of the queue that is not in the window.
+    outside: Option<BlockId>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Block {
+    valid: u32,
+    inside: bool,
+}
+
+impl WindowedGreedy {
+    fn new(layout: &Layout) -> Self {
+        let blocks = layout.geometry.blocks();
+        WindowedGreedy {
+            queues: Lists::new(blocks, layout.lanes() as usize),
+            window: Buckets::new(layout),
+            lanes: vec![Lane::default(); layout.lanes() as usize],
+            blocks: vec![Block::default(); blocks as usize],
+            size: layout.cleaning.window,
+            most_valid: layout.most_valid(),
+        }
+    }
+
+    fn enter(&mut self, lane: u32, block: BlockId) {
+        let state = &mut self.blocks[block.0 as usize];
+        state.inside = true;
+        self.window.insert(lane, block, state.valid);
+        self.lanes[lane as usize].inside += 1;
+    }
+
+    /// Takes a block that is out of its bucket, if it was in one, out of the queue; the next oldest
+    /// takes its place in the window.
+    fn leave(&mut self, lane: u32, block: BlockId) {
+        let outside = &mut self.lanes[lane as usize].outside;
+        if *outside == Some(block) {
+            *outside = self.queues.next(block);
+        }
+        self.queues.unlink(lane as usize, block);
+        if !std::mem::take(&mut self.blocks[block.0 as usize].inside) {
+            return;
+        }
+        self.lanes[lane as usize].inside -= 1;
+        if let Some(next) = self.lanes[lane as usize].outside {
+            self.lanes[lane as usize].outside = self.queues.next(next);
+            self.enter(lane, next);
+        }
+    }
+
+    /// The oldest block outside the window that may be taken.
+    fn first_outside(
+        &self,
+        lane: u32,
+        accept: &mut impl FnMut(BlockId) -> bool,
+    ) -> Option<BlockId> {
+        let first = self.lanes[lane as usize].outside;
+        std::iter::successors(first, |block| self.queues.next(*block))
+            .find(|block| self.blocks[block.0 as usize].valid <= self.most_valid && accept(*block))
+    }
+}
+
+impl VictimPolicy for WindowedGreedy {
+    #[inline]
+    fn closed(&mut self, lane: u32, block: BlockId, valid: u32) {
+        self.queues.push(lane as usize, block);
+        self.blocks[block.0 as usize].valid = valid;
+        let state = &mut self.lanes[lane as usize];
+        if state.inside < self.size {
+            self.enter(lane, block);
+        } else if state.outside.is_none() {
+            state.outside = Some(block);
+        }
+    }
+
+    #[inline]
+    fn superseded(&mut self, lane: u32, block: BlockId, valid: u32) {
+        let state = &mut self.blocks[block.0 as usize];
+        state.valid = valid;
+        if state.inside {
+            self.window.superseded(lane, block, valid);
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, lane: u32, mut accept: impl FnMut(BlockId) -> bool) -> Option<BlockId> {
+        let block = self.window.take(lane, &mut accept);
+        let block = block.or_else(|| self.first_outside(lane, &mut accept))?;
+        self.leave(lane, block);
+        Some(block)
+    }
+
+    fn remove(&mut self, lane: u32, block: BlockId, valid: u32) {
+        if self.blocks[block.0 as usize].inside {
+            self.window.remove(lane, block, valid);
+        }
+        self.leave(lane, block);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::gc::testing::{Candidate, OPTIONS, agrees_with, layout};
+    use crate::gc::{Options, Ties};
+
+    /// The window in the order of preference, then the others; `entered` tells since when a block
+    /// is in the window.
+    fn order(candidates: &mut [Candidate], window: usize, ties: Ties) {
+        candidates.sort_by_key(|block| block.closed);
+        let window = window.min(candidates.len());
+        candidates[..window].sort_by_key(|block| {
+            let since = block.reached.max(block.entered);
+            (block.valid, if ties == Ties::Oldest { since } else { u64::MAX - since })
+        });
+    }
+
+    // Does it agree with a search through the oldest candidates, and then the others, after any
+    // sequence of calls, for windows of one block, of some, and of more than there are?
+    #[test]
+    fn agrees_with_a_full_search() {
+        for (window, ties) in
+            [(1, Ties::Oldest), (7, Ties::Oldest), (7, Ties::Youngest), (99, Ties::Oldest)]
+        {
+            let options = Options { window, ties, ..OPTIONS };
+            agrees_with(&layout("windowed-greedy", options), |candidates, _| {
+                order(candidates, window as usize, ties);
+            });
+        }
+    }
+}
