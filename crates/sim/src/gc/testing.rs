@@ -73,7 +73,7 @@ impl Model {
             2 => {
                 // A page of a block that is no candidate.
                 let block = self.free_block(lane);
-                self.policy.superseded(lane, block, self.random.u32(..8));
+                self.policy.superseded(lane, block, self.random.u32(..10));
             }
             _ if !candidates.is_empty() => {
                 let at = self.random.usize(..candidates.len());

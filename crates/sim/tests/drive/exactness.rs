@@ -1,9 +1,9 @@
 use flashscope_block::{Device, Op};
-use flashscope_sim::SimDevice;
+use flashscope_sim::{Profile, SimDevice};
 
 use crate::{drive, one_pool, round_trip};
 
-const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 
 /// Write amplification of uniform random page writes over a drive that was filled first, in the
 /// steady state.
@@ -26,11 +26,21 @@ fn uniform(drive: &mut SimDevice, logical_pages: u64, seed: u64) -> f64 {
 /// A drive of 4096 blocks in use beside two free ones, where the share `rho` of the used pages is
 /// valid.
 fn drive_at(rho: f64) -> (SimDevice, u64) {
+    drive_with(4096, rho, |_| {})
+}
+
+/// As [`drive_at`], with as many blocks in use, and `change` made to the profile.
+pub(crate) fn drive_with(
+    used: u32,
+    rho: f64,
+    change: impl FnOnce(&mut Profile),
+) -> (SimDevice, u64) {
     // The active block and the one that the threshold keeps free take no part.
-    let (used, reserve) = (4096, 2);
+    let reserve = 2;
     let mut profile = one_pool(used + reserve);
     profile.cleaning.free_threshold = f64::from(reserve) / f64::from(used + reserve);
     profile.over_provisioning = 1.0 - rho * f64::from(used) / f64::from(used + reserve);
+    change(&mut profile);
     let drive = drive(&profile);
     let pages = drive.info().capacity.0 / PAGE;
     (drive, pages)

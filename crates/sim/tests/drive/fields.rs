@@ -41,6 +41,9 @@ const OTHERS: &[(&str, &str)] = &[
     ("persistence.map", "nv-ram"),
     ("persistence.summary_pages", "2"),
     ("persistence.summary_size", "1KiB"),
+    ("cleaning.ties", "youngest"),
+    ("cleaning.window", "3"),
+    ("cleaning.choices", "3"),
     ("cleaning.frontiers", "host-and-cleaning"),
     ("cleaning.transfer", "copy-back"),
     ("interface.cut_through", "false"),
@@ -56,7 +59,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("flash.page_program", "201us"),
     ("flash.block_erase", "2ms"),
     ("flash.serial_access_per_kib", "10us"),
-    ("cleaning.policy", "none"),
+    ("cleaning.policy", "fifo"),
     ("cleaning.free_threshold", "0.06"),
     ("cleaning.background_threshold", "0.08"),
     ("interface.logical_block", "4KiB"),
@@ -101,6 +104,8 @@ fn open(spec: &str) -> Result<SimDevice, ProfileError> {
 /// What a field needs to be of consequence.
 const NEEDS: &[(&str, &str)] = &[
     ("logical_page_size", "over_provisioning=0.4"),
+    ("cleaning.window", "cleaning.policy=windowed-greedy"),
+    ("cleaning.choices", "cleaning.policy=d-choices"),
     ("gang.sharing", "gang.packages=2"),
     ("gang.queue_per_package", "gang.packages=2"),
     (

@@ -6,6 +6,7 @@ mod fields;
 mod profiles;
 mod robustness;
 mod timing;
+mod write_amplification;
 
 use flashscope_block::{Bytes, Completion, Device, Io, Nanos, Op};
 use flashscope_sim::profile::MapMemory;

@@ -4,7 +4,7 @@ use flashscope_block::{Device, Nanos, Op};
 use flashscope_sim::ftl::{Frontiers, Scope, Transfer};
 use flashscope_sim::nand::{BlockId, Interleaving, Lpn, Page, Sharing};
 use flashscope_sim::profile::MapMemory;
-use flashscope_sim::{Profile, SimDevice, wear};
+use flashscope_sim::{Profile, SimDevice, gc, wear};
 use proptest::prelude::*;
 
 use crate::{drive, request};
@@ -45,7 +45,7 @@ fn profiles() -> impl Strategy<Value = Profile> {
         Just(Interleaving::Die),
         Just(Interleaving::PlanePair)
     ];
-    let flags = (any::<[bool; 8]>(), 1u32..6, interleaving, 0usize..3, 0usize..3);
+    let flags = (any::<[bool; 8]>(), 1u32..6, interleaving, 0usize..3, 0usize..3, 0..gc::KINDS.len());
     let shares = (0.05..0.95f64, 0.02..0.5f64, 0.02..0.6f64, 0.01..0.2f64);
     (shapes(), flags, shares).prop_map(|(mut profile, flags, shares)| {
         let [background, two_plane, control, queues, gang, copy_back, slc, cut_through] = flags.0;
@@ -67,6 +67,7 @@ fn profiles() -> impl Strategy<Value = Profile> {
             if copy_back { Transfer::CopyBack } else { Transfer::InterPlane };
         profile.cleaning.frontiers =
             [Frontiers::One, Frontiers::HostAndCleaning, Frontiers::HotAndCold][flags.3];
+        profile.cleaning.policy = gc::KINDS[flags.5].name.into();
         profile.wear.policy = wear::KINDS[flags.4].name.into();
         profile.reliability.block_lifetime = 1000;
         profile

@@ -1,0 +1,268 @@
+//! Write amplification of every cleaning policy in the steady state, against closed forms and
+//! published or independent simulations.
+//!
+//! T pages are in use, the share rho of them valid, S_f = 1 - rho, alpha = 1/rho, b pages a block;
+//! A is the write amplification.
+//! - FIFO (Desnoyers, SYSTOR'12, eq. 4): A = 1/(1-X), X = exp(-alpha (1-X)). With classes of pages
+//!   that get the share r_i of the writes and are f_i of the pages:
+//!   A = 1 + sum r_i / (exp(r_i/f_i alpha/A) - 1).
+//! - d choices (Van Houdt, SIGMETRICS'13): for h_i the share of blocks with at least i valid pages,
+//!   1 - h_i^d = i/(rho A) (h_i - h_(i+1)), and sum h_i = rho b. Greedy is the limit of many d.
+//! - TRIM (Frankie et al.): where the share q of the requests trims a page that holds data, and
+//!   the others write any page, all holds with alpha/s for alpha, s = (1-2q)/(1-q).
+
+use flashscope_block::{Device, Op};
+use flashscope_sim::gc::Ties;
+use flashscope_sim::profile::Cleaning;
+use flashscope_sim::{Profile, SimDevice};
+
+use crate::exactness::{PAGE, drive_with};
+use crate::round_trip;
+
+/// A sequence of requests: the operation and the logical page.
+type Workload = Box<dyn FnMut() -> (Op, u64)>;
+
+fn uniform(pages: u64) -> Workload {
+    let mut random = fastrand::Rng::with_seed(1);
+    Box::new(move || (Op::Write, random.u64(..pages)))
+}
+
+/// The share `writes` of the writes goes to the share `space` of the pages.
+fn hot_cold(pages: u64, writes: f64, space: f64) -> Workload {
+    let mut random = fastrand::Rng::with_seed(1);
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and `pages`
+    let hot = (pages as f64 * space).round() as u64;
+    Box::new(move || {
+        let is_hot = random.f64() < writes;
+        (Op::Write, if is_hot { random.u64(..hot) } else { random.u64(hot..pages) })
+    })
+}
+
+/// Page `n` is written as often as 1 / (n + 1)^exponent.
+fn zipf(pages: u64, exponent: f64) -> Workload {
+    let mut sum = 0.0;
+    let weights = (1..=pages).map(|rank| {
+        sum += (rank as f64).powf(-exponent);
+        sum
+    });
+    let cumulative: Vec<f64> = weights.collect();
+    let mut random = fastrand::Rng::with_seed(1);
+    Box::new(move || {
+        let at = random.f64() * sum;
+        let page = cumulative.partition_point(|upto| *upto <= at);
+        (Op::Write, (page as u64).min(pages - 1))
+    })
+}
+
+/// The share `share` of the requests trims one of the pages that hold data, at first all.
+fn trims(pages: u64, share: f64) -> Workload {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut live: Vec<u64> = (0..pages).collect();
+    // Where in `live` each page is, if it is there.
+    let mut place: Vec<Option<usize>> = (0..live.len()).map(Some).collect();
+    Box::new(move || {
+        if random.f64() < share && !live.is_empty() {
+            let at = random.usize(..live.len());
+            let page = live.swap_remove(at);
+            if let Some(moved) = live.get(at) {
+                place[*moved as usize] = Some(at);
+            }
+            place[page as usize] = None;
+            return (Op::Trim, page);
+        }
+        let page = random.u64(..pages);
+        if place[page as usize].is_none() {
+            place[page as usize] = Some(live.len());
+            live.push(page);
+        }
+        (Op::Write, page)
+    })
+}
+
+/// Fills the drive, runs `warm_up` times as many requests as it has pages, and measures over as
+/// many again as `measured` says.
+fn measure(
+    (drive, pages): &mut (SimDevice, u64),
+    mut workload: Workload,
+    [warm_up, measured]: [u64; 2],
+) -> f64 {
+    for page in 0..*pages {
+        round_trip(drive, Op::Write, page * PAGE, PAGE);
+    }
+    let mut run = |drive: &mut SimDevice, requests| {
+        for _ in 0..requests {
+            let (op, page) = workload();
+            round_trip(drive, op, page * PAGE, PAGE);
+        }
+    };
+    run(drive, warm_up * *pages);
+    let start = drive.counters();
+    run(drive, measured * *pages);
+    drive.counters().since(&start).write_amplification().expect("pages were written")
+}
+
+/// A number of uses of the drive's pages that suits most: warm-up, and measurement.
+const USUAL: [u64; 2] = [5, 5];
+
+#[track_caller]
+fn expect(what: &str, found: f64, expected: f64, tolerance: f64) {
+    let error = found / expected - 1.0;
+    println!("| {what} | {expected:.4} | {found:.4} | {:+.2} % |", 100.0 * error);
+    assert!(error.abs() < tolerance, "{what}: {found:.4} is not {expected}");
+}
+
+fn cleaning(policy: &str) -> Cleaning {
+    Cleaning { policy: policy.into(), ..Profile::default().cleaning }
+}
+
+/// A drive of as many blocks in use with the share `spare` of their pages not valid.
+fn drive(used: u32, spare: f64, cleaning: &Cleaning) -> (SimDevice, u64) {
+    drive_with(used, 1.0 - spare, |profile| {
+        let free_threshold = profile.cleaning.free_threshold;
+        profile.cleaning = Cleaning { free_threshold, ..cleaning.clone() };
+    })
+}
+
+// FIFO: is it the closed form?
+#[test]
+fn fifo_uniform() {
+    for (spare, expected) in [(0.07, 7.3177), (0.1, 5.1787), (0.2, 2.6927)] {
+        let mut drive = drive(4096, spare, &cleaning("fifo"));
+        let load = uniform(drive.1);
+        expect(&format!("fifo, S_f {spare}"), measure(&mut drive, load, USUAL), expected, 0.005);
+    }
+}
+
+// Greedy: is it the mean field for other sizes of blocks, more spare space and either tie?
+#[test]
+fn greedy_uniform() {
+    let cases = [
+        (32, 0.1, Ties::Oldest, 4.5082),
+        (64, 0.1, Ties::Youngest, 4.8213),
+        (64, 0.28, Ties::Oldest, 1.9425),
+        (128, 0.1, Ties::Oldest, 4.9922),
+    ];
+    for (pages_per_block, spare, ties, expected) in cases {
+        let mut drive = drive_with(4096, 1.0 - spare, |profile| {
+            profile.cleaning.ties = ties;
+            profile.flash.pages_per_block = pages_per_block;
+        });
+        let load = uniform(drive.1);
+        let what = format!("greedy, b {pages_per_block}, S_f {spare}, {ties:?}");
+        expect(&what, measure(&mut drive, load, USUAL), expected, 0.005);
+    }
+}
+
+// d choices: is it the mean field? A draw of which every block is full of valid pages is not
+// cleaned but drawn again; that leaves these values as they are, but for d = 2 at S_f = .1, where
+// the left side is (1 - h_i^d) / (1 - h_b^d) and A is 6.7891 instead of 6.8516.
+#[test]
+fn d_choices_uniform() {
+    let cases = [(2, 0.21875, 3.2453), (2, 0.1, 6.7891), (5, 0.1, 5.3426), (10, 0.1, 5.0002)];
+    for (choices, spare, expected) in cases {
+        let mut drive = drive(4096, spare, &Cleaning { choices, ..cleaning("d-choices") });
+        let load = uniform(drive.1);
+        let what = format!("d {choices}, S_f {spare}");
+        expect(&what, measure(&mut drive, load, USUAL), expected, 0.005);
+    }
+}
+
+// Random: with full blocks drawn again, the equation above for d = 1 gives 1/(1 - rho + rho/b),
+// which tends to the 1/(1 - rho) of random cleaning for large blocks. Is it that, and that of a
+// single choice, too?
+#[test]
+fn random_uniform() {
+    let one_choice = Cleaning { choices: 1, ..cleaning("d-choices") };
+    for (spare, cleaning) in
+        [(0.1, cleaning("random")), (0.5, cleaning("random")), (0.21875, one_choice)]
+    {
+        let rho = 1.0 - spare;
+        let mut drive = drive(4096, spare, &cleaning);
+        let load = uniform(drive.1);
+        let what = format!("{}, S_f {spare}", cleaning.policy);
+        expect(&what, measure(&mut drive, load, USUAL), 1.0 / (1.0 - rho + rho / 64.0), 0.005);
+    }
+}
+
+// Windowed greedy: is it what an independent simulation of Hu et al.'s policy found for 2048
+// blocks, and between FIFO and greedy?
+#[test]
+fn windowed_greedy_uniform() {
+    let cases = [(1, 5.182), (10, 5.162), (50, 5.084), (100, 5.034), (500, 4.844), (2000, 4.823)];
+    for (window, expected) in cases {
+        let mut drive = drive(2048, 0.1, &Cleaning { window, ..cleaning("windowed-greedy") });
+        let load = uniform(drive.1);
+        let what = format!("window {window}");
+        expect(&what, measure(&mut drive, load, USUAL), expected, 0.005);
+    }
+}
+
+// Trims: do they act as more spare space, as the closed forms have it?
+#[test]
+fn trimmed() {
+    let cases = [
+        ("fifo", 0.07, 0.05, 4.3847),
+        ("fifo", 0.1, 0.1, 2.6927),
+        ("fifo", 0.1, 0.3, 1.2805),
+        ("greedy", 0.07, 0.05, 4.1296),
+        ("greedy", 0.1, 0.1, 2.5993),
+        ("greedy", 0.1, 0.3, 1.2635),
+    ];
+    for (policy, spare, share, expected) in cases {
+        let mut drive = drive(4096, spare, &cleaning(policy));
+        let load = trims(drive.1, share);
+        let what = format!("{policy}, S_f {spare}, trims {share}");
+        expect(&what, measure(&mut drive, load, [15, 5]), expected, 0.005);
+    }
+}
+
+// Hot and cold pages on one frontier: is FIFO the closed form, and is greedy what an independent
+// simulation found with either way to break ties?
+#[test]
+fn hot_and_cold_mixed() {
+    let cases = [
+        ("fifo", Ties::Oldest, 0.07, 0.8, 0.2, 7.6817),
+        ("fifo", Ties::Oldest, 0.1, 0.9, 0.05, 6.9175),
+        ("greedy", Ties::Oldest, 0.1, 0.9, 0.05, 6.544),
+        ("greedy", Ties::Youngest, 0.1, 0.9, 0.05, 6.707),
+        ("greedy", Ties::Oldest, 0.1, 0.8, 0.2, 5.177),
+        ("greedy", Ties::Youngest, 0.1, 0.8, 0.2, 5.199),
+    ];
+    for (policy, ties, spare, writes, space, expected) in cases {
+        let mut drive = drive(4096, spare, &Cleaning { ties, ..cleaning(policy) });
+        let load = hot_cold(drive.1, writes, space);
+        let what = format!("{policy} {ties:?}, S_f {spare}, hot {writes}/{space}");
+        expect(&what, measure(&mut drive, load, USUAL), expected, 0.005);
+    }
+}
+
+// Zipf's law over 445,645 pages: is FIFO the closed form with a class for each page, and is greedy
+// what an independent simulation found?
+#[test]
+fn zipf_mixed() {
+    let cases = [
+        ("fifo", 0.8, 4.4539),
+        ("fifo", 0.99, 5.2991),
+        ("greedy", 0.8, 4.215),
+        ("greedy", 0.99, 4.969),
+    ];
+    for (policy, exponent, expected) in cases {
+        let mut drive = drive(8192, 0.15, &cleaning(policy));
+        let load = zipf(drive.1, exponent);
+        let what = format!("{policy}, zipf {exponent}");
+        expect(&what, measure(&mut drive, load, USUAL), expected, 0.005);
+    }
+}
+
+// Cost-benefit on one frontier: is it near what an independent simulation found for 1024 blocks:
+// worse than greedy on uniform writes, better on hot and cold ones?
+#[test]
+fn cost_benefit_mixed() {
+    let mut drive_of = || drive(1024, 0.1, &cleaning("cost-benefit"));
+    let mut drive = drive_of();
+    let load = uniform(drive.1);
+    expect("cost-benefit, uniform", measure(&mut drive, load, [10, 20]), 4.906, 0.01);
+    let mut drive = drive_of();
+    let load = hot_cold(drive.1, 0.9, 0.05);
+    expect("cost-benefit, hot .9/.05", measure(&mut drive, load, [10, 20]), 6.55, 0.01);
+}
