@@ -4,7 +4,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use flashscope_block::{Bytes, Device, Io, Nanos, Op};
-use flashscope_sim::SimDevice;
+use flashscope_sim::{SimDevice, gc};
 
 const PAGE: u64 = 4096;
 const WRITES: u32 = 1_000_000;
@@ -57,6 +57,17 @@ impl Writer {
 #[divan::bench(args = DRIVES, sample_count = 5, sample_size = 1)]
 fn random_writes(bencher: Bencher, spec: &str) {
     let mut writer = Writer::steady(spec);
+    bencher
+        .counter(ItemsCount::new(WRITES))
+        .bench_local(|| writer.write_anywhere(u64::from(WRITES)));
+}
+
+/// The 16 GiB drive with each cleaning policy: what choosing victims costs shows against `fifo`,
+/// which does next to nothing.
+#[divan::bench(args = gc::KINDS.iter().map(|kind| kind.name), sample_count = 5, sample_size = 1)]
+fn policies(bencher: Bencher, policy: &str) {
+    let spec = format!("agrawal-2008?flash.packages=4&cleaning.policy={policy}");
+    let mut writer = Writer::steady(&spec);
     bencher
         .counter(ItemsCount::new(WRITES))
         .bench_local(|| writer.write_anywhere(u64::from(WRITES)));
