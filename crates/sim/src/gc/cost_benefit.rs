@@ -9,7 +9,7 @@ pub(super) const KIND: Kind = Kind {
     name: "cost-benefit",
     summary: "the block with the highest (1 - u) age / (1 + u), for the share u of its pages that \
               is valid and its age in blocks that its lane has filled since",
-    source: "Rosenblum and Ousterhout, SOSP'91, section 3.5",
+    source: "Rosenblum and Ousterhout, ACM TOCS 10(1), 1992: the cost-benefit policy",
     new: |layout| Policy::CostBenefit(CostBenefit::new(layout)),
 };
 
@@ -17,7 +17,7 @@ pub(super) const KIND: Kind = Kind {
 /// them, so the best of all is among as many as a block may have valid pages.
 ///
 /// The clock of a lane counts the blocks that were closed there: filled with pages of the host or
-/// of cleaning, so it is the pages written to the lane, to a block.
+/// of cleaning, so it is the pages written to the lane, in units of a block.
 pub struct CostBenefit {
     /// One for each lane and number of valid pages up to the most.
     ages: Vec<Ages>,

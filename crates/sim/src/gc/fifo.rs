@@ -6,7 +6,7 @@ use crate::nand::BlockId;
 pub(super) const KIND: Kind = Kind {
     name: "fifo",
     summary: "the block that was filled first of all (also called LRU or least recently written)",
-    source: "Desnoyers, SYSTOR'12, section 3: LRU cleaning",
+    source: "Desnoyers, SYSTOR'12: LRU cleaning, equation 4",
     new: |layout| Policy::Fifo(Fifo::new(layout)),
 };
 

@@ -8,7 +8,7 @@ pub(super) const KIND: Kind = Kind {
     name: "windowed-greedy",
     summary: "the block with the fewest valid pages among the `cleaning.window` of its lane that \
               were filled first",
-    source: "Hu et al., SYSTOR'09, section 4",
+    source: "Hu et al., SYSTOR'09: windowed greedy cleaning",
     new: |layout| Policy::WindowedGreedy(WindowedGreedy::new(layout)),
 };
 

@@ -149,11 +149,13 @@ fn every_field_has_an_effect() {
     assert_eq!(OTHERS.len(), field_names().len(), "a value is given for a field that is gone");
 }
 
-// Does the same sequence of IOs give the same completions?
+// Does the same sequence of IOs give the same completions, with blocks drawn at random, too?
 #[test]
 fn equal_runs_are_equal() {
-    let run = || behaviour(open(BASE).expect("the base works"));
-    assert_eq!(run(), run());
+    for with in ["", "cleaning.policy=random", "cleaning.policy=d-choices"] {
+        let run = || behaviour(open(&format!("{BASE}&{with}")).expect("it works"));
+        assert_eq!(run(), run());
+    }
 }
 
 // Are a profile's fields the same in the type and in the profiles that come with the program,

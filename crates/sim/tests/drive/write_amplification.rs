@@ -57,30 +57,30 @@ fn zipf(pages: u64, exponent: f64) -> Workload {
 /// The share `share` of the requests trims one of the pages that hold data, at first all.
 fn trims(pages: u64, share: f64) -> Workload {
     let mut random = fastrand::Rng::with_seed(1);
-    let mut live: Vec<u64> = (0..pages).collect();
+    let mut live: Vec<usize> = (0..usize::try_from(pages).expect("a small drive")).collect();
     // Where in `live` each page is, if it is there.
-    let mut place: Vec<Option<usize>> = (0..live.len()).map(Some).collect();
+    let mut place: Vec<Option<usize>> = live.iter().copied().map(Some).collect();
     Box::new(move || {
         if random.f64() < share && !live.is_empty() {
             let at = random.usize(..live.len());
             let page = live.swap_remove(at);
             if let Some(moved) = live.get(at) {
-                place[*moved as usize] = Some(at);
+                place[*moved] = Some(at);
             }
-            place[page as usize] = None;
-            return (Op::Trim, page);
+            place[page] = None;
+            return (Op::Trim, page as u64);
         }
-        let page = random.u64(..pages);
-        if place[page as usize].is_none() {
-            place[page as usize] = Some(live.len());
+        let page = random.usize(..place.len());
+        if place[page].is_none() {
+            place[page] = Some(live.len());
             live.push(page);
         }
-        (Op::Write, page)
+        (Op::Write, page as u64)
     })
 }
 
-/// Fills the drive, runs `warm_up` times as many requests as it has pages, and measures over as
-/// many again as `measured` says.
+/// Fills the drive, runs `warm_up` times as many requests as it has pages, and measures over
+/// `measured` times as many.
 fn measure(
     (drive, pages): &mut (SimDevice, u64),
     mut workload: Workload,
@@ -101,14 +101,13 @@ fn measure(
     drive.counters().since(&start).write_amplification().expect("pages were written")
 }
 
-/// A number of uses of the drive's pages that suits most: warm-up, and measurement.
+/// Requests for each page of the drive that suit most workloads: to warm up, and to measure.
 const USUAL: [u64; 2] = [5, 5];
 
 #[track_caller]
 fn expect(what: &str, found: f64, expected: f64, tolerance: f64) {
     let error = found / expected - 1.0;
-    println!("| {what} | {expected:.4} | {found:.4} | {:+.2} % |", 100.0 * error);
-    assert!(error.abs() < tolerance, "{what}: {found:.4} is not {expected}");
+    assert!(error.abs() < tolerance, "{what}: {found:.4} is {error:+.4} off {expected}");
 }
 
 fn cleaning(policy: &str) -> Cleaning {
@@ -140,7 +139,6 @@ fn greedy_uniform() {
         (32, 0.1, Ties::Oldest, 4.5082),
         (64, 0.1, Ties::Youngest, 4.8213),
         (64, 0.28, Ties::Oldest, 1.9425),
-        (128, 0.1, Ties::Oldest, 4.9922),
     ];
     for (pages_per_block, spare, ties, expected) in cases {
         let mut drive = drive_with(4096, 1.0 - spare, |profile| {
@@ -155,16 +153,11 @@ fn greedy_uniform() {
 
 // d choices: is it the mean field? A draw of which every block is full of valid pages is not
 // cleaned but drawn again, so that the left side is (1 - h_i^d) / (1 - h_b^d): for d = 2 that makes
-// 3.2403 of 3.2453 at S_f = .21875 and 6.7891 of 6.8516 at S_f = .1, for more it is no difference.
-// Few choices leave some blocks for long, so that the steady state is far.
+// 3.2403 of 3.2453, for more it makes no difference. Two choices leave some blocks alone for long,
+// so that the steady state is far.
 #[test]
 fn d_choices_uniform() {
-    let cases = [
-        (2, 0.21875, 3.2403, [15, 10]),
-        (2, 0.1, 6.7891, [10, 10]),
-        (5, 0.1, 5.3426, USUAL),
-        (10, 0.1, 5.0002, USUAL),
-    ];
+    let cases = [(2, 0.21875, 3.2403, [15, 10]), (5, 0.1, 5.3426, USUAL), (10, 0.1, 5.0002, USUAL)];
     for (choices, spare, expected, lengths) in cases {
         let mut drive = drive(4096, spare, &Cleaning { choices, ..cleaning("d-choices") });
         let load = uniform(drive.1);
