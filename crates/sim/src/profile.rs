@@ -9,8 +9,8 @@ mod spec;
 use flashscope_block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::gc::Ties;
 use crate::ftl::{Frontiers, Scope, Transfer};
+use crate::gc::Ties;
 use crate::nand::{Interleaving, Sharing};
 
 pub use error::ProfileError;

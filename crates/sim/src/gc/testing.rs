@@ -5,7 +5,7 @@ use fastrand::Rng;
 use super::{KINDS, Options, Policy, Ties, VictimPolicy};
 use crate::ftl::Layout;
 use crate::nand::BlockId;
-use crate::profile::Profile;
+use crate::profile::{MapMemory, Profile};
 
 /// What the default profile says.
 pub(super) const OPTIONS: Options = Options { ties: Ties::Oldest, window: 1024, choices: 10 };
@@ -17,6 +17,7 @@ pub(super) fn layout(policy: &str, cleaning: Options) -> Layout {
     profile.flash.blocks_per_plane = 8;
     profile.flash.pages_per_block = 10;
     profile.cleaning.policy = policy.into();
+    profile.persistence.map = MapMemory::NvRam;
     Layout { cleaning, seed: 3, ..profile.layout().expect("a small drive") }
 }
 

@@ -45,7 +45,8 @@ fn profiles() -> impl Strategy<Value = Profile> {
         Just(Interleaving::Die),
         Just(Interleaving::PlanePair)
     ];
-    let flags = (any::<[bool; 8]>(), 1u32..6, interleaving, 0usize..3, 0usize..3, 0..gc::KINDS.len());
+    let flags =
+        (any::<[bool; 8]>(), 1u32..6, interleaving, 0usize..3, 0usize..3, 0..gc::KINDS.len());
     let shares = (0.05..0.95f64, 0.02..0.5f64, 0.02..0.6f64, 0.01..0.2f64);
     (shapes(), flags, shares).prop_map(|(mut profile, flags, shares)| {
         let [background, two_plane, control, queues, gang, copy_back, slc, cut_through] = flags.0;
