@@ -127,7 +127,7 @@ impl Ops {
         aligned: bool,
         units: u64,
     ) -> Result<Ops, WorkloadError> {
-        let (reads, trims) = (values.share("reads")?, values.share("trims")?);
+        let (reads, trims) = (share_of_reads(values)?, values.share("trims")?);
         if trims == 0.0 {
             return Ok(match reads {
                 0.0 => Ops::Only(Op::Write),
@@ -171,6 +171,19 @@ impl Ops {
         if let Ops::Trims { live, .. } = self {
             live.insert(unit);
         }
+    }
+}
+
+fn share_of_reads(values: &Values) -> Result<f64, WorkloadError> {
+    let op = values.given("op");
+    if op.is_some() && values.given("reads").is_some() {
+        return Err(values.invalid("op", "it sets `reads`, which is given as well"));
+    }
+    match op {
+        Some("read") => Ok(1.0),
+        Some("write") => Ok(0.0),
+        Some(_) => Err(values.invalid("op", "it must be `read` or `write`")),
+        None => values.share("reads"),
     }
 }
 

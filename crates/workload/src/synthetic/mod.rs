@@ -112,6 +112,7 @@ const COMMON: &[Field] = &[
         "offsets, and sizes of a continuous distribution, are multiples of this \
          [default: the size, the smallest of a mix, or 4KiB]",
     ),
+    field("op", None, "`read` or `write`: short for `reads=1` and `reads=0`"),
     field("reads", Some("0"), "share of reads, 0 to 1"),
     field(
         "trims",

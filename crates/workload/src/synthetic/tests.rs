@@ -140,6 +140,8 @@ fn sequential_covers_the_range() {
         first[500..].iter().map(|io| io.offset).collect::<Vec<_>>()
     );
     let uneven = ios("sequential?size=12KiB", 334);
+    let reads = ios("sequential?op=read", 10);
+    assert!(reads.iter().all(|io| io.op == Op::Read));
     assert_eq!((uneven[332].end(), uneven[333].offset), (Bytes::kib(3996), Bytes(0)));
 }
 
@@ -316,6 +318,8 @@ fn wrong_specs() {
         "uniform?reads",
         "uniform?reads=2",
         "uniform?reads=NaN",
+        "uniform?op=erase",
+        "uniform?op=read&reads=1",
         "uniform?size=",
         "uniform?size=0",
         "uniform?size=1000",
