@@ -27,6 +27,11 @@ impl ByCause {
         self.host + self.cleaning
     }
 
+    /// Each cause by its name, with its commands.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+        [("host", self.host), ("cleaning", self.cleaning)].into_iter()
+    }
+
     fn since(&self, earlier: &ByCause) -> ByCause {
         ByCause { host: self.host - earlier.host, cleaning: self.cleaning - earlier.cleaning }
     }
