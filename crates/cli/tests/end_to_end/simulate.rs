@@ -191,12 +191,51 @@ fn open_loops() {
     assert!(waited > 0.5e9, "{waited}");
 }
 
+// Does every option change what is measured, and in the way that it says?
+#[test]
+fn every_option_matters() {
+    // Long enough that there is something to clean.
+    let quick = ["--warmup", "80000", "--ios", "3000"];
+    let with = |more: &[&str]| {
+        // Of an option that is given twice, clap takes none: what is in `more` replaces.
+        let kept = quick.chunks(2).filter(|pair| !more.contains(&pair[0])).flatten().copied();
+        let mut found = json(&[&kept.collect::<Vec<_>>()[..], more].concat());
+        found.as_object_mut().unwrap().remove("wall_ns");
+        found
+    };
+    let plain = with(&[]);
+    assert_eq!((&plain["ios"], &plain["warm_up"]["ios"]), (&3000.into(), &80_000.into()));
+    assert_eq!(plain, with(&["--drive", "demo", "--workload", "uniform", "--seed", "1"]));
+    for (option, value, pointer, expected) in [
+        ("--drive", "demo?interface.queue_depth=8", "/drive/queue_depth", 8.into()),
+        ("--workload", "sequential", "/workload", "sequential".into()),
+        ("--ios", "2000", "/latency_ns/count", 2000.into()),
+        ("--fill", "random", "/fill", "random".into()),
+        ("--fill", "none", "/flash_programs/cleaning", 0.into()),
+        ("--warmup", "none", "/warm_up/ios", 0.into()),
+        ("--warmup", "0.01x", "/warm_up/bytes", (4096 * 2647).into()),
+        ("--warmup", "steady", "/warm_up/steady", true.into()),
+        ("--queue-depth", "4", "/queue_depth", 4.into()),
+        ("--seed", "2", "/seed", 2.into()),
+    ] {
+        assert_ne!(plain.pointer(pointer), Some(&expected), "{option} {value}");
+        let found = with(&[option, value]);
+        assert_eq!(found.pointer(pointer), Some(&expected), "{option} {value}");
+    }
+    let second = json(&["--warmup", "none", "--duration", "1s"]);
+    assert_eq!(second["simulated_ns"], 1_000_000_000);
+    // What the workload says goes before what the options say.
+    let own = with(&["--workload", "uniform?queue_depth=2&seed=3", "--queue-depth", "4"]);
+    assert_eq!((&own["queue_depth"], &own["seed"]), (&2.into(), &3.into()));
+}
+
 // Does a seed give the same bytes again but for the time it took, and another seed others?
 #[test]
 fn seeds_repeat() {
     let of_seed = |seed: &str| {
         let workload = "zipf?reads=0.3&trims=0.1&rate=2000&arrivals=poisson";
-        let mut found = json(&["--workload", workload, "--ios", "20000", "--seed", seed]);
+        let mut found =
+            json(&["--workload", workload, "--warmup", "1x", "--ios", "20000", "--seed", seed]);
         assert!(found.as_object_mut().unwrap().remove("wall_ns").is_some());
         found.to_string()
     };

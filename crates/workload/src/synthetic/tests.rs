@@ -294,6 +294,45 @@ fn seeds_and_places() {
     }
 }
 
+// Does every field of every workload change what it issues?
+#[test]
+fn every_field_matters() {
+    for kind in KINDS.iter().filter(|kind| kind.argument.is_none()) {
+        let with = |field: &str| {
+            let spec =
+                format!("{}?reads=0.5&size=uniform:8KiB..64KiB&rate=1000&{field}", kind.name);
+            let workload = open(&spec, &TARGET).unwrap_or_else(|error| panic!("{spec}: {error}"));
+            (workload.queue_depth, ios(&spec, 200))
+        };
+        let plain = with("");
+        for field in kind.all_fields() {
+            let value = match field.name {
+                "size" => "12KiB",
+                "alignment" => "8KiB",
+                "op" | "trims" => continue, // not beside the others: see below
+                "reads" => "0.1",
+                "offset" => "64KiB",
+                "length" => "128KiB",
+                "rate" => "500",
+                "arrivals" => "poisson",
+                "queue_depth" => "3",
+                "seed" => "5",
+                "hot_space" => "0.5",
+                "hot_writes" => "0.1",
+                "streams" => "true",
+                "exponent" => "1.5",
+                "shuffled" => "false",
+                other => panic!("say what to try for {other}"),
+            };
+            let changed = with(&format!("{}={value}", field.name));
+            assert_ne!(changed, plain, "{} of {}", field.name, kind.name);
+        }
+        for field in ["op=read", "trims=0.2"] {
+            assert_ne!(ios(&format!("{}?{field}", kind.name), 50), ios(kind.name, 50), "{field}");
+        }
+    }
+}
+
 // Are the runs of a micro-benchmark or one of its experiments there, without those that do not fit?
 #[test]
 fn uflip_runs() {
