@@ -5,6 +5,7 @@
 //! sequence of random numbers than everything else, so that workloads of one seed that differ in
 //! their share of reads go to the same places.
 
+mod alias;
 mod arrivals;
 mod error;
 mod generator;
