@@ -33,8 +33,8 @@ pub enum WarmUp {
     Ios(u64),
     /// Until so many times the capacity of the drive is read, written and trimmed.
     Capacities(f64),
-    /// Until the metric of the gauge fulfils [`STEADY`]; each window reads, writes and trims as
-    /// many bytes as the drive has.
+    /// Until the metric of the gauge fulfils [`STEADY`], or has no value; each window reads,
+    /// writes and trims as many bytes as the drive has.
     Steady,
 }
 
@@ -325,8 +325,10 @@ impl<'a, D: Device, R> Meter<'a, D, R> {
         self.window_start = reading;
         self.window_end += self.window;
         // Where the metric has no value, nothing happens that could change the drive.
-        self.warm_up.windows.push(value.unwrap_or(0.0));
-        let steady = STEADY.holds(&self.warm_up.windows);
+        let steady = value.is_none_or(|value| {
+            self.warm_up.windows.push(value);
+            STEADY.holds(&self.warm_up.windows)
+        });
         self.warm_up.steady = Some(steady);
         steady || self.warm_up.windows.len() >= STEADY.most
     }

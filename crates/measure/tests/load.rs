@@ -225,10 +225,18 @@ fn warm_up_until_steady() {
     assert!(STEADY.holds(&warm_up.windows) && !STEADY.holds(before));
     assert_eq!(outcome.measured.unwrap().latencies.all().count(), 100);
 
-    let restless: Gauge<Server, u64> =
-        Gauge { read: |server| server.submitted, metric: |_, now| Some((now % 3) as f64) };
+    let nothing: Gauge<Server, u64> =
+        Gauge { read: |server| server.submitted, metric: |_, _| None };
     let stop = AtomicBool::new(false);
     let mut progress = |_: Phase, _: u64, _: u64| {};
+    let device = &mut Server::new(1);
+    let session = Session { device, load, gauge: nothing, stop: &stop, progress: &mut progress };
+    let warm_up = session.run([vec![blocks(u64::MAX)]]).warm_up;
+    assert_eq!((warm_up.ios, warm_up.steady), (BLOCKS, Some(true)));
+    assert!(warm_up.windows.is_empty());
+
+    let restless: Gauge<Server, u64> =
+        Gauge { read: |server| server.submitted, metric: |_, now| Some((now % 3) as f64) };
     let device = &mut Server::new(1);
     let session = Session { device, load, gauge: restless, stop: &stop, progress: &mut progress };
     let outcome = session.run([vec![blocks(u64::MAX)]]);

@@ -41,7 +41,8 @@ pub struct Simulation {
     pub bytes_written: Bytes,
     /// Bytes trimmed.
     pub bytes_trimmed: Bytes,
-    /// Logical pages that the host read, whole or in part.
+    /// Logical pages that the host read, whole or in part. Pages count when their IO reaches the
+    /// drive, so that with many in flight they are not to the IO those of `ios`.
     pub host_pages_read: u64,
     /// Logical pages that the host wrote, whole or in part.
     pub host_pages_written: u64,
@@ -204,6 +205,7 @@ fn warm_up(out: &mut String, simulation: &Simulation) {
     let criterion = criterion.as_deref().unwrap_or_default();
     let windows = window_write_amplification.len();
     match steady {
+        Some(_) if windows == 0 => line!(out, "nothing was written that could change the drive"),
         Some(true) => line!(out, "write amplification is steady: {criterion}"),
         Some(false) => line!(
             out,

@@ -30,8 +30,8 @@ pub(super) struct Arrivals {
 impl Arrivals {
     /// What the fields `rate` and `arrivals` ask for; `None` for a closed loop.
     pub(super) fn read(values: &Values) -> Result<Option<Arrivals>, WorkloadError> {
-        let rule = "it must be a number of IOs a second, above 0 and up to 1e9";
-        let rate = values.number("rate", rule, |rate: &f64| *rate > 0.0 && *rate <= 1e9)?;
+        let rule = "it must be a number of IOs a second, from 0.001 to 1e9";
+        let rate = values.number("rate", rule, |rate: &f64| (1e-3..=1e9).contains(rate))?;
         let gaps = match values.text("arrivals") {
             Some("poisson") => Gaps::Poisson,
             Some("uniform") => Gaps::Uniform,

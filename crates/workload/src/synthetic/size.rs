@@ -95,6 +95,9 @@ fn exponential(values: &Values, mean: u64, grain: u64, room: Bytes) -> Result<Si
         let rule = format!("sizes are multiples of {grain} B, so the mean is no less");
         return Err(values.invalid("size", rule));
     }
+    if mean > room.0 {
+        return Err(values.invalid("size", format!("the target range has only {room}")));
+    }
     #[allow(clippy::cast_precision_loss)] // sizes of IOs are far below 2^53
     let log_of_rest = (-(grain as f64 / mean as f64)).ln_1p();
     let most = room.round_down(Bytes(grain)).0;

@@ -392,6 +392,10 @@ fn wrong_specs() {
         "uflip:order/XX",
         "uflip:order?reads=1",
         "uflip:order?length=512",
+        "uflip:mix?size=0",
+        "uflip:locality?size=1TiB",
+        "uflip:order?offset=4000KiB",
+        "uniform?size=exponential:1GiB",
     ];
     let mut text = String::new();
     for spec in specs {

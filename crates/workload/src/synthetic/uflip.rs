@@ -34,7 +34,12 @@ fn open(values: &Values, target: &Target) -> Result<Ios, WorkloadError> {
         let field = if rest.0 == 0 { "offset" } else { "length" };
         return Err(values.invalid(field, format!("the drive has only {}", target.capacity)));
     }
-    let io_size = values.quantity("size")?.unwrap_or_default();
+    let io_size: Bytes = values.quantity("size")?.unwrap_or_default();
+    let block = target.logical_block;
+    if io_size.0 == 0 || io_size > length || !io_size.is_multiple_of(block) {
+        let rule = format!("it must be a multiple of {block}, and at most {length}");
+        return Err(values.invalid("size", rule));
+    }
     let paper = Setup::paper(length, target.seed);
     let setup = Setup { io_size, target_offset: offset, ..paper };
     let mut experiments = benchmark.experiments(&setup);
