@@ -1,6 +1,8 @@
 use std::fmt::Write;
 
 use flashscope_block::{Bytes, Io, Nanos, Op};
+use proptest::prelude::*;
+use proptest::sample::select;
 
 use super::*;
 use crate::Stream;
@@ -402,4 +404,58 @@ fn wrong_specs() {
         writeln!(text, "{spec}\n    {}", refused(spec)).unwrap();
     }
     insta::assert_snapshot!("wrong_specs", text);
+}
+
+/// Values at the edges of what fields take, and beyond.
+const VALUES: [&str; 24] = [
+    "0",
+    "1",
+    "0.5",
+    "-1",
+    "1e-300",
+    "1e300",
+    "inf",
+    "NaN",
+    "512",
+    "4KiB",
+    "1MiB",
+    "4000KiB",
+    "18446744073709551615",
+    "16383PiB",
+    "exponential:4KiB",
+    "exponential:18446744073709551615",
+    "uniform:512..4000KiB",
+    "uniform:0..0",
+    "4KiB:1e300+512:1e300",
+    "4KiB:1e-300+4000KiB:1",
+    ":",
+    "true",
+    "poisson",
+    "",
+];
+
+proptest! {
+    // Is every spec either refused or a workload whose IOs the drive can do, without a panic?
+    #[test]
+    fn any_spec_is_refused_or_works(
+        name in select(vec!["uniform", "sequential", "hotcold", "zipf", "uflip:mix", "uflip:order"]),
+        fields in prop::collection::vec((any::<prop::sample::Index>(), select(&VALUES[..])), 0..5),
+    ) {
+        let kind = KINDS.iter().find(|kind| name.starts_with(kind.name)).unwrap();
+        let names: Vec<_> = kind.all_fields().map(|field| field.name).collect();
+        let fields = fields.iter().map(|(index, value)| format!("{}={value}&", index.get(&names)));
+        let spec = format!("{name}?{}", fields.collect::<String>());
+        match open(&spec, &TARGET).map(|workload| workload.ios) {
+            Ok(Ios::Endless(mut stream)) => for _ in 0..200 {
+                let io = stream.next(Nanos(5)).unwrap();
+                let fits = io.end() <= TARGET.capacity && io.len.0 > 0;
+                let aligned = io.offset.is_multiple_of(TARGET.logical_block);
+                prop_assert!(fits && aligned && io.len.is_multiple_of(TARGET.logical_block), "{:?}", io);
+            },
+            Ok(Ios::Runs(runs)) => for run in runs {
+                prop_assert_eq!(run.validate(TARGET.capacity, TARGET.logical_block), Ok(()));
+            },
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
 }
