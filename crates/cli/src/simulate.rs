@@ -202,7 +202,7 @@ fn warm_up(outcome: &Outcome<Counters>) -> SimulationWarmUp {
 }
 
 fn by_cause(commands: &ByCause) -> BTreeMap<String, u64> {
-    commands.named().map(|(cause, count)| (cause.into(), count)).collect()
+    commands.entries().into_iter().map(|(cause, count)| (cause.into(), count)).collect()
 }
 
 #[allow(clippy::cast_precision_loss)]

@@ -27,9 +27,9 @@ impl ByCause {
         self.host + self.cleaning
     }
 
-    /// Each cause by its name, with its commands.
-    pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
-        [("host", self.host), ("cleaning", self.cleaning)].into_iter()
+    /// Every cause by its name, and its commands.
+    pub const fn entries(&self) -> [(&'static str, u64); 2] {
+        [("host", self.host), ("cleaning", self.cleaning)]
     }
 
     fn since(&self, earlier: &ByCause) -> ByCause {
