@@ -187,7 +187,7 @@ pub fn measure(device: &mut dyn Device, pattern: &Pattern, depth: u32, records: 
     recorder.begin(1).expect("the folder is writable");
     let mut streams: Vec<Box<dyn Stream + Send>> = vec![Box::new(pattern.stream(0))];
     let begin = device.now();
-    execute(device, &mut streams, depth, &AtomicBool::new(false), |completion| {
+    execute(device, &mut streams, depth, &AtomicBool::new(false), |_, completion| {
         completion.result.expect("every IO succeeds");
         recorder.push(&Record::new(completion, begin))?;
         Ok::<(), Error>(())

@@ -8,12 +8,13 @@ use schemars::Schema;
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 4] {
+fn all() -> [(&'static str, Schema); 5] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
         ("report", schemars::schema_for!(flashscope_report::Report)),
         ("summary", schemars::schema_for!(flashscope_report::Summary)),
+        ("simulation", schemars::schema_for!(flashscope_report::Simulation)),
     ]
 }
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use flashscope_block::{Bytes, Nanos};
+use flashscope_measure::{Fill, WarmUp};
+use flashscope_report::SimulationFill;
 use flashscope_result::manifest;
 use flashscope_workload::uflip::PerBaseline;
 
@@ -20,6 +22,7 @@ pub struct Args {
 #[derive(Subcommand)]
 pub enum Command {
     Bench(BenchArgs),
+    Simulate(SimulateArgs),
     Report(ReportArgs),
     Demo(DemoArgs),
 }
@@ -112,6 +115,101 @@ pub struct BenchArgs {
     /// Print the outcome as JSON (schema: docs/schemas/summary.schema.json)
     #[arg(long)]
     pub json: bool,
+}
+
+/// Run a workload on a simulated drive: how it answers, and what its flash does.
+///
+/// The drive is filled, warmed up until its write amplification is steady, and then measured. All
+/// of it happens on virtual time: hours of a drive take seconds.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  flashscope simulate
+  flashscope simulate --drive 'demo?over_provisioning=0.28' --workload 'hotcold?hot_space=0.05'
+  flashscope simulate --workload 'zipf?exponent=0.9&reads=0.3' --queue-depth 8 --ios 200000
+  flashscope simulate --workload 'uniform?rate=1000&arrivals=poisson' --duration 60s --json
+  flashscope simulate --workload uflip:granularity/RW --fill random
+  flashscope simulate --list")]
+pub struct SimulateArgs {
+    /// The simulated drive: a profile or a TOML file, with any field of it after `?`
+    #[arg(long, default_value = "sim:demo", value_name = "DRIVE")]
+    pub drive: String,
+
+    /// The workload, with any of its fields after `?`
+    ///
+    /// There are: uniform, sequential, hotcold, zipf, and uflip:MICRO-BENCHMARK. `--list` shows
+    /// their fields.
+    #[arg(long, default_value = "uniform", value_name = "WORKLOAD")]
+    pub workload: String,
+
+    /// Measure so many IOs [default: 1000000, or all of a workload that ends]
+    #[arg(long, value_name = "COUNT", conflicts_with = "duration",
+          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+    pub ios: Option<u64>,
+
+    /// Measure for so long, in simulated time
+    #[arg(long, value_name = "TIME", value_parser = names::duration)]
+    pub duration: Option<Nanos>,
+
+    /// What the drive holds at first
+    #[arg(long, value_enum, default_value = "sequential", value_name = "STATE")]
+    pub fill: FillState,
+
+    /// Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of
+    /// times the capacity, as in `10x` [default: steady, or none for a workload that ends]
+    ///
+    /// `steady` goes on until write amplification is: over 5 windows, each of as many bytes as
+    /// the drive has, it stays within 2 % of its mean and the line fitted to it changes by at
+    /// most 1 %. It is given up after 50 windows, and said so.
+    #[arg(long, value_name = "LENGTH", value_parser = names::warm_up)]
+    pub warmup: Option<WarmUp>,
+
+    /// IOs in flight at once, unless the workload says [default: 1, or in an open loop all that
+    /// the drive takes]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub queue_depth: Option<u32>,
+
+    /// Seed of everything random, unless the workload has its own; the same seed gives the same IOs
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
+    pub seed: u64,
+
+    /// Print the outcome as JSON (schema: docs/schemas/simulation.schema.json)
+    #[arg(long)]
+    pub json: bool,
+
+    /// List the drives and workloads that there are, with their fields
+    #[arg(long)]
+    pub list: bool,
+}
+
+/// What a simulated drive holds at first.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FillState {
+    /// Nothing
+    None,
+    /// Everything written once, from start to end
+    Sequential,
+    /// Everything written once, in random order, in IOs of random size
+    Random,
+}
+
+impl From<FillState> for Fill {
+    fn from(fill: FillState) -> Self {
+        match fill {
+            FillState::None => Fill::None,
+            FillState::Sequential => Fill::Sequential,
+            FillState::Random => Fill::Random,
+        }
+    }
+}
+
+impl From<FillState> for SimulationFill {
+    fn from(fill: FillState) -> Self {
+        match fill {
+            FillState::None => SimulationFill::None,
+            FillState::Sequential => SimulationFill::Sequential,
+            FillState::Random => SimulationFill::Random,
+        }
+    }
 }
 
 /// Show a result: as a page for the browser, or in the terminal.

@@ -9,6 +9,7 @@ mod drives;
 mod names;
 mod progress;
 mod report;
+mod simulate;
 mod stop;
 
 use std::io;
@@ -45,6 +46,7 @@ fn usage<E: Into<anyhow::Error>>(error: E) -> Failure {
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Bench(args) => bench::bench(&args),
+        Command::Simulate(args) => simulate::simulate(&args),
         Command::Report(args) => report::report(&args),
         Command::Demo(args) => demo::demo(&args),
     };

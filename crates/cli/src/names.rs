@@ -2,6 +2,7 @@
 
 use anyhow::{Result, anyhow, bail};
 use flashscope_block::{Bytes, Nanos, nearest};
+use flashscope_measure::WarmUp;
 use flashscope_workload::uflip::{self, Baseline, MicroBenchmark, PerBaseline};
 
 /// The most IOs in a run: years of them on any drive, and what follows from it fits in 64 bits.
@@ -10,6 +11,8 @@ pub const MOST_IOS: u64 = 1_000_000_000_000;
 const LONGEST_IO: Bytes = Bytes::GIB;
 /// The longest pause.
 const LONGEST_PAUSE: Nanos = Nanos::secs(24 * 60 * 60);
+/// The longest warm-up, in capacities: more than any flash endures.
+const MOST_CAPACITIES: f64 = 1e6;
 
 /// The micro-benchmarks of these names, in the order of the paper; all where none is given.
 pub fn micro_benchmarks(names: &[String]) -> Result<Vec<&'static MicroBenchmark>> {
@@ -45,6 +48,35 @@ pub fn pause(text: &str) -> Result<Nanos> {
         bail!("the longest pause is a day, `24h`");
     }
     Ok(pause)
+}
+
+/// How long is measured.
+pub fn duration(text: &str) -> Result<Nanos> {
+    let duration: Nanos = text.parse()?;
+    if duration == Nanos(0) {
+        bail!("it must be longer than nothing");
+    }
+    Ok(duration)
+}
+
+/// How long a workload runs before it is measured.
+pub fn warm_up(text: &str) -> Result<WarmUp> {
+    match text {
+        "none" => return Ok(WarmUp::None),
+        "steady" => return Ok(WarmUp::Steady),
+        _ => {}
+    }
+    let times = text.strip_suffix('x').and_then(|times| times.parse().ok());
+    if let Some(times) = times.filter(|times: &f64| (0.0..=MOST_CAPACITIES).contains(times)) {
+        return Ok(WarmUp::Capacities(times));
+    }
+    match text.parse() {
+        Ok(ios) if ios <= MOST_IOS => Ok(WarmUp::Ios(ios)),
+        _ => bail!(
+            "write it like `steady`, `none`, `100000` (IOs) or `10x` (times the capacity, up to \
+             {MOST_CAPACITIES})"
+        ),
+    }
 }
 
 /// A number of IOs.

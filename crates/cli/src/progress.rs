@@ -1,13 +1,64 @@
 //! Progress on standard error, where that is a terminal.
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op};
-use flashscope_measure::Observer;
+use flashscope_drive::Clock;
+use flashscope_measure::{Observer, Phase};
 use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, Progress, Run};
 use flashscope_workload::pattern::{Reference, Timing};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// What an IO is taken to cost until the first was measured.
 const FIRST_GUESS: Nanos = Nanos::micros(100);
+
+fn empty_bar() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    let style = "{percent:>3} % {wide_msg} {bar:24} {eta:>4} left";
+    bar.set_style(ProgressStyle::with_template(style).expect("the template is well formed"));
+    bar
+}
+
+/// Progress of what is mostly done before one could read it: shown only after a while.
+pub struct LateBar {
+    clock: Clock,
+    begun: Nanos,
+    shown: Option<(ProgressBar, Phase)>,
+}
+
+/// After so long, progress is shown.
+const PATIENCE: Nanos = Nanos::secs(2);
+
+impl LateBar {
+    pub fn new() -> LateBar {
+        let clock = Clock::new();
+        LateBar { begun: clock.now(), clock, shown: None }
+    }
+
+    /// So much of a phase is done.
+    pub fn show(&mut self, phase: Phase, done: u64, total: u64) {
+        if self.shown.is_none() && self.clock.now() < self.begun + PATIENCE {
+            return;
+        }
+        let (bar, shown) = self.shown.get_or_insert_with(|| (empty_bar(), phase));
+        if *shown != phase {
+            // The time that is left follows from what this phase alone has taken.
+            bar.reset();
+            *shown = phase;
+        }
+        bar.set_message(match phase {
+            Phase::Fill => "filling the drive",
+            Phase::WarmUp => "warming up",
+            Phase::Measure => "measuring",
+        });
+        bar.set_length(total);
+        bar.set_position(done);
+    }
+
+    pub fn finish(&self) {
+        if let Some((bar, _)) = &self.shown {
+            bar.finish_and_clear();
+        }
+    }
+}
 
 /// Shows how far a plan is and how long it will take.
 ///
@@ -28,10 +79,7 @@ pub struct Bar {
 impl Bar {
     pub fn new(manifest: &Manifest) -> Bar {
         let DeviceInfo { kind, .. } = manifest.device;
-        let bar = ProgressBar::new(0);
-        let style = "{percent:>3} % {wide_msg} {bar:24} {eta:>4} left";
-        let style = ProgressStyle::with_template(style).expect("the template is well formed");
-        bar.set_style(style);
+        let bar = empty_bar();
         #[allow(clippy::cast_precision_loss)]
         let guess = FIRST_GUESS.0 as f64;
         Bar {

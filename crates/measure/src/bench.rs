@@ -7,14 +7,8 @@ use flashscope_result::{Recorder, ResultFolder};
 use flashscope_workload::Stream;
 use flashscope_workload::state::{RandomFill, SequentialFill};
 
-use crate::execute::{Ended, execute};
+use crate::execute::{Ended, PROGRESS_INTERVAL, execute, fill};
 use crate::{order, timestamp};
-
-/// How many IOs of a fill are in flight: it prepares, so it may be as fast as the drive allows.
-const FILL_DEPTH: u32 = 16;
-
-/// How often progress is told, on the clock of the drive.
-const PROGRESS_INTERVAL: Nanos = Nanos::millis(100);
 
 /// Why a benchmark could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -123,14 +117,15 @@ impl<D: Device + ?Sized> Bench<'_, D> {
         let start = self.device.now();
         let (mut ios, mut tell_at) = (0, start + PROGRESS_INTERVAL);
         let observer = &mut *self.observer;
-        let ended = execute(self.device, &mut streams, 1, self.stop, |completion: &Completion| {
-            ios += 1;
-            if completion.completed >= tell_at {
-                tell_at = completion.completed + PROGRESS_INTERVAL;
-                observer.progress(ios);
-            }
-            recorder.push(&Record::new(completion, start))
-        })?;
+        let ended =
+            execute(self.device, &mut streams, 1, self.stop, |_, completion: &Completion| {
+                ios += 1;
+                if completion.completed >= tell_at {
+                    tell_at = completion.completed + PROGRESS_INTERVAL;
+                    observer.progress(ios);
+                }
+                recorder.push(&Record::new(completion, start))
+            })?;
         let took = Nanos(self.device.now().0 - start.0);
         let ios = recorder.end()?;
         let progress = match ended {
@@ -149,23 +144,13 @@ impl<D: Device + ?Sized> Bench<'_, D> {
         let setup = &self.manifest.options.setup;
         let (offset, size) = (setup.target_offset, setup.target_size);
         let block = self.device.info().logical_block;
-        let fill: Box<dyn Stream + Send> = match self.manifest.options.state {
+        let stream: Box<dyn Stream + Send> = match self.manifest.options.state {
             State::Keep => return Ok(Ended::Complete),
             State::Sequential => Box::new(SequentialFill::new(offset, size)),
             State::Random => Box::new(RandomFill::new(offset, size, block, setup.seed)),
         };
-        let depth = self.device.info().queue_depth.min(FILL_DEPTH);
-        let (mut done, mut tell_at) = (Bytes(0), Nanos(0));
         let observer = &mut *self.observer;
-        let ended = execute(self.device, &mut [fill], depth, self.stop, |completion| {
-            done += completion.io.len;
-            if completion.completed >= tell_at {
-                tell_at = completion.completed + PROGRESS_INTERVAL;
-                observer.state(done, size);
-            }
-            Ok::<(), Error>(())
-        })?;
-        observer.state(done, size);
+        let ended = fill(self.device, stream, self.stop, |done| observer.state(done, size));
         match ended {
             Ended::Failed { errno, offset, .. } => Err(Error::State { errno, offset }),
             ended => Ok(ended),

@@ -1,3 +1,4 @@
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashscope_block::{Bytes, Completion, Device, Errno, Io, Nanos};
@@ -5,6 +6,12 @@ use flashscope_workload::Stream;
 
 /// The longest wait within a pause before an interruption is noticed, on the clock of the drive.
 const LONGEST_WAIT: Nanos = Nanos::millis(100);
+
+/// How many IOs of a fill are in flight: it prepares, so it may be as fast as the drive allows.
+const FILL_DEPTH: u32 = 16;
+
+/// How often progress is told, on the clock of the drive.
+pub(crate) const PROGRESS_INTERVAL: Nanos = Nanos::millis(100);
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,16 +32,20 @@ pub enum Ended {
 }
 
 /// Runs concurrent streams on a drive, each with `depth` IOs in flight, and gives every completion
-/// to `each`, in the order of completion.
+/// to `each` with the drive as it is then, in the order of completion.
 ///
-/// The streams must be numbered as they stand, and the drive must accept `depth` IOs for each. An
-/// error of `each` ends the run and is returned. In every case nothing is left in flight.
-pub fn execute<D: Device + ?Sized, E>(
+/// A stream that says when its IOs are due without regard to answers is an open loop: what is due
+/// while `depth` IOs are in flight is held back, in order.
+///
+/// The streams must be numbered as they stand (the IOs of one alone may bear any number), and the
+/// drive must accept `depth` IOs for each. An error of `each` ends the run and is returned. In
+/// every case nothing is left in flight.
+pub fn execute<D: Device + ?Sized, S: Stream, E>(
     device: &mut D,
-    streams: &mut [Box<dyn Stream + Send>],
+    streams: &mut [S],
     depth: u32,
     stop: &AtomicBool,
-    mut each: impl FnMut(&Completion) -> Result<(), E>,
+    mut each: impl FnMut(&D, &Completion) -> Result<(), E>,
 ) -> Result<Ended, E> {
     let mut ended = Ended::Complete;
     let mut outcome = Ok(());
@@ -57,7 +68,7 @@ pub fn execute<D: Device + ?Sized, E>(
         match device.complete(until) {
             Some(completion) => {
                 if outcome.is_ok() {
-                    outcome = each(&completion);
+                    outcome = each(device, &completion);
                 }
                 note_error(&mut ended, &completion);
                 if ended == Ended::Complete && stop.load(Ordering::Relaxed) {
@@ -67,7 +78,9 @@ pub fn execute<D: Device + ?Sized, E>(
                     waiting.clear();
                     continue;
                 }
-                let stream = &mut streams[usize::from(completion.io.stream)];
+                let alone = streams.len() == 1;
+                let index = if alone { 0 } else { usize::from(completion.io.stream) };
+                let stream = &mut streams[index];
                 match stream.next(completion.completed) {
                     Some(io) if io.at > completion.completed => waiting.push(io),
                     Some(io) => device.submit(&io),
@@ -86,6 +99,28 @@ pub fn execute<D: Device + ?Sized, E>(
             waiting.extract_if(.., |io| io.at <= now).for_each(|io| device.submit(&io));
         }
     }
+}
+
+/// Fills a space of a drive as fast as the drive allows, and tells how much is done.
+pub(crate) fn fill<D: Device + ?Sized>(
+    device: &mut D,
+    fill: impl Stream,
+    stop: &AtomicBool,
+    mut tell: impl FnMut(Bytes),
+) -> Ended {
+    let depth = device.info().queue_depth.min(FILL_DEPTH);
+    let (mut done, mut tell_at) = (Bytes(0), Nanos(0));
+    let filled = execute(device, &mut [fill], depth, stop, |_, completion| {
+        done += completion.io.len;
+        if completion.completed >= tell_at {
+            tell_at = completion.completed + PROGRESS_INTERVAL;
+            tell(done);
+        }
+        Ok::<(), Infallible>(())
+    });
+    tell(done);
+    let Ok(ended) = filled;
+    ended
 }
 
 fn note_error(ended: &mut Ended, completion: &Completion) {

@@ -3,12 +3,18 @@
 
 mod bench;
 mod execute;
+mod load;
 pub mod machine;
 mod plan;
+mod steady;
 
 pub use bench::{Bench, Error, Observer};
 pub use execute::{Ended, execute};
+pub use load::{
+    Fill, Gauge, Latencies, Length, Load, Measured, Outcome, Phase, Session, WarmUp, WarmedUp,
+};
 pub use plan::{order, plan};
+pub use steady::{Criterion, STEADY};
 
 /// A seed that was never used before: the present in nanoseconds.
 ///

@@ -1,11 +1,15 @@
 //! From facts to what people look at. Nothing is computed here that the analysis did not find.
 
+mod simulation;
 mod terminal;
 
 use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;
 use schemars::JsonSchema;
 use serde::Serialize;
+pub use simulation::{
+    Cleaning, LatencyNs, Simulation, SimulationFill, SimulationStatus, SimulationWarmUp, simulation,
+};
 pub use terminal::terminal;
 
 /// The page, built from `web/`; the report is inserted where it holds [`MARKER`].

@@ -1,12 +1,15 @@
 //! Where IOs come from.
 //!
 //! [`pattern`] holds uFLIP's IO patterns (Bouganim et al., CIDR 2009, section 3.1), [`uflip`] the
-//! nine micro-benchmarks built from them (section 3.2, Table 1). A workload never knows the drive
-//! it runs on: it sees when its previous IO was answered, and nothing else.
+//! nine micro-benchmarks built from them (section 3.2, Table 1); [`synthetic`] holds workloads whose
+//! places, sizes and times follow distributions. A workload never knows the drive it runs on: it
+//! sees when its previous IO was answered, and nothing else.
 
 pub mod pattern;
+mod permutation;
 pub mod state;
 mod stream;
+pub mod synthetic;
 pub mod uflip;
 
 pub use stream::{Stream, seed_for};

@@ -2,6 +2,7 @@
 
 use flashscope_block::{Bytes, Io, Nanos, Op};
 
+use crate::permutation::Permutation;
 use crate::{Stream, seed_for};
 
 /// The largest IO of a random fill: uFLIP's flash block.
@@ -54,7 +55,7 @@ impl RandomFill {
 
 impl Stream for RandomFill {
     fn next(&mut self, previous: Nanos) -> Option<Io> {
-        while self.next < self.permutation.count {
+        while self.next < self.permutation.count() {
             let (place, length) = self.piece(self.permutation.at(self.next));
             self.next += 1;
             if length > 0 {
@@ -96,37 +97,6 @@ impl Stream for SequentialFill {
 
 /// The largest IO of either fill.
 pub const LARGEST_FILL_IO: Bytes = CHUNK;
-
-/// A pseudo-random permutation of `0..count`: a Feistel network over the next power of four,
-/// walked until it lands inside (Black and Rogaway, *Ciphers with Arbitrary Finite Domains*).
-struct Permutation {
-    count: u64,
-    half_bits: u32,
-    seed: u64,
-}
-
-impl Permutation {
-    fn new(count: u64, seed: u64) -> Permutation {
-        let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
-        Permutation { count, half_bits: bits.div_ceil(2).max(1), seed }
-    }
-
-    fn at(&self, index: u64) -> u64 {
-        let mask = (1u64 << self.half_bits) - 1;
-        let mut x = index;
-        loop {
-            let (mut left, mut right) = (x >> self.half_bits, x & mask);
-            for round in 0..4 {
-                let mixed = seed_for(self.seed.wrapping_add(round), right) & mask;
-                (left, right) = (right, left ^ mixed);
-            }
-            x = left << self.half_bits | right;
-            if x < self.count {
-                return x;
-            }
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -12,6 +12,12 @@ pub trait Stream {
     fn next(&mut self, previous: Nanos) -> Option<Io>;
 }
 
+impl<S: Stream + ?Sized> Stream for Box<S> {
+    fn next(&mut self, previous: Nanos) -> Option<Io> {
+        (**self).next(previous)
+    }
+}
+
 /// A seed for part `part` of something seeded with `seed`: different parts get unrelated streams
 /// of random numbers (the finalizer of SplitMix64).
 pub fn seed_for(seed: u64, part: u64) -> u64 {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::Scratch;
 
-const COMMANDS: [&str; 3] = ["bench", "report", "demo"];
+const COMMANDS: [&str; 4] = ["bench", "simulate", "report", "demo"];
 
 /// The examples in the help of a command, split as a shell does.
 fn examples(place: &Scratch, command: &str) -> Vec<Vec<String>> {
@@ -74,4 +74,15 @@ fn examples_of_report_and_demo() {
         place.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).ok();
         assert!(place.at("own-demo.flashscope/report.html").exists());
     }
+}
+
+// Does every example of a simulation work?
+#[test]
+fn examples_of_simulate() {
+    let place = Scratch::in_memory();
+    for example in examples(&place, "simulate") {
+        let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
+        assert!(!place.run(&arguments).ok().stdout.is_empty());
+    }
+    assert!(place.names().is_empty());
 }

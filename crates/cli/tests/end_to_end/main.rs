@@ -11,6 +11,7 @@ mod help;
 mod interrupted;
 mod options;
 mod report;
+mod simulate;
 mod wrong;
 
 use std::fs;

@@ -1,0 +1,251 @@
+//! `flashscope simulate`.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use anyhow::anyhow;
+use flashscope_block::{Device, Nanos, Op};
+use flashscope_drive::Clock;
+use flashscope_measure::{Ended, Gauge, Length, Load, Measured, Outcome, STEADY, Session, WarmUp};
+use flashscope_report::{Cleaning, LatencyNs, Simulation, SimulationStatus, SimulationWarmUp};
+use flashscope_sim::nand::ByCause;
+use flashscope_sim::{Counters, SimDevice, profile};
+use flashscope_workload::pattern::Reference;
+use flashscope_workload::synthetic::{self, Ios, Target, Workload};
+
+use crate::args::{FillState, SimulateArgs};
+use crate::progress::LateBar;
+use crate::{Failure, stop, usage};
+
+/// How many IOs of a workload without an end are measured unless something else is asked for.
+const DEFAULT_IOS: u64 = 1_000_000;
+
+pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
+    if args.list {
+        return Ok(write!(std::io::stdout().lock(), "{}", list())?);
+    }
+    let clock = Clock::new();
+    let begun = clock.now();
+    let mut device = open(&args.drive)?;
+    let info = device.info();
+    let target = Target {
+        capacity: info.capacity,
+        logical_block: info.logical_block,
+        filled: args.fill != FillState::None,
+        seed: args.seed,
+    };
+    let workload = synthetic::open(&args.workload, &target).map_err(usage)?;
+    let load = load(args, &workload, info.queue_depth)?;
+    let stop = stop::flag()?;
+    let mut bar = LateBar::new();
+    let session = Session {
+        device: &mut device,
+        load,
+        gauge: GAUGE,
+        stop,
+        progress: &mut |phase, done, total| bar.show(phase, done, total),
+    };
+    let outcome = match workload.ios {
+        Ios::Endless(generator) => session.run([vec![*generator]]),
+        Ios::Runs(runs) => session.run(runs.iter().map(Reference::streams)),
+    };
+    bar.finish();
+    let Some(measured) = &outcome.measured else {
+        return Err(Failure::Failed(nothing_measured(&outcome)));
+    };
+    let wall_ns = clock.now() - begun;
+    let simulation = Simulation { wall_ns, ..found(args, &device, &load, &outcome, measured) };
+    print(args, &simulation)?;
+    match simulation.status {
+        SimulationStatus::Complete => Ok(()),
+        SimulationStatus::Interrupted => {
+            Err(Failure::Failed(anyhow!("interrupted: what is shown was measured before")))
+        }
+        SimulationStatus::Failed => Err(Failure::Failed(anyhow!(
+            "{}: what is shown was measured before",
+            simulation.error.unwrap_or_default()
+        ))),
+    }
+}
+
+/// Write amplification is what has to become steady.
+const GAUGE: Gauge<SimDevice, Counters> =
+    Gauge { read: SimDevice::counters, metric: |from, to| to.since(from).write_amplification() };
+
+/// Opens a simulated drive by the name of its profile, with or without `sim:`.
+fn open(name: &str) -> Result<SimDevice, Failure> {
+    let other = ["file:", "null:", "/dev/"].iter().any(|prefix| name.starts_with(prefix));
+    if other {
+        return Err(usage(anyhow!(
+            "`{name}` is no simulated drive: name a profile, such as `sim:demo` (see \
+             `flashscope simulate --list`); `flashscope bench` measures other drives"
+        )));
+    }
+    flashscope_sim::open(name.strip_prefix("sim:").unwrap_or(name)).map_err(usage)
+}
+
+/// What is done with the workload.
+fn load(args: &SimulateArgs, workload: &Workload, device_depth: u32) -> Result<Load, Failure> {
+    let endless = matches!(workload.ios, Ios::Endless(_));
+    let asked = workload.queue_depth.or(args.queue_depth);
+    let queue_depth = asked.unwrap_or(if workload.open_loop { device_depth } else { 1 });
+    if !endless && args.queue_depth.is_some_and(|depth| depth != 1) {
+        return Err(usage(anyhow!(
+            "--queue-depth: each process of a uFLIP pattern has one IO in flight; \
+             `uflip:parallelism` has more processes"
+        )));
+    }
+    let streams = match &workload.ios {
+        Ios::Endless(_) => 1,
+        Ios::Runs(runs) => runs.iter().map(Reference::streams_count).max().unwrap_or(1).into(),
+    };
+    if queue_depth.saturating_mul(streams) > device_depth {
+        return Err(usage(anyhow!(
+            "{} IOs in flight are more than the drive takes, {device_depth}; a larger \
+             `interface.queue_depth` of the profile lets it take more",
+            queue_depth.saturating_mul(streams)
+        )));
+    }
+    let default_warm_up = if endless { WarmUp::Steady } else { WarmUp::None };
+    let length = match (args.ios, args.duration) {
+        (Some(ios), _) => Length::Ios(ios),
+        (None, Some(time)) => Length::Time(time),
+        (None, None) if endless => Length::Ios(DEFAULT_IOS),
+        (None, None) => Length::Whole,
+    };
+    Ok(Load {
+        fill: args.fill.into(),
+        warm_up: args.warmup.unwrap_or(default_warm_up),
+        length,
+        queue_depth,
+        open_loop: workload.open_loop,
+        seed: workload.seed,
+    })
+}
+
+fn nothing_measured(outcome: &Outcome<Counters>) -> anyhow::Error {
+    match outcome.ended {
+        Ended::Interrupted => anyhow!("interrupted before anything was measured"),
+        Ended::Failed { errno, offset, .. } => {
+            anyhow!("{errno} at offset {} B before anything was measured", offset.0)
+        }
+        Ended::Complete => anyhow!(
+            "the workload ended in its warm-up, after {} IOs: nothing is left to be measured",
+            outcome.warm_up.ios
+        ),
+    }
+}
+
+/// What the measurement came to, but for how long it took.
+fn found(
+    args: &SimulateArgs,
+    device: &SimDevice,
+    load: &Load,
+    outcome: &Outcome<Counters>,
+    measured: &Measured<Counters>,
+) -> Simulation {
+    let counted = measured.after.since(&measured.before);
+    let latencies = &measured.latencies;
+    let ios = latencies.all().count();
+    let bytes = |op: Op| measured.bytes[usize::from(op.code())];
+    let of = |op| latencies.of(op).and_then(LatencyNs::of);
+    #[allow(clippy::cast_precision_loss)]
+    let rate = ios as f64 / measured.took.as_secs_f64();
+    let (status, error) = match outcome.ended {
+        Ended::Complete => (SimulationStatus::Complete, None),
+        Ended::Interrupted => (SimulationStatus::Interrupted, None),
+        Ended::Failed { errno, offset, .. } => {
+            (SimulationStatus::Failed, Some(format!("{errno} at offset {} B", offset.0)))
+        }
+    };
+    Simulation {
+        drive: device.info().clone(),
+        workload: args.workload.clone(),
+        seed: load.seed,
+        queue_depth: load.queue_depth,
+        open_loop: load.open_loop,
+        fill: args.fill.into(),
+        warm_up: warm_up(outcome),
+        status,
+        error,
+        ios,
+        ios_per_second: Some(rate).filter(|rate| rate.is_finite()),
+        bytes_read: bytes(Op::Read),
+        bytes_written: bytes(Op::Write),
+        bytes_trimmed: bytes(Op::Trim),
+        host_pages_read: counted.host_pages_read,
+        host_pages_written: counted.host_pages_written,
+        host_pages_trimmed: counted.host_pages_trimmed,
+        flash_reads: by_cause(&counted.flash.reads),
+        flash_programs: by_cause(&counted.flash.programs),
+        erases: counted.flash.erases.total(),
+        write_amplification: counted.write_amplification(),
+        cleaning: cleaning(&counted, device.nand().geometry().pages_per_block),
+        latency_ns: LatencyNs::of(latencies.all()),
+        read_latency_ns: of(Op::Read),
+        write_latency_ns: of(Op::Write),
+        trim_latency_ns: of(Op::Trim),
+        simulated_ns: measured.took,
+        wall_ns: Nanos(0),
+    }
+}
+
+fn warm_up(outcome: &Outcome<Counters>) -> SimulationWarmUp {
+    let done = &outcome.warm_up;
+    SimulationWarmUp {
+        ios: done.ios,
+        bytes: done.bytes,
+        window_write_amplification: done.windows.clone(),
+        steady: done.steady,
+        criterion: done.steady.map(|_| STEADY.to_string()),
+    }
+}
+
+fn by_cause(commands: &ByCause) -> BTreeMap<String, u64> {
+    commands.entries().into_iter().map(|(cause, count)| (cause.into(), count)).collect()
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn cleaning(counted: &Counters, pages_per_block: u32) -> Cleaning {
+    let (count, pages_moved) = (counted.cleanings(), counted.pages_moved());
+    let pages = count as f64 * f64::from(pages_per_block);
+    let efficiency = (count > 0).then(|| (1.0 - pages_moved as f64 / pages).max(0.0));
+    Cleaning { count, pages_moved, efficiency }
+}
+
+fn print(args: &SimulateArgs, simulation: &Simulation) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, simulation)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{}", flashscope_report::simulation(simulation))?;
+    }
+    Ok(())
+}
+
+/// The simulated drives and the workloads that there are, with their fields.
+fn list() -> String {
+    let mut text = String::from("drives (--drive), with any field of a profile after `?`:\n");
+    for kind in profile::KINDS {
+        text += &format!("  {:<14} {}\n", kind.name, kind.summary);
+    }
+    text += "\nworkloads (--workload), with any of their fields after `?`:\n";
+    for kind in synthetic::KINDS {
+        let argument = kind.argument.map(|argument| format!(":{argument}")).unwrap_or_default();
+        text += &format!("  {}{argument}\n      {}\n", kind.name, kind.summary);
+        for field in kind.fields {
+            text += &described(field);
+        }
+    }
+    text += "\nfields of every workload but uflip:\n";
+    for field in synthetic::KINDS[0].common {
+        text += &described(field);
+    }
+    text
+}
+
+fn described(field: &synthetic::Field) -> String {
+    let default = field.default.map(|value| format!(" [default: {value}]")).unwrap_or_default();
+    format!("      {:<12} {}{default}\n", field.name, field.summary)
+}

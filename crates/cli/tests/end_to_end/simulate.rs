@@ -1,0 +1,369 @@
+//! `flashscope simulate`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::{Running, Scratch};
+
+/// A drive of one pool of 2048 blocks in use beside two free ones, where 90 % of the used pages are
+/// valid.
+const ONE_POOL: &str = "agrawal-2008?flash.packages=1&flash.dies_per_package=1\
+                        &flash.planes_per_die=1&flash.blocks_per_plane=2050\
+                        &cleaning.free_threshold=0.0009756&over_provisioning=0.100878";
+
+fn arguments<'a>(options: &[&'a str]) -> Vec<&'a str> {
+    [&["simulate"], options].concat()
+}
+
+/// What `--json` prints.
+fn json(options: &[&str]) -> Value {
+    let place = Scratch::in_memory();
+    let outcome = place.run(&[&arguments(options)[..], &["--json"]].concat()).ok();
+    assert_eq!(outcome.stderr, "");
+    assert!(place.names().is_empty(), "{:?}", place.names());
+    serde_json::from_str(&outcome.stdout).unwrap()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// Asserts that a value is as the schema says, in the keywords that our schemas use; another
+/// keyword is a panic, so that none is passed over.
+fn assert_conforms(value: &Value, schema: &Value, root: &Value, path: &str) {
+    if let Err(reason) = conforms(value, schema, root) {
+        panic!("{path}: {reason}");
+    }
+}
+
+fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
+    let Value::Object(keywords) = schema else { panic!("{schema} is no schema") };
+    let refused = |why: &str| Err(format!("{why}: {value} against {schema}"));
+    for (keyword, rule) in keywords {
+        match keyword.as_str() {
+            "$schema" | "$defs" | "title" | "description" | "format" | "required" => {}
+            "$ref" => {
+                let pointer = rule.as_str().unwrap().strip_prefix('#').unwrap();
+                conforms(value, root.pointer(pointer).unwrap(), root)?;
+            }
+            "const" if value != rule => return refused("another value"),
+            "const" => {}
+            "anyOf" | "oneOf" => {
+                let mut any = rule.as_array().unwrap().iter();
+                if !any.any(|schema| conforms(value, schema, root).is_ok()) {
+                    return refused("none of these");
+                }
+            }
+            "type" if !is_of_type(value, rule) => return refused("of another type"),
+            "type" => {}
+            "minimum" if value.is_number() && number(value) < number(rule) => {
+                return refused("too small");
+            }
+            "minimum" => {}
+            "items" => {
+                for item in value.as_array().into_iter().flatten() {
+                    conforms(item, rule, root)?;
+                }
+            }
+            "properties" => {
+                let Value::Object(fields) = value else { continue };
+                for (name, field) in fields {
+                    let Some(schema) = rule.get(name) else { return refused(name) };
+                    conforms(field, schema, root).map_err(|why| format!("{name}: {why}"))?;
+                }
+            }
+            "additionalProperties" => {
+                for field in value.as_object().into_iter().flat_map(|fields| fields.values()) {
+                    conforms(field, rule, root)?;
+                }
+            }
+            other => panic!("the keyword `{other}` is not checked here"),
+        }
+    }
+    let required = keywords.get("required").and_then(Value::as_array).into_iter().flatten();
+    let mut missing = required.filter(|name| value.get(name.as_str().unwrap()).is_none());
+    missing.next().map_or(Ok(()), |name| Err(format!("{name} is missing")))
+}
+
+fn is_of_type(value: &Value, rule: &Value) -> bool {
+    let is = |name: &Value| match name.as_str().unwrap() {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        other => panic!("no type is called {other}"),
+    };
+    rule.as_array().map_or_else(|| is(rule), |names| names.iter().any(is))
+}
+
+// Is what --json prints as the published schema says, in every kind of workload?
+#[test]
+fn json_conforms_to_its_schema() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas/simulation.schema.json");
+    let schema: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    let short = ["--warmup", "none", "--ios", "2000", "--workload"];
+    for workload in [
+        "uniform?reads=0.3&trims=0.2",
+        "sequential?op=read",
+        "hotcold?rate=1000&arrivals=poisson",
+        "uflip:parallelism",
+    ] {
+        let mut found = json(&[&short[..], &[workload]].concat());
+        assert_conforms(&found, &schema, &schema, workload);
+        assert_eq!(found["workload"], workload);
+        assert_eq!(found["status"], "complete");
+        // A field that is missing or of another type would be found.
+        found["write_amplification"] = "lots".into();
+        assert!(conforms(&found, &schema, &schema).is_err());
+        found.as_object_mut().unwrap().remove("write_amplification");
+        assert!(conforms(&found, &schema, &schema).is_ok(), "it is optional");
+        found.as_object_mut().unwrap().remove("erases");
+        assert!(conforms(&found, &schema, &schema).is_err());
+    }
+}
+
+// Do all counts of a measurement belong together?
+#[test]
+fn counts_belong_together() {
+    let found = json(&["--workload", "uniform?reads=0.25", "--warmup", "2x", "--ios", "50000"]);
+    let count = |pointer: &str| number(found.pointer(pointer).unwrap());
+    assert_eq!(count("/ios"), 50_000.0);
+    assert_eq!(count("/latency_ns/count"), 50_000.0);
+    let (reads, writes) = (count("/read_latency_ns/count"), count("/write_latency_ns/count"));
+    assert_eq!(reads + writes, 50_000.0);
+    assert!((reads / 50_000.0 - 0.25).abs() < 0.01);
+    assert_eq!((count("/host_pages_read"), count("/host_pages_written")), (reads, writes));
+    assert_eq!(count("/bytes_written"), writes * 4096.0);
+    assert_eq!(count("/flash_programs/host"), writes);
+    assert_eq!(count("/flash_programs/cleaning"), count("/cleaning/pages_moved"));
+    let programs = found["flash_programs"].as_object().unwrap().values().map(number).sum::<f64>();
+    assert!((count("/write_amplification") - programs / writes).abs() < 1e-9);
+    assert!(count("/erases") >= count("/cleaning/count") && count("/cleaning/count") > 0.0);
+    let efficiency = count("/cleaning/efficiency");
+    assert!(0.0 < efficiency && efficiency < 1.0, "{efficiency}");
+    assert_eq!(count("/warm_up/bytes"), 4096.0 * count("/warm_up/ios"));
+    let capacity = count("/drive/capacity_bytes");
+    assert!((count("/warm_up/bytes") - 2.0 * capacity).abs() <= 4096.0);
+    assert_eq!(found["warm_up"]["steady"], Value::Null);
+    let order = ["min", "p50", "p99", "p999", "max"].map(|q| count(&format!("/latency_ns/{q}")));
+    assert!(order.is_sorted() && order[0] > 0.0, "{order:?}");
+    let mean = |end| count(&format!("/latency_ns/mean/{end}"));
+    assert!(mean("low") < mean("value") && mean("value") < mean("high"));
+    // One IO after the other takes all of the time.
+    let busy = mean("value") * 50_000.0;
+    assert!((count("/simulated_ns") / busy - 1.0).abs() < 1e-9);
+}
+
+// Is the write amplification of uniform random writes that of the greedy mean field (Van Houdt,
+// SIGMETRICS'13: 4.8213 for 64 pages a block, 90 % of them valid), found by the default warm-up?
+#[test]
+fn write_amplification_is_that_of_theory() {
+    let found = json(&["--drive", ONE_POOL, "--ios", "400000"]);
+    assert_eq!(found["warm_up"]["steady"], true);
+    let windows = found["warm_up"]["window_write_amplification"].as_array().unwrap().len();
+    assert!(windows >= 5, "{windows}");
+    // Pages that the drive programs for its own sake are not in the formula.
+    let [host, cleaning] =
+        ["host", "cleaning"].map(|cause| number(&found["flash_programs"][cause]));
+    let amplification = (host + cleaning) / host;
+    assert!((amplification / 4.8213 - 1.0).abs() < 0.01, "{amplification}");
+    let efficiency = number(&found["cleaning"]["efficiency"]);
+    assert!((efficiency * amplification - 1.0).abs() < 0.01, "{efficiency}");
+}
+
+// Does an open loop keep its rate, and is a drive that cannot keep up seen in the latency?
+#[test]
+fn open_loops() {
+    let at = |rate: &str| {
+        let workload = format!("uniform?rate={rate}");
+        json(&["--workload", &workload, "--warmup", "none", "--fill", "none", "--ios", "20000"])
+    };
+    let easy = at("1000");
+    assert_eq!((&easy["open_loop"], &easy["queue_depth"]), (&true.into(), &32.into()));
+    assert!((number(&easy["ios_per_second"]) / 1000.0 - 1.0).abs() < 1e-3);
+    assert!(number(&easy["latency_ns"]["max"]) < 1e7);
+    // 20,000 IOs are due within 0.2 s, and the last waits for all the others.
+    let hard = at("100000");
+    let waited = number(&hard["simulated_ns"]) - 0.2e9;
+    assert!((number(&hard["latency_ns"]["max"]) / waited - 1.0).abs() < 0.01, "{hard}");
+    assert!(waited > 0.5e9, "{waited}");
+}
+
+// Does every option change what is measured, and in the way that it says?
+#[test]
+fn every_option_matters() {
+    // Long enough that there is something to clean.
+    let quick = ["--warmup", "80000", "--ios", "3000"];
+    let with = |more: &[&str]| {
+        // Of an option that is given twice, clap takes none: what is in `more` replaces.
+        let kept = quick.chunks(2).filter(|pair| !more.contains(&pair[0])).flatten().copied();
+        let mut found = json(&[&kept.collect::<Vec<_>>()[..], more].concat());
+        found.as_object_mut().unwrap().remove("wall_ns");
+        found
+    };
+    let plain = with(&[]);
+    assert_eq!((&plain["ios"], &plain["warm_up"]["ios"]), (&3000.into(), &80_000.into()));
+    assert_eq!(plain, with(&["--drive", "demo", "--workload", "uniform", "--seed", "1"]));
+    for (option, value, pointer, expected) in [
+        ("--drive", "demo?interface.queue_depth=8", "/drive/queue_depth", 8.into()),
+        ("--workload", "sequential", "/workload", "sequential".into()),
+        ("--ios", "2000", "/latency_ns/count", 2000.into()),
+        ("--fill", "random", "/fill", "random".into()),
+        ("--fill", "none", "/flash_programs/cleaning", 0.into()),
+        ("--warmup", "none", "/warm_up/ios", 0.into()),
+        ("--warmup", "steady", "/warm_up/steady", true.into()),
+        ("--queue-depth", "4", "/queue_depth", 4.into()),
+        ("--seed", "2", "/seed", 2.into()),
+    ] {
+        assert_ne!(plain.pointer(pointer), Some(&expected), "{option} {value}");
+        let found = with(&[option, value]);
+        assert_eq!(found.pointer(pointer), Some(&expected), "{option} {value}");
+    }
+    let part = with(&["--warmup", "0.01x"]);
+    let excess =
+        number(&part["warm_up"]["bytes"]) - 0.01 * number(&part["drive"]["capacity_bytes"]);
+    assert!((0.0..4096.0).contains(&excess.ceil()), "{excess}");
+    let second = json(&["--warmup", "none", "--duration", "1s"]);
+    assert_eq!(second["simulated_ns"], 1_000_000_000);
+    // What the workload says goes before what the options say.
+    let own = with(&["--workload", "uniform?queue_depth=2&seed=3", "--queue-depth", "4"]);
+    assert_eq!((&own["queue_depth"], &own["seed"]), (&2.into(), &3.into()));
+}
+
+// Does a seed give the same bytes again but for the time it took, and another seed others?
+#[test]
+fn seeds_repeat() {
+    let of_seed = |seed: &str| {
+        let workload = "zipf?reads=0.3&trims=0.1&rate=2000&arrivals=poisson";
+        let mut found =
+            json(&["--workload", workload, "--warmup", "1x", "--ios", "20000", "--seed", seed]);
+        assert!(found.as_object_mut().unwrap().remove("wall_ns").is_some());
+        found.to_string()
+    };
+    assert_eq!(of_seed("7"), of_seed("7"));
+    assert_ne!(of_seed("7"), of_seed("8"));
+}
+
+// Is the text for people complete, and does it say what was not done?
+#[test]
+fn text() {
+    let place = Scratch::in_memory();
+    let options = ["--drive", "demo", "--warmup", "none", "--ios", "10000"];
+    let text = place.run(&arguments(&options)).ok().stdout;
+    for part in [
+        "sim:demo: flashscope demo, 1 GiB; capacity 1.01 GiB\n",
+        "uniform, seed 1: closed loop, 1 IO of each stream in flight\n",
+        "filled in order, not warmed up\n",
+        "host pages           10,000 written, 0 read, 0 trimmed\n",
+        "\nwrite amplification  ",
+        "\n  writes         10,000  ",
+        "\n10,000 IOs in ",
+    ] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+}
+
+// Does --list show every drive and workload, with the fields?
+#[test]
+fn list() {
+    let text = Scratch::in_memory().run(&["simulate", "--list"]).ok().stdout;
+    let names = ["agrawal-2008", "demo", "uniform", "sequential", "hotcold", "zipf", "uflip:"];
+    for name in names {
+        assert!(text.contains(&format!("\n  {name}")), "no {name} in\n{text}");
+    }
+    for field in ["hot_space", "exponent", "size", "arrivals", "queue_depth", "trims"] {
+        assert!(text.contains(&format!("\n      {field} ")), "no {field} in\n{text}");
+    }
+}
+
+// Is what is wrong refused with status 2, saying what and what to do?
+#[test]
+fn wrong() {
+    let place = Scratch::in_memory();
+    let refused = |options: &str| {
+        let options: Vec<&str> = options.split_whitespace().collect();
+        let outcome = place.run(&arguments(&options));
+        assert_eq!(outcome.stdout, "");
+        outcome.says(2, &place)
+    };
+    for (options, message) in [
+        ("--drive dmeo", "no simulated drive is called `dmeo` (did you mean `demo`?); there are: "),
+        ("--drive file:x", "`file:x` is no simulated drive: name a profile, such as `sim:demo`"),
+        ("--drive demo?ftl=x", "profile field `ftl` is x: it must be one of: "),
+        ("--workload unifrom", "no workload is called `unifrom` (did you mean `uniform`?); there "),
+        (
+            "--workload uniform?reeds=1",
+            "the workload `uniform` has no field `reeds` (did you mean ",
+        ),
+        ("--workload uniform?size=3KB", "workload field `size` is 3KB: it must be a multiple of "),
+        ("--queue-depth 33", "33 IOs in flight are more than the drive takes, 32; a larger "),
+        (
+            "--workload uflip:order --queue-depth 2",
+            "--queue-depth: each process of a uFLIP pattern",
+        ),
+        (
+            "--workload uflip:ordr",
+            "`ordr` is no micro-benchmark (did you mean `order`?); there are",
+        ),
+    ] {
+        let expected = format!("flashscope: {message}");
+        let found = refused(options);
+        assert!(found.starts_with(&expected), "{options}: {found}");
+    }
+    for options in
+        ["--ios 0", "--duration 0s", "--warmup 5y", "--warmup 2000000x", "--queue-depth 0"]
+    {
+        let found = refused(options);
+        assert!(found.starts_with("error: invalid value"), "{options}: {found}");
+    }
+    assert!(refused("--ios 5 --duration 5s").starts_with("error: the argument '--ios <COUNT>'"));
+    let ended = place.run(&arguments(&["--workload", "uflip:pause/RR", "--warmup", "steady"]));
+    let message = ended.says(1, &place);
+    assert!(message.contains("nothing is left to be measured"), "{message}");
+}
+
+/// Starts a simulation and sends Ctrl-C once it is heeded; what it did, said and its status.
+fn interrupt(place: &Scratch, options: &[&str]) -> (Option<i32>, String, String) {
+    let mut running: Running = place.start(&arguments(options));
+    let status = format!("/proc/{}/status", running.0.as_ref().unwrap().id());
+    let heeds = || {
+        let status = fs::read_to_string(&status).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        // Signal 2 is SIGINT.
+        caught.is_some_and(|mask| mask & 0b10 != 0)
+    };
+    running.wait_until("a handler of signals", heeds);
+    running.signal("-INT");
+    let output = running.0.take().unwrap().wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+// Does Ctrl-C end with status 1, and is what was measured shown and marked as interrupted?
+#[test]
+fn interrupted() {
+    let place = Scratch::in_memory();
+    let endless = ["--fill", "none", "--warmup", "none", "--ios", "1000000000000", "--json"];
+    let (status, stdout, stderr) = interrupt(&place, &endless);
+    assert_eq!(status, Some(1));
+    assert_eq!(
+        stderr.trim(),
+        "stopping: what was done is kept; once more ends at once\n\
+         flashscope: interrupted: what is shown was measured before"
+    );
+    let found: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(found["status"], "interrupted");
+    let ios = number(&found["ios"]);
+    assert!(ios >= 1.0 && ios == number(&found["latency_ns"]["count"]));
+    assert_eq!(number(&found["host_pages_written"]), ios);
+
+    // While the drive is filled, there is nothing to show.
+    let (status, stdout, stderr) = interrupt(&place, &["--drive", "agrawal-2008"]);
+    assert_eq!((status, stdout.as_str()), (Some(1), ""));
+    assert!(stderr.ends_with("flashscope: interrupted before anything was measured\n"), "{stderr}");
+}

@@ -1,0 +1,300 @@
+//! Workloads on a drive whose every answer can be worked out by hand.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
+use flashscope_measure::{
+    Ended, Fill, Gauge, Length, Load, Outcome, Phase, STEADY, Session, WarmUp,
+};
+use flashscope_workload::Stream;
+
+const BLOCK: Bytes = Bytes::kib(4);
+const BLOCKS: u64 = 64;
+const SERVICE: Nanos = Nanos::micros(10);
+
+/// Serves one IO after the other on virtual time, each in 10 µs but one, which takes 1 ms.
+struct Server {
+    info: DeviceInfo,
+    now: Nanos,
+    free: Nanos,
+    served: VecDeque<Completion>,
+    submitted: u64,
+    written: Bytes,
+    most_in_flight: usize,
+    slow: Option<u64>,
+    broken: Option<u64>,
+}
+
+impl Server {
+    fn new(queue_depth: u32) -> Server {
+        Server {
+            info: DeviceInfo {
+                name: "server".into(),
+                kind: DeviceKind::Sim,
+                capacity: Bytes(BLOCKS * BLOCK.0),
+                logical_block: BLOCK,
+                queue_depth,
+                model: None,
+                serial: None,
+                firmware: None,
+                engine: None,
+            },
+            now: Nanos(0),
+            free: Nanos(0),
+            served: VecDeque::new(),
+            submitted: 0,
+            written: Bytes(0),
+            most_in_flight: 0,
+            slow: None,
+            broken: None,
+        }
+    }
+}
+
+impl Device for Server {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+    fn now(&self) -> Nanos {
+        self.now
+    }
+    fn submit(&mut self, io: &Io) {
+        assert!(io.at <= self.now, "submitted before it was due");
+        self.submitted += 1;
+        self.written += io.len;
+        let slow = self.slow == Some(self.submitted);
+        let service = if slow { Nanos::millis(1) } else { SERVICE };
+        self.free = self.free.max(self.now) + service;
+        let broken = self.broken == Some(self.submitted);
+        let result = if broken { Err(Errno::EIO) } else { Ok(()) };
+        let completion = Completion { io: *io, submitted: self.now, completed: self.free, result };
+        self.served.push_back(completion);
+        self.most_in_flight = self.most_in_flight.max(self.served.len());
+        assert!(self.served.len() <= self.info.queue_depth as usize);
+    }
+    fn complete(&mut self, until: Nanos) -> Option<Completion> {
+        if self.served.front().is_some_and(|next| next.completed <= until) {
+            let next = self.served.pop_front()?;
+            self.now = self.now.max(next.completed);
+            return Some(next);
+        }
+        if until != Nanos::MAX {
+            self.now = self.now.max(until);
+        }
+        None
+    }
+}
+
+/// One block after the other, by turns a write and a read; due all so often, or after answers.
+struct Blocks {
+    issued: u64,
+    count: u64,
+    every: Option<Nanos>,
+    ops: [Op; 2],
+}
+
+impl Stream for Blocks {
+    fn next(&mut self, previous: Nanos) -> Option<Io> {
+        if self.issued == self.count {
+            return None;
+        }
+        let at = self.every.map_or(previous, |gap| Nanos(self.issued * gap.0));
+        let op = self.ops[usize::from(self.issued % 2 == 1)];
+        let offset = Bytes(self.issued % BLOCKS * BLOCK.0);
+        self.issued += 1;
+        // Its number says nothing about who issued it: there is one stream alone.
+        Some(Io { op, stream: 7, offset, len: BLOCK, at })
+    }
+}
+
+fn blocks(count: u64) -> Blocks {
+    Blocks { issued: 0, count, every: None, ops: [Op::Write; 2] }
+}
+
+const LOAD: Load = Load {
+    fill: Fill::None,
+    warm_up: WarmUp::None,
+    length: Length::Whole,
+    queue_depth: 1,
+    open_loop: false,
+    seed: 1,
+};
+
+/// The metric falls from 2 towards 1 with the IOs that were submitted, and is steady in the end.
+#[allow(clippy::cast_precision_loss)]
+fn falling(server: &Server) -> f64 {
+    1.0 + (-(server.submitted as f64) / (2.0 * BLOCKS as f64)).exp()
+}
+
+const GAUGE: Gauge<Server, f64> = Gauge { read: falling, metric: |_, now| Some(*now) };
+
+fn run(server: &mut Server, load: Load, runs: Vec<Vec<Blocks>>) -> Outcome<f64> {
+    let stop = AtomicBool::new(false);
+    let mut progress = |_: Phase, _: u64, _: u64| {};
+    let progress = &mut progress;
+    Session { device: server, load, gauge: GAUGE, stop: &stop, progress }.run(runs)
+}
+
+// Is a closed loop kept at its depth, and what it measures counted whole, by operation?
+#[test]
+fn closed_loop() {
+    let server = &mut Server::new(8);
+    let mixed = Blocks { ops: [Op::Write, Op::Read], ..blocks(1000) };
+    let outcome = run(server, Load { queue_depth: 4, ..LOAD }, vec![vec![mixed]]);
+    assert_eq!(outcome.ended, Ended::Complete);
+    assert_eq!((server.submitted, server.most_in_flight), (1000, 4));
+    let measured = outcome.measured.unwrap();
+    assert_eq!(measured.took, Nanos(1000 * SERVICE.0));
+    assert_eq!(measured.bytes, [500, 500, 0, 0].map(|blocks| Bytes(blocks * BLOCK.0)));
+    let latencies = &measured.latencies;
+    assert_eq!(latencies.all().count(), 1000);
+    for op in [Op::Read, Op::Write] {
+        let of_op = latencies.of(op).unwrap();
+        assert_eq!(of_op.count(), 500);
+        assert_eq!(of_op.max(), Some(4 * SERVICE.0));
+    }
+    assert!(latencies.of(Op::Trim).is_none());
+}
+
+// Is the latency of one operation there where there is no other?
+#[test]
+fn one_operation_alone() {
+    let measured = run(&mut Server::new(1), LOAD, vec![vec![blocks(10)]]).measured.unwrap();
+    assert_eq!(measured.latencies.of(Op::Write).unwrap().count(), 10);
+    assert!(measured.latencies.of(Op::Read).is_none());
+}
+
+// Does an open loop go on while an IO takes long, and count the time that the others had to wait?
+#[test]
+fn open_loop_counts_from_when_an_io_was_due() {
+    for (depth, every) in [(1, 20), (4, 20), (64, 20)] {
+        let server = &mut Server::new(64);
+        server.slow = Some(11);
+        let stream = Blocks { every: Some(Nanos::micros(every)), ..blocks(1000) };
+        let load = Load { queue_depth: depth, open_loop: true, ..LOAD };
+        let outcome = run(server, load, vec![vec![stream]]);
+        let latencies = outcome.measured.unwrap().latencies;
+        // The eleventh is due at 200 µs and done at 1200; the next are due 20 µs apart and served
+        // 10 µs apart, so the wait falls by 10 µs with each: 990, 980, … however many are let in.
+        assert_eq!(latencies.all().max(), Some(1_000_000));
+        let waited = (1..=99).map(|i| f64::from(i) * 10_000.0).sum::<f64>() + 1_000_000.0;
+        let mean = (waited + 900.0 * 10_000.0) / 1000.0;
+        let found = latencies.all().mean().value;
+        assert!((found - mean).abs() < 1.0, "depth {depth}: {found}, not {mean}");
+        // What is due is let in as far as the depth allows.
+        let waiting_at_most = if depth == 64 { 50..=51 } else { depth as usize..=depth as usize };
+        assert!(waiting_at_most.contains(&server.most_in_flight), "{}", server.most_in_flight);
+    }
+}
+
+// Does each kind of warm-up last as long as it says, and the measurement begin right after it?
+#[test]
+fn warm_ups_and_lengths() {
+    for (warm_up, length, warm_ios, ios) in [
+        (WarmUp::None, Length::Ios(10), 0, 10),
+        (WarmUp::Ios(0), Length::Ios(10), 0, 10),
+        (WarmUp::Ios(30), Length::Ios(10), 30, 10),
+        (WarmUp::Capacities(1.5), Length::Ios(10), 96, 10),
+        (WarmUp::Ios(30), Length::Time(Nanos::micros(95)), 30, 9),
+        (WarmUp::Ios(30), Length::Whole, 30, 970),
+    ] {
+        let server = &mut Server::new(1);
+        let outcome = run(server, Load { warm_up, length, ..LOAD }, vec![vec![blocks(1000)]]);
+        assert_eq!(outcome.warm_up.ios, warm_ios);
+        assert_eq!(outcome.warm_up.bytes, Bytes(warm_ios * BLOCK.0));
+        assert_eq!(outcome.warm_up.steady, None);
+        let measured = outcome.measured.unwrap();
+        assert_eq!(measured.latencies.all().count(), ios);
+        let took = if let Length::Time(time) = length { time } else { Nanos(ios * SERVICE.0) };
+        assert_eq!(measured.took, took);
+        assert!(measured.after < measured.before);
+    }
+}
+
+// Does the warm-up end when the metric is steady, and say so, or that it never was?
+#[test]
+fn warm_up_until_steady() {
+    let load = Load { warm_up: WarmUp::Steady, length: Length::Ios(100), ..LOAD };
+    let outcome = run(&mut Server::new(1), load, vec![vec![blocks(u64::MAX)]]);
+    let warm_up = &outcome.warm_up;
+    assert_eq!(warm_up.steady, Some(true));
+    assert_eq!(warm_up.ios, warm_up.windows.len() as u64 * BLOCKS);
+    assert!(warm_up.windows.len() > STEADY.windows);
+    let before = &warm_up.windows[..warm_up.windows.len() - 1];
+    assert!(STEADY.holds(&warm_up.windows) && !STEADY.holds(before));
+    assert_eq!(outcome.measured.unwrap().latencies.all().count(), 100);
+
+    let nothing: Gauge<Server, u64> =
+        Gauge { read: |server| server.submitted, metric: |_, _| None };
+    let stop = AtomicBool::new(false);
+    let mut progress = |_: Phase, _: u64, _: u64| {};
+    let device = &mut Server::new(1);
+    let session = Session { device, load, gauge: nothing, stop: &stop, progress: &mut progress };
+    let warm_up = session.run([vec![blocks(u64::MAX)]]).warm_up;
+    assert_eq!((warm_up.ios, warm_up.steady), (BLOCKS, Some(true)));
+    assert!(warm_up.windows.is_empty());
+
+    let restless: Gauge<Server, u64> =
+        Gauge { read: |server| server.submitted, metric: |_, now| Some((now % 3) as f64) };
+    let device = &mut Server::new(1);
+    let session = Session { device, load, gauge: restless, stop: &stop, progress: &mut progress };
+    let outcome = session.run([vec![blocks(u64::MAX)]]);
+    assert_eq!(outcome.warm_up.steady, Some(false));
+    assert_eq!(outcome.warm_up.windows.len(), STEADY.most);
+    assert_eq!(outcome.measured.unwrap().latencies.all().count(), 100);
+}
+
+// Is every byte of the drive written by a fill, and nothing of it measured?
+#[test]
+fn fills() {
+    for fill in [Fill::Sequential, Fill::Random] {
+        let server = &mut Server::new(4);
+        let outcome = run(server, Load { fill, ..LOAD }, vec![vec![blocks(100)]]);
+        assert_eq!(server.written, Bytes((BLOCKS + 100) * BLOCK.0));
+        assert_eq!(outcome.measured.unwrap().latencies.all().count(), 100);
+    }
+}
+
+// Are runs executed one after the other, each with its streams at once?
+#[test]
+fn runs_follow_each_other() {
+    let server = &mut Server::new(4);
+    let outcome = run(server, LOAD, vec![vec![blocks(50)], vec![blocks(30)], vec![blocks(20)]]);
+    assert_eq!(outcome.measured.unwrap().latencies.all().count(), 100);
+}
+
+// Is what was measured kept when it is interrupted, in every phase, and when the drive fails?
+#[test]
+fn early_ends() {
+    let interrupted = |phase: Phase| {
+        let stop = AtomicBool::new(false);
+        let mut progress = |now: Phase, done: u64, _: u64| {
+            if now == phase && done > 0 {
+                stop.store(true, Ordering::Relaxed);
+            }
+        };
+        let device = &mut Server::new(4);
+        let warm_up = WarmUp::Ios(10_000);
+        let load = Load { fill: Fill::Sequential, warm_up, ..LOAD };
+        let session = Session { device, load, gauge: GAUGE, stop: &stop, progress: &mut progress };
+        session.run([vec![blocks(u64::MAX)]])
+    };
+    let filling = interrupted(Phase::Fill);
+    assert!(filling.measured.is_none() && filling.warm_up.ios == 0);
+    let warming = interrupted(Phase::WarmUp);
+    assert!(warming.measured.is_none());
+    assert!((4096..10_000).contains(&warming.warm_up.ios));
+    let measuring = interrupted(Phase::Measure);
+    let measured = measuring.measured.unwrap();
+    assert!(measured.latencies.all().count() >= 4096);
+    assert!(measured.after <= measured.before);
+    assert_eq!(measuring.ended, Ended::Interrupted);
+
+    let server = &mut Server::new(4);
+    server.broken = Some(50);
+    let failed = run(server, LOAD, vec![vec![blocks(100)], vec![blocks(100)]]);
+    let offset = Bytes(49 * BLOCK.0);
+    assert_eq!(failed.ended, Ended::Failed { errors: 1, errno: Errno::EIO, offset });
+    assert_eq!(failed.measured.unwrap().latencies.all().count(), 50);
+}

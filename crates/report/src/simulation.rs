@@ -1,0 +1,333 @@
+//! What came of a simulated workload: for programs, and as text.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use flashscope_block::{Bytes, DeviceInfo, Nanos};
+use flashscope_stats::{Estimate, Summary};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What `flashscope simulate --json` prints. All that is counted is of the measurement alone, without
+/// fill and warm-up.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Simulation {
+    /// The simulated drive.
+    pub drive: DeviceInfo,
+    /// The workload, as it was asked for.
+    pub workload: String,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// IOs of each stream in flight at once, at most.
+    pub queue_depth: u32,
+    /// Whether IOs came at their time, whatever was in flight; latency then counts from when an
+    /// IO was due.
+    pub open_loop: bool,
+    /// What was written before: nothing, or everything once.
+    pub fill: SimulationFill,
+    /// What was done before the measurement.
+    pub warm_up: SimulationWarmUp,
+    /// How the measurement ended.
+    pub status: SimulationStatus,
+    /// The error that ended it.
+    pub error: Option<String>,
+    /// IOs that were answered.
+    pub ios: u64,
+    /// IOs answered in a second of simulated time.
+    pub ios_per_second: Option<f64>,
+    /// Bytes read.
+    pub bytes_read: Bytes,
+    /// Bytes written.
+    pub bytes_written: Bytes,
+    /// Bytes trimmed.
+    pub bytes_trimmed: Bytes,
+    /// Logical pages that the host read, whole or in part. Pages count when their IO reaches the
+    /// drive, so that with many in flight they are not to the IO those of `ios`.
+    pub host_pages_read: u64,
+    /// Logical pages that the host wrote, whole or in part.
+    pub host_pages_written: u64,
+    /// Logical pages that the host trimmed as a whole.
+    pub host_pages_trimmed: u64,
+    /// Flash pages read, by cause.
+    pub flash_reads: BTreeMap<String, u64>,
+    /// Flash pages programmed, by cause.
+    pub flash_programs: BTreeMap<String, u64>,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Flash pages programmed for each page programmed for the host; absent where there was none.
+    pub write_amplification: Option<f64>,
+    /// What cleaning did.
+    pub cleaning: Cleaning,
+    /// Latency of all IOs; absent where there was none.
+    pub latency_ns: Option<LatencyNs>,
+    /// Latency of reads; absent where there was none.
+    pub read_latency_ns: Option<LatencyNs>,
+    /// Latency of writes; absent where there was none.
+    pub write_latency_ns: Option<LatencyNs>,
+    /// Latency of trims; absent where there was none.
+    pub trim_latency_ns: Option<LatencyNs>,
+    /// How long the measurement took on the clock of the drive.
+    pub simulated_ns: Nanos,
+    /// How long all of it took on the clock of this machine, fill and warm-up included. The one
+    /// field in which two runs of one seed differ.
+    pub wall_ns: Nanos,
+}
+
+/// What the drive held before the warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SimulationFill {
+    /// Nothing.
+    None,
+    /// Everything written once, from start to end.
+    Sequential,
+    /// Everything written once, in random order, in IOs of random size.
+    Random,
+}
+
+/// The warm-up of a simulated workload.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SimulationWarmUp {
+    /// IOs of the workload that were answered before the measurement.
+    pub ios: u64,
+    /// Bytes that they read, wrote and trimmed.
+    pub bytes: Bytes,
+    /// Write amplification in each window of the warm-up, a window being the capacity of the
+    /// drive; empty unless it was to become steady.
+    pub window_write_amplification: Vec<f64>,
+    /// Whether write amplification became steady; absent where it was not looked at.
+    pub steady: Option<bool>,
+    /// What is asked of it to be steady; absent where it was not looked at.
+    pub criterion: Option<String>,
+}
+
+/// How a simulation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SimulationStatus {
+    /// Everything that was asked for was measured.
+    Complete,
+    /// It was interrupted: what was measured up to then is here.
+    Interrupted,
+    /// The drive failed an IO: what was measured up to then is here.
+    Failed,
+}
+
+/// What cleaning did.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Cleaning {
+    /// Blocks that were cleaned.
+    pub count: u64,
+    /// Valid pages that were moved out of them.
+    pub pages_moved: u64,
+    /// Share of the pages of cleaned blocks that were superseded, 0 to 1 (Agrawal's *cleaning
+    /// efficiency*); absent where nothing was cleaned.
+    pub efficiency: Option<f64>,
+}
+
+/// A distribution of latencies, in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct LatencyNs {
+    /// How many.
+    pub count: u64,
+    /// The mean, with its 95 % interval by batch means.
+    pub mean: Estimate,
+    /// The least.
+    pub min: u64,
+    /// The most.
+    pub max: u64,
+    /// Half of all are not above this, within 0.1 %.
+    pub p50: u64,
+    /// 99 % of all are not above this.
+    pub p99: u64,
+    /// 99.9 % of all are not above this.
+    pub p999: u64,
+}
+
+impl LatencyNs {
+    /// The distribution in a summary of nanoseconds; `None` where it is empty.
+    pub fn of(summary: &Summary) -> Option<LatencyNs> {
+        Some(LatencyNs {
+            count: summary.count(),
+            mean: summary.mean(),
+            min: summary.min()?,
+            max: summary.max()?,
+            p50: summary.quantile(0.5)?,
+            p99: summary.quantile(0.99)?,
+            p999: summary.quantile(0.999)?,
+        })
+    }
+}
+
+/// Writing to a string cannot fail.
+macro_rules! line {
+    ($out:expr $(, $($arg:tt)*)?) => {{ let _ = writeln!($out $(, $($arg)*)?); }};
+}
+
+/// A simulation as text.
+pub fn simulation(simulation: &Simulation) -> String {
+    let mut out = String::new();
+    head(&mut out, simulation);
+    warm_up(&mut out, simulation);
+    line!(out);
+    flash(&mut out, simulation);
+    line!(out);
+    latencies(&mut out, simulation);
+    out
+}
+
+fn head(out: &mut String, simulation: &Simulation) {
+    let Simulation { drive, .. } = simulation;
+    let model = drive.model.as_deref().map(|model| format!("{model}; ")).unwrap_or_default();
+    line!(out, "{}: {model}capacity {}", drive.name, drive.capacity);
+    let depth = simulation.queue_depth;
+    let in_flight = if depth == 1 { "1 IO".into() } else { format!("{depth} IOs") };
+    let how = match simulation.open_loop {
+        true => format!("open loop, up to {in_flight} in flight, latency from when one was due"),
+        false => format!("closed loop, {in_flight} of each stream in flight"),
+    };
+    line!(out, "{}, seed {}: {how}", simulation.workload, simulation.seed);
+}
+
+fn warm_up(out: &mut String, simulation: &Simulation) {
+    let fill = match simulation.fill {
+        SimulationFill::None => "not filled",
+        SimulationFill::Sequential => "filled in order",
+        SimulationFill::Random => "filled at random",
+    };
+    let SimulationWarmUp { ios, bytes, steady, criterion, window_write_amplification } =
+        &simulation.warm_up;
+    if *ios == 0 {
+        line!(out, "{fill}, not warmed up");
+        return;
+    }
+    line!(out, "{fill}, warmed up by {} IOs of {bytes} in all", grouped(*ios));
+    let criterion = criterion.as_deref().unwrap_or_default();
+    let windows = window_write_amplification.len();
+    match steady {
+        Some(_) if windows == 0 => line!(out, "nothing was written that could change the drive"),
+        Some(true) => line!(out, "write amplification is steady: {criterion}"),
+        Some(false) => line!(
+            out,
+            "WRITE AMPLIFICATION IS NOT STEADY after {windows} windows of the capacity; steady is: \
+             {criterion}"
+        ),
+        None => {}
+    }
+}
+
+fn flash(out: &mut String, simulation: &Simulation) {
+    let Simulation { host_pages_read: read, host_pages_written: written, .. } = simulation;
+    let trimmed = simulation.host_pages_trimmed;
+    line!(
+        out,
+        "host pages           {} written, {} read, {} trimmed",
+        grouped(*written),
+        grouped(*read),
+        grouped(trimmed)
+    );
+    line!(out, "flash reads          {}", by_cause(&simulation.flash_reads));
+    line!(out, "flash programs       {}", by_cause(&simulation.flash_programs));
+    line!(out, "erases               {}", grouped(simulation.erases));
+    if let Some(amplification) = simulation.write_amplification {
+        let meaning = "pages programmed for each one programmed for the host";
+        line!(out, "write amplification  {amplification:.3} {meaning}");
+    }
+    let Cleaning { count, pages_moved, efficiency } = &simulation.cleaning;
+    if let Some(efficiency) = efficiency {
+        line!(
+            out,
+            "cleaning             {} blocks, {} valid pages moved; {:.1} % of their pages were \
+             superseded (cleaning efficiency)",
+            grouped(*count),
+            grouped(*pages_moved),
+            100.0 * efficiency
+        );
+    }
+}
+
+fn by_cause(counts: &BTreeMap<String, u64>) -> String {
+    let counts = counts.iter().filter(|(_, count)| **count > 0);
+    let parts: Vec<_> = counts.map(|(cause, n)| format!("{} for {cause}", grouped(*n))).collect();
+    if parts.is_empty() { "none".into() } else { parts.join(", ") }
+}
+
+fn latencies(out: &mut String, simulation: &Simulation) {
+    let single = |latency: &Option<LatencyNs>| {
+        latency.as_ref().is_some_and(|latency| latency.count == simulation.ios)
+    };
+    let rows = [
+        ("all", &simulation.latency_ns),
+        ("reads", &simulation.read_latency_ns),
+        ("writes", &simulation.write_latency_ns),
+        ("trims", &simulation.trim_latency_ns),
+    ];
+    line!(
+        out,
+        "{:<9}{:>14}  {:>20}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}",
+        "latency",
+        "IOs",
+        "mean (95 % interval)",
+        "min",
+        "p50",
+        "p99",
+        "p99.9",
+        "max"
+    );
+    let one_kind = rows[1..].iter().any(|(_, latency)| single(latency));
+    for (name, latency) in rows.into_iter().skip(usize::from(one_kind)) {
+        if let Some(latency) = latency {
+            row(out, name, latency);
+        }
+    }
+    let rate = simulation.ios_per_second.unwrap_or(0.0);
+    line!(
+        out,
+        "{} IOs in {} of simulated time, {rate:.0} a second; computed in {}",
+        grouped(simulation.ios),
+        simulation.simulated_ns,
+        simulation.wall_ns
+    );
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // latencies are not negative
+fn row(out: &mut String, name: &str, latency: &LatencyNs) {
+    let time = |ns: f64| Nanos(ns.round() as u64);
+    let mean = match latency.mean.high {
+        Some(high) => format!("{} ± {}", time(latency.mean.value), time(high - latency.mean.value)),
+        None => time(latency.mean.value).to_string(),
+    };
+    let LatencyNs { count, min, p50, p99, p999, max, .. } = latency;
+    let [min, p50, p99, p999, max] =
+        [min, p50, p99, p999, max].map(|ns| format!("{:>8}", Nanos(*ns).to_string()));
+    line!(
+        out,
+        "  {name:<7}{:>14}  {mean:>20}  {min}  {p50}  {p99}  {p999}  {max}",
+        grouped(*count)
+    );
+}
+
+/// A count with its thousands apart, as in `1,310,720`.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Are counts readable at every length?
+    #[test]
+    fn groups_thousands() {
+        let texts = [0, 12, 999, 1000, 65_536, 1_310_720].map(grouped);
+        assert_eq!(texts, ["0", "12", "999", "1,000", "65,536", "1,310,720"]);
+    }
+}

@@ -1,0 +1,65 @@
+//! When the IOs of an open loop are due, whatever happened to those before.
+
+use flashscope_block::Nanos;
+use rand::{Rng, RngExt};
+
+use super::WorkloadError;
+use super::values::Values;
+
+/// How the times between arrivals are distributed around their mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gaps {
+    /// All the same.
+    Constant,
+    /// Exponentially: a Poisson process.
+    Poisson,
+    /// Uniformly, from none to twice the mean.
+    Uniform,
+}
+
+/// The times at which IOs arrive.
+#[derive(Debug, Clone)]
+pub(super) struct Arrivals {
+    gaps: Gaps,
+    mean_ns: f64,
+    start: Option<Nanos>,
+    /// Since the start; a fraction of a nanosecond is kept, so that the rate is exact.
+    next_ns: f64,
+}
+
+impl Arrivals {
+    /// What the fields `rate` and `arrivals` ask for; `None` for a closed loop.
+    pub(super) fn read(values: &Values) -> Result<Option<Arrivals>, WorkloadError> {
+        let rule = "it must be a number of IOs a second, from 0.001 to 1e9";
+        let rate = values.number("rate", rule, |rate: &f64| (1e-3..=1e9).contains(rate))?;
+        let gaps = match values.text("arrivals") {
+            Some("poisson") => Gaps::Poisson,
+            Some("uniform") => Gaps::Uniform,
+            Some("constant") | None => Gaps::Constant,
+            Some(_) => {
+                let rule = "it must be one of: constant, poisson, uniform";
+                return Err(values.invalid("arrivals", rule));
+            }
+        };
+        if rate.is_none() && values.given("arrivals").is_some() {
+            return Err(values.invalid("arrivals", "it needs a `rate`, in IOs a second"));
+        }
+        let arrivals = |rate| Arrivals { gaps, mean_ns: 1e9 / rate, start: None, next_ns: 0.0 };
+        Ok(rate.map(arrivals))
+    }
+
+    /// When the next IO is due; the first comes when the loop began, which was at `start`.
+    #[inline]
+    pub(super) fn next(&mut self, start: Nanos, rng: &mut impl Rng) -> Nanos {
+        let start = *self.start.get_or_insert(start);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // not negative
+        let due = Nanos(start.0.saturating_add(self.next_ns as u64));
+        self.next_ns += self.mean_ns
+            * match self.gaps {
+                Gaps::Constant => 1.0,
+                Gaps::Poisson => -(1.0 - rng.random::<f64>()).ln(),
+                Gaps::Uniform => 2.0 * rng.random::<f64>(),
+            };
+        due
+    }
+}

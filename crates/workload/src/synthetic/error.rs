@@ -1,0 +1,49 @@
+/// Why a text is no workload, or none that can run on the drive.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorkloadError {
+    /// No workload has this name.
+    #[error("no workload is called `{name}`{}; there are: {}", meant(nearest), valid.join(", "))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The valid name that is most like it.
+        nearest: Option<&'static str>,
+        /// Every valid name.
+        valid: Vec<&'static str>,
+    },
+    /// The workload has no field of this name.
+    #[error(
+        "the workload `{workload}` has no field `{name}`{}; there are: {}",
+        meant(nearest), valid.join(", ")
+    )]
+    UnknownField {
+        /// The workload.
+        workload: &'static str,
+        /// What was asked for.
+        name: String,
+        /// The valid name that is most like it.
+        nearest: Option<&'static str>,
+        /// Every valid name.
+        valid: Vec<&'static str>,
+    },
+    /// A part after `?` is not of the form `field=value`.
+    #[error("`{0}` after `?` is not of the form `field=value`; join several by `&`")]
+    NoField(String),
+    /// A field has a value that cannot be, or not on this drive.
+    #[error("workload field `{field}` is {value}: {rule}")]
+    Invalid {
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What a value must fulfil.
+        rule: String,
+    },
+    /// uFLIP has no micro-benchmark or experiment of this name, or the drive can run none of it.
+    #[error("{0}")]
+    Uflip(String),
+}
+
+fn meant(nearest: &Option<&str>) -> String {
+    nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
+}

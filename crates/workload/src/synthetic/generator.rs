@@ -1,0 +1,198 @@
+use flashscope_block::{Bytes, Io, Nanos, Op};
+use rand::Rng;
+use rand::rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::arrivals::Arrivals;
+use super::live::Live;
+use super::size::{Size, size_and_alignment};
+use super::values::Values;
+use super::{Ios, Place, Places, Target, WorkloadError};
+use crate::{Stream, seed_for};
+
+/// What a kind of workload needs to make its places: how many there are to choose from, each with
+/// room for the smallest IO, and a seed.
+pub(super) struct Room {
+    pub(super) units: u64,
+    pub(super) seed: u64,
+}
+
+/// An endless stream of IOs: each has a place, a size, an operation and a time.
+pub struct Generator {
+    places: Places,
+    place_rng: Xoshiro256PlusPlus,
+    rng: Xoshiro256PlusPlus,
+    ops: Ops,
+    size: Size,
+    arrivals: Option<Arrivals>,
+    offset: u64,
+    length: u64,
+    alignment: u64,
+}
+
+impl Generator {
+    /// The IOs that the common fields describe, at the places that `places` makes.
+    pub(super) fn open(
+        values: &Values,
+        target: &Target,
+        places: impl FnOnce(Room) -> Result<Places, WorkloadError>,
+    ) -> Result<Ios, WorkloadError> {
+        let offset: Bytes = values.quantity("offset")?.unwrap_or_default();
+        if offset >= target.capacity {
+            let rule = format!("the drive has only {}", target.capacity);
+            return Err(values.invalid("offset", rule));
+        }
+        let rest = Bytes(target.capacity.0 - offset.0);
+        let length = values.quantity("length")?.unwrap_or(rest);
+        if length > rest {
+            let rule = format!("from the offset on the drive has only {rest}");
+            return Err(values.invalid("length", rule));
+        }
+        let (size, alignment) = size_and_alignment(values, target.logical_block, length)?;
+        if !offset.is_multiple_of(Bytes(alignment)) {
+            let rule = format!("it must be a multiple of the alignment, {alignment} B");
+            return Err(values.invalid("offset", rule));
+        }
+        let units = (length.0 - size.least()) / alignment + 1;
+        let [place_seed, own_seed, seed] = [0, 1, 2].map(|part| seed_for(target.seed, part));
+        Ok(Ios::Endless(Box::new(Generator {
+            places: places(Room { units, seed: own_seed })?,
+            place_rng: Xoshiro256PlusPlus::seed_from_u64(place_seed),
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            ops: Ops::read(values, target, size.fixed() == Some(alignment), units)?,
+            size,
+            arrivals: Arrivals::read(values)?,
+            offset: offset.0,
+            length: length.0,
+            alignment,
+        })))
+    }
+
+    /// The place of a read or write of `len` bytes: where it would pass the end of the range, it
+    /// ends with it.
+    #[inline]
+    fn draw_place(&mut self, len: u64) -> Place {
+        if self.size.fixed().is_some() {
+            let units = if len <= self.alignment { 1 } else { len.div_ceil(self.alignment) };
+            return self.places.draw(units, &mut self.place_rng);
+        }
+        let place = self.places.draw(len.div_ceil(self.alignment), &mut self.place_rng);
+        let last = (self.length - len) / self.alignment;
+        Place { unit: place.unit.min(last), ..place }
+    }
+}
+
+impl Stream for Generator {
+    #[inline]
+    fn next(&mut self, previous: Nanos) -> Option<Io> {
+        let at = match &mut self.arrivals {
+            None => previous,
+            Some(arrivals) => arrivals.next(previous, &mut self.rng),
+        };
+        let len = self.size.draw(&mut self.rng);
+        let (op, trimmed) = self.ops.draw(&mut self.rng);
+        let place = match trimmed {
+            Some(unit) => Place { unit, stream: 0 },
+            None => self.draw_place(len),
+        };
+        if op == Op::Write {
+            self.ops.written(place.unit);
+        }
+        let offset = Bytes(self.offset + place.unit * self.alignment);
+        Some(Io { op, stream: place.stream, offset, len: Bytes(len), at })
+    }
+}
+
+/// Which operations there are.
+enum Ops {
+    /// One alone.
+    Only(Op),
+    /// Reads and writes; a random number below this is a read.
+    Reads(u64),
+    /// The model of Frankie, Hughes and Kreutz-Delgado ("A Mathematical Model of the Trim Command in
+    /// NAND-Flash SSDs", ACMSE 2012), with reads: each trim goes to a place that holds data,
+    /// drawn uniformly, and is a write where there is none.
+    Trims {
+        reads: u64,
+        /// Reads and trims together.
+        trims: u64,
+        live: Live,
+    },
+}
+
+impl Ops {
+    fn read(
+        values: &Values,
+        target: &Target,
+        aligned: bool,
+        units: u64,
+    ) -> Result<Ops, WorkloadError> {
+        let (reads, trims) = (share_of_reads(values)?, values.share("trims")?);
+        if trims == 0.0 {
+            return Ok(match reads {
+                0.0 => Ops::Only(Op::Write),
+                1.0 => Ops::Only(Op::Read),
+                _ => Ops::Reads(threshold(reads)),
+            });
+        }
+        if trims >= 1.0 - reads - trims {
+            let rule = "it must be below the share of writes, or nothing stays to be trimmed";
+            return Err(values.invalid("trims", rule));
+        }
+        if !aligned {
+            let rule = "trims need IOs of one size, which is the alignment as well";
+            return Err(values.invalid("trims", rule));
+        }
+        let Ok(units) = u32::try_from(units) else {
+            return Err(values.invalid("trims", "the target range has more than 2^32 places"));
+        };
+        let live = Live::new(units, target.filled);
+        Ok(Ops::Trims { reads: threshold(reads), trims: threshold(reads + trims), live })
+    }
+
+    /// The next operation and, for a trim, its place.
+    #[inline]
+    fn draw(&mut self, rng: &mut Xoshiro256PlusPlus) -> (Op, Option<u64>) {
+        match self {
+            Ops::Only(op) => (*op, None),
+            Ops::Reads(reads) => (read_or_write(rng.next_u64() < *reads), None),
+            Ops::Trims { reads, trims, live } => {
+                let drawn = rng.next_u64();
+                if drawn < *reads || drawn >= *trims {
+                    return (read_or_write(drawn < *reads), None);
+                }
+                live.take(rng).map_or((Op::Write, None), |unit| (Op::Trim, Some(unit)))
+            }
+        }
+    }
+
+    #[inline]
+    fn written(&mut self, unit: u64) {
+        if let Ops::Trims { live, .. } = self {
+            live.insert(unit);
+        }
+    }
+}
+
+fn share_of_reads(values: &Values) -> Result<f64, WorkloadError> {
+    let op = values.given("op");
+    if op.is_some() && values.given("reads").is_some() {
+        return Err(values.invalid("op", "it sets `reads`, which is given as well"));
+    }
+    match op {
+        Some("read") => Ok(1.0),
+        Some("write") => Ok(0.0),
+        Some(_) => Err(values.invalid("op", "it must be `read` or `write`")),
+        None => values.share("reads"),
+    }
+}
+
+fn read_or_write(read: bool) -> Op {
+    if read { Op::Read } else { Op::Write }
+}
+
+/// The number below which a share of all 64-bit numbers lies.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates at the whole
+pub(super) fn threshold(share: f64) -> u64 {
+    (share * 2f64.powi(64)) as u64
+}

@@ -1,0 +1,209 @@
+//! Workloads by distribution: where IOs go, how large they are, what they do and when they come.
+//!
+//! A workload is named as `uniform?size=4KiB&reads=0.3`: one of [`KINDS`], and after `?` any of
+//! its fields. Each is a file and its line in the registry below. Places are drawn from another
+//! sequence of random numbers than everything else, so that workloads of one seed that differ in
+//! their share of reads go to the same places.
+
+mod alias;
+mod arrivals;
+mod error;
+mod generator;
+mod hotcold;
+mod live;
+mod sequential;
+mod size;
+mod uflip;
+mod uniform;
+mod values;
+mod zipf;
+
+pub use error::WorkloadError;
+use flashscope_block::{Bytes, StreamId, nearest};
+pub use generator::Generator;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use values::Values;
+
+use crate::pattern::Reference;
+
+/// A registered kind of workload.
+#[derive(Debug)]
+pub struct Kind {
+    /// Its name before the `?`.
+    pub name: &'static str,
+    /// What stands after the name and a colon, where something must.
+    pub argument: Option<&'static str>,
+    /// What it does, in a sentence.
+    pub summary: &'static str,
+    /// Where it is described.
+    pub source: &'static str,
+    /// The fields of its own.
+    pub fields: &'static [Field],
+    /// The fields that it shares with others.
+    pub common: &'static [Field],
+    open: fn(&Values, &Target) -> Result<Ios, WorkloadError>,
+}
+
+impl Kind {
+    /// Every field: its own, then those that it shares with others.
+    pub fn all_fields(&self) -> impl Iterator<Item = &'static Field> + use<> {
+        self.fields.iter().chain(self.common)
+    }
+}
+
+/// A field of a workload.
+#[derive(Debug)]
+pub struct Field {
+    /// Its name, before the `=`.
+    pub name: &'static str,
+    /// Its value where none is given; without a default, the summary says what happens then.
+    pub default: Option<&'static str>,
+    /// What it sets, in which unit and range.
+    pub summary: &'static str,
+}
+
+const fn field(name: &'static str, default: Option<&'static str>, summary: &'static str) -> Field {
+    Field { name, default, summary }
+}
+
+/// Makes [`Places`] and [`KINDS`] from one list, so that a place is drawn by a match and not by
+/// a virtual call.
+macro_rules! registry {
+    ($($module:ident :: $places:ident),+ ; $($other:ident),+) => {
+        /// Where IOs go.
+        enum Places {
+            $($places($module::$places),)+
+        }
+
+        impl Places {
+            #[inline]
+            fn draw(&mut self, units: u64, rng: &mut Xoshiro256PlusPlus) -> Place {
+                match self { $(Places::$places(places) => places.draw(units, rng),)+ }
+            }
+        }
+
+        /// Every workload, in the order in which they are shown.
+        pub const KINDS: &[&Kind] = &[$(&$module::KIND,)+ $(&$other::KIND),+];
+    };
+}
+
+registry![
+    uniform::Uniform, sequential::Sequential, hotcold::HotCold, zipf::Zipf;
+    uflip
+];
+
+/// Where an IO goes: a multiple of the alignment in the target range.
+#[derive(Clone, Copy)]
+struct Place {
+    unit: u64,
+    stream: StreamId,
+}
+
+/// The fields of every workload but uFLIP's.
+const COMMON: &[Field] = &[
+    field(
+        "size",
+        Some("4KiB"),
+        "bytes in an IO: one size, or a distribution, such as `exponential:8KiB` (by its mean), \
+         `uniform:4KiB..64KiB`, or shares, `4KiB:0.7+64KiB:0.3`",
+    ),
+    field(
+        "alignment",
+        None,
+        "offsets, and sizes of a continuous distribution, are multiples of this \
+         [default: the size, the smallest of a mix, or 4KiB]",
+    ),
+    field("op", None, "`read` or `write`: short for `reads=1` and `reads=0`"),
+    field("reads", Some("0"), "share of reads, 0 to 1"),
+    field(
+        "trims",
+        Some("0"),
+        "share of trims, below that of writes; each goes to a random place that holds data",
+    ),
+    field("offset", Some("0"), "where the target range begins"),
+    field("length", None, "how long it is [default: to the end of the drive]"),
+    field(
+        "rate",
+        None,
+        "IOs a second, which come whatever is in flight: an open loop [default: a closed loop]",
+    ),
+    field("arrivals", Some("constant"), "with a rate: `constant`, `poisson` or `uniform`"),
+    QUEUE_DEPTH,
+    SEED,
+];
+
+const QUEUE_DEPTH: Field = field(
+    "queue_depth",
+    None,
+    "IOs in flight at once [default: 1 in a closed loop, all that the drive takes in an open one]",
+);
+const SEED: Field = field("seed", None, "seed of everything random [default: that of the caller]");
+
+/// The drive that a workload is for, as far as a workload may know it.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// Addressable bytes.
+    pub capacity: Bytes,
+    /// Offsets and lengths are multiples of this.
+    pub logical_block: Bytes,
+    /// Whether every byte of it has been written: only what holds data is trimmed.
+    pub filled: bool,
+    /// The seed, unless the workload names one.
+    pub seed: u64,
+}
+
+/// The IOs of a workload.
+pub enum Ios {
+    /// One endless stream.
+    Endless(Box<Generator>),
+    /// Runs, one after the other, each with its streams.
+    Runs(Vec<Reference>),
+}
+
+/// A workload that fits its drive.
+pub struct Workload {
+    /// What it issues.
+    pub ios: Ios,
+    /// How many IOs are to be in flight at once, where that was asked for.
+    pub queue_depth: Option<u32>,
+    /// Whether IOs come at their time, whatever is in flight.
+    pub open_loop: bool,
+    /// The seed of everything random in it.
+    pub seed: u64,
+}
+
+/// Makes the workload that `spec` describes for a drive.
+///
+/// # Errors
+/// What is wrong with the spec, with the nearest valid name where one is unknown, or why the
+/// workload cannot run on the drive.
+pub fn open(spec: &str, target: &Target) -> Result<Workload, WorkloadError> {
+    let (name, fields) = spec.split_once('?').unwrap_or((spec, ""));
+    let (name, argument) = name.split_once(':').unwrap_or((name, ""));
+    let kind = KINDS.iter().find(|kind| kind.name == name);
+    let kind = kind.filter(|kind| kind.argument.is_some() || argument.is_empty());
+    let kind = kind.ok_or_else(|| {
+        let valid: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
+        let nearest = nearest(name, valid.iter().copied());
+        WorkloadError::Unknown { name: spec_name(spec).into(), nearest, valid }
+    })?;
+    let values = Values::read(kind, argument, fields)?;
+    let whole = |name| values.number(name, "it must be a whole number", |_: &u64| true);
+    let seed = if values.given("seed").is_some() { whole("seed")? } else { None };
+    let seed = seed.unwrap_or(target.seed);
+    let ios = (kind.open)(&values, &Target { seed, ..*target })?;
+    let own_depth = kind.all_fields().any(|field| field.name == QUEUE_DEPTH.name);
+    let rule = "it must be a whole number, at least 1";
+    let queue_depth = match own_depth {
+        true => values.number(QUEUE_DEPTH.name, rule, |depth: &u32| *depth > 0)?,
+        false => Some(1),
+    };
+    Ok(Workload { ios, queue_depth, open_loop: own_depth && values.given("rate").is_some(), seed })
+}
+
+fn spec_name(spec: &str) -> &str {
+    spec.split('?').next().unwrap_or(spec)
+}
+
+#[cfg(test)]
+mod tests;

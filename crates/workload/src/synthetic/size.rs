@@ -1,0 +1,197 @@
+//! How large IOs are.
+
+use flashscope_block::Bytes;
+use rand::{Rng, RngExt};
+
+use super::WorkloadError;
+use super::values::Values;
+
+/// To what sizes of a continuous distribution are rounded, unless an alignment is given: the page
+/// of most file systems and drives.
+const GRAIN: Bytes = Bytes::kib(4);
+
+const RULE: &str = "write it like `4KiB`, `exponential:8KiB`, `uniform:4KiB..64KiB` or \
+                    `4KiB:0.7+64KiB:0.3`";
+
+/// The distribution of the size of an IO, in bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Size {
+    /// Always the same.
+    Fixed(u64),
+    /// The exponential distribution rounded up to whole grains, with a rate by which the mean is
+    /// exactly the one asked for after rounding: a geometric number of grains.
+    Exponential {
+        /// The unit of a size.
+        grain: u64,
+        /// ln(1 − grain/mean).
+        log_of_rest: f64,
+        /// The largest: what the target range holds.
+        most: u64,
+    },
+    /// Each multiple of the grain from the least to the most is as likely.
+    Uniform {
+        /// The unit of a size.
+        grain: u64,
+        /// The least, in grains.
+        least: u64,
+        /// The most, in grains.
+        most: u64,
+    },
+    /// A few sizes, each with the sum of its share and of those before it.
+    Mix(Vec<(u64, f64)>),
+}
+
+/// What is asked for, before the grain and the range are known.
+enum Asked {
+    Fixed(u64),
+    Exponential(u64),
+    Uniform(u64, u64),
+    Mix(Vec<(u64, f64)>),
+}
+
+/// The size and the alignment that the fields `size` and `alignment` ask for, on a drive with that
+/// logical block and for a target range of at most `room` bytes.
+pub(super) fn size_and_alignment(
+    values: &Values,
+    logical_block: Bytes,
+    room: Bytes,
+) -> Result<(Size, u64), WorkloadError> {
+    let asked = asked(values.text("size").unwrap_or_default());
+    let asked = asked.map_err(|rule| values.invalid("size", rule))?;
+    let alignment: Option<Bytes> = values.quantity("alignment")?;
+    if alignment.is_some_and(|a| a.0 == 0 || !a.is_multiple_of(logical_block)) {
+        let rule = format!("it must be a multiple of the logical block, {logical_block}");
+        return Err(values.invalid("alignment", rule));
+    }
+    let grain = alignment.unwrap_or(GRAIN.max(logical_block)).0;
+    let (size, natural) = match asked {
+        Asked::Fixed(size) => (Size::Fixed(size), size),
+        Asked::Mix(parts) => {
+            let smallest = parts.iter().map(|part| part.0).min().unwrap_or(grain);
+            (Size::Mix(cumulated(parts)), smallest)
+        }
+        Asked::Exponential(mean) => (exponential(values, mean, grain, room)?, grain),
+        Asked::Uniform(least, most) => {
+            if !least.is_multiple_of(grain) || !most.is_multiple_of(grain) {
+                let rule = format!("both ends must be multiples of the alignment, {grain} B");
+                return Err(values.invalid("size", rule));
+            }
+            let (least, most) = (least / grain, most / grain);
+            (Size::Uniform { grain, least, most }, grain)
+        }
+    };
+    if size.all().any(|size| !Bytes(size).is_multiple_of(logical_block)) {
+        let rule = format!("it must be a multiple of the logical block, {logical_block}");
+        return Err(values.invalid("size", rule));
+    }
+    if size.most() > room.0 {
+        return Err(values.invalid("size", format!("the target range has only {room}")));
+    }
+    Ok((size, alignment.map_or(natural, |alignment| alignment.0)))
+}
+
+fn exponential(values: &Values, mean: u64, grain: u64, room: Bytes) -> Result<Size, WorkloadError> {
+    if mean < grain {
+        let rule = format!("sizes are multiples of {grain} B, so the mean is no less");
+        return Err(values.invalid("size", rule));
+    }
+    if mean > room.0 {
+        return Err(values.invalid("size", format!("the target range has only {room}")));
+    }
+    #[allow(clippy::cast_precision_loss)] // sizes of IOs are far below 2^53
+    let log_of_rest = (-(grain as f64 / mean as f64)).ln_1p();
+    let most = room.round_down(Bytes(grain)).0;
+    Ok(Size::Exponential { grain, log_of_rest, most })
+}
+
+fn asked(text: &str) -> Result<Asked, String> {
+    let size = |text: &str| match text.parse::<Bytes>() {
+        Ok(Bytes(0)) => Err("an IO has at least one logical block".to_string()),
+        Ok(size) => Ok(size.0),
+        Err(error) => Err(error.to_string()),
+    };
+    if let Some(mean) = text.strip_prefix("exponential:") {
+        return Ok(Asked::Exponential(size(mean)?));
+    }
+    if let Some(range) = text.strip_prefix("uniform:") {
+        let (least, most) = range.split_once("..").ok_or(RULE)?;
+        let (least, most) = (size(least)?, size(most)?);
+        return match least <= most {
+            true => Ok(Asked::Uniform(least, most)),
+            false => Err("the smaller size comes first".into()),
+        };
+    }
+    if !text.contains(':') {
+        return size(text).map(Asked::Fixed).map_err(|error| format!("{error}; {RULE}"));
+    }
+    let part = |part: &str| {
+        let (bytes, share) = part.split_once(':').ok_or(RULE)?;
+        let share = share.parse().ok().filter(|share: &f64| *share > 0.0 && share.is_finite());
+        Ok((size(bytes)?, share.ok_or("a share is a number above 0")?))
+    };
+    text.split('+').map(part).collect::<Result<_, String>>().map(Asked::Mix)
+}
+
+/// Shares that add up to 1, each added to those before it.
+fn cumulated(parts: Vec<(u64, f64)>) -> Vec<(u64, f64)> {
+    let total: f64 = parts.iter().map(|part| part.1).sum();
+    let mut sum = 0.0;
+    let cumulate = |(size, share): (u64, f64)| {
+        sum += share / total;
+        (size, sum)
+    };
+    parts.into_iter().map(cumulate).collect()
+}
+
+impl Size {
+    /// The sizes that decide what there can be: all, or the ends and the steps between them.
+    fn all(&self) -> impl Iterator<Item = u64> + '_ {
+        let (ends, parts) = match self {
+            Size::Fixed(size) => ([*size; 2], None),
+            Size::Exponential { grain, .. } => ([*grain; 2], None),
+            Size::Uniform { grain, least, most } => ([grain * least, grain * most], None),
+            Size::Mix(parts) => ([parts[0].0; 2], Some(parts)),
+        };
+        ends.into_iter().chain(parts.into_iter().flatten().map(|part| part.0))
+    }
+
+    /// The smallest.
+    pub(super) fn least(&self) -> u64 {
+        self.all().min().unwrap_or_default()
+    }
+
+    /// The largest that was asked for: of an exponential distribution the grain alone, as all
+    /// beyond the range is cut off.
+    fn most(&self) -> u64 {
+        self.all().max().unwrap_or_default()
+    }
+
+    /// Whether all are the same.
+    pub(super) fn fixed(&self) -> Option<u64> {
+        match self {
+            Size::Fixed(size) => Some(*size),
+            _ => None,
+        }
+    }
+
+    /// Draws one.
+    #[inline]
+    pub(super) fn draw(&self, rng: &mut impl Rng) -> u64 {
+        match self {
+            Size::Fixed(size) => *size,
+            Size::Exponential { grain, log_of_rest, most } => {
+                let uniform = 1.0 - rng.random::<f64>(); // never 0
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                let grains = (uniform.ln() / log_of_rest) as u64; // 0 where the mean is a grain
+                grains.saturating_add(1).saturating_mul(*grain).min(*most)
+            }
+            Size::Uniform { grain, least, most } => rng.random_range(*least..=*most) * grain,
+            Size::Mix(parts) => {
+                let uniform: f64 = rng.random();
+                let part = parts.iter().find(|part| uniform < part.1);
+                // The last sum may be a hair below 1.
+                part.unwrap_or(&parts[parts.len() - 1]).0
+            }
+        }
+    }
+}

@@ -1,0 +1,461 @@
+use std::fmt::Write;
+
+use flashscope_block::{Bytes, Io, Nanos, Op};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::*;
+use crate::Stream;
+
+/// A drive whose pages of 4 KiB are no power of two.
+const TARGET: Target =
+    Target { capacity: Bytes::kib(4 * 1000), logical_block: Bytes(512), filled: true, seed: 2009 };
+
+fn endless(spec: &str) -> Box<Generator> {
+    match open(spec, &TARGET).unwrap_or_else(|error| panic!("{spec}: {error}")).ios {
+        Ios::Endless(generator) => generator,
+        Ios::Runs(_) => panic!("{spec} ends"),
+    }
+}
+
+/// The first IOs where each takes 100 µs.
+fn ios(spec: &str, count: usize) -> Vec<Io> {
+    let mut stream = endless(spec);
+    let mut previous = Nanos(0);
+    let mut next = || {
+        let io = stream.next(previous).expect("endless");
+        previous = io.at + Nanos::micros(100);
+        io
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+fn refused(spec: &str) -> String {
+    open(spec, &TARGET).map(|_| ()).expect_err(spec).to_string()
+}
+
+/// How often each page of 4 KiB begins an IO.
+fn histogram(ios: &[Io]) -> Vec<f64> {
+    let mut counts = vec![0.0; 1000];
+    ios.iter().for_each(|io| counts[usize::try_from(io.offset.0 / 4096).unwrap()] += 1.0);
+    counts
+}
+
+/// Asserts that counts are what a law expects, by Pearson's chi-square: four standard deviations
+/// are allowed, and the seeds are fixed.
+#[allow(clippy::cast_precision_loss)]
+fn assert_law(counts: &[f64], probability: impl Fn(usize) -> f64) {
+    let total: f64 = counts.iter().sum();
+    let term = |(i, count): (usize, &f64)| {
+        let expected = total * probability(i);
+        assert!(expected > 5.0, "class {i} has too few for the test: {expected}");
+        (count - expected).powi(2) / expected
+    };
+    let chi_square: f64 = counts.iter().enumerate().map(term).sum();
+    let freedom = counts.len() as f64 - 1.0;
+    let deviations = (chi_square - freedom) / (2.0 * freedom).sqrt();
+    assert!(deviations.abs() < 4.0, "chi-square {chi_square}, {deviations} deviations off");
+}
+
+// Do the workloads issue exactly the IOs they always did?
+#[test]
+fn golden_vectors() {
+    for kind in KINDS.iter().filter(|kind| kind.argument.is_none()) {
+        let name = kind.name;
+        let mut text = String::new();
+        for fields in [
+            "",
+            "reads=0.3&trims=0.3",
+            "size=exponential:8KiB",
+            "size=uniform:4KiB..64KiB&alignment=2KiB&offset=1MiB&length=1MiB",
+            "size=4KiB:0.7+64KiB:0.3&rate=10000&arrivals=poisson",
+            "rate=3&arrivals=uniform&seed=7",
+        ] {
+            writeln!(text, "{name}?{fields}").unwrap();
+            for io in ios(&format!("{name}?{fields}"), 16) {
+                let (offset, len, at) = (io.offset.0 / 512, io.len.0 / 512, io.at);
+                writeln!(text, "  {:?} {offset}+{len} @{}", io.op, at.0).unwrap();
+            }
+        }
+        insta::assert_snapshot!(name, text);
+    }
+}
+
+// Is the registry in order: names unique, everything said, every default taken by its field?
+#[test]
+fn registry_is_complete() {
+    for (i, kind) in KINDS.iter().enumerate() {
+        assert_eq!(KINDS.iter().position(|other| other.name == kind.name), Some(i));
+        assert!(!kind.summary.is_empty() && !kind.source.is_empty());
+        let mut names: Vec<_> = kind.all_fields().map(|field| field.name).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{}", kind.name);
+        let argument = kind.argument.map(|_| ":order").unwrap_or_default();
+        for field in kind.all_fields() {
+            assert!(!field.summary.is_empty());
+            let Some(default) = field.default.filter(|_| field.name != "arrivals") else {
+                continue;
+            };
+            let spec = format!("{}{argument}?{}={default}", kind.name, field.name);
+            open(&spec, &TARGET).unwrap_or_else(|error| panic!("{spec}: {error}"));
+        }
+    }
+}
+
+// Does every IO of every workload stay in its range, aligned, with its size in blocks?
+#[test]
+fn ios_stay_in_range() {
+    let sizes = ["12KiB", "exponential:32KiB", "uniform:4KiB..512KiB", "4KiB:1+1MiB:1"];
+    for kind in KINDS.iter().filter(|kind| kind.argument.is_none()) {
+        for size in sizes {
+            let spec =
+                format!("{}?size={size}&alignment=4KiB&offset=8KiB&length=1030KiB", kind.name);
+            let ios = ios(&spec, 20_000);
+            let in_range = |io: &Io| {
+                io.offset.0 >= 8192
+                    && io.end() <= Bytes::kib(1038)
+                    && io.offset.is_multiple_of(Bytes::kib(4))
+                    && io.len.0 > 0
+                    && io.len.is_multiple_of(Bytes(512))
+            };
+            assert!(ios.iter().all(in_range), "{spec}");
+            // The largest IOs reach the last aligned place, the smallest the first.
+            let first = ios.iter().map(|io| io.offset).min();
+            assert_eq!(first, Some(Bytes::kib(8)), "{spec}");
+        }
+    }
+}
+
+// Are all places equally likely in a uniform workload?
+#[test]
+fn uniform_is_uniform() {
+    assert_law(&histogram(&ios("uniform", 1_000_000)), |_| 1e-3);
+}
+
+// Does a sequential workload write every page once before it starts over, and rest at no end?
+#[test]
+fn sequential_covers_the_range() {
+    let first = ios("sequential?size=8KiB", 1000);
+    assert!(first.windows(2).take(499).all(|pair| pair[0].end() == pair[1].offset));
+    assert_eq!(
+        first[..500].iter().map(|io| io.offset).collect::<Vec<_>>(),
+        first[500..].iter().map(|io| io.offset).collect::<Vec<_>>()
+    );
+    let uneven = ios("sequential?size=12KiB", 334);
+    let reads = ios("sequential?op=read", 10);
+    assert!(reads.iter().all(|io| io.op == Op::Read));
+    assert_eq!((uneven[332].end(), uneven[333].offset), (Bytes::kib(3996), Bytes(0)));
+}
+
+// Does the hot part get its share of IOs and of space, and are both parts uniform?
+#[test]
+fn hot_and_cold_shares() {
+    let ios = ios("hotcold?hot_space=0.05&hot_writes=0.9&streams=true", 1_000_000);
+    assert_law(&histogram(&ios), |page| if page < 50 { 0.9 / 50.0 } else { 0.1 / 950.0 });
+    let hot = |io: &Io| io.offset < Bytes::kib(4 * 50);
+    assert!(ios.iter().all(|io| io.stream == if hot(io) { 1 } else { 2 }));
+}
+
+// Is each of 1000 ranks as frequent as Zipf's law says, below, near, at and above exponent 1?
+#[test]
+fn zipf_ranks() {
+    for exponent in [0.2_f64, 0.8, 0.99, 1.0, 1.2] {
+        let weight = |rank: usize| (f64::from(u32::try_from(rank).unwrap()) + 1.0).powf(-exponent);
+        let total: f64 = (0..1000).map(weight).sum();
+        let counts =
+            histogram(&ios(&format!("zipf?exponent={exponent}&shuffled=false"), 1_000_000));
+        assert_law(&counts, |rank| weight(rank) / total);
+    }
+}
+
+// Are the same ranks spread over the whole range, each at a place of its own?
+#[test]
+fn zipf_is_spread() {
+    let mut spread = histogram(&ios("zipf", 1_000_000));
+    let lower: f64 = spread[..500].iter().sum();
+    assert!((300_000.0..700_000.0).contains(&lower), "{lower} in the lower half");
+    assert!(spread.windows(2).filter(|pair| pair[0] < pair[1]).count() > 400);
+    // In falling order they are the ranks again: places are drawn from the same sequence.
+    let mut ranked = histogram(&ios("zipf?shuffled=false", 1_000_000));
+    spread.sort_by(f64::total_cmp);
+    ranked.sort_by(f64::total_cmp);
+    assert_eq!(spread, ranked);
+}
+
+// Do zipf's ranks reach the last of very many places, and is a single place no trouble?
+#[test]
+#[allow(clippy::cast_precision_loss)]
+fn zipf_has_no_cut_off() {
+    let capacity = Bytes::gib(64 << 10);
+    let target = Target { capacity, ..TARGET };
+    let Ios::Endless(mut stream) = open("zipf?exponent=0.5&shuffled=false", &target).unwrap().ios
+    else {
+        panic!("zipf is endless")
+    };
+    // P(rank ≤ n/4) → (1/4)^(1/2) for n → ∞.
+    let quarter = Bytes(capacity.0 / 4);
+    let low = (0..100_000).filter(|_| stream.next(Nanos(0)).unwrap().offset < quarter).count();
+    assert!((low as f64 / 1e5 - 0.5).abs() < 0.005, "{low}");
+    assert!(ios("zipf?length=4KiB", 100).iter().all(|io| io.offset == Bytes(0)));
+}
+
+// Are sizes distributed as asked, with the mean exactly that of the exponential law?
+#[test]
+#[allow(clippy::cast_precision_loss)]
+fn sizes_follow_their_law() {
+    let counts = |spec: &str| {
+        let mut counts = vec![0.0; 256];
+        for io in ios(spec, 500_000) {
+            counts[usize::try_from(io.len.0 / 4096).unwrap()] += 1.0;
+        }
+        counts
+    };
+    let uniform = counts("uniform?size=uniform:8KiB..64KiB");
+    assert_law(&uniform[2..=16], |_| 1.0 / 15.0);
+    let mix = counts("uniform?size=4KiB:7+64KiB:3");
+    assert_law(&[mix[1], mix[16]], |i| [0.7, 0.3][i]);
+    let exponential = ios("uniform?size=exponential:10KiB", 500_000);
+    let mean = exponential.iter().map(|io| io.len.0 as f64).sum::<f64>() / 5e5;
+    // Three standard errors of a geometric number of grains.
+    let tolerance = 3.0 * 4096.0 * (1.0 - 0.4f64).sqrt() / 0.4 / 5e5f64.sqrt();
+    assert!((mean - 10_240.0).abs() < tolerance, "{mean}");
+    let geometric = counts("uniform?size=exponential:10KiB");
+    assert_law(&geometric[1..12], |i| {
+        0.4 * 0.6f64.powi(i32::try_from(i).unwrap()) / (1.0 - 0.6f64.powi(11))
+    });
+}
+
+// Do reads, trims and writes have their shares, do trims hit what holds data alone, and is the
+// share of live pages that of Frankie's model, (1 − 2q)/(1 − q)?
+#[test]
+#[allow(clippy::cast_precision_loss)]
+fn operations_have_their_shares() {
+    for (filled, reads) in [(true, 0.0), (false, 0.0), (true, 0.5)] {
+        let q = 0.2;
+        let spec = format!("uniform?reads={reads}&trims={}", q * (1.0 - reads));
+        let Ios::Endless(mut stream) = open(&spec, &Target { filled, ..TARGET }).unwrap().ios
+        else {
+            panic!("uniform is endless")
+        };
+        let mut live = vec![filled; 1000];
+        let (mut counts, mut live_pages) = ([0.0; 3], 0.0);
+        for i in 0..400_000 {
+            let io = stream.next(Nanos(0)).unwrap();
+            let page = usize::try_from(io.offset.0 / 4096).unwrap();
+            counts[usize::from(io.op.code())] += 1.0;
+            match io.op {
+                Op::Trim => assert!(std::mem::replace(&mut live[page], false), "a dead page"),
+                Op::Write => live[page] = true,
+                _ => {}
+            }
+            if i % 1000 == 999 && i >= 100_000 {
+                live_pages += live.iter().filter(|live| **live).count() as f64 / 300.0;
+            }
+        }
+        assert_law(&counts[usize::from(reads == 0.0)..], |i| match (reads == 0.0, i) {
+            (true, 0) => 1.0 - q,
+            (true, _) => q,
+            (false, 0) => reads,
+            (false, 1) => (1.0 - reads) * (1.0 - q),
+            (false, _) => (1.0 - reads) * q,
+        });
+        let expected = 1000.0 * (1.0 - 2.0 * q) / (1.0 - q);
+        assert!((live_pages - expected).abs() < 5.0, "{live_pages} live, not {expected}");
+    }
+}
+
+// Does an open loop come at its rate, whatever the answers, and a closed one with them?
+#[test]
+#[allow(clippy::cast_precision_loss)]
+fn arrivals_follow_their_law() {
+    // Standard deviations of a gap in units of its mean.
+    for (law, deviation) in [("constant", 0.0), ("poisson", 1.0), ("uniform", 1.0 / 3f64.sqrt())] {
+        let ios = ios(&format!("uniform?rate=30000&arrivals={law}"), 200_001);
+        assert_eq!(ios[0].at, Nanos(0));
+        let gaps: Vec<f64> =
+            ios.windows(2).map(|pair| (pair[1].at - pair[0].at).0 as f64).collect();
+        let (count, mean) = (gaps.len() as f64, 1e9 / 30_000.0);
+        let found = gaps.iter().sum::<f64>() / count;
+        assert!((found - mean).abs() <= 3.0 * deviation * mean / count.sqrt() + 1e-3, "{found}");
+        let spread = (gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / count).sqrt();
+        assert!((spread / mean - deviation).abs() < 0.01, "{law}: {spread}");
+    }
+    assert_eq!(ios("uniform", 3)[2].at, Nanos::micros(200));
+}
+
+// Do a seed and a spec give the same IOs again, another seed others, and do reads leave places
+// as they are?
+#[test]
+fn seeds_and_places() {
+    let places = |spec: &str| -> Vec<u64> { ios(spec, 50).iter().map(|io| io.offset.0).collect() };
+    for kind in ["uniform", "hotcold", "zipf"] {
+        assert_eq!(places(kind), places(kind));
+        assert_eq!(places(kind), places(&format!("{kind}?seed=2009")));
+        assert_ne!(places(kind), places(&format!("{kind}?seed=1")));
+        assert_eq!(places(kind), places(&format!("{kind}?reads=0.5")));
+    }
+}
+
+// Does every field of every workload change what it issues?
+#[test]
+fn every_field_matters() {
+    for kind in KINDS.iter().filter(|kind| kind.argument.is_none()) {
+        let with = |field: &str| {
+            let spec =
+                format!("{}?reads=0.5&size=uniform:8KiB..64KiB&rate=1000&{field}", kind.name);
+            let workload = open(&spec, &TARGET).unwrap_or_else(|error| panic!("{spec}: {error}"));
+            (workload.queue_depth, ios(&spec, 200))
+        };
+        let plain = with("");
+        for field in kind.all_fields() {
+            let value = match field.name {
+                "size" => "12KiB",
+                "alignment" => "8KiB",
+                "op" | "trims" => continue, // not beside the others: see below
+                "reads" => "0.1",
+                "offset" => "64KiB",
+                "length" => "128KiB",
+                "rate" => "500",
+                "arrivals" => "poisson",
+                "queue_depth" => "3",
+                "seed" => "5",
+                "hot_space" => "0.5",
+                "hot_writes" => "0.1",
+                "streams" => "true",
+                "exponent" => "1.5",
+                "shuffled" => "false",
+                other => panic!("say what to try for {other}"),
+            };
+            let changed = with(&format!("{}={value}", field.name));
+            assert_ne!(changed, plain, "{} of {}", field.name, kind.name);
+        }
+        for field in ["op=read", "trims=0.2"] {
+            assert_ne!(ios(&format!("{}?{field}", kind.name), 50), ios(kind.name, 50), "{field}");
+        }
+    }
+}
+
+// Are the runs of a micro-benchmark or one of its experiments there, without those that do not fit?
+#[test]
+fn uflip_runs() {
+    let runs = |spec: &str| match open(spec, &TARGET).unwrap().ios {
+        Ios::Runs(runs) => runs,
+        Ios::Endless(_) => panic!("{spec} does not end"),
+    };
+    assert_eq!(runs("uflip:parallelism").len(), 20);
+    let all = runs("uflip:granularity/RW?length=128KiB");
+    assert!(all.len() > 5 && all.iter().all(|run| run.largest_io() <= Bytes::kib(128)));
+    assert!(all.iter().all(|run| run.validate(Bytes::kib(128), Bytes(512)).is_ok()));
+}
+
+// Is every wrong spec refused with what is wrong and what to do?
+#[test]
+fn wrong_specs() {
+    let specs = [
+        "unifrom",
+        "uniform:x",
+        "",
+        "uniform?reeds=0.3",
+        "uniform?reads",
+        "uniform?reads=2",
+        "uniform?reads=NaN",
+        "uniform?op=erase",
+        "uniform?op=read&reads=1",
+        "uniform?size=",
+        "uniform?size=0",
+        "uniform?size=1000",
+        "uniform?size=8MiB",
+        "uniform?size=normal:4KiB",
+        "uniform?size=uniform:4KiB",
+        "uniform?size=uniform:64KiB..4KiB",
+        "uniform?size=uniform:1KiB..64KiB",
+        "uniform?size=exponential:1KiB",
+        "uniform?size=4KiB:0+8KiB:1",
+        "uniform?alignment=100",
+        "uniform?offset=512",
+        "uniform?offset=1GiB",
+        "uniform?length=1GiB",
+        "uniform?length=0",
+        "uniform?trims=0.5",
+        "uniform?trims=0.2&size=uniform:4KiB..64KiB",
+        "uniform?rate=0",
+        "uniform?arrivals=poisson",
+        "uniform?rate=5&arrivals=normal",
+        "uniform?queue_depth=0",
+        "uniform?seed=-1",
+        "hotcold?hot_space=0",
+        "hotcold?hot_space=1",
+        "hotcold?streams=yes",
+        "zipf?exponent=0",
+        "zipf?exponent=inf",
+        "zipf?hot_space=0.1",
+        "uflip",
+        "uflip:granulrity",
+        "uflip:order/XX",
+        "uflip:order?reads=1",
+        "uflip:order?length=512",
+        "uflip:mix?size=0",
+        "uflip:locality?size=1TiB",
+        "uflip:order?offset=4000KiB",
+        "uniform?size=exponential:1GiB",
+    ];
+    let mut text = String::new();
+    for spec in specs {
+        writeln!(text, "{spec}\n    {}", refused(spec)).unwrap();
+    }
+    insta::assert_snapshot!("wrong_specs", text);
+}
+
+/// Values at the edges of what fields take, and beyond.
+const VALUES: [&str; 24] = [
+    "0",
+    "1",
+    "0.5",
+    "-1",
+    "1e-300",
+    "1e300",
+    "inf",
+    "NaN",
+    "512",
+    "4KiB",
+    "1MiB",
+    "4000KiB",
+    "18446744073709551615",
+    "16383PiB",
+    "exponential:4KiB",
+    "exponential:18446744073709551615",
+    "uniform:512..4000KiB",
+    "uniform:0..0",
+    "4KiB:1e300+512:1e300",
+    "4KiB:1e-300+4000KiB:1",
+    ":",
+    "true",
+    "poisson",
+    "",
+];
+
+proptest! {
+    // Is every spec either refused or a workload whose IOs the drive can do, without a panic?
+    #[test]
+    fn any_spec_is_refused_or_works(
+        name in select(vec!["uniform", "sequential", "hotcold", "zipf", "uflip:mix", "uflip:order"]),
+        fields in prop::collection::vec((any::<prop::sample::Index>(), select(&VALUES[..])), 0..5),
+    ) {
+        let kind = KINDS.iter().find(|kind| name.starts_with(kind.name)).unwrap();
+        let names: Vec<_> = kind.all_fields().map(|field| field.name).collect();
+        let fields = fields.iter().map(|(index, value)| format!("{}={value}&", index.get(&names)));
+        let spec = format!("{name}?{}", fields.collect::<String>());
+        match open(&spec, &TARGET).map(|workload| workload.ios) {
+            Ok(Ios::Endless(mut stream)) => for _ in 0..200 {
+                let io = stream.next(Nanos(5)).unwrap();
+                let fits = io.end() <= TARGET.capacity && io.len.0 > 0;
+                let aligned = io.offset.is_multiple_of(TARGET.logical_block);
+                prop_assert!(fits && aligned && io.len.is_multiple_of(TARGET.logical_block), "{:?}", io);
+            },
+            Ok(Ios::Runs(runs)) => for run in runs {
+                prop_assert_eq!(run.validate(TARGET.capacity, TARGET.logical_block), Ok(()));
+            },
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+use rand::distr::{self, Distribution};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::{COMMON, Generator, Kind, Place, Places};
+
+/// Every place is as likely as every other, each time anew.
+pub(super) const KIND: Kind = Kind {
+    name: "uniform",
+    argument: None,
+    summary: "every place as likely as every other",
+    source: "the workload of the closed-form models of cleaning, such as Desnoyers, SYSTOR 2012",
+    fields: &[],
+    common: COMMON,
+    open: |values, target| {
+        Generator::open(values, target, |room| {
+            let units = distr::Uniform::new(0, room.units).expect("there is room for an IO");
+            Ok(Places::Uniform(Uniform { units }))
+        })
+    },
+};
+
+pub(super) struct Uniform {
+    units: distr::Uniform<u64>,
+}
+
+impl Uniform {
+    #[inline]
+    pub(super) fn draw(&mut self, _units: u64, rng: &mut Xoshiro256PlusPlus) -> Place {
+        Place { unit: self.units.sample(rng), stream: 0 }
+    }
+}

@@ -1,0 +1,98 @@
+use std::fmt::Display;
+use std::str::FromStr;
+
+use flashscope_block::nearest;
+
+use super::{Field, Kind, WorkloadError};
+
+/// The fields of a workload as they were given.
+pub(super) struct Values<'a> {
+    /// What stands between the name and the `?`, after a colon.
+    pub(super) argument: &'a str,
+    kind: &'static Kind,
+    given: Vec<(&'static Field, &'a str)>,
+}
+
+impl<'a> Values<'a> {
+    /// Reads `field=value&field=value`. Of a field given twice the last counts.
+    pub(super) fn read(
+        kind: &'static Kind,
+        argument: &'a str,
+        text: &'a str,
+    ) -> Result<Values<'a>, WorkloadError> {
+        let mut given = Vec::new();
+        for part in text.split('&').filter(|part| !part.is_empty()) {
+            let (name, value) =
+                part.split_once('=').ok_or_else(|| WorkloadError::NoField(part.into()))?;
+            let field = kind.all_fields().find(|field| field.name == name);
+            given.push((field.ok_or_else(|| unknown(kind, name))?, value));
+        }
+        Ok(Values { argument, kind, given })
+    }
+
+    /// The text of a field: what was given, or its default where it has one.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        let given = self.given(name);
+        given.or_else(|| self.field(name).default)
+    }
+
+    /// What was given, if it was.
+    pub(super) fn given(&self, name: &str) -> Option<&str> {
+        self.given.iter().rfind(|(field, _)| field.name == name).map(|(_, value)| *value)
+    }
+
+    fn field(&self, name: &str) -> &'static Field {
+        let field = self.kind.all_fields().find(|field| field.name == name);
+        field.unwrap_or_else(|| unreachable!("`{}` reads its own fields", self.kind.name))
+    }
+
+    /// A field as a quantity with a unit, whose error says how it is written.
+    pub(super) fn quantity<T: FromStr<Err: Display>>(
+        &self,
+        name: &str,
+    ) -> Result<Option<T>, WorkloadError> {
+        let parse = |text: &str| text.parse().map_err(|error: T::Err| self.invalid(name, error));
+        self.text(name).map(parse).transpose()
+    }
+
+    /// A field as a number that fulfils `rule`.
+    pub(super) fn number<T: FromStr>(
+        &self,
+        name: &str,
+        rule: &str,
+        fulfils: impl Fn(&T) -> bool,
+    ) -> Result<Option<T>, WorkloadError> {
+        let parse = |text: &str| text.parse().ok().filter(&fulfils);
+        let parse = |text| parse(text).ok_or_else(|| self.invalid(name, rule));
+        self.text(name).map(parse).transpose()
+    }
+
+    /// A field with a default as a share from 0 to 1.
+    pub(super) fn share(&self, name: &str) -> Result<f64, WorkloadError> {
+        let share = self.number(name, "it must be a number from 0 to 1", |share: &f64| {
+            (0.0..=1.0).contains(share)
+        })?;
+        Ok(share.unwrap_or_default())
+    }
+
+    /// A field as yes or no.
+    pub(super) fn flag(&self, name: &str) -> Result<bool, WorkloadError> {
+        Ok(self.number(name, "it must be `true` or `false`", |_: &bool| true)?.unwrap_or_default())
+    }
+
+    /// That the value of a field breaks a rule.
+    pub(super) fn invalid(&self, name: &str, rule: impl Display) -> WorkloadError {
+        let value = self.text(name).filter(|text| !text.is_empty()).unwrap_or("empty");
+        WorkloadError::Invalid {
+            field: self.field(name).name,
+            value: value.into(),
+            rule: rule.to_string(),
+        }
+    }
+}
+
+fn unknown(kind: &Kind, name: &str) -> WorkloadError {
+    let valid: Vec<_> = kind.all_fields().map(|field| field.name).collect();
+    let nearest = nearest(name, valid.iter().copied());
+    WorkloadError::UnknownField { workload: kind.name, name: name.into(), nearest, valid }
+}
