@@ -180,7 +180,7 @@ fn found(
         flash_programs: by_cause(&counted.flash.programs),
         erases: counted.flash.erases.total(),
         write_amplification: counted.write_amplification(),
-        cleaning: cleaning(&counted, device.nand().geometry().pages_per_block),
+        cleaning: cleaning(&counted, device.nand().geometry().data_pages()),
         latency_ns: LatencyNs::of(latencies.all()),
         read_latency_ns: of(Op::Read),
         write_latency_ns: of(Op::Write),
@@ -205,12 +205,12 @@ fn by_cause(commands: &ByCause) -> BTreeMap<String, u64> {
     commands.entries().into_iter().map(|(cause, count)| (cause.into(), count)).collect()
 }
 
-#[allow(clippy::cast_precision_loss)]
-fn cleaning(counted: &Counters, pages_per_block: u32) -> Cleaning {
-    let (count, pages_moved) = (counted.cleanings(), counted.pages_moved());
-    let pages = count as f64 * f64::from(pages_per_block);
-    let efficiency = (count > 0).then(|| (1.0 - pages_moved as f64 / pages).max(0.0));
-    Cleaning { count, pages_moved, efficiency }
+fn cleaning(counted: &Counters, data_pages: u32) -> Cleaning {
+    Cleaning {
+        count: counted.cleanings(),
+        pages_moved: counted.pages_moved(),
+        efficiency: counted.cleaning_efficiency(data_pages),
+    }
 }
 
 fn print(args: &SimulateArgs, simulation: &Simulation) -> anyhow::Result<()> {

@@ -44,52 +44,7 @@ pub struct Moves {
     pub copy_back: bool,
 }
 
-impl ByCause {
-    /// Commands of every cause.
-    pub const fn total(&self) -> u64 {
-        self.host + self.cleaning
-    }
-
-    /// Every cause by its name, and its commands.
-    pub const fn entries(&self) -> [(&'static str, u64); 2] {
-        [("host", self.host), ("cleaning", self.cleaning)]
-    }
-
-    fn since(&self, earlier: &ByCause) -> ByCause {
-        ByCause { host: self.host - earlier.host, cleaning: self.cleaning - earlier.cleaning }
-    }
-
-    fn count(&mut self, cause: Cause) {
-        match cause {
-            Cause::Host => self.host += 1,
-            Cause::Cleaning => self.cleaning += 1,
-        }
-    }
-}
-
-/// Every command that the flash has carried out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FlashCounters {
-    /// Pages read.
-    pub reads: ByCause,
-    /// Pages programmed.
-    pub programs: ByCause,
-    /// Blocks erased.
-    pub erases: ByCause,
-}
-
-impl FlashCounters {
-    /// What was carried out since `earlier`, an earlier reading of the same flash.
-    pub fn since(&self, earlier: &FlashCounters) -> FlashCounters {
-        FlashCounters {
-            reads: self.reads.since(&earlier.reads),
-            programs: self.programs.since(&earlier.programs),
-            erases: self.erases.since(&earlier.erases),
-        }
-    }
-}
-
-/// The flash packages of a drive.
+/// The flash of a drive.
 ///
 /// A *unit* carries out one command at a time: a package, or with interleaving a die or a pair of
 /// planes, whose package's serial bus then carries one page at a time for all of them (section

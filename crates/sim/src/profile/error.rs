@@ -17,10 +17,7 @@ pub enum ProfileError {
         valid: Vec<&'static str>,
     },
     /// No field of a profile has this name.
-    #[error(
-        "a profile has no field `{name}`{}; there are: {}",
-        did_you_mean(nearest), valid.join(", ")
-    )]
+    #[error("a profile has no field `{name}`{}", nearest_or_all(nearest, valid))]
     UnknownField {
         /// What was asked for, as a dotted name.
         name: String,
@@ -58,6 +55,14 @@ pub enum ProfileError {
         /// What a value must fulfil.
         rule: String,
     },
+}
+
+/// There are too many fields to list them where one of them is meant.
+fn nearest_or_all(nearest: &Option<String>, valid: &[String]) -> String {
+    match nearest {
+        Some(_) => did_you_mean(nearest),
+        None => format!("; there are: {}", valid.join(", ")),
+    }
 }
 
 fn did_you_mean(nearest: &Option<impl std::fmt::Display>) -> String {

@@ -79,7 +79,8 @@ fn unknown_names_are_refused_with_the_nearest() {
     assert!(refusal("").contains("agrawal-2008, demo"));
     let message = refusal("demo?flash.page_raed=1us");
     assert!(message.contains("did you mean `flash.page_read`?"), "{message}");
-    assert!(message.contains("interface.queue_depth"), "{message}");
+    assert!(!message.contains("interface.queue_depth"), "{message}");
+    assert!(refusal("demo?zzzzzzzzz=1").contains("interface.queue_depth"));
     let message = refusal("demo?queue_depth=4");
     assert!(message.contains("did you mean `interface.queue_depth`?"), "{message}");
     assert!(refusal("demo?ftl=page_map").contains("did you mean `page-map`?"));
