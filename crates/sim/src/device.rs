@@ -282,6 +282,9 @@ impl Device for SimDevice {
     }
 
     fn submit(&mut self, io: &Io) {
+        if io.op == Op::Write {
+            self.ftl.expect(Lpn(u32::try_from(io.offset.0 / self.page_size).unwrap_or(u32::MAX)));
+        }
         let submitted = self.now.max(io.at);
         let request = Pending {
             io: *io,

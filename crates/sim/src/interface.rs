@@ -120,6 +120,9 @@ pub(crate) struct Interface {
     fetched: BinaryHeap<Reverse<ByTime<Fetched>>>,
     /// Flushes wait for every earlier request, so they stay in the order of submission.
     flushes: VecDeque<Pending>,
+    /// The request in flight, if it is the only one and has no data to send: the queues are not
+    /// worth their while for one request at a time.
+    lone: Option<Pending>,
 }
 
 impl Interface {
@@ -132,6 +135,7 @@ impl Interface {
             acknowledged: BinaryHeap::with_capacity(depth),
             fetched: BinaryHeap::with_capacity(depth),
             flushes: VecDeque::new(),
+            lone: None,
         }
     }
 
@@ -140,11 +144,13 @@ impl Interface {
         self.acknowledged.clear();
         self.fetched.clear();
         self.flushes.clear();
+        self.lone = None;
         (self.in_free, self.out_free) = (now, now);
     }
 
     pub(crate) fn in_flight(&self) -> usize {
-        self.acknowledged.len() + self.fetched.len() + self.flushes.len()
+        let lone = usize::from(self.lone.is_some());
+        self.acknowledged.len() + self.fetched.len() + self.flushes.len() + lone
     }
 
     /// Takes the command of a request submitted at `at`; returns when the controller has it.
@@ -162,11 +168,25 @@ impl Interface {
 
     /// Answers a request that has no data to send, when it is ready.
     pub(crate) fn acknowledge(&mut self, request: Pending) {
+        if self.in_flight() == 0 {
+            self.lone = Some(request);
+            return;
+        }
+        self.queue_lone();
         self.acknowledged.push(Reverse(ByTime(request)));
+    }
+
+    /// Another request comes: the lone one is alone no longer.
+    #[inline]
+    fn queue_lone(&mut self) {
+        if let Some(request) = self.lone.take() {
+            self.acknowledged.push(Reverse(ByTime(request)));
+        }
     }
 
     /// Answers a read whose first page is there at `first`, in pages of up to `page` bytes.
     pub(crate) fn send_data(&mut self, request: Pending, first: Nanos, page: Bytes) {
+        self.queue_lone();
         let len = request.io.len;
         self.fetched.push(Reverse(ByTime(Fetched {
             request,
@@ -178,11 +198,25 @@ impl Interface {
 
     /// Answers a flush when all earlier requests are done.
     pub(crate) fn flush(&mut self, request: Pending) {
+        self.queue_lone();
         self.flushes.push_back(request);
     }
 
     /// The next completion of a drive whose clock shows `now`, if it is there by `until`.
+    #[inline]
     pub(crate) fn next(&mut self, now: Nanos, until: Nanos) -> Option<Completion> {
+        if let Some(request) = self.lone {
+            if request.ready > until {
+                return None;
+            }
+            self.lone = None;
+            return Some(request.completed(request.ready));
+        }
+        self.next_of_many(now, until)
+    }
+
+    /// As [`Interface::next`], from the queues.
+    fn next_of_many(&mut self, now: Nanos, until: Nanos) -> Option<Completion> {
         let fetched = self.fetched.peek().map(|Reverse(ByTime(read))| {
             let sent = later(read.first.max(self.out_free), read.transfer);
             let last = later(read.request.ready.max(self.out_free), read.last_transfer);

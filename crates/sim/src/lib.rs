@@ -14,6 +14,7 @@ mod device;
 pub mod ftl;
 pub mod gc;
 mod interface;
+mod memory;
 pub mod nand;
 pub mod observe;
 pub mod profile;

@@ -29,6 +29,10 @@ pub struct Slice {
 /// Requests take the time `at` which they reach the flash controller, which never decreases from
 /// one to the next. Methods that return a time return when the page is done.
 pub trait Ftl {
+    /// A hint that `lpn`, which may be any number, is written soon: what has to be looked up may be
+    /// fetched from memory in the meantime.
+    fn expect(&self, _lpn: Lpn) {}
+
     /// Writes a logical page, or a part of it with the rest kept.
     ///
     /// # Errors
@@ -147,6 +151,10 @@ macro_rules! registry {
         }
 
         impl Ftl for AnyFtl {
+            #[inline]
+            fn expect(&self, lpn: Lpn) {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.expect(lpn),)+ }
+            }
             #[inline]
             fn write(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.write(nand, slice, at),)+ }

@@ -7,7 +7,7 @@ use super::faults::Faults;
 use super::schedule::{Schedule, Span};
 use super::undo::UndoLog;
 use super::{
-    BlockId, Cause, Entry, Fault, FlashCounters, Geometry, Illegal, Lpn, Note, Page, Place,
+    BlockId, Cause, Entry, Fault, FlashCounters, Geometry, Illegal, Note, Page, Place,
     Reliability, Slot, Stamp, Timing, Wiring, bad_blocks,
 };
 use crate::observe::{Command, CommandKind, Observer};
@@ -327,7 +327,8 @@ impl Array {
         done
     }
 
-    /// Moves logical pages from block to block and calls `moved` with each and its new place. The same as reading, programming and superseding them one by one, all of them given
+    /// Moves logical pages from block to block and calls `moved` with the numbers of some of them
+    /// and the place of the first, the others of which follow, until it has had all. The same as reading, programming and superseding them one by one, all of them given
     /// at `at`. Only for arrays with [`Array::relocates`].
     ///
     /// # Errors
@@ -338,7 +339,7 @@ impl Array {
         moves: Moves,
         at: Nanos,
         cause: Cause,
-        moved: impl FnMut(Lpn, Slot),
+        moved: impl FnMut(&[u32], Slot),
     ) -> Result<Nanos, Illegal> {
         let Moves { from, to, count, copy_back } = moves;
         debug_assert!(self.relocates() && count <= self.blocks.valid(from));

@@ -188,42 +188,60 @@ impl Blocks {
     }
 
     /// Moves the first `count` valid places of `from` to places `to` and after, one a page, and
-    /// calls `moved` with the logical page and its new place for each.
+    /// calls `moved` with some logical pages and the place of the first, the others of which
+    /// follow, until it has had all.
     #[inline]
     pub(super) fn relocate(
         &mut self,
         from: BlockId,
         to: Slot,
         count: u32,
-        mut moved: impl FnMut(Lpn, Slot),
+        mut moved: impl FnMut(&[u32], Slot),
     ) {
         let words = self.geometry.words_per_block();
         let first_word = from.0 as usize * words;
         let mut target = to.0 as usize;
         let end = target + count as usize;
         for word in first_word..first_word + words {
+            if target == end {
+                break;
+            }
             let mut bits = self.live[word];
-            while bits != 0 && target < end {
-                let source = word * 64 + bits.trailing_zeros() as usize;
+            let mut places = [0; 64];
+            let mut found = 0;
+            while bits != 0 && target + found < end {
+                places[found] = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let lpn = self.logical[source];
-                self.logical[target] = lpn;
-                if !self.stamps.is_empty() {
-                    self.stamps[target] = self.stamps[source];
-                }
-                if !self.notes.is_empty() {
-                    self.copy_note(source, target);
-                }
-                #[allow(clippy::cast_possible_truncation)] // place numbers fit in a u32
-                moved(Lpn(lpn), Slot(target as u32));
-                target += 1;
+                found += 1;
             }
             self.live[word] = bits;
+            self.copy(&places[..found], target);
+            #[allow(clippy::cast_possible_truncation)] // place numbers fit in a u32
+            moved(&self.logical[target..target + found], Slot(target as u32));
+            target += found;
         }
         debug_assert_eq!(target, end, "{from:?} has fewer valid places");
         self.set_live(to.0 as usize, end);
         self.blocks[from.0 as usize].valid -= count;
         self.blocks[self.geometry.block(to).0 as usize].valid += count;
+    }
+
+    /// Copies what the metadata of places says to those from `target` on.
+    #[inline]
+    fn copy(&mut self, places: &[usize], target: usize) {
+        for (nth, source) in places.iter().enumerate() {
+            self.logical[target + nth] = self.logical[*source];
+        }
+        if !self.stamps.is_empty() {
+            for (nth, source) in places.iter().enumerate() {
+                self.stamps[target + nth] = self.stamps[*source];
+            }
+        }
+        if !self.notes.is_empty() {
+            for (nth, source) in places.iter().enumerate() {
+                self.copy_note(*source, target + nth);
+            }
+        }
     }
 
     /// Marks the places from `start` to before `end` as valid.

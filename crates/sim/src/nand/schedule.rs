@@ -343,8 +343,11 @@ impl Schedule {
         count: u32,
         at: Nanos,
     ) -> Option<Nanos> {
+        if !self.timed {
+            return Some(at);
+        }
         let alone = from.unit == to.unit && self.span == 1 && self.wiring.gang == 1;
-        if !alone || !self.last.is_empty() || !self.timed {
+        if !alone || !self.last.is_empty() {
             return None;
         }
         let (unit, bus) = self.parts(from, 0);

@@ -307,7 +307,10 @@ fn relocation_is_the_sum_of_its_parts() {
             let moves = Moves { from: BlockId(from), to, count, copy_back };
             let mut moved = Vec::new();
             let done =
-                many.relocate(moves, at, Cause::Cleaning, |lpn, slot| moved.push((lpn, slot)));
+                many.relocate(moves, at, Cause::Cleaning, |lpns, first| {
+                let places = (first.0..).map(Slot);
+                moved.extend(lpns.iter().map(|lpn| Lpn(*lpn)).zip(places));
+            });
             let mut expected = Vec::new();
             let mut last = at;
             for (nth, index) in (0u32..).zip([0, 2]).take(count as usize) {

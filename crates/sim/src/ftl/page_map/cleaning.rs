@@ -6,7 +6,7 @@ use flashscope_block::{Errno, Nanos};
 use super::lane::{Front, Frontier, Role};
 use super::{Frontiers, PageMap};
 use crate::gc::VictimPolicy;
-use crate::nand::{Array, BlockId, Cause, Entry, Fault, Lpn, Moves, Page, Slot};
+use crate::nand::{Array, BlockId, Cause, Entry, Fault, Moves, Page, Slot};
 use crate::wear::Verdict;
 
 impl PageMap {
@@ -91,7 +91,15 @@ impl PageMap {
         let to = nand.geometry().slot(frontier.block, frontier.next);
         let copy_back = self.copies_back();
         let map = &mut self.map;
-        let moved = |lpn: Lpn, slot: Slot| map[lpn.0 as usize] = slot.0 + 1;
+        let moved = |lpns: &[u32], first: Slot| {
+            // Entries are all over the map. Reads of them go on side by side where the processor
+            // would do one write after the other: once read, they are in the cache.
+            let read = lpns.iter().fold(0, |all, lpn| all ^ map[*lpn as usize]);
+            std::hint::black_box(read);
+            for (lpn, place) in lpns.iter().zip(first.0 + 1..) {
+                map[*lpn as usize] = place;
+            }
+        };
         let moves = Moves { from: victim, to, count, copy_back };
         let done = nand.relocate(moves, at, Cause::Cleaning, moved)?;
         let heat = self.heat(victim) * u64::from(count);

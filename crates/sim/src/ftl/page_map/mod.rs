@@ -359,6 +359,11 @@ impl PageMap {
 
 impl Ftl for PageMap {
     #[inline]
+    fn expect(&self, lpn: Lpn) {
+        crate::memory::prefetch(&self.map, lpn.0 as usize);
+    }
+
+    #[inline]
     fn write(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {
         let pool = self.pool_of(slice.lpn);
         self.background_in(nand, pool, at)?;

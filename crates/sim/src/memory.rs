@@ -1,0 +1,16 @@
+//! Hints to the processor about memory.
+
+/// Has the processor fetch `items[index]` into its cache, without waiting for it. Of no
+/// consequence where there is no such item, or no such instruction.
+#[inline]
+pub(crate) fn prefetch<T>(items: &[T], index: usize) {
+    let Some(item) = items.get(index) else { return };
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: SSE is part of x86-64; a prefetch reads nothing and cannot fault.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = item;
+}
