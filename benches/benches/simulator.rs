@@ -27,10 +27,14 @@ const CASES: [(&str, &str, f64); 3] = [
 ];
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
-    let wanted = |name: &str| arguments.is_empty() || arguments.iter().any(|a| name.contains(a.as_str()));
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    let wanted =
+        |name: &str| arguments.is_empty() || arguments.iter().any(|a| name.contains(a.as_str()));
     println!("uniform random 4 KiB writes, 16 GiB drive, 15 % over-provisioning, steady state");
-    println!("case               million/s   limit          WA   B/page  million flash operations/s");
+    println!(
+        "case               million/s   limit          WA   B/page  million flash operations/s"
+    );
     for (name, fields, limit) in CASES {
         if wanted(name) {
             let run = Run::steady(16, fields);
@@ -171,6 +175,9 @@ fn sizes() {
         drop(run);
         let bare = bare_loop(gib << 30);
         let used = used / f64::from(1 << 30);
-        println!("{gib:>4} GiB {speed:>9.2} {bare:>11.1} {:>7.3} {bytes:>8.1} {used:>12.2}", speed / bare);
+        println!(
+            "{gib:>4} GiB {speed:>9.2} {bare:>11.1} {:>7.3} {bytes:>8.1} {used:>12.2}",
+            speed / bare
+        );
     }
 }

@@ -1,5 +1,6 @@
 use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
 
+use crate::arithmetic::Divisor;
 use crate::counters::Counters;
 use crate::ftl::{AnyFtl, Ftl, Health, Recovery, Slice};
 use crate::interface::{Costs, Interface, Pending};
@@ -20,9 +21,9 @@ pub struct SimDevice {
     now: Nanos,
     submitted: u64,
     /// Bytes of a logical page.
-    page_size: u64,
+    page_size: Divisor,
     /// Bytes that requests are split at: of a logical page, or of all that fit on one page.
-    extent: u64,
+    extent: Divisor,
     cut_through: bool,
     nand: Array,
     ftl: AnyFtl,
@@ -60,8 +61,8 @@ impl SimDevice {
             },
             now: Nanos(0),
             submitted: 0,
-            page_size,
-            extent: page_size.max(geometry.element_page()),
+            page_size: Divisor::new(page_size),
+            extent: Divisor::new(page_size.max(geometry.element_page())),
             cut_through: interface.cut_through,
             ftl: (layout.ftl.new)(&layout, &mut nand),
             nand,
@@ -83,9 +84,16 @@ impl SimDevice {
         }
     }
 
-    /// The flash of the drive.
+    /// The flash of the drive. What the last few writes have superseded may still count as valid
+    /// there: see [`SimDevice::catch_up`].
     pub fn nand(&self) -> &Array {
         &self.nand
+    }
+
+    /// Brings which pages of the flash are valid up to date. Nothing that the drive does depends on
+    /// it.
+    pub fn catch_up(&mut self) {
+        self.ftl.catch_up(&mut self.nand);
     }
 
     /// Where the newest copy of a logical page is, if there is one.
@@ -172,12 +180,12 @@ impl SimDevice {
             if from >= end {
                 return None;
             }
-            let to = (from - from % extent + extent).min(end);
-            let lpn = from / page_size;
+            let to = ((extent.quotient(from) + 1) * extent.value()).min(end);
+            let lpn = page_size.quotient(from);
             let within = |bytes: u64| u32::try_from(bytes).expect("a page fits in a u32");
             let slice = Slice {
                 lpn: Lpn(within(lpn)),
-                start: within(from - lpn * page_size),
+                start: within(from - lpn * page_size.value()),
                 len: within(to - from),
                 stream,
             };
@@ -189,9 +197,9 @@ impl SimDevice {
     /// How many logical pages a slice falls on.
     #[inline]
     fn pages_in(&self, slice: &Slice) -> u64 {
-        match self.extent == self.page_size {
+        match self.extent.value() == self.page_size.value() {
             true => 1,
-            false => u64::from(slice.start + slice.len).div_ceil(self.page_size),
+            false => u64::from(slice.start + slice.len).div_ceil(self.page_size.value()),
         }
     }
 
@@ -233,12 +241,12 @@ impl SimDevice {
                 }
             }
         }
-        self.interface.send_data(request, first, Bytes(self.extent));
+        self.interface.send_data(request, first, Bytes(self.extent.value()));
     }
 
     /// Forgets the pages that are trimmed as a whole.
     fn trim(&mut self, mut request: Pending) {
-        let page_size = self.page_size;
+        let page_size = self.page_size.value();
         let whole = request.io.offset.0.div_ceil(page_size)..request.io.end().0 / page_size;
         for lpn in whole {
             self.host_pages_trimmed += 1;
@@ -283,7 +291,9 @@ impl Device for SimDevice {
 
     fn submit(&mut self, io: &Io) {
         if io.op == Op::Write {
-            self.ftl.expect(Lpn(u32::try_from(io.offset.0 / self.page_size).unwrap_or(u32::MAX)));
+            self.ftl.expect(Lpn(
+                u32::try_from(self.page_size.quotient(io.offset.0)).unwrap_or(u32::MAX)
+            ));
         }
         let submitted = self.now.max(io.at);
         let request = Pending {

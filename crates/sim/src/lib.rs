@@ -9,6 +9,7 @@
 //! No clock and no data, and what is random is drawn from the seed of the profile: the same IOs
 //! give the same completions.
 
+mod arithmetic;
 mod counters;
 mod device;
 pub mod ftl;

@@ -64,6 +64,10 @@ pub trait Ftl {
     /// As [`Ftl::write`].
     fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<(), Errno>;
 
+    /// Brings what [`Array`] says of its pages up to date with the last writes, which the FTL may
+    /// have put off.
+    fn catch_up(&mut self, nand: &mut Array);
+
     /// From now on, remembers what a power cut would take back.
     fn expect_power_cuts(&mut self);
 
@@ -171,6 +175,9 @@ macro_rules! registry {
             }
             fn flush(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.flush(nand, at),)+ }
+            }
+            fn catch_up(&mut self, nand: &mut Array) {
+                match self { $(AnyFtl::$ftl(ftl) => ftl.catch_up(nand),)+ }
             }
             fn expect_power_cuts(&mut self) {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.expect_power_cuts(),)+ }

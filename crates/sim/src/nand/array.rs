@@ -7,8 +7,8 @@ use super::faults::Faults;
 use super::schedule::{Schedule, Span};
 use super::undo::UndoLog;
 use super::{
-    BlockId, Cause, Entry, Fault, FlashCounters, Geometry, Illegal, Note, Page, Place,
-    Reliability, Slot, Stamp, Timing, Wiring, bad_blocks,
+    BlockId, Cause, Entry, Fault, FlashCounters, Geometry, Illegal, Note, Page, Place, Reliability,
+    Slot, Stamp, Timing, Wiring, bad_blocks,
 };
 use crate::observe::{Command, CommandKind, Observer};
 
@@ -60,6 +60,8 @@ pub struct Array {
     slc: Vec<bool>,
     undo: Option<UndoLog>,
     observers: Vec<Box<dyn Observer>>,
+    /// See [`Array::is_plain`].
+    plain: bool,
 }
 
 impl Array {
@@ -76,7 +78,7 @@ impl Array {
                 born_bad.iter().for_each(|block| blocks.mark_bad(BlockId(plane + block)));
             }
         }
-        Array {
+        let mut array = Array {
             blocks,
             schedule: Schedule::new(&geometry, parts.timing, parts.wiring, parts.timed),
             faults,
@@ -84,12 +86,16 @@ impl Array {
             slc: Vec::new(),
             undo: None,
             observers: Vec::new(),
-        }
+            plain: false,
+        };
+        array.plain = array.is_plain();
+        array
     }
 
     /// Adds someone who looks on.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.observers.push(observer);
+        self.plain = false;
     }
 
     /// Those who look on.
@@ -101,6 +107,7 @@ impl Array {
     pub fn make_slc(&mut self, block: BlockId) {
         self.slc.resize(self.geometry().blocks() as usize, false);
         self.slc[block.0 as usize] = true;
+        self.plain = false;
     }
 
     #[inline]
@@ -216,23 +223,57 @@ impl Array {
     }
 
     /// Programs logical pages from the controller: one to the place `slot`, or, where several fit
-    /// on a page, up to that many to `slot` and after.
+    /// on a page, up to that many to `slot` and after. `place` is [`Array::place`] of its block.
     ///
     /// # Errors
     /// [`Illegal::ProgramOutOfOrder`], [`Illegal::BadBlock`]; a program that fails.
     #[inline]
     pub fn program(
         &mut self,
+        place: Place,
         slot: Slot,
         entries: &[Entry],
         at: Nanos,
         cause: Cause,
     ) -> Result<Nanos, Fault> {
+        if self.plain
+            && let [entry] = entries
+        {
+            return Ok(self.program_plain(place, slot, *entry, at, cause)?);
+        }
         let transfer = self.schedule.timing().page_transfer;
         let page = self.geometry().page(slot);
         let done = self.program_pages(page, self.geometry().pages_per_slot, at, cause, transfer)?;
         self.fill(slot, entries);
         Ok(done)
+    }
+
+    /// As [`Array::program`] for an array that is [`Array::plain`].
+    #[inline]
+    fn program_plain(
+        &mut self,
+        place: Place,
+        slot: Slot,
+        entry: Entry,
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<Nanos, Illegal> {
+        let page = Page { block: self.geometry().block(slot), index: self.geometry().index(slot) };
+        self.blocks.advance(page, 1)?;
+        self.counters.programs.count(cause, 1);
+        let done = self.schedule.program_plain(place, at);
+        self.blocks.fill(slot, entry);
+        Ok(done)
+    }
+
+    /// Whether a program is of one logical page to one page, never fails, and nobody looks on: the
+    /// short way is as good.
+    fn is_plain(&self) -> bool {
+        self.relocates()
+            && self.schedule.is_plain()
+            && self.observers.is_empty()
+            && self.undo.is_none()
+            && self.slc.is_empty()
     }
 
     #[inline]
@@ -375,8 +416,9 @@ impl Array {
         cause: Cause,
     ) -> Nanos {
         let (source, place) = (self.schedule.place(from), self.schedule.place(target.block));
-        let plain = self.observers.is_empty() && self.undo.is_none() && self.slc.is_empty();
-        if plain && let Some(done) = self.schedule.moves_in_unit(source, place, count, at) {
+        if self.plain
+            && let Some(done) = self.schedule.moves_in_unit(source, place, count, at)
+        {
             return done;
         }
         let transfer = self.schedule.timing().page_transfer;
@@ -432,6 +474,12 @@ impl Array {
     #[inline]
     pub fn supersede(&mut self, slot: Slot, settles: Nanos) -> u32 {
         self.blocks.supersede(slot, settles)
+    }
+
+    /// A hint that a place is superseded soon.
+    #[inline]
+    pub fn expect_supersede(&self, slot: Slot) {
+        self.blocks.expect_supersede(slot);
     }
 
     /// Notes in the metadata of a block that it is used from now on, and for what.
@@ -536,6 +584,7 @@ impl Array {
     pub fn expect_power_cuts(&mut self) {
         self.blocks.keep_stamps();
         self.undo = Some(UndoLog::default());
+        self.plain = false;
     }
 
     /// Forgets what a power cut at or after `now` can no longer take back.

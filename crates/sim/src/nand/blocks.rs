@@ -3,6 +3,8 @@ use std::sync::Arc;
 
 use flashscope_block::Nanos;
 
+use crate::memory::prefetch;
+
 use super::{BlockId, Geometry, Lpn, Page, Slot};
 
 /// A command that the flash refuses. It is a bug of the FTL that gave it.
@@ -317,6 +319,15 @@ impl Blocks {
         let block = &mut self.blocks[index];
         block.valid -= 1;
         block.valid
+    }
+
+    /// A hint that a place is superseded soon.
+    #[inline]
+    pub(super) fn expect_supersede(&self, slot: Slot) {
+        let block = self.geometry.block(slot).0 as usize;
+        prefetch(&self.live, slot.0 as usize / 64);
+        prefetch(&self.blocks, block);
+        prefetch(&self.settles, block);
     }
 
     /// From when on a block may be erased.

@@ -301,6 +301,26 @@ impl Schedule {
         })
     }
 
+    /// Whether every command is on one package that shares nothing and joins nothing.
+    pub(super) fn is_plain(&self) -> bool {
+        self.span == 1 && self.wiring.gang == 1 && self.last.is_empty()
+    }
+
+    /// As [`Schedule::program`], of a page with its data, for a schedule that is plain.
+    #[inline]
+    pub(super) fn program_plain(&mut self, place: Place, at: Nanos) -> Nanos {
+        if !self.timed {
+            return at;
+        }
+        let (unit, bus) = (place.unit as usize, place.package as usize);
+        let start = at.max(self.units[unit]).max(self.buses[bus]);
+        let in_register = later(start, self.timing.page_transfer);
+        let done = later(in_register, self.timing.page_program);
+        self.buses[bus] = in_register;
+        self.units[unit] = done;
+        done
+    }
+
     /// What occupies the units of an element for `duration` and no bus.
     #[inline]
     fn internal(&mut self, kind: CommandKind, place: Place, at: Nanos, duration: Nanos) -> Span {
@@ -346,8 +366,7 @@ impl Schedule {
         if !self.timed {
             return Some(at);
         }
-        let alone = from.unit == to.unit && self.span == 1 && self.wiring.gang == 1;
-        if !alone || !self.last.is_empty() {
+        if from.unit != to.unit || !self.is_plain() {
             return None;
         }
         let (unit, bus) = self.parts(from, 0);

@@ -74,10 +74,15 @@ fn slot(array: &Array, block: u32, index: u32) -> Slot {
 
 const DATA: Entry = Entry { lpn: Lpn(7), stamp: 3 };
 
+fn try_program(array: &mut Array, slot: Slot, at: u64) -> Result<Nanos, Fault> {
+    let place = array.place(array.geometry().block(slot));
+    array.program(place, slot, &[DATA], Nanos(at), Cause::Host)
+}
+
 /// Programs a page for the host at `at`; returns when it is done.
 fn program(array: &mut Array, block: u32, index: u32, at: u64) -> u64 {
     let slot = slot(array, block, index);
-    array.program(slot, &[DATA], Nanos(at), Cause::Host).expect("legal").0
+    try_program(array, slot, at).expect("legal").0
 }
 
 fn read(array: &mut Array, block: u32, index: u32, at: u64) -> u64 {
@@ -92,12 +97,12 @@ fn refuses_illegal_commands() {
     let early = array.read(page(0, 0), 0..1, Nanos(0), Cause::Host);
     assert_eq!(early, Err(Illegal::ReadOfErasedPage(page(0, 0))));
     let at = slot(&array, 0, 1);
-    let gap = array.program(at, &[DATA], Nanos(0), Cause::Host);
+    let gap = try_program(&mut array, at, 0);
     let refused = Illegal::ProgramOutOfOrder { page: page(0, 1), next: 0 };
     assert_eq!(gap, Err(Fault::Illegal(refused)));
     program(&mut array, 0, 0, 0);
     let at = slot(&array, 0, 0);
-    let again = array.program(at, &[DATA], Nanos(0), Cause::Host);
+    let again = try_program(&mut array, at, 0);
     let refused = Illegal::ProgramOutOfOrder { page: page(0, 0), next: 1 };
     assert_eq!(again, Err(Fault::Illegal(refused)));
     let erase = array.erase(BlockId(0), Nanos(0), Cause::Cleaning);
@@ -110,10 +115,10 @@ fn refuses_illegal_commands() {
     let past_end = (1..4).map(|index| program(&mut array, 0, index, 0)).max();
     assert_eq!(past_end, Some(4 * WRITE));
     let at = slot(&array, 0, 4);
-    assert!(array.program(at, &[DATA], Nanos(0), Cause::Host).is_err());
+    assert!(try_program(&mut array, at, 0).is_err());
     array.mark_bad(BlockId(3));
     let at = slot(&array, 3, 0);
-    let bad = array.program(at, &[DATA], Nanos(0), Cause::Host);
+    let bad = try_program(&mut array, at, 0);
     assert_eq!(bad, Err(Fault::Illegal(Illegal::BadBlock(BlockId(3)))));
     assert_eq!(array.counters().programs, ByCause { host: 4, ..ByCause::default() });
     assert_eq!(array.counters().erases.total() + array.counters().reads.total(), 0);
@@ -306,8 +311,7 @@ fn relocation_is_the_sum_of_its_parts() {
             let to = slot(many, target, if copy_back { 3 } else { 0 });
             let moves = Moves { from: BlockId(from), to, count, copy_back };
             let mut moved = Vec::new();
-            let done =
-                many.relocate(moves, at, Cause::Cleaning, |lpns, first| {
+            let done = many.relocate(moves, at, Cause::Cleaning, |lpns, first| {
                 let places = (first.0..).map(Slot);
                 moved.extend(lpns.iter().map(|lpn| Lpn(*lpn)).zip(places));
             });
@@ -320,7 +324,15 @@ fn relocation_is_the_sum_of_its_parts() {
                 } else {
                     let page = single.geometry().page(source);
                     let ready = single.read(page, 0..1, at, Cause::Cleaning).expect("legal");
-                    single.program(place, &[DATA], ready, Cause::Cleaning).expect("legal")
+                    single
+                        .program(
+                            single.place(BlockId(target)),
+                            place,
+                            &[DATA],
+                            ready,
+                            Cause::Cleaning,
+                        )
+                        .expect("legal")
                 });
                 single.supersede(source, Nanos(0));
                 expected.push((DATA.lpn, place));

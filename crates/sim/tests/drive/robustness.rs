@@ -127,7 +127,8 @@ impl Shadow {
     }
 
     /// Checks that logical pages and valid physical pages are one to one.
-    fn check(&self, drive: &SimDevice) {
+    fn check(&self, drive: &mut SimDevice) {
+        drive.catch_up();
         let geometry = *drive.nand().geometry();
         let host_pages =
             u32::try_from(drive.info().capacity.0 / self.page_size).expect("a small drive");

@@ -276,8 +276,13 @@ impl PageMap {
         self.lane(lane).free.pop_back();
         nand.open(rest, Role::Wear as u8);
         let places = self.layout.geometry.slots_per_block;
-        *self.lane(lane).frontier(Role::Wear) =
-            Some(Frontier { block: rest, next: 0, places, temperature: 0 });
+        *self.lane(lane).frontier(Role::Wear) = Some(Frontier {
+            block: rest,
+            place: nand.place(rest),
+            next: 0,
+            places,
+            temperature: 0,
+        });
         let front = Front { lane, role: Role::Wear };
         let temperature = self.temperatures[cold.0 as usize];
         let mut moved = at;
@@ -365,6 +370,7 @@ impl PageMap {
 
     /// Moves one page or erases one block, if there is need; false if not.
     fn background_step(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<bool, Errno> {
+        self.carry_out_all(nand);
         let state = &self.lanes[lane as usize];
         let wanted = state.victim.is_some() || state.free_blocks() < self.layout.background_below;
         if wanted && let Some(victim) = self.choose_victim(nand, lane) {

@@ -42,6 +42,7 @@ pub(super) struct Front {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frontier {
     pub(super) block: BlockId,
+    pub(super) place: Place,
     /// The next place in it.
     pub(super) next: u32,
     /// Places in it.

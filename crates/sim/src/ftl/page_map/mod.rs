@@ -2,12 +2,14 @@
 //! recovery in files of their own.
 
 mod cleaning;
+mod deferred;
 mod lane;
 mod recovery;
 mod room;
 
 use flashscope_block::{Errno, Nanos};
 
+use self::deferred::Deferred;
 use self::lane::{Front, Frontier, Lane, Role};
 use super::{AnyFtl, Frontiers, Ftl, Health, Kind, Layout, Recovery, Slice, Transfer};
 use crate::gc::{Policy, VictimPolicy};
@@ -48,6 +50,10 @@ pub struct PageMap {
     health: Health,
     /// Whether pages are moved many at a time.
     bulk: bool,
+    /// Writes that the map does not know of yet.
+    deferred: Deferred,
+    /// Whether there are ever any.
+    defers: bool,
 }
 
 impl PageMap {
@@ -74,6 +80,8 @@ impl PageMap {
             undo: None,
             health: Health { factory_bad_blocks: bad as u64, ..Health::default() },
             bulk: nand.relocates(),
+            deferred: Deferred::new(),
+            defers: layout.geometry.slots_per_page == 1,
             lanes,
             layout: layout.clone(),
         }
@@ -123,7 +131,7 @@ impl PageMap {
         loop {
             let frontier = self.frontier(nand, front)?;
             let slot = nand.geometry().slot(frontier.block, frontier.next);
-            match nand.program(slot, entries, at, cause) {
+            match nand.program(frontier.place, slot, entries, at, cause) {
                 Ok(done) => {
                     let places = self.layout.geometry.slots_per_page;
                     self.advance(nand, front, places, heat, done);
@@ -165,7 +173,8 @@ impl PageMap {
         let free = if role == Role::Slc { &mut lane.slc_free } else { &mut lane.free };
         let block = free.pop_front().ok_or(Errno::ENOSPC)?;
         nand.open(block, role as u8);
-        let frontier = Frontier { block, next: 0, places, temperature: 0 };
+        let frontier =
+            Frontier { block, place: nand.place(block), next: 0, places, temperature: 0 };
         *lane.frontier(role) = Some(frontier);
         Ok(frontier)
     }
@@ -189,6 +198,7 @@ impl PageMap {
     /// A block is full: it gets its summary, and may be cleaned from now on.
     fn close(&mut self, nand: &mut Array, front: Front, full: &Frontier, done: Nanos) {
         let (Front { lane, role }, block) = (front, full.block);
+        self.carry_out_all(nand);
         if let Some(temperature) = self.temperatures.get_mut(block.0 as usize) {
             let mean = full.temperature / u64::from(full.next.max(1));
             *temperature = Stamp::try_from(mean).unwrap_or(Stamp::MAX);
@@ -227,6 +237,9 @@ impl PageMap {
 
     #[inline]
     fn slot_of(&self, lpn: Lpn) -> Option<Slot> {
+        if let Some(slot) = self.deferred.slot_of(lpn) {
+            return Some(slot);
+        }
         let mapped = self.map[lpn.0 as usize];
         (mapped != NOWHERE).then(|| Slot(mapped - 1))
     }
@@ -310,8 +323,12 @@ impl PageMap {
             let entry = Entry { lpn: slice.lpn, stamp };
             let (slot, done) =
                 self.append(nand, front, &[entry], stamp.into(), ready, Cause::Host)?;
-            let before = self.point(slice.lpn, slot, done);
-            self.supersede(nand, pool, before, done);
+            if self.defers {
+                self.point_soon(nand, slice.lpn, slot, done);
+            } else {
+                let before = self.point(slice.lpn, slot, done);
+                self.supersede(nand, pool, before, done);
+            }
             return Ok(done);
         }
         let entries: Vec<_> = self.lpns(slice).map(|lpn| Entry { lpn: Lpn(lpn), stamp }).collect();
@@ -399,6 +416,7 @@ impl Ftl for PageMap {
 
     fn trim(&mut self, nand: &mut Array, lpn: Lpn, at: Nanos) -> Result<(), Errno> {
         let pool = self.pool_of(lpn);
+        self.carry_out_all(nand);
         self.background_in(nand, pool, at)?;
         let before = std::mem::replace(&mut self.map[lpn.0 as usize], NOWHERE);
         if before != NOWHERE {
@@ -421,7 +439,13 @@ impl Ftl for PageMap {
         Ok(())
     }
 
+    fn catch_up(&mut self, nand: &mut Array) {
+        self.carry_out_all(nand);
+    }
+
     fn expect_power_cuts(&mut self) {
+        // What a cut takes back has to be known at once.
+        self.defers = false;
         if self.layout.internal_pages() == 0 {
             self.undo = Some(Vec::new());
             self.bulk = false;

@@ -19,6 +19,7 @@ use crate::nand::{Array, BlockId, Cause, Entry, Page, Slot, Stamp};
 impl PageMap {
     /// Records the trims since the last time. Returns when the records are written.
     pub(super) fn record_trims(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
+        self.carry_out_all(nand);
         let mut recorded = at;
         for record in 0..self.unrecorded.len() {
             if std::mem::take(&mut self.unrecorded[record]) {
@@ -181,7 +182,13 @@ impl PageMap {
         };
         let next = written * geometry.slots_per_page / geometry.pages_per_slot;
         let temperature = u64::from(self.heat_of_content(nand, block)) * u64::from(next);
-        let frontier = Frontier { block, next: next.min(places), places, temperature };
+        let frontier = Frontier {
+            block,
+            place: nand.place(block),
+            next: next.min(places),
+            places,
+            temperature,
+        };
         let whole = written.is_multiple_of(geometry.pages_per_slot);
         let data = geometry
             .data_pages()

@@ -85,6 +85,7 @@ impl PageMap {
         front: Front,
         at: Nanos,
     ) -> Result<bool, Errno> {
+        self.carry_out_all(nand);
         let Front { lane, role } = front;
         // Cleaning may fill the block that was just opened: each round leaves more free pages.
         loop {
@@ -122,6 +123,7 @@ impl PageMap {
         if self.layout.background_below > 0 {
             return Ok(false);
         }
+        self.carry_out_all(nand);
         let Some(block) = self.lane(lane).slc_full.front().copied() else { return Ok(false) };
         let front = Front { lane, role: self.target(nand, block) };
         let mut moved = at;
