@@ -55,6 +55,7 @@ struct Run {
     pages: u64,
     latencies: Summary,
     memory_before: f64,
+    timed: bool,
 }
 
 fn memory() -> f64 {
@@ -80,7 +81,14 @@ impl Run {
         let drive = SimDevice::new("sim:bench", &profile).expect("a valid profile");
         let pages = drive.info().capacity.0 / PAGE;
         let random = fastrand::Rng::with_seed(1);
-        Run { drive, random, pages, latencies: Summary::default(), memory_before }
+        Run {
+            drive,
+            random,
+            pages,
+            latencies: Summary::default(),
+            memory_before,
+            timed: profile.timed,
+        }
     }
 
     fn steady(gib: u64, fields: &str) -> Self {
@@ -109,7 +117,9 @@ impl Run {
         for _ in 0..count {
             let page = self.random.u64(..self.pages);
             let latency = self.submit(page, 1);
-            self.latencies.push(latency.0);
+            if self.timed {
+                self.latencies.push(latency.0);
+            }
         }
     }
 

@@ -1,4 +1,6 @@
-use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
+use flashscope_block::{
+    Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op, StreamId,
+};
 
 use crate::arithmetic::Divisor;
 use crate::counters::Counters;
@@ -170,28 +172,19 @@ impl SimDevice {
         Ok(())
     }
 
-    /// The parts of an IO within the capacity, each on one logical page or, where several fit on
-    /// a page of the flash, on those.
+    /// The part of a range within the capacity, from `from` on, that is on one logical page or,
+    /// where several fit on a page of the flash, on those.
     #[inline]
-    fn slices(&self, io: &Io) -> impl Iterator<Item = Slice> + use<> {
-        let (page_size, extent, stream) = (self.page_size, self.extent, io.stream);
-        let (mut from, end) = (io.offset.0, io.end().0);
-        std::iter::from_fn(move || {
-            if from >= end {
-                return None;
-            }
-            let to = ((extent.quotient(from) + 1) * extent.value()).min(end);
-            let lpn = page_size.quotient(from);
-            let within = |bytes: u64| u32::try_from(bytes).expect("a page fits in a u32");
-            let slice = Slice {
-                lpn: Lpn(within(lpn)),
-                start: within(from - lpn * page_size.value()),
-                len: within(to - from),
-                stream,
-            };
-            from = to;
-            Some(slice)
-        })
+    fn slice(&self, from: u64, end: u64, stream: StreamId) -> Slice {
+        let to = ((self.extent.quotient(from) + 1) * self.extent.value()).min(end);
+        let lpn = self.page_size.quotient(from);
+        let within = |bytes: u64| u32::try_from(bytes).expect("a page fits in a u32");
+        Slice {
+            lpn: Lpn(within(lpn)),
+            start: within(from - lpn * self.page_size.value()),
+            len: within(to - from),
+            stream,
+        }
     }
 
     /// How many logical pages a slice falls on.
@@ -208,19 +201,18 @@ impl SimDevice {
         if !self.cut_through {
             arrived = self.interface.receive_data(request.io.len);
         }
-        for slice in self.slices(&request.io) {
+        let end = request.io.end().0;
+        let mut from = request.io.offset.0;
+        while from < end && request.result.is_ok() {
+            let slice = self.slice(from, end, request.io.stream);
             if self.cut_through {
                 arrived = self.interface.receive_data(Bytes(u64::from(slice.len)));
             }
             self.host_pages_written += self.pages_in(&slice);
-            match self.ftl.write(&mut self.nand, slice, arrived) {
-                Ok(done) => request.ready = request.ready.max(done),
-                Err(errno) => {
-                    request.ready = request.ready.max(arrived);
-                    request.result = Err(errno);
-                    break;
-                }
-            }
+            let written = self.ftl.write(&mut self.nand, slice, arrived);
+            request.ready = request.ready.max(*written.as_ref().unwrap_or(&arrived));
+            request.result = written.map(drop);
+            from += u64::from(slice.len);
         }
         self.interface.acknowledge(request);
     }
@@ -228,7 +220,10 @@ impl SimDevice {
     fn read(&mut self, mut request: Pending) {
         let arrived = request.ready;
         let mut first = Nanos::MAX;
-        for slice in self.slices(&request.io) {
+        let (mut from, end) = (request.io.offset.0, request.io.end().0);
+        while from < end {
+            let slice = self.slice(from, end, request.io.stream);
+            from += u64::from(slice.len);
             self.host_pages_read += self.pages_in(&slice);
             match self.ftl.read(&mut self.nand, slice, arrived) {
                 Ok(done) => {

@@ -148,6 +148,7 @@ impl Interface {
         (self.in_free, self.out_free) = (now, now);
     }
 
+    #[inline]
     pub(crate) fn in_flight(&self) -> usize {
         let lone = usize::from(self.lone.is_some());
         self.acknowledged.len() + self.fetched.len() + self.flushes.len() + lone
@@ -167,6 +168,7 @@ impl Interface {
     }
 
     /// Answers a request that has no data to send, when it is ready.
+    #[inline]
     pub(crate) fn acknowledge(&mut self, request: Pending) {
         if self.in_flight() == 0 {
             self.lone = Some(request);

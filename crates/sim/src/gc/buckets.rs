@@ -45,6 +45,12 @@ impl Buckets {
         self.lists.unlink(self.list(lane, valid), block);
     }
 
+    /// A hint that a page of `block` is superseded soon.
+    #[inline]
+    pub(super) fn expect_supersede(&self, block: BlockId) {
+        self.lists.expect(block);
+    }
+
     /// Notes that `block` is down to `valid` valid pages, if it is in a bucket.
     #[inline]
     pub(super) fn superseded(&mut self, lane: u32, block: BlockId, valid: u32) {

@@ -17,6 +17,11 @@ pub struct Greedy {
 
 impl VictimPolicy for Greedy {
     #[inline]
+    fn expect_supersede(&self, block: BlockId) {
+        self.buckets.expect_supersede(block);
+    }
+
+    #[inline]
     fn closed(&mut self, lane: u32, block: BlockId, valid: u32) {
         self.buckets.insert(lane, block, valid);
     }

@@ -1,3 +1,4 @@
+use crate::memory::prefetch;
 use crate::nand::BlockId;
 
 /// No block: the end of a list.
@@ -64,6 +65,12 @@ impl Lists {
         } else {
             self.links[next as usize].previous = previous;
         }
+    }
+
+    /// A hint that a block is moved soon.
+    #[inline]
+    pub(super) fn expect(&self, block: BlockId) {
+        prefetch(&self.links, block.0 as usize);
     }
 
     /// Whether a block is in any list.

@@ -27,6 +27,9 @@ pub trait VictimPolicy {
     /// `block` has become a candidate, with `valid` of its logical pages valid.
     fn closed(&mut self, lane: u32, block: BlockId, valid: u32);
 
+    /// A hint that a page of `block` is superseded soon.
+    fn expect_supersede(&self, _block: BlockId) {}
+
     /// A page of `block` was superseded and `valid` are left. Blocks that are no candidates are
     /// to be ignored.
     fn superseded(&mut self, lane: u32, block: BlockId, valid: u32);
@@ -86,6 +89,10 @@ macro_rules! registry {
         }
 
         impl VictimPolicy for Policy {
+            #[inline]
+            fn expect_supersede(&self, block: BlockId) {
+                match self { $(Policy::$policy(policy) => policy.expect_supersede(block),)+ }
+            }
             #[inline]
             fn closed(&mut self, lane: u32, block: BlockId, valid: u32) {
                 match self { $(Policy::$policy(policy) => policy.closed(lane, block, valid),)+ }

@@ -8,6 +8,7 @@
 use flashscope_block::Nanos;
 
 use super::{NOWHERE, PageMap};
+use crate::gc::VictimPolicy;
 use crate::memory::prefetch;
 use crate::nand::{Array, Lpn, Slot};
 
@@ -74,7 +75,9 @@ impl PageMap {
             // Its map entry has come by now, and says what to fetch next.
             let before = self.map[self.deferred.nth(MOST / 2 - 1).lpn.0 as usize];
             if before != NOWHERE {
-                nand.expect_supersede(Slot(before - 1));
+                let slot = Slot(before - 1);
+                nand.expect_supersede(slot);
+                self.policy.expect_supersede(nand.geometry().block(slot));
             }
         }
     }
