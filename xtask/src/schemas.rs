@@ -1,4 +1,5 @@
-//! The published JSON Schemas, written from the types that they describe.
+//! What is written from the types that it describes: the published JSON Schemas, and the reference
+//! of profiles.
 
 use std::fs;
 use std::path::Path;
@@ -6,14 +7,17 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use schemars::Schema;
 
+use crate::reference;
+
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 5] {
+fn all() -> [(&'static str, Schema); 6] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
         ("report", schemars::schema_for!(flashscope_report::Report)),
         ("summary", schemars::schema_for!(flashscope_report::Summary)),
+        ("profile", schemars::schema_for!(flashscope_sim::Profile)),
         ("simulation", schemars::schema_for!(flashscope_report::Simulation)),
     ]
 }
@@ -23,7 +27,7 @@ fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
         let path = Path::new(FOLDER).join(format!("{name}.schema.json"));
         act(&path, serde_json::to_string_pretty(&schema)? + "\n")?;
     }
-    Ok(())
+    act(Path::new(reference::PATH), reference::page()?)
 }
 
 /// Writes the schemas.

@@ -7,6 +7,7 @@ mod rules;
 mod spec;
 
 use flashscope_block::{Bytes, Nanos};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ftl::{Frontiers, Scope, Transfer};
@@ -22,7 +23,7 @@ pub use spec::{field_names, parse};
 ///
 /// The defaults are the drive of Agrawal et al., "Design Tradeoffs for SSD Performance", USENIX
 /// ATC 2008; "Table" and "section" below are those of that paper.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
     /// What the drive calls itself. Default: `Agrawal et al. 2008, 8 x 4 GB`. Source: section 4.3.
@@ -88,7 +89,7 @@ pub struct Profile {
 }
 
 /// What packages share: section 3.3.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gang {
     /// Packages in a gang (1 to 64); 1 if they share nothing. Default: 1. Source: section 4.3.
@@ -104,7 +105,7 @@ pub struct Gang {
 }
 
 /// What fails: section 3.4 and Table 1.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Reliability {
     /// Erases after which a block is taken out of use. Default: 100000. Source: Table 1.
@@ -121,7 +122,7 @@ pub struct Reliability {
 }
 
 /// How blocks are kept from wearing out before others: section 5.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wear {
     /// What is done: a name of [`crate::wear::KINDS`]. Default: `none`. Source: section 5.
@@ -136,7 +137,7 @@ pub struct Wear {
 
 /// Blocks that are used as SLC, in which writes of the host land first: a cache of newer drives
 /// than the paper's, whose flash is all SLC.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Slc {
     /// Share of the blocks (0 to 1) that are used so; the host cannot address them. Default: 0.
@@ -154,7 +155,7 @@ pub struct Slc {
 }
 
 /// How the map survives a power cut: section 3.4.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Persistence {
     /// `summary`: it is rebuilt from a summary at the end of each block; `nv-ram`: it is in
@@ -170,7 +171,7 @@ pub struct Persistence {
 }
 
 /// Where the map is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MapMemory {
     /// In volatile memory, rebuilt from summaries.
@@ -180,7 +181,7 @@ pub enum MapMemory {
 }
 
 /// The flash packages: section 2 and Table 1.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Flash {
     /// Packages, each with a serial bus of its own. Default: 8. Source: section 4.3.
@@ -219,7 +220,7 @@ pub struct Flash {
 }
 
 /// How blocks are recycled: section 3.2.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cleaning {
     /// How the block to clean is chosen: a name of [`crate::gc::KINDS`]. Default: `greedy`.
@@ -253,7 +254,7 @@ pub struct Cleaning {
 }
 
 /// What the host sees and waits for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HostInterface {
     /// Bytes that offsets and lengths of requests must be multiples of; divides the page size.

@@ -1,5 +1,6 @@
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Kind;
@@ -7,7 +8,9 @@ use crate::nand::{BlockId, Geometry, Lpn, Parts, Reliability, Timing, Wiring};
 use crate::{gc, wear};
 
 /// A part of the flash (Agrawal et al., section 3.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// An allocation pool, whatever it is.
@@ -21,7 +24,7 @@ pub enum Scope {
 }
 
 /// Which data share an active block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Frontiers {
     /// What the host writes and what cleaning moves.
@@ -33,7 +36,7 @@ pub enum Frontiers {
 }
 
 /// How cleaning moves pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transfer {
     /// Through the controller, over the serial bus and back.

@@ -56,7 +56,7 @@ pub struct Options {
 }
 
 /// Which of the blocks with equally few valid pages a greedy policy prefers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ties {
     /// The one that reached that number of valid pages first.

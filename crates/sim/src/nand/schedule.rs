@@ -8,7 +8,9 @@ use super::{BlockId, Geometry, Timing, later};
 use crate::observe::CommandKind;
 
 /// What works side by side within a package (section 2.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interleaving {
     /// A package carries out one command at a time.
@@ -20,7 +22,9 @@ pub enum Interleaving {
 }
 
 /// What the packages of a gang share (section 3.3, Figures 4 and 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
     /// The serial bus, which carries one page at a time.

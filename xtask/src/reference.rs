@@ -1,0 +1,95 @@
+//! `docs/profiles.md`: every field of a profile and every variant of the simulator, from the
+//! doc comments and registries in which they are defined.
+
+use std::fmt::Write;
+
+use anyhow::{Context, Result};
+use flashscope_sim::{Profile, ftl, gc, profile, wear};
+use serde_json::Value;
+
+pub const PATH: &str = "docs/profiles.md";
+
+const INTRODUCTION: &str = "\
+# Simulated drives
+
+<!-- Written by `cargo xtask schemas` from crates/sim. -->
+
+A simulated drive is a *profile*: one that comes with flashscope, or a TOML file of your own that
+gives the fields which differ from their defaults. Any field can be set on the command line, too,
+by its full name after `?`:
+
+    flashscope simulate --drive 'demo?over_provisioning=0.28&flash.packages=4' --workload uniform
+    flashscope bench 'sim:my-drive.toml?cleaning.policy=fifo'
+
+Sizes are bytes or a text such as `\"4KiB\"`, times a text such as `\"25us\"`. An unknown field is an
+error, and so is a drive that cannot work: the message names the field, its value and the rule.
+
+\"Table\" and \"section\" are those of Agrawal et al., \"Design Tradeoffs for SSD Performance\", USENIX
+ATC 2008, whose drive the defaults are.
+";
+
+/// The page.
+pub fn page() -> Result<String> {
+    let schema = serde_json::to_value(schemars::schema_for!(Profile))?;
+    let mut page = INTRODUCTION.to_string();
+    let kinds = profile::KINDS.iter().map(|k| (k.name, k.summary, k.source));
+    variants(&mut page, "Profiles that come with flashscope", kinds)?;
+    page.push_str("\n## Fields\n");
+    section(&mut page, &schema, &schema, "")?;
+    let kinds = ftl::KINDS.iter().map(|k| (k.name, k.summary, k.source));
+    variants(&mut page, "Translation layers (`ftl`)", kinds)?;
+    let kinds = gc::KINDS.iter().map(|k| (k.name, k.summary, k.source));
+    variants(&mut page, "Cleaning policies (`cleaning.policy`)", kinds)?;
+    let kinds = wear::KINDS.iter().map(|k| (k.name, k.summary, k.source));
+    variants(&mut page, "Wear levelling (`wear.policy`)", kinds)?;
+    Ok(page)
+}
+
+type Variant = (&'static str, &'static str, &'static str);
+
+fn variants(page: &mut String, title: &str, kinds: impl Iterator<Item = Variant>) -> Result<()> {
+    write!(page, "\n## {title}\n\n| name | what it is | source |\n|---|---|---|\n")?;
+    for (name, summary, source) in kinds {
+        writeln!(page, "| `{name}` | {summary} | {source} |")?;
+    }
+    Ok(())
+}
+
+/// Documentation as it reads outside of the code: on one line, with registries by where they are
+/// on this page.
+fn plain(text: &str) -> String {
+    let text = text.replace('\n', " ");
+    let registries = ["crate::ftl::KINDS", "crate::gc::KINDS", "crate::wear::KINDS"];
+    registries.iter().fold(text, |text, registry| {
+        text.replace(&format!("a name of [`{registry}`]"), "one of those listed below")
+    })
+}
+
+/// The fields of one table of a profile, then those of the tables in it.
+fn section(page: &mut String, root: &Value, schema: &Value, prefix: &str) -> Result<()> {
+    let fields = schema["properties"].as_object().context("a table without fields")?;
+    let target = |field: &Value| -> Option<Value> {
+        let name = field["$ref"].as_str()?.strip_prefix("#/$defs/")?;
+        let target = &root["$defs"][name];
+        target["properties"].is_object().then(|| target.clone())
+    };
+    if prefix.is_empty() {
+        page.push_str("\n### The drive\n");
+    } else {
+        write!(page, "\n### `[{}]`\n", prefix.trim_end_matches('.'))?;
+        if let Some(text) = schema["description"].as_str() {
+            write!(page, "\n{}\n", text.replace('\n', " "))?;
+        }
+    }
+    page.push_str("\n| field | what it is |\n|---|---|\n");
+    for (name, field) in fields.iter().filter(|(_, field)| target(field).is_none()) {
+        let text = field["description"].as_str().context("a field without documentation")?;
+        writeln!(page, "| `{prefix}{name}` | {} |", plain(text))?;
+    }
+    for (name, field) in fields {
+        if let Some(target) = target(field) {
+            section(page, root, &target, &format!("{prefix}{name}."))?;
+        }
+    }
+    Ok(())
+}
