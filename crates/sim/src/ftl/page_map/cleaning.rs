@@ -35,7 +35,7 @@ impl PageMap {
         let mut moved = at;
         while nand.valid(victim) > 0 {
             let done = if self.bulk {
-                self.move_pages(nand, front, victim, at)?
+                self.move_pages(nand, front, victim, u32::MAX, at)?
             } else {
                 self.move_page(nand, front, victim, at, Cause::Cleaning)?
             };
@@ -77,17 +77,18 @@ impl PageMap {
         f64::from(self.layout.reliability.block_lifetime) - erases
     }
 
-    /// Moves as many valid pages of the victim as the frontier has room for.
+    /// Moves valid pages of the victim, `most` at most and as many as the frontier has room for.
     #[inline]
     fn move_pages(
         &mut self,
         nand: &mut Array,
         front: Front,
         victim: BlockId,
+        most: u32,
         at: Nanos,
     ) -> Result<Nanos, Errno> {
         let frontier = self.frontier(nand, front)?;
-        let count = nand.valid(victim).min(frontier.places - frontier.next);
+        let count = nand.valid(victim).min(frontier.places - frontier.next).min(most);
         let to = nand.geometry().slot(frontier.block, frontier.next);
         let copy_back = self.copies_back();
         let map = &mut self.map;
@@ -392,7 +393,11 @@ impl PageMap {
             return self.finish(nand, lane, victim, at).map(drop);
         }
         let front = Front { lane, role: self.target(nand, victim) };
-        self.move_page(nand, front, victim, at, Cause::Cleaning).map(drop)
+        let moved = match self.bulk {
+            true => self.move_pages(nand, front, victim, 1, at),
+            false => self.move_page(nand, front, victim, at, Cause::Cleaning),
+        };
+        moved.map(drop)
     }
 
     /// Moves one page out of the oldest full block of the SLC region, or erases it; false where
