@@ -69,6 +69,13 @@ pub struct Place {
     plane: u32,
 }
 
+impl Place {
+    /// Whether commands here and there are carried out one after the other.
+    pub(crate) fn waits_for(self, other: Place) -> bool {
+        self.unit == other.unit
+    }
+}
+
 /// The command that a unit has carried out last, which the partner plane may join.
 #[derive(Clone, Copy, Default)]
 struct Last {

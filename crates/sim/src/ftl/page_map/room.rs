@@ -27,10 +27,13 @@ impl PageMap {
             };
         }
         let turn = self.turns[pool as usize];
-        // No lane cleans in the foreground while another has room.
         let in_turn = |nth: u32| first + (turn + nth) % lanes;
-        if let Some(nth) = (0..lanes).find(|nth| self.has_room(Front { lane: in_turn(*nth), role }))
-        {
+        // No lane cleans in the foreground while another that it would keep waiting has room.
+        let free = |nth: &u32| {
+            let lane = in_turn(*nth);
+            self.yields(first + turn, lane) && self.has_room(Front { lane, role })
+        };
+        if let Some(nth) = (0..lanes).find(free) {
             self.turns[pool as usize] = (turn + nth + 1) % lanes;
             return Ok(Front { lane: in_turn(nth), role });
         }
@@ -42,6 +45,14 @@ impl PageMap {
             }
         }
         Err(self.worn_out(at))
+    }
+
+    /// Whether a lane that would have to clean lets `other` have its turn: where they could not
+    /// work side by side anyway.
+    #[inline]
+    fn yields(&self, lane: u32, other: u32) -> bool {
+        let place = |lane: u32| self.lanes[lane as usize].places.0;
+        lane == other || (!self.layout.wiring.two_plane && place(lane).waits_for(place(other)))
     }
 
     /// Whether a page fits in a lane without cleaning.
