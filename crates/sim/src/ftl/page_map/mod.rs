@@ -329,7 +329,7 @@ impl PageMap {
                 let before = self.point(slice.lpn, slot, done);
                 self.supersede(nand, pool, before, done);
             }
-            return Ok(done);
+            return Ok(self.answer(nand, front, slot, done));
         }
         let entries: Vec<_> = self.lpns(slice).map(|lpn| Entry { lpn: Lpn(lpn), stamp }).collect();
         let heat = u64::from(stamp) * entries.len() as u64;
@@ -338,7 +338,18 @@ impl PageMap {
             let before = self.point(entry.lpn, Slot(first.0 + nth), done);
             self.supersede(nand, pool, before, done);
         }
-        Ok(done)
+        Ok(self.answer(nand, front, first, done))
+    }
+
+    /// When the host learns that what it wrote to `slot` by `done` is there: if that filled the
+    /// block, once its summary is too (Table 3: the 309 us of a write).
+    #[inline]
+    fn answer(&self, nand: &Array, front: Front, slot: Slot, done: Nanos) -> Nanos {
+        if self.lanes[front.lane as usize].frontiers[front.role as usize].is_some() {
+            return done;
+        }
+        let place = nand.place(nand.geometry().block(slot));
+        done.max(nand.idle_from(place, place))
     }
 
     #[inline]
