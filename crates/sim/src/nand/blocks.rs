@@ -179,6 +179,14 @@ impl Blocks {
         self.logical[slot.0 as usize] = PADDING;
     }
 
+    /// Leaves the places of pages that were just programmed, if they have any, without data.
+    pub(super) fn pad_pages(&mut self, page: Page, pages: u32) {
+        let geometry = self.geometry;
+        let place = |index: u32| index * geometry.slots_per_page / geometry.pages_per_slot;
+        let end = place(page.index + pages).min(geometry.slots_per_block);
+        (place(page.index)..end).for_each(|index| self.pad(geometry.slot(page.block, index)));
+    }
+
     pub(super) fn set_note(&mut self, slot: Slot, note: Note) {
         self.notes.insert(slot.0, note);
     }
@@ -369,6 +377,11 @@ impl Blocks {
         self.lives[block.0 as usize].bad = true;
     }
 
+    /// As if the block had not been marked bad.
+    pub(super) fn unmark_bad(&mut self, block: BlockId) {
+        self.lives[block.0 as usize].bad = false;
+    }
+
     pub(super) fn is_bad(&self, block: BlockId) -> bool {
         self.life(block).bad
     }
@@ -393,6 +406,12 @@ impl Blocks {
         old
     }
 
+    /// The torn pages of a block from a page on.
+    fn torn_from(&self, page: Page) -> impl Iterator<Item = (u32, u32)> {
+        let block = page.block.0;
+        self.torn.range((block, page.index)..=(block, u32::MAX)).copied()
+    }
+
     pub(super) fn is_torn(&self, page: Page) -> bool {
         self.torn.contains(&(page.block.0, page.index))
     }
@@ -406,7 +425,7 @@ impl Blocks {
     pub(super) fn image(&self, block: BlockId) -> Image {
         let places = self.places(block);
         let life = self.life(block);
-        let torn = self.torn.range((block.0, 0)..=(block.0, u32::MAX));
+        let torn = self.torn_from(Page { block, index: 0 });
         Image {
             written: self.written(block),
             opened: life.opened,
@@ -435,6 +454,8 @@ impl Blocks {
     /// As if `pages` pages from `page` on had never been programmed.
     pub(super) fn unprogram(&mut self, page: Page) {
         self.blocks[page.block.0 as usize].written = page.index;
+        let torn: Vec<_> = self.torn_from(page).collect();
+        torn.iter().for_each(|torn| drop(self.torn.remove(torn)));
         if !self.notes.is_empty() {
             let slots = self.geometry.slots_per_page;
             self.drop_notes(page.block, page.index * slots / self.geometry.pages_per_slot);

@@ -111,7 +111,7 @@ fn refuses_illegal_commands() {
     assert_eq!(past_end, Some(4 * WRITE));
     let at = slot(&array, 0, 4);
     assert!(array.program(at, &[DATA], Nanos(0), Cause::Host).is_err());
-    array.mark_bad(BlockId(3));
+    array.mark_bad(BlockId(3), Nanos(0));
     let at = slot(&array, 3, 0);
     let bad = array.program(at, &[DATA], Nanos(0), Cause::Host);
     assert_eq!(bad, Err(Fault::Illegal(Illegal::BadBlock(BlockId(3)))));

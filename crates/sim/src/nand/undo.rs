@@ -9,6 +9,7 @@ use super::{BlockId, Page};
 enum Undo {
     Program { page: Page, pages: u32 },
     Erase { block: BlockId, image: Box<Image> },
+    Retire { block: BlockId },
 }
 
 struct Timed {
@@ -35,6 +36,10 @@ impl UndoLog {
         self.commands.push_back(Timed { start, done, undo });
     }
 
+    pub(super) fn retire(&mut self, block: BlockId, at: Nanos) {
+        self.commands.push_back(Timed { start: at, done: at, undo: Undo::Retire { block } });
+    }
+
     /// Forgets what is done by `now`.
     pub(super) fn settle(&mut self, now: Nanos) {
         while self.commands.front().is_some_and(|command| command.done <= now) {
@@ -51,6 +56,7 @@ impl UndoLog {
                 continue;
             }
             match (undo, start < now) {
+                (Undo::Retire { block }, _) => blocks.unmark_bad(block),
                 (Undo::Program { page, .. }, false) => blocks.unprogram(page),
                 (Undo::Program { page, pages }, true) => blocks.tear(page, pages),
                 (Undo::Erase { block, image }, false) => blocks.restore(block, &image),

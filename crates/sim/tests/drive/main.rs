@@ -3,6 +3,9 @@
 mod background;
 mod exactness;
 mod fields;
+mod hunt;
+mod life;
+mod power;
 mod profiles;
 mod robustness;
 mod timing;

@@ -242,9 +242,9 @@ impl PageMap {
         let state = &mut self.lanes[lane as usize];
         state.erases += 1;
         if !erased || worn {
-            nand.mark_bad(block);
-            self.health.failed_blocks += u64::from(!erased);
-            self.health.expired_blocks += u64::from(erased);
+            nand.mark_bad(block, done);
+            self.health.failed_blocks += u64::from(!worn);
+            self.health.expired_blocks += u64::from(worn);
         } else if slc {
             state.slc_free.push_back(block);
         } else {
@@ -303,10 +303,11 @@ impl PageMap {
         at: Nanos,
     ) -> Result<(), Errno> {
         let front = Front { lane, role: self.target(nand, block) };
+        let mut moved = at;
         while nand.valid(block) > 0 {
-            self.move_page(nand, front, block, at, Cause::Cleaning)?;
+            moved = moved.max(self.move_page(nand, front, block, at, Cause::Cleaning)?);
         }
-        nand.mark_bad(block);
+        nand.mark_bad(block, moved);
         self.health.failed_blocks += 1;
         self.lane(lane).failed.retain(|failed| *failed != block);
         Ok(())

@@ -6,6 +6,8 @@ mod lane;
 mod recovery;
 mod room;
 
+use std::collections::BTreeSet;
+
 use flashscope_block::{Errno, Nanos};
 
 use self::lane::{Front, Frontier, Lane, Role};
@@ -42,6 +44,8 @@ pub struct PageMap {
     stamp: Stamp,
     /// For each internal page, whether trims are not recorded yet.
     unrecorded: Vec<bool>,
+    /// Pages whose trim is not recorded yet. The map keeps their data for as long.
+    trimmed: BTreeSet<Lpn>,
     /// What a power cut may take back, where the map survives it: a logical page, where it was
     /// before, and when that was over.
     undo: Option<Vec<(Lpn, u32, Nanos)>>,
@@ -71,6 +75,7 @@ impl PageMap {
             wear,
             stamp: 0,
             unrecorded: vec![false; layout.internal_pages() as usize],
+            trimmed: BTreeSet::new(),
             undo: None,
             health: Health { factory_bad_blocks: bad as u64, ..Health::default() },
             bulk: nand.relocates(),
@@ -225,8 +230,21 @@ impl PageMap {
         before
     }
 
+    /// A page of the host is at `slot`, once the program is done that runs until `done`.
+    #[inline]
+    fn put(&mut self, nand: &mut Array, pool: u32, lpn: Lpn, slot: Slot, done: Nanos) {
+        if !self.trimmed.is_empty() {
+            self.trimmed.remove(&lpn);
+        }
+        let before = self.point(lpn, slot, done);
+        self.supersede(nand, pool, before, done);
+    }
+
     #[inline]
     fn slot_of(&self, lpn: Lpn) -> Option<Slot> {
+        if !self.trimmed.is_empty() && self.trimmed.contains(&lpn) {
+            return None;
+        }
         let mapped = self.map[lpn.0 as usize];
         (mapped != NOWHERE).then(|| Slot(mapped - 1))
     }
@@ -310,16 +328,14 @@ impl PageMap {
             let entry = Entry { lpn: slice.lpn, stamp };
             let (slot, done) =
                 self.append(nand, front, &[entry], stamp.into(), ready, Cause::Host)?;
-            let before = self.point(slice.lpn, slot, done);
-            self.supersede(nand, pool, before, done);
+            self.put(nand, pool, slice.lpn, slot, done);
             return Ok(done);
         }
         let entries: Vec<_> = self.lpns(slice).map(|lpn| Entry { lpn: Lpn(lpn), stamp }).collect();
         let heat = u64::from(stamp) * entries.len() as u64;
         let (first, done) = self.append(nand, front, &entries, heat, ready, Cause::Host)?;
         for (nth, entry) in (0u32..).zip(entries) {
-            let before = self.point(entry.lpn, Slot(first.0 + nth), done);
-            self.supersede(nand, pool, before, done);
+            self.put(nand, pool, entry.lpn, Slot(first.0 + nth), done);
         }
         Ok(done)
     }
@@ -332,10 +348,13 @@ impl PageMap {
         self.stamp + 1
     }
 
-    /// Takes note that the drive cannot take any more writes.
-    fn worn_out(&mut self, at: Nanos) -> Errno {
-        if self.health.expired_blocks + self.health.failed_blocks == 0 {
-            return Errno::ENOSPC;
+    /// What a write is refused with: a drive without room that has lost blocks has come to its
+    /// end.
+    #[cold]
+    fn refusal(&mut self, errno: Errno, at: Nanos) -> Errno {
+        let lost = self.health.expired_blocks + self.health.failed_blocks;
+        if errno != Errno::ENOSPC || lost == 0 {
+            return errno;
         }
         self.health.end_of_life.get_or_insert(at);
         Errno::EROFS
@@ -365,7 +384,7 @@ impl Ftl for PageMap {
         let whole =
             slice.len.is_multiple_of(self.layout.geometry.logical_page_size) && slice.start == 0;
         let ready = if whole { at } else { self.read_rest(nand, &slice, at)? };
-        self.write_slice(nand, pool, &slice, ready)
+        self.write_slice(nand, pool, &slice, ready).map_err(|errno| self.refusal(errno, at))
     }
 
     #[inline]
@@ -395,18 +414,24 @@ impl Ftl for PageMap {
     fn trim(&mut self, nand: &mut Array, lpn: Lpn, at: Nanos) -> Result<(), Errno> {
         let pool = self.pool_of(lpn);
         self.background_in(nand, pool, at)?;
-        let before = std::mem::replace(&mut self.map[lpn.0 as usize], NOWHERE);
-        if before != NOWHERE {
-            if let Some(unrecorded) = self.unrecorded.get_mut(self.layout.record_of(lpn)) {
-                *unrecorded = true;
-            }
-            self.supersede(nand, pool, before, at);
+        if self.slot_of(lpn).is_none() {
+            return Ok(());
         }
+        if let Some(unrecorded) = self.unrecorded.get_mut(self.layout.record_of(lpn)) {
+            *unrecorded = true;
+            self.trimmed.insert(lpn);
+            return self.bound_trimmed(nand, at);
+        }
+        let before = std::mem::replace(&mut self.map[lpn.0 as usize], NOWHERE);
+        if let Some(undo) = &mut self.undo {
+            undo.push((lpn, before, at));
+        }
+        self.supersede(nand, pool, before, at);
         Ok(())
     }
 
     fn flush(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
-        self.record_trims(nand, at)
+        self.record_trims(nand, at).map_err(|errno| self.refusal(errno, at))
     }
 
     fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<(), Errno> {

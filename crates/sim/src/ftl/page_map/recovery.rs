@@ -4,8 +4,11 @@
 //! that not every page has to be visited; blocks that are still open are read page by page. Of
 //! several copies of a logical page the newest wins. Trims leave no trace on the pages they concern,
 //! so a flush records them: internal pages hold a bit for each logical page, set where it holds
-//! nothing, which outweighs every copy that is older than the record.
+//! nothing, which outweighs every copy that is older than the record. Until then the data of a trimmed
+//! page counts as valid, lest a cut bring back older data than that.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use flashscope_block::{Errno, Nanos};
@@ -14,14 +17,26 @@ use super::lane::{Front, Frontier, Role};
 use super::{NOWHERE, PageMap};
 use crate::ftl::Recovery;
 use crate::gc::VictimPolicy;
-use crate::nand::{Array, BlockId, Cause, Entry, Page, Slot, Stamp};
+use crate::nand::{Array, BlockId, Cause, Entry, Lpn, Page, Slot, Stamp};
 
 impl PageMap {
+    /// Records trims once the data that they keep would fill a block.
+    pub(super) fn bound_trimmed(&mut self, nand: &mut Array, at: Nanos) -> Result<(), Errno> {
+        if self.trimmed.len() < self.layout.geometry.slots_per_block as usize {
+            return Ok(());
+        }
+        match self.record_trims(nand, at) {
+            // Without room for records the data is kept.
+            Ok(_) | Err(Errno::ENOSPC) => Ok(()),
+            Err(errno) => Err(errno),
+        }
+    }
+
     /// Records the trims since the last time. Returns when the records are written.
     pub(super) fn record_trims(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
         let mut recorded = at;
         for record in 0..self.unrecorded.len() {
-            if std::mem::take(&mut self.unrecorded[record]) {
+            if self.unrecorded[record] {
                 recorded = recorded.max(self.write_record(nand, record, at)?);
             }
         }
@@ -31,8 +46,8 @@ impl PageMap {
     fn write_record(&mut self, nand: &mut Array, record: usize, at: Nanos) -> Result<Nanos, Errno> {
         let pages = self.layout.recorded_by(record);
         let mut bits = vec![0u64; pages.len().div_ceil(64)];
-        for (nth, mapped) in self.map[pages].iter().enumerate() {
-            bits[nth / 64] |= u64::from(*mapped == NOWHERE) << (nth % 64);
+        for (nth, lpn) in pages.clone().enumerate() {
+            bits[nth / 64] |= u64::from(self.slot_of(self.lpn(lpn)).is_none()) << (nth % 64);
         }
         let lpn = self.layout.record(record);
         let pool = self.pool_of(lpn);
@@ -43,7 +58,24 @@ impl PageMap {
         nand.set_note(slot, Arc::from(bits));
         let before = self.point(lpn, slot, done);
         self.supersede(nand, pool, before, done);
+        self.unrecorded[record] = false;
+        self.drop_trimmed(nand, pages, done);
         Ok(done)
+    }
+
+    fn lpn(&self, index: usize) -> Lpn {
+        Lpn(u32::try_from(index).expect("the pages of a drive fit in a u32"))
+    }
+
+    /// Gives up the data of trimmed pages, whose record is on the flash from `recorded` on.
+    fn drop_trimmed(&mut self, nand: &mut Array, pages: Range<usize>, recorded: Nanos) {
+        let range = self.lpn(pages.start)..self.lpn(pages.end);
+        let trimmed: Vec<Lpn> = self.trimmed.range(range).copied().collect();
+        for lpn in trimmed {
+            self.trimmed.remove(&lpn);
+            let before = std::mem::replace(&mut self.map[lpn.0 as usize], NOWHERE);
+            self.supersede(nand, self.pool_of(lpn), before, recorded);
+        }
     }
 
     /// Numbers the stamps of all data anew, from 1, in their order.
@@ -62,8 +94,11 @@ impl PageMap {
     pub(super) fn rebuild(&mut self, nand: &mut Array, at: Nanos) -> Result<Recovery, Errno> {
         let mut recovery = Recovery { done: at, pages_read: 0 };
         if let Some(undo) = &mut self.undo {
+            let mut kept = BTreeSet::new();
             for (lpn, before, done) in undo.drain(..).rev() {
-                if done > at {
+                if done <= at {
+                    kept.insert(lpn);
+                } else if !kept.contains(&lpn) {
                     self.map[lpn.0 as usize] = before;
                 }
             }
@@ -79,11 +114,22 @@ impl PageMap {
             nand.revalidate(Slot(mapped - 1));
         }
         self.unrecorded.fill(false);
+        self.trimmed.clear();
+        self.count_bad(nand);
         self.policy = (self.layout.policy.new)(&self.layout);
         for lane in 0..self.layout.lanes() {
             self.take_stock(nand, lane, recovery.done);
         }
         Ok(recovery)
+    }
+
+    /// Counts the blocks that have been taken out of use.
+    fn count_bad(&mut self, nand: &Array) {
+        let lifetime = self.layout.reliability.block_lifetime;
+        let bad = (0..self.layout.geometry.blocks()).map(BlockId).filter(|b| nand.is_bad(*b));
+        let (expired, others): (Vec<_>, Vec<_>) = bad.partition(|b| nand.erases(*b) >= lifetime);
+        self.health.expired_blocks = expired.len() as u64;
+        self.health.failed_blocks = others.len() as u64 - self.health.factory_bad_blocks;
     }
 
     /// Reads the summary of a block, or what of it is programmed page by page, and takes up the

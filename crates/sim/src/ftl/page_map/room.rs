@@ -23,7 +23,7 @@ impl PageMap {
         if lanes == 1 {
             return match self.room_in(nand, Front { lane: first, role }, at)? {
                 Some(role) => Ok(Front { lane: first, role }),
-                None => Err(self.worn_out(at)),
+                None => Err(Errno::ENOSPC),
             };
         }
         let turn = self.turns[pool as usize];
@@ -41,7 +41,7 @@ impl PageMap {
                 return Ok(Front { lane, role });
             }
         }
-        Err(self.worn_out(at))
+        Err(Errno::ENOSPC)
     }
 
     /// Whether a page fits in a lane without cleaning.
