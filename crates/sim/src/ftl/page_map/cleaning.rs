@@ -1,6 +1,8 @@
 //! Cleaning (section 3.2), in the foreground and in the background, and what comes with it: wear
 //! levelling (section 5) and the folding of the SLC region.
 
+use std::collections::BTreeSet;
+
 use flashscope_block::{Errno, Nanos};
 
 use super::lane::{Front, Frontier, Role};
@@ -30,6 +32,7 @@ impl PageMap {
         lane: u32,
         at: Nanos,
     ) -> Result<bool, Errno> {
+        self.give_up_victim(nand, lane);
         let Some(victim) = self.choose_victim(nand, lane) else { return Ok(false) };
         let front = Front { lane, role: self.target(nand, victim) };
         let mut moved = at;
@@ -45,6 +48,15 @@ impl PageMap {
         Ok(true)
     }
 
+    /// Lets go of the block that is being cleaned if the rest of its data has no room.
+    fn give_up_victim(&mut self, nand: &Array, lane: u32) {
+        let Some(victim) = self.lanes[lane as usize].victim else { return };
+        if !self.fits(nand, lane, victim) {
+            self.lane(lane).victim = None;
+            self.policy.closed(lane, victim, nand.valid(victim));
+        }
+    }
+
     /// The block that is being cleaned; if there is none, chooses one.
     #[inline]
     fn choose_victim(&mut self, nand: &Array, lane: u32) -> Option<BlockId> {
@@ -52,7 +64,9 @@ impl PageMap {
         if victim.is_some() {
             return victim;
         }
-        let victim = if self.wear.is_active() {
+        let victim = if self.lanes[lane as usize].free.is_empty() {
+            self.choose_small_victim(nand, lane)
+        } else if self.wear.is_active() {
             let average = self.average_remaining(lane);
             let (policy, wear) = (&mut self.policy, &mut self.wear);
             let lifetime = f64::from(self.layout.reliability.block_lifetime);
@@ -67,6 +81,23 @@ impl PageMap {
         };
         self.lanes[lane as usize].victim = victim;
         victim
+    }
+
+    /// Chooses a block whose data fits on the frontier: failures and power cuts may have used up
+    /// the free blocks.
+    #[cold]
+    fn choose_small_victim(&mut self, nand: &Array, lane: u32) -> Option<BlockId> {
+        let blocks = self.lanes[lane as usize].blocks.iter().copied();
+        let fitting: BTreeSet<_> = blocks.filter(|block| self.fits(nand, lane, *block)).collect();
+        self.policy.take(lane, |block| fitting.contains(&block))
+    }
+
+    /// Whether there is room in a lane for the data of a block.
+    pub(super) fn fits(&self, nand: &Array, lane: u32, block: BlockId) -> bool {
+        let state = &self.lanes[lane as usize];
+        let role = self.target(nand, block);
+        let open = state.frontiers[role as usize].map_or(0, |front| front.places - front.next);
+        nand.valid(block) <= open || !state.free.is_empty()
     }
 
     /// The mean number of erases that the blocks of a lane have left.
@@ -294,14 +325,18 @@ impl PageMap {
             .min_by_key(|block| self.temperatures[block.0 as usize])
     }
 
-    /// Moves the data of a block that has failed elsewhere, and marks it bad.
+    /// Moves the data of the next block that has failed elsewhere, and marks it bad; false if there
+    /// is none, or no room for its data.
     pub(super) fn empty_failed(
         &mut self,
         nand: &mut Array,
         lane: u32,
-        block: BlockId,
         at: Nanos,
-    ) -> Result<(), Errno> {
+    ) -> Result<bool, Errno> {
+        let Some(block) = self.lane(lane).failed.front().copied() else { return Ok(false) };
+        if !self.fits(nand, lane, block) {
+            return Ok(false);
+        }
         let front = Front { lane, role: self.target(nand, block) };
         let mut moved = at;
         while nand.valid(block) > 0 {
@@ -310,7 +345,7 @@ impl PageMap {
         nand.mark_bad(block, moved);
         self.health.failed_blocks += 1;
         self.lane(lane).failed.retain(|failed| *failed != block);
-        Ok(())
+        Ok(true)
     }
 
     /// Works on the lanes of one pool in the gaps that their flash had before `until`, a page or an

@@ -351,8 +351,9 @@ impl PageMap {
     /// What a write is refused with: a drive without room that has lost blocks has come to its
     /// end.
     #[cold]
-    fn refusal(&mut self, errno: Errno, at: Nanos) -> Errno {
-        let lost = self.health.expired_blocks + self.health.failed_blocks;
+    fn refusal(&mut self, nand: &Array, errno: Errno, at: Nanos) -> Errno {
+        let failures = nand.counters().failed_programs + nand.counters().failed_erases;
+        let lost = self.health.expired_blocks + failures;
         if errno != Errno::ENOSPC || lost == 0 {
             return errno;
         }
@@ -384,7 +385,8 @@ impl Ftl for PageMap {
         let whole =
             slice.len.is_multiple_of(self.layout.geometry.logical_page_size) && slice.start == 0;
         let ready = if whole { at } else { self.read_rest(nand, &slice, at)? };
-        self.write_slice(nand, pool, &slice, ready).map_err(|errno| self.refusal(errno, at))
+        let written = self.write_slice(nand, pool, &slice, ready);
+        written.map_err(|errno| self.refusal(nand, errno, at))
     }
 
     #[inline]
@@ -431,7 +433,7 @@ impl Ftl for PageMap {
     }
 
     fn flush(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
-        self.record_trims(nand, at).map_err(|errno| self.refusal(errno, at))
+        self.record_trims(nand, at).map_err(|errno| self.refusal(nand, errno, at))
     }
 
     fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<(), Errno> {

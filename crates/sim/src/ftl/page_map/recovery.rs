@@ -7,7 +7,7 @@
 //! nothing, which outweighs every copy that is older than the record. Until then the data of a trimmed
 //! page counts as valid, lest a cut bring back older data than that.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -110,6 +110,7 @@ impl PageMap {
             }
             self.apply_records(nand);
         }
+        self.find_free_blocks(nand);
         for mapped in self.map.iter().filter(|mapped| **mapped != NOWHERE) {
             nand.revalidate(Slot(mapped - 1));
         }
@@ -118,7 +119,7 @@ impl PageMap {
         self.count_bad(nand);
         self.policy = (self.layout.policy.new)(&self.layout);
         for lane in 0..self.layout.lanes() {
-            self.take_stock(nand, lane, recovery.done);
+            self.take_stock(nand, lane, recovery.done)?;
         }
         Ok(recovery)
     }
@@ -169,6 +170,41 @@ impl PageMap {
         Ok(())
     }
 
+    /// A cut in the midst of cleaning may leave a lane without a free block, and not enough room to
+    /// go on. Then a block that holds nothing but copies of what is still elsewhere can be given up.
+    fn find_free_blocks(&mut self, nand: &Array) {
+        let mut copies = BTreeMap::new();
+        for lane in 0..self.layout.lanes() {
+            let blocks = self.lanes[lane as usize].usual_blocks(&self.layout).to_vec();
+            if blocks.iter().any(|block| nand.written(*block) == 0 && !nand.is_bad(*block)) {
+                continue;
+            }
+            if copies.is_empty() {
+                copies = all_copies(nand);
+            }
+            let doubled = blocks.iter().find_map(|block| self.doubles(nand, *block, &copies));
+            for (lpn, double) in doubled.into_iter().flatten() {
+                self.map[lpn.0 as usize] = double.0 + 1;
+            }
+        }
+    }
+
+    /// For each page whose copy in a block is the one that counts, a copy elsewhere; none if one
+    /// has no other copy.
+    fn doubles(&self, nand: &Array, block: BlockId, copies: &Copies) -> Option<Vec<(Lpn, Slot)>> {
+        let geometry = *nand.geometry();
+        let mut doubles = Vec::new();
+        for slot in (0..geometry.slots_per_block).map(|index| geometry.slot(block, index)) {
+            let Some(entry) = nand.entry(slot) else { continue };
+            if self.map[entry.lpn.0 as usize] == slot.0 + 1 {
+                let copies = copies.get(&(entry.lpn, entry.stamp))?;
+                let other = copies.iter().find(|copy| geometry.block(**copy) != block)?;
+                doubles.push((entry.lpn, *other));
+            }
+        }
+        Some(doubles)
+    }
+
     /// Forgets the pages that are older than a record of their trim.
     fn apply_records(&mut self, nand: &Array) {
         for record in 0..self.unrecorded.len() {
@@ -188,7 +224,7 @@ impl PageMap {
     }
 
     /// Sorts the blocks of a lane into free, open and full ones.
-    fn take_stock(&mut self, nand: &mut Array, lane: u32, at: Nanos) {
+    fn take_stock(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<(), Errno> {
         let slc_blocks = self.layout.slc_blocks_per_lane as usize;
         let state = self.lane(lane);
         state.frontiers = Default::default();
@@ -197,6 +233,9 @@ impl PageMap {
             .for_each(std::collections::VecDeque::clear);
         (state.victim, state.settled) = (None, at);
         let blocks = std::mem::take(&mut state.blocks);
+        let usable = |block: &&BlockId| !nand.is_bad(**block);
+        let mut usual = blocks[slc_blocks..].iter().filter(usable);
+        let none_free = !usual.any(|block| nand.written(*block) == 0);
         for (nth, block) in blocks.iter().copied().enumerate() {
             let written = nand.written(block);
             let slc = nth < slc_blocks;
@@ -207,6 +246,8 @@ impl PageMap {
                 let state = self.lane(lane);
                 let free = if slc { &mut state.slc_free } else { &mut state.free };
                 free.push_back(block);
+            } else if none_free && !slc && nand.valid(block) == 0 {
+                self.recycle(nand, lane, block, at, Cause::Cleaning)?;
             } else {
                 self.resume(nand, lane, block, slc, at);
             }
@@ -214,6 +255,7 @@ impl PageMap {
         let state = self.lane(lane);
         state.erases = blocks.iter().map(|block| u64::from(nand.erases(*block))).sum();
         state.blocks = blocks;
+        Ok(())
     }
 
     /// Goes on with a block that holds data: as a frontier where it was one, or as a full block.
@@ -271,6 +313,22 @@ impl PageMap {
         }
         Stamp::try_from(sum / count.max(1)).unwrap_or(Stamp::MAX)
     }
+}
+
+/// Where the copies of all data are that can be read.
+type Copies = BTreeMap<(Lpn, Stamp), Vec<Slot>>;
+
+fn all_copies(nand: &Array) -> Copies {
+    let geometry = *nand.geometry();
+    let mut copies = Copies::new();
+    for block in (0..geometry.blocks()).map(BlockId).filter(|block| !nand.is_bad(*block)) {
+        for slot in (0..geometry.slots_per_block).map(|index| geometry.slot(block, index)) {
+            if let Some(entry) = nand.entry(slot) {
+                copies.entry((entry.lpn, entry.stamp)).or_default().push(slot);
+            }
+        }
+    }
+    copies
 }
 
 impl Recovery {

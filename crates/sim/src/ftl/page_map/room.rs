@@ -36,9 +36,13 @@ impl PageMap {
         }
         for nth in 0..lanes {
             let lane = in_turn(nth);
-            if let Some(role) = self.room_in(nand, Front { lane, role }, at)? {
-                self.turns[pool as usize] = (turn + nth + 1) % lanes;
-                return Ok(Front { lane, role });
+            match self.room_in(nand, Front { lane, role }, at) {
+                Ok(Some(role)) => {
+                    self.turns[pool as usize] = (turn + nth + 1) % lanes;
+                    return Ok(Front { lane, role });
+                }
+                Ok(None) | Err(Errno::ENOSPC) => {}
+                Err(errno) => return Err(errno),
             }
         }
         Err(Errno::ENOSPC)
@@ -77,7 +81,8 @@ impl PageMap {
     /// done without the block that cleaning needs.
     ///
     /// Cleaning always finds room to move pages to: a victim has less than a block of them, and a
-    /// page is given out only while a block is free beside the frontier.
+    /// page is given out only while a block is free beside the frontier. A failed block is emptied
+    /// when that has been seen to.
     #[cold]
     pub(super) fn main_room(
         &mut self,
@@ -88,9 +93,6 @@ impl PageMap {
         let Front { lane, role } = front;
         // Cleaning may fill the block that was just opened: each round leaves more free pages.
         loop {
-            while let Some(block) = self.lane(lane).failed.front().copied() {
-                self.empty_failed(nand, lane, block, at)?;
-            }
             let open = self.lane(lane).frontier(role).is_some();
             if !open && self.lane(lane).free_blocks() > 0 {
                 self.open(nand, front)?;
@@ -99,6 +101,9 @@ impl PageMap {
                 if !self.clean_block(nand, lane, at)? {
                     break;
                 }
+            }
+            if self.empty_failed(nand, lane, at)? {
+                continue;
             }
             let state = self.lane(lane);
             let enough = state.free_blocks() > 0;
