@@ -12,8 +12,19 @@ use crate::nand::{Array, BlockId, Cause, Entry, Fault, Lpn, Moves, Page, Slot};
 use crate::wear::Verdict;
 
 impl PageMap {
-    /// Which frontier the pages of a victim go to.
-    pub(super) fn target(&self, nand: &Array, victim: BlockId) -> Role {
+    /// Which frontier the next page of a victim goes to: another than it should where a lane has
+    /// room at that alone.
+    pub(super) fn target(&self, nand: &Array, lane: u32, victim: BlockId) -> Front {
+        let state = &self.lanes[lane as usize];
+        let open = |role: Role| state.frontiers[role as usize].is_some();
+        let wanted = self.wanted(nand, victim);
+        let other = if wanted == Role::Host { Role::Other } else { Role::Host };
+        let at_other = state.free.is_empty() && !open(wanted) && open(other);
+        Front { lane, role: if at_other { other } else { wanted } }
+    }
+
+    /// Which frontier the pages of a victim should go to.
+    fn wanted(&self, nand: &Array, victim: BlockId) -> Role {
         match self.layout.frontiers {
             Frontiers::One => Role::Host,
             Frontiers::HostAndCleaning => Role::Other,
@@ -34,9 +45,9 @@ impl PageMap {
     ) -> Result<bool, Errno> {
         self.give_up_victim(nand, lane);
         let Some(victim) = self.choose_victim(nand, lane) else { return Ok(false) };
-        let front = Front { lane, role: self.target(nand, victim) };
         let mut moved = at;
         while nand.valid(victim) > 0 {
+            let front = self.target(nand, lane, victim);
             let done = if self.bulk {
                 self.move_pages(nand, front, victim, at)?
             } else {
@@ -95,9 +106,9 @@ impl PageMap {
     /// Whether there is room in a lane for the data of a block.
     pub(super) fn fits(&self, nand: &Array, lane: u32, block: BlockId) -> bool {
         let state = &self.lanes[lane as usize];
-        let role = self.target(nand, block);
-        let open = state.frontiers[role as usize].map_or(0, |front| front.places - front.next);
-        nand.valid(block) <= open || !state.free.is_empty()
+        let open = [Role::Host, Role::Other].map(|role| state.frontiers[role as usize]);
+        let room: u32 = open.iter().flatten().map(|front| front.places - front.next).sum();
+        nand.valid(block) <= room || !state.free.is_empty()
     }
 
     /// The mean number of erases that the blocks of a lane have left.
@@ -303,14 +314,21 @@ impl PageMap {
             Some(Frontier { block: rest, next: 0, places, temperature: 0 });
         let front = Front { lane, role: Role::Wear };
         let temperature = self.temperatures[cold.0 as usize];
-        let mut moved = at;
-        while nand.valid(cold) > 0 {
-            moved = moved.max(self.move_page(nand, front, cold, at, Cause::Wear)?);
+        let mut moved = Ok(at);
+        while let Ok(before) = moved
+            && nand.valid(cold) > 0
+        {
+            let page = self.move_page(nand, front, cold, at, Cause::Wear);
+            moved = page.map(|done| before.max(done));
         }
         if let Some(rest) = self.lane(lane).frontier(Role::Wear).take() {
-            self.close(nand, front, &rest, moved);
+            self.close(nand, front, &rest, moved.unwrap_or(at));
         }
         self.temperatures[rest.0 as usize] = temperature;
+        if moved.is_err() {
+            self.policy.closed(lane, cold, nand.valid(cold));
+        }
+        let moved = moved?;
         self.health.migrations += 1;
         self.recycle(nand, lane, cold, moved, Cause::Wear)
     }
@@ -337,9 +355,9 @@ impl PageMap {
         if !self.fits(nand, lane, block) {
             return Ok(false);
         }
-        let front = Front { lane, role: self.target(nand, block) };
         let mut moved = at;
         while nand.valid(block) > 0 {
+            let front = self.target(nand, lane, block);
             moved = moved.max(self.move_page(nand, front, block, at, Cause::Cleaning)?);
         }
         nand.mark_bad(block, moved);
@@ -413,7 +431,7 @@ impl PageMap {
         if nand.valid(victim) == 0 {
             return self.finish(nand, lane, victim, at).map(drop);
         }
-        let front = Front { lane, role: self.target(nand, victim) };
+        let front = self.target(nand, lane, victim);
         self.move_page(nand, front, victim, at, Cause::Cleaning).map(drop)
     }
 
@@ -423,12 +441,12 @@ impl PageMap {
         let state = &self.lanes[lane as usize];
         let Some(block) = state.slc_full.front().copied() else { return Ok(false) };
         if nand.valid(block) > 0 {
-            let role = self.target(nand, block);
-            let open = state.frontiers[role as usize].is_some();
+            let front = self.target(nand, lane, block);
+            let open = state.frontiers[front.role as usize].is_some();
             if !open && state.free_blocks() <= self.layout.clean_below {
                 return Ok(false);
             }
-            self.move_page(nand, Front { lane, role }, block, at, Cause::Folding)?;
+            self.move_page(nand, front, block, at, Cause::Folding)?;
         } else {
             self.lane(lane).slc_full.pop_front();
             self.recycle(nand, lane, block, at, Cause::Folding)?;

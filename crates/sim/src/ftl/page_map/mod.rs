@@ -46,6 +46,8 @@ pub struct PageMap {
     unrecorded: Vec<bool>,
     /// Pages whose trim is not recorded yet. The map keeps their data for as long.
     trimmed: BTreeSet<Lpn>,
+    /// When the last of the host's pages is on the flash.
+    programmed: Nanos,
     /// What a power cut may take back, where the map survives it: a logical page, where it was
     /// before, and when that was over.
     undo: Option<Vec<(Lpn, u32, Nanos)>>,
@@ -76,6 +78,7 @@ impl PageMap {
             stamp: 0,
             unrecorded: vec![false; layout.internal_pages() as usize],
             trimmed: BTreeSet::new(),
+            programmed: Nanos(0),
             undo: None,
             health: Health { factory_bad_blocks: bad as u64, ..Health::default() },
             bulk: nand.relocates(),
@@ -236,6 +239,7 @@ impl PageMap {
         if !self.trimmed.is_empty() {
             self.trimmed.remove(&lpn);
         }
+        self.programmed = self.programmed.max(done);
         let before = self.point(lpn, slot, done);
         self.supersede(nand, pool, before, done);
     }

@@ -54,6 +54,8 @@ impl PageMap {
         let front = self.make_room(nand, pool, 0, at)?;
         self.stamp = self.next_stamp(nand);
         let entry = Entry { lpn, stamp: self.stamp };
+        // It must not outlive a record before it that says more of a page whose program it outran.
+        let at = at.max(self.programmed);
         let (slot, done) = self.append(nand, front, &[entry], 0, at, Cause::Mapping)?;
         nand.set_note(slot, Arc::from(bits));
         let before = self.point(lpn, slot, done);
@@ -116,6 +118,7 @@ impl PageMap {
         }
         self.unrecorded.fill(false);
         self.trimmed.clear();
+        self.programmed = at;
         self.count_bad(nand);
         self.policy = (self.layout.policy.new)(&self.layout);
         for lane in 0..self.layout.lanes() {

@@ -128,9 +128,9 @@ impl PageMap {
             return Ok(false);
         }
         let Some(block) = self.lane(lane).slc_full.front().copied() else { return Ok(false) };
-        let front = Front { lane, role: self.target(nand, block) };
         let mut moved = at;
         while nand.valid(block) > 0 {
+            let front = self.target(nand, lane, block);
             if !self.main_room(nand, front, at)? {
                 return Ok(false);
             }
