@@ -48,6 +48,8 @@ pub struct PageMap {
     trimmed: BTreeSet<Lpn>,
     /// When the last of the host's pages is on the flash.
     programmed: Nanos,
+    /// When the last record of trims is.
+    recorded: Nanos,
     /// What a power cut may take back, where the map survives it: a logical page, where it was
     /// before, and when that was over.
     undo: Option<Vec<(Lpn, u32, Nanos)>>,
@@ -79,6 +81,7 @@ impl PageMap {
             unrecorded: vec![false; layout.internal_pages() as usize],
             trimmed: BTreeSet::new(),
             programmed: Nanos(0),
+            recorded: Nanos(0),
             undo: None,
             health: Health { factory_bad_blocks: bad as u64, ..Health::default() },
             bulk: nand.relocates(),

@@ -34,16 +34,15 @@ impl PageMap {
 
     /// Records the trims since the last time. Returns when the records are written.
     pub(super) fn record_trims(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
-        let mut recorded = at;
         for record in 0..self.unrecorded.len() {
             if self.unrecorded[record] {
-                recorded = recorded.max(self.write_record(nand, record, at)?);
+                self.write_record(nand, record, at)?;
             }
         }
-        Ok(recorded)
+        Ok(self.recorded.max(at))
     }
 
-    fn write_record(&mut self, nand: &mut Array, record: usize, at: Nanos) -> Result<Nanos, Errno> {
+    fn write_record(&mut self, nand: &mut Array, record: usize, at: Nanos) -> Result<(), Errno> {
         let pages = self.layout.recorded_by(record);
         let mut bits = vec![0u64; pages.len().div_ceil(64)];
         for (nth, lpn) in pages.clone().enumerate() {
@@ -62,7 +61,8 @@ impl PageMap {
         self.supersede(nand, pool, before, done);
         self.unrecorded[record] = false;
         self.drop_trimmed(nand, pages, done);
-        Ok(done)
+        self.recorded = self.recorded.max(done);
+        Ok(())
     }
 
     fn lpn(&self, index: usize) -> Lpn {
@@ -118,7 +118,7 @@ impl PageMap {
         }
         self.unrecorded.fill(false);
         self.trimmed.clear();
-        self.programmed = at;
+        (self.programmed, self.recorded) = (at, at);
         self.count_bad(nand);
         self.policy = (self.layout.policy.new)(&self.layout);
         for lane in 0..self.layout.lanes() {
