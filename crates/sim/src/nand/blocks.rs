@@ -281,9 +281,10 @@ impl Blocks {
 
     /// Drops what internal pages of a block hold, from place `from` on.
     fn drop_notes(&mut self, block: BlockId, from: u32) {
-        let start = self.geometry.slot(block, from).0;
-        let end = self.places(block).end;
-        self.notes.retain(|place, _| *place < start || *place as usize >= end);
+        // Pages of the summary have no places.
+        let std::ops::Range { start, end } = self.places(block);
+        let dropped = start + from as usize..end;
+        self.notes.retain(|place, _| !dropped.contains(&(*place as usize)));
     }
 
     fn notes_of(&self, block: BlockId) -> impl Iterator<Item = (u32, Note)> {
