@@ -531,7 +531,11 @@ impl Array {
     /// Numbers the stamps of all data anew, from 1, in their order; returns the old ones in that
     /// order.
     pub fn renumber_stamps(&mut self) -> Vec<Stamp> {
-        self.blocks.renumber_stamps()
+        let old = self.blocks.renumber_stamps();
+        if let Some(undo) = &mut self.undo {
+            undo.renumber_stamps(&old);
+        }
+        old
     }
 
     /// Whether the program of a page was cut short or has failed.

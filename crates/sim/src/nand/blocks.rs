@@ -91,6 +91,20 @@ pub(super) struct Image {
     torn: Vec<u32>,
 }
 
+impl Image {
+    pub(super) fn renumber_stamps(&mut self, old: &[Stamp]) {
+        renumber(&mut self.stamps, old);
+    }
+}
+
+/// Makes stamps their rank among `old`, from 1.
+fn renumber(stamps: &mut [Stamp], old: &[Stamp]) {
+    for stamp in stamps {
+        let rank = old.partition_point(|other| other < stamp);
+        *stamp = Stamp::try_from(rank).expect("at most as many as places") + 1;
+    }
+}
+
 /// The state of every block and the metadata of every page, and the rules of what may follow what.
 pub(super) struct Blocks {
     geometry: Geometry,
@@ -400,10 +414,7 @@ impl Blocks {
         let mut old = self.stamps.clone();
         old.sort_unstable();
         old.dedup();
-        for stamp in &mut self.stamps {
-            let rank = old.partition_point(|other| other < stamp);
-            *stamp = Stamp::try_from(rank).expect("at most as many as places") + 1;
-        }
+        renumber(&mut self.stamps, &old);
         old
     }
 
@@ -456,7 +467,9 @@ impl Blocks {
     pub(super) fn unprogram(&mut self, page: Page) {
         self.blocks[page.block.0 as usize].written = page.index;
         let torn: Vec<_> = self.torn_from(page).collect();
-        torn.iter().for_each(|torn| drop(self.torn.remove(torn)));
+        for page in &torn {
+            self.torn.remove(page);
+        }
         if !self.notes.is_empty() {
             let slots = self.geometry.slots_per_page;
             self.drop_notes(page.block, page.index * slots / self.geometry.pages_per_slot);

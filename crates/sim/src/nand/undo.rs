@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use flashscope_block::Nanos;
 
 use super::blocks::{Blocks, Image};
-use super::{BlockId, Page};
+use super::{BlockId, Page, Stamp};
 
 /// A command that a power cut may still undo.
 enum Undo {
@@ -44,6 +44,15 @@ impl UndoLog {
     pub(super) fn settle(&mut self, now: Nanos) {
         while self.commands.front().is_some_and(|command| command.done <= now) {
             self.commands.pop_front();
+        }
+    }
+
+    /// Stamps are now their rank among `old`, from 1.
+    pub(super) fn renumber_stamps(&mut self, old: &[Stamp]) {
+        for command in &mut self.commands {
+            if let Undo::Erase { image, .. } = &mut command.undo {
+                image.renumber_stamps(old);
+            }
         }
     }
 

@@ -3,7 +3,6 @@
 mod background;
 mod exactness;
 mod fields;
-mod hunt;
 mod life;
 mod power;
 mod profiles;

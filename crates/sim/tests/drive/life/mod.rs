@@ -18,7 +18,7 @@ use flashscope_sim::observe::{Command, Observer};
 use flashscope_sim::{Counters, Profile, SimDevice};
 
 use self::shadow::Shadow;
-pub(crate) use self::shape::{LOGICAL_BLOCK, profile};
+use self::shape::LOGICAL_BLOCK;
 
 /// A number from `least` to `most`; `least` when the bytes are used up.
 fn draw(bytes: &mut Unstructured<'_>, least: u32, most: u32) -> u32 {
@@ -77,7 +77,7 @@ impl<'a> Life<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Option<Self> {
         let mut script = Unstructured::new(bytes);
         let wears_out = draw(&mut script, 0, 3) == 3;
-        let mut profile = profile(&mut script);
+        let mut profile = shape::profile(&mut script);
         if wears_out {
             shape::make_unreliable(&mut script, &mut profile);
         }
@@ -227,7 +227,8 @@ impl<'a> Life<'a> {
 
     fn completed(&mut self, done: Completion) {
         let mut same = self.in_flight.iter().filter(|(_, (io, _))| *io == done.io);
-        let (request, (io, all)) = same.next().map(|(request, what)| (*request, *what)).expect("in flight");
+        let (request, (io, all)) =
+            same.next().map(|(request, what)| (*request, *what)).expect("in flight");
         self.in_flight.remove(&request);
         match done.result {
             Ok(()) => {
@@ -244,7 +245,9 @@ impl<'a> Life<'a> {
                 let retired = health.failed_blocks + health.expired_blocks;
                 assert!(self.wears_out, "{done:?} on a drive that does not fail");
                 assert!(matches!(io.op, Op::Write | Op::Flush | Op::Trim), "{done:?}");
-                let end = health.end_of_life.is_some() && retired > 0;
+                let flash = self.drive.counters().flash;
+                let lost = retired + flash.failed_programs + flash.failed_erases;
+                let end = health.end_of_life.is_some() && lost > 0;
                 assert!(errno == Errno::EROFS && end, "{done:?} with {health:?}");
             }
         }
@@ -275,4 +278,27 @@ impl<'a> Life<'a> {
         let known = health.factory_bad_blocks + health.failed_blocks + health.expired_blocks;
         assert_eq!(bad.count() as u64, known, "bad blocks: {health:?}");
     }
+}
+
+/// Compares `other`, on which the last of three writes was not done, with the shadow of `honest`.
+#[cfg(test)]
+pub(crate) fn compare_with_another(honest: &mut SimDevice, other: &mut SimDevice) {
+    let mut shadow = Shadow::new(honest);
+    let size = honest.nand().geometry().logical_page_size;
+    for (request, page) in (1..).zip([0, 1, 0]) {
+        let (offset, len) = (page * u64::from(size), u64::from(size));
+        let at = honest.now();
+        let io = Io { op: Op::Write, stream: 0, offset: Bytes(offset), len: Bytes(len), at };
+        honest.submit(&io);
+        assert!(shadow.write(honest, request, offset, len));
+        assert!(honest.complete(Nanos::MAX).is_some());
+        shadow.written(request, offset, len);
+        if request < 3 {
+            other.submit(&io);
+            assert!(other.complete(Nanos::MAX).is_some());
+        }
+    }
+    honest.cut_power().expect("it recovers");
+    shadow.check(honest);
+    shadow.recovered(other);
 }

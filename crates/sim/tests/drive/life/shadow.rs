@@ -51,13 +51,7 @@ impl Shadow {
     }
 
     /// A write was submitted. Returns whether every page of it was written anew.
-    pub(crate) fn write(
-        &mut self,
-        drive: &SimDevice,
-        request: u64,
-        offset: u64,
-        len: u64,
-    ) -> bool {
+    pub(crate) fn write(&mut self, drive: &SimDevice, request: u64, offset: u64, len: u64) -> bool {
         let mut all = true;
         for (lpn, _) in self.touched(offset, len) {
             let data = drive.stamp(Lpn(lpn));

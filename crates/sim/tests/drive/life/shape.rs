@@ -70,9 +70,8 @@ fn wiring(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
 }
 
 fn cleaning(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
-    let hundredths = |bytes: &mut Unstructured<'_>, least, most| {
-        f64::from(draw(bytes, least, most)) / 100.0
-    };
+    let hundredths =
+        |bytes: &mut Unstructured<'_>, least, most| f64::from(draw(bytes, least, most)) / 100.0;
     profile.background_cleaning = flip(bytes);
     profile.slc.share = if flip(bytes) { hundredths(bytes, 1, 30) } else { 0.0 };
     profile.over_provisioning = hundredths(bytes, 5, 60);
