@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use flashscope_block::{Errno, Nanos};
 
 use super::lane::{Front, Frontier, Role};
-use super::{Frontiers, PageMap};
+use super::{Frontiers, NOWHERE, PageMap};
 use crate::gc::VictimPolicy;
 use crate::nand::{Array, BlockId, Cause, Entry, Fault, Lpn, Moves, Page, Slot};
 use crate::wear::Verdict;
@@ -75,32 +75,36 @@ impl PageMap {
         if victim.is_some() {
             return victim;
         }
-        let victim = if self.lanes[lane as usize].free.is_empty() {
-            self.choose_small_victim(nand, lane)
-        } else if self.wear.is_active() {
+        let suited = self.suited(nand, lane);
+        let suits = |block: BlockId| suited.as_ref().is_none_or(|suited| suited.contains(&block));
+        let victim = if self.wear.is_active() {
             let average = self.average_remaining(lane);
             let (policy, wear) = (&mut self.policy, &mut self.wear);
             let lifetime = f64::from(self.layout.reliability.block_lifetime);
             let judged = policy.take(lane, |block| {
                 let remaining = lifetime - f64::from(nand.erases(block));
-                wear.judge(remaining, average) != Verdict::Spare
+                suits(block) && wear.judge(remaining, average) != Verdict::Spare
             });
             // Where every block is spared, one has to be recycled all the same.
-            judged.or_else(|| policy.take(lane, |_| true))
+            judged.or_else(|| policy.take(lane, suits))
         } else {
-            self.policy.take(lane, |_| true)
+            self.policy.take(lane, suits)
         };
         self.lanes[lane as usize].victim = victim;
         victim
     }
 
-    /// Chooses a block whose data fits on the frontier: failures and power cuts may have used up
-    /// the free blocks.
-    #[cold]
-    fn choose_small_victim(&mut self, nand: &Array, lane: u32) -> Option<BlockId> {
-        let blocks = self.lanes[lane as usize].blocks.iter().copied();
-        let fitting: BTreeSet<_> = blocks.filter(|block| self.fits(nand, lane, *block)).collect();
-        self.policy.take(lane, |block| fitting.contains(&block))
+    /// The blocks of a lane that can be cleaned with a gain, where there is a doubt: failures and
+    /// power cuts may have used up the free blocks, so that not all data has room, and pages that
+    /// several logical pages share may not become fewer.
+    #[inline]
+    fn suited(&self, nand: &Array, lane: u32) -> Option<BTreeSet<BlockId>> {
+        let state = &self.lanes[lane as usize];
+        let shared = self.layout.geometry.slots_per_page > 1 && self.layout.internal_pages() > 0;
+        (shared || state.free.is_empty()).then(|| {
+            let suits = |block: &BlockId| self.fits(nand, lane, *block) && self.gains(nand, *block);
+            state.blocks.iter().copied().filter(suits).collect()
+        })
     }
 
     /// Whether there is room in a lane for the data of a block.
@@ -203,12 +207,35 @@ impl PageMap {
             let full = sources.len() == geometry.slots_per_page as usize;
             next = match full || self.layout.is_internal(entry.lpn) {
                 true => None,
-                false => nand.next_valid(block, geometry.index(slot) + 1).filter(|slot| {
-                    nand.entry(*slot).is_some_and(|next| !self.layout.is_internal(next.lpn))
-                }),
+                false => self.next_data(nand, block, geometry.index(slot) + 1),
             };
         }
         Ok((sources, ready))
+    }
+
+    /// The first valid place of a block, from place `from` on, that holds no internal page.
+    fn next_data(&self, nand: &Array, block: BlockId, from: u32) -> Option<Slot> {
+        let geometry = nand.geometry();
+        let after = |slot: &Slot| nand.next_valid(block, geometry.index(*slot) + 1);
+        std::iter::successors(nand.next_valid(block, from), after)
+            .find(|slot| nand.entry(*slot).is_none_or(|entry| !self.layout.is_internal(entry.lpn)))
+    }
+
+    /// Whether the data of a block takes fewer pages elsewhere: internal pages, of which each has a
+    /// page for itself, may keep it from that where several logical pages share one.
+    fn gains(&self, nand: &Array, block: BlockId) -> bool {
+        let per_page = self.layout.geometry.slots_per_page;
+        if per_page == 1 {
+            return true;
+        }
+        let internal = &self.map[self.layout.logical_pages() as usize..];
+        let here = |mapped: &&u32| {
+            **mapped != NOWHERE && nand.geometry().block(Slot(**mapped - 1)) == block
+        };
+        let alone = internal.iter().filter(here).count();
+        let data = (nand.valid(block) as usize).saturating_sub(alone);
+        let pages = self.layout.geometry.slots_per_block / per_page;
+        data.div_ceil(per_page as usize) + alone < pages as usize
     }
 
     /// As [`PageMap::move_page`] within the plane.

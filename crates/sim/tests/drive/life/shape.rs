@@ -83,7 +83,7 @@ fn cleaning(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     profile.cleaning.policy = pick(bytes, gc::KINDS).name.into();
     profile.cleaning.window = draw(bytes, 1, 8);
     profile.wear.policy = pick(bytes, wear::KINDS).name.into();
-    profile.reliability.block_lifetime = 1000;
+    profile.reliability.block_lifetime = 1_000_000;
 }
 
 /// Lets a drive that has too few spare pages have more.
