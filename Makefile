@@ -8,7 +8,7 @@ BIN := target/release/flashscope
 help:              ## list what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web test test-rust test-web test-readers check bench tools clean
+.PHONY: help demo build web test test-rust test-web test-readers check bench fuzz tools clean
 
 demo: build        ## measure a simulated drive and write the report
 	$(BIN) demo
@@ -43,6 +43,15 @@ test-readers: build ## a result opens in DuckDB and Polars
 
 bench: build       ## speed, memory and size, beside their limits
 	scripts/bench
+
+FUZZ_SECONDS ?= 60
+
+fuzz:              ## random lives of simulated drives for FUZZ_SECONDS (default 60)
+	@if command -v cargo-fuzz >/dev/null; then \
+		$(CARGO) fuzz run --sanitizer none drive -- -max_total_time=$(FUZZ_SECONDS) -max_len=6000; \
+	else \
+		cd fuzz && $(CARGO) run --release --no-default-features --bin plain -- $(FUZZ_SECONDS); \
+	fi
 
 tools:
 	scripts/install-tools

@@ -297,7 +297,9 @@ impl Array {
         let page = Page { block, index: self.blocks.written(block) };
         let pages = self.geometry().summary_pages;
         let transfer = self.schedule.timing().summary_transfer;
-        self.program_pages(page, pages, at, Cause::Mapping, transfer)
+        let done = self.program_pages(page, pages, at, Cause::Mapping, transfer)?;
+        self.blocks.pad_pages(page, pages);
+        Ok(done)
     }
 
     /// Copies the logical page at `from` to the place `to` within the plane (section 2.1).
@@ -492,9 +494,15 @@ impl Array {
         self.blocks.opened(block)
     }
 
-    /// Takes a block out of use for good.
-    pub fn mark_bad(&mut self, block: BlockId) {
+    /// Takes a block out of use for good, from `at` on or once the programs that supersede its
+    /// pages are done. Returns when.
+    pub fn mark_bad(&mut self, block: BlockId, at: Nanos) -> Nanos {
+        let at = at.max(self.blocks.settled(block));
         self.blocks.mark_bad(block);
+        if let Some(undo) = &mut self.undo {
+            undo.retire(block, at);
+        }
+        at
     }
 
     /// Whether a block is bad, from the factory or since.
@@ -572,7 +580,11 @@ impl Array {
     /// Numbers the stamps of all data anew, from 1, in their order; returns the old ones in that
     /// order.
     pub fn renumber_stamps(&mut self) -> Vec<Stamp> {
-        self.blocks.renumber_stamps()
+        let old = self.blocks.renumber_stamps();
+        if let Some(undo) = &mut self.undo {
+            undo.renumber_stamps(&old);
+        }
+        old
     }
 
     /// Whether the program of a page was cut short or has failed.

@@ -93,6 +93,20 @@ pub(super) struct Image {
     torn: Vec<u32>,
 }
 
+impl Image {
+    pub(super) fn renumber_stamps(&mut self, old: &[Stamp]) {
+        renumber(&mut self.stamps, old);
+    }
+}
+
+/// Makes stamps their rank among `old`, from 1.
+fn renumber(stamps: &mut [Stamp], old: &[Stamp]) {
+    for stamp in stamps {
+        let rank = old.partition_point(|other| other < stamp);
+        *stamp = Stamp::try_from(rank).expect("at most as many as places") + 1;
+    }
+}
+
 /// The state of every block and the metadata of every page, and the rules of what may follow what.
 pub(super) struct Blocks {
     geometry: Geometry,
@@ -179,6 +193,14 @@ impl Blocks {
     /// Leaves a place that was just programmed without data.
     pub(super) fn pad(&mut self, slot: Slot) {
         self.logical[slot.0 as usize] = PADDING;
+    }
+
+    /// Leaves the places of pages that were just programmed, if they have any, without data.
+    pub(super) fn pad_pages(&mut self, page: Page, pages: u32) {
+        let geometry = self.geometry;
+        let place = |index: u32| index * geometry.slots_per_page / geometry.pages_per_slot;
+        let end = place(page.index + pages).min(geometry.slots_per_block);
+        (place(page.index)..end).for_each(|index| self.pad(geometry.slot(page.block, index)));
     }
 
     pub(super) fn set_note(&mut self, slot: Slot, note: Note) {
@@ -293,9 +315,10 @@ impl Blocks {
 
     /// Drops what internal pages of a block hold, from place `from` on.
     fn drop_notes(&mut self, block: BlockId, from: u32) {
-        let start = self.geometry.slot(block, from).0;
-        let end = self.places(block).end;
-        self.notes.retain(|place, _| *place < start || *place as usize >= end);
+        // Pages of the summary have no places.
+        let std::ops::Range { start, end } = self.places(block);
+        let dropped = start + from as usize..end;
+        self.notes.retain(|place, _| !dropped.contains(&(*place as usize)));
     }
 
     fn notes_of(&self, block: BlockId) -> impl Iterator<Item = (u32, Note)> {
@@ -398,6 +421,11 @@ impl Blocks {
         self.lives[block.0 as usize].bad = true;
     }
 
+    /// As if the block had not been marked bad.
+    pub(super) fn unmark_bad(&mut self, block: BlockId) {
+        self.lives[block.0 as usize].bad = false;
+    }
+
     pub(super) fn is_bad(&self, block: BlockId) -> bool {
         self.life(block).bad
     }
@@ -415,11 +443,14 @@ impl Blocks {
         let mut old = self.stamps.clone();
         old.sort_unstable();
         old.dedup();
-        for stamp in &mut self.stamps {
-            let rank = old.partition_point(|other| other < stamp);
-            *stamp = Stamp::try_from(rank).expect("at most as many as places") + 1;
-        }
+        renumber(&mut self.stamps, &old);
         old
+    }
+
+    /// The torn pages of a block from a page on.
+    fn torn_from(&self, page: Page) -> impl Iterator<Item = (u32, u32)> {
+        let block = page.block.0;
+        self.torn.range((block, page.index)..=(block, u32::MAX)).copied()
     }
 
     pub(super) fn is_torn(&self, page: Page) -> bool {
@@ -435,7 +466,7 @@ impl Blocks {
     pub(super) fn image(&self, block: BlockId) -> Image {
         let places = self.places(block);
         let life = self.life(block);
-        let torn = self.torn.range((block.0, 0)..=(block.0, u32::MAX));
+        let torn = self.torn_from(Page { block, index: 0 });
         Image {
             written: self.written(block),
             opened: life.opened,
@@ -464,6 +495,10 @@ impl Blocks {
     /// As if `pages` pages from `page` on had never been programmed.
     pub(super) fn unprogram(&mut self, page: Page) {
         self.blocks[page.block.0 as usize].written = page.index;
+        let torn: Vec<_> = self.torn_from(page).collect();
+        for page in &torn {
+            self.torn.remove(page);
+        }
         if !self.notes.is_empty() {
             let slots = self.geometry.slots_per_page;
             self.drop_notes(page.block, page.index * slots / self.geometry.pages_per_slot);

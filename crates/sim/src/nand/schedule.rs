@@ -103,6 +103,8 @@ pub(super) struct Schedule {
     wiring: Wiring,
     /// Whether commands take time at all.
     timed: bool,
+    /// When the last command was given, where they take no time.
+    latest: Nanos,
     span: u32,
     units_per_package: u32,
     blocks_per_element: u32,
@@ -130,6 +132,7 @@ impl Schedule {
             timing,
             wiring,
             timed,
+            latest: Nanos(0),
             span: geometry.span,
             units_per_package,
             blocks_per_element,
@@ -251,6 +254,7 @@ impl Schedule {
         mut one: impl FnMut(&mut Self, u32) -> Span,
     ) -> Span {
         if !self.timed {
+            self.latest = self.latest.max(at);
             return Span { start: at, done: at };
         }
         let mut span = Span { start: Nanos::MAX, done: Nanos(0) };
@@ -397,6 +401,9 @@ impl Schedule {
     /// When the units of all blocks from that at `first` to that at `last`, which are on one
     /// element or on neighbouring ones, have carried out what they were given.
     pub(super) fn idle_from(&self, first: Place, last: Place) -> Nanos {
+        if !self.timed {
+            return self.latest;
+        }
         let packages = first.package..last.package + self.span;
         if self.shares_control() {
             let gangs =
@@ -416,6 +423,7 @@ impl Schedule {
 
     /// Everything is idle at `now`.
     pub(super) fn reset(&mut self, now: Nanos) {
+        self.latest = now;
         self.units.fill(now);
         self.buses.fill(now);
         let idle = Gang { kind: None, start: now, end: now, members: 0 };

@@ -116,7 +116,7 @@ fn refuses_illegal_commands() {
     assert_eq!(past_end, Some(4 * WRITE));
     let at = slot(&array, 0, 4);
     assert!(try_program(&mut array, at, 0).is_err());
-    array.mark_bad(BlockId(3));
+    array.mark_bad(BlockId(3), Nanos(0));
     let at = slot(&array, 3, 0);
     let bad = try_program(&mut array, at, 0);
     assert_eq!(bad, Err(Fault::Illegal(Illegal::BadBlock(BlockId(3)))));

@@ -3,12 +3,13 @@ use std::collections::VecDeque;
 use flashscope_block::Nanos;
 
 use super::blocks::{Blocks, Image};
-use super::{BlockId, Page};
+use super::{BlockId, Page, Stamp};
 
 /// A command that a power cut may still undo.
 enum Undo {
     Program { page: Page, pages: u32 },
     Erase { block: BlockId, image: Box<Image> },
+    Retire { block: BlockId },
 }
 
 struct Timed {
@@ -35,10 +36,23 @@ impl UndoLog {
         self.commands.push_back(Timed { start, done, undo });
     }
 
+    pub(super) fn retire(&mut self, block: BlockId, at: Nanos) {
+        self.commands.push_back(Timed { start: at, done: at, undo: Undo::Retire { block } });
+    }
+
     /// Forgets what is done by `now`.
     pub(super) fn settle(&mut self, now: Nanos) {
         while self.commands.front().is_some_and(|command| command.done <= now) {
             self.commands.pop_front();
+        }
+    }
+
+    /// Stamps are now their rank among `old`, from 1.
+    pub(super) fn renumber_stamps(&mut self, old: &[Stamp]) {
+        for command in &mut self.commands {
+            if let Undo::Erase { image, .. } = &mut command.undo {
+                image.renumber_stamps(old);
+            }
         }
     }
 
@@ -51,6 +65,7 @@ impl UndoLog {
                 continue;
             }
             match (undo, start < now) {
+                (Undo::Retire { block }, _) => blocks.unmark_bad(block),
                 (Undo::Program { page, .. }, false) => blocks.unprogram(page),
                 (Undo::Program { page, pages }, true) => blocks.tear(page, pages),
                 (Undo::Erase { block, image }, false) => blocks.restore(block, &image),

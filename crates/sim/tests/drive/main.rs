@@ -4,6 +4,8 @@ mod agrawal;
 mod background;
 mod exactness;
 mod fields;
+mod life;
+mod power;
 mod profiles;
 mod robustness;
 mod timing;

@@ -143,7 +143,9 @@ impl Shadow {
             assert_eq!(drive.nand().next_valid(block, 0), live.first().copied());
             for slot in live {
                 let entry = drive.nand().entry(slot).expect("valid pages are programmed");
-                if entry.lpn.0 < host_pages {
+                // What is trimmed and not recorded yet is kept.
+                let kept = !mapped.contains(&entry.lpn.0);
+                if entry.lpn.0 < host_pages && !kept {
                     let place = Some(geometry.page(slot));
                     assert_eq!(drive.locate(entry.lpn), place, "the map and the flash disagree");
                     valid += 1;

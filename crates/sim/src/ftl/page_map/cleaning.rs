@@ -1,17 +1,30 @@
 //! Cleaning (section 3.2), in the foreground and in the background, and what comes with it: wear
 //! levelling (section 5) and the folding of the SLC region.
 
+use std::collections::BTreeSet;
+
 use flashscope_block::{Errno, Nanos};
 
 use super::lane::{Front, Frontier, Role};
-use super::{Frontiers, PageMap};
+use super::{Frontiers, NOWHERE, PageMap};
 use crate::gc::VictimPolicy;
 use crate::nand::{Array, BlockId, Cause, Entry, Fault, Moves, Page, Slot};
 use crate::wear::Verdict;
 
 impl PageMap {
-    /// Which frontier the pages of a victim go to.
-    pub(super) fn target(&self, nand: &Array, victim: BlockId) -> Role {
+    /// Which frontier the next page of a victim goes to: another than it should where a lane has
+    /// room at that alone.
+    pub(super) fn target(&self, nand: &Array, lane: u32, victim: BlockId) -> Front {
+        let state = &self.lanes[lane as usize];
+        let open = |role: Role| state.frontiers[role as usize].is_some();
+        let wanted = self.wanted(nand, victim);
+        let other = if wanted == Role::Host { Role::Other } else { Role::Host };
+        let at_other = state.free.is_empty() && !open(wanted) && open(other);
+        Front { lane, role: if at_other { other } else { wanted } }
+    }
+
+    /// Which frontier the pages of a victim should go to.
+    fn wanted(&self, nand: &Array, victim: BlockId) -> Role {
         match self.layout.frontiers {
             Frontiers::One => Role::Host,
             Frontiers::HostAndCleaning => Role::Other,
@@ -30,10 +43,11 @@ impl PageMap {
         lane: u32,
         at: Nanos,
     ) -> Result<bool, Errno> {
+        self.give_up_victim(nand, lane);
         let Some(victim) = self.choose_victim(nand, lane) else { return Ok(false) };
-        let front = Front { lane, role: self.target(nand, victim) };
         let mut moved = at;
         while nand.valid(victim) > 0 {
+            let front = self.target(nand, lane, victim);
             let done = if self.bulk {
                 self.move_pages(nand, front, victim, u32::MAX, at)?
             } else {
@@ -45,6 +59,15 @@ impl PageMap {
         Ok(true)
     }
 
+    /// Lets go of the block that is being cleaned if the rest of its data has no room.
+    fn give_up_victim(&mut self, nand: &Array, lane: u32) {
+        let Some(victim) = self.lanes[lane as usize].victim else { return };
+        if !self.fits(nand, lane, victim) {
+            self.lane(lane).victim = None;
+            self.policy.closed(lane, victim, nand.valid(victim));
+        }
+    }
+
     /// The block that is being cleaned; if there is none, chooses one.
     #[inline]
     fn choose_victim(&mut self, nand: &Array, lane: u32) -> Option<BlockId> {
@@ -52,21 +75,44 @@ impl PageMap {
         if victim.is_some() {
             return victim;
         }
+        let suited = self.suited(nand, lane);
+        let suits = |block: BlockId| suited.as_ref().is_none_or(|suited| suited.contains(&block));
         let victim = if self.wear.is_active() {
             let average = self.average_remaining(lane);
             let (policy, wear) = (&mut self.policy, &mut self.wear);
             let lifetime = f64::from(self.layout.reliability.block_lifetime);
             let judged = policy.take(lane, |block| {
                 let remaining = lifetime - f64::from(nand.erases(block));
-                wear.judge(remaining, average) != Verdict::Spare
+                suits(block) && wear.judge(remaining, average) != Verdict::Spare
             });
             // Where every block is spared, one has to be recycled all the same.
-            judged.or_else(|| policy.take(lane, |_| true))
+            judged.or_else(|| policy.take(lane, suits))
         } else {
-            self.policy.take(lane, |_| true)
+            self.policy.take(lane, suits)
         };
         self.lanes[lane as usize].victim = victim;
         victim
+    }
+
+    /// The blocks of a lane that can be cleaned with a gain, where there is a doubt: failures and
+    /// power cuts may have used up the free blocks, so that not all data has room, and pages that
+    /// several logical pages share may not become fewer.
+    #[inline]
+    fn suited(&self, nand: &Array, lane: u32) -> Option<BTreeSet<BlockId>> {
+        let state = &self.lanes[lane as usize];
+        let shared = self.layout.geometry.slots_per_page > 1 && self.layout.internal_pages() > 0;
+        (shared || state.free.is_empty()).then(|| {
+            let suits = |block: &BlockId| self.fits(nand, lane, *block) && self.gains(nand, *block);
+            state.blocks.iter().copied().filter(suits).collect()
+        })
+    }
+
+    /// Whether there is room in a lane for the data of a block.
+    pub(super) fn fits(&self, nand: &Array, lane: u32, block: BlockId) -> bool {
+        let state = &self.lanes[lane as usize];
+        let open = [Role::Host, Role::Other].map(|role| state.frontiers[role as usize]);
+        let room: u32 = open.iter().flatten().map(|front| front.places - front.next).sum();
+        nand.valid(block) <= room || !state.free.is_empty()
     }
 
     /// The mean number of erases that the blocks of a lane have left.
@@ -170,12 +216,35 @@ impl PageMap {
             let full = sources.len() == geometry.slots_per_page as usize;
             next = match full || self.layout.is_internal(entry.lpn) {
                 true => None,
-                false => nand.next_valid(block, geometry.index(slot) + 1).filter(|slot| {
-                    nand.entry(*slot).is_some_and(|next| !self.layout.is_internal(next.lpn))
-                }),
+                false => self.next_data(nand, block, geometry.index(slot) + 1),
             };
         }
         Ok((sources, ready))
+    }
+
+    /// The first valid place of a block, from place `from` on, that holds no internal page.
+    fn next_data(&self, nand: &Array, block: BlockId, from: u32) -> Option<Slot> {
+        let geometry = nand.geometry();
+        let after = |slot: &Slot| nand.next_valid(block, geometry.index(*slot) + 1);
+        std::iter::successors(nand.next_valid(block, from), after)
+            .find(|slot| nand.entry(*slot).is_none_or(|entry| !self.layout.is_internal(entry.lpn)))
+    }
+
+    /// Whether the data of a block takes fewer pages elsewhere: internal pages, of which each has a
+    /// page for itself, may keep it from that where several logical pages share one.
+    fn gains(&self, nand: &Array, block: BlockId) -> bool {
+        let per_page = self.layout.geometry.slots_per_page;
+        if per_page == 1 {
+            return true;
+        }
+        let internal = &self.map[self.layout.logical_pages() as usize..];
+        let here = |mapped: &&u32| {
+            **mapped != NOWHERE && nand.geometry().block(Slot(**mapped - 1)) == block
+        };
+        let alone = internal.iter().filter(here).count();
+        let data = (nand.valid(block) as usize).saturating_sub(alone);
+        let pages = self.layout.geometry.slots_per_block / per_page;
+        data.div_ceil(per_page as usize) + alone < pages as usize
     }
 
     /// As [`PageMap::move_page`] within the plane.
@@ -251,9 +320,9 @@ impl PageMap {
         let state = &mut self.lanes[lane as usize];
         state.erases += 1;
         if !erased || worn {
-            nand.mark_bad(block);
-            self.health.failed_blocks += u64::from(!erased);
-            self.health.expired_blocks += u64::from(erased);
+            nand.mark_bad(block, done);
+            self.health.failed_blocks += u64::from(!worn);
+            self.health.expired_blocks += u64::from(worn);
         } else if slc {
             state.slc_free.push_back(block);
         } else {
@@ -286,14 +355,21 @@ impl PageMap {
         });
         let front = Front { lane, role: Role::Wear };
         let temperature = self.temperatures[cold.0 as usize];
-        let mut moved = at;
-        while nand.valid(cold) > 0 {
-            moved = moved.max(self.move_page(nand, front, cold, at, Cause::Wear)?);
+        let mut moved = Ok(at);
+        while let Ok(before) = moved
+            && nand.valid(cold) > 0
+        {
+            let page = self.move_page(nand, front, cold, at, Cause::Wear);
+            moved = page.map(|done| before.max(done));
         }
         if let Some(rest) = self.lane(lane).frontier(Role::Wear).take() {
-            self.close(nand, front, &rest, moved);
+            self.close(nand, front, &rest, moved.unwrap_or(at));
         }
         self.temperatures[rest.0 as usize] = temperature;
+        if moved.is_err() {
+            self.policy.closed(lane, cold, nand.valid(cold));
+        }
+        let moved = moved?;
         self.health.migrations += 1;
         self.recycle(nand, lane, cold, moved, Cause::Wear)
     }
@@ -308,22 +384,27 @@ impl PageMap {
             .min_by_key(|block| self.temperatures[block.0 as usize])
     }
 
-    /// Moves the data of a block that has failed elsewhere, and marks it bad.
+    /// Moves the data of the next block that has failed elsewhere, and marks it bad; false if there
+    /// is none, or no room for its data.
     pub(super) fn empty_failed(
         &mut self,
         nand: &mut Array,
         lane: u32,
-        block: BlockId,
         at: Nanos,
-    ) -> Result<(), Errno> {
-        let front = Front { lane, role: self.target(nand, block) };
-        while nand.valid(block) > 0 {
-            self.move_page(nand, front, block, at, Cause::Cleaning)?;
+    ) -> Result<bool, Errno> {
+        let Some(block) = self.lane(lane).failed.front().copied() else { return Ok(false) };
+        if !self.fits(nand, lane, block) {
+            return Ok(false);
         }
-        nand.mark_bad(block);
+        let mut moved = at;
+        while nand.valid(block) > 0 {
+            let front = self.target(nand, lane, block);
+            moved = moved.max(self.move_page(nand, front, block, at, Cause::Cleaning)?);
+        }
+        nand.mark_bad(block, moved);
         self.health.failed_blocks += 1;
         self.lane(lane).failed.retain(|failed| *failed != block);
-        Ok(())
+        Ok(true)
     }
 
     /// Works on the lanes of one pool in the gaps that their flash had before `until`, a page or an
@@ -392,7 +473,7 @@ impl PageMap {
         if nand.valid(victim) == 0 {
             return self.finish(nand, lane, victim, at).map(drop);
         }
-        let front = Front { lane, role: self.target(nand, victim) };
+        let front = self.target(nand, lane, victim);
         let moved = match self.bulk {
             true => self.move_pages(nand, front, victim, 1, at),
             false => self.move_page(nand, front, victim, at, Cause::Cleaning),
@@ -406,12 +487,12 @@ impl PageMap {
         let state = &self.lanes[lane as usize];
         let Some(block) = state.slc_full.front().copied() else { return Ok(false) };
         if nand.valid(block) > 0 {
-            let role = self.target(nand, block);
-            let open = state.frontiers[role as usize].is_some();
+            let front = self.target(nand, lane, block);
+            let open = state.frontiers[front.role as usize].is_some();
             if !open && state.free_blocks() <= self.layout.clean_below {
                 return Ok(false);
             }
-            self.move_page(nand, Front { lane, role }, block, at, Cause::Folding)?;
+            self.move_page(nand, front, block, at, Cause::Folding)?;
         } else {
             self.lane(lane).slc_full.pop_front();
             self.recycle(nand, lane, block, at, Cause::Folding)?;

@@ -84,9 +84,8 @@ impl PageMap {
 
     #[inline]
     fn carry_out(&mut self, nand: &mut Array, write: Write) {
-        let before = self.point(write.lpn, write.slot, write.done);
         let pool = self.pool_of(write.lpn);
-        self.supersede(nand, pool, before, write.done);
+        self.put(nand, pool, write.lpn, write.slot, write.done);
     }
 
     /// Carries out every write that was put off.

@@ -118,6 +118,11 @@ impl Lane {
         u32::try_from(self.free.len()).expect("fewer than the blocks of a lane, a u32")
     }
 
+    /// Its blocks that are not of the SLC region.
+    pub(super) fn usual_blocks(&self, layout: &Layout) -> &[BlockId] {
+        &self.blocks[layout.slc_blocks_per_lane as usize..]
+    }
+
     pub(super) fn frontier(&mut self, role: Role) -> &mut Option<Frontier> {
         &mut self.frontiers[role as usize]
     }

@@ -7,6 +7,8 @@ mod lane;
 mod recovery;
 mod room;
 
+use std::collections::BTreeSet;
+
 use flashscope_block::{Errno, Nanos};
 
 use self::deferred::Deferred;
@@ -44,6 +46,12 @@ pub struct PageMap {
     stamp: Stamp,
     /// For each internal page, whether trims are not recorded yet.
     unrecorded: Vec<bool>,
+    /// Pages whose trim is not recorded yet. The map keeps their data for as long.
+    trimmed: BTreeSet<Lpn>,
+    /// When the last of the host's pages is on the flash.
+    programmed: Nanos,
+    /// When the last record of trims is.
+    recorded: Nanos,
     /// What a power cut may take back, where the map survives it: a logical page, where it was
     /// before, and when that was over.
     undo: Option<Vec<(Lpn, u32, Nanos)>>,
@@ -77,6 +85,9 @@ impl PageMap {
             wear,
             stamp: 0,
             unrecorded: vec![false; layout.internal_pages() as usize],
+            trimmed: BTreeSet::new(),
+            programmed: Nanos(0),
+            recorded: Nanos(0),
             undo: None,
             health: Health { factory_bad_blocks: bad as u64, ..Health::default() },
             bulk: nand.relocates(),
@@ -235,10 +246,24 @@ impl PageMap {
         before
     }
 
+    /// A page of the host is at `slot`, once the program is done that runs until `done`.
+    #[inline]
+    fn put(&mut self, nand: &mut Array, pool: u32, lpn: Lpn, slot: Slot, done: Nanos) {
+        if !self.trimmed.is_empty() {
+            self.trimmed.remove(&lpn);
+        }
+        self.programmed = self.programmed.max(done);
+        let before = self.point(lpn, slot, done);
+        self.supersede(nand, pool, before, done);
+    }
+
     #[inline]
     fn slot_of(&self, lpn: Lpn) -> Option<Slot> {
         if let Some(slot) = self.deferred.slot_of(lpn) {
             return Some(slot);
+        }
+        if !self.trimmed.is_empty() && self.trimmed.contains(&lpn) {
+            return None;
         }
         let mapped = self.map[lpn.0 as usize];
         (mapped != NOWHERE).then(|| Slot(mapped - 1))
@@ -326,8 +351,7 @@ impl PageMap {
             if self.defers {
                 self.point_soon(nand, slice.lpn, slot, done);
             } else {
-                let before = self.point(slice.lpn, slot, done);
-                self.supersede(nand, pool, before, done);
+                self.put(nand, pool, slice.lpn, slot, done);
             }
             return Ok(self.answer(nand, front, slot, done));
         }
@@ -335,8 +359,7 @@ impl PageMap {
         let heat = u64::from(stamp) * entries.len() as u64;
         let (first, done) = self.append(nand, front, &entries, heat, ready, Cause::Host)?;
         for (nth, entry) in (0u32..).zip(entries) {
-            let before = self.point(entry.lpn, Slot(first.0 + nth), done);
-            self.supersede(nand, pool, before, done);
+            self.put(nand, pool, entry.lpn, Slot(first.0 + nth), done);
         }
         Ok(self.answer(nand, front, first, done))
     }
@@ -360,10 +383,14 @@ impl PageMap {
         self.stamp + 1
     }
 
-    /// Takes note that the drive cannot take any more writes.
-    fn worn_out(&mut self, at: Nanos) -> Errno {
-        if self.health.expired_blocks + self.health.failed_blocks == 0 {
-            return Errno::ENOSPC;
+    /// What a write is refused with: a drive without room that has lost blocks has come to its
+    /// end.
+    #[cold]
+    fn refusal(&mut self, nand: &Array, errno: Errno, at: Nanos) -> Errno {
+        let failures = nand.counters().failed_programs + nand.counters().failed_erases;
+        let lost = self.health.expired_blocks + failures;
+        if errno != Errno::ENOSPC || lost == 0 {
+            return errno;
         }
         self.health.end_of_life.get_or_insert(at);
         Errno::EROFS
@@ -398,7 +425,8 @@ impl Ftl for PageMap {
         let whole =
             slice.len.is_multiple_of(self.layout.geometry.logical_page_size) && slice.start == 0;
         let ready = if whole { at } else { self.read_rest(nand, &slice, at)? };
-        self.write_slice(nand, pool, &slice, ready)
+        let written = self.write_slice(nand, pool, &slice, ready);
+        written.map_err(|errno| self.refusal(nand, errno, at))
     }
 
     #[inline]
@@ -429,18 +457,24 @@ impl Ftl for PageMap {
         let pool = self.pool_of(lpn);
         self.carry_out_all(nand);
         self.background_in(nand, pool, at)?;
-        let before = std::mem::replace(&mut self.map[lpn.0 as usize], NOWHERE);
-        if before != NOWHERE {
-            if let Some(unrecorded) = self.unrecorded.get_mut(self.layout.record_of(lpn)) {
-                *unrecorded = true;
-            }
-            self.supersede(nand, pool, before, at);
+        if self.slot_of(lpn).is_none() {
+            return Ok(());
         }
+        if let Some(unrecorded) = self.unrecorded.get_mut(self.layout.record_of(lpn)) {
+            *unrecorded = true;
+            self.trimmed.insert(lpn);
+            return self.bound_trimmed(nand, at);
+        }
+        let before = std::mem::replace(&mut self.map[lpn.0 as usize], NOWHERE);
+        if let Some(undo) = &mut self.undo {
+            undo.push((lpn, before, at));
+        }
+        self.supersede(nand, pool, before, at);
         Ok(())
     }
 
     fn flush(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
-        self.record_trims(nand, at)
+        self.record_trims(nand, at).map_err(|errno| self.refusal(nand, errno, at))
     }
 
     fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<(), Errno> {

@@ -23,7 +23,7 @@ impl PageMap {
         if lanes == 1 {
             return match self.room_in(nand, Front { lane: first, role }, at)? {
                 Some(role) => Ok(Front { lane: first, role }),
-                None => Err(self.worn_out(at)),
+                None => Err(Errno::ENOSPC),
             };
         }
         let turn = self.turns[pool as usize];
@@ -39,12 +39,16 @@ impl PageMap {
         }
         for nth in 0..lanes {
             let lane = in_turn(nth);
-            if let Some(role) = self.room_in(nand, Front { lane, role }, at)? {
-                self.turns[pool as usize] = (turn + nth + 1) % lanes;
-                return Ok(Front { lane, role });
+            match self.room_in(nand, Front { lane, role }, at) {
+                Ok(Some(role)) => {
+                    self.turns[pool as usize] = (turn + nth + 1) % lanes;
+                    return Ok(Front { lane, role });
+                }
+                Ok(None) | Err(Errno::ENOSPC) => {}
+                Err(errno) => return Err(errno),
             }
         }
-        Err(self.worn_out(at))
+        Err(Errno::ENOSPC)
     }
 
     /// Whether a lane that would have to clean lets `other` have its turn: where they could not
@@ -88,7 +92,8 @@ impl PageMap {
     /// done without the block that cleaning needs.
     ///
     /// Cleaning always finds room to move pages to: a victim has less than a block of them, and a
-    /// page is given out only while a block is free beside the frontier.
+    /// page is given out only while a block is free beside the frontier. A failed block is emptied
+    /// when that has been seen to.
     #[cold]
     pub(super) fn main_room(
         &mut self,
@@ -100,9 +105,6 @@ impl PageMap {
         let Front { lane, role } = front;
         // Cleaning may fill the block that was just opened: each round leaves more free pages.
         loop {
-            while let Some(block) = self.lane(lane).failed.front().copied() {
-                self.empty_failed(nand, lane, block, at)?;
-            }
             let open = self.lane(lane).frontier(role).is_some();
             if !open && self.lane(lane).free_blocks() > 0 {
                 self.open(nand, front)?;
@@ -111,6 +113,9 @@ impl PageMap {
                 if !self.clean_block(nand, lane, at)? {
                     break;
                 }
+            }
+            if self.empty_failed(nand, lane, at)? {
+                continue;
             }
             let state = self.lane(lane);
             let enough = state.free_blocks() > 0;
@@ -136,9 +141,9 @@ impl PageMap {
         }
         self.carry_out_all(nand);
         let Some(block) = self.lane(lane).slc_full.front().copied() else { return Ok(false) };
-        let front = Front { lane, role: self.target(nand, block) };
         let mut moved = at;
         while nand.valid(block) > 0 {
+            let front = self.target(nand, lane, block);
             if !self.main_room(nand, front, at)? {
                 return Ok(false);
             }

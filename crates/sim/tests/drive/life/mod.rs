@@ -1,0 +1,304 @@
+//! The life of a drive, from bytes: which drive it is and all that happens to it. Whatever the
+//! bytes are, it must neither panic nor hang nor lose a page.
+//!
+//! The fuzz target and the tests run the same lives.
+
+mod shadow;
+mod shape;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use arbitrary::Unstructured;
+use flashscope_block::{Bytes, Completion, Device, Errno, Io, Nanos, Op};
+use flashscope_sim::ftl::Recovery;
+use flashscope_sim::nand::BlockId;
+use flashscope_sim::observe::{Command, Observer};
+use flashscope_sim::{Counters, Profile, SimDevice};
+
+use self::shadow::Shadow;
+use self::shape::LOGICAL_BLOCK;
+
+/// A number from `least` to `most`; `least` when the bytes are used up.
+fn draw(bytes: &mut Unstructured<'_>, least: u32, most: u32) -> u32 {
+    bytes.int_in_range(least..=most).unwrap_or(least)
+}
+
+fn flip(bytes: &mut Unstructured<'_>) -> bool {
+    draw(bytes, 0, 1) == 1
+}
+
+fn pick<T: Copy>(bytes: &mut Unstructured<'_>, choices: &[T]) -> T {
+    let last = u32::try_from(choices.len() - 1).expect("a short list");
+    choices[draw(bytes, 0, last) as usize]
+}
+
+/// What came of a life: the same for the same bytes.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Story {
+    pub(crate) completions: Vec<Completion>,
+    pub(crate) recoveries: Vec<Recovery>,
+    pub(crate) counters: Counters,
+    /// Power cuts that found something under way.
+    pub(crate) cuts_in_flight: usize,
+    pub(crate) refused_writes: usize,
+}
+
+/// Counts flash commands, and stops a request that needs too many: it would never end.
+struct Watchdog {
+    left: Rc<Cell<u64>>,
+}
+
+impl Observer for Watchdog {
+    fn command(&mut self, _command: &Command) {
+        self.left.set(self.left.get().checked_sub(1).expect("a request has an end"));
+    }
+}
+
+/// A drive and what happens to it.
+pub(crate) struct Life<'a> {
+    script: Unstructured<'a>,
+    drive: SimDevice,
+    shadow: Shadow,
+    /// The writes, trims and flushes that were not answered yet, and whether they are done as far
+    /// as the shadow knows.
+    in_flight: BTreeMap<u64, (Io, bool)>,
+    requests: u64,
+    wears_out: bool,
+    patience: u64,
+    left: Rc<Cell<u64>>,
+    steps: u32,
+    story: Story,
+}
+
+impl<'a> Life<'a> {
+    /// The life that these bytes describe, unless such a drive is refused.
+    pub(crate) fn new(bytes: &'a [u8]) -> Option<Self> {
+        let mut script = Unstructured::new(bytes);
+        let wears_out = draw(&mut script, 0, 3) == 3;
+        let mut profile = shape::profile(&mut script);
+        if wears_out {
+            shape::make_unreliable(&mut script, &mut profile);
+        }
+        Life::of(&profile, script, wears_out)
+    }
+
+    fn of(profile: &Profile, script: Unstructured<'a>, wears_out: bool) -> Option<Self> {
+        let mut drive = SimDevice::new("sim:life", profile).ok()?;
+        drive.expect_power_cuts();
+        let left = Rc::new(Cell::new(0));
+        drive.observe(Box::new(Watchdog { left: left.clone() }));
+        let geometry = drive.nand().geometry();
+        let pages = geometry.blocks() * geometry.pages_per_block * geometry.span;
+        Some(Life {
+            script,
+            shadow: Shadow::new(&drive),
+            in_flight: BTreeMap::new(),
+            requests: 0,
+            wears_out,
+            patience: 1000 + 200 * u64::from(pages),
+            left,
+            steps: 0,
+            story: Story::default(),
+            drive,
+        })
+    }
+
+    /// All of a life.
+    pub(crate) fn live(mut self) -> Story {
+        while self.step() {}
+        self.finish()
+    }
+
+    /// Lets the next thing happen; false when nothing more does.
+    pub(crate) fn step(&mut self) -> bool {
+        if self.script.is_empty() {
+            return false;
+        }
+        self.steps += 1;
+        self.left.set(self.patience);
+        match draw(&mut self.script, 0, 31) {
+            0..=11 => self.submit(Op::Write),
+            12..=14 => self.submit(Op::Trim),
+            15 | 16 => self.submit(Op::Read),
+            17 | 18 => self.submit(Op::Flush),
+            19 => self.fill(),
+            20..=24 => self.complete_one(),
+            25 | 26 => self.pause(),
+            27 | 28 => self.drain(),
+            _ => self.cut(),
+        }
+        if self.steps.is_multiple_of(32) {
+            self.check();
+        }
+        true
+    }
+
+    /// The end: everything is answered and found where it should be.
+    pub(crate) fn finish(mut self) -> Story {
+        self.left.set(self.patience);
+        self.drain();
+        self.check();
+        let blocks = self.capacity();
+        self.request(Op::Read, 0, blocks);
+        self.drain();
+        self.story.counters = self.drive.counters();
+        self.story
+    }
+
+    /// The capacity in logical blocks.
+    fn capacity(&self) -> u64 {
+        self.drive.info().capacity.0 / LOGICAL_BLOCK
+    }
+
+    /// A request to somewhere, more often to the front of the drive, and small.
+    fn submit(&mut self, op: Op) {
+        let (blocks, script) = (self.capacity(), &mut self.script);
+        let limit = if flip(script) { blocks } else { blocks.div_ceil(5) };
+        let small = |value: u64| u32::try_from(value).expect("a small drive");
+        let offset = draw(script, 0, small(limit - 1));
+        let longest = if flip(script) { 4 } else { 40 };
+        let len = draw(script, 1, small((blocks - u64::from(offset)).min(longest)));
+        match op {
+            Op::Flush => self.request(op, 0, 0),
+            _ => self.request(op, offset.into(), len.into()),
+        }
+    }
+
+    /// Writes a good part of the drive in order.
+    fn fill(&mut self) {
+        let blocks = self.capacity();
+        let part = blocks.div_ceil(4);
+        let from = part * u64::from(draw(&mut self.script, 0, 3));
+        if from < blocks {
+            self.request(Op::Write, from, part.min(blocks - from));
+        }
+    }
+
+    fn request(&mut self, op: Op, offset: u64, len: u64) {
+        while self.in_flight.len() >= self.drive.info().queue_depth as usize {
+            self.complete_one();
+        }
+        self.requests += 1;
+        let (request, at) = (self.requests, self.drive.now());
+        // The stream marks the request in its completion, and data as hot or cold.
+        let stream = u16::try_from(request % 4).expect("below 4");
+        let (offset, len) = (offset * LOGICAL_BLOCK, len * LOGICAL_BLOCK);
+        let io = Io { op, stream, offset: Bytes(offset), len: Bytes(len), at };
+        self.drive.submit(&io);
+        let mut all = true;
+        match op {
+            Op::Write => all = self.shadow.write(&self.drive, request, offset, len),
+            Op::Trim => self.shadow.trim(request, offset, len),
+            Op::Read | Op::Flush => {}
+        }
+        self.in_flight.insert(request, (io, all));
+    }
+
+    fn complete_one(&mut self) {
+        if let Some(done) = self.drive.complete(Nanos::MAX) {
+            self.completed(done);
+        }
+        assert!(!self.in_flight.is_empty() || self.drive.complete(Nanos::MAX).is_none());
+    }
+
+    fn drain(&mut self) {
+        while let Some(done) = self.drive.complete(Nanos::MAX) {
+            self.completed(done);
+        }
+        assert!(self.in_flight.is_empty(), "requests without an answer: {:?}", self.in_flight);
+    }
+
+    /// Lets time pass, so that what is in flight is answered or not.
+    fn pause(&mut self) {
+        self.left.set(50 * self.patience);
+        let until = Nanos(self.drive.now().0 + self.interval());
+        while let Some(done) = self.drive.complete(until) {
+            self.completed(done);
+        }
+    }
+
+    /// From nothing to long enough for background cleaning to finish.
+    fn interval(&mut self) -> u64 {
+        let bits = draw(&mut self.script, 6, 25);
+        u64::from(draw(&mut self.script, 0, (1 << bits) - 1))
+    }
+
+    fn completed(&mut self, done: Completion) {
+        let mut same = self.in_flight.iter().filter(|(_, (io, _))| *io == done.io);
+        let (request, (io, all)) =
+            same.next().map(|(request, what)| (*request, *what)).expect("in flight");
+        self.in_flight.remove(&request);
+        match done.result {
+            Ok(()) => {
+                assert!(all, "{done:?} was answered, but not every page was written");
+                match io.op {
+                    Op::Write => self.shadow.written(request, io.offset.0, io.len.0),
+                    Op::Flush => self.shadow.flushed(request),
+                    Op::Read | Op::Trim => {}
+                }
+            }
+            Err(errno) => {
+                self.story.refused_writes += 1;
+                let health = self.drive.health();
+                let retired = health.failed_blocks + health.expired_blocks;
+                assert!(self.wears_out, "{done:?} on a drive that does not fail");
+                assert!(matches!(io.op, Op::Write | Op::Flush | Op::Trim), "{done:?}");
+                let flash = self.drive.counters().flash;
+                let lost = retired + flash.failed_programs + flash.failed_erases;
+                let end = health.end_of_life.is_some() && lost > 0;
+                assert!(errno == Errno::EROFS && end, "{done:?} with {health:?}");
+            }
+        }
+        self.story.completions.push(done);
+    }
+
+    /// The power is cut some time into what is under way, and sometimes again soon after.
+    fn cut(&mut self) {
+        self.pause();
+        self.left.set(self.patience);
+        let again = if flip(&mut self.script) { draw(&mut self.script, 0, 3) } else { 0 };
+        for _ in 0..=again {
+            self.story.cuts_in_flight += usize::from(!self.in_flight.is_empty());
+            self.in_flight.clear();
+            match self.drive.cut_power() {
+                Ok(recovery) => self.story.recoveries.push(recovery),
+                Err(errno) => assert!(self.wears_out, "recovery fails with {errno:?}"),
+            }
+            self.shadow.recovered(&self.drive);
+            self.check();
+        }
+    }
+
+    fn check(&self) {
+        self.shadow.check(&self.drive);
+        let (nand, health) = (self.drive.nand(), self.drive.health());
+        let bad = (0..nand.geometry().blocks()).filter(|block| nand.is_bad(BlockId(*block)));
+        let known = health.factory_bad_blocks + health.failed_blocks + health.expired_blocks;
+        assert_eq!(bad.count() as u64, known, "bad blocks: {health:?}");
+    }
+}
+
+/// Compares `other`, on which the last of three writes was not done, with the shadow of `honest`.
+#[cfg(test)]
+pub(crate) fn compare_with_another(honest: &mut SimDevice, other: &mut SimDevice) {
+    let mut shadow = Shadow::new(honest);
+    let size = honest.nand().geometry().logical_page_size;
+    for (request, page) in (1..).zip([0, 1, 0]) {
+        let (offset, len) = (page * u64::from(size), u64::from(size));
+        let at = honest.now();
+        let io = Io { op: Op::Write, stream: 0, offset: Bytes(offset), len: Bytes(len), at };
+        honest.submit(&io);
+        assert!(shadow.write(honest, request, offset, len));
+        assert!(honest.complete(Nanos::MAX).is_some());
+        shadow.written(request, offset, len);
+        if request < 3 {
+            other.submit(&io);
+            assert!(other.complete(Nanos::MAX).is_some());
+        }
+    }
+    honest.cut_power().expect("it recovers");
+    shadow.check(honest);
+    shadow.recovered(other);
+}

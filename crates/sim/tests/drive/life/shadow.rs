@@ -1,0 +1,139 @@
+//! What a host may expect to find on a drive.
+
+use std::collections::BTreeSet;
+
+use flashscope_block::Device;
+use flashscope_sim::SimDevice;
+use flashscope_sim::nand::{BlockId, Lpn, Stamp};
+
+/// What a request made of a logical page.
+#[derive(Debug, Clone, Copy)]
+struct Version {
+    /// The stamp of the data, or none where it was trimmed.
+    data: Option<Stamp>,
+    /// Which request it was.
+    request: u64,
+}
+
+/// The states of a logical page in which a power cut may leave it, the newest last: from the newest
+/// that is safe on.
+type History = Vec<Version>;
+
+/// A plain map of what was written to a drive, and of what of it has to survive a power cut.
+pub(crate) struct Shadow {
+    pages: Vec<History>,
+    page_size: u64,
+}
+
+impl Shadow {
+    pub(crate) fn new(drive: &SimDevice) -> Self {
+        let page_size = u64::from(drive.nand().geometry().logical_page_size);
+        let pages = usize::try_from(drive.info().capacity.0 / page_size).expect("a small drive");
+        let empty = Version { data: None, request: 0 };
+        Shadow { pages: vec![vec![empty]; pages], page_size }
+    }
+
+    /// Logical pages that a range touches, each with whether it is covered whole.
+    pub(crate) fn touched(
+        &self,
+        offset: u64,
+        len: u64,
+    ) -> impl Iterator<Item = (u32, bool)> + use<> {
+        let (size, end) = (self.page_size, offset + len);
+        (offset / size..end.div_ceil(size)).map(move |page| {
+            let whole = offset <= page * size && (page + 1) * size <= end;
+            (u32::try_from(page).expect("a small drive"), whole)
+        })
+    }
+
+    fn now(&self, lpn: u32) -> Option<Stamp> {
+        self.pages[lpn as usize].last().and_then(|version| version.data)
+    }
+
+    /// A write was submitted. Returns whether every page of it was written anew.
+    pub(crate) fn write(&mut self, drive: &SimDevice, request: u64, offset: u64, len: u64) -> bool {
+        let mut all = true;
+        for (lpn, _) in self.touched(offset, len) {
+            let data = drive.stamp(Lpn(lpn));
+            if data.is_none() || data == self.now(lpn) {
+                all = false;
+            } else {
+                self.pages[lpn as usize].push(Version { data, request });
+            }
+        }
+        all
+    }
+
+    /// A trim was submitted.
+    pub(crate) fn trim(&mut self, request: u64, offset: u64, len: u64) {
+        for (lpn, whole) in self.touched(offset, len) {
+            if whole && self.now(lpn).is_some() {
+                self.pages[lpn as usize].push(Version { data: None, request });
+            }
+        }
+    }
+
+    /// A write was acknowledged: nothing older may come back.
+    pub(crate) fn written(&mut self, request: u64, offset: u64, len: u64) {
+        for (lpn, _) in self.touched(offset, len) {
+            settle(&mut self.pages[lpn as usize], |version| version.request == request);
+        }
+    }
+
+    /// A flush was acknowledged: no page may come back that was trimmed before.
+    pub(crate) fn flushed(&mut self, request: u64) {
+        for page in &mut self.pages {
+            settle(page, |version| version.data.is_none() && version.request < request);
+        }
+    }
+
+    /// Compares every page with what the drive found after a power cut, which is certain from
+    /// now on.
+    pub(crate) fn recovered(&mut self, drive: &SimDevice) {
+        for (lpn, history) in (0u32..).zip(&mut self.pages) {
+            let found = drive.stamp(Lpn(lpn));
+            assert!(
+                history.iter().any(|version| version.data == found),
+                "page {lpn} came back as {found:?} and may be {history:?}"
+            );
+            *history = vec![Version { data: found, request: 0 }];
+        }
+    }
+
+    /// Checks that the drive holds what was written last, and that its valid places are where the
+    /// map says.
+    pub(crate) fn check(&self, drive: &SimDevice) {
+        let mut mapped = 0;
+        for lpn in 0..u32::try_from(self.pages.len()).expect("a small drive") {
+            let (found, expected) = (drive.stamp(Lpn(lpn)), self.now(lpn));
+            assert_eq!(found, expected, "the data of page {lpn}");
+            mapped += usize::from(drive.locate(Lpn(lpn)).is_some());
+        }
+        let (geometry, nand) = (*drive.nand().geometry(), drive.nand());
+        let mut valid = BTreeSet::new();
+        for block in (0..geometry.blocks()).map(BlockId) {
+            let slots = (0..geometry.slots_per_block).map(|index| geometry.slot(block, index));
+            let live: Vec<_> = slots.filter(|slot| nand.is_valid(*slot)).collect();
+            assert_eq!(nand.valid(block) as usize, live.len(), "valid pages of {block:?}");
+            for slot in live {
+                let entry = nand.entry(slot).expect("valid pages can be read");
+                let Some(history) = self.pages.get(entry.lpn.0 as usize) else { continue };
+                // A page whose trim is not recorded yet is kept, too.
+                let place = drive.locate(entry.lpn);
+                let trimmed = history.last().is_some_and(|version| version.data.is_none());
+                let kept = place == Some(geometry.page(slot)) || place.is_none() && trimmed;
+                assert!(kept, "{entry:?} is valid at {slot:?}, the map says {place:?}");
+                assert!(valid.insert(entry.lpn), "{entry:?} is valid twice");
+            }
+        }
+        let found = valid.iter().filter(|lpn| drive.locate(**lpn).is_some()).count();
+        assert_eq!(found, mapped, "valid pages of the drive");
+    }
+}
+
+/// Forgets what is older than the newest version that is `safe`.
+fn settle(history: &mut History, safe: impl Fn(&Version) -> bool) {
+    if let Some(newest) = history.iter().rposition(safe) {
+        history.drain(..newest);
+    }
+}

@@ -1,0 +1,115 @@
+//! Small drives of every shape, from bytes.
+
+use arbitrary::Unstructured;
+use flashscope_block::Nanos;
+use flashscope_sim::ftl::{Frontiers, Scope, Transfer};
+use flashscope_sim::nand::{Interleaving, Sharing};
+use flashscope_sim::profile::MapMemory;
+use flashscope_sim::{Profile, gc, wear};
+
+use super::{draw, flip, pick};
+
+pub(crate) const LOGICAL_BLOCK: u64 = 512;
+
+/// Flash pages of a drive at most, so that looking at all of them takes no time.
+const MOST_PAGES: u32 = 4096;
+
+/// A drive, without failures; most of those that are drawn work.
+pub(crate) fn profile(bytes: &mut Unstructured<'_>) -> Profile {
+    let mut profile = Profile::default();
+    flash(bytes, &mut profile);
+    pages(bytes, &mut profile);
+    wiring(bytes, &mut profile);
+    cleaning(bytes, &mut profile);
+    profile.interface.cut_through = flip(bytes);
+    profile.interface.queue_depth = draw(bytes, 1, 6);
+    profile.interface.request_overhead = Nanos(1000);
+    profile.interface.transfer_per_kib = Nanos(3413);
+    profile.timed = draw(bytes, 0, 7) > 0;
+    profile.seed = draw(bytes, 0, 255).into();
+    make_room(&mut profile);
+    profile
+}
+
+fn flash(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
+    let flash = &mut profile.flash;
+    flash.packages = draw(bytes, 1, 4);
+    flash.dies_per_package = draw(bytes, 1, 2);
+    flash.planes_per_die = draw(bytes, 1, 4);
+    flash.pages_per_block = draw(bytes, 1, 70);
+    flash.page_size.0 = u64::from(draw(bytes, 1, 4)) * LOGICAL_BLOCK;
+    let planes = flash.packages * flash.dies_per_package * flash.planes_per_die;
+    let most = MOST_PAGES / (planes * flash.pages_per_block);
+    flash.blocks_per_plane = draw(bytes, 3, 24).min(most).max(3);
+}
+
+/// Logical pages of a page, of a part of one, of several.
+fn pages(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
+    let page = profile.flash.page_size.0;
+    profile.page_span = pick(bytes, &[1, 1, 2]);
+    profile.logical_page_size.0 = match draw(bytes, 0, 3) {
+        0 | 1 => 0,
+        2 => LOGICAL_BLOCK,
+        _ => page * u64::from(profile.page_span * draw(bytes, 1, 3)),
+    };
+    profile.persistence.map = pick(bytes, &[MapMemory::Summary, MapMemory::NvRam]);
+    profile.persistence.summary_pages = pick(bytes, &[1, 1, 1, 2]);
+}
+
+fn wiring(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
+    let scopes = [Scope::Package, Scope::Die, Scope::Plane];
+    profile.allocation_pool = pick(bytes, &scopes);
+    profile.active_blocks = pick(bytes, &[Scope::Pool, Scope::Package, Scope::Die, Scope::Plane]);
+    profile.packages_per_pool = pick(bytes, &[1, 1, 2]);
+    profile.interleaving =
+        pick(bytes, &[Interleaving::None, Interleaving::Die, Interleaving::PlanePair]);
+    profile.flash.two_plane_commands = flip(bytes);
+    profile.gang.packages = if flip(bytes) { profile.flash.packages } else { 1 };
+    profile.gang.sharing = pick(bytes, &[Sharing::Bus, Sharing::Control]);
+    profile.gang.queue_per_package = flip(bytes);
+}
+
+fn cleaning(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
+    let hundredths =
+        |bytes: &mut Unstructured<'_>, least, most| f64::from(draw(bytes, least, most)) / 100.0;
+    profile.background_cleaning = flip(bytes);
+    profile.slc.share = if flip(bytes) { hundredths(bytes, 1, 30) } else { 0.0 };
+    profile.over_provisioning = hundredths(bytes, 5, 60);
+    profile.cleaning.free_threshold = hundredths(bytes, 2, 40);
+    profile.cleaning.background_threshold = hundredths(bytes, 2, 60);
+    profile.cleaning.transfer = pick(bytes, &[Transfer::InterPlane, Transfer::CopyBack]);
+    profile.cleaning.frontiers =
+        pick(bytes, &[Frontiers::One, Frontiers::HostAndCleaning, Frontiers::HotAndCold]);
+    profile.cleaning.policy = pick(bytes, gc::KINDS).name.into();
+    profile.cleaning.window = draw(bytes, 1, 8);
+    profile.wear.policy = pick(bytes, wear::KINDS).name.into();
+    profile.reliability.block_lifetime = 1_000_000;
+}
+
+/// Lets a drive that has too few spare pages have more.
+fn make_room(profile: &mut Profile) {
+    for _ in 0..12 {
+        let Err(error) = profile.layout() else { return };
+        let error = error.to_string();
+        if error.contains("cleaning.free_threshold") {
+            profile.cleaning.free_threshold = (profile.cleaning.free_threshold + 0.1).min(0.9);
+            profile.cleaning.background_threshold = profile.cleaning.free_threshold;
+        } else if error.contains("over_provisioning") && profile.over_provisioning < 0.9 {
+            profile.over_provisioning += 0.08;
+        } else if error.contains("copy-back") {
+            profile.active_blocks = Scope::Plane;
+        } else {
+            return;
+        }
+    }
+}
+
+/// Lets commands fail and blocks expire.
+pub(crate) fn make_unreliable(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
+    let reliability = &mut profile.reliability;
+    reliability.program_failures = pick(bytes, &[0.0, 0.001, 0.01, 0.1]);
+    reliability.erase_failures = pick(bytes, &[0.0, 0.01, 0.2]);
+    reliability.block_lifetime = pick(bytes, &[1000, 2, 5, 12]);
+    reliability.factory_bad_blocks = pick(bytes, &[0.0, 0.05, 0.2]);
+    make_room(profile);
+}

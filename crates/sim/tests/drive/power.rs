@@ -1,0 +1,114 @@
+use flashscope_block::{Device, Nanos, Op};
+use flashscope_sim::{Profile, SimDevice};
+
+use super::life::{Life, Story, compare_with_another};
+use crate::{drive, one_pool, round_trip};
+
+/// The bytes of a random life.
+fn script(seed: u64, len: usize) -> Vec<u8> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut bytes = vec![0; len];
+    random.fill(&mut bytes);
+    bytes
+}
+
+/// The lives of many drives.
+fn lives(seeds: std::ops::Range<u64>, len: usize) -> Vec<Story> {
+    let live = |seed| Some(Life::new(&script(seed, len))?.live());
+    seeds.filter_map(live).collect()
+}
+
+// Whatever happens to a drive, power cuts, failures and wear included: is there no panic, no hang
+// and no lost page, and does it go on working?
+#[test]
+fn no_life_loses_a_page() {
+    let stories = lives(0..700, 3000);
+    let sum = |count: fn(&Story) -> usize| stories.iter().map(count).sum::<usize>();
+    assert!(stories.len() > 100, "most drives were refused");
+    assert!(sum(|story| story.recoveries.len()) > 10_000);
+    assert!(sum(|story| story.cuts_in_flight) > 3000);
+    let worn_out = stories.iter().filter(|story| story.refused_writes > 0).count();
+    assert!(worn_out > 5, "{worn_out} drives came to their end");
+    let cleaned = stories.iter().filter(|story| story.counters.cleanings() > 0).count();
+    assert!(cleaned > 70, "{cleaned} drives cleaned");
+}
+
+// Are the inputs that once broke a drive, or reach what others do not, harmless?
+#[test]
+fn the_corpus_is_lived_through() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/drive");
+    let files = std::fs::read_dir(folder).expect("the corpus is there");
+    let lives = files.map(|file| {
+        let bytes = std::fs::read(file.expect("a file").path()).expect("it can be read");
+        Life::new(&bytes).expect("a drive that works").live()
+    });
+    assert!(lives.count() > 5);
+}
+
+// Does the same life tell the same story, even while another is lived in turns with it?
+#[test]
+fn lives_do_not_touch_each_other() {
+    let scripts: Vec<_> = (0..40).map(|seed| script(seed, 1500)).collect();
+    let scripts: Vec<_> = scripts.iter().filter(|bytes| Life::new(bytes).is_some()).collect();
+    let life = |bytes: &'static [u8]| Life::new(bytes).expect("it works");
+    assert!(scripts.len() > 4);
+    for pair in scripts.windows(2) {
+        let [a, b] = [pair[0], pair[1]].map(|bytes| &*bytes.clone().leak());
+        let alone = (life(a).live(), life(b).live());
+        let (mut first, mut second) = (life(a), life(b));
+        while first.step() | second.step() {}
+        assert_eq!((first.finish(), second.finish()), alone);
+    }
+}
+
+fn two_packages() -> SimDevice {
+    let mut profile = Profile::default();
+    profile.flash.packages = 2;
+    profile.flash.dies_per_package = 1;
+    profile.flash.planes_per_die = 1;
+    profile.flash.blocks_per_plane = 8;
+    profile.flash.pages_per_block = 4;
+    profile.over_provisioning = 0.5;
+    profile.cleaning.free_threshold = 0.25;
+    let mut drive = drive(&profile);
+    drive.expect_power_cuts();
+    drive
+}
+
+// Does recovery take, to the nanosecond, what reading takes: a summary for the full block of the
+// first package, then the metadata of the page of its open one, while the second package reads its
+// two pages?
+#[test]
+fn recovery_takes_its_reads() {
+    let mut drive = two_packages();
+    // Pages go to the packages in turn; a block holds three and a summary.
+    for page in [0, 2, 4, 6, 1, 3] {
+        round_trip(&mut drive, Op::Write, page * 4096, 4096);
+    }
+    drive.idle_until(drive.now() + Nanos::secs(1));
+    let cut = drive.now();
+    let recovery = drive.cut_power().expect("it recovers");
+    let (summary, page) = (25_000 + 528 * 25, 25_000 + 128 * 25);
+    let expected = (summary + page).max(2 * page);
+    assert_eq!((recovery.pages_read, recovery.done), (4, Nanos(cut.0 + expected)));
+    assert_eq!(drive.now(), recovery.done);
+}
+
+// Is a map in memory that survives there at once?
+#[test]
+fn a_map_that_survives_needs_no_reads() {
+    let mut drive = drive(&one_pool(64));
+    drive.expect_power_cuts();
+    round_trip(&mut drive, Op::Write, 0, 4096);
+    let (cut, stamp) = (drive.now(), drive.stamp(flashscope_sim::nand::Lpn(0)));
+    let recovery = drive.cut_power().expect("it recovers");
+    assert_eq!((recovery.pages_read, recovery.done), (0, cut));
+    assert_eq!(drive.stamp(flashscope_sim::nand::Lpn(0)), stamp);
+}
+
+// Would the tests above notice a drive that lost an acknowledged write in a power cut?
+#[test]
+#[should_panic(expected = "page 0 came back as")]
+fn a_lost_write_is_noticed() {
+    compare_with_another(&mut two_packages(), &mut two_packages());
+}
