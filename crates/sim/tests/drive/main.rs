@@ -1,9 +1,11 @@
 //! The simulated drive from the outside: as a device, as profiles, and against closed forms.
 
 mod background;
+mod cache;
 mod exactness;
 mod fields;
 mod profiles;
+mod raid;
 mod robustness;
 mod timing;
 mod write_amplification;
