@@ -2,6 +2,7 @@
 
 mod background;
 mod cache;
+mod cache_cuts;
 mod exactness;
 mod fields;
 mod profiles;
