@@ -4,7 +4,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use flashscope_block::{Bytes, Device, Io, Nanos, Op};
-use flashscope_sim::{SimDevice, gc};
+use flashscope_sim::{Drive, gc};
 
 const PAGE: u64 = 4096;
 const WRITES: u32 = 1_000_000;
@@ -22,7 +22,7 @@ fn main() {
 }
 
 struct Writer {
-    drive: SimDevice,
+    drive: Drive,
     random: fastrand::Rng,
     pages: u64,
 }

@@ -9,6 +9,10 @@ pub struct Counters {
     pub host_pages_written: u64,
     /// Logical pages that the host has trimmed.
     pub host_pages_trimmed: u64,
+    /// Logical pages among those read that the buffer memory held, or was fetching.
+    pub read_hits: u64,
+    /// Logical pages among those written that were in the write buffer already.
+    pub write_hits: u64,
     /// Flash commands by cause.
     pub flash: FlashCounters,
 }
@@ -42,11 +46,25 @@ impl Counters {
 
     /// What was done since `earlier`, an earlier reading of the same drive.
     pub fn since(&self, earlier: &Counters) -> Counters {
+        let flash = self.flash.since(&earlier.flash);
+        Counters { flash, ..self.combine(earlier, |now, then| now - then) }
+    }
+
+    /// What two drives have done together.
+    pub fn plus(&self, other: &Counters) -> Counters {
+        let flash = self.flash.plus(&other.flash);
+        Counters { flash, ..self.combine(other, |one, two| one + two) }
+    }
+
+    /// All but the commands of the flash.
+    fn combine(&self, other: &Counters, with: fn(u64, u64) -> u64) -> Counters {
         Counters {
-            host_pages_read: self.host_pages_read - earlier.host_pages_read,
-            host_pages_written: self.host_pages_written - earlier.host_pages_written,
-            host_pages_trimmed: self.host_pages_trimmed - earlier.host_pages_trimmed,
-            flash: self.flash.since(&earlier.flash),
+            host_pages_read: with(self.host_pages_read, other.host_pages_read),
+            host_pages_written: with(self.host_pages_written, other.host_pages_written),
+            host_pages_trimmed: with(self.host_pages_trimmed, other.host_pages_trimmed),
+            read_hits: with(self.read_hits, other.read_hits),
+            write_hits: with(self.write_hits, other.write_hits),
+            flash: FlashCounters::default(),
         }
     }
 }

@@ -3,12 +3,14 @@ use flashscope_block::{
 };
 
 use crate::arithmetic::Divisor;
+use crate::cache::Cache;
 use crate::counters::Counters;
 use crate::ftl::{AnyFtl, Ftl, Health, Recovery, Slice};
 use crate::interface::{Costs, Interface, Pending};
 use crate::nand::{Array, Lpn, Page, Stamp};
 use crate::observe::Observer;
 use crate::profile::{Profile, ProfileError};
+use crate::raid::VirtualTime;
 
 /// A simulated SSD on virtual time, which stands still except in [`Device::complete`] and
 /// [`Device::idle_until`].
@@ -29,6 +31,9 @@ pub struct SimDevice {
     cut_through: bool,
     nand: Array,
     ftl: AnyFtl,
+    /// Whether requests go through the buffer memory.
+    cached: bool,
+    cache: Cache,
     interface: Interface,
     host_pages_read: u64,
     host_pages_written: u64,
@@ -37,7 +42,7 @@ pub struct SimDevice {
 }
 
 impl SimDevice {
-    /// An empty drive, named `name` on the command line.
+    /// An empty drive, named `name` on the command line; one, whatever [`Profile::raid`] says.
     ///
     /// # Errors
     /// The first field of the profile that cannot work.
@@ -68,6 +73,8 @@ impl SimDevice {
             cut_through: interface.cut_through,
             ftl: (layout.ftl.new)(&layout, &mut nand),
             nand,
+            cached: layout.cache.is_some(),
+            cache: Cache::new(&layout),
             interface: Interface::new(costs, interface.queue_depth),
             host_pages_read: 0,
             host_pages_written: 0,
@@ -78,7 +85,10 @@ impl SimDevice {
 
     /// What the drive has done so far.
     pub fn counters(&self) -> Counters {
+        let (read_hits, write_hits) = self.cache.hits();
         Counters {
+            read_hits,
+            write_hits,
             host_pages_read: self.host_pages_read,
             host_pages_written: self.host_pages_written,
             host_pages_trimmed: self.host_pages_trimmed,
@@ -98,7 +108,13 @@ impl SimDevice {
         self.ftl.catch_up(&mut self.nand);
     }
 
-    /// Where the newest copy of a logical page is, if there is one.
+    /// The buffer memory of the drive.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// Where the newest copy of a logical page on the flash is, if there is one; the buffer may hold
+    /// a newer one.
     ///
     /// # Panics
     /// If `lpn` is beyond the capacity.
@@ -106,7 +122,7 @@ impl SimDevice {
         self.ftl.locate(&self.nand, lpn)
     }
 
-    /// When the newest copy of a logical page was written, as a number that grows with each page
+    /// When the newest copy of a logical page on the flash was written, as a number that grows with each page
     /// written; it travels with the data. None for a page that holds nothing; always 0 where
     /// nothing asks for it.
     ///
@@ -138,11 +154,13 @@ impl SimDevice {
         self.expects_power_cuts = true;
         self.nand.expect_power_cuts();
         self.ftl.expect_power_cuts();
+        self.cache.expect_power_cuts();
     }
 
     /// Cuts the power at the present time of the clock, and lets it come back at once. Requests in
     /// flight are never answered; flash commands that have not begun are not carried out, and those
-    /// under way leave pages that cannot be read. The clock stands at the end of the recovery.
+    /// under way leave pages that cannot be read. A protected buffer is written out. The clock
+    /// stands at the end of the recovery.
     ///
     /// # Errors
     /// `EIO` when the flash refuses a command, `ENOSPC` or `EROFS` when there is no room left.
@@ -153,7 +171,9 @@ impl SimDevice {
         assert!(self.expects_power_cuts, "call expect_power_cuts on the new drive first");
         self.nand.cut_power(self.now);
         self.interface.reset(self.now);
-        let recovery = self.ftl.recover(&mut self.nand, self.now)?;
+        let mut recovery = self.ftl.recover(&mut self.nand, self.now)?;
+        let Self { cache, ftl, nand, now, .. } = self;
+        recovery.done = cache.recover(ftl, nand, *now, recovery.done)?;
         self.now = recovery.done;
         Ok(recovery)
     }
@@ -209,7 +229,10 @@ impl SimDevice {
                 arrived = self.interface.receive_data(Bytes(u64::from(slice.len)));
             }
             self.host_pages_written += self.pages_in(&slice);
-            let written = self.ftl.write(&mut self.nand, slice, arrived);
+            let written = match self.cached {
+                false => self.ftl.write(&mut self.nand, slice, arrived),
+                true => self.cache.write(&mut self.ftl, &mut self.nand, slice, arrived),
+            };
             request.ready = request.ready.max(*written.as_ref().unwrap_or(&arrived));
             request.result = written.map(drop);
             from += u64::from(slice.len);
@@ -225,7 +248,11 @@ impl SimDevice {
             let slice = self.slice(from, end, request.io.stream);
             from += u64::from(slice.len);
             self.host_pages_read += self.pages_in(&slice);
-            match self.ftl.read(&mut self.nand, slice, arrived) {
+            let read = match self.cached {
+                false => self.ftl.read(&mut self.nand, slice, arrived),
+                true => self.cache.read(&mut self.ftl, &mut self.nand, slice, arrived),
+            };
+            match read {
                 Ok(done) => {
                     first = first.min(done);
                     request.ready = request.ready.max(done);
@@ -235,6 +262,9 @@ impl SimDevice {
                     return self.interface.acknowledge(request);
                 }
             }
+        }
+        if self.cached {
+            self.cache.read_ahead(&mut self.ftl, &mut self.nand, &request.io, arrived);
         }
         self.interface.send_data(request, first, Bytes(self.extent.value()));
     }
@@ -246,7 +276,8 @@ impl SimDevice {
         for lpn in whole {
             self.host_pages_trimmed += 1;
             let lpn = Lpn(u32::try_from(lpn).expect("the pages of a drive fit in a u32"));
-            if let Err(errno) = self.ftl.trim(&mut self.nand, lpn, request.ready) {
+            let at = request.ready;
+            if let Err(errno) = self.cache.trim(&mut self.ftl, &mut self.nand, lpn, at) {
                 request.result = Err(errno);
                 break;
             }
@@ -256,7 +287,7 @@ impl SimDevice {
 
     /// Puts everything on the flash that a power cut would lose.
     fn flush(&mut self, mut request: Pending) {
-        match self.ftl.flush(&mut self.nand, request.ready) {
+        match self.cache.flush(&mut self.ftl, &mut self.nand, request.ready) {
             Ok(done) => request.ready = request.ready.max(done),
             Err(errno) => request.result = Err(errno),
         }
@@ -269,9 +300,16 @@ impl SimDevice {
             return;
         }
         self.now = until;
+        self.cache.background(&mut self.ftl, &mut self.nand, until);
         // A command that the flash refuses is reported with the next IO that needs it.
         let background = self.ftl.background(&mut self.nand, until);
         debug_assert_eq!(background, Ok(()));
+    }
+}
+
+impl VirtualTime for SimDevice {
+    fn next_due(&self) -> Option<Nanos> {
+        self.interface.next_due(self.now)
     }
 }
 
@@ -319,6 +357,7 @@ impl Device for SimDevice {
         if self.expects_power_cuts {
             self.nand.settle(self.now);
             self.ftl.settle(self.now);
+            self.cache.settle(self.now);
         }
         if let Some(completion) = &completion {
             self.nand.observers().iter_mut().for_each(|observer| observer.request(completion));

@@ -219,16 +219,7 @@ impl Interface {
 
     /// As [`Interface::next`], from the queues.
     fn next_of_many(&mut self, now: Nanos, until: Nanos) -> Option<Completion> {
-        let fetched = self.fetched.peek().map(|Reverse(ByTime(read))| {
-            let sent = later(read.first.max(self.out_free), read.transfer);
-            let last = later(read.request.ready.max(self.out_free), read.last_transfer);
-            (sent.max(last), read.request.sequence, Source::Fetched)
-        });
-        let acknowledged = (self.acknowledged.peek()).map(|Reverse(ByTime(request))| {
-            (request.ready, request.sequence, Source::Acknowledged)
-        });
-        let candidates = [fetched, acknowledged, self.next_flush(now)];
-        let (completed, _, source) = candidates.into_iter().flatten().min_by_key(|c| (c.0, c.1))?;
+        let (completed, _, source) = self.earliest(now)?;
         if completed > until {
             return None;
         }
@@ -241,6 +232,27 @@ impl Interface {
             Source::Flush => self.flushes.pop_front()?,
         };
         Some(request.completed(completed))
+    }
+
+    /// When the next completion of a drive whose clock shows `now` is there.
+    pub(crate) fn next_due(&self, now: Nanos) -> Option<Nanos> {
+        let lone = self.lone.map(|request| request.ready);
+        lone.or_else(|| self.earliest(now).map(|(completed, _, _)| completed))
+    }
+
+    /// The next completion from the queues.
+    #[inline]
+    fn earliest(&self, now: Nanos) -> Option<(Nanos, u64, Source)> {
+        let fetched = self.fetched.peek().map(|Reverse(ByTime(read))| {
+            let sent = later(read.first.max(self.out_free), read.transfer);
+            let last = later(read.request.ready.max(self.out_free), read.last_transfer);
+            (sent.max(last), read.request.sequence, Source::Fetched)
+        });
+        let acknowledged = (self.acknowledged.peek()).map(|Reverse(ByTime(request))| {
+            (request.ready, request.sequence, Source::Acknowledged)
+        });
+        let candidates = [fetched, acknowledged, self.next_flush(now)];
+        candidates.into_iter().flatten().min_by_key(|c| (c.0, c.1))
     }
 
     /// The oldest flush, if no earlier request is in flight.

@@ -2,16 +2,19 @@
 //! Tradeoffs for SSD Performance", USENIX ATC 2008.
 //!
 //! From the outside in: [`SimDevice`] takes IOs over a host interface and splits them into
-//! pages; an FTL ([`ftl`]) finds each page a place and cleans, choosing victims by a policy
-//! ([`gc`]); the flash array ([`nand`]) says how long each command takes, refuses illegal ones
-//! and counts them. A [`Profile`] says what all of these are like.
+//! pages; buffer memory ([`cache`]) may hold them for a while; an FTL ([`ftl`]) finds each page a
+//! place and cleans, choosing victims by a policy ([`gc`]); the flash array ([`nand`]) says how
+//! long each command takes, refuses illegal ones and counts them. Several drives may form an array
+//! ([`raid`]). A [`Profile`] says what all of these are like.
 //!
 //! No clock and no data, and what is random is drawn from the seed of the profile: the same IOs
 //! give the same completions.
 
 mod arithmetic;
+pub mod cache;
 mod counters;
 mod device;
+mod drive;
 pub mod ftl;
 pub mod gc;
 mod interface;
@@ -19,10 +22,12 @@ mod memory;
 pub mod nand;
 pub mod observe;
 pub mod profile;
+pub mod raid;
 pub mod wear;
 
 pub use counters::Counters;
 pub use device::SimDevice;
+pub use drive::Drive;
 pub use profile::{Profile, ProfileError};
 
 /// Opens the drive that `spec`, what follows `sim:` on the command line, describes: see
@@ -30,6 +35,6 @@ pub use profile::{Profile, ProfileError};
 ///
 /// # Errors
 /// What is wrong with the spec, or the first field with which the drive cannot work.
-pub fn open(spec: &str) -> Result<SimDevice, ProfileError> {
-    SimDevice::new(&format!("sim:{spec}"), &profile::parse(spec)?)
+pub fn open(spec: &str) -> Result<Drive, ProfileError> {
+    Drive::new(&format!("sim:{spec}"), &profile::parse(spec)?)
 }

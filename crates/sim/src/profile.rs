@@ -84,8 +84,12 @@ pub struct Profile {
     pub slc: Slc,
     /// How the map survives a power cut.
     pub persistence: Persistence,
+    /// The buffer memory.
+    pub cache: Cache,
     /// What the host sees and waits for.
     pub interface: HostInterface,
+    /// The array of such drives that the host sees as one.
+    pub raid: Raid,
 }
 
 /// What packages share: section 3.3.
@@ -253,6 +257,44 @@ pub struct Cleaning {
     pub background_threshold: f64,
 }
 
+/// The buffer memory between the host interface and the FTL: see [`crate::cache`] for what it does
+/// when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Cache {
+    /// The write buffer and what it gives up when it is full: a name of [`crate::cache::KINDS`].
+    /// Default: `none`. Source: section 4, which simulates no buffer.
+    pub kind: String,
+    /// Bytes of the write buffer, a multiple of the logical page; of no consequence where `kind` is
+    /// `none`. Default: 16 MiB. Source: none, chosen.
+    #[serde(deserialize_with = "quantity::size")]
+    pub size: Bytes,
+    /// Whether the write buffer survives a power cut, so that a flush need not wait for the flash;
+    /// of no consequence where `kind` is `none`. Default: false. Source: none, chosen.
+    pub protected: bool,
+    /// Share of the write buffer (0 to 1) that is kept free in the background: while less is free,
+    /// what would be given up next is written out when everything before it is done. 0 for none,
+    /// of no consequence where `kind` is `none`. Default: 0. Source: as `protected`.
+    pub write_back: f64,
+    /// Logical pages fetched behind sequential reads (0 to 65536), into a memory of their own;
+    /// 0 for none. Default: 0. Source: as `kind`.
+    pub read_ahead: u32,
+}
+
+/// A RAID-0 controller over drives of this profile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Raid {
+    /// Drives (1 to 256); there is no controller with 1. What is random is drawn for each from a
+    /// seed of its own, one more than that of the drive before. Default: 1. Source: section 4.3,
+    /// where TPC-C takes 6 and Exchange 10.
+    pub drives: u32,
+    /// Bytes that go to one drive before the next has its turn, a multiple of the logical page; of
+    /// no consequence with one drive. Default: 64 KiB. Source: section 3.1.
+    #[serde(deserialize_with = "quantity::size")]
+    pub stripe_unit: Bytes,
+}
+
 /// What the host sees and waits for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -300,7 +342,9 @@ impl Default for Profile {
             wear: Wear::default(),
             slc: Slc::default(),
             persistence: Persistence::default(),
+            cache: Cache::default(),
             interface: HostInterface::default(),
+            raid: Raid::default(),
         }
     }
 }
@@ -376,6 +420,24 @@ impl Default for Slc {
 impl Default for Persistence {
     fn default() -> Self {
         Persistence { map: MapMemory::Summary, summary_pages: 1, summary_size: Bytes(528) }
+    }
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Cache {
+            kind: "none".into(),
+            size: Bytes::mib(16),
+            protected: false,
+            write_back: 0.0,
+            read_ahead: 0,
+        }
+    }
+}
+
+impl Default for Raid {
+    fn default() -> Self {
+        Raid { drives: 1, stripe_unit: Bytes::kib(64) }
     }
 }
 

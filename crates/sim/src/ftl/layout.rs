@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Kind;
 use crate::nand::{BlockId, Geometry, Lpn, Parts, Reliability, Timing, Wiring};
-use crate::{gc, wear};
+use crate::{cache, gc, wear};
 
 /// A part of the flash (Agrawal et al., section 3.1).
 #[derive(
@@ -94,6 +94,8 @@ pub struct Layout {
     pub wear_options: wear::Options,
     /// How logical pages are found.
     pub ftl: Kind,
+    /// The buffer memory.
+    pub cache: cache::Setup,
 }
 
 impl Layout {
@@ -151,6 +153,11 @@ impl Layout {
     /// Logical pages that fit in a block.
     pub const fn slots_per_block(&self) -> u32 {
         self.geometry.slots_per_block
+    }
+
+    /// Logical pages that share a page of the flash; 1 where none do.
+    pub const fn slots_per_page(&self) -> u32 {
+        self.geometry.slots_per_page
     }
 
     /// Valid logical pages that a block may hold for its cleaning to gain a page.

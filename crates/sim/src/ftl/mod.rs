@@ -11,12 +11,13 @@ use crate::nand::{Array, Illegal, Lpn, Page, Slot};
 
 pub use layout::{Frontiers, Layout, Scope, Transfer};
 
-/// The part of a request that falls on one logical page.
+/// The part of a request that falls on one logical page or, where several fit on a page of the
+/// flash, on some of those that would share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slice {
-    /// The logical page.
+    /// The logical page, or the first of them.
     pub lpn: Lpn,
-    /// Where the part begins in the page, in bytes.
+    /// Where the part begins in that page, in bytes.
     pub start: u32,
     /// Bytes of the part.
     pub len: u32,
@@ -24,10 +25,22 @@ pub struct Slice {
     pub stream: StreamId,
 }
 
+impl Slice {
+    /// The parts of it on each logical page, of `size` bytes each.
+    pub(crate) fn pages(self, size: u32) -> impl Iterator<Item = Slice> {
+        let end = self.start + self.len;
+        (0..end.div_ceil(size)).map(move |nth| {
+            let (first, next) = (nth * size, nth.saturating_add(1).saturating_mul(size));
+            let (from, to) = (self.start.max(first), end.min(next));
+            Slice { lpn: Lpn(self.lpn.0 + nth), start: from - first, len: to - from, ..self }
+        })
+    }
+}
+
 /// What a translation layer must do.
 ///
 /// Requests take the time `at` which they reach the flash controller, which never decreases from
-/// one to the next. Methods that return a time return when the page is done.
+/// one to the next, but for copies that the buffer makes, which come when they were read. Methods that return a time return when the page is done.
 pub trait Ftl {
     /// A hint that `lpn`, which may be any number, is written soon: what has to be looked up may be
     /// fetched from memory in the meantime.

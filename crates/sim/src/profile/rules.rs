@@ -2,12 +2,12 @@
 
 use flashscope_block::{Bytes, Nanos, nearest};
 
-use super::{Cleaning, MapMemory, Profile, ProfileError};
+use super::{Cleaning, MapMemory, Profile, ProfileError, Raid};
 use crate::ftl::{self, Frontiers, Layout, Scope, Transfer};
 use crate::nand::{
     self, Dimensions, Geometry, Interleaving, Sharing, Timing, Wiring, later, transfer_time,
 };
-use crate::{gc, wear};
+use crate::{cache, gc, wear};
 
 /// What keeps the random numbers of the parts of a drive apart.
 const FAULT_SEED: u64 = 0x6661_756c_7473;
@@ -59,13 +59,14 @@ impl Profile {
         let (clean_below, background_below) = self.thresholds(lanes.blocks)?;
         let stripe = self.stripe(&geometry)?;
         let keep_free = clean_below.max(background_below);
+        let logical_pages_per_pool = self.logical_pages(&geometry, lanes, keep_free, stripe)?;
         let pages_per_record = match self.persistence.map {
             MapMemory::NvRam => 0,
             MapMemory::Summary => {
                 u32::try_from(geometry.element_page().saturating_mul(8)).unwrap_or(u32::MAX)
             }
         };
-        Ok(Layout {
+        let layout = Layout {
             geometry,
             timing,
             wiring,
@@ -80,7 +81,7 @@ impl Profile {
             pools: lanes.pools,
             lanes_per_pool: lanes.per_pool,
             stripe,
-            logical_pages_per_pool: self.logical_pages(&geometry, lanes, keep_free, stripe)?,
+            logical_pages_per_pool,
             pages_per_record,
             clean_below,
             background_below,
@@ -98,7 +99,68 @@ impl Profile {
                 seed: self.seed ^ WEAR_SEED,
             },
             ftl: named("ftl", &self.ftl, ftl::KINDS, |kind| kind.name)?,
+            cache: self.cache(lanes.pools * logical_pages_per_pool, &geometry)?,
+        };
+        self.check_raid(&layout)?;
+        Ok(layout)
+    }
+
+    /// The buffer memory of a drive with so many logical pages.
+    fn cache(&self, logical_pages: u32, geometry: &Geometry) -> Result<cache::Setup, ProfileError> {
+        let cache = &self.cache;
+        let rule = "it must be from 0 to 65536";
+        require(cache.read_ahead <= 1 << 16, "cache.read_ahead", cache.read_ahead, rule)?;
+        let kind = named("cache.kind", &cache.kind, cache::KINDS, |kind| kind.name)?;
+        let pages = match kind.name {
+            "none" => 0,
+            _ => self.buffer_pages(logical_pages, geometry.logical_page_size)?,
+        };
+        let (protected, read_ahead) = (cache.protected, cache.read_ahead);
+        let keep_free = self.write_back(pages)?;
+        Ok(cache::Setup { kind, pages, keep_free, protected, read_ahead })
+    }
+
+    /// Logical pages that the write buffer holds.
+    fn buffer_pages(&self, logical_pages: u32, page: u32) -> Result<u32, ProfileError> {
+        let (field, size, page) = ("cache.size", self.cache.size, u64::from(page));
+        let rule = format!("it must be a multiple of the logical page, which is {page}");
+        require(size > Bytes(0) && size.is_multiple_of(Bytes(page)), field, size.0, rule)?;
+        let pages = u32::try_from(size.0 / page).ok();
+        pages.filter(|pages| *pages <= logical_pages).ok_or_else(|| {
+            let capacity = u64::from(logical_pages) * page;
+            let rule = format!("it must not exceed what the host can address, which is {capacity}");
+            broken(field, size.0, rule)
         })
+    }
+
+    /// How many of the `pages` of the write buffer are kept free in the background.
+    fn write_back(&self, pages: u32) -> Result<u32, ProfileError> {
+        let (field, value) = ("cache.write_back", self.cache.write_back);
+        require((0.0..=1.0).contains(&value), field, value, "it must be from 0 to 1")?;
+        match value {
+            0.0 => Ok(0),
+            1.0 => Ok(pages),
+            _ => share(field, value, pages, f64::ceil),
+        }
+    }
+
+    fn check_raid(&self, layout: &Layout) -> Result<(), ProfileError> {
+        let Raid { drives, stripe_unit } = self.raid;
+        let rule = "it must be from 1 to 256";
+        require((1..=256).contains(&drives), "raid.drives", drives, rule)?;
+        if drives == 1 {
+            return Ok(());
+        }
+        let (field, page) = ("raid.stripe_unit", u64::from(layout.logical_page_size()));
+        let fits = stripe_unit > Bytes(0) && stripe_unit.is_multiple_of(Bytes(page));
+        let rule = format!("it must be a multiple of the logical page, which is {page}");
+        require(fits, field, stripe_unit.0, rule)?;
+        let capacity = u64::from(layout.logical_pages()) * page;
+        let rule = format!("it must not exceed a drive's capacity, which is {capacity}");
+        require(stripe_unit.0 <= capacity, field, stripe_unit.0, rule)?;
+        let fits = capacity.checked_mul(u64::from(drives)).is_some();
+        let rule = "all drives together must have fewer than 2^64 bytes";
+        require(fits, "raid.drives", drives, rule)
     }
 
     fn geometry(&self) -> Result<Geometry, ProfileError> {

@@ -1,6 +1,6 @@
 use flashscope_block::{Completion, Device, DeviceInfo, Nanos, Op};
 use flashscope_sim::profile::{self, field_names};
-use flashscope_sim::{Counters, ProfileError, SimDevice};
+use flashscope_sim::{Counters, Drive, ProfileError};
 
 use crate::request;
 
@@ -62,10 +62,17 @@ const OTHERS: &[(&str, &str)] = &[
     ("cleaning.policy", "fifo"),
     ("cleaning.free_threshold", "0.06"),
     ("cleaning.background_threshold", "0.08"),
+    ("cache.kind", "bplru"),
+    ("cache.size", "128KiB"),
+    ("cache.protected", "true"),
+    ("cache.write_back", "0.5"),
+    ("cache.read_ahead", "3"),
     ("interface.logical_block", "4KiB"),
     ("interface.queue_depth", "8"),
     ("interface.request_overhead", "11us"),
     ("interface.transfer_per_kib", "3us"),
+    ("raid.drives", "2"),
+    ("raid.stripe_unit", "16KiB"),
 ];
 
 /// What a drive lets the host see: all but its name, which repeats the spec.
@@ -76,9 +83,9 @@ struct Behaviour {
     counters: Counters,
 }
 
-/// A fixed workload: batches of writes and reads in the part of the address space that all of
-/// the drives have, with pauses.
-fn behaviour(mut drive: SimDevice) -> Behaviour {
+/// A fixed workload: batches of writes and reads, some sequential, and flushes in the part of the
+/// address space that all of the drives have, with pauses.
+fn behaviour(mut drive: Drive) -> Behaviour {
     let mut random = fastrand::Rng::with_seed(7);
     let mut completions = Vec::new();
     let len = 8192;
@@ -89,6 +96,13 @@ fn behaviour(mut drive: SimDevice) -> Behaviour {
             drive.submit(&request(op, random.u64(..places) * len, len, drive.now()));
         }
         completions.extend(std::iter::from_fn(|| drive.complete(Nanos::MAX)));
+        for place in 0..3 {
+            drive.submit(&request(Op::Read, (batch + place) % places * len, len, drive.now()));
+        }
+        if batch % 16 == 0 {
+            drive.submit(&request(Op::Flush, 0, 0, drive.now()));
+        }
+        completions.extend(std::iter::from_fn(|| drive.complete(Nanos::MAX)));
         if batch % 4 == 0 {
             drive.idle_until(drive.now() + Nanos::millis(1));
         }
@@ -97,13 +111,18 @@ fn behaviour(mut drive: SimDevice) -> Behaviour {
     Behaviour { info, completions, counters: drive.counters() }
 }
 
-fn open(spec: &str) -> Result<SimDevice, ProfileError> {
+fn open(spec: &str) -> Result<Drive, ProfileError> {
     flashscope_sim::open(spec)
 }
 
 /// What a field needs to be of consequence.
 const NEEDS: &[(&str, &str)] = &[
     ("logical_page_size", "over_provisioning=0.4"),
+    ("cache.kind", "cache.size=64KiB"),
+    ("cache.size", "cache.kind=lru&cache.size=64KiB"),
+    ("cache.protected", "cache.kind=lru&cache.size=64KiB"),
+    ("cache.write_back", "cache.kind=lru&cache.size=64KiB"),
+    ("raid.stripe_unit", "raid.drives=2&flash.packages=1"),
     ("cleaning.window", "cleaning.policy=windowed-greedy"),
     ("cleaning.choices", "cleaning.policy=d-choices"),
     ("gang.sharing", "gang.packages=2"),

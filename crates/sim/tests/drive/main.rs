@@ -2,11 +2,14 @@
 
 mod agrawal;
 mod background;
+mod cache;
+mod cache_cuts;
 mod exactness;
 mod fields;
 mod life;
 mod power;
 mod profiles;
+mod raid;
 mod robustness;
 mod timing;
 mod write_amplification;

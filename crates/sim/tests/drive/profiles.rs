@@ -1,7 +1,7 @@
 use flashscope_block::{Bytes, Device, DeviceKind, contract};
 use flashscope_sim::nand::Interleaving;
 use flashscope_sim::profile::{KINDS, parse};
-use flashscope_sim::{Profile, ftl, gc, open, wear};
+use flashscope_sim::{Profile, cache, ftl, gc, open, wear};
 
 fn refusal(spec: &str) -> String {
     open(spec).err().unwrap_or_else(|| panic!("{spec} works")).to_string()
@@ -27,7 +27,9 @@ fn registries_are_sound() {
         gc::KINDS.iter().map(|kind| ("cleaning.policy", kind.name, kind.summary, kind.source));
     let mut seen = std::collections::HashSet::new();
     let wear = wear::KINDS.iter().map(|k| ("wear.policy", k.name, k.summary, k.source));
-    for (field, name, summary, source) in profiles.chain(ftls).chain(policies).chain(wear) {
+    let buffers = cache::KINDS.iter().map(|k| ("cache.kind", k.name, k.summary, k.source));
+    let all = profiles.chain(ftls).chain(policies).chain(wear).chain(buffers);
+    for (field, name, summary, source) in all {
         assert!(seen.insert((field, name)), "{name} twice");
         assert!(summary.len() > 20 && source.len() > 10, "{name} is not documented");
         let spec = if field.is_empty() { name.into() } else { format!("demo?{field}={name}") };
@@ -170,6 +172,21 @@ fn profiles_that_cannot_work_are_refused() {
         ("persistence.summary_pages=0", "`persistence.summary_pages` is 0"),
         ("persistence.summary_pages=64", "leave pages for data"),
         ("persistence.map=paper", "nv-ram"),
+        ("cache.kind=bpulru", "did you mean `bplru`?"),
+        ("cache.size=5000", ""),
+        ("cache.kind=lru&cache.size=5000", "`cache.size` is 5000: it must be a multiple"),
+        ("cache.kind=bplru&cache.size=0", "the logical page, which is 4096"),
+        ("cache.kind=lru&cache.size=2GiB", "not exceed what the host can address"),
+        ("cache.kind=lru&cache.size=1048576TiB", "not exceed what the host can address"),
+        ("cache.write_back=1.01", "`cache.write_back` is 1.01: it must be from 0 to 1"),
+        ("cache.write_back=nan", "from 0 to 1"),
+        ("cache.read_ahead=65537", "from 0 to 65536"),
+        ("raid.drives=0", "`raid.drives` is 0: it must be from 1 to 256"),
+        ("raid.drives=257", "from 1 to 256"),
+        ("raid.stripe_unit=6KiB", ""),
+        ("raid.drives=2&raid.stripe_unit=6KiB", "`raid.stripe_unit` is 6144: it must be a mult"),
+        ("raid.drives=2&raid.stripe_unit=0", "the logical page, which is 4096"),
+        ("raid.drives=2&raid.stripe_unit=2GiB", "not exceed a drive's capacity"),
         ("cleaning.policy=greed", "did you mean `greedy`?"),
     ];
     for (overrides, part) in cases {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::{drive, request};
 
-const LOGICAL_BLOCK: u64 = 512;
+pub const LOGICAL_BLOCK: u64 = 512;
 
 fn shapes() -> impl Strategy<Value = Profile> {
     let scope = || {
@@ -39,7 +39,7 @@ fn shapes() -> impl Strategy<Value = Profile> {
 }
 
 /// Small drives of every shape; many of them are refused.
-fn profiles() -> impl Strategy<Value = Profile> {
+pub fn profiles() -> impl Strategy<Value = Profile> {
     let interleaving = prop_oneof![
         Just(Interleaving::None),
         Just(Interleaving::Die),
@@ -76,7 +76,7 @@ fn profiles() -> impl Strategy<Value = Profile> {
 }
 
 /// Where a logical page is, and in which life of its block.
-fn place(drive: &SimDevice, lpn: u32) -> Option<(Page, u32)> {
+pub fn place(drive: &SimDevice, lpn: u32) -> Option<(Page, u32)> {
     let page = drive.locate(Lpn(lpn))?;
     Some((page, drive.nand().erases(page.block)))
 }

@@ -1,5 +1,5 @@
 use flashscope_block::{Bytes, Device, Io, Nanos, Op};
-use flashscope_sim::{Counters, SimDevice};
+use flashscope_sim::{Counters, Profile, SimDevice};
 
 use super::{Latency, PAGE, assert_near, fill};
 use crate::round_trip;
@@ -11,7 +11,7 @@ const PAGES: u64 = 109_670;
 
 /// The baseline, with every page written.
 fn full_drive() -> SimDevice {
-    let mut drive = flashscope_sim::open("agrawal-2008").expect("a profile of the project");
+    let mut drive = crate::drive(&Profile::default());
     fill(&mut drive);
     drive
 }
@@ -119,7 +119,7 @@ fn table_3_sequential_writes_with_cleaning() {
 // histograms of the paper's simulator, even where the package is idle in between?
 #[test]
 fn the_write_that_fills_a_block_waits_for_its_summary() {
-    let mut drive = flashscope_sim::open("agrawal-2008").expect("a profile of the project");
+    let mut drive = crate::drive(&Profile::default());
     for write in 0..3 * 63 {
         drive.idle_until(Nanos(drive.now().0 + 1_000_000));
         let latency = round_trip(&mut drive, Op::Write, write * PACKAGES * PAGE, PAGE).latency();

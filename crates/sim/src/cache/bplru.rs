@@ -1,0 +1,99 @@
+use std::ops::Range;
+
+use super::buffer::{Buffered, Replacement};
+use super::list::List;
+use super::{AnyBuffer, Kind};
+use crate::ftl::{Layout, Slice};
+use crate::nand::Lpn;
+
+pub(super) const KIND: Kind = Kind {
+    name: "bplru",
+    summary: "gives up the logical block whose last write is longest ago, or one that was written \
+              from its first byte to its last in order; pages of it that are not in the buffer are \
+              read and written as well, so that the FTL is given whole blocks",
+    source: "Kim and Ahn, BPLRU, FAST'08, section 3",
+    new: |layout| AnyBuffer::BplruBuffer(Buffered::new(layout)),
+};
+
+/// A write buffer with logical blocks in the order of their last writes.
+pub type BplruBuffer = Buffered<Bplru>;
+
+/// A logical block: as many consecutive logical pages as a flash block has.
+#[derive(Clone, Copy, Default)]
+struct Block {
+    /// Pages of it in the buffer.
+    buffered: u32,
+    /// Bytes written from its start on in order; 0 if something else was written since.
+    in_order: u64,
+}
+
+/// Logical blocks in the order of their last writes, after section 3 of the paper: block-level LRU,
+/// page padding, and LRU compensation.
+pub struct Bplru {
+    order: List,
+    blocks: Vec<Block>,
+    pages_per_block: u32,
+    logical_pages: u32,
+    page_size: u64,
+}
+
+impl Bplru {
+    fn pages(&self, block: u32) -> Range<u32> {
+        let first = block * self.pages_per_block;
+        first..first.saturating_add(self.pages_per_block).min(self.logical_pages)
+    }
+
+    /// Notes a write; true if with it the whole block has been written in order.
+    fn completes_in_order(&mut self, block: u32, slice: &Slice) -> bool {
+        let pages = self.pages(block);
+        let from = u64::from(slice.lpn.0 - pages.start) * self.page_size + u64::from(slice.start);
+        let size = u64::from(pages.end - pages.start) * self.page_size;
+        let state = &mut self.blocks[block as usize];
+        let continues = from == 0 || from == state.in_order;
+        state.in_order = if continues { from + u64::from(slice.len) } else { 0 };
+        state.in_order == size
+    }
+}
+
+impl Replacement for Bplru {
+    const PADS: bool = true;
+
+    fn new(layout: &Layout) -> Self {
+        let (logical_pages, pages_per_block) = (layout.logical_pages(), layout.slots_per_block());
+        let blocks = logical_pages.div_ceil(pages_per_block);
+        Bplru {
+            order: List::new(blocks),
+            blocks: vec![Block::default(); blocks as usize],
+            pages_per_block,
+            logical_pages,
+            page_size: u64::from(layout.logical_page_size()),
+        }
+    }
+
+    fn inserted(&mut self, _slot: u32, lpn: Lpn) {
+        self.blocks[(lpn.0 / self.pages_per_block) as usize].buffered += 1;
+    }
+
+    fn written(&mut self, _slot: u32, slice: &Slice) {
+        let block = slice.lpn.0 / self.pages_per_block;
+        if self.completes_in_order(block, slice) {
+            self.order.make_oldest(block);
+        } else {
+            self.order.make_newest(block);
+        }
+    }
+
+    fn removed(&mut self, _slot: u32, lpn: Lpn) {
+        let block = lpn.0 / self.pages_per_block;
+        let state = &mut self.blocks[block as usize];
+        state.buffered -= 1;
+        if state.buffered == 0 {
+            state.in_order = 0;
+            self.order.remove(block);
+        }
+    }
+
+    fn victim(&self) -> Range<u32> {
+        self.order.oldest().map_or(0..0, |block| self.pages(block))
+    }
+}

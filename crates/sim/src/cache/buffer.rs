@@ -1,0 +1,508 @@
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
+
+use flashscope_block::{Errno, Nanos, StreamId};
+
+use super::Buffer;
+use super::held::Held;
+use crate::ftl::{Ftl, Layout, Slice};
+use crate::nand::{Array, Lpn};
+
+/// Which pages a full buffer gives up. It is told of every change, and of nothing that is read: what
+/// is read is no likelier to be written again.
+pub trait Replacement {
+    /// Whether pages of a victim that are not in the buffer are copied on the flash, so that the FTL
+    /// is given all of them. Pages that hold nothing are not.
+    const PADS: bool;
+
+    /// One that knows of no page, for a buffer of `layout.cache.pages` slots.
+    fn new(layout: &Layout) -> Self;
+
+    /// `lpn` has come into `slot`; [`Replacement::written`] follows.
+    fn inserted(&mut self, slot: u32, lpn: Lpn);
+
+    /// The page in `slot` was written as `slice` says.
+    fn written(&mut self, slot: u32, slice: &Slice);
+
+    /// `lpn` has left `slot`.
+    fn removed(&mut self, slot: u32, lpn: Lpn);
+
+    /// The logical pages to give up next, some of which are in the buffer; empty if none are.
+    fn victim(&self) -> Range<u32>;
+}
+
+/// A page in the buffer.
+struct Slot {
+    lpn: Lpn,
+    held: Held,
+    stream: StreamId,
+    /// When the page that was here before had left.
+    ready: Nanos,
+}
+
+impl Slot {
+    fn slice(&self) -> Slice {
+        let (start, len) = self.held.to_write();
+        Slice { lpn: self.lpn, start, len, stream: self.stream }
+    }
+}
+
+/// What is programmed at once: a page on its way out or, where several fit on a page of the flash,
+/// neighbours that share one.
+struct Run {
+    slice: Slice,
+    /// When all of it is in the controller.
+    ready: Nanos,
+}
+
+/// The `slot_of` a page that is not in the buffer.
+const NOWHERE: u32 = 0;
+
+/// A write buffer with one page to a slot, which gives up pages as `R` says.
+pub struct Buffered<R> {
+    slots: Vec<Slot>,
+    capacity: u32,
+    /// For each logical page one more than its slot, or [`NOWHERE`]: 4 bytes a logical page, which
+    /// cost no memory where nothing was ever written.
+    slot_of: Vec<u32>,
+    /// Slots without a page, by when the page that was there has left.
+    free: BinaryHeap<Reverse<(Nanos, u32)>>,
+    /// Pages whose program was given and when it is done, in the order in which they were given;
+    /// only where they are to be kept.
+    leaving: Option<VecDeque<(Nanos, Slice)>>,
+    /// Bytes of a logical page.
+    page_size: u32,
+    /// Logical pages that share a page of the flash.
+    together: u32,
+    /// When the last program that was given is done.
+    programmed: Nanos,
+    /// When the last request came.
+    requested: Nanos,
+    /// Slots to keep free in the background.
+    keep_free: u32,
+    protected: bool,
+    replacement: R,
+}
+
+impl<R: Replacement> Buffered<R> {
+    pub(super) fn new(layout: &Layout) -> Self {
+        let capacity = layout.cache.pages;
+        Buffered {
+            slots: Vec::new(),
+            capacity,
+            slot_of: vec![NOWHERE; layout.logical_pages() as usize],
+            free: BinaryHeap::new(),
+            leaving: None,
+            page_size: layout.logical_page_size(),
+            together: layout.slots_per_page(),
+            programmed: Nanos(0),
+            requested: Nanos(0),
+            keep_free: layout.cache.keep_free,
+            protected: layout.cache.protected,
+            replacement: R::new(layout),
+        }
+    }
+
+    #[inline]
+    fn find(&self, lpn: Lpn) -> Option<u32> {
+        self.slot_of[lpn.0 as usize].checked_sub(1)
+    }
+
+    fn slot(&mut self, slot: u32) -> &mut Slot {
+        &mut self.slots[slot as usize]
+    }
+
+    fn pages(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Puts a page that is not here into a slot; returns when that is free.
+    fn insert<F: Ftl>(
+        &mut self,
+        ftl: &mut F,
+        nand: &mut Array,
+        slice: &Slice,
+        at: Nanos,
+    ) -> Result<u32, Errno> {
+        let held = Held::new(slice.start, slice.len);
+        let page = |ready| Slot { lpn: slice.lpn, held, stream: slice.stream, ready };
+        let used = u32::try_from(self.slots.len()).expect("at most the capacity");
+        if self.free.is_empty() && used == self.capacity {
+            self.evict(ftl, nand, at)?;
+        }
+        let slot = match self.free.pop() {
+            Some(Reverse((ready, slot))) => {
+                *self.slot(slot) = page(ready);
+                slot
+            }
+            None => {
+                self.slots.push(page(Nanos(0)));
+                used
+            }
+        };
+        self.slot_of[slice.lpn.0 as usize] = slot + 1;
+        self.replacement.inserted(slot, slice.lpn);
+        Ok(slot)
+    }
+
+    /// Takes the page out of `slot`, which it has left at `free`.
+    fn remove(&mut self, slot: u32, free: Nanos) {
+        let page = &self.slots[slot as usize];
+        let lpn = page.lpn;
+        self.free.push(Reverse((free.max(page.ready), slot)));
+        self.slot_of[lpn.0 as usize] = NOWHERE;
+        self.replacement.removed(slot, lpn);
+    }
+
+    /// Takes a page, or a part of one; returns when it is acknowledged.
+    fn write_page<F: Ftl>(
+        &mut self,
+        ftl: &mut F,
+        nand: &mut Array,
+        slice: &Slice,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let slot = match self.find(slice.lpn) {
+            Some(slot) => {
+                let page = self.slot(slot);
+                page.held.add(slice.start, slice.len);
+                page.stream = slice.stream;
+                slot
+            }
+            None => self.insert(ftl, nand, slice, at)?,
+        };
+        self.replacement.written(slot, slice);
+        Ok(at.max(self.slot(slot).ready))
+    }
+
+    /// Gives a victim to the FTL, in the order of its pages.
+    fn evict<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, at: Nanos) -> Result<(), Errno> {
+        let mut run: Option<Run> = None;
+        for lpn in self.replacement.victim().map(Lpn) {
+            let Some(next) = self.fetch(ftl, nand, lpn, at)? else { continue };
+            match &mut run {
+                Some(run) if self.joins(run, &next) => {
+                    run.slice.len += next.slice.len;
+                    run.ready = run.ready.max(next.ready);
+                }
+                _ => {
+                    if let Some(before) = run.replace(next) {
+                        self.write_out(ftl, nand, &before, at)?;
+                    }
+                }
+            }
+        }
+        run.map_or(Ok(()), |last| self.write_out(ftl, nand, &last, at))
+    }
+
+    /// What of a page of a victim is to be programmed, if any, from the buffer or the flash.
+    fn fetch<F: Ftl>(
+        &mut self,
+        ftl: &mut F,
+        nand: &mut Array,
+        lpn: Lpn,
+        at: Nanos,
+    ) -> Result<Option<Run>, Errno> {
+        if let Some(slot) = self.find(lpn) {
+            return Ok(Some(Run { slice: self.slot(slot).slice(), ready: at }));
+        }
+        if !R::PADS || ftl.slot(lpn).is_none() {
+            return Ok(None);
+        }
+        let slice = Slice { lpn, start: 0, len: self.page_size, stream: 0 };
+        Ok(Some(Run { slice, ready: ftl.read(nand, slice, at)? }))
+    }
+
+    /// Whether `next` goes on where `run` ends, on the same page of the flash.
+    fn joins(&self, run: &Run, next: &Run) -> bool {
+        let (first, then) = (run.slice, next.slice);
+        let from = |slice: &Slice| slice.lpn.0 % self.together * self.page_size + slice.start;
+        first.lpn.0 / self.together == then.lpn.0 / self.together
+            && from(&first) + first.len == from(&then)
+    }
+
+    /// Gives pages to the FTL; those that were in the buffer leave it.
+    fn write_out<F: Ftl>(
+        &mut self,
+        ftl: &mut F,
+        nand: &mut Array,
+        run: &Run,
+        at: Nanos,
+    ) -> Result<(), Errno> {
+        let done = ftl.write(nand, run.slice, run.ready.max(at))?;
+        self.programmed = self.programmed.max(done);
+        for page in run.slice.pages(self.page_size) {
+            let Some(slot) = self.find(page.lpn) else { continue };
+            if let Some(leaving) = &mut self.leaving {
+                leaving.push_back((done, page));
+            }
+            self.remove(slot, done);
+        }
+        Ok(())
+    }
+}
+
+impl<R: Replacement> Buffer for Buffered<R> {
+    fn begin<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, at: Nanos) {
+        self.background(ftl, nand, at);
+        self.requested = self.requested.max(at);
+    }
+
+    fn write<F: Ftl>(
+        &mut self,
+        ftl: &mut F,
+        nand: &mut Array,
+        slice: Slice,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let mut done = at;
+        for page in slice.pages(self.page_size) {
+            done = done.max(self.write_page(ftl, nand, &page, at)?);
+        }
+        Ok(done)
+    }
+
+    fn trim<F: Ftl>(
+        &mut self,
+        ftl: &mut F,
+        nand: &mut Array,
+        lpn: Lpn,
+        at: Nanos,
+    ) -> Result<(), Errno> {
+        ftl.trim(nand, lpn, at)?;
+        if let Some(slot) = self.find(lpn) {
+            self.remove(slot, at);
+        }
+        if let Some(leaving) = &mut self.leaving {
+            leaving.retain(|(_, slice)| slice.lpn != lpn);
+        }
+        Ok(())
+    }
+
+    fn flush<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
+        if self.protected {
+            return Ok(at);
+        }
+        while self.pages() > 0 {
+            self.evict(ftl, nand, at)?;
+        }
+        Ok(at.max(self.programmed))
+    }
+
+    fn background<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, until: Nanos) {
+        let most = (self.capacity - self.keep_free) as usize;
+        while self.keep_free > 0 && self.pages() > most {
+            let idle = self.programmed.max(self.requested);
+            if idle >= until || self.evict(ftl, nand, idle).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn holds(&self, lpn: Lpn) -> bool {
+        self.find(lpn).is_some()
+    }
+
+    fn covers(&self, slice: &Slice) -> bool {
+        let slot = self.find(slice.lpn);
+        slot.is_some_and(|slot| self.slots[slot as usize].held.covers(slice.start, slice.len))
+    }
+
+    fn expect_power_cuts(&mut self) {
+        self.leaving = Some(VecDeque::new());
+    }
+
+    fn settle(&mut self, now: Nanos) {
+        let Some(leaving) = &mut self.leaving else { return };
+        while leaving.front().is_some_and(|(done, _)| *done <= now) {
+            leaving.pop_front();
+        }
+    }
+
+    fn dirty(&self, at: Nanos) -> Vec<Slice> {
+        let leaving = self.leaving.iter().flatten();
+        let leaving = leaving.filter(|(done, _)| *done > at).map(|(_, slice)| *slice);
+        let slots = (0u32..).zip(&self.slots);
+        let staying = slots.filter(|(slot, page)| self.find(page.lpn) == Some(*slot));
+        leaving.chain(staying.map(|(_, page)| page.slice())).collect()
+    }
+
+    fn clear(&mut self) {
+        for slot in 0..u32::try_from(self.slots.len()).expect("at most the capacity") {
+            let lpn = self.slot(slot).lpn;
+            if self.find(lpn) == Some(slot) {
+                self.slot_of[lpn.0 as usize] = NOWHERE;
+                self.replacement.removed(slot, lpn);
+            }
+        }
+        self.slots.clear();
+        self.free.clear();
+        self.leaving.iter_mut().for_each(VecDeque::clear);
+        (self.programmed, self.requested) = (Nanos(0), Nanos(0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{AnyBuffer, KINDS};
+    use super::*;
+    use crate::ftl::{AnyFtl, Health, Recovery};
+    use crate::nand::{Page, Slot as Place};
+    use crate::profile::Profile;
+
+    /// An FTL that takes `room` more pages and then has no space left.
+    struct Filling {
+        ftl: AnyFtl,
+        room: u32,
+    }
+
+    impl Ftl for Filling {
+        fn write(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {
+            self.room = self.room.checked_sub(1).ok_or(Errno::ENOSPC)?;
+            self.ftl.write(nand, slice, at)
+        }
+        fn read(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {
+            self.ftl.read(nand, slice, at)
+        }
+        fn trim(&mut self, nand: &mut Array, lpn: Lpn, at: Nanos) -> Result<(), Errno> {
+            self.ftl.trim(nand, lpn, at)
+        }
+        fn flush(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
+            self.ftl.flush(nand, at)
+        }
+        fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<(), Errno> {
+            self.ftl.background(nand, until)
+        }
+        fn catch_up(&mut self, nand: &mut Array) {
+            self.ftl.catch_up(nand);
+        }
+        fn expect_power_cuts(&mut self) {
+            self.ftl.expect_power_cuts();
+        }
+        fn settle(&mut self, now: Nanos) {
+            self.ftl.settle(now);
+        }
+        fn recover(&mut self, nand: &mut Array, at: Nanos) -> Result<Recovery, Errno> {
+            self.ftl.recover(nand, at)
+        }
+        fn slot(&self, lpn: Lpn) -> Option<Place> {
+            self.ftl.slot(lpn)
+        }
+        fn health(&self) -> Health {
+            self.ftl.health()
+        }
+        fn free_blocks(&self) -> Vec<u32> {
+            self.ftl.free_blocks()
+        }
+        fn locate(&self, nand: &Array, lpn: Lpn) -> Option<Page> {
+            self.ftl.locate(nand, lpn)
+        }
+    }
+
+    const PAGE: u32 = 4096;
+
+    struct Drive {
+        buffer: AnyBuffer,
+        ftl: Filling,
+        nand: Array,
+    }
+
+    impl Drive {
+        /// One with a buffer of `pages` pages over an FTL that takes `room` pages.
+        fn new(kind: &str, pages: u64, room: u32) -> Self {
+            let mut profile = Profile::default();
+            profile.flash.blocks_per_plane = 16;
+            profile.cache.kind = kind.into();
+            profile.cache.size.0 = pages * u64::from(PAGE);
+            let layout = profile.layout().expect("the profile works");
+            let mut nand = Array::new(&layout.parts());
+            Drive {
+                buffer: (layout.cache.kind.new)(&layout),
+                ftl: Filling { ftl: (layout.ftl.new)(&layout, &mut nand), room },
+                nand,
+            }
+        }
+
+        fn write(&mut self, lpn: u32) -> Result<(), Errno> {
+            let slice = Slice { lpn: Lpn(lpn), start: 0, len: PAGE, stream: 0 };
+            self.buffer.write(&mut self.ftl, &mut self.nand, slice, Nanos(0)).map(drop)
+        }
+
+        fn flush(&mut self) -> Result<(), Errno> {
+            self.buffer.flush(&mut self.ftl, &mut self.nand, Nanos(0)).map(drop)
+        }
+
+        fn held(&self) -> Vec<u32> {
+            (0..200).filter(|lpn| self.buffer.holds(Lpn(*lpn))).collect()
+        }
+
+        fn on_flash(&self) -> Vec<u32> {
+            let located = |lpn: &u32| self.ftl.locate(&self.nand, Lpn(*lpn)).is_some();
+            (0..200).filter(located).collect()
+        }
+    }
+
+    /// The buffers that hold anything.
+    fn kinds() -> impl Iterator<Item = &'static str> {
+        KINDS.iter().map(|kind| kind.name).filter(|name| *name != "none")
+    }
+
+    // Does the write that needs the slot of a page that the FTL refuses fail, with nothing lost
+    // and nothing taken, and work once the FTL takes pages again?
+    #[test]
+    fn a_refused_page_stays() {
+        for kind in kinds() {
+            let mut drive = Drive::new(kind, 2, 0);
+            assert_eq!((drive.write(0), drive.write(100)), (Ok(()), Ok(())), "{kind}");
+            assert_eq!(drive.write(1), Err(Errno::ENOSPC));
+            assert_eq!(drive.write(100), Ok(()), "what is in the buffer can be written again");
+            assert_eq!((drive.held(), drive.on_flash()), (vec![0, 100], vec![]));
+            drive.ftl.room = 1;
+            assert_eq!(drive.write(1), Ok(()));
+            assert_eq!((drive.held(), drive.on_flash()), (vec![1, 100], vec![0]));
+        }
+    }
+
+    // Does a flush that the FTL refuses in the middle fail, and keep what is not on flash?
+    #[test]
+    fn a_refused_flush_keeps_the_rest() {
+        for kind in kinds() {
+            let mut drive = Drive::new(kind, 4, 2);
+            for lpn in [7, 70, 6, 71] {
+                assert_eq!(drive.write(lpn), Ok(()), "{kind}");
+            }
+            assert_eq!(drive.flush(), Err(Errno::ENOSPC));
+            let (held, mut all) = (drive.held(), drive.on_flash());
+            assert_eq!((held.len(), all.len()), (2, 2));
+            all.extend(held);
+            all.sort_unstable();
+            assert_eq!(all, [6, 7, 70, 71]);
+            drive.ftl.room = 9;
+            assert_eq!(drive.flush(), Ok(()));
+            assert_eq!((drive.held(), drive.on_flash()), (vec![], vec![6, 7, 70, 71]));
+        }
+    }
+
+    // Is a buffer that lost power empty and as good as new, and is what it named before all that
+    // is to be written to bring its pages back?
+    #[test]
+    fn a_cleared_buffer_is_new() {
+        for kind in kinds() {
+            let mut drive = Drive::new(kind, 3, 9);
+            for lpn in [7, 70, 6] {
+                assert_eq!(drive.write(lpn), Ok(()), "{kind}");
+            }
+            let dirty = drive.buffer.dirty(Nanos(0));
+            drive.buffer.clear();
+            assert_eq!((drive.held(), drive.buffer.dirty(Nanos(0))), (vec![], vec![]));
+            for slice in dirty {
+                drive.ftl.write(&mut drive.nand, slice, Nanos(0)).expect("there is room");
+            }
+            for lpn in [8, 80, 81] {
+                assert_eq!(drive.write(lpn), Ok(()));
+            }
+            assert_eq!((drive.held(), drive.on_flash()), (vec![8, 80, 81], vec![6, 7, 70]));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+use std::collections::VecDeque;
+
+use flashscope_block::{Io, Nanos};
+
+use crate::ftl::{Layout, Slice};
+use crate::nand::Lpn;
+
+/// Sequential streams that are told apart, so that hosts that read several files at once are helped
+/// as well. Chosen.
+const STREAMS: usize = 8;
+
+/// Where the host has read, and what was fetched behind it.
+struct Stream {
+    /// The byte after the last read.
+    next: u64,
+    /// The first page that was fetched.
+    first: u32,
+    /// When that page and those behind it are here.
+    fetched: VecDeque<Nanos>,
+}
+
+impl Stream {
+    fn place(&self, lpn: Lpn) -> Option<usize> {
+        let place = lpn.0.checked_sub(self.first)? as usize;
+        (place < self.fetched.len()).then_some(place)
+    }
+
+    fn end(&self) -> u32 {
+        self.first + u32::try_from(self.fetched.len()).expect("at most what is read ahead")
+    }
+
+    /// Lets go of what lies before page `from`.
+    fn advance(&mut self, from: u32) {
+        let passed = from.saturating_sub(self.first) as usize;
+        self.fetched.drain(..passed.min(self.fetched.len()));
+        self.first = from;
+    }
+}
+
+/// Pages that are fetched before the host asks for them.
+///
+/// *The rule:* a read that begins at the byte where one of the last 8 streams ended continues it; any
+/// other begins one. After a read that continues a stream the next pages are fetched, so many that
+/// `cache.read_ahead` whole ones are on their way or here. They stop before the end of the drive and
+/// before a page that is in the write buffer, and are given up when the host writes or trims one of
+/// them (with those behind it), has read past them, or begins an eighth other stream.
+///
+/// *The memory* is one of its own, of 8 times `cache.read_ahead` + 1 pages.
+pub(super) struct ReadAhead {
+    depth: u32,
+    page_size: u64,
+    logical_pages: u32,
+    /// The one that was used last comes last.
+    streams: VecDeque<Stream>,
+}
+
+impl ReadAhead {
+    pub(super) fn new(layout: &Layout) -> Self {
+        ReadAhead {
+            depth: layout.cache.read_ahead,
+            page_size: u64::from(layout.logical_page_size()),
+            logical_pages: layout.logical_pages(),
+            streams: VecDeque::new(),
+        }
+    }
+
+    /// When a page is here, if it is or will be.
+    #[inline]
+    pub(super) fn find(&self, lpn: Lpn) -> Option<Nanos> {
+        if self.depth == 0 {
+            return None;
+        }
+        self.streams.iter().find_map(|stream| Some(stream.fetched[stream.place(lpn)?]))
+    }
+
+    /// Gives up what was fetched of a page, which is to change.
+    #[inline]
+    pub(super) fn forget(&mut self, lpn: Lpn) {
+        if self.depth == 0 {
+            return;
+        }
+        for stream in &mut self.streams {
+            if let Some(place) = stream.place(lpn) {
+                stream.fetched.truncate(place);
+            }
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.streams.clear();
+    }
+
+    /// Notes a read, and calls `fetch` for the pages to read ahead, until it returns none.
+    #[inline]
+    pub(super) fn follow(&mut self, read: &Io, fetch: impl FnMut(Slice) -> Option<Nanos>) {
+        if self.depth > 0 {
+            self.note(read, fetch);
+        }
+    }
+
+    fn note(&mut self, read: &Io, mut fetch: impl FnMut(Slice) -> Option<Nanos>) {
+        let (start, next) = (read.offset.0, read.end().0);
+        let known = self.streams.iter().position(|stream| stream.next == start);
+        let Some(mut stream) = known.and_then(|place| self.streams.remove(place)) else {
+            if self.streams.len() == STREAMS {
+                self.streams.pop_front();
+            }
+            self.streams.push_back(Stream { next, first: 0, fetched: VecDeque::new() });
+            return;
+        };
+        let page = |page: u64| u32::try_from(page).expect("the pages of a drive fit in a u32");
+        stream.next = next;
+        stream.advance(page(next / self.page_size));
+        let end = page(next.div_ceil(self.page_size)).saturating_add(self.depth);
+        let len = u32::try_from(self.page_size).expect("a page fits in a u32");
+        for lpn in (stream.end()..end.min(self.logical_pages)).map(Lpn) {
+            let Some(here) = fetch(Slice { lpn, start: 0, len, stream: read.stream }) else {
+                break;
+            };
+            stream.fetched.push_back(here);
+        }
+        self.streams.push_back(stream);
+    }
+}

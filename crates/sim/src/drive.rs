@@ -1,0 +1,81 @@
+use flashscope_block::{Completion, Device, DeviceInfo, Io, Nanos};
+
+use crate::counters::Counters;
+use crate::device::SimDevice;
+use crate::profile::{Profile, ProfileError};
+use crate::raid::Raid0;
+
+/// What a profile describes: one simulated drive, or several behind a RAID-0 controller.
+pub enum Drive {
+    /// `raid.drives` is 1.
+    One(Box<SimDevice>),
+    /// `raid.drives` is more.
+    Raid0(Box<Raid0<SimDevice>>),
+}
+
+impl Drive {
+    /// An empty one, named `name` on the command line.
+    ///
+    /// # Errors
+    /// The first field of the profile that cannot work.
+    pub fn new(name: &str, profile: &Profile) -> Result<Drive, ProfileError> {
+        let first = SimDevice::new(name, profile)?;
+        if profile.raid.drives == 1 {
+            return Ok(Drive::One(Box::new(first)));
+        }
+        let others = (1..profile.raid.drives).map(|nth| {
+            // As large as a seed can be in a profile.
+            let seed = profile.seed.wrapping_add(nth.into()) & (u64::MAX >> 1);
+            SimDevice::new(name, &Profile { seed, ..profile.clone() })
+        });
+        let members = std::iter::once(Ok(first)).chain(others).collect::<Result<Vec<_>, _>>()?;
+        Ok(Drive::Raid0(Box::new(Raid0::new(members, profile.raid.stripe_unit))))
+    }
+
+    /// The drives, in the order of the stripes.
+    pub fn members(&self) -> &[SimDevice] {
+        match self {
+            Drive::One(drive) => std::slice::from_ref(drive),
+            Drive::Raid0(array) => array.members(),
+        }
+    }
+
+    /// What all drives together have done so far. A page of the host's request counts once for the
+    /// drive that it is on.
+    pub fn counters(&self) -> Counters {
+        let counters = self.members().iter().map(SimDevice::counters);
+        counters.fold(Counters::default(), |sum, drive| sum.plus(&drive))
+    }
+}
+
+impl Device for Drive {
+    fn info(&self) -> &DeviceInfo {
+        match self {
+            Drive::One(drive) => drive.info(),
+            Drive::Raid0(array) => array.info(),
+        }
+    }
+
+    fn now(&self) -> Nanos {
+        match self {
+            Drive::One(drive) => drive.now(),
+            Drive::Raid0(array) => array.now(),
+        }
+    }
+
+    #[inline]
+    fn submit(&mut self, io: &Io) {
+        match self {
+            Drive::One(drive) => drive.submit(io),
+            Drive::Raid0(array) => array.submit(io),
+        }
+    }
+
+    #[inline]
+    fn complete(&mut self, until: Nanos) -> Option<Completion> {
+        match self {
+            Drive::One(drive) => drive.complete(until),
+            Drive::Raid0(array) => array.complete(until),
+        }
+    }
+}

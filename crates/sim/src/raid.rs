@@ -1,0 +1,382 @@
+//! A RAID-0 controller over several drives, which the larger workloads of Agrawal et al. take
+//! (USENIX ATC 2008, section 4.3), after Patterson, Gibson and Katz, SIGMOD 1988.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use flashscope_block::{Bytes, Completion, Device, DeviceInfo, Errno, Io, Nanos, Op};
+
+/// A drive on virtual time that can tell when it will answer.
+pub trait VirtualTime: Device {
+    /// When [`Device::complete`] would answer next, if nothing were submitted before; none where
+    /// nothing is in flight.
+    fn next_due(&self) -> Option<Nanos>;
+}
+
+/// How addresses are spread: stripe unit `n` of the array is on member `n % members`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stripes {
+    /// Drives, at least one.
+    pub members: u32,
+    /// Bytes that go to one drive before the next has its turn, at least one.
+    pub unit: Bytes,
+}
+
+impl Stripes {
+    /// The part of the range from `start` to `end` that is on `member`, as a range there. What
+    /// falls on one drive is always in one piece.
+    pub fn part(&self, member: u32, start: Bytes, end: Bytes) -> (Bytes, Bytes) {
+        (self.before(member, start), self.before(member, end))
+    }
+
+    /// How many of the bytes before `address` are on `member`.
+    fn before(&self, member: u32, address: Bytes) -> Bytes {
+        let row = u64::from(self.members) * self.unit.0;
+        let (rows, rest) = (address.0 / row, address.0 % row);
+        let in_row = rest.saturating_sub(u64::from(member) * self.unit.0).min(self.unit.0);
+        Bytes(rows * self.unit.0 + in_row)
+    }
+}
+
+/// A request in flight.
+struct Request {
+    io: Io,
+    submitted: Nanos,
+    /// The order of submission.
+    sequence: u64,
+    result: Result<(), Errno>,
+    /// Parts that are not yet done.
+    parts: u32,
+}
+
+/// A part of a request: what a member is asked, and where the request is in [`Raid0::requests`].
+#[derive(Clone, Copy)]
+struct Part {
+    io: Io,
+    request: usize,
+}
+
+/// What one drive has to do.
+#[derive(Default)]
+struct Queue {
+    in_flight: VecDeque<Part>,
+    /// What is more than the drive takes at once, first come first served.
+    waiting: VecDeque<Part>,
+}
+
+impl Queue {
+    fn submit(&mut self, drive: &mut impl Device, part: Part) {
+        if self.in_flight.len() < drive.info().queue_depth as usize {
+            drive.submit(&part.io);
+            self.in_flight.push_back(part);
+        } else {
+            self.waiting.push_back(part);
+        }
+    }
+
+    /// Takes the completion that is there at `due`, and hands over what waited for its place.
+    fn complete(
+        &mut self,
+        drive: &mut impl Device,
+        due: Nanos,
+    ) -> Option<(Part, Result<(), Errno>)> {
+        let completion = drive.complete(due)?;
+        // Of parts that are all the same it does not matter which was answered.
+        let place = self.in_flight.iter().position(|part| part.io == completion.io)?;
+        let part = self.in_flight.remove(place)?;
+        if let Some(mut next) = self.waiting.pop_front() {
+            next.io.at = next.io.at.max(due);
+            self.submit(drive, next);
+        }
+        Some((part, completion.result))
+    }
+}
+
+/// Equal drives as one: bytes are striped over them, each request is split into a part for each
+/// drive that it concerns, and is done when its last part is. The controller itself takes no time.
+///
+/// A flush goes to every drive. A request with a part that fails has failed, with the error of the
+/// part that was answered first; the other parts are carried out. As many requests may be in flight
+/// as all drives together take; those that gather at one drive wait for their turn.
+///
+/// A drive is brought up to the time of the array when it is needed: the clock of one that has
+/// nothing to do may lag behind.
+pub struct Raid0<D> {
+    info: DeviceInfo,
+    stripes: Stripes,
+    now: Nanos,
+    members: Vec<D>,
+    queues: Vec<Queue>,
+    requests: Vec<Request>,
+    /// Places in `requests` that are free.
+    vacant: Vec<usize>,
+    submitted: u64,
+    /// Requests that are done and not yet answered: when, in which order, and where.
+    done: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
+}
+
+impl<D: VirtualTime> Raid0<D> {
+    /// An array of `members`, which are idle, in the order of the stripes; `unit` bytes go to one
+    /// before the next has its turn. What is left of their capacity beyond whole units is not used.
+    ///
+    /// # Panics
+    /// If there are no members, they differ, or `unit` is no multiple of their logical block or
+    /// more than their capacity.
+    pub fn new(members: Vec<D>, unit: Bytes) -> Self {
+        let info = members[0].info();
+        let usable = Bytes(info.capacity.0 / unit.0 * unit.0);
+        assert!(usable > Bytes(0) && unit.is_multiple_of(info.logical_block), "stripe unit");
+        let same = |other: &DeviceInfo| {
+            let sizes = (info.capacity, info.logical_block, info.queue_depth);
+            sizes == (other.capacity, other.logical_block, other.queue_depth)
+        };
+        assert!(members.iter().all(|member| same(member.info())), "the members differ");
+        let count = u32::try_from(members.len()).expect("fewer than 2^32 drives");
+        Raid0 {
+            info: DeviceInfo {
+                capacity: Bytes(u64::from(count) * usable.0),
+                queue_depth: info.queue_depth.saturating_mul(count).min(1 << 16),
+                model: info.model.as_ref().map(|model| format!("RAID-0 of {count} x {model}")),
+                ..info.clone()
+            },
+            stripes: Stripes { members: count, unit },
+            now: Nanos(0),
+            queues: members.iter().map(|_| Queue::default()).collect(),
+            members,
+            requests: Vec::new(),
+            vacant: Vec::new(),
+            submitted: 0,
+            done: BinaryHeap::new(),
+        }
+    }
+
+    /// The drives, in the order of the stripes.
+    pub fn members(&self) -> &[D] {
+        &self.members
+    }
+
+    fn check(&self, io: &Io) -> Result<(), Errno> {
+        if self.requests.len() - self.vacant.len() >= self.info.queue_depth as usize {
+            return Err(Errno::EAGAIN);
+        }
+        let block = self.info.logical_block;
+        let aligned = io.offset.is_multiple_of(block) && io.len.is_multiple_of(block);
+        let in_range = io.len.0 > 0 && io.end() <= self.info.capacity;
+        match io.op == Op::Flush || (aligned && in_range) {
+            true => Ok(()),
+            false => Err(Errno::EINVAL),
+        }
+    }
+
+    /// Keeps a request; returns where.
+    fn keep(&mut self, request: Request) -> usize {
+        match self.vacant.pop() {
+            Some(place) => {
+                self.requests[place] = request;
+                place
+            }
+            None => {
+                self.requests.push(request);
+                self.requests.len() - 1
+            }
+        }
+    }
+
+    /// Hands its parts of a request to the drives; returns how many there are.
+    fn split(&mut self, io: &Io, at: Nanos, request: usize) -> u32 {
+        let mut parts = 0;
+        for (index, (drive, queue)) in self.members.iter_mut().zip(&mut self.queues).enumerate() {
+            let member = u32::try_from(index).expect("fewer than 2^32 drives");
+            let mut part = Io { at, ..*io };
+            if io.op != Op::Flush {
+                let (start, end) = self.stripes.part(member, io.offset, io.end());
+                (part.offset, part.len) = (start, Bytes(end.0 - start.0));
+                if part.len == Bytes(0) {
+                    continue;
+                }
+            }
+            queue.submit(drive, Part { io: part, request });
+            parts += 1;
+        }
+        parts
+    }
+
+    /// When the next part is done, and on which drive.
+    fn next_part(&self) -> Option<(Nanos, usize)> {
+        let due = self.members.iter().enumerate();
+        due.filter_map(|(index, drive)| Some((drive.next_due()?, index))).min()
+    }
+
+    /// Takes the part that is done at `due` on drive `index`.
+    fn collect(&mut self, due: Nanos, index: usize) {
+        let answer = self.queues[index].complete(&mut self.members[index], due);
+        let (part, result) = answer.expect("a drive answers when it is due");
+        let request = &mut self.requests[part.request];
+        request.result = request.result.and(result);
+        request.parts -= 1;
+        if request.parts == 0 {
+            self.done.push(Reverse((due, request.sequence, part.request)));
+        }
+    }
+
+    fn wait(&mut self, until: Nanos) {
+        if until == Nanos::MAX || until <= self.now {
+            return;
+        }
+        self.now = until;
+        for drive in &mut self.members {
+            let answer = drive.complete(until);
+            debug_assert_eq!(answer, None, "everything until then was taken");
+        }
+    }
+}
+
+impl<D: VirtualTime> Device for Raid0<D> {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn now(&self) -> Nanos {
+        self.now
+    }
+
+    fn submit(&mut self, io: &Io) {
+        let (submitted, sequence) = (self.now.max(io.at), self.submitted);
+        let result = self.check(io);
+        let place = self.keep(Request { io: *io, submitted, sequence, result, parts: 0 });
+        self.submitted += 1;
+        match result {
+            Ok(()) => self.requests[place].parts = self.split(io, submitted, place),
+            Err(_) => self.done.push(Reverse((submitted, sequence, place))),
+        }
+    }
+
+    fn complete(&mut self, until: Nanos) -> Option<Completion> {
+        loop {
+            let done = self.done.peek().map(|Reverse((done, ..))| *done);
+            match (self.next_part(), done) {
+                (Some((due, index)), done) if due <= done.unwrap_or(until).min(until) => {
+                    self.collect(due, index);
+                }
+                (_, Some(done)) if done <= until => break,
+                _ => {
+                    self.wait(until);
+                    return None;
+                }
+            }
+        }
+        let Reverse((completed, _, place)) = self.done.pop()?;
+        self.now = self.now.max(completed);
+        self.vacant.push(place);
+        let Request { io, submitted, result, .. } = self.requests[place];
+        Some(Completion { io, submitted, completed, result })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::DeviceKind;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A drive that answers `delay` after submission with `result`, and notes what it was asked.
+    struct Fake {
+        info: DeviceInfo,
+        now: Nanos,
+        delay: u64,
+        result: Result<(), Errno>,
+        in_flight: VecDeque<Io>,
+        asked: Vec<(u64, u64)>,
+    }
+
+    fn fake(delay: u64, result: Result<(), Errno>) -> Fake {
+        let info = DeviceInfo {
+            name: "fake".into(),
+            kind: DeviceKind::Sim,
+            capacity: Bytes(4096),
+            logical_block: Bytes(1),
+            queue_depth: 4,
+            model: None,
+            serial: None,
+            firmware: None,
+            engine: None,
+        };
+        let (in_flight, asked) = (VecDeque::new(), Vec::new());
+        Fake { info, now: Nanos(0), delay, result, in_flight, asked }
+    }
+
+    impl VirtualTime for Fake {
+        fn next_due(&self) -> Option<Nanos> {
+            self.in_flight.front().map(|io| Nanos(io.at.0 + self.delay))
+        }
+    }
+
+    impl Device for Fake {
+        fn info(&self) -> &DeviceInfo {
+            &self.info
+        }
+        fn now(&self) -> Nanos {
+            self.now
+        }
+        fn submit(&mut self, io: &Io) {
+            self.asked.push((io.offset.0, io.len.0));
+            self.in_flight.push_back(*io);
+        }
+        fn complete(&mut self, until: Nanos) -> Option<Completion> {
+            let completed = self.next_due().filter(|due| *due <= until)?;
+            self.now = completed;
+            let io = self.in_flight.pop_front()?;
+            Some(Completion { io, submitted: io.at, completed, result: self.result })
+        }
+    }
+
+    // Does a request fail with the error of the part that is answered first, once all parts are
+    // done, and is every drive asked for its part and no other?
+    #[test]
+    fn a_failed_part_fails_its_request() {
+        let members =
+            vec![fake(10, Ok(())), fake(30, Err(Errno::EIO)), fake(20, Err(Errno::ENOSPC))];
+        let mut array = Raid0::new(members, Bytes(8));
+        let io = |offset, len| Io {
+            op: Op::Write,
+            stream: 0,
+            offset: Bytes(offset),
+            len: Bytes(len),
+            at: Nanos(0),
+        };
+        for (offset, len) in [(4, 32), (0, 8), (24, 3)] {
+            array.submit(&io(offset, len));
+        }
+        let answers: Vec<_> = std::iter::from_fn(|| array.complete(Nanos::MAX))
+            .map(|done| (done.io.offset.0, done.completed.0, done.result))
+            .collect();
+        assert_eq!(answers, [(0, 10, Ok(())), (24, 10, Ok(())), (4, 30, Err(Errno::ENOSPC))]);
+        let asked: Vec<_> = array.members().iter().map(|member| member.asked.clone()).collect();
+        assert_eq!(asked, [vec![(4, 12), (0, 8), (8, 3)], vec![(0, 12)], vec![(0, 8)]]);
+    }
+
+    proptest! {
+        // Does every byte of a range go to exactly one drive, to the place that dealing out the
+        // stripe units one by one gives it, and is what falls on one drive in one piece?
+        #[test]
+        fn stripes_are_dealt_out(
+            members in 1u32..7,
+            unit in 1u64..20,
+            start in 0u64..400,
+            len in 1u64..200,
+        ) {
+            let stripes = Stripes { members, unit: Bytes(unit) };
+            let mut expected = vec![Vec::new(); members as usize];
+            for address in start..start + len {
+                let (nth, within) = (address / unit, address % unit);
+                let member = usize::try_from(nth % u64::from(members)).expect("small");
+                expected[member].push(nth / u64::from(members) * unit + within);
+            }
+            for (member, expected) in (0..).zip(expected) {
+                let (from, to) = stripes.part(member, Bytes(start), Bytes(start + len));
+                prop_assert_eq!((from.0..to.0).collect::<Vec<_>>(), expected);
+            }
+        }
+    }
+}

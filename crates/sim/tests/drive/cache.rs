@@ -1,0 +1,499 @@
+use std::collections::BTreeSet;
+
+use flashscope_block::{Device, Io, Nanos, Op};
+use flashscope_sim::cache::KINDS;
+use flashscope_sim::nand::Lpn;
+use flashscope_sim::{Profile, SimDevice};
+use proptest::prelude::*;
+
+use crate::robustness::{LOGICAL_BLOCK, place, profiles};
+use crate::{drain, drive, one_pool, request, round_trip};
+
+const PAGE: u64 = 4096;
+const READ: u64 = 130_600;
+const WRITE: u64 = 305_600;
+
+/// A drive of one package with 4 pages to a block and a buffer of `pages`.
+fn buffered(kind: &str, pages: u64) -> Profile {
+    let mut profile = one_pool(64);
+    profile.flash.pages_per_block = 4;
+    profile.cache.kind = kind.into();
+    profile.cache.size.0 = pages * PAGE;
+    profile
+}
+
+fn write(drive: &mut SimDevice, page: u64) -> Nanos {
+    round_trip(drive, Op::Write, page * PAGE, PAGE).latency()
+}
+
+fn read(drive: &mut SimDevice, page: u64) -> Nanos {
+    round_trip(drive, Op::Read, page * PAGE, PAGE).latency()
+}
+
+fn flush(drive: &mut SimDevice) -> Nanos {
+    round_trip(drive, Op::Flush, 0, 0).latency()
+}
+
+/// The pages in the buffer.
+fn held(drive: &SimDevice) -> Vec<u32> {
+    let pages = u32::try_from(drive.info().capacity.0 / PAGE).expect("a small drive");
+    (0..pages).filter(|lpn| drive.cache().holds(Lpn(*lpn))).collect()
+}
+
+fn programs(drive: &SimDevice) -> u64 {
+    drive.counters().flash.programs.host
+}
+
+// Is a buffered write acknowledged when its data has arrived, and one that finds the buffer full
+// when the program that makes room for it is done?
+#[test]
+fn a_write_waits_for_room_alone() {
+    let mut profile = buffered("lru", 2);
+    profile.interface.request_overhead = Nanos(7);
+    profile.interface.transfer_per_kib = Nanos(1000);
+    let mut drive = drive(&profile);
+    let latencies: Vec<_> = [0, 1, 0, 2, 2, 3].map(|page| write(&mut drive, page).0).into();
+    let arrival = 7 + 4000;
+    assert_eq!(latencies, [arrival, arrival, arrival, arrival + WRITE, arrival, arrival + WRITE]);
+    assert_eq!((programs(&drive), held(&drive)), (2, vec![2, 3]));
+}
+
+// Is a slot free at the moment t when the program of its page is done, and not at t - 1?
+#[test]
+fn a_slot_is_free_when_its_program_is_done() {
+    for early in [0, 1] {
+        let mut drive = drive(&buffered("bplru", 4));
+        for page in [1, 0, 3, 2] {
+            assert_eq!(write(&mut drive, page), Nanos(0));
+        }
+        // The whole block is given up at time 0; its pages are programmed one after the other.
+        assert_eq!(write(&mut drive, 8), Nanos(WRITE));
+        drive.idle_until(Nanos(2 * WRITE - early));
+        assert_eq!(write(&mut drive, 9), Nanos(early));
+        assert_eq!((programs(&drive), held(&drive)), (4, vec![8, 9]));
+    }
+}
+
+// Do writes that find the buffer full at once each wait for a program of their own, also where
+// one's own page has to leave before it had a slot?
+#[test]
+fn waiting_writes_queue_for_slots() {
+    let mut drive = drive(&buffered("lru", 1));
+    for page in 0..4 {
+        drive.submit(&request(Op::Write, page * PAGE, PAGE, Nanos(0)));
+    }
+    let latencies: Vec<_> = drain(&mut drive).iter().map(|done| done.latency().0).collect();
+    assert_eq!(latencies, [0, WRITE, 2 * WRITE, 3 * WRITE]);
+    assert_eq!(flush(&mut drive), Nanos(WRITE));
+    assert_eq!(programs(&drive), 4);
+}
+
+// Does a flush end when everything is on flash, what was given up before included, to the
+// nanosecond, and cost nothing when all is there?
+#[test]
+fn a_flush_waits_for_the_flash() {
+    for early in [0, 1] {
+        let mut drive = drive(&buffered("bplru", 4));
+        for page in [1, 0, 3, 2, 8] {
+            write(&mut drive, page);
+        }
+        drive.idle_until(Nanos(4 * WRITE - early));
+        assert_eq!(flush(&mut drive), Nanos(early + WRITE));
+        assert_eq!(flush(&mut drive), Nanos(0));
+        assert_eq!((programs(&drive), held(&drive)), (5, vec![]));
+        assert_eq!(drive.cache().dirty(drive.now()), []);
+    }
+}
+
+// Are reads answered from the buffer as far as it holds what is asked, parts of pages included?
+#[test]
+fn reads_hit_the_buffer() {
+    let mut drive = drive(&buffered("lru", 4));
+    write(&mut drive, 0);
+    flush(&mut drive);
+    round_trip(&mut drive, Op::Write, 512, 1024);
+    write(&mut drive, 1);
+    assert_eq!(read(&mut drive, 1), Nanos(0));
+    assert_eq!(round_trip(&mut drive, Op::Read, 1024, 512).latency(), Nanos(0));
+    assert_eq!(round_trip(&mut drive, Op::Read, 1024, 1024).latency(), Nanos(READ));
+    // The rest of the page comes in two parts.
+    round_trip(&mut drive, Op::Write, 2048, 2048);
+    round_trip(&mut drive, Op::Write, 1536, 512);
+    assert_eq!(round_trip(&mut drive, Op::Read, 512, 3584).latency(), Nanos(0));
+    assert_eq!(read(&mut drive, 0), Nanos(READ));
+    let counters = drive.counters();
+    assert_eq!((counters.read_hits, counters.write_hits), (3, 2));
+}
+
+// Is a page that was written in parts programmed once, and the flash read first exactly where a
+// part is missing that it holds?
+#[test]
+fn parts_of_a_page_are_written_out_as_one() {
+    let parts: &[(&[(u64, u64)], u64)] = &[
+        (&[(0, 512)], 1),
+        (&[(0, 2048), (2048, 2048)], 0),
+        (&[(0, 512), (3584, 512)], 1),
+        (&[(0, 512), (3584, 512), (512, 3072)], 0),
+    ];
+    for (parts, reads) in parts {
+        let mut drive = drive(&buffered("lru", 4));
+        write(&mut drive, 0);
+        flush(&mut drive);
+        for (start, len) in *parts {
+            assert_eq!(round_trip(&mut drive, Op::Write, *start, *len).latency(), Nanos(0));
+        }
+        assert_eq!(flush(&mut drive), Nanos(reads * READ + WRITE), "{parts:?}");
+        assert_eq!((programs(&drive), drive.counters().flash.reads.host), (2, *reads));
+    }
+}
+
+// Is a trimmed page dropped from the buffer, so that it is never programmed and its slot free?
+#[test]
+fn trimmed_pages_are_dropped() {
+    for kind in ["lru", "bplru"] {
+        let mut drive = drive(&buffered(kind, 2));
+        write(&mut drive, 0);
+        write(&mut drive, 1);
+        round_trip(&mut drive, Op::Trim, 0, PAGE);
+        assert_eq!(write(&mut drive, 2), Nanos(0));
+        assert_eq!(read(&mut drive, 0), Nanos(0));
+        assert_eq!((programs(&drive), held(&drive)), (0, vec![1, 2]));
+        flush(&mut drive);
+        assert_eq!((programs(&drive), drive.locate(Lpn(0))), (2, None));
+    }
+}
+
+// Is a flush of a protected buffer done at once, and does the buffer name what is not on flash yet:
+// a page on its way until the moment t of its program, and no longer?
+#[test]
+fn a_protected_buffer_knows_what_it_must_save() {
+    let mut profile = buffered("lru", 2);
+    profile.cache.protected = true;
+    let mut drive = drive(&profile);
+    drive.expect_power_cuts();
+    let start = drive.now();
+    for page in 0..3 {
+        drive.submit(&request(Op::Write, page * PAGE, PAGE, start));
+    }
+    let dirty = |drive: &SimDevice, at| {
+        drive.cache().dirty(Nanos(at)).iter().map(|slice| slice.lpn.0).collect::<Vec<_>>()
+    };
+    assert_eq!(dirty(&drive, WRITE - 1), [0, 2, 1]);
+    assert_eq!(dirty(&drive, WRITE), [2, 1]);
+    drain(&mut drive);
+    assert_eq!(flush(&mut drive), Nanos(0));
+    assert_eq!((programs(&drive), held(&drive)), (1, vec![1, 2]));
+    assert!(drive.cache().protected());
+}
+
+// Is a share of the buffer kept free in the background: does a write find a slot at the moment t when
+// the program that was given meanwhile is done, and wait for a nanosecond at t - 1, whether the
+// time before passes in one step or in many; and does it stop when enough is free?
+#[test]
+fn the_background_keeps_slots_free() {
+    for (early, steps) in [(0, 1), (1, 1), (0, 100), (1, 100)] {
+        let mut profile = buffered("lru", 4);
+        profile.cache.write_back = 0.5;
+        let mut drive = drive(&profile);
+        for page in 0..4 {
+            write(&mut drive, page);
+        }
+        // Pages 0 and 1 leave, one after the other; then pages 4 and 5 fill the buffer.
+        let until = 2 * WRITE - early;
+        for step in 1..=steps {
+            drive.idle_until(Nanos(until / steps * step));
+        }
+        drive.idle_until(Nanos(until));
+        assert_eq!((programs(&drive), held(&drive)), (2, vec![2, 3]));
+        assert_eq!([write(&mut drive, 4), write(&mut drive, 5)], [Nanos(0), Nanos(early)]);
+        drive.idle_until(drive.now() + Nanos::secs(1));
+        assert_eq!((programs(&drive), held(&drive)), (4, vec![4, 5]));
+    }
+}
+
+/// Logical pages oldest first: a plain model of the buffer's order.
+struct PlainLru {
+    pages: Vec<u32>,
+    capacity: usize,
+}
+
+impl PlainLru {
+    fn write(&mut self, page: u32) {
+        self.pages.retain(|other| *other != page);
+        if self.pages.len() == self.capacity {
+            self.pages.remove(0);
+        }
+        self.pages.push(page);
+    }
+}
+
+proptest! {
+    // Does `lru` keep the pages that a plain list would, whatever is written, read, trimmed and
+    // flushed?
+    #[test]
+    fn lru_agrees_with_a_plain_list(
+        capacity in 1u64..6,
+        ops in prop::collection::vec((0u32..20, 0u32..10), 1..80),
+    ) {
+        let mut drive = drive(&buffered("lru", capacity));
+        let capacity = usize::try_from(capacity).expect("small");
+        let mut plain = PlainLru { pages: Vec::new(), capacity };
+        for (op, page) in ops {
+            match op {
+                0 => { flush(&mut drive); plain.pages.clear() }
+                1 => {
+                    round_trip(&mut drive, Op::Trim, u64::from(page) * PAGE, PAGE);
+                    plain.pages.retain(|other| *other != page);
+                }
+                2..5 => { read(&mut drive, u64::from(page)); }
+                _ => { write(&mut drive, u64::from(page)); plain.write(page) }
+            }
+            let mut expected = plain.pages.clone();
+            expected.sort_unstable();
+            prop_assert_eq!(held(&drive), expected);
+        }
+    }
+}
+
+/// A drive with a `bplru` buffer of 8 pages whose first 24 pages are on flash.
+fn bplru() -> SimDevice {
+    let mut drive = drive(&buffered("bplru", 8));
+    round_trip(&mut drive, Op::Write, 0, 24 * PAGE);
+    flush(&mut drive);
+    drive
+}
+
+// Block-level LRU (section 3.1) with 4 pages to a block: does writing one page make its whole block
+// the newest, and is the oldest block given up whole?
+#[test]
+fn bplru_gives_up_the_oldest_block() {
+    let mut drive = bplru();
+    for page in [8, 9, 11, 12, 14, 0, 1, 5] {
+        assert_eq!(write(&mut drive, page), Nanos(0));
+    }
+    // Block 2 becomes the newest, with 8 and 11, which are not written; block 3 is the oldest.
+    write(&mut drive, 9);
+    write(&mut drive, 19);
+    assert_eq!(held(&drive), [0, 1, 5, 8, 9, 11, 19]);
+    // One slot is left of block 3's; then block 0 has to go, though 1 was read since.
+    write(&mut drive, 18);
+    read(&mut drive, 1);
+    write(&mut drive, 17);
+    assert_eq!(held(&drive), [5, 8, 9, 11, 17, 18, 19]);
+}
+
+// Page padding (section 3.2): are the missing pages of a block read and written with the others, in
+// order, so that the block is in one piece on the flash, but pages that hold nothing not?
+#[test]
+fn bplru_pads_blocks() {
+    let mut drive = bplru();
+    round_trip(&mut drive, Op::Trim, 15 * PAGE, PAGE);
+    let before = drive.counters();
+    write(&mut drive, 14);
+    write(&mut drive, 12);
+    // The read for the copy comes before the programs.
+    assert_eq!(flush(&mut drive), Nanos(3 * WRITE + READ));
+    let flash = drive.counters().since(&before).flash;
+    assert_eq!((flash.programs.host, flash.reads.host), (3, 1));
+    let places: Vec<_> = (12..15).filter_map(|lpn| drive.locate(Lpn(lpn))).collect();
+    let block = places[0].block;
+    assert!(places.iter().zip(0..).all(|(page, index)| (page.block, page.index) == (block, index)));
+    assert_eq!(drive.locate(Lpn(15)), None);
+}
+
+// LRU compensation (section 3.3): is a block that was written whole and in order the first to go,
+// though it is the newest, also when it was written in small parts; but not one written in another
+// order?
+#[test]
+fn bplru_gives_up_sequential_blocks_first() {
+    for (part, backwards) in [(4 * PAGE, false), (PAGE, false), (512, false), (PAGE, true)] {
+        let mut drive = bplru();
+        for page in [20, 0, 5, 1] {
+            write(&mut drive, page);
+        }
+        let parts: Vec<_> = (0..4 * PAGE / part).collect();
+        for index in if backwards { parts.into_iter().rev().collect() } else { parts } {
+            round_trip(&mut drive, Op::Write, 8 * PAGE + index * part, part);
+        }
+        write(&mut drive, 14);
+        let expected: &[u32] =
+            if backwards { &[0, 1, 5, 8, 9, 10, 11, 14] } else { &[0, 1, 5, 14, 20] };
+        assert_eq!(held(&drive), expected, "in parts of {part}");
+    }
+}
+
+/// Small drives of every shape with buffers of every kind; many of them are refused.
+pub fn buffered_profiles() -> impl Strategy<Value = Profile> {
+    let buffer = (0..KINDS.len(), 1u64..40, any::<bool>(), 0u8..3, 0u32..4);
+    (profiles(), buffer, any::<bool>()).prop_map(|(mut profile, buffer, timed)| {
+        let logical_page = match profile.logical_page_size.0 {
+            0 => profile.flash.page_size.0 * u64::from(profile.page_span),
+            size => size,
+        };
+        profile.timed = timed;
+        profile.cache.kind = KINDS[buffer.0].name.into();
+        profile.cache.size.0 = buffer.1 * logical_page;
+        profile.cache.protected = buffer.2;
+        profile.cache.write_back = f64::from(buffer.3) / 2.0;
+        profile.cache.read_ahead = buffer.4;
+        profile
+    })
+}
+
+/// Random IOs against what the host knows: each page that was written is in the buffer or on the
+/// flash, one that left the buffer was programmed, and what was trimmed is in neither.
+fn exercise(drive: &mut SimDevice, page_size: u64, seed: u64) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let blocks = drive.info().capacity.0 / LOGICAL_BLOCK;
+    let pages = u32::try_from(drive.info().capacity.0 / page_size).expect("a small drive");
+    let mut written = BTreeSet::new();
+    for _ in 0..300 {
+        let op =
+            [Op::Read, Op::Write, Op::Write, Op::Write, Op::Trim, Op::Flush][random.usize(..6)];
+        let limit = if random.bool() { blocks } else { blocks.div_ceil(5) };
+        let offset = random.u64(..limit) * LOGICAL_BLOCK;
+        let most = (blocks - offset / LOGICAL_BLOCK).min(40);
+        let len = if op == Op::Flush { 0 } else { random.u64(1..=most) * LOGICAL_BLOCK };
+        let buffered: Vec<_> = (0..pages).filter(|lpn| drive.cache().holds(Lpn(*lpn))).collect();
+        let places: Vec<_> = buffered.iter().map(|lpn| place(drive, *lpn)).collect();
+        round_trip(drive, op, offset, len);
+        let longest = 1 << random.u32(1..22);
+        drive.idle_until(drive.now() + Nanos(random.u64(..longest)));
+        let touched = (offset / page_size..(offset + len).div_ceil(page_size))
+            .map(|page| u32::try_from(page).expect("a small drive"));
+        match op {
+            Op::Write => written.extend(touched),
+            Op::Trim => {
+                let whole = |lpn: u32| {
+                    let start = u64::from(lpn) * page_size;
+                    offset <= start && start + page_size <= offset + len
+                };
+                touched.filter(|lpn| whole(*lpn)).for_each(|lpn| {
+                    written.remove(&lpn);
+                });
+            }
+            Op::Flush if !drive.cache().protected() => {
+                assert_eq!(drive.cache().dirty(drive.now()), []);
+            }
+            Op::Read | Op::Flush => {}
+        }
+        for (lpn, before) in buffered.into_iter().zip(places) {
+            let left = written.contains(&lpn) && !drive.cache().holds(Lpn(lpn));
+            assert!(!left || place(drive, lpn) != before, "page {lpn} is lost");
+        }
+        let exists =
+            |lpn: &u32| drive.cache().holds(Lpn(*lpn)) || drive.locate(Lpn(*lpn)).is_some();
+        assert!((0..pages).filter(exists).eq(written.iter().copied()), "the pages that hold data");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    // On any drive with any buffer, whatever the host does: is no page lost or brought back?
+    #[test]
+    fn no_buffer_loses_a_page(
+        profile in buffered_profiles().prop_filter("refused", |profile| profile.layout().is_ok()),
+        seed: u64,
+    ) {
+        let mut drive = drive(&profile);
+        let page_size = drive.nand().geometry().logical_page_size;
+        exercise(&mut drive, page_size.into(), seed);
+    }
+}
+
+// Is the next page fetched behind a read that continues the one before, so that it is there at the
+// moment t when the flash is done and a nanosecond late at t - 1; and behind no other read?
+#[test]
+fn sequential_reads_are_read_ahead() {
+    for early in [0, 1] {
+        let mut profile = one_pool(64);
+        profile.cache.read_ahead = 2;
+        let mut drive = drive(&profile);
+        round_trip(&mut drive, Op::Write, 0, 9 * PAGE);
+        let start = drive.now();
+        assert_eq!((read(&mut drive, 7), read(&mut drive, 1)), (Nanos(READ), Nanos(READ)));
+        assert_eq!(drive.counters().flash.reads.host, 2);
+        assert_eq!(read(&mut drive, 2), Nanos(READ));
+        assert_eq!(drive.counters().flash.reads.host, 5);
+        drive.idle_until(Nanos(start.0 + 4 * READ - early));
+        assert_eq!(read(&mut drive, 3), Nanos(early));
+        // Page 5 is fetched now; 4 is there already, and lost again when it is written.
+        assert_eq!(drive.counters().flash.reads.host, 6);
+        round_trip(&mut drive, Op::Write, 4 * PAGE, PAGE);
+        drive.idle_until(drive.now() + Nanos::millis(10));
+        assert_eq!(read(&mut drive, 4), Nanos(READ));
+    }
+}
+
+// Does read-ahead let a host with one read in flight use all packages, for several streams at
+// once?
+#[test]
+fn read_ahead_uses_the_packages() {
+    let time = |read_ahead, streams: u64| {
+        let mut profile = Profile::default();
+        profile.cache.read_ahead = read_ahead;
+        profile.flash.blocks_per_plane = 16;
+        profile.cleaning.free_threshold = 0.05;
+        let mut drive = drive(&profile);
+        round_trip(&mut drive, Op::Write, 0, 2048 * PAGE);
+        let start = drive.now();
+        for nth in 0..1024 {
+            read(&mut drive, nth % streams * 512 + nth / streams);
+        }
+        (drive.now() - start).0
+    };
+    for streams in [1, 4] {
+        assert_eq!(time(0, streams), 1024 * READ);
+        let ahead = time(8, streams);
+        assert!(ahead < 1024 * READ / 6, "{streams} streams take {ahead} ns");
+    }
+}
+
+/// Pages moved by cleaning and pages programmed in all, for each page that the host writes, when
+/// its writes go at random to 16 of the drive's logical blocks at a time.
+fn with_locality(kind: &str) -> (f64, f64) {
+    let mut profile = one_pool(512);
+    profile.cache.kind = kind.into();
+    profile.cache.size.0 = 16 * 64 * PAGE;
+    let mut drive = drive(&profile);
+    let blocks = drive.info().capacity.0 / PAGE / 64;
+    for block in 0..blocks {
+        round_trip(&mut drive, Op::Write, block * 64 * PAGE, 64 * PAGE);
+    }
+    let mut random = fastrand::Rng::with_seed(8);
+    let mut open: Vec<_> = (0..16).collect();
+    let mut run = |drive: &mut SimDevice, writes: u64| {
+        for nth in 0..writes {
+            if nth % 64 == 0 {
+                open[random.usize(..16)] = random.u64(..blocks);
+            }
+            let page = open[random.usize(..16)] * 64 + random.u64(..64);
+            write(drive, page);
+        }
+    };
+    run(&mut drive, 200_000);
+    let before = drive.counters();
+    run(&mut drive, 200_000);
+    let done = drive.counters().since(&before);
+    let each = |count: u64| count as f64 / done.host_pages_written as f64;
+    (each(done.pages_moved()), each(done.flash.programs.total()))
+}
+
+// Does BPLRU turn random writes with locality into writes of whole blocks, which leave cleaning
+// next to nothing to move, where page-level LRU leaves it much?
+#[test]
+fn bplru_spares_cleaning() {
+    let [none, lru, bplru] = ["none", "lru", "bplru"].map(with_locality);
+    println!("moved and programmed a host page: none {none:?}, lru {lru:?}, bplru {bplru:?}");
+    assert!(bplru.0 < 0.5 * lru.0 && lru.0 < none.0, "{none:?} {lru:?} {bplru:?}");
+}
+
+// Is a stream's hint kept with the page that waits in the buffer?
+#[test]
+fn hints_travel_with_the_page() {
+    let mut drive = drive(&buffered("lru", 2));
+    drive.submit(&Io { stream: 3, ..request(Op::Write, 0, PAGE, Nanos(0)) });
+    drain(&mut drive);
+    assert_eq!(drive.cache().dirty(Nanos(0)).first().map(|slice| slice.stream), Some(3));
+}

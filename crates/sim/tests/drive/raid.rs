@@ -1,0 +1,160 @@
+use flashscope_block::{Bytes, Device, Errno, Io, Nanos, Op, contract};
+use flashscope_sim::raid::Raid0;
+use flashscope_sim::{Drive, SimDevice, open};
+
+use crate::{drive, one_pool, request};
+
+const PAGE: u64 = 4096;
+const READ: u64 = 130_600;
+const WRITE: u64 = 305_600;
+/// Pages in a stripe unit.
+const UNIT: u64 = 2;
+
+fn array(members: u64) -> Raid0<SimDevice> {
+    let drives = (0..members).map(|_| drive(&one_pool(64))).collect();
+    Raid0::new(drives, Bytes(UNIT * PAGE))
+}
+
+/// The answers to IOs submitted now, in their order: stream, result, and time since.
+fn all(array: &mut Raid0<SimDevice>, ios: &[Io]) -> Vec<(u16, Result<(), Errno>, u64)> {
+    let start = array.now();
+    for (io, stream) in ios.iter().zip(0..) {
+        array.submit(&Io { stream, at: start, ..*io });
+    }
+    std::iter::from_fn(|| array.complete(Nanos::MAX))
+        .map(|done| (done.io.stream, done.result, (done.completed - start).0))
+        .collect()
+}
+
+fn page(op: Op, page: u64, pages: u64) -> Io {
+    request(op, page * PAGE, pages * PAGE, Nanos(0))
+}
+
+// Does an array keep the duties of a device, with one drive, several, and buffers?
+#[test]
+fn keeps_the_contract() {
+    for members in [1, 2, 5] {
+        contract::check(&mut array(members), true);
+    }
+    for spec in ["demo?raid.drives=3", "demo?raid.drives=2&cache.kind=bplru&cache.read_ahead=4"] {
+        contract::check(&mut open(spec).expect("it works"), true);
+    }
+}
+
+// Is the array as large as its drives, whole stripe units of each, with their places together?
+#[test]
+fn is_the_sum_of_its_drives() {
+    let one = drive(&one_pool(64)).info().clone();
+    let unit = 5 * PAGE;
+    let units = one.capacity.0 / unit;
+    assert!(one.capacity.0 > units * unit, "nothing is rounded");
+    let array = Raid0::new((0..3).map(|_| drive(&one_pool(64))).collect(), Bytes(unit));
+    assert_eq!(array.info().capacity, Bytes(3 * units * unit));
+    assert_eq!(array.info().queue_depth, 3 * one.queue_depth);
+    let spec = "agrawal-2008?raid.drives=6&flash.blocks_per_plane=64";
+    let drive = open(spec).expect("it works");
+    assert_eq!(drive.info().name, format!("sim:{spec}"));
+    assert_eq!(drive.members().len(), 6);
+    assert!(matches!(open("demo"), Ok(Drive::One(_))));
+}
+
+// Do n drives serve n requests, or one request over all, in the time that one takes for one, while
+// requests for one drive are served one after the other?
+#[test]
+fn drives_work_in_parallel() {
+    for members in 1..=6 {
+        let mut array = array(members);
+        let row = UNIT * members;
+        assert_eq!(all(&mut array, &[page(Op::Write, 0, row)])[0].2, UNIT * WRITE);
+        let apart: Vec<_> = (0..members).map(|drive| page(Op::Read, drive * UNIT, 1)).collect();
+        assert!(all(&mut array, &apart).iter().all(|answer| answer.2 == READ));
+        let row = page(Op::Read, 0, row);
+        assert_eq!(all(&mut array, &[row])[0].2, UNIT * READ);
+        let together: Vec<_> = (0..members).map(|_| page(Op::Read, 0, 1)).collect();
+        let last = *all(&mut array, &together).last().expect("answers");
+        assert_eq!(last.2, members * READ);
+        let counters = array.members().iter().map(SimDevice::counters);
+        assert!(counters.map(|counters| counters.host_pages_written).all(|pages| pages == UNIT));
+    }
+}
+
+// Are answers in the order of time, and those of one time in the order of submission whichever
+// drive they come from; and does a flush wait for every drive?
+#[test]
+fn answers_are_in_order() {
+    let mut array = array(3);
+    all(&mut array, &[page(Op::Write, 0, 12)]);
+    let ios = [
+        page(Op::Write, 4, 1),
+        page(Op::Read, 2, 1),
+        page(Op::Read, 0, 1),
+        request(Op::Flush, 0, 0, Nanos(0)),
+        page(Op::Read, 1, 1),
+        page(Op::Trim, 2, 2),
+    ];
+    let order: Vec<_> = all(&mut array, &ios).iter().map(|answer| (answer.0, answer.2)).collect();
+    let expected = [(5, 0), (1, READ), (2, READ), (4, 2 * READ), (0, WRITE), (3, WRITE)];
+    assert_eq!(order, expected);
+}
+
+// Does the array stop at its limit when an answer comes a nanosecond later, and does a drive that
+// had nothing to do meanwhile begin at the array's time, not at its own?
+#[test]
+fn drives_share_one_clock() {
+    let mut array = array(2);
+    array.submit(&page(Op::Write, 0, 1));
+    assert_eq!(array.complete(Nanos(WRITE - 1)), None);
+    assert_eq!(array.now(), Nanos(WRITE - 1));
+    array.submit(&Io { at: array.now(), ..page(Op::Write, 2, 1) });
+    assert_eq!(array.complete(Nanos(WRITE)).map(|done| done.completed), Some(Nanos(WRITE)));
+    let second = array.complete(Nanos::MAX).expect("in flight");
+    assert_eq!((second.submitted, second.latency()), (Nanos(WRITE - 1), Nanos(WRITE)));
+    array.idle_until(Nanos::secs(1));
+    assert!(array.members().iter().all(|drive| drive.now() == Nanos::secs(1)));
+}
+
+// Do more requests than a drive has places for wait for one, while the array takes no more than all
+// drives have?
+#[test]
+fn requests_wait_for_a_place() {
+    let mut array = array(2);
+    let depth = array.info().queue_depth;
+    all(&mut array, &[page(Op::Write, 0, 1)]);
+    let reads: Vec<_> = (0..=depth).map(|_| page(Op::Read, 0, 1)).collect();
+    let mut answers = all(&mut array, &reads);
+    assert_eq!(answers.remove(0), (u16::try_from(depth).expect("small"), Err(Errno::EAGAIN), 0));
+    for (answer, nth) in answers.iter().zip(1..) {
+        assert_eq!((answer.1, answer.2), (Ok(()), nth * READ));
+    }
+    assert_eq!(answers.len(), depth as usize);
+}
+
+// Are IOs that the array cannot do answered as a drive would, without reaching a drive?
+#[test]
+fn impossible_ios_are_answered_with_an_error() {
+    let mut array = array(2);
+    let end = array.info().capacity.0;
+    for (offset, len) in [(end, 512), (end - 512, 1024), (u64::MAX - 511, 512), (0, 0), (256, 512)]
+    {
+        for op in [Op::Read, Op::Write, Op::Trim] {
+            let answers = all(&mut array, &[request(op, offset, len, Nanos(0))]);
+            assert_eq!(answers, [(0, Err(Errno::EINVAL), 0)], "{op:?} {offset} {len}");
+        }
+    }
+    assert!(array.members().iter().all(|drive| drive.counters() == Default::default()));
+}
+
+// Are the counters of an array the sums of its drives', each page of a request counted once?
+#[test]
+fn counters_add_up() {
+    let mut array = open("demo?raid.drives=3&raid.stripe_unit=8KiB").expect("it works");
+    let pages = [(Op::Write, 0, 12), (Op::Read, 1, 5), (Op::Trim, 2, 3)];
+    for (op, first, pages) in pages {
+        array.submit(&Io { at: array.now(), ..page(op, first, pages) });
+        assert_eq!(array.complete(Nanos::MAX).map(|done| done.result), Some(Ok(())));
+    }
+    let counters = array.counters();
+    let host = (counters.host_pages_written, counters.host_pages_read, counters.host_pages_trimmed);
+    assert_eq!(host, (12, 5, 3));
+    assert_eq!((counters.flash.programs.host, counters.flash.reads.host), (12, 5));
+}
