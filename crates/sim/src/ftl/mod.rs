@@ -86,7 +86,7 @@ pub trait Ftl {
 }
 
 /// Where the drive stands in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, schemars::JsonSchema)]
 pub struct Health {
     /// Blocks that were bad from the factory.
     pub factory_bad_blocks: u64,
@@ -98,6 +98,7 @@ pub struct Health {
     pub migrations: u64,
     /// When the drive refused a write for the first time because too few blocks were left: the
     /// end of its life.
+    #[serde(rename = "end_of_life_ns")]
     pub end_of_life: Option<Nanos>,
 }
 

@@ -3,6 +3,7 @@
 mod background;
 mod exactness;
 mod fields;
+mod observe;
 mod profiles;
 mod robustness;
 mod timing;

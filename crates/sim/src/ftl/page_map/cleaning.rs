@@ -42,6 +42,7 @@ impl PageMap {
             moved = moved.max(done);
         }
         self.finish(nand, lane, victim, moved)?;
+        self.announce_free(nand, lane, at);
         Ok(true)
     }
 
@@ -86,7 +87,7 @@ impl PageMap {
         victim: BlockId,
         at: Nanos,
     ) -> Result<Nanos, Errno> {
-        let frontier = self.frontier(nand, front)?;
+        let frontier = self.frontier(nand, front, at)?;
         let count = nand.valid(victim).min(frontier.places - frontier.next);
         let to = nand.geometry().slot(frontier.block, frontier.next);
         let copy_back = self.copies_back();
@@ -180,7 +181,7 @@ impl PageMap {
     ) -> Result<Nanos, Errno> {
         let mut at = at;
         loop {
-            let frontier = self.frontier(nand, front)?;
+            let frontier = self.frontier(nand, front, at)?;
             let to = nand.geometry().slot(frontier.block, frontier.next);
             match nand.copy_back(from, to, at, cause) {
                 Ok(done) => {
@@ -375,7 +376,9 @@ impl PageMap {
         at: Nanos,
     ) -> Result<(), Errno> {
         if nand.valid(victim) == 0 {
-            return self.finish(nand, lane, victim, at).map(drop);
+            self.finish(nand, lane, victim, at)?;
+            self.announce_free(nand, lane, at);
+            return Ok(());
         }
         let front = Front { lane, role: self.target(nand, victim) };
         self.move_page(nand, front, victim, at, Cause::Cleaning).map(drop)

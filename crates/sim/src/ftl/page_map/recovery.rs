@@ -168,6 +168,7 @@ impl PageMap {
         let state = self.lane(lane);
         state.erases = blocks.iter().map(|block| u64::from(nand.erases(*block))).sum();
         state.blocks = blocks;
+        self.announce_free(nand, lane, at);
     }
 
     /// Goes on with a block that holds data: as a frontier where it was one, or as a full block.
