@@ -6,6 +6,9 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use schemars::Schema;
 
+/// With what a simulated drive shows of itself.
+type Simulation = flashscope_report::Simulation<flashscope_sim::observe::Findings>;
+
 const FOLDER: &str = "docs/schemas";
 
 fn all() -> [(&'static str, Schema); 5] {
@@ -14,7 +17,7 @@ fn all() -> [(&'static str, Schema); 5] {
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
         ("report", schemars::schema_for!(flashscope_report::Report)),
         ("summary", schemars::schema_for!(flashscope_report::Summary)),
-        ("simulation", schemars::schema_for!(flashscope_report::Simulation)),
+        ("simulation", schemars::schema_for!(Simulation)),
     ]
 }
 

@@ -229,6 +229,16 @@ registry![
     events,
 ];
 
+/// What a drive shows of itself beside its counters.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Findings {
+    /// How often its blocks were erased since it was new; absent where it has no good block.
+    pub erases: Option<EraseReport>,
+    /// What observers saw, where there were any.
+    #[serde(flatten)]
+    pub observed: Observations,
+}
+
 /// `part` of `whole`; 0 where there is nothing.
 #[allow(clippy::cast_precision_loss)] // for shares and means, which a f64 holds to 15 digits
 fn ratio(part: u128, whole: u128) -> f64 {
