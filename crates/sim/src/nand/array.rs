@@ -169,30 +169,28 @@ impl Array {
             && geometry.pages_per_slot == 1
     }
 
-    /// Lets the schedule time a command for these packages of its element.
-    #[inline]
-    fn carry_out(
+    /// Lets the schedule time a command for these packages of its element one by one, which comes
+    /// to the same, so that each package's part is seen. Out of line, so that it costs nothing
+    /// where nobody looks on.
+    #[cold]
+    #[inline(never)]
+    fn carry_out_observed(
         &mut self,
-        job: &Job,
+        job: Job,
         members: Range<u32>,
         at: Nanos,
         timed: impl Fn(&mut Schedule, Place, Range<u32>) -> Span,
     ) -> Span {
         let place = self.schedule.place(job.page.block);
-        if self.observers.is_empty() {
-            return timed(&mut self.schedule, place, members);
-        }
-        // One by one, which comes to the same, so that each package's part is seen.
         let mut span = Span { start: Nanos::MAX, done: Nanos(0) };
         for member in members {
             let part = timed(&mut self.schedule, place, member..member + 1);
-            self.notify(job, place, member, at, part);
+            self.notify(&job, place, member, at, part);
             span = Span { start: span.start.min(part.start), done: span.done.max(part.done) };
         }
         span
     }
 
-    #[cold]
     fn notify(&mut self, job: &Job, place: Place, member: u32, at: Nanos, span: Span) {
         let (unit, bus) = self.schedule.parts(place, member);
         let number = |index: usize| u32::try_from(index).expect("fewer than blocks");
@@ -259,8 +257,12 @@ impl Array {
         transfer: Nanos,
     ) -> Span {
         let slc = self.is_slc(page.block);
+        if !self.is_observed() {
+            let place = self.schedule.place(page.block);
+            return self.schedule.read(place, members, at, slc, transfer);
+        }
         let job = Job::over_bus(CommandKind::Read, cause, page, transfer);
-        self.carry_out(&job, members, at, |schedule, place, members| {
+        self.carry_out_observed(job, members, at, |schedule, place, members| {
             schedule.read(place, members, at, slc, transfer)
         })
     }
@@ -268,10 +270,16 @@ impl Array {
     #[inline]
     fn schedule_program(&mut self, page: Page, at: Nanos, cause: Cause, transfer: Nanos) -> Span {
         let slc = self.is_slc(page.block);
-        let job = Job::over_bus(CommandKind::Program, cause, page, transfer);
-        let span = self.carry_out(&job, 0..self.geometry().span, at, |schedule, place, members| {
-            schedule.program(place, members, at, slc, transfer)
-        });
+        let members = 0..self.geometry().span;
+        let span = if self.is_observed() {
+            let job = Job::over_bus(CommandKind::Program, cause, page, transfer);
+            self.carry_out_observed(job, members, at, |schedule, place, members| {
+                schedule.program(place, members, at, slc, transfer)
+            })
+        } else {
+            let place = self.schedule.place(page.block);
+            self.schedule.program(place, members, at, slc, transfer)
+        };
         if let Some(undo) = &mut self.undo {
             undo.program(page, 1, span.start, span.done);
         }
@@ -403,11 +411,16 @@ impl Array {
         let mut done = at;
         for index in target.index..target.index + pages {
             let page = Page { index, ..target };
-            let (kind, transfer) = (CommandKind::CopyBack, Nanos(0));
-            let job = Job { kind, cause, page, from: Some(from), transfer };
-            let span = self.carry_out(&job, members.clone(), at, |schedule, place, members| {
-                schedule.copy_back(place, members, at, slc)
-            });
+            let span = if self.is_observed() {
+                let (kind, transfer) = (CommandKind::CopyBack, Nanos(0));
+                let job = Job { kind, cause, page, from: Some(from), transfer };
+                self.carry_out_observed(job, members.clone(), at, |schedule, place, members| {
+                    schedule.copy_back(place, members, at, slc)
+                })
+            } else {
+                let place = self.schedule.place(page.block);
+                self.schedule.copy_back(place, members.clone(), at, slc)
+            };
             done = done.max(span.done);
             if let Some(undo) = &mut self.undo {
                 undo.program(page, 1, span.start, span.done);
@@ -494,12 +507,16 @@ impl Array {
         self.blocks.check_erase(block)?;
         self.counters.erases.count(cause, self.geometry().span);
         let at = at.max(self.blocks.settled(block));
-        let page = Page { block, index: 0 };
-        let job = Job { kind: CommandKind::Erase, cause, page, from: None, transfer: Nanos(0) };
         let members = 0..self.geometry().span;
-        let span = self.carry_out(&job, members, at, |schedule, place, members| {
-            schedule.erase(place, members, at)
-        });
+        let span = if self.is_observed() {
+            let (kind, transfer, page) = (CommandKind::Erase, Nanos(0), Page { block, index: 0 });
+            let job = Job { kind, cause, page, from: None, transfer };
+            self.carry_out_observed(job, members, at, |schedule, place, members| {
+                schedule.erase(place, members, at)
+            })
+        } else {
+            self.schedule.erase(self.schedule.place(block), members, at)
+        };
         if let Some(undo) = &mut self.undo {
             undo.erase(block, self.blocks.image(block), span.start, span.done);
         }

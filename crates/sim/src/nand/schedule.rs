@@ -380,7 +380,7 @@ impl Schedule {
 
     /// As `count` times a read from one block, each followed by a program of another, where both
     /// are on one unit that has its bus to itself: the same times without going through each.
-    /// None where that is not so.
+    /// So too where nothing takes time. None where neither is so.
     #[inline]
     pub(super) fn moves_in_unit(
         &mut self,
@@ -390,7 +390,10 @@ impl Schedule {
         at: Nanos,
     ) -> Option<Nanos> {
         let alone = from.unit == to.unit && self.span == 1 && self.wiring.gang == 1;
-        if !alone || !self.last.is_empty() || !self.timed {
+        if !self.timed {
+            return Some(at);
+        }
+        if !alone || !self.last.is_empty() {
             return None;
         }
         let (unit, bus) = self.parts(from, 0);
