@@ -8,6 +8,8 @@ use anyhow::{Context, Result, bail};
 use schemars::Schema;
 
 use crate::reference;
+/// With what a simulated drive shows of itself.
+type Simulation = flashscope_report::Simulation<flashscope_sim::observe::Findings>;
 
 const FOLDER: &str = "docs/schemas";
 
@@ -18,7 +20,7 @@ fn all() -> [(&'static str, Schema); 6] {
         ("report", schemars::schema_for!(flashscope_report::Report)),
         ("summary", schemars::schema_for!(flashscope_report::Summary)),
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),
-        ("simulation", schemars::schema_for!(flashscope_report::Simulation)),
+        ("simulation", schemars::schema_for!(Simulation)),
     ]
 }
 

@@ -128,6 +128,8 @@ pub struct BenchArgs {
   flashscope simulate --workload 'zipf?exponent=0.9&reads=0.3' --queue-depth 8 --ios 200000
   flashscope simulate --workload 'uniform?rate=1000&arrivals=poisson' --duration 60s --json
   flashscope simulate --workload uflip:granularity/RW --fill random
+  flashscope simulate --observe utilization,free_blocks --json
+  flashscope simulate --trace-events events.json --trace-from 1s --trace-for 10ms
   flashscope simulate --list")]
 pub struct SimulateArgs {
     /// The simulated drive: a profile or a TOML file, with any field of it after `?`
@@ -171,6 +173,27 @@ pub struct SimulateArgs {
     /// Seed of everything random, unless the workload has its own; the same seed gives the same IOs
     #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
     pub seed: u64,
+
+    /// Look inside the drive while it is measured: names of observers, separated by commas
+    ///
+    /// There are: utilization, free_blocks, cleaning. `--list` says what they yield; it is a part
+    /// of what `--json` prints.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "json")]
+    pub observe: Vec<String>,
+
+    /// Write every flash command and every request to this file, in the format that
+    /// ui.perfetto.dev and chrome://tracing open
+    #[arg(long, value_name = "FILE")]
+    pub trace_events: Option<PathBuf>,
+
+    /// Begin the trace so long after the measurement has begun, in simulated time [default: at
+    /// once]
+    #[arg(long, value_name = "TIME", value_parser = names::duration, requires = "trace_events")]
+    pub trace_from: Option<Nanos>,
+
+    /// Let the trace last so long, in simulated time
+    #[arg(long, value_name = "TIME", value_parser = names::duration, default_value = "100ms")]
+    pub trace_for: Nanos,
 
     /// Print the outcome as JSON (schema: docs/schemas/simulation.schema.json)
     #[arg(long)]

@@ -1,21 +1,26 @@
 //! `flashscope simulate`.
 
 use std::collections::BTreeMap;
+use std::fs::{self, File};
 use std::io::Write;
+use std::path::Path;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use flashscope_block::{Device, Nanos, Op};
 use flashscope_drive::Clock;
 use flashscope_measure::{Ended, Gauge, Length, Load, Measured, Outcome, STEADY, Session, WarmUp};
-use flashscope_report::{Cleaning, LatencyNs, Simulation, SimulationStatus, SimulationWarmUp};
+use flashscope_report::{Cleaning, LatencyNs, SimulationStatus, SimulationWarmUp};
 use flashscope_sim::nand::ByCause;
-use flashscope_sim::{Counters, SimDevice, profile};
+use flashscope_sim::observe::{self, Events, Findings, Observed, Observer, Watch, Window};
+use flashscope_sim::{Counters, Drive, profile};
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::synthetic::{self, Ios, Target, Workload};
 
 use crate::args::{FillState, SimulateArgs};
 use crate::progress::LateBar;
 use crate::{Failure, stop, usage};
+
+type Simulation = flashscope_report::Simulation<Findings>;
 
 /// How many IOs of a workload without an end are measured unless something else is asked for.
 const DEFAULT_IOS: u64 = 1_000_000;
@@ -36,6 +41,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     };
     let workload = synthetic::open(&args.workload, &target).map_err(usage)?;
     let load = load(args, &workload, info.queue_depth)?;
+    let eyes = Eyes::open(args, &mut device)?;
     let stop = stop::flag()?;
     let mut bar = LateBar::new();
     let session = Session {
@@ -43,6 +49,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         load,
         gauge: GAUGE,
         stop,
+        begin: &mut |now| eyes.begin(now),
         progress: &mut |phase, done, total| bar.show(phase, done, total),
     };
     let outcome = match workload.ios {
@@ -50,11 +57,17 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         Ios::Runs(runs) => session.run(runs.iter().map(Reference::streams)),
     };
     bar.finish();
+    eyes.close(args)?;
     let Some(measured) = &outcome.measured else {
         return Err(Failure::Failed(nothing_measured(&outcome)));
     };
+    let observations = Findings {
+        erases: observe::erases(device.members()),
+        observed: eyes.watch.report(measured.began + measured.took),
+    };
     let wall_ns = clock.now() - begun;
-    let simulation = Simulation { wall_ns, ..found(args, &device, &load, &outcome, measured) };
+    let found = found(args, &device, &load, &outcome, measured, observations);
+    let simulation = Simulation { wall_ns, ..found };
     print(args, &simulation)?;
     match simulation.status {
         SimulationStatus::Complete => Ok(()),
@@ -68,12 +81,71 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     }
 }
 
+/// Those who look into the drive.
+struct Eyes {
+    watch: Watch,
+    events: Option<Observed<Events<File>>>,
+}
+
+impl Eyes {
+    fn open(args: &SimulateArgs, drive: &mut Drive) -> Result<Eyes, Failure> {
+        let mut eyes = Eyes { watch: Watch::default(), events: None };
+        if args.observe.is_empty() && args.trace_events.is_none() {
+            return Ok(eyes);
+        }
+        let drives = drive.members().len();
+        let device = drive.only().ok_or_else(|| {
+            usage(anyhow!(
+                "--observe and --trace-events look into one drive, and this is an array of \
+                 {drives}: leave them out, or set raid.drives=1"
+            ))
+        })?;
+        for name in &args.observe {
+            if !eyes.watch.add(name, device) {
+                return Err(usage(anyhow!(
+                    "--observe: there is no `{name}` to observe with: see `flashscope simulate \
+                     --list`"
+                )));
+            }
+        }
+        if let Some(path) = &args.trace_events {
+            let window =
+                Window { after: args.trace_from.unwrap_or_default(), length: args.trace_for };
+            let events = Events::waiting(device, create(path)?, window);
+            eyes.events = Some(device.observe(events));
+        }
+        Ok(eyes)
+    }
+
+    /// The measurement begins.
+    fn begin(&self, now: Nanos) {
+        self.watch.restart(now);
+        if let Some(events) = &self.events {
+            events.lock().restart(now);
+        }
+    }
+
+    fn close(&self, args: &SimulateArgs) -> anyhow::Result<()> {
+        let (Some(events), Some(path)) = (&self.events, &args.trace_events) else { return Ok(()) };
+        events.lock().finish().with_context(|| format!("--trace-events: {}", path.display()))
+    }
+}
+
+/// A file for a trace. Only what is a file is written over.
+fn create(path: &Path) -> Result<File, Failure> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(usage(anyhow!("--trace-events: {} is no file", path.display())));
+    }
+    let created = File::create(path);
+    Ok(created.with_context(|| format!("--trace-events: {}", path.display()))?)
+}
+
 /// Write amplification is what has to become steady.
-const GAUGE: Gauge<SimDevice, Counters> =
-    Gauge { read: SimDevice::counters, metric: |from, to| to.since(from).write_amplification() };
+const GAUGE: Gauge<Drive, Counters> =
+    Gauge { read: Drive::counters, metric: |from, to| to.since(from).write_amplification() };
 
 /// Opens a simulated drive by the name of its profile, with or without `sim:`.
-fn open(name: &str) -> Result<SimDevice, Failure> {
+fn open(name: &str) -> Result<Drive, Failure> {
     let other = ["file:", "null:", "/dev/"].iter().any(|prefix| name.starts_with(prefix));
     if other {
         return Err(usage(anyhow!(
@@ -139,10 +211,11 @@ fn nothing_measured(outcome: &Outcome<Counters>) -> anyhow::Error {
 /// What the measurement came to, but for how long it took.
 fn found(
     args: &SimulateArgs,
-    device: &SimDevice,
+    device: &Drive,
     load: &Load,
     outcome: &Outcome<Counters>,
     measured: &Measured<Counters>,
+    observations: Findings,
 ) -> Simulation {
     let counted = measured.after.since(&measured.before);
     let latencies = &measured.latencies;
@@ -180,11 +253,12 @@ fn found(
         flash_programs: by_cause(&counted.flash.programs),
         erases: counted.flash.erases.total(),
         write_amplification: counted.write_amplification(),
-        cleaning: cleaning(&counted, device.nand().geometry().data_pages()),
+        cleaning: cleaning(&counted, device.members()[0].nand().geometry().data_pages()),
         latency_ns: LatencyNs::of(latencies.all()),
         read_latency_ns: of(Op::Read),
         write_latency_ns: of(Op::Write),
         trim_latency_ns: of(Op::Trim),
+        observations,
         simulated_ns: measured.took,
         wall_ns: Nanos(0),
     }
@@ -237,6 +311,10 @@ fn list() -> String {
         for field in kind.fields {
             text += &described(field);
         }
+    }
+    text += "\nobservers (--observe, and events by --trace-events):\n";
+    for kind in observe::KINDS {
+        text += &format!("  {}\n      {}: {}\n", kind.name, kind.summary, kind.yields);
     }
     text += "\nfields of every workload but uflip:\n";
     for field in synthetic::KINDS[0].common {

@@ -98,6 +98,8 @@ pub struct Session<'a, D, R> {
     pub gauge: Gauge<D, R>,
     /// Set to end early: what was measured is kept.
     pub stop: &'a AtomicBool,
+    /// Is told when the measurement begins, on the clock of the drive.
+    pub begin: &'a mut dyn FnMut(Nanos),
     /// Is told how much is done of how much (in bytes, IOs or nanoseconds), as far as known.
     pub progress: &'a mut dyn FnMut(Phase, u64, u64),
 }
@@ -128,7 +130,9 @@ pub struct WarmedUp {
 /// What was measured.
 #[derive(Debug, Clone)]
 pub struct Measured<R> {
-    /// From the end of the warm-up to the last answer that counts, on the clock of the drive.
+    /// When it began, at the end of the warm-up, on the clock of the drive.
+    pub began: Nanos,
+    /// From then to the last answer that counts, on the clock of the drive.
     pub took: Nanos,
     /// Bytes read, written and trimmed, by operation code.
     pub bytes: [Bytes; Op::ALL.len()],
@@ -195,9 +199,9 @@ impl<D: Device, R> Session<'_, D, R> {
     /// Fills, warms up and measures. `runs` are executed one after the other, each with its
     /// concurrent streams; warm-up and measurement follow upon each other without a break.
     pub fn run<S: Stream>(self, runs: impl IntoIterator<Item = Vec<S>>) -> Outcome<R> {
-        let Session { device, load, gauge, stop, progress } = self;
+        let Session { device, load, gauge, stop, begin, progress } = self;
         let filled = fill_drive(device, &load, stop, &mut *progress);
-        let mut meter = Meter::new(device, load, gauge, progress);
+        let mut meter = Meter::new(device, load, gauge, begin, progress);
         if filled != Ended::Complete {
             meter.measured = None;
             return meter.outcome(filled);
@@ -244,6 +248,7 @@ fn fill_drive<D: Device>(
 struct Meter<'a, D, R> {
     load: Load,
     gauge: Gauge<D, R>,
+    on_begin: &'a mut dyn FnMut(Nanos),
     progress: &'a mut dyn FnMut(Phase, u64, u64),
     /// Bytes in a window of the warm-up, where it goes by bytes.
     window: u64,
@@ -261,6 +266,7 @@ impl<'a, D: Device, R> Meter<'a, D, R> {
         device: &D,
         load: Load,
         gauge: Gauge<D, R>,
+        on_begin: &'a mut dyn FnMut(Nanos),
         progress: &'a mut dyn FnMut(Phase, u64, u64),
     ) -> Self {
         let capacity = device.info().capacity.0;
@@ -275,6 +281,7 @@ impl<'a, D: Device, R> Meter<'a, D, R> {
         };
         let mut meter = Meter {
             load,
+            on_begin,
             progress,
             window,
             window_end: window,
@@ -349,11 +356,13 @@ impl<'a, D: Device, R> Meter<'a, D, R> {
 
     fn begin(&mut self, device: &D, now: Nanos) {
         self.start = now;
+        (self.on_begin)(now);
         if let Length::Time(time) = self.load.length {
             self.end = Nanos(now.0.saturating_add(time.0));
         }
         let read = || (self.gauge.read)(device);
         self.measured = Some(Measured {
+            began: now,
             took: Nanos(0),
             bytes: Default::default(),
             latencies: Latencies::default(),

@@ -133,7 +133,8 @@ fn run(server: &mut Server, load: Load, runs: Vec<Vec<Blocks>>) -> Outcome<f64> 
     let stop = AtomicBool::new(false);
     let mut progress = |_: Phase, _: u64, _: u64| {};
     let progress = &mut progress;
-    Session { device: server, load, gauge: GAUGE, stop: &stop, progress }.run(runs)
+    Session { device: server, load, gauge: GAUGE, stop: &stop, begin: &mut |_| {}, progress }
+        .run(runs)
 }
 
 // Is a closed loop kept at its depth, and what it measures counted whole, by operation?
@@ -230,7 +231,14 @@ fn warm_up_until_steady() {
     let stop = AtomicBool::new(false);
     let mut progress = |_: Phase, _: u64, _: u64| {};
     let device = &mut Server::new(1);
-    let session = Session { device, load, gauge: nothing, stop: &stop, progress: &mut progress };
+    let session = Session {
+        device,
+        load,
+        gauge: nothing,
+        stop: &stop,
+        begin: &mut |_| {},
+        progress: &mut progress,
+    };
     let warm_up = session.run([vec![blocks(u64::MAX)]]).warm_up;
     assert_eq!((warm_up.ios, warm_up.steady), (BLOCKS, Some(true)));
     assert!(warm_up.windows.is_empty());
@@ -238,7 +246,14 @@ fn warm_up_until_steady() {
     let restless: Gauge<Server, u64> =
         Gauge { read: |server| server.submitted, metric: |_, now| Some((now % 3) as f64) };
     let device = &mut Server::new(1);
-    let session = Session { device, load, gauge: restless, stop: &stop, progress: &mut progress };
+    let session = Session {
+        device,
+        load,
+        gauge: restless,
+        stop: &stop,
+        begin: &mut |_| {},
+        progress: &mut progress,
+    };
     let outcome = session.run([vec![blocks(u64::MAX)]]);
     assert_eq!(outcome.warm_up.steady, Some(false));
     assert_eq!(outcome.warm_up.windows.len(), STEADY.most);
@@ -277,7 +292,14 @@ fn early_ends() {
         let device = &mut Server::new(4);
         let warm_up = WarmUp::Ios(10_000);
         let load = Load { fill: Fill::Sequential, warm_up, ..LOAD };
-        let session = Session { device, load, gauge: GAUGE, stop: &stop, progress: &mut progress };
+        let session = Session {
+            device,
+            load,
+            gauge: GAUGE,
+            stop: &stop,
+            begin: &mut |_| {},
+            progress: &mut progress,
+        };
         session.run([vec![blocks(u64::MAX)]])
     };
     let filling = interrupted(Phase::Fill);

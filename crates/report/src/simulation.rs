@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What `flashscope simulate --json` prints. All that is counted is of the measurement alone, without
-/// fill and warm-up.
+/// fill and warm-up. `O` is what observers of the drive yield.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Simulation {
+#[schemars(rename = "Simulation")]
+pub struct Simulation<O> {
     /// The simulated drive.
     pub drive: DeviceInfo,
     /// The workload, as it was asked for.
@@ -66,6 +67,8 @@ pub struct Simulation {
     pub write_latency_ns: Option<LatencyNs>,
     /// Latency of trims; absent where there was none.
     pub trim_latency_ns: Option<LatencyNs>,
+    /// What was seen inside the drive.
+    pub observations: O,
     /// How long the measurement took on the clock of the drive.
     pub simulated_ns: Nanos,
     /// How long all of it took on the clock of this machine, fill and warm-up included. The one
@@ -165,7 +168,7 @@ macro_rules! line {
 }
 
 /// A simulation as text.
-pub fn simulation(simulation: &Simulation) -> String {
+pub fn simulation<O>(simulation: &Simulation<O>) -> String {
     let mut out = String::new();
     head(&mut out, simulation);
     warm_up(&mut out, simulation);
@@ -176,7 +179,7 @@ pub fn simulation(simulation: &Simulation) -> String {
     out
 }
 
-fn head(out: &mut String, simulation: &Simulation) {
+fn head<O>(out: &mut String, simulation: &Simulation<O>) {
     let Simulation { drive, .. } = simulation;
     let model = drive.model.as_deref().map(|model| format!("{model}; ")).unwrap_or_default();
     line!(out, "{}: {model}capacity {}", drive.name, drive.capacity);
@@ -189,7 +192,7 @@ fn head(out: &mut String, simulation: &Simulation) {
     line!(out, "{}, seed {}: {how}", simulation.workload, simulation.seed);
 }
 
-fn warm_up(out: &mut String, simulation: &Simulation) {
+fn warm_up<O>(out: &mut String, simulation: &Simulation<O>) {
     let fill = match simulation.fill {
         SimulationFill::None => "not filled",
         SimulationFill::Sequential => "filled in order",
@@ -216,7 +219,7 @@ fn warm_up(out: &mut String, simulation: &Simulation) {
     }
 }
 
-fn flash(out: &mut String, simulation: &Simulation) {
+fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
     let Simulation { host_pages_read: read, host_pages_written: written, .. } = simulation;
     let trimmed = simulation.host_pages_trimmed;
     line!(
@@ -252,7 +255,7 @@ fn by_cause(counts: &BTreeMap<String, u64>) -> String {
     if parts.is_empty() { "none".into() } else { parts.join(", ") }
 }
 
-fn latencies(out: &mut String, simulation: &Simulation) {
+fn latencies<O>(out: &mut String, simulation: &Simulation<O>) {
     let single = |latency: &Option<LatencyNs>| {
         latency.as_ref().is_some_and(|latency| latency.count == simulation.ios)
     };

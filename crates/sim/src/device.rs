@@ -8,7 +8,7 @@ use crate::counters::Counters;
 use crate::ftl::{AnyFtl, Ftl, Health, Recovery, Slice};
 use crate::interface::{Costs, Interface, Pending};
 use crate::nand::{Array, Lpn, Page, Stamp};
-use crate::observe::Observer;
+use crate::observe::{Observed, Observer};
 use crate::profile::{Profile, ProfileError};
 use crate::raid::VirtualTime;
 
@@ -143,9 +143,11 @@ impl SimDevice {
         self.ftl.free_blocks()
     }
 
-    /// Adds someone who looks on.
-    pub fn observe(&mut self, observer: Box<dyn Observer>) {
-        self.nand.observe(observer);
+    /// Adds someone who looks on; the handle is to ask what was seen.
+    pub fn observe<O: Observer + 'static>(&mut self, observer: O) -> Observed<O> {
+        let observed = Observed::new(observer);
+        self.nand.observe(Box::new(observed.clone()));
+        observed
     }
 
     /// From now on, remembers what [`SimDevice::cut_power`] would take back. For a drive that

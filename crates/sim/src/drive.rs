@@ -40,6 +40,14 @@ impl Drive {
         }
     }
 
+    /// The drive, if there is only one.
+    pub fn only(&mut self) -> Option<&mut SimDevice> {
+        match self {
+            Drive::One(drive) => Some(drive),
+            Drive::Raid0(_) => None,
+        }
+    }
+
     /// What all drives together have done so far. A page of the host's request counts once for the
     /// drive that it is on.
     pub fn counters(&self) -> Counters {

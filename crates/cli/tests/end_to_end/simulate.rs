@@ -6,6 +6,12 @@ use serde_json::Value;
 
 use crate::{Running, Scratch};
 
+/// The published schema of what `--json` prints.
+fn schema() -> Value {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas/simulation.schema.json");
+    serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
+}
+
 /// A drive of one pool of 2048 blocks in use beside two free ones, where 90 % of the used pages are
 /// valid.
 const ONE_POOL: &str = "agrawal-2008?flash.packages=1&flash.dies_per_package=1\
@@ -103,8 +109,7 @@ fn is_of_type(value: &Value, rule: &Value) -> bool {
 // Is what --json prints as the published schema says, in every kind of workload?
 #[test]
 fn json_conforms_to_its_schema() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas/simulation.schema.json");
-    let schema: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    let schema = schema();
     let short = ["--warmup", "none", "--ios", "2000", "--workload"];
     for workload in [
         "uniform?reads=0.3&trims=0.2",
@@ -246,6 +251,75 @@ fn seeds_repeat() {
     };
     assert_eq!(of_seed("7"), of_seed("7"));
     assert_ne!(of_seed("7"), of_seed("8"));
+}
+
+// Are all observers to be had, about the measurement alone and as the schema says, without a
+// change to anything else that is measured?
+#[test]
+fn observed() {
+    let options = ["--warmup", "80000", "--ios", "3000"];
+    let plain = json(&options);
+    let names = "utilization,free_blocks,cleaning";
+    let mut found = json(&[&options[..], &["--observe", names]].concat());
+    assert_conforms(&found, &schema(), &schema(), names);
+    let seen = found["observations"].take();
+    let took = number(&found["simulated_ns"]);
+    let utilization = &seen["utilization"];
+    assert_eq!(number(&utilization["until_ns"]) - number(&utilization["from_ns"]), took);
+    assert_eq!(utilization["units"].as_array().unwrap().len(), 8);
+    assert_eq!(seen["free_blocks"]["curve"]["from_ns"], utilization["from_ns"]);
+    for same in ["count", "pages_moved", "efficiency"] {
+        assert_eq!(seen["cleaning"][same], found["cleaning"][same], "{same}");
+    }
+    assert!(number(&found["cleaning"]["count"]) > 0.0);
+    assert_eq!(seen["erases"], plain["observations"]["erases"]);
+    assert!(plain["observations"].get("utilization").is_none());
+    for mut rest in [found, plain] {
+        let fields = rest.as_object_mut().unwrap();
+        (fields.remove("observations"), fields.remove("wall_ns"));
+        let mut again = json(&options);
+        let fields = again.as_object_mut().unwrap();
+        (fields.remove("observations"), fields.remove("wall_ns"));
+        assert_eq!(rest, again);
+    }
+}
+
+// Does the event trace hold what overlaps with its window, counted from the start of the
+// measurement, and is what is no file left alone?
+#[test]
+fn traced() {
+    let place = Scratch::in_memory();
+    let trace = |more: &[&str]| {
+        let options = ["--fill", "none", "--warmup", "100", "--ios", "1000"];
+        let options = [&options[..], &["--trace-events", "events.json"], more].concat();
+        place.run(&arguments(&options)).ok();
+        let text = fs::read(place.at("events.json")).unwrap();
+        let trace: Value = serde_json::from_slice(&text).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap().clone();
+        let of = |phase: &str| {
+            let of_phase = events.iter().filter(|event| event["ph"] == phase);
+            of_phase.map(|event| number(&event["ts"])).collect::<Vec<_>>()
+        };
+        (of("X"), of("b"), of("e"))
+    };
+    // A write takes 305.6 us on an idle drive, one after the other.
+    let (commands, begun, ended) = trace(&["--trace-for", "1h"]);
+    assert_eq!((begun.len(), ended.len()), (1000, 1000));
+    assert!(commands.len() >= 1000);
+    let start = begun[0];
+    let (commands, begun, ended) = trace(&["--trace-from", "1ms", "--trace-for", "2ms"]);
+    assert!((5..10).contains(&begun.len()), "{begun:?}");
+    assert!((5..10).contains(&commands.len()), "{commands:?}");
+    assert!(begun.iter().all(|begin| *begin < start + 3000.0), "{start} {begun:?}");
+    assert!(ended.iter().all(|end| *end > start + 1000.0), "{start} {ended:?}");
+
+    fs::create_dir(place.at("folder")).unwrap();
+    let refused = place.run(&arguments(&["--trace-events", "folder"])).says(2, &place);
+    assert!(refused.contains("--trace-events: folder is no file"), "{refused}");
+    let refused = place.run(&arguments(&["--trace-events", "no/where.json"])).says(1, &place);
+    assert!(refused.contains("--trace-events: no/where.json"), "{refused}");
+    let refused = place.run(&arguments(&["--json", "--observe", "erasures"])).says(2, &place);
+    assert!(refused.contains("--observe: there is no `erasures`"), "{refused}");
 }
 
 // Is the text for people complete, and does it say what was not done?

@@ -107,7 +107,7 @@ pub trait Ftl {
 }
 
 /// Where the drive stands in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, schemars::JsonSchema)]
 pub struct Health {
     /// Blocks that were bad from the factory.
     pub factory_bad_blocks: u64,
@@ -119,7 +119,21 @@ pub struct Health {
     pub migrations: u64,
     /// When the drive refused a write for the first time because too few blocks were left: the
     /// end of its life.
+    #[serde(rename = "end_of_life_ns")]
     pub end_of_life: Option<Nanos>,
+}
+
+impl Health {
+    /// That of two drives together; its end of life is the first of theirs.
+    pub(crate) fn plus(self, other: Health) -> Health {
+        Health {
+            factory_bad_blocks: self.factory_bad_blocks + other.factory_bad_blocks,
+            failed_blocks: self.failed_blocks + other.failed_blocks,
+            expired_blocks: self.expired_blocks + other.expired_blocks,
+            migrations: self.migrations + other.migrations,
+            end_of_life: [self.end_of_life, other.end_of_life].into_iter().flatten().min(),
+        }
+    }
 }
 
 /// What it took to find the map when the power came back.

@@ -44,6 +44,24 @@ pub struct Moves {
     pub copy_back: bool,
 }
 
+/// What those who look on see of a command, but for its times.
+struct Job {
+    kind: CommandKind,
+    cause: Cause,
+    page: Page,
+    /// The block that a copy-back copies from.
+    from: Option<BlockId>,
+    /// What goes over the bus.
+    transfer: Nanos,
+}
+
+impl Job {
+    /// A read or a program, which pass the bus.
+    fn over_bus(kind: CommandKind, cause: Cause, page: Page, transfer: Nanos) -> Job {
+        Job { kind, cause, page, from: None, transfer }
+    }
+}
+
 /// The flash of a drive.
 ///
 /// A *unit* carries out one command at a time: a package, or with interleaving a die or a pair of
@@ -59,6 +77,7 @@ pub struct Array {
     /// For each block, whether it is of the SLC region; empty where there is none.
     slc: Vec<bool>,
     undo: Option<UndoLog>,
+    block_lifetime: u32,
     observers: Vec<Box<dyn Observer>>,
     /// See [`Array::is_plain`].
     plain: bool,
@@ -85,6 +104,7 @@ impl Array {
             counters: FlashCounters::default(),
             slc: Vec::new(),
             undo: None,
+            block_lifetime: parts.reliability.block_lifetime,
             observers: Vec::new(),
             plain: false,
         };
@@ -98,9 +118,30 @@ impl Array {
         self.plain = false;
     }
 
+    /// Whether anyone looks on.
+    #[inline]
+    pub fn is_observed(&self) -> bool {
+        !self.observers.is_empty()
+    }
+
     /// Those who look on.
     pub fn observers(&mut self) -> &mut [Box<dyn Observer>] {
         &mut self.observers
+    }
+
+    /// How many units there are. Theirs are the numbers from 0, package by package.
+    pub fn units(&self) -> u32 {
+        self.schedule.units()
+    }
+
+    /// How many serial buses there are: one a package, or one a gang where its packages share it.
+    pub fn buses(&self) -> u32 {
+        self.schedule.buses()
+    }
+
+    /// The packages whose commands a unit carries out: one, or those of a gang with one queue.
+    pub fn packages_of(&self, unit: u32) -> Range<u32> {
+        self.schedule.packages_of(unit)
     }
 
     /// Makes a block one of the SLC region: it is read and programmed at other speeds.
@@ -135,11 +176,45 @@ impl Array {
             && geometry.pages_per_slot == 1
     }
 
-    fn notify(&mut self, kind: CommandKind, cause: Cause, page: Page, at: Nanos, span: Span) {
-        let unit = self.schedule.place(page.block).unit;
-        let Span { start, done } = span;
-        let command =
-            Command { kind, cause, unit, block: page.block, index: page.index, at, start, done };
+    /// Lets the schedule time a command for these packages of its element one by one, which comes
+    /// to the same, so that each package's part is seen. Out of line, so that it costs nothing
+    /// where nobody looks on.
+    #[cold]
+    #[inline(never)]
+    fn carry_out_observed(
+        &mut self,
+        job: Job,
+        members: Range<u32>,
+        at: Nanos,
+        timed: impl Fn(&mut Schedule, Place, Range<u32>) -> Span,
+    ) -> Span {
+        let place = self.schedule.place(job.page.block);
+        let mut span = Span { start: Nanos::MAX, done: Nanos(0) };
+        for member in members {
+            let part = timed(&mut self.schedule, place, member..member + 1);
+            self.notify(&job, place, member, at, part);
+            span = Span { start: span.start.min(part.start), done: span.done.max(part.done) };
+        }
+        span
+    }
+
+    fn notify(&mut self, job: &Job, place: Place, member: u32, at: Nanos, span: Span) {
+        let (unit, bus) = self.schedule.parts(place, member);
+        let number = |index: usize| u32::try_from(index).expect("fewer than blocks");
+        let command = Command {
+            kind: job.kind,
+            cause: job.cause,
+            unit: number(unit),
+            bus: number(bus),
+            block: job.page.block,
+            index: job.page.index,
+            from: job.from,
+            member,
+            at,
+            start: span.start,
+            done: span.done,
+            transfer: if self.schedule.timed() { job.transfer } else { Nanos(0) },
+        };
         self.observers.iter_mut().for_each(|observer| observer.command(&command));
     }
 
@@ -157,13 +232,8 @@ impl Array {
     ) -> Result<Nanos, Illegal> {
         self.blocks.check_read(page)?;
         self.counters.reads.count(cause, members.end - members.start);
-        let place = self.schedule.place(page.block);
         let transfer = self.schedule.timing().page_transfer;
-        let span = self.schedule.read(place, members, at, self.is_slc(page.block), transfer);
-        if !self.observers.is_empty() {
-            self.notify(CommandKind::Read, cause, page, at, span);
-        }
-        Ok(span.done)
+        Ok(self.schedule_read(page, members, at, cause, transfer).done)
     }
 
     /// Reads the metadata of a page alone, or with `summary` the summary of the block, which
@@ -181,12 +251,46 @@ impl Array {
         self.counters.reads.count(Cause::Mapping, 1);
         let timing = self.schedule.timing();
         let transfer = if summary { timing.summary_transfer } else { timing.metadata_transfer };
-        let place = self.schedule.place(page.block);
-        let span = self.schedule.read(place, 0..1, at, self.is_slc(page.block), transfer);
-        if !self.observers.is_empty() {
-            self.notify(CommandKind::Read, Cause::Mapping, page, at, span);
+        Ok(self.schedule_read(page, 0..1, at, Cause::Mapping, transfer).done)
+    }
+
+    #[inline]
+    fn schedule_read(
+        &mut self,
+        page: Page,
+        members: Range<u32>,
+        at: Nanos,
+        cause: Cause,
+        transfer: Nanos,
+    ) -> Span {
+        let slc = self.is_slc(page.block);
+        if !self.is_observed() {
+            let place = self.schedule.place(page.block);
+            return self.schedule.read(place, members, at, slc, transfer);
         }
-        Ok(span.done)
+        let job = Job::over_bus(CommandKind::Read, cause, page, transfer);
+        self.carry_out_observed(job, members, at, |schedule, place, members| {
+            schedule.read(place, members, at, slc, transfer)
+        })
+    }
+
+    #[inline]
+    fn schedule_program(&mut self, page: Page, at: Nanos, cause: Cause, transfer: Nanos) -> Span {
+        let slc = self.is_slc(page.block);
+        let members = 0..self.geometry().span;
+        let span = if self.is_observed() {
+            let job = Job::over_bus(CommandKind::Program, cause, page, transfer);
+            self.carry_out_observed(job, members, at, |schedule, place, members| {
+                schedule.program(place, members, at, slc, transfer)
+            })
+        } else {
+            let place = self.schedule.place(page.block);
+            self.schedule.program(place, members, at, slc, transfer)
+        };
+        if let Some(undo) = &mut self.undo {
+            undo.program(page, 1, span.start, span.done);
+        }
+        span
     }
 
     /// Programs `pages` pages one after the other, each on every package of the element.
@@ -201,18 +305,10 @@ impl Array {
     ) -> Result<Nanos, Fault> {
         self.blocks.advance(page, pages)?;
         self.counters.programs.count(cause, pages * self.geometry().span);
-        let place = self.schedule.place(page.block);
-        let slc = self.is_slc(page.block);
         let mut done = at;
         for index in page.index..page.index + pages {
-            let span = self.schedule.program(place, at, slc, transfer);
+            let span = self.schedule_program(Page { index, ..page }, at, cause, transfer);
             done = done.max(span.done);
-            if let Some(undo) = &mut self.undo {
-                undo.program(Page { index, ..page }, 1, span.start, span.done);
-            }
-            if !self.observers.is_empty() {
-                self.notify(CommandKind::Program, cause, Page { index, ..page }, at, span);
-            }
         }
         if self.faults.program_fails() {
             self.counters.failed_programs += 1;
@@ -353,18 +449,24 @@ impl Array {
         at: Nanos,
         cause: Cause,
     ) -> Nanos {
-        let place = self.schedule.place(target.block);
         let slc = [self.is_slc(from), self.is_slc(target.block)];
+        let members = 0..self.geometry().span;
         let mut done = at;
         for index in target.index..target.index + pages {
             let page = Page { index, ..target };
-            let span = self.schedule.copy_back(place, at, slc);
+            let span = if self.is_observed() {
+                let (kind, transfer) = (CommandKind::CopyBack, Nanos(0));
+                let job = Job { kind, cause, page, from: Some(from), transfer };
+                self.carry_out_observed(job, members.clone(), at, |schedule, place, members| {
+                    schedule.copy_back(place, members, at, slc)
+                })
+            } else {
+                let place = self.schedule.place(page.block);
+                self.schedule.copy_back(place, members.clone(), at, slc)
+            };
             done = done.max(span.done);
             if let Some(undo) = &mut self.undo {
                 undo.program(page, 1, span.start, span.done);
-            }
-            if !self.observers.is_empty() {
-                self.notify(CommandKind::CopyBack, cause, page, at, span);
             }
         }
         done
@@ -423,25 +525,20 @@ impl Array {
         {
             return done;
         }
-        let transfer = self.schedule.timing().page_transfer;
-        let (slc, span) = ([self.is_slc(from), self.is_slc(target.block)], self.geometry().span);
+        let (transfer, span) = (self.schedule.timing().page_transfer, self.geometry().span);
         let (mut done, mut next) = (at, 0);
         for index in target.index..target.index + count {
-            let read = self.schedule.read(source, 0..span, at, slc[0], transfer);
-            let page = Page { index, ..target };
-            let program = self.schedule.program(place, read.done, slc[1], transfer);
-            done = done.max(program.done);
-            if let Some(undo) = &mut self.undo {
-                undo.program(page, 1, program.start, program.done);
-            }
-            if !self.observers.is_empty() {
-                let slot = self.blocks.next_valid(from, next);
-                let slot = slot.unwrap_or(self.geometry().slot(from, 0));
+            // Only who looks on sees which pages are read.
+            let mut read_page = Page { block: from, index: 0 };
+            if self.is_observed()
+                && let Some(slot) = self.blocks.next_valid(from, next)
+            {
                 next = self.geometry().index(slot) + 1;
-                let read_page = self.geometry().page(slot);
-                self.notify(CommandKind::Read, cause, read_page, at, read);
-                self.notify(CommandKind::Program, cause, page, read.done, program);
+                read_page = self.geometry().page(slot);
             }
+            let read = self.schedule_read(read_page, 0..span, at, cause, transfer);
+            let page = Page { index, ..target };
+            done = done.max(self.schedule_program(page, read.done, cause, transfer).done);
         }
         done
     }
@@ -455,14 +552,20 @@ impl Array {
         self.blocks.check_erase(block)?;
         self.counters.erases.count(cause, self.geometry().span);
         let at = at.max(self.blocks.settled(block));
-        let span = self.schedule.erase(self.schedule.place(block), at);
+        let members = 0..self.geometry().span;
+        let span = if self.is_observed() {
+            let (kind, transfer, page) = (CommandKind::Erase, Nanos(0), Page { block, index: 0 });
+            let job = Job { kind, cause, page, from: None, transfer };
+            self.carry_out_observed(job, members, at, |schedule, place, members| {
+                schedule.erase(place, members, at)
+            })
+        } else {
+            self.schedule.erase(self.schedule.place(block), members, at)
+        };
         if let Some(undo) = &mut self.undo {
             undo.erase(block, self.blocks.image(block), span.start, span.done);
         }
         self.blocks.erase(block);
-        if !self.observers.is_empty() {
-            self.notify(CommandKind::Erase, cause, Page { block, index: 0 }, at, span);
-        }
         if self.faults.erase_fails() {
             self.counters.failed_erases += 1;
             return Err(Fault::Failed(span.done));
@@ -564,6 +667,11 @@ impl Array {
     /// Every command carried out so far.
     pub fn counters(&self) -> FlashCounters {
         self.counters
+    }
+
+    /// Erases after which a block is to be taken out of use.
+    pub const fn block_lifetime(&self) -> u32 {
+        self.block_lifetime
     }
 
     /// How often a block was erased.

@@ -1,5 +1,6 @@
 /// Why a flash command was given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Cause {
     /// A request of the host, including the read of a read-modify-write.
     Host,
@@ -11,6 +12,23 @@ pub enum Cause {
     Folding,
     /// Moving cold pages to worn blocks.
     Wear,
+}
+
+impl Cause {
+    /// Every cause, in the order in which they are shown; `cause as usize` is its place.
+    pub const ALL: [Cause; 5] =
+        [Cause::Host, Cause::Cleaning, Cause::Mapping, Cause::Folding, Cause::Wear];
+
+    /// Its name in what is printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cause::Host => "host",
+            Cause::Cleaning => "cleaning",
+            Cause::Mapping => "mapping",
+            Cause::Folding => "folding",
+            Cause::Wear => "wear",
+        }
+    }
 }
 
 /// Flash commands of one type, by cause.
@@ -37,11 +55,11 @@ impl ByCause {
     /// Every cause by its name, and its commands.
     pub const fn entries(&self) -> [(&'static str, u64); 5] {
         [
-            ("host", self.host),
-            ("cleaning", self.cleaning),
-            ("mapping", self.mapping),
-            ("folding", self.folding),
-            ("wear", self.wear),
+            (Cause::Host.name(), self.host),
+            (Cause::Cleaning.name(), self.cleaning),
+            (Cause::Mapping.name(), self.mapping),
+            (Cause::Folding.name(), self.folding),
+            (Cause::Wear.name(), self.wear),
         ]
     }
 

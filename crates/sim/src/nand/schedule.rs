@@ -150,6 +150,31 @@ impl Schedule {
         &self.timing
     }
 
+    pub(super) const fn timed(&self) -> bool {
+        self.timed
+    }
+
+    pub(super) fn units(&self) -> u32 {
+        let units = match self.wiring.queue_per_package {
+            true => self.units.len(),
+            false => self.gangs.len(),
+        };
+        u32::try_from(units).expect("fewer than blocks, which are a u32")
+    }
+
+    pub(super) fn buses(&self) -> u32 {
+        let buses = if self.shares_bus() { self.gangs.len() } else { self.buses.len() };
+        u32::try_from(buses).expect("fewer than blocks, which are a u32")
+    }
+
+    pub(super) fn packages_of(&self, unit: u32) -> Range<u32> {
+        let (first, count) = match self.wiring.queue_per_package {
+            true => (unit / self.units_per_package, 1),
+            false => (unit * self.wiring.gang, self.wiring.gang),
+        };
+        first..first + count
+    }
+
     /// From now on, commands belong to another request.
     #[inline]
     pub(super) fn next_request(&mut self) {
@@ -178,7 +203,7 @@ impl Schedule {
 
     /// The unit and the bus of package `member` of the element.
     #[inline]
-    fn parts(&self, place: Place, member: u32) -> (usize, usize) {
+    pub(super) fn parts(&self, place: Place, member: u32) -> (usize, usize) {
         if member == 0 && self.wiring.gang == 1 {
             return (place.unit as usize, place.package as usize);
         }
@@ -293,11 +318,19 @@ impl Schedule {
         })
     }
 
-    /// Programs a page of every package of the element, of which `transfer` goes over each bus.
+    /// Programs a page of each of these packages of the element, of which `transfer` goes over
+    /// each bus.
     #[inline]
-    pub(super) fn program(&mut self, place: Place, at: Nanos, slc: bool, transfer: Nanos) -> Span {
+    pub(super) fn program(
+        &mut self,
+        place: Place,
+        members: Range<u32>,
+        at: Nanos,
+        slc: bool,
+        transfer: Nanos,
+    ) -> Span {
         let cells = if slc { self.timing.slc_program } else { self.timing.page_program };
-        self.each(0..self.span, at, |schedule, member| {
+        self.each(members, at, |schedule, member| {
             let (unit, bus) = schedule.parts(place, member);
             let joined = schedule.join(CommandKind::Program, unit, place.plane, at).is_some();
             let free = match joined {
@@ -336,10 +369,17 @@ impl Schedule {
         done
     }
 
-    /// What occupies the units of an element for `duration` and no bus.
+    /// What occupies the units of these packages of an element for `duration` and no bus.
     #[inline]
-    fn internal(&mut self, kind: CommandKind, place: Place, at: Nanos, duration: Nanos) -> Span {
-        self.each(0..self.span, at, |schedule, member| {
+    fn internal(
+        &mut self,
+        kind: CommandKind,
+        place: Place,
+        members: Range<u32>,
+        at: Nanos,
+        duration: Nanos,
+    ) -> Span {
+        self.each(members, at, |schedule, member| {
             let (unit, _) = schedule.parts(place, member);
             let joined = schedule.join(kind, unit, place.plane, at);
             let start = match joined {
@@ -355,21 +395,27 @@ impl Schedule {
         })
     }
 
-    pub(super) fn erase(&mut self, place: Place, at: Nanos) -> Span {
-        self.internal(CommandKind::Erase, place, at, self.timing.block_erase)
+    pub(super) fn erase(&mut self, place: Place, members: Range<u32>, at: Nanos) -> Span {
+        self.internal(CommandKind::Erase, place, members, at, self.timing.block_erase)
     }
 
     /// Copies a page within a plane (section 2.1), to and from the blocks' cells as they are.
-    pub(super) fn copy_back(&mut self, place: Place, at: Nanos, slc: [bool; 2]) -> Span {
+    pub(super) fn copy_back(
+        &mut self,
+        place: Place,
+        members: Range<u32>,
+        at: Nanos,
+        slc: [bool; 2],
+    ) -> Span {
         let timing = &self.timing;
         let read = if slc[0] { timing.slc_read } else { timing.page_read };
         let program = if slc[1] { timing.slc_program } else { timing.page_program };
-        self.internal(CommandKind::CopyBack, place, at, later(read, program))
+        self.internal(CommandKind::CopyBack, place, members, at, later(read, program))
     }
 
     /// As `count` times a read from one block, each followed by a program of another, where both
     /// are on one unit that has its bus to itself: the same times without going through each.
-    /// None where that is not so.
+    /// So too where nothing takes time. None where neither is so.
     #[inline]
     pub(super) fn moves_in_unit(
         &mut self,

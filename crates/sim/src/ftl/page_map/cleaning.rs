@@ -56,6 +56,7 @@ impl PageMap {
             moved = moved.max(done);
         }
         self.finish(nand, lane, victim, moved)?;
+        self.announce_free(nand, lane, at);
         Ok(true)
     }
 
@@ -133,7 +134,7 @@ impl PageMap {
         most: u32,
         at: Nanos,
     ) -> Result<Nanos, Errno> {
-        let frontier = self.frontier(nand, front)?;
+        let frontier = self.frontier(nand, front, at)?;
         let count = nand.valid(victim).min(frontier.places - frontier.next).min(most);
         let to = nand.geometry().slot(frontier.block, frontier.next);
         let copy_back = self.copies_back();
@@ -258,7 +259,7 @@ impl PageMap {
     ) -> Result<Nanos, Errno> {
         let mut at = at;
         loop {
-            let frontier = self.frontier(nand, front)?;
+            let frontier = self.frontier(nand, front, at)?;
             let to = nand.geometry().slot(frontier.block, frontier.next);
             match nand.copy_back(from, to, at, cause) {
                 Ok(done) => {
@@ -471,7 +472,9 @@ impl PageMap {
         at: Nanos,
     ) -> Result<(), Errno> {
         if nand.valid(victim) == 0 {
-            return self.finish(nand, lane, victim, at).map(drop);
+            self.finish(nand, lane, victim, at)?;
+            self.announce_free(nand, lane, at);
+            return Ok(());
         }
         let front = self.target(nand, lane, victim);
         let moved = match self.bulk {

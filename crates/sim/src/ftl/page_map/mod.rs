@@ -140,7 +140,7 @@ impl PageMap {
     ) -> Result<(Slot, Nanos), Errno> {
         let mut at = at;
         loop {
-            let frontier = self.frontier(nand, front)?;
+            let frontier = self.frontier(nand, front, at)?;
             let slot = nand.geometry().slot(frontier.block, frontier.next);
             match nand.program(frontier.place, slot, entries, at, cause) {
                 Ok(done) => {
@@ -166,28 +166,38 @@ impl PageMap {
 
     /// The frontier, in a free block if there is no open one.
     #[inline]
-    fn frontier(&mut self, nand: &mut Array, front: Front) -> Result<Frontier, Errno> {
+    fn frontier(&mut self, nand: &mut Array, front: Front, at: Nanos) -> Result<Frontier, Errno> {
         match self.lane(front.lane).frontier(front.role) {
             Some(frontier) => Ok(*frontier),
-            None => self.open(nand, front),
+            None => self.open(nand, front, at),
         }
     }
 
     #[cold]
-    fn open(&mut self, nand: &mut Array, front: Front) -> Result<Frontier, Errno> {
-        let Front { lane, role } = front;
+    fn open(&mut self, nand: &mut Array, front: Front, at: Nanos) -> Result<Frontier, Errno> {
+        let Front { lane: index, role } = front;
         let places = match role {
             Role::Slc => self.layout.slc_slots_per_block,
             _ => self.layout.geometry.slots_per_block,
         };
-        let lane = self.lane(lane);
+        let lane = self.lane(index);
         let free = if role == Role::Slc { &mut lane.slc_free } else { &mut lane.free };
         let block = free.pop_front().ok_or(Errno::ENOSPC)?;
         nand.open(block, role as u8);
         let frontier =
             Frontier { block, place: nand.place(block), next: 0, places, temperature: 0 };
         *lane.frontier(role) = Some(frontier);
+        self.announce_free(nand, index, at);
         Ok(frontier)
+    }
+
+    /// Tells those who look on how many blocks of a lane are free.
+    #[inline]
+    fn announce_free(&self, nand: &mut Array, lane: u32, at: Nanos) {
+        if nand.is_observed() {
+            let free = self.lanes[lane as usize].free_blocks();
+            nand.observers().iter_mut().for_each(|observer| observer.free_blocks(lane, free, at));
+        }
     }
 
     /// Moves a frontier on by `places`, which were programmed by `done` with data of this heat in

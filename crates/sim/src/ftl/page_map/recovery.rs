@@ -259,6 +259,7 @@ impl PageMap {
         let state = self.lane(lane);
         state.erases = blocks.iter().map(|block| u64::from(nand.erases(*block))).sum();
         state.blocks = blocks;
+        self.announce_free(nand, lane, at);
         Ok(())
     }
 

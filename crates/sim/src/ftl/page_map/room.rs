@@ -107,7 +107,7 @@ impl PageMap {
         loop {
             let open = self.lane(lane).frontier(role).is_some();
             if !open && self.lane(lane).free_blocks() > 0 {
-                self.open(nand, front)?;
+                self.open(nand, front, at)?;
             }
             while self.lane(lane).free_blocks() < self.layout.clean_below {
                 if !self.clean_block(nand, lane, at)? {

@@ -6,15 +6,13 @@
 mod shadow;
 mod shape;
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use arbitrary::Unstructured;
 use flashscope_block::{Bytes, Completion, Device, Errno, Io, Nanos, Op};
 use flashscope_sim::ftl::Recovery;
 use flashscope_sim::nand::BlockId;
-use flashscope_sim::observe::{Command, Observer};
+use flashscope_sim::observe::{Command, Observed, Observer};
 use flashscope_sim::{Counters, Profile, SimDevice};
 
 use self::shadow::Shadow;
@@ -47,12 +45,12 @@ pub(crate) struct Story {
 
 /// Counts flash commands, and stops a request that needs too many: it would never end.
 struct Watchdog {
-    left: Rc<Cell<u64>>,
+    left: u64,
 }
 
 impl Observer for Watchdog {
     fn command(&mut self, _command: &Command) {
-        self.left.set(self.left.get().checked_sub(1).expect("a request has an end"));
+        self.left = self.left.checked_sub(1).expect("a request has an end");
     }
 }
 
@@ -67,7 +65,7 @@ pub(crate) struct Life<'a> {
     requests: u64,
     wears_out: bool,
     patience: u64,
-    left: Rc<Cell<u64>>,
+    watchdog: Observed<Watchdog>,
     steps: u32,
     story: Story,
 }
@@ -87,8 +85,7 @@ impl<'a> Life<'a> {
     fn of(profile: &Profile, script: Unstructured<'a>, wears_out: bool) -> Option<Self> {
         let mut drive = SimDevice::new("sim:life", profile).ok()?;
         drive.expect_power_cuts();
-        let left = Rc::new(Cell::new(0));
-        drive.observe(Box::new(Watchdog { left: left.clone() }));
+        let watchdog = drive.observe(Watchdog { left: 0 });
         let geometry = drive.nand().geometry();
         let pages = geometry.blocks() * geometry.pages_per_block * geometry.span;
         Some(Life {
@@ -98,7 +95,7 @@ impl<'a> Life<'a> {
             requests: 0,
             wears_out,
             patience: 1000 + 200 * u64::from(pages),
-            left,
+            watchdog,
             steps: 0,
             story: Story::default(),
             drive,
@@ -117,7 +114,7 @@ impl<'a> Life<'a> {
             return false;
         }
         self.steps += 1;
-        self.left.set(self.patience);
+        self.watchdog.lock().left = self.patience;
         match draw(&mut self.script, 0, 31) {
             0..=11 => self.submit(Op::Write),
             12..=14 => self.submit(Op::Trim),
@@ -137,7 +134,7 @@ impl<'a> Life<'a> {
 
     /// The end: everything is answered and found where it should be.
     pub(crate) fn finish(mut self) -> Story {
-        self.left.set(self.patience);
+        self.watchdog.lock().left = self.patience;
         self.drain();
         self.check();
         let blocks = self.capacity();
@@ -212,7 +209,7 @@ impl<'a> Life<'a> {
 
     /// Lets time pass, so that what is in flight is answered or not.
     fn pause(&mut self) {
-        self.left.set(50 * self.patience);
+        self.watchdog.lock().left = 50 * self.patience;
         let until = Nanos(self.drive.now().0 + self.interval());
         while let Some(done) = self.drive.complete(until) {
             self.completed(done);
@@ -257,7 +254,7 @@ impl<'a> Life<'a> {
     /// The power is cut some time into what is under way, and sometimes again soon after.
     fn cut(&mut self) {
         self.pause();
-        self.left.set(self.patience);
+        self.watchdog.lock().left = self.patience;
         let again = if flip(&mut self.script) { draw(&mut self.script, 0, 3) } else { 0 };
         for _ in 0..=again {
             self.story.cuts_in_flight += usize::from(!self.in_flight.is_empty());

@@ -1,0 +1,156 @@
+use std::collections::HashMap;
+
+use flashscope_block::Nanos;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Command, CommandKind, Kind, Observer, ratio};
+use crate::SimDevice;
+use crate::nand::{BlockId, Cause};
+
+pub(super) const KIND: Kind = Kind {
+    name: "cleaning",
+    summary: "what cleaning a block takes (Agrawal et al., section 3.2)",
+    yields: "blocks cleaned, pages moved, cleaning efficiency, the time of a cleaned block, and how \
+             many valid pages victims have",
+};
+
+/// What cleaning did. Commands count when they are given, as in [`crate::Counters`].
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CleaningReport {
+    /// Blocks of packages that were cleaned, to their erase.
+    pub count: u64,
+    /// Flash pages programmed to move what was valid.
+    pub pages_moved: u64,
+    /// Share of the data pages of cleaned blocks that were superseded (0 to 1), Agrawal's
+    /// *cleaning efficiency*; absent where nothing was cleaned. Below 0 where moves of blocks that
+    /// have failed, which are not erased, outweigh it.
+    pub efficiency: Option<f64>,
+    /// For how long units worked on it, all together.
+    pub busy_ns: Nanos,
+    /// From the start of the first move out of a block to the end of its erase; absent where
+    /// nothing was cleaned.
+    pub time_per_block_ns: Option<CleaningTime>,
+    /// How many blocks had so many pages with valid data when they were cleaned, from 0 pages on.
+    /// Blocks of packages that work in step count once.
+    pub victims_by_valid_pages: Vec<u64>,
+    /// Valid pages of a victim, on average; absent where nothing was cleaned.
+    pub mean_valid_pages: Option<f64>,
+}
+
+/// How long the cleaning of a block takes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct CleaningTime {
+    /// The mean.
+    pub mean: f64,
+    /// The least.
+    pub min: Nanos,
+    /// The most.
+    pub max: Nanos,
+}
+
+/// A block that is being cleaned.
+struct Victim {
+    /// Pages read from it or copied so far.
+    pages: u32,
+    begun: Nanos,
+}
+
+/// Follows the cleaning of blocks.
+pub struct Cleaning {
+    data_pages: u32,
+    under_way: HashMap<BlockId, Victim>,
+    count: u64,
+    pages_moved: u64,
+    busy: u128,
+    victims: Vec<u64>,
+    time: u128,
+    shortest: Nanos,
+    longest: Nanos,
+}
+
+impl Cleaning {
+    /// One for this drive, from now on.
+    pub fn new(drive: &SimDevice) -> Self {
+        let data_pages = drive.nand().geometry().data_pages();
+        Cleaning {
+            data_pages,
+            under_way: HashMap::new(),
+            count: 0,
+            pages_moved: 0,
+            busy: 0,
+            victims: vec![0; data_pages as usize + 1],
+            time: 0,
+            shortest: Nanos::MAX,
+            longest: Nanos(0),
+        }
+    }
+
+    /// What cleaning did, whose commands were given so far.
+    pub fn report(&self, _until: Nanos) -> CleaningReport {
+        let victims: u64 = self.victims.iter().sum();
+        let valid = (0u64..).zip(&self.victims).map(|(pages, count)| pages * count).sum::<u64>();
+        let pages = u128::from(self.count) * u128::from(self.data_pages);
+        CleaningReport {
+            count: self.count,
+            pages_moved: self.pages_moved,
+            efficiency: (pages > 0).then(|| 1.0 - ratio(self.pages_moved.into(), pages)),
+            busy_ns: Nanos(u64::try_from(self.busy).unwrap_or(u64::MAX)),
+            time_per_block_ns: (victims > 0).then(|| CleaningTime {
+                mean: ratio(self.time, victims.into()),
+                min: self.shortest,
+                max: self.longest,
+            }),
+            victims_by_valid_pages: self.victims.clone(),
+            mean_valid_pages: (victims > 0).then(|| ratio(valid.into(), victims.into())),
+        }
+    }
+
+    /// A page of `victim` is on its way out.
+    fn move_out(&mut self, victim: BlockId, command: &Command) {
+        if command.member == 0 {
+            let begun = command.start;
+            self.under_way.entry(victim).or_insert(Victim { pages: 0, begun }).pages += 1;
+        }
+    }
+
+    fn erased(&mut self, command: &Command) {
+        self.count += 1;
+        if command.member > 0 {
+            return;
+        }
+        let begun = command.start;
+        let victim = self.under_way.remove(&command.block).unwrap_or(Victim { pages: 0, begun });
+        let time = Nanos(command.done.0.saturating_sub(victim.begun.0));
+        self.time += u128::from(time.0);
+        (self.shortest, self.longest) = (self.shortest.min(time), self.longest.max(time));
+        // A program that failed is done again without another read, so there are no more.
+        if let Some(count) = self.victims.get_mut(victim.pages as usize) {
+            *count += 1;
+        }
+    }
+}
+
+impl Observer for Cleaning {
+    fn command(&mut self, command: &Command) {
+        if command.cause != Cause::Cleaning {
+            return;
+        }
+        self.busy += u128::from(command.done.0 - command.start.0);
+        match (command.kind, command.from) {
+            (CommandKind::Read, _) => self.move_out(command.block, command),
+            (CommandKind::Program, _) => self.pages_moved += 1,
+            (CommandKind::CopyBack, from) => {
+                self.pages_moved += 1;
+                self.move_out(from.unwrap_or(command.block), command);
+            }
+            (CommandKind::Erase, _) => self.erased(command),
+        }
+    }
+
+    fn restart(&mut self, _now: Nanos) {
+        (self.count, self.pages_moved, self.busy, self.time) = (0, 0, 0, 0);
+        (self.shortest, self.longest) = (Nanos::MAX, Nanos(0));
+        self.victims.fill(0);
+    }
+}

@@ -1,0 +1,107 @@
+use flashscope_block::Nanos;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The least and the most that a value was in a stretch of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Bucket {
+    /// The least.
+    pub min: u64,
+    /// The most.
+    pub max: u64,
+}
+
+impl Bucket {
+    fn with(self, other: Bucket) -> Bucket {
+        Bucket { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+}
+
+/// A value over time in at most so many buckets of equal length, which doubles whenever there
+/// would be more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Curve {
+    /// Where the first bucket begins.
+    pub from_ns: Nanos,
+    /// The length of each; the last is not over yet.
+    pub bucket_ns: Nanos,
+    /// The buckets, in the order of time.
+    pub buckets: Vec<Bucket>,
+    #[serde(skip)]
+    most: usize,
+    #[serde(skip)]
+    value: u64,
+}
+
+impl Curve {
+    /// A curve that begins at `from` with `value`, of at most `most` buckets (at least 2).
+    pub(super) fn new(from: Nanos, value: u64, most: usize) -> Self {
+        let buckets = vec![Bucket { min: value, max: value }];
+        Curve { from_ns: from, bucket_ns: Nanos(1), buckets, most: most.max(2), value }
+    }
+
+    /// The value as it is now.
+    pub(super) const fn value(&self) -> u64 {
+        self.value
+    }
+
+    /// The value stayed as it was until `at`. What is earlier than the last bucket belongs to it.
+    pub(super) fn hold(&mut self, at: Nanos) {
+        let after = at.0.saturating_sub(self.from_ns.0);
+        while after / self.bucket_ns.0 >= self.most as u64 {
+            self.halve();
+        }
+        let held = Bucket { min: self.value, max: self.value };
+        while (self.buckets.len() as u64) <= after / self.bucket_ns.0 {
+            self.buckets.push(held);
+        }
+    }
+
+    /// The value changes at `at`.
+    pub(super) fn change(&mut self, value: u64, at: Nanos) {
+        self.hold(at);
+        self.value = value;
+        if let Some(last) = self.buckets.last_mut() {
+            *last = last.with(Bucket { min: value, max: value });
+        }
+    }
+
+    fn halve(&mut self) {
+        let pairs = self.buckets.chunks(2);
+        self.buckets = pairs.map(|pair| pair[0].with(pair[pair.len() - 1])).collect();
+        self.bucket_ns = Nanos(self.bucket_ns.0.saturating_mul(2));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Does a curve hold every value in the bucket of its time, however often it was halved?
+    #[test]
+    fn buckets_hold_what_happened_in_them() {
+        let mut random = fastrand::Rng::with_seed(5);
+        for most in [2, 3, 8, 100] {
+            let (mut at, mut changes) = (1000, vec![(1000, 7)]);
+            let mut curve = Curve::new(Nanos(1000), 7, most);
+            for _ in 0..500 {
+                at += random.u64(..50);
+                let value = random.u64(..1000);
+                curve.change(value, Nanos(at));
+                changes.push((at, value));
+            }
+            curve.hold(Nanos(at + 3000));
+            let width = curve.bucket_ns.0;
+            assert!(curve.buckets.len() <= most && curve.buckets.len() * 2 >= most, "{curve:?}");
+            assert_eq!(curve.buckets.len() as u64, (at + 2000) / width + 1);
+            for (nth, bucket) in (0u64..).zip(&curve.buckets) {
+                let times = 1000 + nth * width..1000 + (nth + 1) * width;
+                let before = changes.iter().rev().find(|change| change.0 < times.start);
+                let within = changes.iter().filter(|change| times.contains(&change.0));
+                let values: Vec<_> = before.into_iter().chain(within).map(|c| c.1).collect();
+                assert_eq!(Some(&bucket.min), values.iter().min(), "{nth} of {width} ns");
+                assert_eq!(Some(&bucket.max), values.iter().max(), "{nth} of {width} ns");
+            }
+        }
+    }
+}

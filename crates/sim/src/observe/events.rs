@@ -1,0 +1,239 @@
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+
+use flashscope_block::{Completion, Device, Nanos, Op};
+
+use super::{Command, Kind, Observer};
+use crate::SimDevice;
+use crate::nand::later;
+
+pub(super) const KIND: Kind = Kind {
+    name: "events",
+    summary: "every flash command and every request of a window of time",
+    yields: "a file in Chrome's trace event format, which Perfetto (ui.perfetto.dev) and \
+             chrome://tracing open: a process a package, a thread a unit",
+};
+
+/// Of which time events are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// So long after the observer was put on the drive, or started anew.
+    pub after: Nanos,
+    /// For so long.
+    pub length: Nanos,
+}
+
+/// The process of the host; packages follow.
+const HOST: u32 = 1;
+
+/// Writes an event trace in the [trace event format]: an object with `traceEvents`.
+///
+/// Each flash command is a complete event (`X`) of its unit's thread in its package's process, each
+/// request a pair of asynchronous ones (`b`, `e`) of the host's. Times are microseconds of virtual
+/// time, with fractions. Whatever overlaps with the window is written, whole, as soon as it is
+/// known, so events are not in the order of time.
+///
+/// Nothing is kept but a buffer. The trace is closed by [`Events::finish`], or when the observer
+/// is dropped.
+///
+/// [trace event format]: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+pub struct Events<W: Write + Send> {
+    out: BufWriter<W>,
+    window: Window,
+    /// The window on the clock of the drive; none while it waits to be started.
+    range: Option<(Nanos, Nanos)>,
+    units: Vec<Track>,
+    requests: u64,
+    /// The first error of `out`; nothing is written after it.
+    error: Option<io::Error>,
+    finished: bool,
+    line: String,
+}
+
+/// Where the commands of a unit are shown.
+struct Track {
+    process: u32,
+    /// When the last command shown on the unit's thread is done.
+    end: Nanos,
+    /// Whether the thread for the second plane of a pair, whose commands overlap, has its name.
+    paired: bool,
+}
+
+impl<W: Write + Send> Events<W> {
+    /// Records a window that counts from now on.
+    pub fn new(drive: &SimDevice, out: W, window: Window) -> Self {
+        let mut events = Events::waiting(drive, out, window);
+        events.restart(drive.now());
+        events
+    }
+
+    /// Records nothing until [`Observer::restart`]; the window counts from there.
+    pub fn waiting(drive: &SimDevice, out: W, window: Window) -> Self {
+        let nand = drive.nand();
+        let tracks = (0..nand.units()).map(|unit| {
+            let process = HOST + 1 + nand.packages_of(unit).start;
+            Track { process, end: Nanos(0), paired: false }
+        });
+        let mut events = Events {
+            out: BufWriter::new(out),
+            window,
+            range: None,
+            units: tracks.collect(),
+            requests: 0,
+            error: None,
+            finished: false,
+            line: String::from("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"),
+        };
+        events.name_process(HOST, "host");
+        for unit in 0..nand.units() {
+            let packages = nand.packages_of(unit);
+            let process = HOST + 1 + packages.start;
+            if unit == 0 || nand.packages_of(unit - 1) != packages {
+                let name = match packages.len() {
+                    1 => format!("package {}", packages.start),
+                    _ => format!("gang of packages {} to {}", packages.start, packages.end - 1),
+                };
+                events.next_event();
+                events.name_process(process, &name);
+            }
+            events.next_event();
+            events.name_thread(process, 2 * unit, &format!("unit {unit}"));
+        }
+        events.write_line();
+        events
+    }
+
+    /// Ends the trace and writes out what is in the buffer; afterwards nothing is recorded.
+    ///
+    /// # Errors
+    /// The first error there was in writing.
+    pub fn finish(&mut self) -> io::Result<()> {
+        if !self.finished {
+            self.finished = true;
+            self.line.push_str("\n]}\n");
+            self.write_line();
+        }
+        match self.error.take() {
+            Some(error) => Err(error),
+            None => self.out.flush(),
+        }
+    }
+
+    fn next_event(&mut self) {
+        self.line.push_str(",\n");
+    }
+
+    fn write_line(&mut self) {
+        if self.error.is_none() {
+            self.error = self.out.write_all(self.line.as_bytes()).err();
+        }
+        self.line.clear();
+    }
+
+    fn name_process(&mut self, process: u32, name: &str) {
+        self.put(format_args!(
+            r#"{{"ph":"M","name":"process_name","pid":{process},"tid":0,"args":{{"name":"{name}"}}}}"#
+        ));
+    }
+
+    fn name_thread(&mut self, process: u32, thread: u32, name: &str) {
+        self.put(format_args!(
+            r#"{{"ph":"M","name":"thread_name","pid":{process},"tid":{thread},"args":{{"name":"{name}"}}}}"#
+        ));
+    }
+
+    fn put(&mut self, text: std::fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        let _ = self.line.write_fmt(text);
+    }
+
+    /// Whether something from `start` to `end` is to be recorded.
+    fn wants(&self, start: Nanos, end: Nanos) -> bool {
+        let within = |(from, until): (Nanos, Nanos)| start < until && (end > from || start >= from);
+        !self.finished && self.error.is_none() && self.range.is_some_and(within)
+    }
+
+    /// The thread for a command of this unit: its own, or another if its partner is at work.
+    fn thread(&mut self, command: &Command) -> u32 {
+        let unit = command.unit;
+        let track = &mut self.units[unit as usize];
+        if command.start >= track.end {
+            track.end = command.done;
+            return 2 * unit;
+        }
+        if !std::mem::replace(&mut track.paired, true) {
+            let process = track.process;
+            self.next_event();
+            self.name_thread(process, 2 * unit + 1, &format!("unit {unit}, second plane"));
+        }
+        2 * unit + 1
+    }
+}
+
+const fn op_name(op: Op) -> &'static str {
+    match op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Trim => "trim",
+        Op::Flush => "flush",
+    }
+}
+
+/// A time in microseconds.
+struct Micros(Nanos);
+
+impl std::fmt::Display for Micros {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{:03}", self.0.0 / 1000, self.0.0 % 1000)
+    }
+}
+
+impl<W: Write + Send> Observer for Events<W> {
+    fn command(&mut self, command: &Command) {
+        let Command { kind, cause, unit, block, index, at, start, done, .. } = *command;
+        if !self.wants(start, done) {
+            return;
+        }
+        let thread = self.thread(command);
+        let process = self.units[unit as usize].process;
+        let (name, cause) = (kind.name(), cause.name());
+        let (ts, dur) = (Micros(start), Micros(done - start));
+        let (block, waited) = (block.0, start.0.saturating_sub(at.0));
+        self.next_event();
+        self.put(format_args!(
+            r#"{{"ph":"X","name":"{name}","cat":"{cause}","pid":{process},"tid":{thread},"ts":{ts},"dur":{dur},"args":{{"block":{block},"page":{index},"cause":"{cause}","waited_ns":{waited}}}}}"#
+        ));
+        self.write_line();
+    }
+
+    fn request(&mut self, completion: &Completion) {
+        let Completion { io, submitted, completed, result } = completion;
+        if !self.wants(*submitted, *completed) {
+            return;
+        }
+        let (id, name, stream) = (self.requests, op_name(io.op), io.stream);
+        let (offset, len) = (io.offset.0, io.len.0);
+        let errno = result.map_or_else(|errno| errno.0, |()| 0);
+        self.requests += 1;
+        for (phase, at) in [('b', *submitted), ('e', *completed)] {
+            let at = Micros(at);
+            self.next_event();
+            self.put(format_args!(
+                r#"{{"ph":"{phase}","name":"{name}","cat":"request","id":{id},"pid":{HOST},"tid":0,"ts":{at},"args":{{"offset":{offset},"len":{len},"stream":{stream},"errno":{errno}}}}}"#
+            ));
+        }
+        self.write_line();
+    }
+
+    fn restart(&mut self, now: Nanos) {
+        let from = later(now, self.window.after);
+        self.range = Some((from, later(from, self.window.length)));
+    }
+}
+
+impl<W: Write + Send> Drop for Events<W> {
+    fn drop(&mut self) {
+        // Who wants to know of errors has called it before.
+        let _ = self.finish();
+    }
+}

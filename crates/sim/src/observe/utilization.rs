@@ -1,0 +1,230 @@
+use std::collections::VecDeque;
+
+use flashscope_block::{Completion, Nanos};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Command, CommandKind, Kind, Observer, ratio};
+use crate::SimDevice;
+use crate::nand::Cause;
+
+pub(super) const KIND: Kind = Kind {
+    name: "utilization",
+    summary: "how busy each unit and each bus is, with what, and how long commands wait",
+    yields: "for each unit the share of time by kind of command and cause, the mean queue length \
+             and the mean wait; for each serial bus the share of time",
+};
+
+/// What the units and buses of a drive did over an interval of virtual time.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct UtilizationReport {
+    /// Where the interval begins.
+    pub from_ns: Nanos,
+    /// Where it ends. Of commands that reach over its ends, what lies within counts.
+    pub until_ns: Nanos,
+    /// The units, in their order.
+    pub units: Vec<UnitUse>,
+    /// The serial buses, in their order: one a package, or one a gang that shares it.
+    pub buses: Vec<BusUse>,
+}
+
+/// What a unit did.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct UnitUse {
+    /// The first package whose commands it carries out.
+    pub package: u32,
+    /// For how long it had something to do.
+    pub busy_ns: Nanos,
+    /// That as a share of the interval (0 to 1).
+    pub busy_share: f64,
+    /// What it did, without what it did not do. The times of two planes that work as a pair count
+    /// for each.
+    pub commands: Vec<CommandUse>,
+    /// Commands that waited for their start, on average over the interval: by Little's law, the
+    /// time that they waited in it over its length.
+    pub mean_queue_length: f64,
+    /// How long the commands that began in the interval had waited, on average; absent where none
+    /// began.
+    pub mean_wait_ns: Option<f64>,
+    /// How long the one of them had waited that waited longest.
+    pub max_wait_ns: Nanos,
+}
+
+/// What a unit did with commands of one kind and cause.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CommandUse {
+    /// What they did.
+    pub kind: CommandKind,
+    /// Why they were given.
+    pub cause: Cause,
+    /// How many began in the interval.
+    pub count: u64,
+    /// How long they took, the wait of a read for the bus included.
+    pub busy_ns: Nanos,
+    /// That as a share of the interval (0 to 1).
+    pub busy_share: f64,
+}
+
+/// What a serial bus did.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct BusUse {
+    /// For how long it carried data.
+    pub busy_ns: Nanos,
+    /// That as a share of the interval (0 to 1).
+    pub busy_share: f64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    count: u64,
+    time: u128,
+}
+
+#[derive(Debug, Clone, Default)]
+struct UnitTotals {
+    commands: [[Tally; Cause::ALL.len()]; CommandKind::ALL.len()],
+    busy: u128,
+    /// Until when it is known to be busy.
+    end: Nanos,
+    /// Time that commands waited within the interval.
+    waiting: u128,
+    /// How long commands that began in the interval waited in all.
+    waited: u128,
+    longest: Nanos,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Interval {
+    from: Nanos,
+    until: Nanos,
+}
+
+impl Interval {
+    /// How much of `start..end` lies within.
+    fn part(self, start: Nanos, end: Nanos) -> u128 {
+        let (start, end) = (start.max(self.from), end.min(self.until));
+        end.0.saturating_sub(start.0).into()
+    }
+
+    fn holds(self, time: Nanos) -> bool {
+        self.from <= time && time < self.until
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Totals {
+    units: Vec<UnitTotals>,
+    buses: Vec<u128>,
+}
+
+impl Totals {
+    fn add(&mut self, command: &Command, interval: Interval) {
+        let Command { kind, cause, unit, bus, at, start, done, .. } = *command;
+        let on_bus = command.on_bus();
+        self.buses[bus as usize] += interval.part(on_bus.start, on_bus.end);
+        let unit = &mut self.units[unit as usize];
+        let tally = &mut unit.commands[kind as usize][cause as usize];
+        tally.time += interval.part(start, done);
+        unit.busy += interval.part(start.max(unit.end), done);
+        unit.end = unit.end.max(done);
+        unit.waiting += interval.part(at, start);
+        if interval.holds(start) {
+            tally.count += 1;
+            let wait = Nanos(start.0.saturating_sub(at.0));
+            unit.waited += u128::from(wait.0);
+            unit.longest = unit.longest.max(wait);
+        }
+    }
+}
+
+/// Adds up what the units and buses do. Commands that are not done are kept apart until the clock
+/// has passed them, so that the interval may end at any time of the clock.
+pub struct Utilization {
+    from: Nanos,
+    clock: Nanos,
+    totals: Totals,
+    pending: Vec<VecDeque<Command>>,
+    packages: Vec<u32>,
+}
+
+impl Utilization {
+    /// One for this drive, whose interval begins now.
+    pub fn new(drive: &SimDevice) -> Self {
+        let (units, buses) = (drive.nand().units(), drive.nand().buses());
+        let now = flashscope_block::Device::now(drive);
+        Utilization {
+            from: now,
+            clock: now,
+            totals: Totals {
+                units: vec![UnitTotals::default(); units as usize],
+                buses: vec![0; buses as usize],
+            },
+            pending: vec![VecDeque::new(); units as usize],
+            packages: (0..units).map(|unit| drive.nand().packages_of(unit).start).collect(),
+        }
+    }
+
+    /// What was done up to `until`, but no earlier than up to the last answer.
+    pub fn report(&self, until: Nanos) -> UtilizationReport {
+        let interval = Interval { from: self.from, until: until.max(self.clock) };
+        let mut totals = self.totals.clone();
+        self.pending.iter().flatten().for_each(|command| totals.add(command, interval));
+        let length = u128::from(interval.until.0 - interval.from.0);
+        let units = totals.units.iter().zip(&self.packages);
+        let bus = |busy: &u128| BusUse { busy_ns: nanos(*busy), busy_share: ratio(*busy, length) };
+        UtilizationReport {
+            from_ns: interval.from,
+            until_ns: interval.until,
+            units: units.map(|(unit, package)| unit_use(unit, *package, length)).collect(),
+            buses: totals.buses.iter().map(bus).collect(),
+        }
+    }
+}
+
+fn nanos(time: u128) -> Nanos {
+    Nanos(u64::try_from(time).unwrap_or(u64::MAX))
+}
+
+fn unit_use(unit: &UnitTotals, package: u32, length: u128) -> UnitUse {
+    let commands = CommandKind::ALL.into_iter().flat_map(|kind| {
+        Cause::ALL.into_iter().map(move |cause| {
+            let Tally { count, time } = unit.commands[kind as usize][cause as usize];
+            CommandUse { kind, cause, count, busy_ns: nanos(time), busy_share: ratio(time, length) }
+        })
+    });
+    let commands: Vec<_> = commands.filter(|used| used.count > 0 || used.busy_ns.0 > 0).collect();
+    let begun: u64 = commands.iter().map(|used| used.count).sum();
+    UnitUse {
+        package,
+        busy_ns: nanos(unit.busy),
+        busy_share: ratio(unit.busy, length),
+        commands,
+        mean_queue_length: ratio(unit.waiting, length),
+        mean_wait_ns: (begun > 0).then(|| ratio(unit.waited, begun.into())),
+        max_wait_ns: unit.longest,
+    }
+}
+
+impl Observer for Utilization {
+    fn command(&mut self, command: &Command) {
+        let interval = Interval { from: self.from, until: Nanos::MAX };
+        let pending = &mut self.pending[command.unit as usize];
+        pending.push_back(*command);
+        while let Some(done) = pending.front().filter(|command| command.done <= self.clock) {
+            self.totals.add(done, interval);
+            pending.pop_front();
+        }
+    }
+
+    fn request(&mut self, completion: &Completion) {
+        self.clock = self.clock.max(completion.completed);
+    }
+
+    fn restart(&mut self, now: Nanos) {
+        (self.from, self.clock) = (now, self.clock.max(now));
+        let fresh =
+            |unit: &mut UnitTotals| *unit = UnitTotals { end: unit.end, ..Default::default() };
+        self.totals.units.iter_mut().for_each(fresh);
+        self.totals.buses.fill(0);
+    }
+}
