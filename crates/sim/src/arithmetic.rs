@@ -17,6 +17,12 @@ impl Divisor {
         self.value
     }
 
+    /// What it leaves of `number`.
+    #[inline]
+    pub(crate) fn remainder(self, number: u64) -> u64 {
+        number - self.quotient(number) * self.value
+    }
+
     /// How often it goes into `number`.
     #[inline]
     pub(crate) fn quotient(self, number: u64) -> u64 {
@@ -31,12 +37,13 @@ impl Divisor {
 mod tests {
     use super::*;
 
-    // Is the quotient that of a division, for powers of two and other divisors?
+    // Are quotient and remainder those of a division, for powers of two and other divisors?
     #[test]
     fn quotients_are_those_of_division() {
         for divisor in [1, 2, 3, 4096, 4608, u64::MAX] {
             for number in [0, 1, 2, 4095, 4096, 123_456_789, u64::MAX] {
                 assert_eq!(Divisor::new(divisor).quotient(number), number / divisor);
+                assert_eq!(Divisor::new(divisor).remainder(number), number % divisor);
             }
         }
     }

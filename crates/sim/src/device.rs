@@ -24,6 +24,7 @@ pub struct SimDevice {
     info: DeviceInfo,
     now: Nanos,
     submitted: u64,
+    logical_block: Divisor,
     /// Bytes of a logical page.
     page_size: Divisor,
     /// Bytes that requests are split at: of a logical page, or of all that fit on one page.
@@ -68,6 +69,7 @@ impl SimDevice {
             },
             now: Nanos(0),
             submitted: 0,
+            logical_block: Divisor::new(interface.logical_block.0),
             page_size: Divisor::new(page_size),
             extent: Divisor::new(page_size.max(geometry.element_page())),
             cut_through: interface.cut_through,
@@ -181,12 +183,13 @@ impl SimDevice {
     }
 
     /// Whether the drive can do an IO at all.
+    #[inline]
     fn check(&self, io: &Io) -> Result<(), Errno> {
         if self.interface.in_flight() >= self.info.queue_depth as usize {
             return Err(Errno::EAGAIN);
         }
-        let block = self.info.logical_block;
-        let aligned = io.offset.is_multiple_of(block) && io.len.is_multiple_of(block);
+        let block = self.logical_block;
+        let aligned = block.remainder(io.offset.0) == 0 && block.remainder(io.len.0) == 0;
         let in_range = io.len.0 > 0 && io.end() <= self.info.capacity;
         if io.op != Op::Flush && !(aligned && in_range) {
             return Err(Errno::EINVAL);

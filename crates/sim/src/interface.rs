@@ -162,7 +162,11 @@ impl Interface {
 
     /// Takes the next `len` bytes of the request whose command came last; returns when the
     /// controller has them.
+    #[inline]
     pub(crate) fn receive_data(&mut self, len: Bytes) -> Nanos {
+        if self.costs.per_kib == Nanos(0) {
+            return self.in_free;
+        }
         self.in_free = later(self.in_free, self.costs.transfer(len));
         self.in_free
     }

@@ -14,6 +14,7 @@ use flashscope_block::{Errno, Nanos};
 use self::deferred::Deferred;
 use self::lane::{Front, Frontier, Lane, Role};
 use super::{AnyFtl, Frontiers, Ftl, Health, Kind, Layout, Recovery, Slice, Transfer};
+use crate::arithmetic::Divisor;
 use crate::gc::{Policy, VictimPolicy};
 use crate::nand::{Array, BlockId, Cause, Entry, Fault, Lpn, Page, Slot, Stamp};
 use crate::wear::Wear;
@@ -31,6 +32,8 @@ const NOWHERE: u32 = 0;
 /// A page-mapped FTL.
 pub struct PageMap {
     layout: Layout,
+    pools: Divisor,
+    stripe: Divisor,
     /// For each logical page one more than its place, or [`NOWHERE`]; the pages of a drive never
     /// written to then cost no memory. Internal pages, which record trims, follow the host's.
     map: Vec<u32>,
@@ -78,6 +81,8 @@ impl PageMap {
         let wear = Wear::new(layout.wear, layout.wear_options);
         PageMap {
             map: vec![NOWHERE; (layout.logical_pages() + layout.internal_pages()) as usize],
+            pools: Divisor::new(layout.pools.into()),
+            stripe: Divisor::new(layout.stripe.into()),
             turns: vec![0; layout.pools as usize],
             lane_of_part,
             policy: (layout.policy.new)(layout),
@@ -100,10 +105,8 @@ impl PageMap {
 
     #[inline]
     fn pool_of(&self, lpn: Lpn) -> u32 {
-        match self.layout.stripe {
-            1 => lpn.0 % self.layout.pools,
-            stripe => lpn.0 / stripe % self.layout.pools,
-        }
+        let pool = self.pools.remainder(self.stripe.quotient(lpn.0.into()));
+        u32::try_from(pool).expect("fewer than the pools")
     }
 
     fn lanes_of(&self, pool: u32) -> std::ops::Range<u32> {
