@@ -20,10 +20,10 @@ const GIB_PER_PACKAGE: u64 = 4;
 const MEMORY_LIMIT: f64 = 16.0;
 
 /// What is measured: the drive (fields after `?`), and how many million writes a second are asked.
-const CASES: [(&str, &str, f64); 3] = [
-    ("full timing", "persistence.map=nv-ram", 6.0),
-    ("timing, summaries", "persistence.map=summary", 6.0),
-    ("counting only", "persistence.map=nv-ram&timed=false", 15.0),
+const CASES: [(&str, &str, Option<f64>); 3] = [
+    ("full timing", "persistence.map=nv-ram", Some(6.0)),
+    ("timing, summaries", "persistence.map=summary", None),
+    ("counting only", "persistence.map=nv-ram&timed=false", Some(15.0)),
 ];
 
 /// What a child of this program is asked for, so that each case starts with memory of its own.
@@ -195,17 +195,20 @@ impl Bare {
     }
 }
 
-fn case((name, fields, limit): &(&str, &str, f64)) {
+fn case((name, fields, limit): &(&str, &str, Option<f64>)) {
     let mut run = Run::steady(16, fields);
     let (before, bytes) = (run.drive.counters(), run.bytes_per_page());
     let Speed { writes, bare } = run.speed(2_000_000, 10);
     let done = run.drive.counters().since(&before);
     let amplification = done.write_amplification().expect("pages were written");
     let flash = done.flash.programs.total() + done.flash.reads.total() + done.flash.erases.total();
+    let (shown, met) = match limit {
+        Some(limit) => (limit.to_string(), verdict(writes >= *limit && bytes <= MEMORY_LIMIT)),
+        None => (String::new(), ""),
+    };
     println!(
-        "{name:<18} {writes:>9.2} {limit:>7} {:<6} {bare:>7.0} {:>6.3} {amplification:>7.3} \
+        "{name:<18} {writes:>9.2} {shown:>7} {met:<6} {bare:>7.0} {:>6.3} {amplification:>7.3} \
          {:>7.1}M {bytes:>7.1}",
-        verdict(writes >= *limit && bytes <= MEMORY_LIMIT),
         writes / bare,
         writes * flash as f64 / done.host_pages_written as f64,
     );

@@ -65,7 +65,7 @@ pub struct Profile {
     /// false. Source: section 3.3.
     pub background_cleaning: bool,
     /// Whether anything takes time; otherwise the drive only counts. Default: true. Source: none,
-    /// for questions about counts alone, which are answered several times as fast.
+    /// for questions about counts alone, whatever the timing.
     pub timed: bool,
     /// Where the drive's own random numbers begin (0 to 2^63 - 1), such as those that draw blocks
     /// to clean and what fails. Default: 0. Source: none.
