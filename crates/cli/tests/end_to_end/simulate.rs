@@ -276,10 +276,12 @@ fn observed() {
     assert!(plain["observations"].get("utilization").is_none());
     for mut rest in [found, plain] {
         let fields = rest.as_object_mut().unwrap();
-        (fields.remove("observations"), fields.remove("wall_ns"));
+        fields.remove("observations");
+        fields.remove("wall_ns");
         let mut again = json(&options);
         let fields = again.as_object_mut().unwrap();
-        (fields.remove("observations"), fields.remove("wall_ns"));
+        fields.remove("observations");
+        fields.remove("wall_ns");
         assert_eq!(rest, again);
     }
 }
