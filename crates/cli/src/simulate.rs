@@ -12,7 +12,7 @@ use flashscope_measure::{Ended, Gauge, Length, Load, Measured, Outcome, STEADY, 
 use flashscope_report::{Cleaning, LatencyNs, SimulationStatus, SimulationWarmUp};
 use flashscope_sim::nand::ByCause;
 use flashscope_sim::observe::{self, Events, Findings, Observed, Observer, Watch, Window};
-use flashscope_sim::{Counters, Drive, profile};
+use flashscope_sim::{Counters, Drive, SimDevice, profile};
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::synthetic::{self, Ios, Target, Workload};
 
@@ -59,7 +59,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     bar.finish();
     eyes.close(args)?;
     let Some(measured) = &outcome.measured else {
-        return Err(Failure::Failed(nothing_measured(&outcome)));
+        return Err(Failure::Failed(nothing_measured(&outcome, &end_of_life(&device))));
     };
     let observations = Findings {
         erases: observe::erases(device.members()),
@@ -75,8 +75,9 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
             Err(Failure::Failed(anyhow!("interrupted: what is shown was measured before")))
         }
         SimulationStatus::Failed => Err(Failure::Failed(anyhow!(
-            "{}: what is shown was measured before",
-            simulation.error.unwrap_or_default()
+            "{}{}: what is shown was measured before",
+            simulation.error.unwrap_or_default(),
+            end_of_life(&device)
         ))),
     }
 }
@@ -195,11 +196,24 @@ fn load(args: &SimulateArgs, workload: &Workload, device_depth: u32) -> Result<L
     })
 }
 
-fn nothing_measured(outcome: &Outcome<Counters>) -> anyhow::Error {
+/// What to say of a drive that is worn out; nothing of one that is not.
+fn end_of_life(device: &Drive) -> String {
+    let worn = device.members().iter().map(SimDevice::health).find_map(|health| {
+        let at = health.end_of_life?;
+        Some(format!(
+            ", because the drive is at the end of its life: at {at} of its time too few good blocks \
+             were left ({} have expired, {} have failed)",
+            health.expired_blocks, health.failed_blocks
+        ))
+    });
+    worn.unwrap_or_default()
+}
+
+fn nothing_measured(outcome: &Outcome<Counters>, end_of_life: &str) -> anyhow::Error {
     match outcome.ended {
         Ended::Interrupted => anyhow!("interrupted before anything was measured"),
         Ended::Failed { errno, offset, .. } => {
-            anyhow!("{errno} at offset {} B before anything was measured", offset.0)
+            anyhow!("{errno} at offset {} B before anything was measured{end_of_life}", offset.0)
         }
         Ended::Complete => anyhow!(
             "the workload ended in its warm-up, after {} IOs: nothing is left to be measured",

@@ -443,3 +443,20 @@ fn interrupted() {
     assert_eq!((status, stdout.as_str()), (Some(1), ""));
     assert!(stderr.ends_with("flashscope: interrupted before anything was measured\n"), "{stderr}");
 }
+
+// Is a drive that is worn out said to be so, with what is left to show of its life?
+#[test]
+fn worn_out() {
+    let place = Scratch::in_memory();
+    let drive = "demo?reliability.block_lifetime=12&flash.blocks_per_plane=20";
+    let run = |options: &[&str]| {
+        let options = [&["--drive", drive, "--ios", "10000000"], options].concat();
+        place.run(&arguments(&options)).says(1, &place)
+    };
+    let shown = run(&["--warmup", "none"]);
+    for message in [&shown, &run(&["--warmup", "50x"])] {
+        assert!(message.contains("EROFS"), "{message}");
+        assert!(message.contains("the drive is at the end of its life"), "{message}");
+    }
+    assert!(shown.contains("what is shown was measured before"), "{shown}");
+}
