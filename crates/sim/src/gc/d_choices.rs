@@ -1,18 +1,13 @@
 use super::sample::Sample;
 use super::{Kind, Policy, VictimPolicy};
+use crate::ftl::Layout;
 use crate::nand::BlockId;
 
 pub(super) const KIND: Kind = Kind {
     name: "d-choices",
     summary: "the block with the fewest valid pages of `cleaning.choices` that are drawn at random",
     source: "Van Houdt, SIGMETRICS'13: the d-choices GC algorithm",
-    new: |layout| {
-        Policy::DChoices(DChoices {
-            candidates: Sample::new(layout),
-            choices: layout.cleaning.choices as usize,
-            most_valid: layout.most_valid(),
-        })
-    },
+    new: |layout| Policy::DChoices(DChoices::new(layout, layout.cleaning.choices)),
 };
 
 /// Draws some of the candidates, no block twice, and takes the best of them, among equals the one
@@ -22,6 +17,16 @@ pub struct DChoices {
     candidates: Sample,
     choices: usize,
     most_valid: u32,
+}
+
+impl DChoices {
+    pub(super) fn new(layout: &Layout, choices: u32) -> Self {
+        DChoices {
+            candidates: Sample::new(layout),
+            choices: choices as usize,
+            most_valid: layout.most_valid(),
+        }
+    }
 }
 
 impl VictimPolicy for DChoices {

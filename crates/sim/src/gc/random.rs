@@ -1,53 +1,19 @@
-use super::sample::Sample;
-use super::{Kind, Policy, VictimPolicy};
-use crate::nand::BlockId;
+use super::d_choices::DChoices;
+use super::{Kind, Policy};
 
 pub(super) const KIND: Kind = Kind {
     name: "random",
     summary: "any block that holds a superseded page, all equally likely",
     source: "Van Houdt, SIGMETRICS'13: the random GC algorithm, d = 1",
-    new: |layout| {
-        Policy::Random(Random { candidates: Sample::new(layout), most_valid: layout.most_valid() })
-    },
+    new: |layout| Policy::Random(DChoices::new(layout, 1)),
 };
 
-/// Draws from all candidates, again and again, until one does.
+/// The best of one that is drawn.
 ///
 /// A block without a superseded page is drawn again, while the paper cleans it for nothing: uniform
 /// random writes have a write amplification of 1/(1 - rho + rho/b) for b pages a block, the share
 /// rho of them valid, where the paper has 1/(1 - rho).
-pub struct Random {
-    candidates: Sample,
-    most_valid: u32,
-}
-
-impl VictimPolicy for Random {
-    #[inline]
-    fn closed(&mut self, lane: u32, block: BlockId, valid: u32) {
-        self.candidates.insert(lane, block, valid);
-    }
-
-    #[inline]
-    fn superseded(&mut self, _: u32, block: BlockId, valid: u32) {
-        self.candidates.superseded(block, valid);
-    }
-
-    #[inline]
-    fn take(&mut self, lane: u32, mut accept: impl FnMut(BlockId) -> bool) -> Option<BlockId> {
-        for drawn in 0..self.candidates.len(lane) {
-            let block = self.candidates.draw(lane, drawn);
-            if self.candidates.valid(block) <= self.most_valid && accept(block) {
-                self.candidates.remove(lane, block);
-                return Some(block);
-            }
-        }
-        None
-    }
-
-    fn remove(&mut self, lane: u32, block: BlockId, _: u32) {
-        self.candidates.remove(lane, block);
-    }
-}
+pub type Random = DChoices;
 
 #[cfg(test)]
 mod tests {
