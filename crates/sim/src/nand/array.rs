@@ -506,6 +506,7 @@ impl Array {
             self.schedule_moves(from, target, count, at, cause)
         };
         self.blocks.relocate(from, to, count, moved);
+        self.blocks.settle(from, done);
         Ok(done)
     }
 

@@ -335,11 +335,9 @@ impl Blocks {
         let place = slot.0 as usize;
         debug_assert!(self.is_valid(slot), "{slot:?} is superseded twice");
         self.live[place / 64] &= !(1 << (place % 64));
-        let index = self.geometry.block(slot).0 as usize;
-        if let Some(until) = self.settles.get_mut(index) {
-            *until = settles.max(*until);
-        }
-        let block = &mut self.blocks[index];
+        let of = self.geometry.block(slot);
+        self.settle(of, settles);
+        let block = &mut self.blocks[of.0 as usize];
         block.valid -= 1;
         block.valid
     }
@@ -351,6 +349,14 @@ impl Blocks {
         prefetch(&self.live, slot.0 as usize / 64);
         prefetch(&self.blocks, block);
         prefetch(&self.settles, block);
+    }
+
+    /// Programs that supersede places of a block run until `until`.
+    #[inline]
+    pub(super) fn settle(&mut self, block: BlockId, until: Nanos) {
+        if let Some(settles) = self.settles.get_mut(block.0 as usize) {
+            *settles = until.max(*settles);
+        }
     }
 
     /// From when on a block may be erased.

@@ -354,6 +354,19 @@ fn relocation_is_the_sum_of_its_parts() {
     }
 }
 
+// Does the erase of a block wait for its pages that were moved to another die, to the nanosecond,
+// however early it is given? Until then they are the only copies.
+#[test]
+fn an_erase_waits_for_moves_elsewhere() {
+    let mut array = interleaved(Interleaving::Die);
+    program(&mut array, 0, 0, 0);
+    let moves = Moves { from: BlockId(0), to: slot(&array, 2, 0), count: 1, copy_back: false };
+    let moved = array.relocate(moves, Nanos(WRITE), Cause::Cleaning, |_, _| {});
+    assert_eq!(moved, Ok(Nanos(WRITE + READ + WRITE)));
+    let erased = array.erase(BlockId(0), Nanos(WRITE), Cause::Cleaning);
+    assert_eq!(erased, Ok(Nanos(WRITE + READ + WRITE + 1_500_000)));
+}
+
 // Are programs and erases that have not begun at a power cut taken back, those under way left
 // unreadable, and those done kept, to the nanosecond?
 #[test]
