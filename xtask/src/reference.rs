@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use anyhow::{Context, Result};
-use flashscope_sim::{Profile, ftl, gc, profile, wear};
+use flashscope_sim::{Profile, cache, ftl, gc, profile, wear};
 use serde_json::Value;
 
 pub const PATH: &str = "docs/profiles.md";
@@ -42,6 +42,9 @@ pub fn page() -> Result<String> {
     variants(&mut page, "Cleaning policies (`cleaning.policy`)", kinds)?;
     let kinds = wear::KINDS.iter().map(|k| (k.name, k.summary, k.source));
     variants(&mut page, "Wear levelling (`wear.policy`)", kinds)?;
+    let kinds = cache::KINDS.iter().map(|k| (k.name, k.summary, k.source));
+    variants(&mut page, "Write buffers (`cache.kind`)", kinds)?;
+    anyhow::ensure!(!page.contains("crate::"), "{PATH} refers to what is only in the code");
     Ok(page)
 }
 
@@ -59,9 +62,9 @@ fn variants(page: &mut String, title: &str, kinds: impl Iterator<Item = Variant>
 /// on this page.
 fn plain(text: &str) -> String {
     let text = text.replace('\n', " ");
-    let registries = ["crate::ftl::KINDS", "crate::gc::KINDS", "crate::wear::KINDS"];
-    registries.iter().fold(text, |text, registry| {
-        text.replace(&format!("a name of [`{registry}`]"), "one of those listed below")
+    ["ftl", "gc", "wear", "cache"].iter().fold(text, |text, registry| {
+        let name = format!("a name of [`crate::{registry}::KINDS`]");
+        text.replace(&name, "one of those listed below")
     })
 }
 

@@ -191,9 +191,9 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "TIME", value_parser = names::duration, requires = "trace_events")]
     pub trace_from: Option<Nanos>,
 
-    /// Let the trace last so long, in simulated time
-    #[arg(long, value_name = "TIME", value_parser = names::duration, default_value = "100ms")]
-    pub trace_for: Nanos,
+    /// Let the trace last so long, in simulated time [default: 100ms]
+    #[arg(long, value_name = "TIME", value_parser = names::duration, requires = "trace_events")]
+    pub trace_for: Option<Nanos>,
 
     /// Print the outcome as JSON (schema: docs/schemas/simulation.schema.json)
     #[arg(long)]

@@ -25,6 +25,9 @@ type Simulation = flashscope_report::Simulation<Findings>;
 /// How many IOs of a workload without an end are measured unless something else is asked for.
 const DEFAULT_IOS: u64 = 1_000_000;
 
+/// How long an event trace is unless something else is asked for.
+const DEFAULT_TRACE: Nanos = Nanos::millis(100);
+
 pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     if args.list {
         return Ok(write!(std::io::stdout().lock(), "{}", list())?);
@@ -110,8 +113,10 @@ impl Eyes {
             }
         }
         if let Some(path) = &args.trace_events {
-            let window =
-                Window { after: args.trace_from.unwrap_or_default(), length: args.trace_for };
+            let window = Window {
+                after: args.trace_from.unwrap_or_default(),
+                length: args.trace_for.unwrap_or(DEFAULT_TRACE),
+            };
             let events = Events::waiting(device, create(path)?, window);
             eyes.events = Some(device.observe(events));
         }

@@ -136,7 +136,7 @@ pub struct Measured<R> {
     pub took: Nanos,
     /// Bytes read, written and trimmed, by operation code.
     pub bytes: [Bytes; Op::ALL.len()],
-    /// The latencies.
+    /// The latencies of what was carried out; an IO that fails is not counted.
     pub latencies: Latencies,
     /// The gauge at the start.
     pub before: R,
@@ -379,6 +379,10 @@ impl<'a, D: Device, R> Meter<'a, D, R> {
             self.read_off(device);
             return Err(Enough);
         }
+        measured.took = Nanos(completion.completed.0.saturating_sub(self.start.0));
+        if completion.result.is_err() {
+            return Ok(());
+        }
         let io = &completion.io;
         let latency = match self.load.open_loop {
             true => Nanos(completion.completed.0.saturating_sub(io.at.0)),
@@ -386,7 +390,6 @@ impl<'a, D: Device, R> Meter<'a, D, R> {
         };
         measured.latencies.push(io.op, latency);
         measured.bytes[usize::from(io.op.code())] += io.len;
-        measured.took = Nanos(completion.completed.0.saturating_sub(self.start.0));
         let ios = measured.latencies.all().count();
         if self.load.length == Length::Ios(ios) {
             self.read_off(device);

@@ -124,9 +124,9 @@ impl SimDevice {
         self.ftl.locate(&self.nand, lpn)
     }
 
-    /// When the newest copy of a logical page on the flash was written, as a number that grows with each page
-    /// written; it travels with the data. None for a page that holds nothing; always 0 where
-    /// nothing asks for it.
+    /// When the newest copy of a logical page on the flash was written, as a number that grows with
+    /// each page written; it travels with the data. None for a page that holds nothing; always 0
+    /// where nothing asks for it.
     ///
     /// # Panics
     /// If `lpn` is beyond the capacity.
@@ -233,13 +233,20 @@ impl SimDevice {
             if self.cut_through {
                 arrived = self.interface.receive_data(Bytes(u64::from(slice.len)));
             }
-            self.host_pages_written += self.pages_in(&slice);
             let written = match self.cached {
                 false => self.ftl.write(&mut self.nand, slice, arrived),
                 true => self.cache.write(&mut self.ftl, &mut self.nand, slice, arrived),
             };
-            request.ready = request.ready.max(*written.as_ref().unwrap_or(&arrived));
-            request.result = written.map(drop);
+            match written {
+                Ok(done) => {
+                    self.host_pages_written += self.pages_in(&slice);
+                    request.ready = request.ready.max(done);
+                }
+                Err(errno) => {
+                    request.ready = request.ready.max(arrived);
+                    request.result = Err(errno);
+                }
+            }
             from += u64::from(slice.len);
         }
         self.interface.acknowledge(request);
@@ -252,13 +259,13 @@ impl SimDevice {
         while from < end {
             let slice = self.slice(from, end, request.io.stream);
             from += u64::from(slice.len);
-            self.host_pages_read += self.pages_in(&slice);
             let read = match self.cached {
                 false => self.ftl.read(&mut self.nand, slice, arrived),
                 true => self.cache.read(&mut self.ftl, &mut self.nand, slice, arrived),
             };
             match read {
                 Ok(done) => {
+                    self.host_pages_read += self.pages_in(&slice);
                     first = first.min(done);
                     request.ready = request.ready.max(done);
                 }
@@ -279,13 +286,13 @@ impl SimDevice {
         let page_size = self.page_size.value();
         let whole = request.io.offset.0.div_ceil(page_size)..request.io.end().0 / page_size;
         for lpn in whole {
-            self.host_pages_trimmed += 1;
             let lpn = Lpn(u32::try_from(lpn).expect("the pages of a drive fit in a u32"));
             let at = request.ready;
             if let Err(errno) = self.cache.trim(&mut self.ftl, &mut self.nand, lpn, at) {
                 request.result = Err(errno);
                 break;
             }
+            self.host_pages_trimmed += 1;
         }
         self.interface.acknowledge(request);
     }

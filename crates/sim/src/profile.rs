@@ -64,7 +64,7 @@ pub struct Profile {
     /// Whether pools clean while their flash is idle, a page or an erase at a time. Default:
     /// false. Source: section 3.3.
     pub background_cleaning: bool,
-    /// Whether anything takes time; otherwise the drive only counts. Default: true. Source: none,
+    /// Whether the flash takes time; otherwise it only counts, and the interface alone does. Default: true. Source: none,
     /// for questions about counts alone, whatever the timing.
     pub timed: bool,
     /// Where the drive's own random numbers begin (0 to 2^63 - 1), such as those that draw blocks
@@ -249,7 +249,8 @@ pub struct Cleaning {
     /// 2.2 and 4.3.
     pub transfer: Transfer,
     /// Share of a lane's blocks (0 to 1, both excluded) below which free blocks are replenished
-    /// in the foreground, while the host waits. A lane is what `active_blocks` says. Default: 0.05. Source: section 4.3.
+    /// in the foreground, while the host waits. A lane is what `active_blocks` says. Default: 0.05.
+    /// Source: section 4.3.
     pub free_threshold: f64,
     /// Share of a lane's blocks below which free blocks are replenished in the background; not
     /// below `free_threshold`, and of no consequence without `background_cleaning`. Default:
@@ -257,8 +258,8 @@ pub struct Cleaning {
     pub background_threshold: f64,
 }
 
-/// The buffer memory between the host interface and the FTL: see [`crate::cache`] for what it does
-/// when.
+/// The buffer memory between the host interface and the FTL. A write is done when it is in the
+/// buffer, and waits for a place there while the buffer is full.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cache {

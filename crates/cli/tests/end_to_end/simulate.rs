@@ -397,6 +397,10 @@ fn wrong() {
         assert!(found.starts_with("error: invalid value"), "{options}: {found}");
     }
     assert!(refused("--ios 5 --duration 5s").starts_with("error: the argument '--ios <COUNT>'"));
+    for options in ["--trace-from 1s", "--trace-for 1s"] {
+        let found = refused(options);
+        assert!(found.contains("\n  --trace-events <FILE>\n"), "{options}: {found}");
+    }
     let ended = place.run(&arguments(&["--workload", "uflip:pause/RR", "--warmup", "steady"]));
     let message = ended.says(1, &place);
     assert!(message.contains("nothing is left to be measured"), "{message}");

@@ -23,6 +23,18 @@ pub enum Scope {
     Plane,
 }
 
+/// As in a profile.
+impl std::fmt::Display for Scope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Scope::Pool => "pool",
+            Scope::Package => "package",
+            Scope::Die => "die",
+            Scope::Plane => "plane",
+        })
+    }
+}
+
 /// Which data share an active block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

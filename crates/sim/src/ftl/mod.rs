@@ -40,7 +40,8 @@ impl Slice {
 /// What a translation layer must do.
 ///
 /// Requests take the time `at` which they reach the flash controller, which never decreases from
-/// one to the next, but for copies that the buffer makes, which come when they were read. Methods that return a time return when the page is done.
+/// one to the next, but for copies that the buffer makes, which come when they were read. Methods
+/// that return a time return when the page is done.
 pub trait Ftl {
     /// A hint that `lpn`, which may be any number, is written soon: what has to be looked up may be
     /// fetched from memory in the meantime.

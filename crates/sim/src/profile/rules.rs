@@ -377,7 +377,7 @@ impl Profile {
             / per_pool;
         let lanes = parts(self.active_blocks).unwrap_or(pools);
         let rule = "it must not be larger than allocation_pool";
-        require(lanes >= pools, "active_blocks", format!("{:?}", self.active_blocks), rule)?;
+        require(lanes >= pools, "active_blocks", self.active_blocks, rule)?;
         let blocks = geometry.blocks() / lanes;
         let in_plane = blocks <= geometry.blocks_per_plane;
         let rule = "it needs active_blocks = \"plane\": pages cannot leave their plane so";

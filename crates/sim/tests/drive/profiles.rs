@@ -152,7 +152,10 @@ fn profiles_that_cannot_work_are_refused() {
         ("packages_per_pool=3", "divide the 8 packages"),
         ("packages_per_pool=2&allocation_pool=die", "must be 1 unless"),
         ("allocation_pool=pool", "`allocation_pool` is pool"),
-        ("allocation_pool=plane&active_blocks=die", "not be larger than allocation_pool"),
+        (
+            "allocation_pool=plane&active_blocks=die",
+            "is die: it must not be larger than allocation_",
+        ),
         ("cleaning.transfer=copy-back", "needs active_blocks"),
         ("gang.packages=3", "divide flash.packages, which is 8"),
         ("gang.packages=4&page_span=2", "must be 1 or"),

@@ -244,3 +244,22 @@ fn the_end_of_time_is_no_panic() {
         assert_eq!(drive.complete(Nanos::MAX).map(|done| done.completed), Some(Nanos::MAX));
     }
 }
+
+// Does a drive at the end of its life count the pages that it took, and not the one it refused?
+#[test]
+fn refused_pages_do_not_count() {
+    let mut profile = Profile::default();
+    profile.flash.packages = 1;
+    profile.flash.blocks_per_plane = 8;
+    profile.reliability.block_lifetime = 3;
+    let mut drive = drive(&profile);
+    let pages = drive.info().capacity.0 / 4096;
+    let refused = (0..).find(|nth| {
+        drive.submit(&request(Op::Write, nth * 7 % pages * 4096, 4096, drive.now()));
+        drive.complete(Nanos::MAX).expect("in flight").result.is_err()
+    });
+    let counters = drive.counters();
+    assert_eq!(Some(counters.host_pages_written), refused);
+    assert_eq!(counters.host_pages_written, counters.flash.programs.host);
+    assert!(drive.health().end_of_life.is_some());
+}

@@ -128,9 +128,10 @@ impl PageMap {
         }
     }
 
-    /// Programs logical pages, `heat` hot in all, at the frontier for `role`, opening a block for it where there is
-    /// none. Returns where they are now and when that is done; the map and their former places are
-    /// left to the caller. A block that fails is set aside, and the next one tried.
+    /// Programs logical pages, `heat` hot in all, at the frontier `front`, opening a block for it
+    /// where there is none. Returns where they are now and when that is done; the map and their
+    /// former places are left to the caller. A block that fails is set aside, and the next one
+    /// tried.
     #[inline]
     fn append(
         &mut self,

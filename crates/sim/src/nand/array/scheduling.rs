@@ -1,0 +1,198 @@
+//! When the commands of an array are carried out: the schedule is asked, those who look on are told,
+//! and what a power cut would take back is noted.
+
+use std::ops::Range;
+
+use flashscope_block::Nanos;
+
+use super::Array;
+use crate::nand::schedule::{Schedule, Span};
+use crate::nand::{BlockId, Cause, Page, Place};
+use crate::observe::{Command, CommandKind};
+
+/// What those who look on see of a command, but for its times.
+struct Job {
+    kind: CommandKind,
+    cause: Cause,
+    page: Page,
+    /// The block that a copy-back copies from.
+    from: Option<BlockId>,
+    /// What goes over the bus.
+    transfer: Nanos,
+}
+
+impl Job {
+    /// A read or a program, which pass the bus.
+    fn over_bus(kind: CommandKind, cause: Cause, page: Page, transfer: Nanos) -> Job {
+        Job { kind, cause, page, from: None, transfer }
+    }
+}
+
+impl Array {
+    /// Lets the schedule time a command for these packages of its element one by one, which comes
+    /// to the same, so that each package's part is seen. Out of line, so that it costs nothing
+    /// where nobody looks on.
+    #[cold]
+    #[inline(never)]
+    fn carry_out_observed(
+        &mut self,
+        job: Job,
+        members: Range<u32>,
+        at: Nanos,
+        timed: impl Fn(&mut Schedule, Place, Range<u32>) -> Span,
+    ) -> Span {
+        let place = self.schedule.place(job.page.block);
+        let mut span = Span { start: Nanos::MAX, done: Nanos(0) };
+        for member in members {
+            let part = timed(&mut self.schedule, place, member..member + 1);
+            self.notify(&job, place, member, at, part);
+            span = Span { start: span.start.min(part.start), done: span.done.max(part.done) };
+        }
+        span
+    }
+
+    fn notify(&mut self, job: &Job, place: Place, member: u32, at: Nanos, span: Span) {
+        let (unit, bus) = self.schedule.parts(place, member);
+        let number = |index: usize| u32::try_from(index).expect("fewer than blocks");
+        let command = Command {
+            kind: job.kind,
+            cause: job.cause,
+            unit: number(unit),
+            bus: number(bus),
+            block: job.page.block,
+            index: job.page.index,
+            from: job.from,
+            member,
+            at,
+            start: span.start,
+            done: span.done,
+            transfer: if self.schedule.timed() { job.transfer } else { Nanos(0) },
+        };
+        self.observers.iter_mut().for_each(|observer| observer.command(&command));
+    }
+
+    #[inline]
+    pub(super) fn schedule_read(
+        &mut self,
+        page: Page,
+        members: Range<u32>,
+        at: Nanos,
+        cause: Cause,
+        transfer: Nanos,
+    ) -> Span {
+        let slc = self.is_slc(page.block);
+        if !self.is_observed() {
+            let place = self.schedule.place(page.block);
+            return self.schedule.read(place, members, at, slc, transfer);
+        }
+        let job = Job::over_bus(CommandKind::Read, cause, page, transfer);
+        self.carry_out_observed(job, members, at, |schedule, place, members| {
+            schedule.read(place, members, at, slc, transfer)
+        })
+    }
+
+    #[inline]
+    pub(super) fn schedule_program(
+        &mut self,
+        page: Page,
+        at: Nanos,
+        cause: Cause,
+        transfer: Nanos,
+    ) -> Span {
+        let slc = self.is_slc(page.block);
+        let members = 0..self.geometry().span;
+        let span = if self.is_observed() {
+            let job = Job::over_bus(CommandKind::Program, cause, page, transfer);
+            self.carry_out_observed(job, members, at, |schedule, place, members| {
+                schedule.program(place, members, at, slc, transfer)
+            })
+        } else {
+            let place = self.schedule.place(page.block);
+            self.schedule.program(place, members, at, slc, transfer)
+        };
+        if let Some(undo) = &mut self.undo {
+            undo.program(page, 1, span.start, span.done);
+        }
+        span
+    }
+
+    /// Times `pages` copies within the plane of `from` to `target` and the pages after it.
+    pub(super) fn schedule_copies(
+        &mut self,
+        from: BlockId,
+        target: Page,
+        pages: u32,
+        at: Nanos,
+        cause: Cause,
+    ) -> Nanos {
+        let slc = [self.is_slc(from), self.is_slc(target.block)];
+        let members = 0..self.geometry().span;
+        let mut done = at;
+        for index in target.index..target.index + pages {
+            let page = Page { index, ..target };
+            let span = if self.is_observed() {
+                let (kind, transfer) = (CommandKind::CopyBack, Nanos(0));
+                let job = Job { kind, cause, page, from: Some(from), transfer };
+                self.carry_out_observed(job, members.clone(), at, |schedule, place, members| {
+                    schedule.copy_back(place, members, at, slc)
+                })
+            } else {
+                let place = self.schedule.place(page.block);
+                self.schedule.copy_back(place, members.clone(), at, slc)
+            };
+            done = done.max(span.done);
+            if let Some(undo) = &mut self.undo {
+                undo.program(page, 1, span.start, span.done);
+            }
+        }
+        done
+    }
+
+    /// Times `count` moves from `from` to `target` and the pages after it.
+    #[inline]
+    pub(super) fn schedule_moves(
+        &mut self,
+        from: BlockId,
+        target: Page,
+        count: u32,
+        at: Nanos,
+        cause: Cause,
+    ) -> Nanos {
+        let (source, place) = (self.schedule.place(from), self.schedule.place(target.block));
+        if self.plain
+            && let Some(done) = self.schedule.moves_in_unit(source, place, count, at)
+        {
+            return done;
+        }
+        let (transfer, span) = (self.schedule.timing().page_transfer, self.geometry().span);
+        let (mut done, mut next) = (at, 0);
+        for index in target.index..target.index + count {
+            // Only who looks on sees which pages are read.
+            let mut read_page = Page { block: from, index: 0 };
+            if self.is_observed()
+                && let Some(slot) = self.blocks.next_valid(from, next)
+            {
+                next = self.geometry().index(slot) + 1;
+                read_page = self.geometry().page(slot);
+            }
+            let read = self.schedule_read(read_page, 0..span, at, cause, transfer);
+            let page = Page { index, ..target };
+            done = done.max(self.schedule_program(page, read.done, cause, transfer).done);
+        }
+        done
+    }
+
+    #[inline]
+    pub(super) fn schedule_erase(&mut self, block: BlockId, at: Nanos, cause: Cause) -> Span {
+        let members = 0..self.geometry().span;
+        if self.is_observed() {
+            let (kind, transfer, page) = (CommandKind::Erase, Nanos(0), Page { block, index: 0 });
+            let job = Job { kind, cause, page, from: None, transfer };
+            self.carry_out_observed(job, members, at, |schedule, place, members| {
+                schedule.erase(place, members, at)
+            })
+        } else {
+            self.schedule.erase(self.schedule.place(block), members, at)
+        }
+    }
+}
