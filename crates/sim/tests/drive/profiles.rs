@@ -61,8 +61,15 @@ fn specs_and_files_are_read() {
     assert_eq!((profile.over_provisioning, profile.interleaving), (0.28, Interleaving::Die));
     assert_eq!((profile.model.as_str(), profile.interface.queue_depth), ("12", 4));
 
+    let free = parse("demo?interface.request_overhead=0s&interface.transfer_per_kib=0ns");
+    assert_eq!(free.expect("valid").interface.request_overhead, flashscope_block::Nanos(0));
+
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("my.toml");
-    std::fs::write(&path, "over_provisioning = 0.3\n[flash]\npage_size = 2048\n").expect("written");
+    std::fs::write(
+        &path,
+        "over_provisioning = 0.3\n[flash]\npage_size = 2048\n[interface]\nrequest_overhead = 0\n",
+    )
+    .expect("written");
     let spec = format!("{}?flash.packages=4&cleaning.free_threshold=0.1", path.display());
     let profile = parse(&spec).expect("valid");
     let mut expected = Profile { over_provisioning: 0.3, ..Profile::default() };
