@@ -73,11 +73,9 @@ struct Run {
     timed: bool,
 }
 
+/// Memory of this process in bytes.
 fn memory() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a line");
-    let kib = line.split_whitespace().nth(1).expect("a number");
-    kib.parse::<f64>().expect("a number") * 1024.0
+    flashscope_benches::memory("VmRSS") * f64::from(1 << 20)
 }
 
 impl Run {

@@ -154,12 +154,13 @@ pub fn cpu_time(who: libc::c_int) -> (f64, f64) {
     (micros(usage.ru_utime), micros(usage.ru_stime))
 }
 
-/// The most memory that this process has used, in MiB.
-fn peak_memory() -> f64 {
+/// Memory of this process in MiB, as the line `VmRSS` (now) or `VmHWM` (the most so far) of its
+/// status says.
+pub fn memory(line: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a line for it");
-    let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
-    kibibytes / 1024.0
+    let line = status.lines().find_map(|found| found.strip_prefix(line)?.strip_prefix(':'));
+    let kibibytes = line.expect("a line for it").trim().trim_end_matches(" kB");
+    kibibytes.parse::<f64>().expect("a number") / 1024.0
 }
 
 /// `ios` random reads of 4 KiB over `space`.
@@ -206,7 +207,7 @@ pub fn measure(device: &mut dyn Device, pattern: &Pattern, depth: u32, records: 
         user: (after.0 - before.0) / ios,
         wall: wall * 1e9 / ios,
         stored: stored as f64 / ios,
-        memory: peak_memory(),
+        memory: memory("VmHWM"),
     }
 }
 

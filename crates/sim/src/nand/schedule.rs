@@ -96,6 +96,12 @@ struct Gang {
     members: u64,
 }
 
+impl Gang {
+    const fn idle(at: Nanos) -> Gang {
+        Gang { kind: None, start: at, end: at, members: 0 }
+    }
+}
+
 /// The free times of units (what carries out one command at a time), buses and gangs. Commands
 /// are served in the order in which they are given.
 pub(super) struct Schedule {
@@ -127,7 +133,6 @@ impl Schedule {
         };
         let blocks_per_element = geometry.blocks_per_element();
         let units = (geometry.packages * units_per_package) as usize;
-        let idle = Gang { kind: None, start: Nanos(0), end: Nanos(0), members: 0 };
         Schedule {
             timing,
             wiring,
@@ -140,7 +145,7 @@ impl Schedule {
             blocks_per_plane: geometry.blocks_per_plane,
             units: vec![Nanos(0); units],
             buses: vec![Nanos(0); geometry.packages as usize],
-            gangs: vec![idle; (geometry.packages / wiring.gang) as usize],
+            gangs: vec![Gang::idle(Nanos(0)); (geometry.packages / wiring.gang) as usize],
             last: vec![Last::default(); if wiring.two_plane { units } else { 0 }],
             request: 0,
         }
@@ -270,6 +275,26 @@ impl Schedule {
         }
     }
 
+    /// When the cells of package `member` begin to work on a command whose data is in no need of
+    /// the bus before: with the last command of the unit where it joins that, else when the unit
+    /// is free.
+    #[inline]
+    fn begin(&mut self, kind: CommandKind, place: Place, member: u32, at: Nanos) -> Nanos {
+        let (unit, _) = self.parts(place, member);
+        self.join(kind, unit, place.plane, at).unwrap_or_else(|| {
+            let start = self.gate(kind, unit, place.package + member, at);
+            self.remember(kind, unit, place.plane, start);
+            start
+        })
+    }
+
+    /// Notes when a command is given that takes no time.
+    #[inline]
+    fn pass(&mut self, at: Nanos) -> Nanos {
+        self.latest = self.latest.max(at);
+        at
+    }
+
     /// Carries out `one` on each of the packages `members` of an element.
     #[inline]
     fn each(
@@ -279,7 +304,7 @@ impl Schedule {
         mut one: impl FnMut(&mut Self, u32) -> Span,
     ) -> Span {
         if !self.timed {
-            self.latest = self.latest.max(at);
+            let at = self.pass(at);
             return Span { start: at, done: at };
         }
         let mut span = Span { start: Nanos::MAX, done: Nanos(0) };
@@ -303,15 +328,8 @@ impl Schedule {
         let cells = if slc { self.timing.slc_read } else { self.timing.page_read };
         self.each(members, at, |schedule, member| {
             let (unit, bus) = schedule.parts(place, member);
-            let joined = schedule.join(CommandKind::Read, unit, place.plane, at);
-            let start = match joined {
-                Some(begun) => begun,
-                None => schedule.gate(CommandKind::Read, unit, place.package + member, at),
-            };
+            let start = schedule.begin(CommandKind::Read, place, member, at);
             let done = later(later(start, cells).max(schedule.buses[bus]), transfer);
-            if joined.is_none() {
-                schedule.remember(CommandKind::Read, unit, place.plane, start);
-            }
             schedule.buses[bus] = done;
             schedule.occupy(unit, place.package + member, done);
             Span { start, done }
@@ -358,7 +376,7 @@ impl Schedule {
     #[inline]
     pub(super) fn program_plain(&mut self, place: Place, at: Nanos) -> Nanos {
         if !self.timed {
-            return at;
+            return self.pass(at);
         }
         let (unit, bus) = (place.unit as usize, place.package as usize);
         let start = at.max(self.units[unit]).max(self.buses[bus]);
@@ -381,14 +399,7 @@ impl Schedule {
     ) -> Span {
         self.each(members, at, |schedule, member| {
             let (unit, _) = schedule.parts(place, member);
-            let joined = schedule.join(kind, unit, place.plane, at);
-            let start = match joined {
-                Some(begun) => begun,
-                None => schedule.gate(kind, unit, place.package + member, at),
-            };
-            if joined.is_none() {
-                schedule.remember(kind, unit, place.plane, start);
-            }
+            let start = schedule.begin(kind, place, member, at);
             let done = later(start, duration);
             schedule.occupy(unit, place.package + member, done);
             Span { start, done }
@@ -425,7 +436,7 @@ impl Schedule {
         at: Nanos,
     ) -> Option<Nanos> {
         if !self.timed {
-            return Some(at);
+            return Some(self.pass(at));
         }
         if from.unit != to.unit || !self.is_plain() {
             return None;
@@ -472,8 +483,7 @@ impl Schedule {
         self.latest = now;
         self.units.fill(now);
         self.buses.fill(now);
-        let idle = Gang { kind: None, start: now, end: now, members: 0 };
-        self.gangs.fill(idle);
+        self.gangs.fill(Gang::idle(now));
         self.last.fill(Last::default());
     }
 }

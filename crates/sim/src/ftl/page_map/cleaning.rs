@@ -116,6 +116,11 @@ impl PageMap {
         nand.valid(block) <= room || !state.free.is_empty()
     }
 
+    /// The number of erases that a block has left.
+    fn remaining(&self, nand: &Array, block: BlockId) -> f64 {
+        f64::from(self.layout.reliability.block_lifetime) - f64::from(nand.erases(block))
+    }
+
     /// The mean number of erases that the blocks of a lane have left.
     fn average_remaining(&self, lane: u32) -> f64 {
         let state = &self.lanes[lane as usize];
@@ -257,26 +262,14 @@ impl PageMap {
         at: Nanos,
         cause: Cause,
     ) -> Result<Nanos, Errno> {
-        let mut at = at;
-        loop {
-            let frontier = self.frontier(nand, front, at)?;
-            let to = nand.geometry().slot(frontier.block, frontier.next);
-            match nand.copy_back(from, to, at, cause) {
-                Ok(done) => {
-                    let entry = nand.entry(from).ok_or(Errno::EIO)?;
-                    let heat = self.heat(nand.geometry().block(from));
-                    self.advance(nand, front, 1, heat, done);
-                    self.point(entry.lpn, to, done);
-                    nand.supersede(from, done);
-                    return Ok(done);
-                }
-                Err(Fault::Failed(done)) => {
-                    self.set_aside(front, frontier.block);
-                    at = done;
-                }
-                Err(Fault::Illegal(illegal)) => return Err(illegal.into()),
-            }
-        }
+        let entry = nand.entry(from).ok_or(Errno::EIO)?;
+        let heat = self.heat(nand.geometry().block(from));
+        let (to, done) = self.append_by(nand, front, heat, at, |nand, _, to, at| {
+            nand.copy_back(from, to, at, cause)
+        })?;
+        self.point(entry.lpn, to, done);
+        nand.supersede(from, done);
+        Ok(done)
     }
 
     /// The victim is empty: erases it once what was moved is programmed (`moved`), and lets cold
@@ -289,9 +282,8 @@ impl PageMap {
         moved: Nanos,
     ) -> Result<Nanos, Errno> {
         let rests = self.wear.migrates() && {
-            let remaining =
-                f64::from(self.layout.reliability.block_lifetime) - f64::from(nand.erases(victim));
-            self.wear.judge(remaining, self.average_remaining(lane)) == Verdict::Rest
+            let (remaining, average) = (self.remaining(nand, victim), self.average_remaining(lane));
+            self.wear.judge(remaining, average) == Verdict::Rest
         };
         self.lane(lane).victim = None;
         let done = self.recycle(nand, lane, victim, moved, Cause::Cleaning)?;
@@ -378,8 +370,7 @@ impl PageMap {
     /// The candidate with the coldest data, among blocks with more than the average lifetime left.
     fn coldest(&self, nand: &Array, lane: u32) -> Option<BlockId> {
         let (state, average) = (&self.lanes[lane as usize], self.average_remaining(lane));
-        let lifetime = f64::from(self.layout.reliability.block_lifetime);
-        let young = |block: &BlockId| lifetime - f64::from(nand.erases(*block)) > average;
+        let young = |block: &BlockId| self.remaining(nand, *block) > average;
         (state.blocks.iter().copied())
             .filter(|block| young(block) && state.is_candidate(nand, *block))
             .min_by_key(|block| self.temperatures[block.0 as usize])

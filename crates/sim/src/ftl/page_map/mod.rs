@@ -142,11 +142,26 @@ impl PageMap {
         at: Nanos,
         cause: Cause,
     ) -> Result<(Slot, Nanos), Errno> {
+        self.append_by(nand, front, heat, at, |nand, frontier, slot, at| {
+            nand.program(frontier.place, slot, entries, at, cause)
+        })
+    }
+
+    /// As [`PageMap::append`], with a page that is programmed as `program` does.
+    #[inline]
+    fn append_by(
+        &mut self,
+        nand: &mut Array,
+        front: Front,
+        heat: u64,
+        at: Nanos,
+        mut program: impl FnMut(&mut Array, &Frontier, Slot, Nanos) -> Result<Nanos, Fault>,
+    ) -> Result<(Slot, Nanos), Errno> {
         let mut at = at;
         loop {
             let frontier = self.frontier(nand, front, at)?;
             let slot = nand.geometry().slot(frontier.block, frontier.next);
-            match nand.program(frontier.place, slot, entries, at, cause) {
+            match program(nand, &frontier, slot, at) {
                 Ok(done) => {
                     let places = self.layout.geometry.slots_per_page;
                     self.advance(nand, front, places, heat, done);
@@ -224,13 +239,25 @@ impl PageMap {
     fn close(&mut self, nand: &mut Array, front: Front, full: &Frontier, done: Nanos) {
         let (Front { lane, role }, block) = (front, full.block);
         self.carry_out_all(nand);
-        if let Some(temperature) = self.temperatures.get_mut(block.0 as usize) {
+        self.note_temperature(full);
+        if self.layout.geometry.summary_pages > 0 && nand.program_summary(block, done).is_err() {
+            self.lane(lane).failed.push_back(block);
+        } else {
+            self.file(nand, lane, role == Role::Slc, block);
+        }
+    }
+
+    /// Notes how hot the data of a block is that takes no more.
+    fn note_temperature(&mut self, full: &Frontier) {
+        if let Some(temperature) = self.temperatures.get_mut(full.block.0 as usize) {
             let mean = full.temperature / u64::from(full.next.max(1));
             *temperature = Stamp::try_from(mean).unwrap_or(Stamp::MAX);
         }
-        if self.layout.geometry.summary_pages > 0 && nand.program_summary(block, done).is_err() {
-            self.lane(lane).failed.push_back(block);
-        } else if role == Role::Slc {
+    }
+
+    /// Puts a block that takes no more data among the full ones.
+    fn file(&mut self, nand: &Array, lane: u32, slc: bool, block: BlockId) {
+        if slc {
             self.lane(lane).slc_full.push_back(block);
         } else {
             self.policy.closed(lane, block, nand.valid(block));

@@ -16,7 +16,6 @@ use flashscope_block::{Errno, Nanos};
 use super::lane::{Front, Frontier, Role};
 use super::{NOWHERE, PageMap};
 use crate::ftl::Recovery;
-use crate::gc::VictimPolicy;
 use crate::nand::{Array, BlockId, Cause, Entry, Lpn, Page, Slot, Stamp};
 
 impl PageMap {
@@ -285,29 +284,15 @@ impl PageMap {
         let data = geometry
             .data_pages()
             .min(places.div_ceil(geometry.slots_per_page) * geometry.pages_per_slot);
-        if written > data || geometry.summary_pages == 0 && next >= places {
-            return self.file(nand, lane, slc, &frontier);
-        }
+        let closed = written > data || geometry.summary_pages == 0 && next >= places;
         let open = self.lane(lane).frontier(role);
-        if next >= places {
+        if !closed && next >= places {
             self.close(nand, Front { lane, role }, &frontier, at);
-        } else if open.is_none() && role != Role::Wear && whole {
+        } else if !closed && open.is_none() && role != Role::Wear && whole {
             *open = Some(frontier);
         } else {
-            self.file(nand, lane, slc, &frontier);
-        }
-    }
-
-    /// Puts a block that takes no more data among the full ones.
-    fn file(&mut self, nand: &Array, lane: u32, slc: bool, full: &Frontier) {
-        if let Some(temperature) = self.temperatures.get_mut(full.block.0 as usize) {
-            let mean = full.temperature / u64::from(full.next.max(1));
-            *temperature = Stamp::try_from(mean).unwrap_or(Stamp::MAX);
-        }
-        if slc {
-            self.lane(lane).slc_full.push_back(full.block);
-        } else {
-            self.policy.closed(lane, full.block, nand.valid(full.block));
+            self.note_temperature(&frontier);
+            self.file(nand, lane, slc, block);
         }
     }
 

@@ -29,6 +29,22 @@ impl Job {
 }
 
 impl Array {
+    /// Times a command for these packages of its element.
+    #[inline]
+    fn carry_out(
+        &mut self,
+        job: Job,
+        members: Range<u32>,
+        at: Nanos,
+        timed: impl Fn(&mut Schedule, Place, Range<u32>) -> Span,
+    ) -> Span {
+        if self.is_observed() {
+            return self.carry_out_observed(job, members, at, timed);
+        }
+        let place = self.schedule.place(job.page.block);
+        timed(&mut self.schedule, place, members)
+    }
+
     /// Lets the schedule time a command for these packages of its element one by one, which comes
     /// to the same, so that each package's part is seen. Out of line, so that it costs nothing
     /// where nobody looks on.
@@ -81,12 +97,8 @@ impl Array {
         transfer: Nanos,
     ) -> Span {
         let slc = self.is_slc(page.block);
-        if !self.is_observed() {
-            let place = self.schedule.place(page.block);
-            return self.schedule.read(place, members, at, slc, transfer);
-        }
         let job = Job::over_bus(CommandKind::Read, cause, page, transfer);
-        self.carry_out_observed(job, members, at, |schedule, place, members| {
+        self.carry_out(job, members, at, |schedule, place, members| {
             schedule.read(place, members, at, slc, transfer)
         })
     }
@@ -101,15 +113,10 @@ impl Array {
     ) -> Span {
         let slc = self.is_slc(page.block);
         let members = 0..self.geometry().span;
-        let span = if self.is_observed() {
-            let job = Job::over_bus(CommandKind::Program, cause, page, transfer);
-            self.carry_out_observed(job, members, at, |schedule, place, members| {
-                schedule.program(place, members, at, slc, transfer)
-            })
-        } else {
-            let place = self.schedule.place(page.block);
-            self.schedule.program(place, members, at, slc, transfer)
-        };
+        let job = Job::over_bus(CommandKind::Program, cause, page, transfer);
+        let span = self.carry_out(job, members, at, |schedule, place, members| {
+            schedule.program(place, members, at, slc, transfer)
+        });
         if let Some(undo) = &mut self.undo {
             undo.program(page, 1, span.start, span.done);
         }
@@ -130,16 +137,11 @@ impl Array {
         let mut done = at;
         for index in target.index..target.index + pages {
             let page = Page { index, ..target };
-            let span = if self.is_observed() {
-                let (kind, transfer) = (CommandKind::CopyBack, Nanos(0));
-                let job = Job { kind, cause, page, from: Some(from), transfer };
-                self.carry_out_observed(job, members.clone(), at, |schedule, place, members| {
-                    schedule.copy_back(place, members, at, slc)
-                })
-            } else {
-                let place = self.schedule.place(page.block);
-                self.schedule.copy_back(place, members.clone(), at, slc)
-            };
+            let (kind, transfer) = (CommandKind::CopyBack, Nanos(0));
+            let job = Job { kind, cause, page, from: Some(from), transfer };
+            let span = self.carry_out(job, members.clone(), at, |schedule, place, members| {
+                schedule.copy_back(place, members, at, slc)
+            });
             done = done.max(span.done);
             if let Some(undo) = &mut self.undo {
                 undo.program(page, 1, span.start, span.done);
@@ -185,14 +187,10 @@ impl Array {
     #[inline]
     pub(super) fn schedule_erase(&mut self, block: BlockId, at: Nanos, cause: Cause) -> Span {
         let members = 0..self.geometry().span;
-        if self.is_observed() {
-            let (kind, transfer, page) = (CommandKind::Erase, Nanos(0), Page { block, index: 0 });
-            let job = Job { kind, cause, page, from: None, transfer };
-            self.carry_out_observed(job, members, at, |schedule, place, members| {
-                schedule.erase(place, members, at)
-            })
-        } else {
-            self.schedule.erase(self.schedule.place(block), members, at)
-        }
+        let (kind, transfer, page) = (CommandKind::Erase, Nanos(0), Page { block, index: 0 });
+        let job = Job { kind, cause, page, from: None, transfer };
+        self.carry_out(job, members, at, |schedule, place, members| {
+            schedule.erase(place, members, at)
+        })
     }
 }
