@@ -223,9 +223,11 @@ impl<'a> Life<'a> {
     }
 
     fn completed(&mut self, done: Completion) {
-        let mut same = self.in_flight.iter().filter(|(_, (io, _))| *io == done.io);
+        // Of requests that are the same in all, one may be refused and another not.
+        let same = || self.in_flight.iter().filter(|(_, (io, _))| *io == done.io);
+        let meant = same().find(|(_, (_, all))| *all == done.result.is_ok()).or(same().next());
         let (request, (io, all)) =
-            same.next().map(|(request, what)| (*request, *what)).expect("in flight");
+            meant.map(|(request, what)| (*request, *what)).expect("in flight");
         self.in_flight.remove(&request);
         match done.result {
             Ok(()) => {
