@@ -10,6 +10,7 @@ mod permutation;
 pub mod state;
 mod stream;
 pub mod synthetic;
+pub mod trace;
 pub mod uflip;
 
 pub use stream::{Stream, seed_for};

@@ -1,0 +1,77 @@
+//! The formats of traces: each is a file and its line in [`FORMATS`].
+
+mod msr;
+
+use super::reader::{Options, Reader};
+use super::text::{self, Lines};
+use super::{Error, Source};
+
+/// A registered format.
+#[derive(Debug)]
+pub struct Format {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub summary: &'static str,
+    /// Where it is described, or who writes it.
+    pub source: &'static str,
+    /// How likely a content is of the format, by its first bytes, from 0 to 1000.
+    sniff: fn(&[u8]) -> u32,
+    open: fn(Source, Options) -> Result<Box<dyn Reader>, Error>,
+}
+
+impl Format {
+    /// A format of a request a line.
+    const fn text<F: text::TextFormat>(
+        name: &'static str,
+        summary: &'static str,
+        source: &'static str,
+    ) -> Format {
+        let open = |source, options| Ok(Lines::<F>::open(source, options));
+        Format { name, summary, source, sniff: text::sniff::<F>, open }
+    }
+}
+
+/// Every format, in the order in which they are shown. Where a content is as likely of two, it is
+/// taken to be of the first.
+pub const FORMATS: &[&Format] = &[&msr::FORMAT];
+
+/// The format of that name.
+pub fn find(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name).copied()
+}
+
+/// Opens a trace whose format is found by its content.
+///
+/// # Errors
+/// [`Error::UnknownFormat`] where it looks like none, and what the format finds wrong with its
+/// header.
+pub fn open(source: Source, options: Options) -> Result<(&'static Format, Box<dyn Reader>), Error> {
+    let scores = FORMATS.iter().map(|format| ((format.sniff)(source.head()), *format));
+    // Of equals, `max_by_key` would take the last.
+    let best = scores.rev().max_by_key(|(score, _)| *score);
+    let Some((_, format)) = best.filter(|(score, _)| *score > 0) else {
+        let start = source.head().split(|byte| *byte == b'\n').next().unwrap_or_default();
+        return Err(Error::UnknownFormat {
+            name: source.name().into(),
+            reason: match start {
+                [] => "it is empty".into(),
+                start => format!("it begins with `{}`", text::shown(start)),
+            },
+            known: FORMATS.iter().map(|format| format.name).collect(),
+        });
+    };
+    Ok((format, (format.open)(source, options)?))
+}
+
+/// Opens a trace of a known format.
+///
+/// # Errors
+/// What the format finds wrong with its header.
+pub fn open_as(
+    format: &Format,
+    source: Source,
+    options: Options,
+) -> Result<Box<dyn Reader>, Error> {
+    (format.open)(source, options)
+}

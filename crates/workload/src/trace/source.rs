@@ -1,0 +1,200 @@
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Error;
+
+/// How much of a trace is looked at to find its format.
+const HEAD: usize = 1 << 16;
+
+/// How much is read from a file at a time.
+const CHUNK: usize = 1 << 18;
+
+/// What a trace may expand to: real ones shrink to a hundredth at best, and what expands to more
+/// is made to fill memory or time (a *decompression bomb*).
+const MOST_EXPANSION: u64 = 2_000;
+
+/// What is let through before the expansion is looked at.
+const FREE: u64 = 64 << 20;
+
+/// The largest window of a zstd frame that is accepted, as a power of two: what `zstd` itself
+/// accepts.
+const ZSTD_WINDOW: u32 = 27;
+
+/// The most memory that xz may take: more than its highest level needs.
+const XZ_MEMORY: u64 = 128 << 20;
+
+/// The content of a trace: a file, or standard input; gzip, zstd, bzip2 and xz are undone.
+pub struct Source {
+    name: String,
+    content: Box<dyn Read + Send>,
+    /// The first bytes of the content, and how much of them was read again.
+    head: Vec<u8>,
+    given: usize,
+    compression: Option<&'static str>,
+    /// Bytes read from the file, before anything is undone.
+    taken: Arc<AtomicU64>,
+    total: Option<u64>,
+    out: u64,
+}
+
+/// Counts what is read.
+struct Counted<R> {
+    inner: R,
+    taken: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.taken.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl Source {
+    /// Opens a file, or standard input where the name is `-`.
+    ///
+    /// # Errors
+    /// Where it cannot be opened or its first bytes cannot be read.
+    pub fn open(name: &str) -> Result<Source, Error> {
+        if name == "-" {
+            return Source::of("standard input", io::stdin(), None);
+        }
+        let path = Path::new(name);
+        let file = File::open(path).map_err(Error::io("open", name))?;
+        let found = file.metadata().map_err(Error::io("open", name))?;
+        if found.is_dir() {
+            let reason = "it is a folder, and a trace is a file".into();
+            return Err(Error::Damaged { name: name.into(), reason });
+        }
+        Source::of(name, file, found.is_file().then_some(found.len()))
+    }
+
+    /// The content of a reader, which is called `name` in messages; `total` is how many bytes it
+    /// gives, where that is known.
+    ///
+    /// # Errors
+    /// Where its first bytes cannot be read.
+    pub fn of(
+        name: &str,
+        reader: impl Read + Send + 'static,
+        total: Option<u64>,
+    ) -> Result<Source, Error> {
+        let taken = Arc::new(AtomicU64::new(0));
+        let mut counted = Counted { inner: reader, taken: taken.clone() };
+        let mut magic = Vec::new();
+        counted.by_ref().take(6).read_to_end(&mut magic).map_err(Error::io("read", name))?;
+        let (content, compression) = undo(&magic, counted).map_err(Error::io("read", name))?;
+        let mut source = Source {
+            name: name.into(),
+            content,
+            head: Vec::new(),
+            given: 0,
+            compression,
+            taken,
+            total,
+            out: 0,
+        };
+        let mut head = Vec::new();
+        source.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(|e| source.failed(e))?;
+        source.head = head;
+        Ok(source)
+    }
+
+    /// What it is called in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The first bytes of the content.
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// Whether the head is all there is.
+    pub fn is_all_head(&self) -> bool {
+        self.head.len() < HEAD
+    }
+
+    /// How the content was compressed.
+    pub fn compression(&self) -> Option<&'static str> {
+        self.compression
+    }
+
+    /// How many bytes of the file were read, as it goes, and of how many, where that is known.
+    pub fn position(&self) -> (Arc<AtomicU64>, Option<u64>) {
+        (self.taken.clone(), self.total)
+    }
+
+    /// That reading failed.
+    pub(super) fn failed(&self, source: io::Error) -> Error {
+        let damaged = matches!(
+            source.kind(),
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput
+        );
+        match self.compression.filter(|_| damaged) {
+            Some(compression) => Error::Damaged {
+                name: self.name.clone(),
+                reason: format!(
+                    "the {compression} data is damaged or cut off after {} B of content: {source}",
+                    self.out
+                ),
+            },
+            None => Error::io(if damaged { "take" } else { "read" }, &self.name)(source),
+        }
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.given < self.head.len() {
+            let count = (&self.head[self.given..]).read(buffer)?;
+            self.given += count;
+            return Ok(count);
+        }
+        let count = self.content.read(buffer)?;
+        self.out += count as u64;
+        let most = self.taken.load(Ordering::Relaxed).saturating_mul(MOST_EXPANSION);
+        if self.compression.is_some() && self.out > FREE.max(most) {
+            let reason = format!(
+                "it expands to more than {MOST_EXPANSION} times its size, as no trace does; \
+                 uncompress it first if it is one"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        }
+        Ok(count)
+    }
+}
+
+/// The content behind a compression that is known by its first bytes.
+fn undo(
+    magic: &[u8],
+    rest: impl Read + Send + 'static,
+) -> io::Result<(Box<dyn Read + Send>, Option<&'static str>)> {
+    let whole = io::Cursor::new(magic.to_vec()).chain(rest);
+    let buffered = BufReader::with_capacity(CHUNK, whole);
+    Ok(match magic {
+        [0x1f, 0x8b, ..] => {
+            (Box::new(flate2::bufread::MultiGzDecoder::new(buffered)), Some("gzip"))
+        }
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            let mut decoder = zstd::Decoder::with_buffer(buffered)?;
+            decoder.window_log_max(ZSTD_WINDOW)?;
+            (Box::new(decoder), Some("zstd"))
+        }
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => {
+            (Box::new(bzip2::bufread::MultiBzDecoder::new(buffered)), Some("bzip2"))
+        }
+        [0xfd, b'7', b'z', b'X', b'Z', 0] => {
+            let stream = liblzma::stream::Stream::new_stream_decoder(
+                XZ_MEMORY,
+                liblzma::stream::CONCATENATED,
+            )?;
+            (Box::new(liblzma::bufread::XzDecoder::new_stream(buffered, stream)), Some("xz"))
+        }
+        _ => (Box::new(buffered), None),
+    })
+}
