@@ -1,6 +1,9 @@
 //! The formats of traces: each is a file and its line in [`FORMATS`].
 
 mod msr;
+mod parquet;
+
+pub(super) use msr::UNIX_EPOCH;
 
 use super::reader::{Options, Reader};
 use super::text::{self, Lines};
@@ -34,7 +37,7 @@ impl Format {
 
 /// Every format, in the order in which they are shown. Where a content is as likely of two, it is
 /// taken to be of the first.
-pub const FORMATS: &[&Format] = &[&msr::FORMAT];
+pub const FORMATS: &[&Format] = &[&msr::FORMAT, &parquet::FORMAT];
 
 /// The format of that name.
 pub fn find(name: &str) -> Option<&'static Format> {
