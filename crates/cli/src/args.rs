@@ -1,5 +1,6 @@
 //! The commands and their options, as they are documented.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -130,6 +131,7 @@ pub struct BenchArgs {
   flashscope simulate --workload 'zipf?exponent=0.9&reads=0.3' --queue-depth 8 --ios 200000
   flashscope simulate --workload 'uniform?rate=1000&arrivals=poisson' --duration 60s --json
   flashscope simulate --workload uflip:granularity/RW --fill random
+  flashscope simulate --trace 'hm_0.csv.gz?remap=compact&speed=10' --warmup steady
   flashscope simulate --observe utilization,free_blocks --json
   flashscope simulate --trace-events events.json --trace-from 1s --trace-for 10ms
   flashscope simulate --list")]
@@ -140,10 +142,14 @@ pub struct SimulateArgs {
 
     /// The workload, with any of its fields after `?`
     ///
-    /// There are: uniform, sequential, hotcold, zipf, and uflip:MICRO-BENCHMARK. `--list` shows
-    /// their fields.
+    /// There are: uniform, sequential, hotcold, zipf, uflip:MICRO-BENCHMARK and trace:FILE.
+    /// `--list` shows their fields.
     #[arg(long, default_value = "uniform", value_name = "WORKLOAD")]
-    pub workload: String,
+    workload: String,
+
+    /// Run a trace: short for --workload trace:FILE, with any field of a trace after `?`
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    trace: Option<String>,
 
     /// Measure so many IOs [default: 1000000, or all of a workload that ends]
     #[arg(long, value_name = "COUNT", conflicts_with = "duration",
@@ -163,7 +169,8 @@ pub struct SimulateArgs {
     ///
     /// `steady` goes on until write amplification is: over 5 windows, each of as many bytes as
     /// the drive has, it stays within 2 % of its mean and the line fitted to it changes by at
-    /// most 1 %. It is given up after 50 windows, and said so.
+    /// most 1 %. It is given up after 50 windows, and said so. A trace is repeated for it, with its
+    /// passes as windows.
     #[arg(long, value_name = "LENGTH", value_parser = names::warm_up)]
     pub warmup: Option<WarmUp>,
 
@@ -204,6 +211,16 @@ pub struct SimulateArgs {
     /// List the drives and workloads that there are, with their fields
     #[arg(long)]
     pub list: bool,
+}
+
+impl SimulateArgs {
+    /// The workload that was asked for.
+    pub fn workload(&self) -> Cow<'_, str> {
+        match &self.trace {
+            Some(trace) => Cow::Owned(format!("trace:{trace}")),
+            None => Cow::Borrowed(&self.workload),
+        }
+    }
 }
 
 /// What a simulated drive holds at first.

@@ -3,10 +3,12 @@
 mod convert;
 mod formats;
 mod input;
+mod playback;
 
 use clap::Subcommand;
 use convert::ConvertArgs;
 use formats::FormatsArgs;
+pub use playback::{Passes, survey};
 
 use crate::Failure;
 

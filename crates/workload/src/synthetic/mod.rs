@@ -13,6 +13,7 @@ mod hotcold;
 mod live;
 mod sequential;
 mod size;
+mod trace;
 mod uflip;
 mod uniform;
 mod values;
@@ -24,7 +25,9 @@ pub use generator::Generator;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use values::Values;
 
+use crate::field::{Field, field};
 use crate::pattern::Reference;
+use crate::trace::{Pace, Playback};
 
 /// A registered kind of workload.
 #[derive(Debug)]
@@ -51,21 +54,6 @@ impl Kind {
     }
 }
 
-/// A field of a workload.
-#[derive(Debug)]
-pub struct Field {
-    /// Its name, before the `=`.
-    pub name: &'static str,
-    /// Its value where none is given; without a default, the summary says what happens then.
-    pub default: Option<&'static str>,
-    /// What it sets, in which unit and range.
-    pub summary: &'static str,
-}
-
-const fn field(name: &'static str, default: Option<&'static str>, summary: &'static str) -> Field {
-    Field { name, default, summary }
-}
-
 /// Makes [`Places`] and [`KINDS`] from one list, so that a place is drawn by a match and not by
 /// a virtual call.
 macro_rules! registry {
@@ -89,7 +77,7 @@ macro_rules! registry {
 
 registry![
     uniform::Uniform, sequential::Sequential, hotcold::HotCold, zipf::Zipf;
-    uflip
+    uflip, trace
 ];
 
 /// Where an IO goes: a multiple of the alignment in the target range.
@@ -158,6 +146,8 @@ pub enum Ios {
     Endless(Box<Generator>),
     /// Runs, one after the other, each with its streams.
     Runs(Vec<Reference>),
+    /// Those of a trace.
+    Trace(Playback),
 }
 
 /// A workload that fits its drive.
@@ -198,7 +188,11 @@ pub fn open(spec: &str, target: &Target) -> Result<Workload, WorkloadError> {
         true => values.number(QUEUE_DEPTH.name, rule, |depth: &u32| *depth > 0)?,
         false => Some(1),
     };
-    Ok(Workload { ios, queue_depth, open_loop: own_depth && values.given("rate").is_some(), seed })
+    let open_loop = match &ios {
+        Ios::Trace(playback) => playback.pace == Pace::Timed,
+        _ => own_depth && values.given("rate").is_some(),
+    };
+    Ok(Workload { ios, queue_depth, open_loop, seed })
 }
 
 fn spec_name(spec: &str) -> &str {
