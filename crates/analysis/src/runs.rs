@@ -1,9 +1,9 @@
-use flashscope_block::{Nanos, Record};
+use flashscope_block::{Bytes, Nanos, Op, Record};
 use flashscope_result::{Error, Rows};
 use flashscope_stats::Summary;
 use flashscope_workload::pattern::Reference;
 
-use crate::facts::{Latency, RunFacts};
+use crate::facts::{Latency, OpenLoop, OperationFacts, RunFacts};
 
 /// The statistics of the run `run`, its `IOIgnore` first IOs left out; `None` where no IO counts.
 pub(crate) fn run_facts(
@@ -27,6 +27,15 @@ struct Gathered<'a> {
     latency: Summary,
     /// For each pattern apart; empty where there is but one.
     parts: Vec<Summary>,
+    /// Of a trace, for each operation apart.
+    operations: Vec<(Summary, u64)>,
+    open_loop: Option<OpenLoopSummary>,
+}
+
+#[derive(Default)]
+struct OpenLoopSummary {
+    latency: Summary,
+    late: Summary,
 }
 
 impl Gathered<'_> {
@@ -42,6 +51,11 @@ impl Gathered<'_> {
             last: Nanos(0),
             latency: Summary::default(),
             parts: if patterns > 1 { vec![Summary::default(); patterns] } else { vec![] },
+            operations: match reference {
+                Reference::Trace { .. } => vec![Default::default(); Op::ALL.len()],
+                _ => vec![],
+            },
+            open_loop: reference.is_open_loop().then(OpenLoopSummary::default),
         }
     }
 
@@ -53,6 +67,14 @@ impl Gathered<'_> {
         } else if position >= self.ignore {
             if let Some(part) = self.parts.get_mut(self.reference.part_of(position)) {
                 part.push(record.latency.0);
+            }
+            if let Some((latency, bytes)) = self.operations.get_mut(usize::from(record.op.code())) {
+                latency.push(record.latency.0);
+                *bytes += record.len.0;
+            }
+            if let Some(OpenLoopSummary { latency, late }) = &mut self.open_loop {
+                latency.push(record.late.0.saturating_add(record.latency.0));
+                late.push(record.late.0);
             }
             self.bytes += record.len.0;
             self.first.get_or_insert(record.submitted);
@@ -71,9 +93,26 @@ impl Gathered<'_> {
             ignored: self.ignore.min(self.seen),
             latency_ns: latency(&self.latency)?,
             parts: self.parts.iter().map(latency).collect(),
+            operations: self.operations(),
+            open_loop: self.open_loop.as_ref().and_then(|summary| {
+                let (latency_ns, late_ns) = (latency(&summary.latency)?, latency(&summary.late)?);
+                Some(OpenLoop { latency_ns, late_ns })
+            }),
             duration_ns,
             throughput_bytes_per_s: self.bytes as f64 / duration_ns.as_secs_f64().max(1e-9),
         })
+    }
+}
+
+impl Gathered<'_> {
+    /// What was gathered of each operation, where there are several.
+    fn operations(&self) -> Vec<OperationFacts> {
+        let facts = |(op, (summary, bytes)): (Op, &(Summary, u64))| {
+            let latency_ns = latency(summary)?;
+            Some(OperationFacts { op, ios: summary.count(), bytes: Bytes(*bytes), latency_ns })
+        };
+        let found: Vec<_> = Op::ALL.into_iter().zip(&self.operations).filter_map(facts).collect();
+        if found.len() > 1 { found } else { vec![] }
     }
 }
 
@@ -105,6 +144,7 @@ mod tests {
             op: Op::Read,
             stream: 0,
             result,
+            late: Nanos(0),
         }
     }
 

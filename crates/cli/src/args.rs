@@ -30,10 +30,10 @@ pub enum Command {
     Demo(DemoArgs),
 }
 
-/// Measure a drive with the nine micro-benchmarks of uFLIP.
+/// Measure a drive with the nine micro-benchmarks of uFLIP, or with a trace.
 ///
 /// The drive is first brought into a well-defined state by writing all of it (see --state), then
-/// every micro-benchmark is run, and every single IO is kept in a result folder that
+/// every micro-benchmark (or the trace) is run, and every single IO is kept in a result folder that
 /// `flashscope report` turns into a page, and DuckDB, Polars, pandas or Spark can read.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -41,7 +41,8 @@ pub enum Command {
   flashscope bench 'file:scratch.img?size=1GiB' --only granularity,locality
   flashscope bench /dev/nvme1n1 --read-only
   flashscope bench /dev/nvme1n1 --destroy-data-on S4EWNX0R123456
-  flashscope bench 'sim:agrawal-2008?over_provisioning=0.28' --state sequential")]
+  flashscope bench 'sim:agrawal-2008?over_provisioning=0.28' --state sequential
+  flashscope bench 'file:scratch.img?size=8GiB' --trace 'hm_0.csv.gz?remap=compact&speed=10'")]
 pub struct BenchArgs {
     /// What to measure: /dev/NAME, file:PATH, sim:PROFILE or null:
     ///
@@ -56,6 +57,17 @@ pub struct BenchArgs {
     /// parallelism, mix, pause, bursts.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub only: Vec<String>,
+
+    /// Play a trace instead: a file, with any field of a trace after `?`
+    ///
+    /// As in `hm_0.csv.gz?remap=compact&speed=10`, or with `pace=asap&queue_depth=32`; a timed trace
+    /// has up to 64 IOs in flight unless `queue_depth` says otherwise. How late each IO was submitted
+    /// is recorded. `flashscope simulate --list` shows the fields.
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "only", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
+        "target_offset", "target_size",
+    ])]
+    pub trace: Option<String>,
 
     /// Write the result here [default: named after the drive and the time]
     #[arg(long, short, value_name = "FOLDER")]

@@ -65,7 +65,10 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     };
     let outcome = match workload.ios {
         Ios::Endless(generator) => session.run([vec![*generator]]),
-        Ios::Runs(runs) => session.run(runs.iter().map(Reference::streams)),
+        Ios::Runs(runs) => {
+            let streams: Result<Vec<_>, _> = runs.iter().map(Reference::streams).collect();
+            session.run(streams?)
+        }
         Ios::Trace(playback) => {
             let mut passes = Passes::of(playback);
             let outcome = session.run(&mut passes);

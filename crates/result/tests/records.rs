@@ -61,8 +61,10 @@ fn write(folder: &ResultFolder, run: u32, records: &[Record]) -> u64 {
 fn any_record() -> impl Strategy<Value = Record> {
     let result = prop_oneof![9 => Just(Ok(())), 1 => (1i32..200).prop_map(|e| Err(Errno(e)))];
     let time = 0..=u64::MAX >> 1;
-    (time.clone(), time.clone(), time, any::<u32>(), 0u8..4, any::<u16>(), result).prop_map(
-        |(submitted, latency, offset, len, op, stream, result)| Record {
+    // In most runs nothing is late.
+    let late = prop_oneof![9 => Just(0), 1 => time.clone()];
+    (time.clone(), time.clone(), time, any::<u32>(), 0u8..4, any::<u16>(), result, late).prop_map(
+        |(submitted, latency, offset, len, op, stream, result, late)| Record {
             submitted: Nanos(submitted),
             latency: Nanos(latency),
             offset: Bytes(offset),
@@ -70,6 +72,7 @@ fn any_record() -> impl Strategy<Value = Record> {
             op: Op::from_code(op).unwrap(),
             stream,
             result,
+            late: Nanos(late),
         },
     )
 }
@@ -85,6 +88,7 @@ fn reads(count: u64) -> Vec<Record> {
             op: Op::Read,
             stream: 0,
             result: Ok(()),
+            late: Nanos(0),
         })
         .collect()
 }

@@ -1,10 +1,12 @@
 //! `flashscope trace`.
 
+mod benched;
 mod convert;
 mod formats;
 mod input;
 mod playback;
 
+pub use benched::{Benched, LONGEST_IO};
 use clap::Subcommand;
 use convert::ConvertArgs;
 use formats::FormatsArgs;

@@ -1,3 +1,7 @@
+use std::collections::BTreeMap;
+
+use flashscope_block::Bytes;
+
 use super::{Ios, Kind, QUEUE_DEPTH, Target, Values, WorkloadError, field};
 use crate::trace::{FIELDS, Pace, Playback, Spec};
 
@@ -26,21 +30,23 @@ fn open(values: &Values, target: &Target) -> Result<Ios, WorkloadError> {
         Some("timed") | None => Pace::Timed,
         Some(_) => return Err(values.invalid("pace", "it must be `timed` or `asap`")),
     };
-    let mut spec = Spec::default();
+    let mut fields = BTreeMap::new();
     for field in FIELDS {
         if let Some(value) = values.given(field.name) {
-            spec.set(field.name, value).map_err(|error| WorkloadError::Trace(error.to_string()))?;
+            let set = Spec::default().set(field.name, value);
+            set.map_err(|error| WorkloadError::Trace(error.to_string()))?;
+            fields.insert(field.name.into(), value.into());
         }
     }
-    spec.fit(target.capacity);
     if values.argument.is_empty() {
         return Err(WorkloadError::Trace("name the file: `trace:FILE`".into()));
     }
     Ok(Ios::Trace(Playback {
         files: vec![values.argument.into()],
-        spec,
+        fields,
         pace,
         capacity: target.capacity,
         logical_block: target.logical_block,
+        longest: Bytes::GIB,
     }))
 }

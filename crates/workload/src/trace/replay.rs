@@ -1,5 +1,6 @@
 //! A trace as a workload: its requests on a drive.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -26,20 +27,29 @@ pub enum Pace {
 }
 
 /// A trace that is to be played on a drive.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Playback {
     /// Its files.
     pub files: Vec<String>,
-    /// How they are read, and what is made of them.
-    pub spec: Spec,
+    /// How they are read, and what is made of them: some of [`FIELDS`](super::FIELDS).
+    pub fields: BTreeMap<String, String>,
     /// When its requests are issued.
     pub pace: Pace,
     /// Addressable bytes of the drive.
+    #[serde(rename = "capacity_bytes")]
     pub capacity: Bytes,
     /// Offsets and lengths on the drive are multiples of this: reads and writes are widened to the
     /// blocks that they touch, trims narrowed to those that they cover.
+    #[serde(rename = "logical_block_bytes")]
     pub logical_block: Bytes,
+    /// A longer read or write is issued in parts of this, a longer trim in parts of 1 GiB.
+    #[serde(rename = "longest_bytes")]
+    pub longest: Bytes,
 }
+
+/// A longer trim is issued in parts of this.
+const LONGEST_TRIM: Bytes = Bytes::GIB;
 
 /// What a trace asks of a drive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,10 +62,10 @@ pub struct Survey {
     pub by_op: [u64; Op::ALL.len()],
     /// The first byte after the last one that is addressed.
     pub end: Bytes,
-    /// The longest read or write.
-    pub largest: Bytes,
     /// How many requests are not of whole logical blocks.
     pub fitted: u64,
+    /// How many requests are issued in parts.
+    pub parted: u64,
     /// What a user should know, in words.
     pub notes: Vec<String>,
 }
@@ -68,6 +78,25 @@ impl Survey {
 }
 
 impl Playback {
+    /// How the trace is read, and what is made of it.
+    fn spec(&self) -> Result<Spec, Error> {
+        let mut spec = Spec::default();
+        for (name, value) in &self.fields {
+            spec.set(name, value)?;
+        }
+        spec.fit(self.capacity);
+        Ok(spec)
+    }
+
+    /// The longest part in which a request is issued.
+    fn longest(&self, op: Op) -> Bytes {
+        match op {
+            Op::Trim => LONGEST_TRIM,
+            _ => self.longest,
+        }
+        .round_down(self.logical_block)
+    }
+
     /// Reads the whole trace to know what it asks of the drive; `None` where `stop` was set before
     /// its end.
     ///
@@ -78,7 +107,8 @@ impl Playback {
         stop: &AtomicBool,
         mut progress: impl FnMut(&Progress),
     ) -> Result<Option<Survey>, Error> {
-        let mut trace = self.spec.open(&self.files)?;
+        let spec = self.spec()?;
+        let mut trace = spec.open(&self.files)?;
         let mut survey = Survey::default();
         let mut volumes: Vec<bool> = Vec::new();
         let mut batch = Vec::new();
@@ -93,7 +123,7 @@ impl Playback {
             volumes.resize(trace.volumes().len().max(volumes.len()), false);
             for request in &batch {
                 volumes[request.volume as usize] = true;
-                survey.note(request, self.logical_block);
+                survey.note(request, self);
             }
             progress(trace.progress());
         }
@@ -105,15 +135,22 @@ impl Playback {
                 survey.fitted, self.logical_block
             ));
         }
-        self.check(&survey, volumes.iter().filter(|used| **used).count())?;
+        if survey.parted > 0 {
+            survey.notes.push(format!(
+                "{} requests are issued in parts: reads and writes of more than {}, trims of more \
+                 than {LONGEST_TRIM}",
+                survey.parted, self.longest
+            ));
+        }
+        self.check(&survey, &spec, volumes.iter().filter(|used| **used).count())?;
         Ok(Some(survey))
     }
 
-    fn check(&self, survey: &Survey, volumes: usize) -> Result<(), Error> {
+    fn check(&self, survey: &Survey, spec: &Spec, volumes: usize) -> Result<(), Error> {
         let capacity = self.capacity.round_down(self.logical_block);
         let reason = if survey.requests == 0 {
             "it has no requests, or none that were selected".into()
-        } else if volumes > 1 && !self.spec.is_remapped() {
+        } else if volumes > 1 && !spec.is_remapped() {
             format!(
                 "it has {volumes} volumes, and the drive is one: choose among them by `volumes`, or \
                  lay them out on it by `remap=compact` (side by side) or `remap=fold` (over each \
@@ -137,7 +174,7 @@ impl Playback {
     /// # Errors
     /// Where it cannot be opened.
     pub fn replay(&self) -> Result<Replay, Error> {
-        let mut trace = self.spec.open(&self.files)?;
+        let mut trace = self.spec()?.open(&self.files)?;
         let (send, batches) = sync_channel::<Vec<Request>>(AHEAD);
         let error = Arc::new(Mutex::new(None));
         let slot = error.clone();
@@ -157,24 +194,26 @@ impl Playback {
             batches,
             batch: Vec::new().into_iter(),
             error: Failed(error),
-            pace: self.pace,
-            block: self.logical_block.0,
+            playback: self.clone(),
+            part: None,
             zero: None,
         })
     }
 }
 
 impl Survey {
-    fn note(&mut self, request: &Request, block: Bytes) {
+    fn note(&mut self, request: &Request, playback: &Playback) {
         self.requests += 1;
         self.by_op[usize::from(request.op.code())] += 1;
-        let (offset, len) = whole_blocks(request, block.0);
-        self.ios += u64::from(len.0 > 0 || request.op == Op::Flush);
+        let (offset, len) = whole_blocks(request, playback.logical_block.0);
+        let parts = match request.op {
+            Op::Flush => 1,
+            op => len.0.div_ceil(playback.longest(op).0),
+        };
+        self.ios += parts;
+        self.parted += u64::from(parts > 1);
         self.fitted += u64::from(len != request.len);
         self.end = self.end.max(Bytes(offset.0.saturating_add(len.0)));
-        if matches!(request.op, Op::Read | Op::Write) {
-            self.largest = self.largest.max(len);
-        }
     }
 }
 
@@ -208,8 +247,9 @@ pub struct Replay {
     batches: Receiver<Vec<Request>>,
     batch: std::vec::IntoIter<Request>,
     error: Failed,
-    pace: Pace,
-    block: u64,
+    playback: Playback,
+    /// What is left of a request that is issued in parts.
+    part: Option<Io>,
     /// The time of the first request in the trace, and on the clock of the drive.
     zero: Option<(Nanos, Nanos)>,
 }
@@ -228,7 +268,7 @@ impl Replay {
                 self.batch = self.batches.recv().ok()?.into_iter();
                 continue;
             };
-            let (offset, len) = whole_blocks(&request, self.block);
+            let (offset, len) = whole_blocks(&request, self.playback.logical_block.0);
             if len.0 > 0 || request.op == Op::Flush {
                 return Some((request, offset, len));
             }
@@ -236,16 +276,34 @@ impl Replay {
     }
 }
 
+impl Replay {
+    /// The first part of an IO that may be too long; the rest is issued next.
+    #[inline]
+    fn first_part(&mut self, io: Io) -> Io {
+        let longest = self.playback.longest(io.op);
+        if io.len <= longest {
+            return io;
+        }
+        let (offset, len) = (io.offset + longest, io.len - longest);
+        self.part = Some(Io { offset, len, ..io });
+        Io { len: longest, ..io }
+    }
+}
+
 impl Stream for Replay {
     #[inline]
     fn next(&mut self, previous: Nanos) -> Option<Io> {
+        if let Some(rest) = self.part.take() {
+            let at = if self.playback.pace == Pace::Asap { previous } else { rest.at };
+            return Some(self.first_part(Io { at, ..rest }));
+        }
         let (request, offset, len) = self.next_request()?;
         let (first, start) = *self.zero.get_or_insert((request.at, previous));
-        let at = match self.pace {
+        let at = match self.playback.pace {
             Pace::Timed => Nanos(start.0.saturating_add(request.at.0.saturating_sub(first.0))),
             Pace::Asap => previous,
         };
         let stream = StreamId::try_from(request.volume).unwrap_or(StreamId::MAX);
-        Some(Io { op: request.op, stream, offset, len, at })
+        Some(self.first_part(Io { op: request.op, stream, offset, len, at }))
     }
 }
