@@ -181,11 +181,14 @@ impl Playback {
         std::thread::spawn(move || {
             loop {
                 let mut batch = Vec::new();
-                if let Err(error) = trace.read(&mut batch) {
-                    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                }
+                let read = trace.read(&mut batch);
                 // Nobody receives when the replay ended before the trace.
-                if batch.is_empty() || send.send(batch).is_err() {
+                let ended = batch.is_empty() || send.send(batch).is_err();
+                if let Err(error) = read {
+                    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    return;
+                }
+                if ended {
                     return;
                 }
             }
