@@ -132,6 +132,7 @@ fn latency(summary: &Summary) -> Option<Latency> {
 mod tests {
     use flashscope_block::{Bytes, Errno, Op};
     use flashscope_workload::pattern::{Address, Pattern, Timing};
+    use flashscope_workload::trace::{Pace, Playback};
 
     use super::*;
 
@@ -161,6 +162,46 @@ mod tests {
             io_ignore,
             seed: 0,
         }
+    }
+
+    fn trace(pace: Pace) -> Reference {
+        let playback = Playback {
+            files: vec!["t.csv".into()],
+            fields: Default::default(),
+            pace,
+            capacity: Bytes::MIB,
+            logical_block: Bytes(512),
+            longest: Bytes::MIB,
+        };
+        Reference::Trace { playback, queue_depth: 4, ios: 3, modifies: true }
+    }
+
+    // Does a trace tell its operations apart, and what waited for others from when it was due?
+    #[test]
+    fn traces_tell_what_was_late() {
+        let reference = trace(Pace::Timed);
+        let mut gathered = Gathered::new(&reference);
+        let late =
+            |latency, late, op| Record { late: Nanos(late), op, ..record(0, latency, Ok(())) };
+        for (latency, submitted_late, op) in
+            [(100, 0, Op::Read), (100, 50, Op::Read), (700, 900, Op::Write)]
+        {
+            gathered.push(&late(latency, submitted_late, op));
+        }
+        let facts = gathered.facts(1).unwrap();
+        assert_eq!(facts.latency_ns.max, 700);
+        let open_loop = facts.open_loop.unwrap();
+        assert_eq!((open_loop.latency_ns.min, open_loop.latency_ns.max), (100, 1600));
+        assert_eq!((open_loop.late_ns.min, open_loop.late_ns.max), (0, 900));
+        let operations: Vec<_> =
+            facts.operations.iter().map(|o| (o.op, o.ios, o.bytes.0, o.latency_ns.max)).collect();
+        assert_eq!(operations, [(Op::Read, 2, 2000, 100), (Op::Write, 1, 1000, 700)]);
+
+        let reference = trace(Pace::Asap);
+        let mut gathered = Gathered::new(&reference);
+        gathered.push(&late(100, 0, Op::Read));
+        let facts = gathered.facts(1).unwrap();
+        assert!(facts.open_loop.is_none() && facts.operations.is_empty());
     }
 
     // Are ignored and failed IOs left out of every number but their own count?

@@ -1,6 +1,7 @@
 //! The result folder as its writers and readers use it.
 
 use std::fs;
+use std::path::Path;
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno, Nanos, Op, Record};
 use flashscope_result::manifest::{
@@ -43,6 +44,22 @@ fn manifest() -> Manifest {
         status: Status::Running,
         micro_benchmarks: vec![],
     }
+}
+
+// Is a result of version 1, whose records do not say how late they were, still read?
+#[test]
+fn version_1_is_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results/v1.flashscope");
+    let (folder, manifest) = ResultFolder::open(&path).unwrap();
+    assert_eq!(manifest.schema_version, 1);
+    let mut ios = 0;
+    for run in manifest.runs() {
+        let records = folder.records(run).unwrap().to_vec().unwrap();
+        assert_eq!(records.len() as u64, run.progress.ios());
+        assert!(records.iter().all(|r| r.late == Nanos(0) && r.latency > Nanos(0)));
+        ios += records.len();
+    }
+    assert_eq!(ios, 288);
 }
 
 fn create(parent: &tempfile::TempDir) -> ResultFolder {
