@@ -1,6 +1,21 @@
 //! The formats of traces: each is a file and its line in [`FORMATS`].
 
+mod alibaba;
+mod blkparse;
+mod cloudphysics;
+mod disksim;
+mod fio;
+mod fio_log;
+mod heimdall;
+mod mqsim;
 mod msr;
+mod scsi;
+mod spc;
+mod ssdsim;
+mod systor;
+mod tencent;
+mod wiscsee;
+mod wpa;
 
 use super::reader::{Options, Reader};
 use super::text::{self, Lines};
@@ -34,7 +49,23 @@ impl Format {
 
 /// Every format, in the order in which they are shown. Where a content is as likely of two, it is
 /// taken to be of the first.
-pub const FORMATS: &[&Format] = &[&msr::FORMAT];
+pub const FORMATS: &[&Format] = &[
+    &msr::FORMAT,
+    &spc::FORMAT,
+    &mqsim::FORMAT,
+    &ssdsim::FORMAT,
+    &heimdall::FORMAT,
+    &disksim::FORMAT,
+    &blkparse::FORMAT,
+    &wiscsee::FORMAT,
+    &fio::FORMAT,
+    &fio_log::FORMAT,
+    &systor::FORMAT,
+    &alibaba::FORMAT,
+    &tencent::FORMAT,
+    &cloudphysics::FORMAT,
+    &wpa::FORMAT,
+];
 
 /// The format of that name.
 pub fn find(name: &str) -> Option<&'static Format> {

@@ -76,6 +76,21 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// The next field as a [time](Self::time), or nothing where it is empty.
+    #[inline]
+    pub(in super::super) fn time_or_empty(
+        &mut self,
+        name: &'static str,
+        unit: u64,
+    ) -> Result<Option<Nanos>, Reason> {
+        if let Some([first, ..]) = self.rest
+            && self.separates(*first)
+        {
+            return self.text(name).map(|_| None);
+        }
+        self.time(name, unit).map(Some)
+    }
+
     /// The next field as an address or a length in units of `unit` bytes.
     #[inline]
     pub(in super::super) fn bytes(
@@ -106,6 +121,12 @@ impl<'a> Fields<'a> {
     #[inline]
     pub(in super::super) fn more(&self) -> bool {
         self.rest.is_some_and(|rest| !rest.is_empty())
+    }
+
+    /// Whether the next field begins with a digit.
+    #[inline]
+    pub(in super::super) fn number_follows(&self) -> bool {
+        self.rest.is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
     }
 
     /// That there is no further field.
@@ -207,6 +228,19 @@ pub(in super::super) fn decimal(text: &[u8], point: u8, unit: u64) -> Option<u64
     whole.checked_add(u64::try_from(part).ok()?)
 }
 
+/// A hexadecimal number, with or without `0x` before it.
+#[inline]
+pub(in super::super) fn hexadecimal(text: &[u8]) -> Option<u64> {
+    let digits = text.strip_prefix(b"0x").or(text.strip_prefix(b"0X")).unwrap_or(text);
+    if !(1..=16).contains(&digits.len()) {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |value, byte| {
+        let digit = char::from(*byte).to_digit(16)?;
+        Some(value << 4 | u64::from(digit))
+    })
+}
+
 #[cold]
 fn missing(name: &'static str) -> Reason {
     Reason::new(format!("{name} is missing"))
@@ -259,6 +293,22 @@ mod tests {
         }
         let found = Fields::separated(b"36028797018963968", b',').bytes("x", 512);
         assert_eq!(found, Err(Reason::new("x is beyond 2^64 bytes")));
+    }
+
+    // Are hexadecimal numbers read as far as they fit 64 bits?
+    #[test]
+    fn hexadecimals_fit() {
+        for (text, wanted) in [
+            ("0x00000000CC6A8000", Some(0xcc6a_8000)),
+            ("a", Some(10)),
+            ("FFFFFFFFFFFFFFFF", Some(u64::MAX)),
+            ("0x10000000000000000", None),
+            ("0x", None),
+            ("12h", None),
+            ("", None),
+        ] {
+            assert_eq!(hexadecimal(text.as_bytes()), wanted, "{text}");
+        }
     }
 
     // Are decimals exact to the nanosecond?

@@ -4,7 +4,7 @@ mod fields;
 
 use std::io::Read;
 
-pub(super) use fields::{Fields, checked, decimal, shown};
+pub(super) use fields::{Fields, checked, decimal, hexadecimal, shown};
 
 use super::error::{Place, Reason};
 use super::reader::{BATCH, Options, Reader, Skipped};
@@ -24,6 +24,15 @@ const SNIFFED_LINES: usize = 200;
 pub(super) struct Output {
     pub(super) requests: Vec<Request>,
     pub(super) volumes: Volumes,
+}
+
+impl Output {
+    /// Gives a request of the volume of that name.
+    #[inline]
+    pub(super) fn push_of(&mut self, volume: &[u8], request: Request) {
+        let volume = self.volumes.id(volume);
+        self.requests.push(Request { volume, ..request });
+    }
 }
 
 /// A format of a request a line.
