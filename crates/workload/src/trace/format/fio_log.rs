@@ -34,7 +34,7 @@ struct FioLog {
 
 impl TextFormat for FioLog {
     fn new(_: &Options, head: &[u8]) -> Self {
-        let fifth = |line: &'_ [u8]| line.split(|byte| *byte == b',').nth(4).map(is_offset);
+        let fifth = |line: &[u8]| line.split(|byte| *byte == b',').nth(4).map(is_offset);
         let mut lines = head.split(|byte| *byte == b'\n');
         FioLog { fifth_is_offset: lines.any(|line| fifth(line) == Some(true)) }
     }

@@ -3,8 +3,12 @@
 //! the start of the trace; seconds since the line before; whether it was synchronous.
 //!
 //! Latencies are there where both of a request's lines are.
+//!
+//! Offsets are those in the partition that was traced, and those of requests for the drive before
+//! it (its partition table) are negative. They are given a volume of their own, `before`, in which
+//! addresses count from the start of the partition backwards.
 
-use flashscope_block::Op;
+use flashscope_block::{Bytes, Op};
 
 use super::super::Request;
 use super::super::error::Reason;
@@ -39,10 +43,14 @@ impl TextFormat for WiscSee {
         fields.number("the process")?;
         let action = fields.text("the action")?;
         let op = fields.op("the operation", OPERATIONS)?;
-        let offset = fields.bytes("the offset", 1)?;
+        let offset = fields.text("the offset")?;
         let len = fields.bytes("the size", 1)?;
         let at = fields.time("the time", 1_000_000_000)?;
-        let volume = out.volumes.id(b"0");
+        let (volume, offset) = match offset.strip_prefix(b"-") {
+            None => (&b"0"[..], Fields::blank(offset).bytes("the offset", 1)?),
+            Some(before) => (&b"before"[..], mirrored(before, len)?),
+        };
+        let volume = out.volumes.id(volume);
         let request = checked(Request { at, latency: None, offset, len, volume, op })?;
         match action {
             b"D" => {
@@ -62,4 +70,12 @@ impl TextFormat for WiscSee {
     fn end(&mut self, out: &mut Output) {
         self.pairing.end(&mut out.requests);
     }
+}
+
+/// Where a request ends that begins so many bytes before the partition, counted backwards.
+#[cold]
+fn mirrored(before: &[u8], len: Bytes) -> Result<Bytes, Reason> {
+    let before = Fields::blank(before).bytes("the offset", 1)?;
+    let end = before.0.checked_sub(len.0).map(Bytes);
+    end.ok_or_else(|| Reason::new("it begins before the partition and ends within it"))
 }

@@ -1,0 +1,32 @@
+//! Traces of every format, as files and as bytes.
+
+mod manifest;
+
+use flashscope_workload::trace::{Error, Options, Reader, Request, Skipped, Source, Volumes, open};
+
+/// All that a trace tells.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Told {
+    pub requests: Vec<Request>,
+    pub volumes: Volumes,
+    pub skipped: Skipped,
+}
+
+/// Reads a trace to its end.
+pub fn read_all(mut reader: Box<dyn Reader>) -> Result<Told, Error> {
+    let (mut requests, mut batch) = (Vec::new(), Vec::new());
+    loop {
+        reader.read(&mut batch)?;
+        if batch.is_empty() {
+            let (volumes, skipped) = (reader.volumes().clone(), reader.skipped().clone());
+            return Ok(Told { requests, volumes, skipped });
+        }
+        requests.append(&mut batch);
+    }
+}
+
+/// Finds the format of a trace, of which it gives the name, and reads it.
+pub fn open_all(source: Source) -> Result<(&'static str, Told), Error> {
+    let (format, reader) = open(source, Options::default())?;
+    Ok((format.name, read_all(reader)?))
+}
