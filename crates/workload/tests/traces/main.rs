@@ -1,6 +1,8 @@
 //! Traces of every format, as files and as bytes.
 
+mod contract;
 mod manifest;
+mod samples;
 
 use flashscope_workload::trace::{Error, Options, Reader, Request, Skipped, Source, Volumes, open};
 

@@ -46,6 +46,11 @@ impl TextFormat for WiscSee {
         let offset = fields.text("the offset")?;
         let len = fields.bytes("the size", 1)?;
         let at = fields.time("the time", 1_000_000_000)?;
+        fields.text("the time since the line before")?;
+        if !matches!(fields.text("whether it was synchronous")?, b"True" | b"False") {
+            return Err(Reason::new("it does not end with True or False: it may be cut off"));
+        }
+        fields.end()?;
         let (volume, offset) = match offset.strip_prefix(b"-") {
             None => (&b"0"[..], Fields::blank(offset).bytes("the offset", 1)?),
             Some(before) => (&b"before"[..], mirrored(before, len)?),
