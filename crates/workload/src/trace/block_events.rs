@@ -1,5 +1,7 @@
 //! Requests from the events of Linux' block layer, as blktrace records them.
 
+use std::collections::BTreeMap;
+
 use flashscope_block::{Bytes, Nanos, Op};
 
 use super::pairing::Pairing;
@@ -16,6 +18,8 @@ pub(super) struct BlockEvents {
     pairing: Pairing,
     /// By volume.
     devices: Vec<Requests>,
+    /// The undecided ones of which something is queued, by the number of what was queued first.
+    undecided: BTreeMap<u64, VolumeId>,
 }
 
 /// Which events are the requests of a device.
@@ -30,26 +34,26 @@ enum Requests {
 impl BlockEvents {
     /// Q: a request was queued.
     pub(super) fn queued(&mut self, request: Request, out: &mut Vec<Request>) {
-        if matches!(self.device(request.volume), Requests::Issued) {
+        let volume = request.volume;
+        if matches!(self.device(volume), Requests::Issued) {
             return;
         }
         let pushed = self.push(request, out);
-        if let Requests::Undecided(queued) = self.device(request.volume) {
+        if let Requests::Undecided(queued) = self.device(volume) {
             queued.push(pushed);
+            if queued.len() == 1 {
+                self.undecided.insert(pushed, volume);
+            }
         }
     }
 
     /// D: a request was issued to the driver.
     pub(super) fn issued(&mut self, request: Request, out: &mut Vec<Request>) {
-        let requests = self.device(request.volume);
-        match requests {
-            Requests::Queued => return,
-            Requests::Issued => {}
-            Requests::Undecided(queued) => {
-                let queued = std::mem::take(queued);
-                *requests = Requests::Issued;
-                queued.into_iter().for_each(|number| self.pairing.withdraw(number));
-            }
+        if matches!(self.device(request.volume), Requests::Queued) {
+            return;
+        }
+        for number in self.decide(request.volume, Requests::Issued) {
+            self.pairing.withdraw(number);
         }
         self.push(request, out);
     }
@@ -71,9 +75,8 @@ impl BlockEvents {
         out: &mut Vec<Request>,
     ) {
         let found = self.pairing.answered(volume, offset, op, at, out);
-        let requests = self.device(volume);
-        if found && matches!(requests, Requests::Undecided(_)) {
-            *requests = Requests::Queued;
+        if found && matches!(self.device(volume), Requests::Undecided(_)) {
+            self.decide(volume, Requests::Queued);
         }
     }
 
@@ -90,16 +93,76 @@ impl BlockEvents {
         &mut self.devices[index]
     }
 
+    /// It is known which events are the requests of a device; gives the numbers of what was queued
+    /// before it was.
+    fn decide(&mut self, volume: VolumeId, known: Requests) -> Vec<u64> {
+        match std::mem::replace(self.device(volume), known) {
+            Requests::Undecided(queued) => {
+                if let Some(first) = queued.first() {
+                    self.undecided.remove(first);
+                }
+                queued
+            }
+            _ => Vec::new(),
+        }
+    }
+
     fn push(&mut self, request: Request, out: &mut Vec<Request>) -> u64 {
         // One that is given can no longer turn out to be none.
-        if let Some(oldest) = self.pairing.pushed_out_next() {
-            for requests in &mut self.devices {
-                if matches!(requests, Requests::Undecided(queued) if queued.first() == Some(&oldest))
-                {
-                    *requests = Requests::Queued;
-                }
-            }
+        let given = self.pairing.pushed_out_next();
+        let volume = given.and_then(|number| self.undecided.get(&number).copied());
+        if let Some(volume) = volume {
+            self.decide(volume, Requests::Queued);
         }
         self.pairing.issued(request, out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(volume: VolumeId, at: u64) -> Request {
+        let (at, offset) = (Nanos(at), Bytes(at * 512));
+        Request { at, latency: None, offset, len: Bytes(512), volume, op: Op::Read }
+    }
+
+    fn told(requests: &[Request]) -> Vec<(VolumeId, u64, Option<u64>)> {
+        requests.iter().map(|r| (r.volume, r.at.0, r.latency.map(|latency| latency.0))).collect()
+    }
+
+    // Are requests what was issued, on a device that issues, and what was queued on others?
+    #[test]
+    fn requests_are_issued_or_queued() {
+        let (mut events, mut out) = (BlockEvents::default(), Vec::new());
+        for at in 0..3 {
+            events.queued(request(0, at), &mut out);
+            events.queued(request(1, at), &mut out);
+        }
+        events.issued(Request { at: Nanos(5), ..request(0, 0) }, &mut out);
+        events.requeued(0, Bytes(0), Op::Read);
+        events.issued(Request { at: Nanos(6), ..request(0, 0) }, &mut out);
+        events.completed(0, Bytes(0), Op::Read, Nanos(10), &mut out);
+        events.completed(1, Bytes(512), Op::Read, Nanos(11), &mut out);
+        events.issued(request(1, 2), &mut out);
+        events.queued(request(0, 9), &mut out);
+        events.end(&mut out);
+        let wanted = [(1, 0, None), (1, 1, Some(10)), (1, 2, None), (0, 6, Some(4))];
+        assert_eq!(told(&out), wanted);
+    }
+
+    // Is what was queued on a device that never says more given, and does time not grow with the
+    // number of such devices?
+    #[test]
+    fn the_undecided_are_given() {
+        let (mut events, mut out) = (BlockEvents::default(), Vec::new());
+        for at in 0..20_000 {
+            events.queued(request(at % 10_000, u64::from(at)), &mut out);
+        }
+        assert!(out.len() > 15_000 && events.undecided.is_empty());
+        // What is given cannot be taken back: the device queues.
+        events.issued(request(0, 1), &mut out);
+        events.end(&mut out);
+        assert!(out.iter().map(|request| request.at.0).eq(0..20_000));
     }
 }

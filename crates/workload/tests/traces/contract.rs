@@ -79,7 +79,7 @@ fn samples_tell_the_story() {
 }
 
 /// The content in every compression that is undone.
-fn compressed(content: &[u8]) -> [(&'static str, Vec<u8>); 4] {
+pub fn compressed(content: &[u8]) -> [(&'static str, Vec<u8>); 4] {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(content).unwrap();
     let mut bzip2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());

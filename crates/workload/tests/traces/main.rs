@@ -1,6 +1,8 @@
 //! Traces of every format, as files and as bytes.
 
 mod contract;
+mod hostile;
+mod lines;
 mod manifest;
 mod samples;
 
@@ -8,14 +10,14 @@ use flashscope_workload::trace::{Error, Options, Reader, Request, Skipped, Sourc
 
 /// All that a trace tells.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Told {
-    pub requests: Vec<Request>,
-    pub volumes: Volumes,
-    pub skipped: Skipped,
+struct Told {
+    requests: Vec<Request>,
+    volumes: Volumes,
+    skipped: Skipped,
 }
 
 /// Reads a trace to its end.
-pub fn read_all(mut reader: Box<dyn Reader>) -> Result<Told, Error> {
+fn read_all(mut reader: Box<dyn Reader>) -> Result<Told, Error> {
     let (mut requests, mut batch) = (Vec::new(), Vec::new());
     loop {
         reader.read(&mut batch)?;
@@ -28,7 +30,7 @@ pub fn read_all(mut reader: Box<dyn Reader>) -> Result<Told, Error> {
 }
 
 /// Finds the format of a trace, of which it gives the name, and reads it.
-pub fn open_all(source: Source) -> Result<(&'static str, Told), Error> {
+fn open_all(source: Source) -> Result<(&'static str, Told), Error> {
     let (format, reader) = open(source, Options::default())?;
     Ok((format.name, read_all(reader)?))
 }

@@ -113,12 +113,12 @@ fn latencies(told: &Told) -> Vec<f64> {
     let mut sorted: Vec<_> = told.requests.iter().filter_map(|request| request.latency).collect();
     sorted.sort();
     let Some(last) = sorted.len().checked_sub(1) else { return Vec::new() };
-    let quantile = |share: f64| {
-        let place = share * last as f64;
-        let at = |place: f64| sorted[place as usize].0 as f64 / 1000.0;
-        at(place.floor()) + place.fract() * (at(place.ceil()) - at(place.floor()))
+    let at = |place: usize| sorted[place].0 as f64 / 1000.0;
+    let quantile = |percent: usize| {
+        let (place, part) = (last * percent / 100, (last * percent % 100) as f64 / 100.0);
+        at(place) + part * (at((place + 1).min(last)) - at(place))
     };
-    [0.01, 0.5, 0.99, 1.0].map(quantile).to_vec()
+    [1, 50, 99, 100].map(quantile).to_vec()
 }
 
 fn check(file: &str, told: &Told, entry: &Entry) {
@@ -145,7 +145,7 @@ fn check(file: &str, told: &Told, entry: &Entry) {
 #[test]
 fn traces_hold_what_their_manifest_says() {
     let Some((folder, entries)) = manifest() else { return };
-    assert!(!entries.is_empty());
+    let mut checked = 0;
     for entry in entries {
         let (file, name) = (&entry["file"], format_of(&entry["parser"]));
         if find(name).is_none() {
@@ -156,5 +156,7 @@ fn traces_hold_what_their_manifest_says() {
         let (found, told) = open_all(source).unwrap_or_else(|error| panic!("{file}: {error}"));
         assert_eq!(found, name, "{file}");
         check(file, &told, &entry);
+        checked += 1;
     }
+    assert!(checked > 0);
 }

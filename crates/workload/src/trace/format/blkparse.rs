@@ -69,7 +69,7 @@ impl Blkparse {
     fn event(&mut self, line: &[u8], out: &mut Output) -> Result<(), Reason> {
         let mut fields = Fields::blank(line);
         let device = fields.text("the device")?;
-        if !device.contains(&b',') {
+        if !is_device(device) {
             let reason = format!("the device is `{}`, and not of two numbers", shown(device));
             return Err(Reason::new(reason));
         }
@@ -123,6 +123,16 @@ impl Blkparse {
         let offset = offset.ok_or_else(|| Reason::new("it begins beyond 2^64 bytes"))?;
         Ok(operation(kind)?.map(|op| (op, offset, len)))
     }
+}
+
+/// Whether it is a device's major and minor number.
+#[inline]
+fn is_device(text: &[u8]) -> bool {
+    let mut numbers = text.split(|byte| *byte == b',');
+    let is_number =
+        |text: &[u8]| matches!(text.len(), 1..=10) && text.iter().all(u8::is_ascii_digit);
+    numbers.by_ref().take(2).filter(|number| is_number(number)).count() == 2
+        && numbers.next().is_none()
 }
 
 /// What the letters ask to be done with sectors.

@@ -17,7 +17,7 @@ use flashscope_block::{Bytes, Nanos, Op};
 use super::super::Request;
 use super::super::error::Reason;
 use super::super::reader::Options;
-use super::super::text::{Output, TextFormat, checked, decimal, hexadecimal, shown};
+use super::super::text::{LONGEST_FIELD, Output, TextFormat, checked, decimal, hexadecimal, shown};
 use super::Format;
 
 pub(super) const FORMAT: Format = Format::text::<Wpa>(
@@ -30,7 +30,7 @@ pub(super) const FORMAT: Format = Format::text::<Wpa>(
 const IO_TYPE: &[u8] = b"IO Type";
 
 /// A line has no more fields than this that are looked at.
-const MOST_FIELDS: usize = 64;
+const MOST_FIELDS: usize = 32;
 
 /// Longer numbers do not occur.
 const LONGEST_NUMBER: usize = 40;
@@ -212,6 +212,9 @@ impl<'a> Row<'a> {
         if index >= self.count {
             let reason = format!("it has {} fields, and the header has more", self.count);
             return Err(Reason::new(reason));
+        }
+        if self.fields[index].len() > LONGEST_FIELD {
+            return Err(Reason::new(format!("a field is longer than {LONGEST_FIELD} bytes")));
         }
         Ok(self.fields[index])
     }

@@ -5,6 +5,9 @@ use flashscope_block::{Bytes, Nanos, Op};
 use super::super::Request;
 use super::super::error::Reason;
 
+/// A longer field is none of a trace: it would be that of a path.
+pub(in super::super) const LONGEST_FIELD: usize = 1 << 12;
+
 /// The fields of a line, one after the other.
 pub(in super::super) struct Fields<'a> {
     /// What is left; `None` after the last field.
@@ -31,6 +34,9 @@ impl<'a> Fields<'a> {
     pub(in super::super) fn text(&mut self, name: &'static str) -> Result<&'a [u8], Reason> {
         let rest = self.rest.ok_or_else(|| missing(name))?;
         let end = rest.iter().position(|byte| self.separates(*byte)).unwrap_or(rest.len());
+        if end > LONGEST_FIELD {
+            return Err(Reason::new(format!("{name} is longer than {LONGEST_FIELD} bytes")));
+        }
         self.go_on(rest, end);
         Ok(&rest[..end])
     }
@@ -57,7 +63,7 @@ impl<'a> Fields<'a> {
     pub(in super::super) fn digits(&mut self, name: &'static str) -> Result<&'a [u8], Reason> {
         let text = self.text(name)?;
         match digits(text).1 {
-            count if count > 0 && count == text.len() => Ok(text),
+            count @ 1..=MOST_DIGITS if count == text.len() => Ok(text),
             _ => slow_number(text, name).map(|_| text),
         }
     }

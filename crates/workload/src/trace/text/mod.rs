@@ -4,7 +4,7 @@ mod fields;
 
 use std::io::Read;
 
-pub(super) use fields::{Fields, checked, decimal, hexadecimal, shown};
+pub(super) use fields::{Fields, LONGEST_FIELD, checked, decimal, hexadecimal, shown};
 
 use super::error::{Place, Reason};
 use super::reader::{BATCH, Options, Reader, Skipped};
