@@ -2,48 +2,12 @@
 
 use std::io::{Cursor, Write};
 
-use flashscope_block::Op;
-use flashscope_workload::trace::format::FORMATS;
-use flashscope_workload::trace::{
-    BATCH, Error, OnBad, Options, Reader, Source, find, open, open_as,
-};
+use flashscope_workload::trace::{Error, Options, Reader, Source, find, open, open_as};
 use proptest::prelude::*;
 
 use crate::contract::{compressed, source};
+use crate::exhaust::read_every_way;
 use crate::samples::{Sample, samples};
-
-/// Requests that a reader may hold back until their answers are known.
-const MOST_HELD: usize = 1 << 12;
-
-/// Reads to the end, or to an error; what is read must be possible, and not more than there is.
-fn exhaust(mut reader: Box<dyn Reader>, bytes: usize) {
-    let (mut requests, mut batch) = (0, Vec::new());
-    while reader.read(&mut batch).is_ok() && !batch.is_empty() {
-        assert!(batch.len() <= BATCH + MOST_HELD + 1);
-        for request in &batch {
-            assert!((request.len.0 == 0) == (request.op == Op::Flush), "{request:?}");
-            assert!(request.offset.0.checked_add(request.len.0).is_some(), "{request:?}");
-            assert!((request.volume as usize) < reader.volumes().len(), "{request:?}");
-        }
-        requests += batch.len();
-    }
-    assert!(requests <= bytes && reader.skipped().count <= bytes as u64);
-}
-
-/// Reads a content as of every format, and as of the one that it looks like.
-fn read_every_way(content: &[u8]) {
-    for on_bad in [OnBad::Stop, OnBad::Skip] {
-        let options = Options { on_bad, ..Options::default() };
-        for format in FORMATS {
-            if let Ok(reader) = open_as(format, source(content), options) {
-                exhaust(reader, content.len());
-            }
-        }
-        if let Ok((_, reader)) = open(source(content), options) {
-            exhaust(reader, content.len());
-        }
-    }
-}
 
 /// What is done to a sample: at a place, some bytes make way for others.
 type Edit = (prop::sample::Index, usize, Vec<u8>);

@@ -1,6 +1,7 @@
 //! Traces of every format, as files and as bytes.
 
 mod contract;
+mod exhaust;
 mod hostile;
 mod lines;
 mod manifest;
