@@ -4,6 +4,7 @@
 //! content. [`writer`]s do the reverse. Memory does not grow with the trace.
 
 mod binary;
+mod block_events;
 mod columns;
 mod error;
 pub mod format;

@@ -1,7 +1,22 @@
 //! The formats of traces: each is a file and its line in [`FORMATS`].
 
+mod alibaba;
+mod blkparse;
+mod cloudphysics;
+mod disksim;
+mod fio;
+mod fio_log;
+mod heimdall;
+mod mqsim;
 mod msr;
 mod parquet;
+mod scsi;
+mod spc;
+mod ssdsim;
+mod systor;
+mod tencent;
+mod wiscsee;
+mod wpa;
 
 pub(super) use msr::UNIX_EPOCH;
 
@@ -37,7 +52,24 @@ impl Format {
 
 /// Every format, in the order in which they are shown. Where a content is as likely of two, it is
 /// taken to be of the first.
-pub const FORMATS: &[&Format] = &[&msr::FORMAT, &parquet::FORMAT];
+pub const FORMATS: &[&Format] = &[
+    &msr::FORMAT,
+    &spc::FORMAT,
+    &mqsim::FORMAT,
+    &ssdsim::FORMAT,
+    &heimdall::FORMAT,
+    &disksim::FORMAT,
+    &blkparse::FORMAT,
+    &wiscsee::FORMAT,
+    &fio::FORMAT,
+    &fio_log::FORMAT,
+    &systor::FORMAT,
+    &alibaba::FORMAT,
+    &tencent::FORMAT,
+    &cloudphysics::FORMAT,
+    &wpa::FORMAT,
+    &parquet::FORMAT,
+];
 
 /// The format of that name.
 pub fn find(name: &str) -> Option<&'static Format> {
