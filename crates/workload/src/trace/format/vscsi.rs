@@ -88,7 +88,7 @@ impl BinaryFormat for Vscsi {
         })?;
         let Command::Request(op) = known else { return Ok(()) };
         let len = Bytes(u64::from(u32::from_le_bytes(bytes(record, version.at(4, 8)))));
-        if op == Op::Trim && (len.0 == 0 || len.0 % self.block != 0) {
+        if op == Op::Trim && (len.0 == 0 || !len.0.is_multiple_of(self.block)) {
             return Err(Reason::new("it is an UNMAP whose ranges were not recorded"));
         }
         let block = u64::from_le_bytes(bytes(record, 16));
