@@ -13,7 +13,7 @@ type Simulation = flashscope_report::Simulation<flashscope_sim::observe::Finding
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 6] {
+fn all() -> [(&'static str, Schema); 7] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
@@ -21,6 +21,7 @@ fn all() -> [(&'static str, Schema); 6] {
         ("summary", schemars::schema_for!(flashscope_report::Summary)),
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),
         ("simulation", schemars::schema_for!(Simulation)),
+        ("conversion", schemars::schema_for!(flashscope_report::Conversion)),
     ]
 }
 

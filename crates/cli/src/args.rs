@@ -10,6 +10,7 @@ use flashscope_result::manifest;
 use flashscope_workload::uflip::PerBaseline;
 
 use crate::names;
+use crate::trace::TraceArgs;
 
 /// One instrument for flash storage: measure a drive, see how it behaves.
 #[derive(Parser)]
@@ -23,6 +24,7 @@ pub struct Args {
 pub enum Command {
     Bench(BenchArgs),
     Simulate(SimulateArgs),
+    Trace(TraceArgs),
     Report(ReportArgs),
     Demo(DemoArgs),
 }

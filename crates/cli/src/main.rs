@@ -11,6 +11,7 @@ mod progress;
 mod report;
 mod simulate;
 mod stop;
+mod trace;
 
 use std::io;
 use std::process::ExitCode;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Bench(args) => bench::bench(&args),
         Command::Simulate(args) => simulate::simulate(&args),
+        Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),
         Command::Demo(args) => demo::demo(&args),
     };

@@ -21,11 +21,20 @@ fn empty_bar() -> ProgressBar {
 pub struct LateBar {
     clock: Clock,
     begun: Nanos,
-    shown: Option<(ProgressBar, Phase)>,
+    shown: Option<(ProgressBar, &'static str)>,
 }
 
 /// After so long, progress is shown.
 const PATIENCE: Nanos = Nanos::secs(2);
+
+/// What a phase of a session is called.
+pub fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Fill => "filling the drive",
+        Phase::WarmUp => "warming up",
+        Phase::Measure => "measuring",
+    }
+}
 
 impl LateBar {
     pub fn new() -> LateBar {
@@ -33,24 +42,25 @@ impl LateBar {
         LateBar { begun: clock.now(), clock, shown: None }
     }
 
-    /// So much of a phase is done.
-    pub fn show(&mut self, phase: Phase, done: u64, total: u64) {
+    /// So much of `what` is done, of how much, where that is known.
+    pub fn show(&mut self, what: &'static str, done: u64, total: Option<u64>) {
         if self.shown.is_none() && self.clock.now() < self.begun + PATIENCE {
             return;
         }
-        let (bar, shown) = self.shown.get_or_insert_with(|| (empty_bar(), phase));
-        if *shown != phase {
+        let (bar, shown) = self.shown.get_or_insert_with(|| (empty_bar(), what));
+        if *shown != what {
             // The time that is left follows from what this phase alone has taken.
             bar.reset();
-            *shown = phase;
+            *shown = what;
         }
-        bar.set_message(match phase {
-            Phase::Fill => "filling the drive",
-            Phase::WarmUp => "warming up",
-            Phase::Measure => "measuring",
-        });
-        bar.set_length(total);
-        bar.set_position(done);
+        match total {
+            Some(total) => {
+                bar.set_message(what);
+                bar.set_length(total);
+                bar.set_position(done);
+            }
+            None => bar.set_message(format!("{what}: {} so far", Bytes(done))),
+        }
     }
 
     pub fn finish(&self) {

@@ -17,7 +17,7 @@ use flashscope_workload::pattern::Reference;
 use flashscope_workload::synthetic::{self, Ios, Target, Workload};
 
 use crate::args::{FillState, SimulateArgs};
-use crate::progress::LateBar;
+use crate::progress::{LateBar, phase_name};
 use crate::{Failure, stop, usage};
 
 type Simulation = flashscope_report::Simulation<Findings>;
@@ -53,7 +53,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         gauge: GAUGE,
         stop,
         begin: &mut |now| eyes.begin(now),
-        progress: &mut |phase, done, total| bar.show(phase, done, total),
+        progress: &mut |phase, done, total| bar.show(phase_name(phase), done, Some(total)),
     };
     let outcome = match workload.ios {
         Ios::Endless(generator) => session.run([vec![*generator]]),

@@ -1,8 +1,10 @@
 //! From facts to what people look at. Nothing is computed here that the analysis did not find.
 
+mod conversion;
 mod simulation;
 mod terminal;
 
+pub use conversion::{Conversion, conversion};
 use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;
 use schemars::JsonSchema;

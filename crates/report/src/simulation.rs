@@ -311,7 +311,7 @@ fn row(out: &mut String, name: &str, latency: &LatencyNs) {
 }
 
 /// A count with its thousands apart, as in `1,310,720`.
-fn grouped(count: u64) -> String {
+pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {

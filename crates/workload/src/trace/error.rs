@@ -77,6 +77,8 @@ pub enum Place {
     Line(u64),
     /// A record of a binary file, and the byte at which it begins in the uncompressed content.
     Record(u64, u64),
+    /// A row of a table.
+    Row(u64),
 }
 
 impl std::fmt::Display for Place {
@@ -84,6 +86,7 @@ impl std::fmt::Display for Place {
         match self {
             Place::Line(line) => write!(f, "line {line}"),
             Place::Record(record, byte) => write!(f, "record {record} (at byte {byte})"),
+            Place::Row(row) => write!(f, "row {row}"),
         }
     }
 }

@@ -4,18 +4,28 @@
 //! content. [`writer`]s do the reverse. Memory does not grow with the trace.
 
 mod binary;
+mod columns;
 mod error;
 pub mod format;
+mod merge;
+mod opened;
 mod pairing;
 mod reader;
+mod repeat;
 mod request;
 mod source;
+mod spec;
 mod text;
+mod transform;
 mod volumes;
+pub mod writer;
 
 pub use error::{Error, OnBad};
-pub use format::{Format, find, open, open_as};
+pub use format::Format;
+pub use opened::{Progress, Trace};
 pub use reader::{BATCH, Options, Reader, Skipped};
 pub use request::Request;
 pub use source::Source;
+pub use spec::{FieldError, Spec, fields};
+pub use transform::Field;
 pub use volumes::{VolumeId, Volumes};

@@ -46,6 +46,11 @@ pub trait Reader: Send {
 
     /// What was left out so far.
     fn skipped(&self) -> &Skipped;
+
+    /// What a user should know of what was read so far, in words.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 impl<R: Reader + ?Sized> Reader for Box<R> {
@@ -57,6 +62,9 @@ impl<R: Reader + ?Sized> Reader for Box<R> {
     }
     fn skipped(&self) -> &Skipped {
         (**self).skipped()
+    }
+    fn notes(&self) -> Vec<String> {
+        (**self).notes()
     }
 }
 

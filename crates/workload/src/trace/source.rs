@@ -29,6 +29,8 @@ const XZ_MEMORY: u64 = 128 << 20;
 /// The content of a trace: a file, or standard input; gzip, zstd, bzip2 and xz are undone.
 pub struct Source {
     name: String,
+    /// Whether the content is that of a file of this name as it stands.
+    is_file: bool,
     content: Box<dyn Read + Send>,
     /// The first bytes of the content, and how much of them was read again.
     head: Vec<u8>,
@@ -70,7 +72,9 @@ impl Source {
             let reason = "it is a folder, and a trace is a file".into();
             return Err(Error::Damaged { name: name.into(), reason });
         }
-        Source::of(name, file, found.is_file().then_some(found.len()))
+        let source = Source::of(name, file, found.is_file().then_some(found.len()))?;
+        let is_file = found.is_file() && source.compression.is_none();
+        Ok(Source { is_file, ..source })
     }
 
     /// The content of a reader, which is called `name` in messages; `total` is how many bytes it
@@ -90,6 +94,7 @@ impl Source {
         let (content, compression) = undo(&magic, counted).map_err(Error::io("read", name))?;
         let mut source = Source {
             name: name.into(),
+            is_file: false,
             content,
             head: Vec::new(),
             given: 0,
@@ -122,6 +127,11 @@ impl Source {
     /// How the content was compressed.
     pub fn compression(&self) -> Option<&'static str> {
         self.compression
+    }
+
+    /// The file itself, from its start, where the content is that of a file as it stands.
+    pub(super) fn file(&self) -> Option<Result<File, Error>> {
+        self.is_file.then(|| File::open(&self.name).map_err(Error::io("open", &self.name)))
     }
 
     /// How many bytes of the file were read, as it goes, and of how many, where that is known.

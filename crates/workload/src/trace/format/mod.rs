@@ -2,8 +2,11 @@
 
 mod blktrace;
 mod msr;
+mod parquet;
 mod srt;
 mod vscsi;
+
+pub(super) use msr::UNIX_EPOCH;
 
 use super::binary::{BinaryFormat, Records};
 use super::reader::{Options, Reader};
@@ -47,7 +50,8 @@ impl Format {
 
 /// Every format, in the order in which they are shown. Where a content is as likely of two, it is
 /// taken to be of the first.
-pub const FORMATS: &[&Format] = &[&msr::FORMAT, &srt::FORMAT, &vscsi::FORMAT, &blktrace::FORMAT];
+pub const FORMATS: &[&Format] =
+    &[&msr::FORMAT, &srt::FORMAT, &vscsi::FORMAT, &blktrace::FORMAT, &parquet::FORMAT];
 
 /// The format of that name.
 pub fn find(name: &str) -> Option<&'static Format> {

@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format::text::<Msr>(
 );
 
 /// Windows counts from 1601, everyone else from 1970.
-pub(crate) const UNIX_EPOCH: u64 = 116_444_736_000_000_000;
+pub(in super::super) const UNIX_EPOCH: u64 = 116_444_736_000_000_000;
 
 /// A volume is called `hm_1` in the names of the published files.
 #[derive(Default)]

@@ -1,0 +1,27 @@
+//! `flashscope trace formats`.
+
+use std::io::Write;
+
+use flashscope_workload::trace::format::FORMATS;
+use flashscope_workload::trace::writer::WRITERS;
+
+use crate::Failure;
+
+/// List the formats that are read and written.
+#[derive(clap::Args)]
+#[command(after_help = "Example:
+  flashscope trace formats")]
+pub struct FormatsArgs {}
+
+pub fn formats(_: &FormatsArgs) -> Result<(), Failure> {
+    let mut text = String::from("read (--format, or found by content):\n");
+    for format in FORMATS {
+        text += &format!("  {:<13} {}\n{:16}{}\n", format.name, format.summary, "", format.source);
+    }
+    text += "\nwritten (--output-format, or by the name of the output):\n";
+    for kind in WRITERS {
+        let names = kind.extensions.join(", ");
+        text += &format!("  {:<13} {}\n{:16}files: {names}\n", kind.name, kind.summary, "");
+    }
+    Ok(write!(std::io::stdout().lock(), "{text}")?)
+}

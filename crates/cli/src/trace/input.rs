@@ -1,0 +1,100 @@
+//! The trace that a command reads.
+
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use flashscope_workload::trace::{Error, FieldError, Progress, Reader, Spec, Trace, fields};
+
+use crate::progress::LateBar;
+use crate::{Failure, usage};
+
+/// The options that every command has which reads a trace: one for each field of a trace.
+pub struct Fields(Vec<(&'static str, String)>);
+
+impl FromArgMatches for Fields {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = |name: &'static str| Some((name, matches.get_one::<String>(name)?.clone()));
+        Ok(Fields(fields().filter_map(|field| given(field.name)).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Fields::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for Fields {
+    fn augment_args(command: Command) -> Command {
+        let option = |field: &flashscope_workload::trace::Field| {
+            let default = field.default.map(|value| format!(" [default: {value}]"));
+            let option = Arg::new(field.name)
+                .long(field.name.replace('_', "-"))
+                .value_name("VALUE")
+                .help(format!("{}{}", capitalized(field.summary), default.unwrap_or_default()))
+                .help_heading("How the trace is read, and what is made of it")
+                .allow_hyphen_values(true)
+                .action(ArgAction::Set);
+            match field.alone {
+                // What follows may be a file: a value has to be joined by `=`.
+                Some(alone) => {
+                    option.num_args(0..=1).require_equals(true).default_missing_value(alone)
+                }
+                None => option,
+            }
+        };
+        command.args(fields().map(option))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Fields::augment_args(command)
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+impl Fields {
+    /// What the options say.
+    pub fn spec(&self) -> Result<Spec, Failure> {
+        let mut spec = Spec::default();
+        for (name, value) in &self.0 {
+            spec.set(name, value).map_err(|error| usage(as_option(error)))?;
+        }
+        Ok(spec)
+    }
+}
+
+/// An error about a field, with its name as it is typed.
+fn as_option(error: FieldError) -> anyhow::Error {
+    match error {
+        FieldError::Invalid { name, value, rule } => {
+            anyhow::anyhow!("--{} is `{value}`: {rule}", name.replace('_', "-"))
+        }
+        unknown @ FieldError::Unknown { .. } => unknown.into(),
+    }
+}
+
+/// Whether an error is about what was asked for, or about what happened on the way.
+pub fn failure(error: Error) -> Failure {
+    match error {
+        Error::Io { .. } => Failure::from(error),
+        wrong => usage(wrong),
+    }
+}
+
+/// Opens the trace in these files.
+pub fn open(files: &[String], fields: &Fields) -> Result<Trace, Failure> {
+    fields.spec()?.open(files).map_err(failure)
+}
+
+/// Shows how far a trace is read.
+pub fn show(bar: &mut LateBar, what: &'static str, progress: &Progress) {
+    bar.show(what, progress.done(), progress.total());
+}
+
+/// Says what a user should know of what was read.
+pub fn notes(reader: &dyn Reader) {
+    for note in reader.notes() {
+        eprintln!("note: {note}");
+    }
+}

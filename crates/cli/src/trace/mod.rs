@@ -1,0 +1,31 @@
+//! `flashscope trace`.
+
+mod convert;
+mod formats;
+mod input;
+
+use clap::Subcommand;
+use convert::ConvertArgs;
+use formats::FormatsArgs;
+
+use crate::Failure;
+
+/// Read, convert and record traces of IO in the formats that people have.
+#[derive(clap::Args)]
+pub struct TraceArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Convert(ConvertArgs),
+    Formats(FormatsArgs),
+}
+
+pub fn trace(args: &TraceArgs) -> Result<(), Failure> {
+    match &args.command {
+        Command::Convert(args) => convert::convert(args),
+        Command::Formats(args) => formats::formats(args),
+    }
+}

@@ -1,0 +1,340 @@
+//! Parquet with the columns `submitted_ns`, `offset_bytes`, `length_bytes` and `op`, and where it has
+//! them `latency_ns` and `volume`: what flashscope writes, as a trace or as the records of a result.
+
+use std::fs::File;
+use std::io::{self, Seek};
+
+use flashscope_block::{Bytes, Nanos, Op};
+use parquet::basic::Type as PhysicalType;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{DataType, Int32Type, Int64Type};
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+use super::super::columns::{LATENCY, LENGTH, OFFSET, OP, SUBMITTED, VOLUME, VOLUMES_KEY};
+use super::super::error::{Place, Reason};
+use super::super::reader::{BATCH, Options, Reader, Skipped};
+use super::super::text::checked;
+use super::super::{Error, Request, Source, VolumeId, Volumes};
+use super::Format;
+
+pub(super) const FORMAT: Format = Format {
+    name: "parquet",
+    summary: "what `flashscope trace convert` writes, and the records of a result",
+    source: "this project: the columns submitted_ns, latency_ns, offset_bytes, length_bytes, op, volume",
+    sniff: |head| if head.starts_with(b"PAR1") { 1000 } else { 0 },
+    open: |source, options| Ok(Box::new(Parquet::open(source, options)?)),
+};
+
+/// A larger column of a row group is none that anybody writes: row groups are held in memory by
+/// whoever writes them.
+const LARGEST_COLUMN: i64 = 1 << 31;
+
+struct Parquet {
+    name: String,
+    options: Options,
+    file: SerializedFileReader<File>,
+    places: Places,
+    volumes: Volumes,
+    group: usize,
+    columns: Option<Columns>,
+    row: u64,
+    skipped: Skipped,
+}
+
+/// Where each column stands in the file.
+#[derive(Clone, Copy)]
+struct Places {
+    submitted: usize,
+    latency: Option<usize>,
+    offset: usize,
+    length: usize,
+    op: usize,
+    volume: Option<usize>,
+}
+
+impl Parquet {
+    fn open(source: Source, options: Options) -> Result<Parquet, Error> {
+        let name = source.name().to_string();
+        let damaged = |reason: String| Error::Damaged { name: name.clone(), reason };
+        let file = seekable(source)?;
+        let file = SerializedFileReader::new(file).map_err(|error| damaged(error.to_string()))?;
+        let places = Places::find(&file).map_err(damaged)?;
+        let columns = file.metadata().row_groups().iter().flat_map(|group| group.columns());
+        if columns.clone().any(|column| column.uncompressed_size() > LARGEST_COLUMN) {
+            let reason = "a column of a row group has more than 2 GiB: write it with smaller ones";
+            return Err(damaged(reason.into()));
+        }
+        let volumes = volumes(&file, &places).map_err(damaged)?;
+        let skipped = Skipped::default();
+        Ok(Parquet {
+            name,
+            options,
+            file,
+            places,
+            volumes,
+            group: 0,
+            columns: None,
+            row: 0,
+            skipped,
+        })
+    }
+
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), Error> {
+        while batch.is_empty() {
+            let columns = match &mut self.columns {
+                Some(columns) => columns,
+                None if self.group == self.file.num_row_groups() => return Ok(()),
+                None => {
+                    let opened = Columns::open(&self.file, self.group, &self.places);
+                    self.group += 1;
+                    self.columns.insert(opened.map_err(failed(&self.name))?)
+                }
+            };
+            let rows = columns.read().map_err(failed(&self.name))?;
+            if rows == 0 {
+                self.columns = None;
+                continue;
+            }
+            for row in 0..rows {
+                match columns.request(row, &self.volumes) {
+                    Ok(request) => batch.push(request),
+                    Err(reason) => {
+                        let place = Place::Row(self.row + row as u64 + 1);
+                        self.skipped.note(self.options.on_bad, &self.name, place, reason)?;
+                    }
+                }
+            }
+            self.row += rows as u64;
+        }
+        Ok(())
+    }
+}
+
+impl Reader for Parquet {
+    fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), Error> {
+        batch.clear();
+        self.fill(batch)
+    }
+
+    fn volumes(&self) -> &Volumes {
+        &self.volumes
+    }
+
+    fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+}
+
+fn failed(name: &str) -> impl Fn(ParquetError) -> Error {
+    move |error| Error::Damaged { name: name.into(), reason: error.to_string() }
+}
+
+/// The file of a source; what is compressed or comes through a pipe is written to a temporary one,
+/// because Parquet is read from its end.
+fn seekable(mut source: Source) -> Result<File, Error> {
+    if let Some(file) = source.file() {
+        return file;
+    }
+    let name = source.name().to_string();
+    let mut file = tempfile::tempfile().map_err(Error::io("write a copy of", &name))?;
+    io::copy(&mut source, &mut file).map_err(|error| source.failed(error))?;
+    file.rewind().map_err(Error::io("read a copy of", &name))?;
+    Ok(file)
+}
+
+impl Places {
+    fn find(file: &SerializedFileReader<File>) -> Result<Places, String> {
+        let schema = file.metadata().file_metadata().schema_descr();
+        let names: Vec<_> = schema.columns().iter().map(|column| column.path().string()).collect();
+        let find = |name: &str| names.iter().position(|found| found == name);
+        let whole_number = |place: usize| {
+            let column = schema.column(place);
+            let whole = matches!(column.physical_type(), PhysicalType::INT32 | PhysicalType::INT64);
+            (whole && column.max_rep_level() == 0 && column.max_def_level() <= 1)
+                .then_some(place)
+                .ok_or_else(|| format!("the column {} is not of whole numbers", names[place]))
+        };
+        let need = |name: &str| {
+            let missing = || format!("it has no column {name}; it has {}", names.join(", "));
+            find(name).ok_or_else(missing).and_then(whole_number)
+        };
+        let may = |name: &str| find(name).map(whole_number).transpose();
+        Ok(Places {
+            submitted: need(SUBMITTED)?,
+            latency: may(LATENCY)?,
+            offset: need(OFFSET)?,
+            length: need(LENGTH)?,
+            op: need(OP)?,
+            volume: may(VOLUME)?,
+        })
+    }
+}
+
+/// The names of the volumes; where there are none in the file, it has one, called 0.
+fn volumes(file: &SerializedFileReader<File>, places: &Places) -> Result<Volumes, String> {
+    let metadata = file.metadata().file_metadata().key_value_metadata();
+    let named = metadata.into_iter().flatten().find(|pair| pair.key == VOLUMES_KEY);
+    let names: Vec<String> = match named.and_then(|pair| pair.value.as_ref()) {
+        Some(json) => {
+            serde_json::from_str(json).map_err(|error| format!("{VOLUMES_KEY}: {error}"))?
+        }
+        None if places.volume.is_some() => return Err(format!("it does not say {VOLUMES_KEY}")),
+        None => vec!["0".into()],
+    };
+    let mut volumes = Volumes::new();
+    for name in &names {
+        volumes.id(name.as_bytes());
+    }
+    match volumes.len() == names.len() {
+        true => Ok(volumes),
+        false => Err(format!("{VOLUMES_KEY}: two volumes have the same name")),
+    }
+}
+
+/// The columns of a row group, read a batch of rows at a time.
+struct Columns {
+    submitted: Column,
+    latency: Option<Column>,
+    offset: Column,
+    length: Column,
+    op: Column,
+    volume: Option<Column>,
+}
+
+impl Columns {
+    fn open(
+        file: &SerializedFileReader<File>,
+        group: usize,
+        places: &Places,
+    ) -> ParquetResult<Columns> {
+        let group = file.get_row_group(group)?;
+        let open = |place: usize| Column::new(group.get_column_reader(place)?);
+        let may = |place: Option<usize>| place.map(open).transpose();
+        Ok(Columns {
+            submitted: open(places.submitted)?,
+            latency: may(places.latency)?,
+            offset: open(places.offset)?,
+            length: open(places.length)?,
+            op: open(places.op)?,
+            volume: may(places.volume)?,
+        })
+    }
+
+    /// Reads the next rows; returns how many there are.
+    fn read(&mut self) -> ParquetResult<usize> {
+        let Columns { submitted, latency, offset, length, op, volume } = self;
+        let rows = submitted.read()?;
+        let others = [Some(offset), Some(length), Some(op), latency.as_mut(), volume.as_mut()];
+        for column in others.into_iter().flatten() {
+            if column.read()? != rows {
+                return Err(ParquetError::General("its columns are not of one length".into()));
+            }
+        }
+        Ok(rows)
+    }
+
+    #[inline]
+    fn request(&self, row: usize, volumes: &Volumes) -> Result<Request, Reason> {
+        let (Some(submitted), Some(offset), Some(length), Some(op)) =
+            (self.submitted.get(row), self.offset.get(row), self.length.get(row), self.op.get(row))
+        else {
+            return Err(Reason::new("a value is missing"));
+        };
+        let op = u8::try_from(op).ok().and_then(Op::from_code);
+        let op = op.ok_or_else(|| Reason::new("the code of the operation is not 0 to 3"))?;
+        let volume = match self.volume.as_ref() {
+            None => 0,
+            Some(column) => column.get(row).unwrap_or(u64::MAX),
+        };
+        if volume >= volumes.len() as u64 {
+            return Err(Reason::new("it is for a volume that has no name"));
+        }
+        checked(Request {
+            at: Nanos(submitted),
+            latency: self.latency.as_ref().and_then(|latency| latency.get(row)).map(Nanos),
+            offset: Bytes(offset),
+            len: Bytes(length),
+            volume: VolumeId::try_from(volume).unwrap_or_default(),
+            op,
+        })
+    }
+}
+
+/// A column of whole numbers, a batch of rows at a time.
+struct Column {
+    reader: Typed,
+    /// The values of the rows that have one.
+    values: Vec<i64>,
+    narrow: Vec<i32>,
+    /// For each row whether it has a value, where there are rows that have none.
+    levels: Vec<i16>,
+}
+
+enum Typed {
+    Narrow(ColumnReaderImpl<Int32Type>),
+    Wide(ColumnReaderImpl<Int64Type>),
+}
+
+impl Column {
+    fn new(reader: ColumnReader) -> ParquetResult<Column> {
+        let reader = match reader {
+            ColumnReader::Int32ColumnReader(reader) => Typed::Narrow(reader),
+            ColumnReader::Int64ColumnReader(reader) => Typed::Wide(reader),
+            _ => return Err(ParquetError::General("a column is not of whole numbers".into())),
+        };
+        Ok(Column { reader, values: Vec::new(), narrow: Vec::new(), levels: Vec::new() })
+    }
+
+    /// Reads the next rows; returns how many there are.
+    fn read(&mut self) -> ParquetResult<usize> {
+        self.values.clear();
+        self.levels.clear();
+        let (rows, values) = match &mut self.reader {
+            Typed::Wide(reader) => read(reader, &mut self.levels, &mut self.values)?,
+            Typed::Narrow(reader) => {
+                self.narrow.clear();
+                let read = read(reader, &mut self.levels, &mut self.narrow)?;
+                self.values
+                    .extend(self.narrow.iter().map(|value| i64::from(value.cast_unsigned())));
+                read
+            }
+        };
+        if values == rows {
+            self.levels.clear();
+        } else {
+            self.spread(rows);
+        }
+        Ok(rows)
+    }
+
+    /// Puts the values where their rows are, from the last to the first.
+    fn spread(&mut self, rows: usize) {
+        let mut next = self.values.len();
+        self.values.resize(rows, 0);
+        for row in (0..rows).rev() {
+            if self.levels[row] > 0 && next > 0 {
+                next -= 1;
+                self.values[row] = self.values[next];
+            }
+        }
+    }
+
+    #[inline]
+    fn get(&self, row: usize) -> Option<u64> {
+        match self.levels.get(row) {
+            Some(0) => None,
+            _ => self.values.get(row).map(|value| value.cast_unsigned()),
+        }
+    }
+}
+
+/// Reads up to a batch of rows; returns how many there are and how many have a value.
+fn read<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    levels: &mut Vec<i16>,
+    values: &mut Vec<T::T>,
+) -> ParquetResult<(usize, usize)> {
+    let (rows, values, _) = reader.read_records(BATCH, Some(levels), None, values)?;
+    Ok((rows, values))
+}

@@ -1,0 +1,105 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flashscope_block::Nanos;
+
+use super::reader::{Reader, Skipped};
+use super::repeat::{Reopen, Repeat};
+use super::{Error, Request, Volumes};
+
+/// A trace that is open, with everything that was asked for made of it.
+pub struct Trace {
+    reader: Box<dyn Reader>,
+    formats: Vec<&'static str>,
+    progress: Progress,
+    latest: Nanos,
+    backwards: u64,
+}
+
+impl Trace {
+    pub(super) fn new(
+        reader: Box<dyn Reader>,
+        formats: Vec<&'static str>,
+        progress: Progress,
+    ) -> Trace {
+        Trace { reader, formats, progress, latest: Nanos(0), backwards: 0 }
+    }
+
+    /// The names of the formats of its files.
+    pub fn formats(&self) -> &[&'static str] {
+        &self.formats
+    }
+
+    /// How far the files are read.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    pub(super) fn into_reader(self) -> Box<dyn Reader> {
+        self.reader
+    }
+
+    /// The trace so many times over.
+    pub(super) fn repeated(self, reopen: Reopen, times: u64) -> Trace {
+        Trace { reader: Box::new(Repeat::new(self.reader, reopen, times)), ..self }
+    }
+}
+
+impl Reader for Trace {
+    fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), Error> {
+        let read = self.reader.read(batch);
+        for request in batch.iter() {
+            self.backwards += u64::from(request.at < self.latest);
+            self.latest = self.latest.max(request.at);
+        }
+        read
+    }
+
+    fn volumes(&self) -> &Volumes {
+        self.reader.volumes()
+    }
+
+    fn skipped(&self) -> &Skipped {
+        self.reader.skipped()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let Skipped { count, examples } = self.skipped();
+        if *count > 0 {
+            let examples: Vec<_> =
+                examples.iter().map(|(place, reason)| format!("{place}: {reason}")).collect();
+            let more = if *count > examples.len() as u64 { "; …" } else { "" };
+            notes.push(format!("{count} bad lines were left out ({}{more})", examples.join("; ")));
+        }
+        if self.backwards > 0 {
+            notes.push(format!(
+                "the time of {} requests is before that of an earlier one: the trace is not in the \
+                 order of its times",
+                self.backwards
+            ));
+        }
+        notes.extend(self.reader.notes());
+        notes
+    }
+}
+
+/// How far the files of a trace are read; can be asked from elsewhere while it is read.
+#[derive(Debug, Clone, Default)]
+pub struct Progress(Vec<(Arc<AtomicU64>, Option<u64>)>);
+
+impl Progress {
+    pub(super) fn add(&mut self, position: (Arc<AtomicU64>, Option<u64>)) {
+        self.0.push(position);
+    }
+
+    /// Bytes read, as they are stored.
+    pub fn done(&self) -> u64 {
+        self.0.iter().map(|(done, _)| done.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Bytes stored, where that is known.
+    pub fn total(&self) -> Option<u64> {
+        self.0.iter().map(|(_, total)| *total).sum()
+    }
+}

@@ -1,0 +1,162 @@
+//! A trace as it is asked for: where it is, how it is read, and what is made of it.
+
+use flashscope_block::{Bytes, nearest};
+
+use super::format::{self, Format};
+use super::merge::Merge;
+use super::opened::{Progress, Trace};
+use super::transform::{self, Field, field};
+use super::{Error, OnBad, Options, Source};
+
+/// How a trace is read, beside what is made of it.
+const READING: &[Field] = &[
+    field(
+        "format",
+        None,
+        "the format of the trace: see `flashscope trace formats` [default: found by content]",
+    ),
+    field(
+        "on_bad_line",
+        Some("stop"),
+        "at a line or record that cannot be read: `stop`, or `skip` it and count",
+    ),
+    field(
+        "sector",
+        None,
+        "bytes in what the trace counts in, where its format counts in sectors or blocks \
+         [default: what the format says, mostly 512]",
+    ),
+];
+
+/// Every field, those of reading first.
+pub fn fields() -> impl Iterator<Item = &'static Field> {
+    READING.iter().chain(transform::FIELDS)
+}
+
+/// A field that cannot be what it is set to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FieldError {
+    /// There is no such field.
+    #[error(
+        "a trace has no field `{name}`{}; there are: {}",
+        nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default(),
+        fields().map(|field| field.name).collect::<Vec<_>>().join(", ")
+    )]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The valid name that is most like it.
+        nearest: Option<&'static str>,
+    },
+    /// A field has a value that cannot be.
+    #[error("`{name}` is `{value}`: {rule}")]
+    Invalid {
+        /// The field.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What a value must fulfil.
+        rule: String,
+    },
+}
+
+/// How a trace is read and what is made of it: a value for each of [`fields`].
+#[derive(Debug, Clone, Default)]
+pub struct Spec {
+    format: Option<&'static Format>,
+    options: Options,
+    transforms: transform::Settings,
+}
+
+impl Spec {
+    /// Sets a field by its name.
+    ///
+    /// # Errors
+    /// Where there is no such field, or the value cannot be.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), FieldError> {
+        let Some(field) = fields().find(|field| field.name == name) else {
+            let nearest = nearest(name, fields().map(|field| field.name));
+            return Err(FieldError::Unknown { name: name.into(), nearest });
+        };
+        let set = match field.name {
+            "format" => format::find(value)
+                .map(|format| self.format = Some(format))
+                .ok_or_else(|| unknown_format(value)),
+            "on_bad_line" => match value {
+                "stop" => Ok(self.options.on_bad = OnBad::Stop),
+                "skip" => Ok(self.options.on_bad = OnBad::Skip),
+                _ => Err("it must be `stop` or `skip`".into()),
+            },
+            "sector" => match value.parse::<Bytes>() {
+                Ok(Bytes(0)) => Err("it must be at least a byte".into()),
+                Ok(sector) => Ok(self.options.sector = Some(sector)),
+                Err(error) => Err(error.to_string()),
+            },
+            _ => self.transforms.set(field.name, value),
+        };
+        set.map_err(|rule| FieldError::Invalid { name: field.name, value: value.into(), rule })
+    }
+
+    /// Onto a drive of how many bytes a trace is mapped, where it has to be mapped and no size was
+    /// set.
+    pub fn fit(&mut self, capacity: Bytes) {
+        self.transforms.fit(capacity);
+    }
+
+    /// Opens the trace: files (or `-`, standard input), of which several are merged by time, each
+    /// with its volumes.
+    ///
+    /// # Errors
+    /// Where a file cannot be opened or is no trace.
+    pub fn open(&self, files: &[impl AsRef<str>]) -> Result<Trace, Error> {
+        let files: Vec<String> = files.iter().map(|file| file.as_ref().to_string()).collect();
+        if self.transforms.repeat == 1 {
+            return self.open_once(&files);
+        }
+        if files.iter().any(|file| file == "-") {
+            let reason = "it can be read but once, not repeated: write it to a file first";
+            return Err(Error::Damaged { name: "standard input".into(), reason: reason.into() });
+        }
+        let first = self.open_once(&files)?;
+        let spec = self.clone();
+        let reopen = move || Ok(spec.open_once(&files)?.into_reader());
+        Ok(first.repeated(Box::new(reopen), self.transforms.repeat))
+    }
+
+    fn open_once(&self, files: &[String]) -> Result<Trace, Error> {
+        let sources = files.iter().map(|file| Source::open(file));
+        self.open_sources(sources.collect::<Result<_, _>>()?)
+    }
+
+    /// Opens the trace in these sources, as [`Spec::open`], but for repetition.
+    ///
+    /// # Errors
+    /// Where one is no trace.
+    pub fn open_sources(&self, sources: Vec<Source>) -> Result<Trace, Error> {
+        let mut progress = Progress::default();
+        let mut readers = Vec::new();
+        let mut formats = Vec::new();
+        for source in sources {
+            progress.add(source.position());
+            let name = source.name().to_string();
+            let (format, reader) = match self.format {
+                Some(format) => (format, format::open_as(format, source, self.options)?),
+                None => format::open(source, self.options)?,
+            };
+            formats.push(format.name);
+            readers.push((name, reader));
+        }
+        let reader = match readers.len() {
+            1 => readers.remove(0).1,
+            _ => Box::new(Merge::new(readers, self.transforms.merge)?),
+        };
+        Ok(Trace::new(self.transforms.apply(reader)?, formats, progress))
+    }
+}
+
+fn unknown_format(value: &str) -> String {
+    let names = || format::FORMATS.iter().map(|format| format.name);
+    let meant = nearest(value, names());
+    let meant = meant.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
+    format!("{meant}the formats are {}", names().collect::<Vec<_>>().join(", "))
+}

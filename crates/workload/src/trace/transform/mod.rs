@@ -1,0 +1,298 @@
+//! What can be made of a trace while it is read: each field sets one thing, and what is done is done
+//! in the order of [`FIELDS`].
+
+mod realign;
+mod remap;
+mod sample;
+mod scale;
+mod select;
+
+use flashscope_block::{Bytes, Nanos};
+
+use super::merge::Zero;
+use super::reader::{Reader, Skipped};
+use super::{Error, Request, Volumes};
+use realign::Realign;
+use remap::{Remap, Rule};
+use sample::Sample;
+use scale::Scale;
+use select::Select;
+
+/// A field that says how a trace is read or what is made of it.
+#[derive(Debug)]
+pub struct Field {
+    /// Its name, before the `=`.
+    pub name: &'static str,
+    /// Its value where none is given; without a default, nothing is done.
+    pub default: Option<&'static str>,
+    /// Its value where it is named without one.
+    pub alone: Option<&'static str>,
+    /// What it sets, in which unit and range.
+    pub summary: &'static str,
+}
+
+pub(super) const fn field(
+    name: &'static str,
+    default: Option<&'static str>,
+    summary: &'static str,
+) -> Field {
+    Field { name, default, alone: None, summary }
+}
+
+/// What can be made of a trace, in the order in which it is done.
+pub(super) const FIELDS: &[Field] = &[
+    field(
+        "merge",
+        Some("time"),
+        "several traces become one in the order of their `time`s as they are, or each from its own \
+         `start`",
+    ),
+    field("volumes", None, "only requests for these volumes: names, separated by commas"),
+    field("ops", None, "only these operations: of `read`, `write`, `trim` and `flush`"),
+    field("from", None, "only requests from so long after the first one on, such as `10s`"),
+    field("until", None, "only requests earlier than so long after the first one"),
+    field(
+        "range",
+        None,
+        "only what lies in these bytes of a volume, such as `1GiB..2GiB`; requests are cut to it",
+    ),
+    field(
+        "sample",
+        None,
+        "only this share of the regions of each volume, above 0 and up to 1, chosen at random: \
+         every request that begins in one",
+    ),
+    field("sample_seed", Some("1"), "which regions a sample takes"),
+    Field {
+        alone: Some("auto"),
+        ..field(
+            "realign",
+            None,
+            "move every address up by so many bytes; `auto` finds what mends a misalignment that \
+             most of the first requests share",
+        )
+    },
+    field("space", Some("1"), "addresses are multiplied by this, in whole pages of 4 KiB"),
+    field(
+        "remap",
+        None,
+        "how a trace is put on a drive that is smaller than its volumes: `fold` takes addresses \
+         modulo the drive, each volume from its start; `compact` numbers the regions of all volumes \
+         in the order in which they are touched, and keeps what is nearer than a region together",
+    ),
+    field("into", None, "how large the drive is for `remap` [default: that of the drive, if any]"),
+    field("region", Some("1MiB"), "what `sample` chooses and `compact` numbers"),
+    field("speed", Some("1"), "times are divided by this: 2 is twice as fast"),
+    field("repeat", Some("1"), "how many times the trace is played, one after the other"),
+];
+
+/// A value for each of [`FIELDS`].
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    pub(super) merge: Zero,
+    select: Select,
+    sample: Option<f64>,
+    sample_seed: u64,
+    realign: Option<Realign>,
+    scale: Scale,
+    remap: Option<Rule>,
+    into: Option<Bytes>,
+    region: Bytes,
+    pub(super) repeat: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            merge: Zero::Same,
+            select: Select::default(),
+            sample: None,
+            sample_seed: 1,
+            realign: None,
+            scale: Scale::default(),
+            remap: None,
+            into: None,
+            region: Bytes::mib(1),
+            repeat: 1,
+        }
+    }
+}
+
+impl Settings {
+    /// Sets a field; returns what is wrong with its value.
+    pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "merge" => {
+                self.merge = match value {
+                    "time" => Zero::Same,
+                    "start" => Zero::Each,
+                    _ => return Err("it must be `time` or `start`".into()),
+                }
+            }
+            "volumes" => self.select.set_volumes(value)?,
+            "ops" => self.select.set_ops(value)?,
+            "from" => self.select.from = Some(quantity(value)?),
+            "until" => self.select.until = Some(quantity(value)?),
+            "range" => self.select.set_range(value)?,
+            "sample" => {
+                self.sample =
+                    Some(number(value, "a number above 0 and up to 1", |share: &f64| {
+                        *share > 0.0 && *share <= 1.0
+                    })?);
+            }
+            "sample_seed" => self.sample_seed = number(value, "a whole number", |_| true)?,
+            "realign" => self.realign = Some(Realign::parse(value)?),
+            "space" => self.scale.space = factor(value)?,
+            "remap" => self.remap = Some(Rule::parse(value)?),
+            "into" => self.into = Some(quantity(value).and_then(at_least_a_page)?),
+            "region" => self.region = quantity(value).and_then(at_least_a_page)?,
+            "speed" => self.scale.speed = factor(value)?,
+            "repeat" => self.repeat = number(value, "a whole number, at least 1", |n| *n > 0)?,
+            other => unreachable!("`{other}` is not in the table of fields"),
+        }
+        Ok(())
+    }
+
+    /// How large the drive is, unless that is set.
+    pub(super) fn fit(&mut self, capacity: Bytes) {
+        self.into.get_or_insert(capacity);
+    }
+
+    /// The trace that `reader` becomes.
+    pub(super) fn apply(&self, reader: Box<dyn Reader>) -> Result<Box<dyn Reader>, Error> {
+        let remap = match (self.remap, self.into) {
+            (None, _) => None,
+            (Some(rule), Some(into)) => Some(Remap::new(rule, into, self.region)),
+            (Some(_), None) => {
+                let reason = "`remap` needs to know how large the drive is: set `into`";
+                return Err(Error::Damaged { name: "the trace".into(), reason: reason.into() });
+            }
+        };
+        let select = Some(self.select.clone()).filter(|select| *select != Select::default());
+        let scale = Some(self.scale.clone()).filter(|scale| *scale != Scale::default());
+        let sample = self.sample.map(|share| Sample::new(share, self.sample_seed, self.region));
+        if select.is_none()
+            && sample.is_none()
+            && scale.is_none()
+            && remap.is_none()
+            && self.realign.is_none()
+        {
+            return Ok(reader);
+        }
+        let realign = self.realign.clone();
+        Ok(Box::new(Transformed { reader, select, sample, realign, scale, remap }))
+    }
+}
+
+fn quantity<T: std::str::FromStr<Err: std::fmt::Display>>(value: &str) -> Result<T, String> {
+    value.parse().map_err(|error: T::Err| error.to_string())
+}
+
+fn at_least_a_page(size: Bytes) -> Result<Bytes, String> {
+    match size.0 >= PAGE {
+        true => Ok(size),
+        false => Err("it must be at least 4KiB".into()),
+    }
+}
+
+fn number<T: std::str::FromStr>(
+    value: &str,
+    rule: &str,
+    fulfils: impl Fn(&T) -> bool,
+) -> Result<T, String> {
+    value.parse().ok().filter(fulfils).ok_or_else(|| format!("it must be {rule}"))
+}
+
+fn factor(value: &str) -> Result<f64, String> {
+    number(value, "a number from 0.000001 to 1000000", |n: &f64| (1e-6..=1e6).contains(n))
+}
+
+/// What most file systems and drives write at least.
+const PAGE: u64 = 4096;
+
+/// A trace with everything made of it that was asked for.
+struct Transformed {
+    reader: Box<dyn Reader>,
+    select: Option<Select>,
+    sample: Option<Sample>,
+    realign: Option<Realign>,
+    scale: Option<Scale>,
+    remap: Option<Remap>,
+}
+
+impl Transformed {
+    /// Reads until something is left of a batch, or the trace is at its end.
+    fn read_some(&mut self, batch: &mut Vec<Request>) -> Result<(), Error> {
+        loop {
+            match &mut self.realign {
+                Some(realign) => realign.read(self.reader.as_mut(), batch)?,
+                None => self.reader.read(batch)?,
+            }
+            if batch.is_empty() {
+                return self
+                    .select
+                    .as_ref()
+                    .map_or(Ok(()), |select| select.check_volumes(self.reader.volumes()));
+            }
+            self.change(batch);
+            if !batch.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn change(&mut self, batch: &mut Vec<Request>) {
+        if let Some(select) = &mut self.select {
+            select.keep(batch, self.reader.volumes());
+        }
+        if let Some(sample) = &mut self.sample {
+            sample.keep(batch);
+        }
+        if let Some(realign) = &self.realign {
+            realign.shift(batch);
+        }
+        if let Some(scale) = &mut self.scale {
+            scale.scale(batch);
+        }
+        if let Some(remap) = &mut self.remap {
+            remap.place(batch);
+        }
+    }
+}
+
+impl Reader for Transformed {
+    fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), Error> {
+        let read = self.read_some(batch);
+        if read.is_err() {
+            // What was read before the error counts as well.
+            self.change(batch);
+        }
+        read
+    }
+
+    fn volumes(&self) -> &Volumes {
+        self.reader.volumes()
+    }
+
+    fn skipped(&self) -> &Skipped {
+        self.reader.skipped()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.reader.notes();
+        notes.extend(self.sample.as_ref().and_then(Sample::note));
+        notes.extend(self.realign.as_ref().map(Realign::note));
+        notes.extend(self.remap.as_ref().and_then(Remap::note));
+        notes
+    }
+}
+
+/// The time of the first request, from which others are told.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Start(Option<Nanos>);
+
+impl Start {
+    fn of(&mut self, batch: &[Request]) -> Nanos {
+        *self.0.get_or_insert_with(|| batch.first().map_or(Nanos(0), |first| first.at))
+    }
+}

@@ -1,0 +1,76 @@
+use flashscope_block::{Bytes, Op};
+
+use super::super::Request;
+use crate::seed_for;
+
+/// A share of the regions of each volume, chosen by a hash of volume and region: spatial sampling
+/// as in SHARDS (Waldspurger, Park, Garthwaite and Ahmad, FAST 2015).
+///
+/// Whatever is counted of a sample is an estimate of the whole when it is divided by the share.
+/// As the whole passes by, the error of that is known exactly for requests and bytes.
+#[derive(Debug, Clone)]
+pub(super) struct Sample {
+    share: f64,
+    threshold: u64,
+    seed: u64,
+    region: u64,
+    requests: Counted,
+    bytes: Counted,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Counted {
+    all: u64,
+    kept: u64,
+}
+
+impl Counted {
+    fn note(&mut self, amount: u64, kept: bool) {
+        self.all += amount;
+        self.kept += if kept { amount } else { 0 };
+    }
+
+    /// By how much the estimate of the whole is off, in percent.
+    #[allow(clippy::cast_precision_loss)]
+    fn error(&self, share: f64) -> f64 {
+        100.0 * (self.kept as f64 / share / self.all as f64 - 1.0)
+    }
+}
+
+impl Sample {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates at the whole
+    pub(super) fn new(share: f64, seed: u64, region: Bytes) -> Sample {
+        let threshold = (share * 2f64.powi(64)) as u64;
+        let (requests, bytes) = (Counted::default(), Counted::default());
+        Sample { share, threshold, seed, region: region.0, requests, bytes }
+    }
+
+    pub(super) fn keep(&mut self, batch: &mut Vec<Request>) {
+        batch.retain(|request| {
+            let region = request.offset.0 / self.region;
+            let volume = seed_for(self.seed, u64::from(request.volume));
+            let kept = request.op == Op::Flush || seed_for(volume, region) <= self.threshold;
+            if request.op != Op::Flush {
+                self.requests.note(1, kept);
+                self.bytes.note(request.len.0, kept);
+            }
+            kept
+        });
+    }
+
+    /// What the sample is off by.
+    pub(super) fn note(&self) -> Option<String> {
+        if self.requests.all == 0 {
+            return None;
+        }
+        let Sample { share, requests, bytes, .. } = self;
+        Some(format!(
+            "the sample has {} of {} requests; estimates of the whole from it, divided by {share}, \
+             are off by {:+.1} % in requests and {:+.1} % in bytes",
+            requests.kept,
+            requests.all,
+            requests.error(*share),
+            bytes.error(*share)
+        ))
+    }
+}

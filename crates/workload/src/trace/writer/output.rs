@@ -1,0 +1,132 @@
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::super::Error;
+
+/// How much is written to a file at a time.
+const CHUNK: usize = 1 << 18;
+
+/// Where a trace is written to: a file, which appears when it is whole, or standard output.
+/// A name that ends in `.zst` or `.gz` is compressed so.
+pub struct Output {
+    name: String,
+    sink: Sink,
+    target: Option<Target>,
+}
+
+/// What takes the bytes; each ends in its own way.
+enum Sink {
+    Plain(BufWriter<Box<dyn Write + Send>>),
+    Gzip(flate2::write::GzEncoder<BufWriter<Box<dyn Write + Send>>>),
+    Zstd(zstd::Encoder<'static, BufWriter<Box<dyn Write + Send>>>),
+}
+
+struct Target {
+    path: PathBuf,
+    unfinished: NamedTempFile,
+}
+
+/// The name of a file without the ending of its compression.
+pub(super) fn uncompressed(name: &str) -> &str {
+    name.strip_suffix(".zst").or_else(|| name.strip_suffix(".gz")).unwrap_or(name)
+}
+
+impl Output {
+    /// A new file of that name, or standard output where it is `-`.
+    ///
+    /// # Errors
+    /// Where there is such a file already, or none can be written there.
+    pub fn create(name: &str) -> Result<Output, Error> {
+        let (raw, target): (Box<dyn Write + Send>, _) = if name == "-" {
+            (Box::new(io::stdout()), None)
+        } else {
+            let (file, target) = Target::create(Path::new(name), name)?;
+            (Box::new(file), Some(target))
+        };
+        let buffered = BufWriter::with_capacity(CHUNK, raw);
+        let sink = if name.ends_with(".gz") {
+            Sink::Gzip(flate2::write::GzEncoder::new(buffered, flate2::Compression::new(6)))
+        } else if name.ends_with(".zst") {
+            let encoder = zstd::Encoder::new(buffered, 3).map_err(Error::io("write", name))?;
+            Sink::Zstd(encoder)
+        } else {
+            Sink::Plain(buffered)
+        };
+        let name = if name == "-" { "standard output" } else { name };
+        Ok(Output { name: name.into(), sink, target })
+    }
+
+    /// What it is called in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Writes what is left and gives the file its name.
+    ///
+    /// # Errors
+    /// Where that fails; then there is no such file.
+    pub fn finish(self) -> Result<(), Error> {
+        let Output { name, sink, target } = self;
+        let finish = || -> io::Result<()> {
+            let mut buffered = match sink {
+                Sink::Plain(buffered) => buffered,
+                Sink::Gzip(encoder) => encoder.finish()?,
+                Sink::Zstd(encoder) => encoder.finish()?,
+            };
+            buffered.flush()?;
+            drop(buffered);
+            target.map_or(Ok(()), Target::keep)
+        };
+        finish().map_err(Error::io("write", &name))
+    }
+}
+
+impl Target {
+    fn create(path: &Path, name: &str) -> Result<(File, Target), Error> {
+        if path.exists() {
+            return Err(Error::Exists(path.into()));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let create = || -> io::Result<(File, NamedTempFile)> {
+            // A temporary file is for its owner alone; this becomes one like any other, as far as
+            // the user's mask lets it.
+            let unfinished = tempfile::Builder::new()
+                .prefix(".")
+                .suffix(".unfinished")
+                .permissions(fs::Permissions::from_mode(0o666))
+                .tempfile_in(folder)?;
+            Ok((unfinished.reopen()?, unfinished))
+        };
+        let (file, unfinished) = create().map_err(Error::io("create", name))?;
+        Ok((file, Target { path: path.into(), unfinished }))
+    }
+
+    fn keep(self) -> io::Result<()> {
+        self.unfinished.as_file().sync_all()?;
+        self.unfinished.persist_noclobber(&self.path)?;
+        Ok(())
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.sink {
+            Sink::Plain(sink) => sink.write(bytes),
+            Sink::Gzip(sink) => sink.write(bytes),
+            Sink::Zstd(sink) => sink.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.sink {
+            Sink::Plain(sink) => sink.flush(),
+            Sink::Gzip(sink) => sink.flush(),
+            Sink::Zstd(sink) => sink.flush(),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Lines of numbers and names.
+
+use std::io::Write;
+
+use super::super::Error;
+use super::{Lost, Output};
+
+/// Bytes in a sector.
+pub(super) const SECTOR: u64 = 512;
+
+/// A text that is written line by line.
+pub(super) struct Text {
+    output: Output,
+    line: Vec<u8>,
+    pub(super) lost: Lost,
+}
+
+impl Text {
+    pub(super) fn new(output: Output) -> Text {
+        Text { output, line: Vec::new(), lost: Lost::default() }
+    }
+
+    /// Adds a number to the line.
+    pub(super) fn number(&mut self, number: u64) -> &mut Text {
+        self.line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+        self
+    }
+
+    /// Adds a text to the line.
+    pub(super) fn text(&mut self, text: &str) -> &mut Text {
+        self.line.extend_from_slice(text.as_bytes());
+        self
+    }
+
+    /// Ends the line.
+    pub(super) fn end(&mut self) -> Result<(), Error> {
+        self.line.push(b'\n');
+        let written = self.output.write_all(&self.line);
+        self.line.clear();
+        written.map_err(Error::io("write", self.output.name()))
+    }
+
+    pub(super) fn finish(self) -> Result<(), Error> {
+        self.output.finish()
+    }
+}
+
+/// A name that can stand in a line: without what separates fields.
+pub(super) fn word(name: &str) -> String {
+    name.chars()
+        .map(|c| if c.is_whitespace() || c == ',' || c.is_control() { '_' } else { c })
+        .collect()
+}
