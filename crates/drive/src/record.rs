@@ -26,7 +26,7 @@ use std::time::Duration;
 use flashscope_block::{Bytes, Nanos};
 
 pub use error::RecordError;
-use events::Events;
+use events::{Count, Events};
 use settings::Settings;
 
 use crate::Clock;
@@ -67,7 +67,7 @@ pub struct Recording {
     /// Whole events that were not read yet, and how much of them was.
     ready: Vec<u8>,
     given: usize,
-    stop: Box<dyn Fn() -> bool + Send>,
+    watch: Box<dyn FnMut(&Report) -> bool + Send>,
     until: Option<(Clock, Nanos)>,
     /// Nothing more is traced; what was is still to be read.
     stopping: bool,
@@ -80,6 +80,7 @@ pub struct Recording {
 #[derive(Debug, Default)]
 pub struct Report {
     requests: AtomicU64,
+    bytes: AtomicU64,
     lost: AtomicU64,
     not_restored: Mutex<Vec<String>>,
 }
@@ -88,6 +89,11 @@ impl Report {
     /// How many requests were recorded so far.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes they were for.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.bytes.load(Ordering::Relaxed))
     }
 
     /// How many events the kernel could not keep; known at the end.
@@ -102,8 +108,9 @@ impl Report {
 }
 
 impl Recording {
-    /// Begins to record the block device at `device`, a drive or a partition of one, until `stop`
-    /// says so or `duration` is over.
+    /// Begins to record the block device at `device`, a drive or a partition of one, until `watch`
+    /// says so or `duration` is over. `watch` is told how it goes, every few milliseconds as long as
+    /// the recording is read.
     ///
     /// # Errors
     /// What is missing, or who else uses the tracer. Nothing stays changed then.
@@ -111,10 +118,10 @@ impl Recording {
         device: &Path,
         scope: Scope,
         duration: Option<Duration>,
-        stop: impl Fn() -> bool + Send + 'static,
+        watch: impl FnMut(&Report) -> bool + Send + 'static,
     ) -> Result<Recording, RecordError> {
         let number = device_number(device)?;
-        Recording::start_on(&System::default(), device, number, scope, duration, stop)
+        Recording::start_on(&System::default(), device, number, scope, duration, watch)
     }
 
     fn start_on(
@@ -123,7 +130,7 @@ impl Recording {
         number: DeviceNumber,
         scope: Scope,
         duration: Option<Duration>,
-        stop: impl Fn() -> bool + Send + 'static,
+        watch: impl FnMut(&Report) -> bool + Send + 'static,
     ) -> Result<Recording, RecordError> {
         let directory = system.directory(number);
         let directory = directory.map_err(RecordError::system("find", device))?.join("trace");
@@ -160,7 +167,7 @@ impl Recording {
             events: Events::default(),
             ready,
             given: 0,
-            stop: Box::new(stop),
+            watch: Box::new(watch),
             until,
             stopping: false,
             has_queue,
@@ -178,7 +185,8 @@ impl Recording {
     /// Ends the tracing where that is due; what the kernel has already can still be read.
     fn stop_if_due(&mut self) {
         let over = |(clock, until): &(Clock, Nanos)| clock.now() >= *until;
-        if self.stopping || !((self.stop)() || self.until.as_ref().is_some_and(over)) {
+        let due = (self.watch)(&self.report) || self.until.as_ref().is_some_and(over);
+        if self.stopping || !due {
             return;
         }
         self.stopping = true;
@@ -219,9 +227,10 @@ impl Recording {
                 Err(error) => return Err(error),
             }
         }
-        let counts = self.events.counts;
-        let requests = if self.has_queue { counts.issued } else { counts.queued };
+        let Count { requests, bytes } =
+            if self.has_queue { self.events.issued } else { self.events.queued };
         self.report.requests.store(requests, Ordering::Relaxed);
+        self.report.bytes.store(bytes, Ordering::Relaxed);
         Ok(())
     }
 
@@ -271,6 +280,17 @@ fn device_number(device: &Path) -> Result<DeviceNumber, RecordError> {
         return Err(RecordError::NotADevice(device.into()));
     }
     Ok(DeviceNumber::new(metadata.rdev()))
+}
+
+/// Whether writing to the file at `path`, which need not be there yet, is writing to the drive of
+/// the block device at `device`, as far as that is plain.
+pub fn is_on_device(path: &Path, device: &Path) -> bool {
+    let system = System::default();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let below = fs::metadata(folder.unwrap_or(Path::new("."))).ok();
+    let below = below.and_then(|folder| system.whole_disk(DeviceNumber::new(folder.dev())));
+    let drive = device_number(device).ok().and_then(|number| system.whole_disk(number));
+    below.is_some() && below == drive
 }
 
 /// Where the tracer is told what to do, which knows of `directory` in sysfs, that of the device.

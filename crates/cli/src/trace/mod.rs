@@ -3,10 +3,12 @@
 mod convert;
 mod formats;
 mod input;
+mod record;
 
 use clap::Subcommand;
 use convert::ConvertArgs;
 use formats::FormatsArgs;
+use record::RecordArgs;
 
 use crate::Failure;
 
@@ -20,12 +22,14 @@ pub struct TraceArgs {
 #[derive(Subcommand)]
 enum Command {
     Convert(ConvertArgs),
+    Record(RecordArgs),
     Formats(FormatsArgs),
 }
 
 pub fn trace(args: &TraceArgs) -> Result<(), Failure> {
     match &args.command {
         Command::Convert(args) => convert::convert(args),
+        Command::Record(args) => record::record(args),
         Command::Formats(args) => formats::formats(args),
     }
 }

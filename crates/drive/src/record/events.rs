@@ -16,17 +16,20 @@ const OTHER: &[u8] = b"type:";
 const LONGEST_LINE: usize = 256;
 
 /// What happened, in the lowest byte of an event's action.
-const QUEUE: u8 = 1;
-const ISSUE: u8 = 7;
+const QUEUE: u32 = 1;
+const ISSUE: u32 = 7;
 
-/// What a note is, and a note of the time of day, in the action of an event.
+/// Of the categories of an event, in its action: a command that is passed through to the drive.
+const PASSED_THROUGH: u32 = 1 << 25;
+
+/// What a note of the time of day is, in the action of an event.
 const NOTE_OF_TIME: u32 = 1 << 26 | 1;
 
-/// How many there were so far.
+/// How much was asked for so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) queued: u64,
-    pub(super) issued: u64,
+pub(super) struct Count {
+    pub(super) requests: u64,
+    pub(super) bytes: u64,
 }
 
 /// Takes the stream apart, of which pieces come that end anywhere.
@@ -34,7 +37,8 @@ pub(super) struct Counts {
 pub(super) struct Events {
     /// What came and is not taken apart yet.
     pending: Vec<u8>,
-    pub(super) counts: Counts,
+    pub(super) queued: Count,
+    pub(super) issued: Count,
 }
 
 impl Events {
@@ -44,9 +48,8 @@ impl Events {
         let mut start = 0;
         while let Some(part) = next(&self.pending[start..])? {
             let end = start + part.length();
-            if let Part::Event { action, .. } = part {
-                self.counts.queued += u64::from(action == QUEUE);
-                self.counts.issued += u64::from(action == ISSUE);
+            if let Part::Event { action, bytes, .. } = part {
+                self.count(action, bytes);
                 out.extend_from_slice(&self.pending[start..end]);
             }
             start = end;
@@ -54,10 +57,22 @@ impl Events {
         self.pending.drain(..start);
         Ok(())
     }
+
+    fn count(&mut self, action: u32, bytes: u32) {
+        let count = match action & 0xff {
+            QUEUE => &mut self.queued,
+            ISSUE => &mut self.issued,
+            _ => return,
+        };
+        if action & PASSED_THROUGH == 0 {
+            count.requests += 1;
+            count.bytes += u64::from(bytes);
+        }
+    }
 }
 
 enum Part {
-    Event { length: usize, action: u8 },
+    Event { length: usize, action: u32, bytes: u32 },
     Line { length: usize },
 }
 
@@ -80,24 +95,28 @@ fn next(pending: &[u8]) -> io::Result<Option<Part>> {
             None => Err(unknown(word)),
         };
     }
-    let first = u32::from_ne_bytes([word[0], word[1], word[2], word[3]]);
-    // The header, and where in it the action and the length of what follows stand.
-    let (header, action, follows) = match (first & !0xff, first & 0xff) {
-        (MAGIC, 7) => (48, 28, 46),
-        (MAGIC, 8) => (64, 32, 50),
+    let word_at = |at: usize| {
+        let word = pending.get(at..at + 4).and_then(|word| word.try_into().ok());
+        u32::from_ne_bytes(word.unwrap_or_default())
+    };
+    // The header, and where in it stands the length of what follows.
+    let (header, follows) = match (word_at(0) & !0xff, word_at(0) & 0xff) {
+        (MAGIC, 7) => (48, 46),
+        (MAGIC, 8) => (64, 50),
         _ => return Err(unknown(word)),
     };
     if pending.len() < header {
         return Ok(None);
     }
-    let follows = u16::from_ne_bytes([pending[follows], pending[follows + 1]]);
-    let length = header + usize::from(follows);
-    let action = if cfg!(target_endian = "little") {
-        pending[action]
-    } else {
-        pending[action + if header == 48 { 3 } else { 7 }]
+    let length = header + usize::from(u16::from_ne_bytes([pending[follows], pending[follows + 1]]));
+    // Of version 8 it is 64 bits wide, of which nothing here needs more than half.
+    let action = match header {
+        48 => word_at(28),
+        _ if cfg!(target_endian = "little") => word_at(32),
+        _ => word_at(36),
     };
-    Ok((pending.len() >= length).then_some(Part::Event { length, action }))
+    let event = Part::Event { length, action, bytes: word_at(24) };
+    Ok((pending.len() >= length).then_some(event))
 }
 
 fn unknown(word: &[u8]) -> io::Error {
@@ -128,10 +147,11 @@ pub(super) fn note_of_time(monotonic: u64, since_1970: u64) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn event(action: u8, follows: &[u8]) -> Vec<u8> {
+    fn event(action: u32, follows: &[u8]) -> Vec<u8> {
         let mut event = vec![0; 48];
         event[..4].copy_from_slice(&(MAGIC | 7).to_ne_bytes());
-        event[28..32].copy_from_slice(&(1 << 20 | u32::from(action)).to_ne_bytes());
+        event[24..28].copy_from_slice(&512u32.to_ne_bytes());
+        event[28..32].copy_from_slice(&(1 << 20 | action).to_ne_bytes());
         event[46..].copy_from_slice(&u16::try_from(follows.len()).unwrap().to_ne_bytes());
         [&event, follows].concat()
     }
@@ -139,7 +159,8 @@ mod tests {
     // Do whole events come out as they are, wherever the pieces end, and lines not?
     #[test]
     fn pieces_end_anywhere() {
-        let events = [event(QUEUE, b"abc"), event(ISSUE, b""), event(8, &[0; 300])];
+        let passed = event(ISSUE | PASSED_THROUGH, &[0; 300]);
+        let events = [event(QUEUE, b"abc"), event(ISSUE, b""), passed];
         let lines = ["CPU:1 [LOST 17 EVENTS]\n", "type: 5\n", "CPU:0 [LOST EVENTS]\n"];
         let mut stream = Vec::new();
         for (event, line) in events.iter().zip(lines) {
@@ -152,7 +173,8 @@ mod tests {
                 taken.push(piece, &mut out).unwrap();
             }
             assert_eq!(out, events.concat(), "{size}");
-            assert_eq!(taken.counts, Counts { queued: 1, issued: 1 });
+            let one = Count { requests: 1, bytes: 512 };
+            assert_eq!((taken.queued, taken.issued), (one, one));
         }
     }
 

@@ -43,10 +43,13 @@ impl Kernel {
         fs::read_to_string(self.root.path().join(path)).unwrap().trim().to_string()
     }
 
-    fn start(&self, stop: impl Fn() -> bool + Send + 'static) -> Result<Recording, RecordError> {
+    fn start(
+        &self,
+        watch: impl FnMut(&Report) -> bool + Send + 'static,
+    ) -> Result<Recording, RecordError> {
         let system = System::at(self.root.path());
         let device = Path::new("/dev/loop9");
-        Recording::start_on(&system, device, NUMBER, Scope::Requests, None, stop)
+        Recording::start_on(&system, device, NUMBER, Scope::Requests, None, watch)
     }
 
     /// Whether everything is as it was.
@@ -80,7 +83,7 @@ fn a_recording_is_complete_and_leaves_no_trace() {
     let kernel = Kernel::new();
     let stream = [&event(7)[..], b"CPU:0 [LOST 6 EVENTS]\n", &event(8), &event(7)].concat();
     kernel.write("sys/kernel/tracing/trace_pipe", stream);
-    let mut recording = kernel.start(|| true).unwrap();
+    let mut recording = kernel.start(|_| true).unwrap();
     for (path, wanted) in [
         ("sys/dev/block/7:9/trace/enable", "1"),
         ("sys/dev/block/7:9/trace/act_mask", "requeue,issue,complete"),
@@ -109,10 +112,10 @@ fn a_recording_is_complete_and_leaves_no_trace() {
 #[test]
 fn an_interrupted_recording_leaves_no_trace() {
     let kernel = Kernel::new();
-    drop(kernel.start(|| false).unwrap());
+    drop(kernel.start(|_| false).unwrap());
     kernel.assert_restored();
     kernel.write("sys/kernel/tracing/trace_pipe", "something else");
-    let mut recording = kernel.start(|| false).unwrap();
+    let mut recording = kernel.start(|_| false).unwrap();
     let error = recording.read_to_end(&mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("no event of its tracer"), "{error}");
     kernel.assert_restored();
@@ -124,7 +127,7 @@ fn a_failed_start_leaves_no_trace() {
     for missing in ["sys/kernel/tracing/trace_pipe", "sys/kernel/tracing/options/bin"] {
         let kernel = Kernel::new();
         fs::remove_file(kernel.root.path().join(missing)).unwrap();
-        let error = kernel.start(|| false).unwrap_err().to_string();
+        let error = kernel.start(|_| false).unwrap_err().to_string();
         assert!(error.contains(missing), "{error}");
         kernel.write(missing, if missing.ends_with("bin") { "0" } else { "" });
         kernel.assert_restored();
@@ -135,11 +138,11 @@ fn a_failed_start_leaves_no_trace() {
 #[test]
 fn recordings_exclude_each_other() {
     let kernel = Kernel::new();
-    let first = kernel.start(|| false).unwrap();
-    let error = kernel.start(|| false).unwrap_err().to_string();
+    let first = kernel.start(|_| false).unwrap();
+    let error = kernel.start(|_| false).unwrap_err().to_string();
     assert!(error.contains("another recording runs"), "{error}");
     drop(first);
-    kernel.start(|| false).unwrap();
+    kernel.start(|_| false).unwrap();
 }
 
 // Does each thing that is missing or in use have its message, and is nothing changed?
@@ -153,7 +156,7 @@ fn what_is_missing_is_named() {
     ] {
         let kernel = Kernel::new();
         kernel.write(path, content);
-        let error = kernel.start(|| false).unwrap_err().to_string();
+        let error = kernel.start(|_| false).unwrap_err().to_string();
         assert!(error.contains(wanted), "{error}");
         assert_eq!(kernel.read("sys/kernel/tracing/options/bin"), "0");
     }
@@ -163,7 +166,7 @@ fn what_is_missing_is_named() {
     ] {
         let kernel = Kernel::new();
         fs::remove_dir_all(kernel.root.path().join(missing)).unwrap();
-        let error = kernel.start(|| false).unwrap_err().to_string();
+        let error = kernel.start(|_| false).unwrap_err().to_string();
         assert!(error.contains(wanted), "{error}");
     }
 }
@@ -175,7 +178,7 @@ fn tracefs_is_found_in_debugfs() {
     let place = |at: &str| kernel.root.path().join("sys/kernel").join(at);
     fs::create_dir(place("debug")).unwrap();
     fs::rename(place("tracing"), place("debug/tracing")).unwrap();
-    drop(kernel.start(|| false).unwrap());
+    drop(kernel.start(|_| false).unwrap());
     assert_eq!(kernel.read("sys/kernel/debug/tracing/trace_clock"), "local");
 }
 
@@ -187,7 +190,7 @@ fn only_block_devices_are_recorded() {
         ("/dev/null", "`/dev/null` is no block device"),
         ("/", "`/` is no block device"),
     ] {
-        let error = Recording::start(Path::new(path), Scope::Requests, None, || true).unwrap_err();
+        let error = Recording::start(Path::new(path), Scope::Requests, None, |_| true).unwrap_err();
         assert!(error.to_string().contains(wanted), "{error}");
     }
 }
