@@ -13,7 +13,7 @@ type Simulation = flashscope_report::Simulation<flashscope_sim::observe::Finding
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 7] {
+fn all() -> [(&'static str, Schema); 8] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
@@ -22,6 +22,7 @@ fn all() -> [(&'static str, Schema); 7] {
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),
         ("simulation", schemars::schema_for!(Simulation)),
         ("conversion", schemars::schema_for!(flashscope_report::Conversion)),
+        ("recording", schemars::schema_for!(flashscope_report::Recording)),
     ]
 }
 

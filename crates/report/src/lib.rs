@@ -1,12 +1,14 @@
 //! From facts to what people look at. Nothing is computed here that the analysis did not find.
 
 mod conversion;
+mod recording;
 mod simulation;
 mod terminal;
 
 pub use conversion::{Conversion, conversion};
 use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;
+pub use recording::{Recording, recording};
 use schemars::JsonSchema;
 use serde::Serialize;
 pub use simulation::{

@@ -5,12 +5,14 @@ mod convert;
 mod formats;
 mod input;
 mod playback;
+mod record;
 
 pub use benched::{Benched, LONGEST_IO};
 use clap::Subcommand;
 use convert::ConvertArgs;
 use formats::FormatsArgs;
 pub use playback::{Passes, survey};
+use record::RecordArgs;
 
 use crate::Failure;
 
@@ -24,12 +26,14 @@ pub struct TraceArgs {
 #[derive(Subcommand)]
 enum Command {
     Convert(ConvertArgs),
+    Record(RecordArgs),
     Formats(FormatsArgs),
 }
 
 pub fn trace(args: &TraceArgs) -> Result<(), Failure> {
     match &args.command {
         Command::Convert(args) => convert::convert(args),
+        Command::Record(args) => record::record(args),
         Command::Formats(args) => formats::formats(args),
     }
 }
