@@ -15,7 +15,7 @@ const IOS: usize = 100_000;
 #[divan::bench(args = [
     "uniform",
     "uniform?reads=0.3",
-    "uniform?size=exponential:8KiB",
+    "uniform?size=geometric:8KiB",
     "uniform?trims=0.2",
     "uniform?rate=1e5&arrivals=poisson",
     "sequential",

@@ -104,8 +104,10 @@ const COMMON: &[Field] = &[
     field(
         "size",
         Some("4KiB"),
-        "bytes in an IO: one size, or a distribution, such as `exponential:8KiB` (by its mean), \
-         `uniform:4KiB..64KiB`, or shares, `4KiB:0.7+64KiB:0.3`",
+        "bytes in an IO: one size; or a distribution, `geometric:8KiB` (a geometric number of \
+         multiples of the alignment, by its mean), `exponential:8KiB` (by the mean before it is \
+         rounded up to such a multiple: half a multiple more after), `uniform:4KiB..64KiB`; or \
+         shares, `4KiB:0.7+64KiB:0.3`",
     ),
     field(
         "alignment",

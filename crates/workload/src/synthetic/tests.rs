@@ -66,6 +66,7 @@ fn golden_vectors() {
         for fields in [
             "",
             "reads=0.3&trims=0.3",
+            "size=geometric:8KiB",
             "size=exponential:8KiB",
             "size=uniform:4KiB..64KiB&alignment=2KiB&offset=1MiB&length=1MiB",
             "size=4KiB:0.7+64KiB:0.3&rate=10000&arrivals=poisson",
@@ -105,7 +106,7 @@ fn registry_is_complete() {
 // Does every IO of every workload stay in its range, aligned, with its size in blocks?
 #[test]
 fn ios_stay_in_range() {
-    let sizes = ["12KiB", "exponential:32KiB", "uniform:4KiB..512KiB", "4KiB:1+1MiB:1"];
+    let sizes = ["12KiB", "geometric:32KiB", "uniform:4KiB..512KiB", "4KiB:1+1MiB:1"];
     for kind in KINDS.iter().filter(|kind| kind.argument.is_none()) {
         for size in sizes {
             let spec =
@@ -199,30 +200,56 @@ fn zipf_has_no_cut_off() {
     assert!(ios("zipf?length=4KiB", 100).iter().all(|io| io.offset == Bytes(0)));
 }
 
-// Are sizes distributed as asked, with the mean exactly that of the exponential law?
+// Are sizes distributed as asked?
+#[test]
+fn sizes_follow_their_law() {
+    let uniform = sizes("uniform:8KiB..64KiB");
+    assert_law(&uniform[2..=16], |_| 1.0 / 15.0);
+    let mix = sizes("4KiB:7+64KiB:3");
+    assert_law(&[mix[1], mix[16]], |i| [0.7, 0.3][i]);
+}
+
+/// How many IOs of half a million have each number of pages of 4 KiB.
+fn sizes(law: &str) -> Vec<f64> {
+    let mut counts = vec![0.0; 1001];
+    for io in ios(&format!("uniform?size={law}"), 500_000) {
+        counts[usize::try_from(io.len.0 / 4096).unwrap()] += 1.0;
+    }
+    counts
+}
+
+// Does each memoryless law have its distribution: the geometric one the mean that was asked for
+// exactly, the exponential one the mean before it is rounded up, even below a page?
 #[test]
 #[allow(clippy::cast_precision_loss)]
-fn sizes_follow_their_law() {
-    let counts = |spec: &str| {
-        let mut counts = vec![0.0; 256];
-        for io in ios(spec, 500_000) {
-            counts[usize::try_from(io.len.0 / 4096).unwrap()] += 1.0;
+fn memoryless_sizes() {
+    // The law, and the probability that a page is the last.
+    for (law, last) in [
+        ("geometric:4KiB", 1.0),
+        ("geometric:10KiB", 0.4),
+        ("geometric:64KiB", 1.0 / 16.0),
+        ("exponential:4KiB", 1.0 - (-1.0_f64).exp()),
+        ("exponential:10KiB", 1.0 - (-0.4_f64).exp()),
+        ("exponential:512", 1.0 - (-8.0_f64).exp()),
+    ] {
+        let counts = sizes(law);
+        let pages = counts.iter().zip(0u32..).map(|(count, i)| count * f64::from(i)).sum::<f64>();
+        let deviation = (1.0 - last).sqrt() / last / 5e5_f64.sqrt();
+        assert!((pages / 5e5 - 1.0 / last).abs() <= 4.0 * deviation, "{law}: {}", pages / 5e5);
+        // Those classes that are large enough, and all beyond as one.
+        let probability = |i: usize| last * (1.0 - last).powi(i32::try_from(i).unwrap());
+        let classes = (0..40).take_while(|i| probability(*i) * 5e5 > 50.0).count();
+        let rest = counts[classes + 1..].iter().sum::<f64>();
+        let tail = (1.0 - last).powi(i32::try_from(classes).unwrap());
+        let mut found = counts[1..=classes].to_vec();
+        if tail * 5e5 > 5.0 {
+            found.push(rest);
         }
-        counts
-    };
-    let uniform = counts("uniform?size=uniform:8KiB..64KiB");
-    assert_law(&uniform[2..=16], |_| 1.0 / 15.0);
-    let mix = counts("uniform?size=4KiB:7+64KiB:3");
-    assert_law(&[mix[1], mix[16]], |i| [0.7, 0.3][i]);
-    let exponential = ios("uniform?size=exponential:10KiB", 500_000);
-    let mean = exponential.iter().map(|io| io.len.0 as f64).sum::<f64>() / 5e5;
-    // Three standard errors of a geometric number of grains.
-    let tolerance = 3.0 * 4096.0 * (1.0 - 0.4f64).sqrt() / 0.4 / 5e5f64.sqrt();
-    assert!((mean - 10_240.0).abs() < tolerance, "{mean}");
-    let geometric = counts("uniform?size=exponential:10KiB");
-    assert_law(&geometric[1..12], |i| {
-        0.4 * 0.6f64.powi(i32::try_from(i).unwrap()) / (1.0 - 0.6f64.powi(11))
-    });
+        let all = found.iter().sum::<f64>() / 5e5;
+        if found.len() > 1 {
+            assert_law(&found, |i| if i < classes { probability(i) / all } else { tail / all });
+        }
+    }
 }
 
 // Do reads, trims and writes have their shares, do trims hit what holds data alone, and is the
@@ -369,7 +396,7 @@ fn wrong_specs() {
         "uniform?size=uniform:4KiB",
         "uniform?size=uniform:64KiB..4KiB",
         "uniform?size=uniform:1KiB..64KiB",
-        "uniform?size=exponential:1KiB",
+        "uniform?size=geometric:1KiB",
         "uniform?size=4KiB:0+8KiB:1",
         "uniform?alignment=100",
         "uniform?offset=512",
@@ -398,6 +425,7 @@ fn wrong_specs() {
         "uflip:locality?size=1TiB",
         "uflip:order?offset=4000KiB",
         "uniform?size=exponential:1GiB",
+        "uniform?size=geometric:1GiB",
     ];
     let mut text = String::new();
     for spec in specs {
@@ -407,7 +435,7 @@ fn wrong_specs() {
 }
 
 /// Values at the edges of what fields take, and beyond.
-const VALUES: [&str; 24] = [
+const VALUES: [&str; 26] = [
     "0",
     "1",
     "0.5",
@@ -423,6 +451,8 @@ const VALUES: [&str; 24] = [
     "18446744073709551615",
     "16383PiB",
     "exponential:4KiB",
+    "exponential:1",
+    "geometric:8KiB",
     "exponential:18446744073709551615",
     "uniform:512..4000KiB",
     "uniform:0..0",

@@ -4,6 +4,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::{COMMON, Generator, Kind, Place, Places};
 
 /// Every place is as likely as every other, each time anew.
+///
+/// With `size=exponential:` or `size=geometric:` and the page as `alignment` it is the workload of
+/// Boboila and Desnoyers (MSST 2011, section III): starts uniform, lengths memoryless, each write
+/// one IO. Theirs end with the volume where they would pass its end; here they begin earlier, so
+/// that none is shortened.
 pub(super) const KIND: Kind = Kind {
     name: "uniform",
     argument: None,
