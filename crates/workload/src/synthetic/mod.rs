@@ -120,7 +120,8 @@ const COMMON: &[Field] = &[
     field(
         "trims",
         Some("0"),
-        "share of trims, below that of writes; each goes to a random place that holds data",
+        "share of trims, below that of writes; each goes to a random place that holds data, and is \
+         as long as a write, but ends where the data ends",
     ),
     field("offset", Some("0"), "where the target range begins"),
     field("length", None, "how long it is [default: to the end of the drive]"),

@@ -169,7 +169,7 @@ fn cumulated(parts: Vec<(u64, f64)>) -> Vec<(u64, f64)> {
 
 impl Size {
     /// The sizes that decide what there can be: all, or the ends and the steps between them.
-    fn all(&self) -> impl Iterator<Item = u64> + '_ {
+    pub(super) fn all(&self) -> impl Iterator<Item = u64> + '_ {
         let (ends, parts) = match self {
             Size::Fixed(size) => ([*size; 2], None),
             Size::Geometric { grain, .. } => ([*grain; 2], None),

@@ -291,6 +291,39 @@ fn operations_have_their_shares() {
     }
 }
 
+// Does a trim of any size hit what holds data alone, start anywhere in it, and end with it or with
+// the size of a write?
+#[test]
+#[allow(clippy::cast_precision_loss)]
+fn trims_have_sizes() {
+    let law = |share: usize| f64::from(u32::try_from(share).unwrap());
+    for (filled, size) in [(true, "geometric:16KiB"), (false, "uniform:8KiB..32KiB")] {
+        let spec = format!("uniform?trims=0.4&alignment=4KiB&size={size}");
+        let Ios::Endless(mut stream) = open(&spec, &Target { filled, ..TARGET }).unwrap().ios
+        else {
+            panic!("uniform is endless")
+        };
+        let mut live = vec![filled; 1000];
+        let (mut written, mut trimmed, mut cut) = ([0.0; 2], [0.0; 2], 0.0);
+        for _ in 0..200_000 {
+            let io = stream.next(Nanos(0)).unwrap();
+            let [first, end] =
+                [io.offset.0, io.end().0].map(|at| usize::try_from(at / 4096).unwrap());
+            let counts = if io.op == Op::Trim { &mut trimmed } else { &mut written };
+            *counts = [counts[0] + 1.0, counts[1] + law(end - first)];
+            if io.op == Op::Trim {
+                assert!(live[first..end].iter().all(|live| *live), "a dead page in {io:?}");
+                cut += law(usize::from(end < 1000 && !live[end]));
+            }
+            live[first..end].fill(io.op == Op::Write);
+        }
+        assert!((trimmed[0] / 2e5 - 0.4).abs() < 0.005, "{trimmed:?}");
+        // None is longer than a write, those that the data ends shorter.
+        let [write, trim] = [written, trimmed].map(|[count, pages]| pages / count);
+        assert!(trim < write && cut > 0.3 * trimmed[0], "{trim} after {write}, {cut} cut");
+    }
+}
+
 // Does an open loop come at its rate, whatever the answers, and a closed one with them?
 #[test]
 #[allow(clippy::cast_precision_loss)]
@@ -356,7 +389,7 @@ fn every_field_matters() {
             let changed = with(&format!("{}={value}", field.name));
             assert_ne!(changed, plain, "{} of {}", field.name, kind.name);
         }
-        for field in ["op=read", "trims=0.2"] {
+        for field in ["op=read", "trims=0.2", "trims=0.2&size=geometric:16KiB"] {
             assert_ne!(ios(&format!("{}?{field}", kind.name), 50), ios(kind.name, 50), "{field}");
         }
     }
@@ -404,7 +437,7 @@ fn wrong_specs() {
         "uniform?length=1GiB",
         "uniform?length=0",
         "uniform?trims=0.5",
-        "uniform?trims=0.2&size=uniform:4KiB..64KiB",
+        "uniform?trims=0.2&size=6KiB&alignment=4KiB",
         "uniform?rate=0",
         "uniform?arrivals=poisson",
         "uniform?rate=5&arrivals=normal",
