@@ -57,6 +57,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     };
     let outcome = match workload.ios {
         Ios::Endless(generator) => session.run([vec![*generator]]),
+        Ios::Application(application) => session.run([vec![*application]]),
         Ios::Runs(runs) => session.run(runs.iter().map(Reference::streams)),
     };
     bar.finish();
@@ -164,7 +165,7 @@ fn open(name: &str) -> Result<Drive, Failure> {
 
 /// What is done with the workload.
 fn load(args: &SimulateArgs, workload: &Workload, device_depth: u32) -> Result<Load, Failure> {
-    let endless = matches!(workload.ios, Ios::Endless(_));
+    let endless = matches!(workload.ios, Ios::Endless(_) | Ios::Application(_));
     let asked = workload.queue_depth.or(args.queue_depth);
     let queue_depth = asked.unwrap_or(if workload.open_loop { device_depth } else { 1 });
     if !endless && args.queue_depth.is_some_and(|depth| depth != 1) {
@@ -174,7 +175,7 @@ fn load(args: &SimulateArgs, workload: &Workload, device_depth: u32) -> Result<L
         )));
     }
     let streams = match &workload.ios {
-        Ios::Endless(_) => 1,
+        Ios::Endless(_) | Ios::Application(_) => 1,
         Ios::Runs(runs) => runs.iter().map(Reference::streams_count).max().unwrap_or(1).into(),
     };
     if queue_depth.saturating_mul(streams) > device_depth {
@@ -330,13 +331,15 @@ fn list() -> String {
         for field in kind.fields {
             text += &described(field);
         }
+        let shared: Vec<_> = kind.common.iter().map(|field| field.name).collect();
+        text += &format!("      and {}: see below\n", shared.join(", "));
     }
     text += "\nobservers (--observe, and events by --trace-events):\n";
     for kind in observe::KINDS {
         text += &format!("  {}\n      {}: {}\n", kind.name, kind.summary, kind.yields);
     }
-    text += "\nfields of every workload but uflip:\n";
-    for field in synthetic::KINDS[0].common {
+    text += "\nfields that workloads share:\n";
+    for field in synthetic::COMMON {
         text += &described(field);
     }
     text

@@ -11,9 +11,10 @@ use super::{Ios, Place, Places, Target, WorkloadError};
 use crate::{Stream, seed_for};
 
 /// What a kind of workload needs to make its places: how many there are to choose from, each with
-/// room for the smallest IO, and a seed.
+/// room for the smallest IO, how many bytes lie from one to the next, and a seed.
 pub(super) struct Room {
     pub(super) units: u64,
+    pub(super) unit: u64,
     pub(super) seed: u64,
 }
 
@@ -37,17 +38,7 @@ impl Generator {
         target: &Target,
         places: impl FnOnce(Room) -> Result<Places, WorkloadError>,
     ) -> Result<Ios, WorkloadError> {
-        let offset: Bytes = values.quantity("offset")?.unwrap_or_default();
-        if offset >= target.capacity {
-            let rule = format!("the drive has only {}", target.capacity);
-            return Err(values.invalid("offset", rule));
-        }
-        let rest = Bytes(target.capacity.0 - offset.0);
-        let length = values.quantity("length")?.unwrap_or(rest);
-        if length > rest {
-            let rule = format!("from the offset on the drive has only {rest}");
-            return Err(values.invalid("length", rule));
-        }
+        let (offset, length) = values.target_range(target)?;
         let (size, alignment) = size_and_alignment(values, target.logical_block, length)?;
         if !offset.is_multiple_of(Bytes(alignment)) {
             let rule = format!("it must be a multiple of the alignment, {alignment} B");
@@ -56,7 +47,7 @@ impl Generator {
         let units = (length.0 - size.least()) / alignment + 1;
         let [place_seed, own_seed, seed] = [0, 1, 2].map(|part| seed_for(target.seed, part));
         Ok(Ios::Endless(Box::new(Generator {
-            places: places(Room { units, seed: own_seed })?,
+            places: places(Room { units, unit: alignment, seed: own_seed })?,
             place_rng: Xoshiro256PlusPlus::seed_from_u64(place_seed),
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             ops: Ops::read(values, target, &size, alignment, length)?,

@@ -1,7 +1,8 @@
 use rand::distr::{self, Distribution};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{COMMON, Generator, Kind, Place, Places};
+use super::generator::Room;
+use super::{COMMON, Generator, Kind, Place, Places, WorkloadError};
 
 /// Every place is as likely as every other, each time anew.
 ///
@@ -16,13 +17,15 @@ pub(super) const KIND: Kind = Kind {
     source: "the workload of the closed-form models of cleaning, such as Desnoyers, SYSTOR 2012",
     fields: &[],
     common: COMMON,
-    open: |values, target| {
-        Generator::open(values, target, |room| {
-            let units = distr::Uniform::new(0, room.units).expect("there is room for an IO");
-            Ok(Places::Uniform(Uniform { units }))
-        })
-    },
+    open: |values, target| Generator::open(values, target, places),
 };
+
+/// Every place of a range.
+#[allow(clippy::unnecessary_wraps)] // as every workload makes its places
+pub(super) fn places(room: Room) -> Result<Places, WorkloadError> {
+    let units = distr::Uniform::new(0, room.units).expect("there is room for an IO");
+    Ok(Places::Uniform(Uniform { units }))
+}
 
 pub(super) struct Uniform {
     units: distr::Uniform<u64>,
