@@ -443,24 +443,32 @@ fn every_field_matters() {
 // And every field of every application, and of tpcc?
 #[test]
 fn every_field_of_an_application_matters() {
-    let shared = "offset=64KiB length=80MiB rate=500 arrivals=poisson queue_depth=3 seed=5";
+    let shared = "offset=64KiB rate=500 arrivals=poisson queue_depth=3 seed=5";
     for (name, base, own) in [
-        ("tpcc", "", "warehouses=1 size=16KiB reads=0.1 alignment=16KiB op=read trims=0.1"),
+        (
+            "tpcc",
+            "",
+            "length=80MiB warehouses=1 size=16KiB reads=0.1 alignment=16KiB op=read trims=0.1",
+        ),
         (
             "iozone",
-            "file=128KiB&direct=true&record=8KiB",
-            "file=256KiB record=16KiB request=4KiB direct=false",
+            "direct=true&record=8KiB",
+            "file=128KiB length=1MiB record=16KiB request=4KiB direct=false",
         ),
-        ("postmark", "", "files=7 smallest=8000 largest=5000 reads=false trims=true request=4KiB"),
+        (
+            "postmark",
+            "",
+            "length=80MiB files=7 smallest=8000 largest=5000 reads=false trims=true request=4KiB",
+        ),
         (
             "btree",
             "log=1MiB",
-            "page=16KiB fanout=50 cache=0.2 lookups=0.9 inserts=1 exponent=0.9 log=64KiB commit=7",
+            "length=80MiB page=16KiB fanout=50 cache=0.2 lookups=0.9 inserts=1 exponent=0.9 log=64KiB commit=7",
         ),
         (
             "lsm",
             "lookups=0.1",
-            "memtable=8MiB table=1MiB ratio=4 lookups=0 lookup=8KiB log=false trims=true \
+            "length=80MiB memtable=8MiB table=1MiB ratio=4 lookups=0 lookup=8KiB log=false trims=true \
              request=128KiB",
         ),
     ] {
