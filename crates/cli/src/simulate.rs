@@ -65,6 +65,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     };
     let outcome = match workload.ios {
         Ios::Endless(generator) => session.run([vec![*generator]]),
+        Ios::Application(application) => session.run([vec![*application]]),
         Ios::Runs(runs) => {
             let streams: Result<Vec<_>, _> = runs.iter().map(Reference::streams).collect();
             session.run(streams?)
@@ -186,7 +187,7 @@ fn load(
     survey: Option<&Survey>,
     device_depth: u32,
 ) -> Result<Load, Failure> {
-    let endless = matches!(workload.ios, Ios::Endless(_));
+    let endless = matches!(workload.ios, Ios::Endless(_) | Ios::Application(_));
     let asked = workload.queue_depth.or(args.queue_depth);
     let queue_depth = asked.unwrap_or(if workload.open_loop { device_depth } else { 1 });
     if matches!(workload.ios, Ios::Runs(_)) && args.queue_depth.is_some_and(|depth| depth != 1) {
@@ -196,7 +197,7 @@ fn load(
         )));
     }
     let streams = match &workload.ios {
-        Ios::Endless(_) | Ios::Trace(_) => 1,
+        Ios::Endless(_) | Ios::Application(_) | Ios::Trace(_) => 1,
         Ios::Runs(runs) => runs.iter().map(Reference::streams_count).max().unwrap_or(1).into(),
     };
     if queue_depth.saturating_mul(streams) > device_depth {
@@ -357,13 +358,15 @@ fn list() -> String {
         for field in kind.fields {
             text += &described(field);
         }
+        let shared: Vec<_> = kind.common.iter().map(|field| field.name).collect();
+        text += &format!("      and {}: see below\n", shared.join(", "));
     }
     text += "\nobservers (--observe, and events by --trace-events):\n";
     for kind in observe::KINDS {
         text += &format!("  {}\n      {}: {}\n", kind.name, kind.summary, kind.yields);
     }
-    text += "\nfields of every workload but uflip:\n";
-    for field in synthetic::KINDS[0].common {
+    text += "\nfields that workloads share:\n";
+    for field in synthetic::COMMON {
         text += &described(field);
     }
     text
