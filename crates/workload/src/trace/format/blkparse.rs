@@ -4,8 +4,8 @@
 //! After a completion stands its error, in brackets. What blkparse prints without `-f`.
 //!
 //! [`BlockEvents`] says which events are requests, and that they may be those of a queue (Q) where
-//! none is issued (D). Events of other kinds hold no request, nor do commands that are passed through to
-//! the drive (`R 36 (12 01 ..)`, `N 0`), nor the summary at the end.
+//! none is issued (D). Events of other kinds hold no request, nor do commands that are passed
+//! through to the drive (`R 36 (12 01 ..)`, `N 0`), nor the summary at the end.
 //!
 //! Of the letters of `RWBS`, the first, or the second after a leading `F`, says what is asked:
 //! `R`ead, `W`rite, `D`iscard, `N`othing. `F` is a flush where there are no sectors; before a write
