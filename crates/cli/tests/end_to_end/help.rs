@@ -1,5 +1,6 @@
 //! `--help`, and the examples in it.
 
+use std::fs;
 use std::path::Path;
 
 use crate::Scratch;
@@ -13,6 +14,16 @@ fn examples(place: &Scratch, command: &str) -> Vec<Vec<String>> {
     let lines = examples.lines().skip(1).map(str::trim).filter(|line| !line.is_empty());
     let split = |line| shlex::split(line).unwrap_or_else(|| panic!("no shell takes {line}"));
     lines.map(split).collect()
+}
+
+/// The trace of the examples.
+const TRACE: &str = "hm_0.csv.gz";
+
+/// Puts it there; its content says that it is not compressed.
+fn with_a_trace(place: Scratch) -> Scratch {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces/msr.csv");
+    fs::copy(sample, place.at(TRACE)).unwrap();
+    place
 }
 
 /// Starts a benchmark, and ends it once it measures.
@@ -45,7 +56,7 @@ fn examples_of_bench() {
     let disk = Scratch::on_disk();
     for example in examples(&disk, "bench") {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
-        let place = Scratch::on_disk();
+        let place = with_a_trace(Scratch::on_disk());
         if !arguments[1].starts_with("/dev/") {
             starts(&place, &arguments);
         } else if Path::new(arguments[1]).exists() {
@@ -79,10 +90,10 @@ fn examples_of_report_and_demo() {
 // Does every example of a simulation work?
 #[test]
 fn examples_of_simulate() {
-    let place = Scratch::in_memory();
+    let place = with_a_trace(Scratch::in_memory());
     for example in examples(&place, "simulate") {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
         assert!(!place.run(&arguments).ok().stdout.is_empty());
     }
-    assert_eq!(place.names(), ["events.json"]);
+    assert_eq!(place.names(), ["events.json", TRACE]);
 }

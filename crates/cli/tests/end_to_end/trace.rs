@@ -67,11 +67,11 @@ fn broken_lines() {
         let command = ["trace", "convert", "b.csv", "-o", "b.parquet"];
         place.run(&[&command[..], more].concat())
     };
-    assert_snapshot!(convert(&[]).says(2, &place), @"");
+    assert_snapshot!(convert(&[]).says(2, &place), @"flashscope: b.csv: line 6: the time is `128rubbish`, and no whole number (--on-bad-line skip leaves such out)");
     assert!(!place.at("b.parquet").exists());
     let skipped = convert(&["--on-bad-line", "skip"]).ok();
-    assert_snapshot!(skipped.stderr, @"");
-    assert_snapshot!(skipped.stdout, @"");
+    assert_snapshot!(skipped.stderr, @"note: 2 bad lines were left out (line 6: the time is `128rubbish`, and no whole number; line 7: the time is not between 1970 and 2554: it counts units of 100 ns from 1601)");
+    assert_snapshot!(skipped.stdout, @"9 requests for 40 KiB, from msr to parquet: b.parquet");
 }
 
 // Is what is asked for wrongly answered with what would be right?
@@ -82,16 +82,16 @@ fn wrong_requests() {
     let says = |arguments: &[&str]| {
         place.run(&[&["trace", "convert"], arguments].concat()).says(2, &place)
     };
-    assert_snapshot!(says(&["t.csv", "-o", "t.xyz"]), @"");
-    assert_snapshot!(says(&["t.csv", "-o", "t.xyz", "--output-format", "parket"]), @"");
-    assert_snapshot!(says(&["t.csv", "-o", "t.csv"]), @"");
-    assert_snapshot!(says(&["t.csv", "-o", "o.csv", "--volumes", "hm_2"]), @"");
-    assert_snapshot!(says(&["t.csv", "-o", "o.csv", "--speed", "fast"]), @"");
-    assert_snapshot!(says(&["t.csv", "-o", "o.csv", "--remap", "fold"]), @"");
+    assert_snapshot!(says(&["t.csv", "-o", "t.xyz"]), @"flashscope: the name `t.xyz` does not say which format to write: use --output-format, with one of parquet, fio, msr, mqsim");
+    assert_snapshot!(says(&["t.csv", "-o", "t.xyz", "--output-format", "parket"]), @"flashscope: --output-format: `parket` cannot be written (did you mean `parquet`?); there are: parquet, fio, msr, mqsim");
+    assert_snapshot!(says(&["t.csv", "-o", "t.csv"]), @"flashscope: t.csv exists already: choose another name, or remove it");
+    assert_snapshot!(says(&["t.csv", "-o", "o.csv", "--volumes", "hm_2"]), @"flashscope: the trace: it has no volume `hm_2`; it has hm_1");
+    assert_snapshot!(says(&["t.csv", "-o", "o.csv", "--speed", "fast"]), @"flashscope: --speed is `fast`: it must be a number from 0.000001 to 1000000");
+    assert_snapshot!(says(&["t.csv", "-o", "o.csv", "--remap", "fold"]), @"flashscope: the trace: `remap` needs to know how large the drive is: set `into`");
     let unknown = says(&["none.txt", "-o", "o.csv"]);
     assert!(unknown.starts_with("flashscope: none.txt is of no format that is known: it begins with `once upon a time`; the formats are "), "{unknown}");
     let gone = place.run(&["trace", "convert", "gone.csv", "-o", "o.csv"]).says(1, &place);
-    assert_snapshot!(gone, @"");
+    assert_snapshot!(gone, @"flashscope: cannot open gone.csv: No such file or directory (os error 2)");
     assert_eq!(place.names(), ["none.txt", "t.csv"]);
 }
 
@@ -165,8 +165,24 @@ fn benches() {
         (&facts["runs"][0]["ios"], &facts["runs"][0]["open_loop"]),
         (&500.into(), &Value::Null)
     );
-    assert_snapshot!(bench("t.csv", "r", &["--read-only"]).says(2, &place), @"");
-    assert_snapshot!(bench("t.csv?pace=slow", "r", &[]).says(2, &place), @"");
-    assert_snapshot!(bench("t.csv?space=2", "r", &[]).says(2, &place), @"");
+    assert_snapshot!(bench("t.csv", "r", &["--read-only"]).says(2, &place), @"flashscope: the trace writes, and --read-only forbids it: `ops=read` plays its reads alone");
+    assert_snapshot!(bench("t.csv?pace=slow", "r", &[]).says(2, &place), @"flashscope: workload field `pace` is slow: it must be `timed` or `asap`");
+    assert_snapshot!(bench("t.csv?space=2", "r", &["--destroy-data-on", "drive.img"]).says(2, &place), @"flashscope: t.csv: it reaches up to 128 MiB (134213632 B), and the drive has 64 MiB (67108864 B): put it on the drive by `remap=fold` or `remap=compact`, or scale it by `space`");
     assert!(!place.at("r").exists());
+}
+
+// Does each command about traces have an example of itself?
+#[test]
+fn help_of_each_command() {
+    let place = Scratch::in_memory();
+    let overview = place.run(&["trace", "--help"]).ok().stdout;
+    let (_, commands) = overview.split_once("Commands:\n").unwrap();
+    let names = commands.lines().map_while(|line| line.split_whitespace().next());
+    let names: Vec<&str> = names.filter(|name| *name != "help").collect();
+    assert!(names.len() >= 3, "{names:?}");
+    for name in names {
+        let help = place.run(&["trace", name, "--help"]).ok().stdout;
+        let (_, examples) = help.split_once("\nExample").unwrap_or_else(|| panic!("{name}: none"));
+        assert!(examples.contains(&format!("flashscope trace {name}")), "{examples}");
+    }
 }
