@@ -100,6 +100,14 @@ impl Application {
     }
 }
 
+#[cfg(test)]
+impl Application {
+    /// What the tests of a model look into.
+    pub(super) fn model(&self) -> &Models {
+        &self.model
+    }
+}
+
 impl Stream for Application {
     #[inline]
     fn next(&mut self, previous: Nanos) -> Option<Io> {

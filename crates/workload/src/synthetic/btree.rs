@@ -286,3 +286,90 @@ impl Log {
         full
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{LARGE, ios_on};
+    use super::*;
+
+    /// What a tree of 10 240 pages does for each change: reads and writes of pages; and which share of its reads are of inner pages. Each change is a write of the log, of
+    /// one block as a rule.
+    fn per_change(fields: &str, inner: u64) -> [f64; 3] {
+        let spec = format!("btree?page=4KiB&log=40MiB&length=80MiB&{fields}");
+        let (mut changes, mut reads, mut inner_reads, mut writes) = (0.0, 0.0, 0.0, 0.0);
+        for io in &ios_on(&LARGE, &spec, 300_000)[50_000..] {
+            let in_log = io.offset >= Bytes::mib(40);
+            match io.op {
+                Op::Read => {
+                    reads += 1.0;
+                    inner_reads += f64::from(u8::from(io.offset.0 / 4096 < inner));
+                }
+                _ if in_log => changes += 1.0,
+                _ => writes += 1.0,
+            }
+        }
+        [reads / changes, writes / changes, inner_reads / reads]
+    }
+
+    // Is each leaf under an inner page, and each level whole, in as many pages as there are?
+    #[test]
+    fn levels() {
+        let Levels { path, leaves, pages } = Levels::new(10_240, 20).unwrap();
+        // 487 parents, of those 25, of those 2.
+        assert_eq!((path.as_slice(), leaves, pages), (&[0, 1, 3, 28, 515][..], 9725, 10_240));
+        assert!(Levels::new(20, 20).is_none());
+        assert_eq!(Levels::new(21, 20).map(|levels| levels.leaves), Some(20));
+        assert_eq!(Levels::new(22, 20).map(|levels| levels.pages), Some(21));
+        assert!(Levels::new(1 << 32, 20).is_none());
+    }
+
+    // With all leaves as likely, are as many leaves read as the cache does not hold, and as many
+    // written as have been changed since they came? (Of those that leave the cache, w / (1 − (1 − w) h)
+    // are changed where a share w of operations changes, and h of the leaves are in the cache.)
+    #[test]
+    fn reads_and_writes_per_operation() {
+        for (cache, changes) in [(0.2, 1.0), (0.2, 0.5), (0.6, 0.25)] {
+            let fields = format!("cache={cache}&lookups={}&inserts=0", 1.0 - changes);
+            // 10 135 leaves, and 105 inner pages.
+            let [reads, writes, inner] = per_change(&fields, 105);
+            let hits = (10_240.0 * cache - 105.0) / 10_135.0;
+            let expected = [(1.0 - hits) / changes, (1.0 - hits) / (1.0 - (1.0 - changes) * hits)];
+            assert!(inner < 0.01, "{inner} of the reads are of inner pages");
+            for (found, expected) in [reads, writes].into_iter().zip(expected) {
+                assert!((found / expected - 1.0).abs() < 0.03, "{found}, not {expected}: {fields}");
+            }
+        }
+    }
+
+    // Does each split write a leaf that was not read?
+    #[test]
+    fn splits() {
+        let [reads, writes, _] = per_change("cache=0.5&fanout=20&lookups=0&inserts=1", 515);
+        // One insert in ten fills a leaf of twenty entries.
+        assert!((writes / reads - 1.1).abs() < 0.02, "{writes} writes to {reads} reads");
+    }
+
+    // Is the log written from start to end, each block until it is full, and then all that was changed,
+    // in order?
+    #[test]
+    fn log_and_checkpoints() {
+        let spec = "btree?page=4KiB&fanout=40&log=64KiB&lookups=0&commit=10&length=40MiB&cache=0.3";
+        let ios = ios_on(&LARGE, spec, 20_000);
+        let start = Bytes::mib(40) - Bytes::kib(64);
+        let log: Vec<_> = ios.iter().filter(|io| io.offset >= start).collect();
+        // An entry has 102 bytes: 642 of them fill the log, in 64 commits of ten and one of two.
+        for commits in log.chunks_exact(65) {
+            for (commit, io) in (0u64..).zip(commits) {
+                let first = commit * 1020 / 4096 * 4096;
+                let end =
+                    (commit * 1020 + if commit < 64 { 1020 } else { 204 }).div_ceil(4096) * 4096;
+                assert_eq!((io.offset - start, io.end() - start), (Bytes(first), Bytes(end)));
+            }
+        }
+        let last = log.chunks_exact(65).next().unwrap()[64];
+        let after = ios.iter().position(|io| io == last).unwrap() + 1;
+        let checkpoint: Vec<_> = ios[after..].iter().take_while(|io| io.op == Op::Write).collect();
+        assert!(checkpoint.len() > 500, "{} pages", checkpoint.len());
+        assert!(checkpoint.windows(2).all(|pair| pair[0].end() <= pair[1].offset));
+    }
+}

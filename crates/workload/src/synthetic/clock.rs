@@ -102,7 +102,9 @@ mod tests {
     #[test]
     fn cleans() {
         let mut cache = Clock::new(10, 4);
-        (0..4).for_each(|page| drop(cache.touch(page, page % 2 == 1)));
+        for page in 0..4 {
+            cache.touch(page, page % 2 == 1);
+        }
         assert_eq!(cache.clean(), [1, 3]);
         assert_eq!(cache.clean(), [0; 0]);
         assert_eq!(cache.touch(4, true), Touch::Miss { changed: None });

@@ -22,3 +22,22 @@ pub(super) const KIND: Kind = Kind {
     common: COMMON_BUT_SIZE_AND_READS,
     open: |values, target| Generator::open(values, target, places),
 };
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::Op;
+
+    use super::super::tests::{LARGE, assert_law, ios_on};
+
+    // Are there three reads to two writes, and all sizes?
+    #[test]
+    fn shares() {
+        let (mut sizes, mut ops) = ([0.0; 4], [0.0; 2]);
+        for io in ios_on(&LARGE, "exchange", 100_000) {
+            sizes[usize::try_from(io.len.0 / 4096).unwrap() - 1] += 1.0;
+            ops[usize::from(io.op == Op::Write)] += 1.0;
+        }
+        assert_law(&sizes, |_| 0.25);
+        assert_law(&ops, |i| [0.6, 0.4][i]);
+    }
+}

@@ -217,3 +217,76 @@ impl IoZone {
         self.order = Permutation::new(self.pieces, seed_for(self.seed, self.pieces));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::Io;
+
+    use super::super::tests::{LARGE, ios_on};
+    use super::*;
+
+    fn offsets(ios: &[Io]) -> Vec<u64> {
+        ios.iter().map(|io| io.offset.0).collect()
+    }
+
+    // Does each pass of a direct test take each record once, in its order, with its operation?
+    #[test]
+    fn passes() {
+        // 16 and 8 records of the file of 64 KiB come before the 32 of that of 128 KiB.
+        let before = PASSES.len() * (16 + 8);
+        let ios = ios_on(&LARGE, "iozone?direct=true&record=8KiB", before + PASSES.len() * 32);
+        let forward: Vec<u64> = (0..32).map(|record| record * 4096).collect();
+        for (pass, (op, order)) in ios[before..].chunks(32).zip(PASSES) {
+            assert!(pass.iter().all(|io| io.op == op && io.len == Bytes::kib(4)), "{order:?}");
+            let offsets = offsets(pass);
+            let mut sorted = offsets.clone();
+            sorted.sort_unstable();
+            match order {
+                Order::Same => assert_eq!(offsets, [0; 32]),
+                _ => assert_eq!(sorted, forward, "{order:?}"),
+            }
+            match order {
+                Order::Forward => assert_eq!(offsets, forward),
+                Order::Backward => assert!(offsets.iter().rev().eq(&forward)),
+                Order::Strided => assert_eq!(offsets[..4], [0, 17, 1, 18].map(|i| i * 4096)),
+                Order::Random => assert!(offsets.windows(2).any(|pair| pair[0] > pair[1])),
+                Order::Same => {}
+            }
+        }
+    }
+
+    // Are records that the cache gathers and those that are cut written in requests, six times each file,
+    // with no reads, and does all start over?
+    #[test]
+    fn cached() {
+        // Files of 64, 128, 256, 512 KiB, for each record up to the file's size: 5, 6, 7, 8 of them.
+        let round =
+            [(1, 5), (1, 6), (1, 7), (2, 8)].map(|(requests, records)| requests * records * 6);
+        let round: usize = round.iter().sum();
+        let ios = ios_on(&LARGE, "iozone?file=512KiB", 2 * round);
+        assert!(ios.iter().all(|io| io.op == Op::Write && io.len <= Bytes::kib(256)));
+        let bytes: u64 = ios[..round].iter().map(|io| io.len.0).sum();
+        assert_eq!(bytes, 6 * 1024 * (64 * 5 + 128 * 6 + 256 * 7 + 512 * 8));
+        assert_eq!(offsets(&ios[..round]), offsets(&ios[round..]));
+    }
+
+    // Are small records left out of large files?
+    #[test]
+    fn large_files() {
+        let spec = "iozone?direct=true&record=4KiB&length=32MiB";
+        // With records of 4 KiB alone, all files to 16 MiB take 2^13 records less the 16 of one file.
+        let to_16_mib = PASSES.len() * ((1 << 13) - 16);
+        let ios = ios_on(&LARGE, spec, to_16_mib + 1);
+        assert!(ios.iter().all(|io| io.len == Bytes::kib(4)));
+        let spec = "iozone?direct=true&record=64KiB&file=32MiB";
+        let records = |file: u64, least: u64| file * (2 * (64 / least) - 1) / 64;
+        let to_16_mib: u64 = (0..9).map(|doubled| records(64 << doubled, 4)).sum();
+        let to_16_mib = PASSES.len() * usize::try_from(to_16_mib).unwrap();
+        let ios = ios_on(&LARGE, spec, to_16_mib + PASSES.len() * 512 + 1);
+        assert!(ios[to_16_mib..to_16_mib + 512].iter().all(|io| io.len == Bytes::kib(64)));
+        assert_eq!(
+            ios[to_16_mib..].last().map(|io| (io.offset, io.len)),
+            Some((Bytes(0), Bytes::kib(4)))
+        );
+    }
+}

@@ -277,3 +277,108 @@ impl Lsm {
 fn to_usize(index: u64) -> usize {
     index as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use flashscope_block::Nanos;
+    use proptest::prelude::*;
+
+    use super::super::tests::{LARGE, assert_nothing_dead_is_wanted, ios_on};
+    use super::super::{Ios, Target};
+    use super::*;
+    use crate::Stream;
+
+    // Is what is written for each memtable exactly what the formula says, however many levels there are?
+    #[test]
+    fn amplification() {
+        for (length, ratio, levels) in [
+            ("2MiB", 4, vec![4]),
+            ("2480KiB", 4, vec![4, 2]),
+            ("10MiB", 4, vec![4, 4, 2]),
+            ("20MiB", 4, vec![4, 4, 4]),
+            ("5MiB", 10, vec![10]),
+            ("90MiB", 10, vec![10, 10, 4]),
+        ] {
+            // A table is a multiple of what each part of it takes.
+            let spec = format!("lsm?table=80KiB&memtable=160KiB&ratio={ratio}&length={length}");
+            let ios = ios_on(&LARGE, &spec, 50_000);
+            let log = Bytes::kib(160);
+            let starts = ios.iter().enumerate().filter(|(_, io)| io.offset == Bytes(0));
+            let starts: Vec<usize> = starts.map(|(i, _)| i).collect();
+            let (last, between) = levels.split_last().unwrap();
+            let half =
+                f64::from(u8::try_from(between.len()).unwrap()) * (f64::from(ratio) + 1.0) / 2.0;
+            let expected = 2.0 + half + f64::from(*last);
+            assert!(starts.len() > 20);
+            for pair in starts.windows(2) {
+                let memtable = &ios[pair[0]..pair[1]];
+                let bytes =
+                    |op| memtable.iter().filter(|io| io.op == op).map(|io| io.len.0).sum::<u64>();
+                let written = num(bytes(Op::Write)) / num(log.0);
+                assert!((written - expected).abs() < 1e-9, "{spec}: {written}, not {expected}");
+                // What is written below the memtable was read, with what it replaces.
+                let read = num(bytes(Op::Read)) / num(log.0);
+                let replaced = num(between.len() as u64) * (f64::from(ratio) - 1.0) / 2.0;
+                let read_expected = num(levels.len() as u64) + replaced + f64::from(*last);
+                assert!((read - read_expected).abs() < 1e-9, "{spec}: {read}, not {read_expected}");
+            }
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn num(bytes: u64) -> f64 {
+        bytes as f64
+    }
+
+    // Are deleted tables trimmed, whole and once, and never read?
+    #[test]
+    fn trims() {
+        assert_nothing_dead_is_wanted("lsm?trims=true");
+        assert_nothing_dead_is_wanted("lsm?trims=true&table=100KiB&memtable=300KiB&ratio=7");
+        let bytes = |op: Op| {
+            let ios = ios_on(&LARGE, "lsm?trims=true&log=false&table=256KiB&memtable=1MiB", 50_000);
+            num(ios.iter().filter(|io| io.op == op).map(|io| io.len.0).sum())
+        };
+        assert!((bytes(Op::Trim) / bytes(Op::Write) - 1.0).abs() < 0.01);
+    }
+
+    // Do lookups have their share, and do they go to tables alone?
+    #[test]
+    fn lookups() {
+        let ios = ios_on(&LARGE, "lsm?lookups=0.7&lookup=2KiB", 50_000);
+        let found = ios.iter().filter(|io| io.len == Bytes::kib(2));
+        assert!(found.clone().all(|io| io.op == Op::Read && io.offset >= Bytes::mib(4)));
+        let share = num(found.count() as u64) / 5e4;
+        assert!((share - 0.7).abs() < 0.01, "{share}");
+    }
+
+    proptest! {
+        // Is every place that of one table, or free, whatever the sizes?
+        #[test]
+        fn places_belong_to_one_table(
+            parts in 1u64..5, ratio in 2u64..13, room in 0u64..3000, seed in any::<u64>(),
+        ) {
+            let room = room + least_tables(parts);
+            let capacity = Bytes::kib(64 * (room + parts));
+            let spec = format!("lsm?table=64KiB&memtable={}KiB&ratio={ratio}", 64 * parts);
+            let target = Target { capacity, seed, ..LARGE };
+            let Ok(Ios::Application(mut stream)) = super::super::open(&spec, &target).map(|w| w.ios)
+            else {
+                panic!("{spec} is refused")
+            };
+            for _ in 0..2000 {
+                let io = stream.next(Nanos(0)).unwrap();
+                prop_assert!(io.end() <= capacity);
+            }
+            let Models::Lsm(model) = stream.model() else { panic!("of its kind") };
+            let tables = model.levels.iter().flat_map(|level| &level.tables);
+            let there = tables.filter(|table| table.filled > 0).map(|table| table.place);
+            let full = model.full.iter().map(|(_, _, place)| *place);
+            let places: Vec<u32> = there.chain(full).chain(model.free.iter().copied()).collect();
+            prop_assert_eq!(places.len() as u64, room);
+            prop_assert_eq!(places.iter().collect::<HashSet<_>>().len(), places.len());
+        }
+    }
+}

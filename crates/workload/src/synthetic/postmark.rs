@@ -275,3 +275,76 @@ impl Blocks {
         self.free += count;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{LARGE, assert_law, assert_nothing_dead_is_wanted, ios_on};
+    use super::*;
+
+    // Do the files of the pool have sizes from 500 to 10 000 bytes, all as likely?
+    #[test]
+    fn sizes_of_files() {
+        let mut blocks = [0.0; 3];
+        // In an empty file system each file is one IO.
+        for io in ios_on(&LARGE, "postmark?files=5000", 5000) {
+            assert_eq!(io.op, Op::Write);
+            blocks[usize::try_from(io.len.0 / 4096).unwrap() - 1] += 1.0;
+        }
+        assert_law(&blocks, |i| [3597.0, 4096.0, 1808.0][i] / 9501.0);
+    }
+
+    // Are half of the transactions reads, and is a file created or deleted in each?
+    #[test]
+    fn shares_of_transactions() {
+        // Files of a block, to which nothing can be appended.
+        let spec = "postmark?smallest=4096&largest=4096&files=5000&trims=true";
+        let mut ops = [0.0; 3];
+        for io in &ios_on(&LARGE, spec, 105_000)[5000..] {
+            assert_eq!(io.len, Bytes::kib(4));
+            ops[usize::from(io.op.code())] += 1.0;
+        }
+        // Half of the transactions read, half create, half delete.
+        assert_law(&ops, |_| 1.0 / 3.0);
+    }
+
+    // Is nothing read or trimmed that is free, whatever the sizes, and is nothing of a file given to
+    // another while it is there?
+    #[test]
+    fn blocks_belong_to_one_file() {
+        for spec in [
+            "postmark?trims=true",
+            "postmark?trims=true&smallest=1&largest=300000&request=8KiB",
+            "postmark?trims=true&files=1&largest=4MiB&length=8MiB",
+        ] {
+            assert_nothing_dead_is_wanted(spec);
+        }
+        let target = LARGE;
+        let Ok(workload) =
+            super::super::open("postmark?files=700&largest=50000&length=40MiB", &target)
+        else {
+            panic!("700 files of 50 000 bytes fit")
+        };
+        let super::super::Ios::Application(mut stream) = workload.ios else {
+            panic!("of its kind")
+        };
+        for _ in 0..20_000 {
+            crate::Stream::next(&mut *stream, flashscope_block::Nanos(0)).unwrap();
+        }
+        let Models::PostMark(model) = stream.model() else { panic!("of its kind") };
+        let mut owned = vec![false; model.blocks.next.len()];
+        for file in &model.files {
+            let mut block = file.first;
+            for i in 1..=model.count(file.bytes) {
+                assert!(!std::mem::replace(&mut owned[block as usize], true), "in two files");
+                assert!(i < model.count(file.bytes) || block == file.last);
+                block = model.blocks.next[block as usize];
+            }
+        }
+        let count = owned.iter().filter(|owned| **owned).count();
+        assert_eq!(owned.len() - count, model.blocks.free as usize);
+        assert!(model.files.len() > 100 && model.files.len() <= 1400);
+        for (block, owned) in owned.iter().enumerate() {
+            assert_eq!(model.blocks.used[block / 64] >> (block % 64) & 1 == 1, *owned);
+        }
+    }
+}

@@ -8,7 +8,7 @@ use super::*;
 use crate::Stream;
 
 /// A drive whose pages of 4 KiB are no power of two.
-const TARGET: Target =
+pub(super) const TARGET: Target =
     Target { capacity: Bytes::kib(4 * 1000), logical_block: Bytes(512), filled: true, seed: 2009 };
 
 /// A drive with room for every workload.
@@ -24,7 +24,7 @@ fn applications() -> impl Iterator<Item = &'static &'static Kind> {
     KINDS.iter().filter(|kind| kind.common.len() == APPLICATION.len())
 }
 
-fn endless(spec: &str, target: &Target) -> Box<dyn Stream> {
+pub(super) fn endless(spec: &str, target: &Target) -> Box<dyn Stream> {
     match open(spec, target).unwrap_or_else(|error| panic!("{spec}: {error}")).ios {
         Ios::Endless(generator) => generator,
         Ios::Application(application) => application,
@@ -33,7 +33,7 @@ fn endless(spec: &str, target: &Target) -> Box<dyn Stream> {
 }
 
 /// The first IOs on the small drive, where each takes 100 µs.
-fn ios(spec: &str, count: usize) -> Vec<Io> {
+pub(super) fn ios(spec: &str, count: usize) -> Vec<Io> {
     ios_on(&TARGET, spec, count)
 }
 
@@ -47,6 +47,22 @@ pub(super) fn ios_on(target: &Target, spec: &str, count: usize) -> Vec<Io> {
         io
     };
     (0..count).map(|_| next()).collect()
+}
+
+/// Asserts that nothing is read or trimmed that was trimmed and not written since, and that there is
+/// something to assert.
+pub(super) fn assert_nothing_dead_is_wanted(spec: &str) {
+    let sectors = usize::try_from(LARGE.capacity.0 / 512).unwrap();
+    let (mut dead, mut trims, mut reads) = (vec![false; sectors], 0, 0);
+    for io in ios_on(&LARGE, spec, 50_000) {
+        let [first, end] = [io.offset, io.end()].map(|at| usize::try_from(at.0 / 512).unwrap());
+        let range = &mut dead[first..end];
+        assert!(io.op == Op::Write || range.iter().all(|dead| !dead), "{spec}: {io:?}");
+        range.fill(io.op == Op::Trim);
+        trims += usize::from(io.op == Op::Trim);
+        reads += usize::from(io.op == Op::Read);
+    }
+    assert!(trims > 100 && reads > 100, "{spec}: {trims} trims, {reads} reads");
 }
 
 /// IOs as a table: what, from which sector on, how many, and when.
@@ -67,7 +83,7 @@ fn refused_on(target: &Target, spec: &str) -> String {
 }
 
 /// How often each page of 4 KiB begins an IO.
-fn histogram(ios: &[Io]) -> Vec<f64> {
+pub(super) fn histogram(ios: &[Io]) -> Vec<f64> {
     let mut counts = vec![0.0; 1000];
     ios.iter().for_each(|io| counts[usize::try_from(io.offset.0 / 4096).unwrap()] += 1.0);
     counts
@@ -209,46 +225,6 @@ fn hot_and_cold_shares() {
     assert_law(&histogram(&ios), |page| if page < 50 { 0.9 / 50.0 } else { 0.1 / 950.0 });
     let hot = |io: &Io| io.offset < Bytes::kib(4 * 50);
     assert!(ios.iter().all(|io| io.stream == if hot(io) { 1 } else { 2 }));
-}
-
-// Is each of 1000 ranks as frequent as Zipf's law says, below, near, at and above exponent 1?
-#[test]
-fn zipf_ranks() {
-    for exponent in [0.2_f64, 0.8, 0.99, 1.0, 1.2] {
-        let weight = |rank: usize| (f64::from(u32::try_from(rank).unwrap()) + 1.0).powf(-exponent);
-        let total: f64 = (0..1000).map(weight).sum();
-        let counts =
-            histogram(&ios(&format!("zipf?exponent={exponent}&shuffled=false"), 1_000_000));
-        assert_law(&counts, |rank| weight(rank) / total);
-    }
-}
-
-// Are the same ranks spread over the whole range, each at a place of its own?
-#[test]
-fn zipf_is_spread() {
-    let mut spread = histogram(&ios("zipf", 1_000_000));
-    let lower: f64 = spread[..500].iter().sum();
-    assert!((300_000.0..700_000.0).contains(&lower), "{lower} in the lower half");
-    assert!(spread.windows(2).filter(|pair| pair[0] < pair[1]).count() > 400);
-    // In falling order they are the ranks again: places are drawn from the same sequence.
-    let mut ranked = histogram(&ios("zipf?shuffled=false", 1_000_000));
-    spread.sort_by(f64::total_cmp);
-    ranked.sort_by(f64::total_cmp);
-    assert_eq!(spread, ranked);
-}
-
-// Do zipf's ranks reach the last of very many places, and is a single place no trouble?
-#[test]
-#[allow(clippy::cast_precision_loss)]
-fn zipf_has_no_cut_off() {
-    let capacity = Bytes::gib(64 << 10);
-    let target = Target { capacity, ..TARGET };
-    let mut stream = endless("zipf?exponent=0.5&shuffled=false", &target);
-    // P(rank ≤ n/4) → (1/4)^(1/2) for n → ∞.
-    let quarter = Bytes(capacity.0 / 4);
-    let low = (0..100_000).filter(|_| stream.next(Nanos(0)).unwrap().offset < quarter).count();
-    assert!((low as f64 / 1e5 - 0.5).abs() < 0.005, "{low}");
-    assert!(ios("zipf?length=4KiB", 100).iter().all(|io| io.offset == Bytes(0)));
 }
 
 // Are sizes distributed as asked?

@@ -167,3 +167,71 @@ impl TpcC {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::Op;
+
+    use super::super::Target;
+    use super::super::tests::{LARGE, assert_law, ios_on};
+    use super::*;
+
+    /// Two warehouses of 8334 pages, and some pages more.
+    const TWO: Target = Target { capacity: Bytes::kib(8 * 2 * 8334 + 40), ..LARGE };
+
+    // Does each table have its share of IOs, and does each warehouse; are there two reads to a write?
+    #[test]
+    fn shares() {
+        let ios = ios_on(&TWO, "tpcc", 300_000);
+        let (stock, customer) = (2 * 3847, 2 * 2500);
+        let (mut tables, mut warehouses, mut ops) = ([0.0; 3], [0.0; 2], [0.0; 2]);
+        for io in &ios {
+            assert_eq!((io.len, io.offset.0 % 8192), (Bytes::kib(8), 0));
+            let page = io.offset.0 / 8192;
+            let (table, page, half) = match page {
+                _ if page < stock => (0, page, stock / 2),
+                _ if page < stock + customer => (1, page - stock, customer / 2),
+                _ => (2, page - stock - customer, 1987),
+            };
+            assert!(page < 2 * half, "{io:?}");
+            tables[table] += 1.0;
+            warehouses[usize::from(page >= half)] += 1.0;
+            ops[usize::from(io.op == Op::Write)] += 1.0;
+        }
+        assert_law(&tables, |i| [450.0, 132.0, 44.0][i] / 626.0);
+        assert_law(&warehouses, |_| 0.5);
+        assert_law(&ops, |i| [2.0 / 3.0, 1.0 / 3.0][i]);
+    }
+
+    // Are customers drawn by the clause's law, as counted over all pairs of its two random numbers?
+    #[test]
+    fn non_uniform_numbers() {
+        const CLASS: u64 = 60;
+        let law = NuRand { a: 1023, c: 259, count: 3000 };
+        let class = |row: u64| usize::try_from(row / CLASS).unwrap();
+        let mut expected = vec![0.0; 50];
+        for first in 0..=1023 {
+            for second in 1..=3000u64 {
+                expected[class(((first | second) + 259) % 3000)] += 1.0 / 1024.0 / 3000.0;
+            }
+        }
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut found = vec![0.0; 50];
+        (0..1_000_000).for_each(|_| found[class(law.draw(&mut rng))] += 1.0);
+        assert_law(&found, |i| expected[i]);
+        assert!(expected.iter().copied().fold(0.0, f64::max) > 0.03, "it is not uniform");
+    }
+
+    // Do warehouses that are named take their pages alone, and a smaller page fewer rows?
+    #[test]
+    fn footprint() {
+        let end =
+            |spec: &str| ios_on(&TWO, spec, 100_000).iter().map(|io| io.end().0).max().unwrap();
+        assert!((8333 * 8192..=8334 * 8192).contains(&end("tpcc?warehouses=1")));
+        // 13 rows of stock, 6 customers, 75 order lines.
+        let pages = 7693 + 5000 + 4000;
+        assert!(
+            (pages * 4096 - 65_536..=pages * 4096).contains(&end("tpcc?warehouses=1&size=4KiB"))
+        );
+    }
+}

@@ -118,3 +118,111 @@ impl Ranks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::{Bytes, Nanos};
+
+    use super::super::Target;
+    use super::super::tests::{TARGET, assert_law, endless, histogram, ios};
+
+    // Is each of 1000 ranks as frequent as Zipf's law says, below, near, at and above exponent 1?
+    #[test]
+    fn zipf_ranks() {
+        for exponent in [0.2_f64, 0.8, 0.99, 1.0, 1.2] {
+            let weight =
+                |rank: usize| (f64::from(u32::try_from(rank).unwrap()) + 1.0).powf(-exponent);
+            let total: f64 = (0..1000).map(weight).sum();
+            let counts =
+                histogram(&ios(&format!("zipf?exponent={exponent}&shuffled=false"), 1_000_000));
+            assert_law(&counts, |rank| weight(rank) / total);
+        }
+    }
+
+    // Are the same ranks spread over the whole range, each at a place of its own?
+    #[test]
+    fn zipf_is_spread() {
+        let mut spread = histogram(&ios("zipf", 1_000_000));
+        let lower: f64 = spread[..500].iter().sum();
+        assert!((300_000.0..700_000.0).contains(&lower), "{lower} in the lower half");
+        assert!(spread.windows(2).filter(|pair| pair[0] < pair[1]).count() > 400);
+        // In falling order they are the ranks again: places are drawn from the same sequence.
+        let mut ranked = histogram(&ios("zipf?shuffled=false", 1_000_000));
+        spread.sort_by(f64::total_cmp);
+        ranked.sort_by(f64::total_cmp);
+        assert_eq!(spread, ranked);
+    }
+
+    // Do zipf's ranks reach the last of very many places, and is a single place no trouble?
+    #[test]
+    #[allow(clippy::cast_precision_loss)]
+    fn zipf_has_no_cut_off() {
+        let capacity = Bytes::gib(64 << 10);
+        let target = Target { capacity, ..TARGET };
+        let mut stream = endless("zipf?exponent=0.5&shuffled=false", &target);
+        // P(rank ≤ n/4) → (1/4)^(1/2) for n → ∞.
+        let quarter = Bytes(capacity.0 / 4);
+        let low = (0..100_000).filter(|_| stream.next(Nanos(0)).unwrap().offset < quarter).count();
+        assert!((low as f64 / 1e5 - 0.5).abs() < 0.005, "{low}");
+        assert!(ios("zipf?length=4KiB", 100).iter().all(|io| io.offset == Bytes(0)));
+    }
+
+    // Has each of very many ranks its share, at any exponent: 2^40 ranks, in octaves of them, and as far as
+    // one can expect some of an octave?
+    #[test]
+    #[allow(clippy::cast_precision_loss)]
+    fn zipf_of_very_many_ranks() {
+        let target = Target { capacity: Bytes(512 << 40), ..TARGET };
+        for exponent in [0.01, 0.5, 0.99, 1.0, 1.01, 2.0, 10.0] {
+            let spec = format!("zipf?exponent={exponent}&shuffled=false&size=512");
+            let mut stream = endless(&spec, &target);
+            let mut octaves = vec![0.0; 41];
+            for _ in 0..400_000 {
+                let rank = stream.next(Nanos(0)).unwrap().offset.0 / 512 + 1;
+                octaves[rank.ilog2() as usize] += 1.0;
+            }
+            // Ranks 2^k to 2^(k+1) − 1; the last octave is one rank.
+            let mut law: Vec<f64> =
+                (0..40).map(|k| sum_of_powers(1 << k, (2 << k) - 1, exponent)).collect();
+            law.push(2f64.powf(-40.0 * exponent));
+            let total: f64 = law.iter().sum();
+            law.iter_mut().for_each(|weight| *weight /= total);
+            // What has too few for the test is put to its neighbour.
+            let (mut found, mut expected) = (vec![0.0], vec![0.0]);
+            for (count, weight) in octaves.iter().zip(&law) {
+                if expected.last().is_some_and(|last| last * 4e5 > 10.0) {
+                    found.push(0.0);
+                    expected.push(0.0);
+                }
+                *found.last_mut().unwrap() += count;
+                *expected.last_mut().unwrap() += weight;
+            }
+            if let ([.., a, b], [.., c, d]) = (&mut found[..], &mut expected[..]) {
+                (*a, *c) = (*a + *b, *c + *d);
+            }
+            found.pop();
+            expected.pop();
+            if found.len() > 1 {
+                assert_law(&found, |i| expected[i]);
+            } else {
+                assert!(exponent > 5.0, "nothing is tested");
+            }
+        }
+    }
+
+    /// The sum of k to the power of −s, from `first` to `last`: term by term, or by Euler and Maclaurin's
+    /// formula.
+    #[allow(clippy::cast_precision_loss)]
+    fn sum_of_powers(first: u64, last: u64, s: f64) -> f64 {
+        if last < 1000 {
+            return (first..=last).map(|k| (k as f64).powf(-s)).sum();
+        }
+        let (a, b) = (first as f64, last as f64);
+        let integral = match s {
+            1.0 => (b / a).ln(),
+            _ => (b.powf(1.0 - s) - a.powf(1.0 - s)) / (1.0 - s),
+        };
+        let ends = f64::midpoint(a.powf(-s), b.powf(-s));
+        integral + ends + s / 12.0 * (a.powf(-s - 1.0) - b.powf(-s - 1.0))
+    }
+}
