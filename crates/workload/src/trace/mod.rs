@@ -23,7 +23,7 @@ mod volumes;
 pub mod writer;
 
 pub use error::{Error, OnBad};
-pub use format::Format;
+pub use format::{Format, find, open, open_as};
 pub use opened::{Progress, Trace};
 pub use reader::{BATCH, Options, Reader, Skipped};
 pub use replay::{Failed, Pace, Playback, Replay, Survey};
