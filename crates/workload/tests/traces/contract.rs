@@ -3,7 +3,8 @@
 use std::io::{Cursor, Read, Write};
 
 use flashscope_workload::trace::format::FORMATS;
-use flashscope_workload::trace::{Error, OnBad, Options, Source, open_as};
+use flashscope_workload::trace::format::open_as;
+use flashscope_workload::trace::{Error, OnBad, Options, Source};
 
 use crate::samples::{Sample, expression, samples};
 use crate::{Told, open_all, read_all};
@@ -65,7 +66,7 @@ fn samples_tell_the_story() {
     for sample in samples() {
         let told = whole(&sample);
         assert_eq!(told.skipped.count, 0, "{}", sample.name);
-        match expression(sample.format.name) {
+        match expression(&sample) {
             Some(expression) => {
                 assert_eq!(told.requests, expression.story(), "{}", sample.name);
                 let volumes: Vec<_> = told.volumes.names().collect();

@@ -4,7 +4,8 @@ use std::io::Cursor;
 
 use flashscope_block::Op;
 use flashscope_workload::trace::format::FORMATS;
-use flashscope_workload::trace::{BATCH, OnBad, Options, Reader, Source, open, open_as};
+use flashscope_workload::trace::format::{open, open_as};
+use flashscope_workload::trace::{BATCH, OnBad, Options, Reader, Source};
 
 /// Requests that a reader may hold back until their answers are known.
 const MOST_HELD: usize = 1 << 12;

@@ -7,7 +7,8 @@ mod lines;
 mod manifest;
 mod samples;
 
-use flashscope_workload::trace::{Error, Options, Reader, Request, Skipped, Source, Volumes, open};
+use flashscope_workload::trace::format::open;
+use flashscope_workload::trace::{Error, Options, Reader, Request, Skipped, Source, Volumes};
 
 /// All that a trace tells.
 #[derive(Debug, PartialEq, Eq)]

@@ -50,10 +50,10 @@ pub struct Expression {
 
 const NEW_YEAR: u64 = 1_767_225_600_000_000_000;
 
-/// What a format can express; none where it has expectations of its own.
-pub fn expression(name: &str) -> Option<Expression> {
+/// What the format of a sample can express; none where it has expectations of its own.
+pub fn expression(sample: &Sample) -> Option<Expression> {
     use Op::{Flush, Read, Trim, Write};
-    let (ops, latency, begin, volumes): (&[Op], bool, u64, &[&str]) = match name {
+    let (ops, latency, begin, volumes): (&[Op], bool, u64, &[&str]) = match sample.format.name {
         "msr" => (&[Read, Write], true, NEW_YEAR, &["srv_0", "srv_1"]),
         "spc" | "mqsim" | "ssdsim" | "heimdall" | "disksim" => {
             (&[Read, Write], false, 0, &["0", "1"])
@@ -65,6 +65,9 @@ pub fn expression(name: &str) -> Option<Expression> {
         "alibaba" | "tencent" => (&[Read, Write], false, NEW_YEAR, &["0", "1"]),
         "cloudphysics" => (&[Read, Write, Trim, Flush], false, 0, &["0"]),
         "wpa" => (&[Read, Write, Flush], true, 0, &["0", "1"]),
+        "srt" => (&[Read, Write], true, 0, &["0", "1"]),
+        "vscsi" => (&[Read, Write, Trim, Flush], sample.name == "vscsi.v2.vscsi", 0, &["0"]),
+        "blktrace" => (&[Read, Write, Trim, Flush], true, 0, &["8,16", "8,32"]),
         _ => return None,
     };
     Some(Expression { ops, latency, begin, volumes })
