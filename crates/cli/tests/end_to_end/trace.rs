@@ -20,9 +20,12 @@ fn trace(name: &str) -> Scratch {
 fn lines(count: u64) -> String {
     let line = |i: u64| {
         let time = 128_166_372_003_061_629 + i * 10_000;
-        let op = if i % 4 == 0 { "Read" } else { "Write" };
+        let op = if i.is_multiple_of(4) { "Read" } else { "Write" };
         let offset = i * 0x9e37_79b9 % 16_384 * 4096;
-        format!("{time},hm,1,{op},{offset},{},413\n", if i % 10 == 0 { 8192 } else { 4096 })
+        format!(
+            "{time},hm,1,{op},{offset},{},413\n",
+            if i.is_multiple_of(10) { 8192 } else { 4096 }
+        )
     };
     (0..count).map(line).collect()
 }

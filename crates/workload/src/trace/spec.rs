@@ -53,23 +53,33 @@ impl Spec {
             let nearest = nearest(name, FIELDS.iter().map(|field| field.name));
             return Err(FieldError::Unknown { name: name.into(), nearest });
         };
-        let set = match field.name {
-            "format" => format::find(value)
-                .map(|format| self.format = Some(format))
-                .ok_or_else(|| unknown_format(value)),
-            "on_bad_line" => match value {
-                "stop" => Ok(self.options.on_bad = OnBad::Stop),
-                "skip" => Ok(self.options.on_bad = OnBad::Skip),
-                _ => Err("it must be `stop` or `skip`".into()),
+        self.set_known(field.name, value).map_err(|rule| FieldError::Invalid {
+            name: field.name,
+            value: value.into(),
+            rule,
+        })
+    }
+
+    /// Sets a field that there is; returns what is wrong with its value.
+    fn set_known(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "format" => {
+                self.format = Some(format::find(value).ok_or_else(|| unknown_format(value))?);
+            }
+            "on_bad_line" => {
+                self.options.on_bad = match value {
+                    "stop" => OnBad::Stop,
+                    "skip" => OnBad::Skip,
+                    _ => return Err("it must be `stop` or `skip`".into()),
+                };
+            }
+            "sector" => match value.parse::<Bytes>().map_err(|error| error.to_string())? {
+                Bytes(0) => return Err("it must be at least a byte".into()),
+                sector => self.options.sector = Some(sector),
             },
-            "sector" => match value.parse::<Bytes>() {
-                Ok(Bytes(0)) => Err("it must be at least a byte".into()),
-                Ok(sector) => Ok(self.options.sector = Some(sector)),
-                Err(error) => Err(error.to_string()),
-            },
-            _ => self.transforms.set(field.name, value),
-        };
-        set.map_err(|rule| FieldError::Invalid { name: field.name, value: value.into(), rule })
+            _ => self.transforms.set(name, value)?,
+        }
+        Ok(())
     }
 
     /// Onto a drive of how many bytes a trace is mapped, where it has to be mapped and no size was

@@ -58,7 +58,7 @@ pub fn expression(sample: &Sample) -> Option<Expression> {
         "spc" | "mqsim" | "ssdsim" | "heimdall" | "disksim" => {
             (&[Read, Write], false, 0, &["0", "1"])
         }
-        "blkparse" => (&[Read, Write, Trim, Flush], true, 0, &["8,16", "8,32"]),
+        "blkparse" | "parquet" => (&[Read, Write, Trim, Flush], true, 0, &["8,16", "8,32"]),
         "wiscsee" | "fio-log" => (&[Read, Write, Trim], true, 0, &["0"]),
         "fio" => (&[Read, Write, Trim, Flush], false, 0, &["/dev/sdb", "/dev/sdc"]),
         "systor" => (&[Read, Write], true, NEW_YEAR, &["0", "1"]),
