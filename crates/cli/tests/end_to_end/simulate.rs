@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use flashscope_workload::synthetic::KINDS;
 use serde_json::Value;
 
 use crate::{Running, Scratch};
@@ -347,12 +348,27 @@ fn text() {
 #[test]
 fn list() {
     let text = Scratch::in_memory().run(&["simulate", "--list"]).ok().stdout;
-    let names = ["agrawal-2008", "demo", "uniform", "sequential", "hotcold", "zipf", "uflip:"];
-    for name in names {
+    let workloads = KINDS.iter().map(|kind| kind.name);
+    for name in ["agrawal-2008", "demo", "uflip:"].into_iter().chain(workloads) {
         assert!(text.contains(&format!("\n  {name}")), "no {name} in\n{text}");
     }
-    for field in ["hot_space", "exponent", "size", "arrivals", "queue_depth", "trims"] {
+    for field in KINDS.iter().flat_map(|kind| kind.all_fields()).map(|field| field.name) {
         assert!(text.contains(&format!("\n      {field} ")), "no {field} in\n{text}");
+    }
+}
+
+// Does every workload that needs no file run, at its defaults and with more than one IO in flight?
+#[test]
+fn every_workload_runs() {
+    for kind in KINDS.iter().filter(|kind| kind.name != "trace") {
+        let (workload, depth) = match kind.argument {
+            None => (kind.name.to_string(), "8"),
+            Some(_) => (format!("{}:order/SW", kind.name), "1"),
+        };
+        let options = ["--warmup", "none", "--ios", "500", "--queue-depth", depth, "--workload"];
+        let found = json(&[&options[..], &[&workload]].concat());
+        assert_eq!((&found["status"], number(&found["ios"])), (&"complete".into(), 500.0));
+        assert!(number(&found["bytes_read"]) + number(&found["bytes_written"]) > 0.0, "{workload}");
     }
 }
 
