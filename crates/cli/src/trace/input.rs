@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use flashscope_workload::Field;
-use flashscope_workload::trace::{Error, FIELDS, FieldError, Progress, Reader, Spec, Trace};
+use flashscope_workload::trace::{Error, FIELDS, FieldError, Progress, Spec, Trace};
 
 use crate::progress::LateBar;
 use crate::{Failure, usage};
@@ -91,11 +91,4 @@ pub fn open(files: &[String], fields: &Fields) -> Result<Trace, Failure> {
 /// Shows how far a trace is read.
 pub fn show(bar: &mut LateBar, what: &'static str, progress: &Progress) {
     bar.show(what, progress.done(), progress.total());
-}
-
-/// Says what a user should know of what was read.
-pub fn notes(reader: &dyn Reader) {
-    for note in reader.notes() {
-        eprintln!("note: {note}");
-    }
 }
