@@ -100,13 +100,13 @@ fn engines_can_be_forced() {
 }
 
 /// A loop device on a file, until dropped.
-struct Loop {
+pub struct Loop {
     image: PathBuf,
-    device: String,
+    pub device: String,
 }
 
 impl Loop {
-    fn new(disk: &Scratch) -> Option<Loop> {
+    pub fn new(disk: &Scratch) -> Option<Loop> {
         let image = disk.at("image");
         fs::write(&image, vec![0; 32 << 20]).unwrap();
         let output = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();

@@ -10,6 +10,7 @@ mod failing;
 mod help;
 mod interrupted;
 mod options;
+mod record;
 mod report;
 mod simulate;
 mod trace;
@@ -166,9 +167,16 @@ impl Running {
         self.wait()
     }
 
-    fn wait(mut self) -> (ExitStatus, String) {
+    fn wait(self) -> (ExitStatus, String) {
+        let (status, _, stderr) = self.wait_with_output();
+        (status, stderr)
+    }
+
+    /// How it ended, and what it wrote to standard output and standard error.
+    fn wait_with_output(mut self) -> (ExitStatus, String, String) {
         let output = self.0.take().unwrap().wait_with_output().unwrap();
-        (output.status, String::from_utf8(output.stderr).unwrap())
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status, text(output.stdout), text(output.stderr))
     }
 }
 

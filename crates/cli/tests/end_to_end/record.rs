@@ -1,0 +1,176 @@
+//! `flashscope trace record`, by the kernel's own tracer: needs root and a kernel that traces block
+//! devices. Where that is missing, each test says so and is passed by.
+//!
+//! There is one such tracer for the whole system, so everything on it is one test.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use flashscope_block::{Bytes, Device, Io, Nanos, Op};
+use flashscope_drive::{Access, EngineKind, Location, OpenOptions, RealDevice, open};
+use flashscope_workload::trace::{Reader, Request, Spec};
+use serde_json::Value;
+
+use crate::bench::Loop;
+use crate::{Running, Scratch, succeeds};
+
+/// What is asked for, at places and in sizes that nobody else asks for.
+const ASKED: [(Op, u64, u64); 7] = [
+    (Op::Write, 8 << 20, 4096),
+    (Op::Read, 3 << 20, 8192),
+    (Op::Write, 512, 512),
+    (Op::Flush, 0, 0),
+    (Op::Trim, 16 << 20, 1 << 20),
+    (Op::Read, 8 << 20, 4096),
+    (Op::Write, (32 << 20) - 65_536, 65_536),
+];
+
+/// The settings of the tracer, and whether the device is traced.
+fn settings(device: &str) -> Vec<String> {
+    let tracefs = "/sys/kernel/tracing";
+    let names = ["current_tracer", "tracing_on", "trace_clock", "buffer_size_kb", "trace_options"];
+    let names = names.map(|name| format!("{tracefs}/{name}"));
+    let enabled = format!("/sys/block/{}/trace/enable", device.trim_start_matches("/dev/"));
+    names.iter().chain([&enabled]).map(|path| fs::read_to_string(path).unwrap()).collect()
+}
+
+/// The recording, once the device is traced; none where that cannot be here.
+fn start(place: &Scratch, device: &str, output: &str) -> Option<Running> {
+    let enabled = format!("/sys/block/{}/trace/enable", device.trim_start_matches("/dev/"));
+    for _ in 0..600 {
+        let mut running = place.start(&["trace", "record", device, "--output", output, "--json"]);
+        loop {
+            if fs::read_to_string(&enabled).is_ok_and(|text| text.trim() == "1") {
+                return Some(running);
+            }
+            if running.0.as_mut().unwrap().try_wait().unwrap().is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let message = running.wait().1;
+        let missing = ["by sudo", "locked down", "no tracefs", "CONFIG_BLK_DEV_IO_TRACE"];
+        if missing.iter().any(|missing| message.contains(missing)) {
+            println!("passed by: {message}");
+            return None;
+        }
+        assert!(message.contains("the kernel's tracer is in use"), "{message}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    println!("passed by: somebody else uses the kernel's tracer all the time");
+    None
+}
+
+fn ask(device: &mut RealDevice) {
+    for (op, offset, len) in ASKED {
+        let (offset, len, at) = (Bytes(offset), Bytes(len), device.now());
+        device.submit(&Io { op, stream: 0, offset, len, at });
+        let completion = device.complete(Nanos::MAX).expect("one is in flight");
+        assert_eq!(completion.result, Ok(()), "{op:?}");
+    }
+}
+
+fn requests(path: &Path) -> Vec<Request> {
+    let mut trace = Spec::default().open(&[path.to_str().unwrap()]).unwrap();
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    loop {
+        trace.read(&mut batch).unwrap();
+        if batch.is_empty() {
+            return all;
+        }
+        all.append(&mut batch);
+    }
+}
+
+/// Asserts that these are the requests that were asked for, with their latencies, this decade.
+fn assert_asked(requests: &[Request]) {
+    let seen: Vec<_> = requests.iter().map(|r| (r.op, r.offset.0, r.len.0)).collect();
+    assert_eq!(seen, ASKED);
+    for pair in requests.windows(2) {
+        let answered = pair[0].at + pair[0].latency.expect("it was answered");
+        assert!(answered <= pair[1].at, "one was asked for after the other: {pair:?}");
+    }
+    let year = 365 * 24 * 3_600 * 1_000_000_000;
+    assert!(requests.iter().all(|r| r.at.0 / year >= 50), "since 1970: {:?}", requests[0].at);
+}
+
+// Is exactly that recorded what a drive is asked for, raw and as a trace, with latencies; does the
+// raw recording convert to the same; and is the kernel's tracer left as it was?
+#[test]
+fn recordings_are_exact() {
+    let place = Scratch::on_disk();
+    let Some(block) = Loop::new(&place) else { return };
+    let confirmation = Some(block.device.clone());
+    let options = OpenOptions {
+        access: Access::Write { confirmation },
+        engine: Some(EngineKind::Psync),
+        ..OpenOptions::new(Location::BlockDevice(block.device.clone().into()))
+    };
+    let mut device = open(&options).unwrap_or_else(|error| panic!("{error}"));
+    // Who looks at new devices has looked then; where nobody does there is nothing to wait for.
+    succeeds("udevadm", &["settle"]);
+    for output in ["r.blktrace", "r.parquet"] {
+        let Some(running) = start(&place, &block.device, output) else { return };
+        ask(&mut device);
+        running.signal("-INT");
+        let (status, stdout, stderr) = running.wait_with_output();
+        assert!(status.success(), "{stderr}");
+        assert_asked(&requests(&place.at(output)));
+        let said: Value = serde_json::from_str(&stdout).unwrap();
+        assert_eq!((&said["requests"], &said["events_lost"]), (&7.into(), &0.into()), "{stdout}");
+        let bytes: u64 = ASKED.iter().map(|(_, _, len)| len).sum();
+        assert_eq!(said["bytes"], bytes);
+    }
+    place.run(&["trace", "convert", "r.blktrace", "--output", "c.parquet"]).ok();
+    place.run(&["trace", "convert", "r.blktrace", "--output", "c.iolog"]).ok();
+    let recorded = requests(&place.at("r.blktrace"));
+    assert_eq!(requests(&place.at("c.parquet")), recorded);
+    let place_of = |r: &Request| (r.op, r.offset, r.len);
+    let replayed = requests(&place.at("c.iolog"));
+    assert!(replayed.iter().map(place_of).eq(recorded.iter().map(place_of)));
+    every_end_is_clean(&place, &block.device, &mut device);
+}
+
+/// Asserts that nothing stays set, however a recording ends.
+fn every_end_is_clean(place: &Scratch, device: &str, drive: &mut RealDevice) {
+    let before = settings(device);
+    let enough = ["trace", "record", device, "--duration", "50ms", "--output", "d.parquet"];
+    place.run(&enough).ok();
+    assert_eq!(settings(device), before, "after its time");
+    for signal in ["-INT", "-TERM"] {
+        let output = format!("end{signal}.csv");
+        let Some(running) = start(place, device, &output) else { return };
+        ask(drive);
+        running.signal(signal);
+        assert!(running.wait().0.success());
+        assert_eq!(settings(device), before, "after {signal}");
+        assert!(place.at(&output).exists());
+    }
+    if Path::new("/dev/full").exists() {
+        let full = ["trace", "record", device, "--duration", "50ms", "--output-format", "blktrace"];
+        let full = place.command(&full).args(["--output", "-"]).stdout(full_device()).output();
+        assert!(!full.unwrap().status.success());
+        assert_eq!(settings(device), before, "after a failure");
+    }
+}
+
+fn full_device() -> fs::File {
+    fs::OpenOptions::new().write(true).open("/dev/full").unwrap()
+}
+
+// Does a user who may not trace, or asks for what cannot be traced, hear what to do?
+#[test]
+fn what_cannot_be_recorded() {
+    let place = Scratch::on_disk();
+    for (device, wanted) in [
+        ("/dev/null", "`/dev/null` is no block device"),
+        ("/dev/there-is-none", "there is no device `/dev/there-is-none`"),
+    ] {
+        let outcome = place.run(&["trace", "record", device, "--output", "r.csv"]);
+        assert!(outcome.says(2, &place).contains(wanted));
+    }
+    let outcome = place.run(&["trace", "record", "/dev/null", "--output", "r.rubbish"]);
+    assert!(outcome.says(2, &place).contains("does not say which format to write"));
+    assert_eq!(place.names(), [""; 0], "nothing is left");
+}
