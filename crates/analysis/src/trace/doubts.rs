@@ -108,7 +108,7 @@ fn sizes(seen: &Seen) -> Option<(DoubtKind, String)> {
     let (_, largest) = seen.sizes?;
     if largest > LARGEST {
         let text = format!(
-            "{} requests are larger than 1 GiB, up to {}, which operating systems split: sizes may \
+            "{} accesses are larger than 1 GiB, up to {}, which operating systems split: sizes may \
              be in a smaller unit than the format says (`--sector` sets that of formats in \
              sectors); of each only 1 GiB counts for footprint, working set and concentration",
             seen.large,

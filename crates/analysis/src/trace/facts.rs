@@ -491,6 +491,6 @@ pub struct Sampling {
     /// The accesses to pages that the sample stands for, over those that there were: as far as this
     /// is from 1, single hot pages are missing in the sample, or too many.
     pub coverage: Option<f64>,
-    /// Requests larger than 1 GiB, of which only that much counts for pages.
+    /// Accesses larger than 1 GiB, of which only that much counts for pages.
     pub cut: u64,
 }

@@ -1,12 +1,10 @@
 //! The distinct pages that a trace touches, exactly.
 
+use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
-use roaring::RoaringTreemap;
-
-/// A page may take so many bytes, in a set of its own: no more are added before memory is looked at
-/// again than could fill it.
-const PAGE_BYTES: u64 = 256;
+use super::index;
+use super::pages::{Hashed, hash};
 
 /// Distinct pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,71 +15,203 @@ pub(super) struct Pages {
     pub written: u64,
 }
 
-/// The pages of each volume that were touched, as compressed bitmaps.
-#[derive(Debug, Clone)]
-pub(super) struct Touched {
-    /// The memory that the sets may take, about.
-    most_bytes: u64,
-    volumes: Vec<Sets>,
-    /// Pages added since memory was looked at.
-    added: u64,
+impl Pages {
+    pub fn add(&mut self, other: Pages) {
+        self.accessed += other.accessed;
+        self.written += other.written;
+    }
 }
 
-#[derive(Debug, Clone, Default)]
-struct Sets {
-    accessed: RoaringTreemap,
-    written: RoaringTreemap,
-    trimmed: RoaringTreemap,
+/// How many pages a chunk has, as a power of two: 1 MiB.
+const CHUNK: u32 = 8;
+
+/// A bit for each page of a chunk: a line of the caches.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+struct Chunk {
+    accessed: [u64; 4],
+    written: [u64; 4],
+}
+
+/// Chunks are allocated so many at a time.
+const TOGETHER: usize = 1 << 12;
+
+/// Ranges of pages that are trimmed are joined; more of them than this are not kept.
+const MOST_RANGES: usize = 1 << 20;
+
+/// The pages that were touched, as bitmaps of those chunks that were.
+#[derive(Debug, Clone)]
+pub(super) struct Touched {
+    most_chunks: usize,
+    slots: HashMap<u64, u32, std::hash::BuildHasherDefault<Hashed>>,
+    chunks: Vec<Box<[Chunk]>>,
+    by_volume: Vec<Pages>,
 }
 
 impl Touched {
-    /// No pages; they may come to take about so much memory.
-    pub fn new(most_bytes: u64) -> Touched {
-        Touched { most_bytes, volumes: Vec::new(), added: 0 }
-    }
-
-    fn volume(&mut self, volume: u32) -> &mut Sets {
-        let index = volume as usize;
-        if index >= self.volumes.len() {
-            self.volumes.resize_with(index + 1, Sets::default);
-        }
-        &mut self.volumes[index]
+    /// No pages; they may come to fill about so many chunks of 1 MiB, of 64 bytes each.
+    pub fn new(most_chunks: usize) -> Touched {
+        let (slots, chunks, by_volume) = (HashMap::default(), Vec::new(), Vec::new());
+        Touched { most_chunks, slots, chunks, by_volume }
     }
 
     /// Adds pages that are read or written; gives how many are new.
     pub fn access(&mut self, volume: u32, pages: RangeInclusive<u64>, write: bool) -> Pages {
-        let sets = self.volume(volume);
-        let accessed = sets.accessed.insert_range(pages.clone());
-        let written = if write { sets.written.insert_range(pages) } else { 0 };
-        self.added += accessed + written;
-        Pages { accessed, written }
-    }
-
-    /// Adds pages that are trimmed.
-    pub fn trim(&mut self, volume: u32, pages: RangeInclusive<u64>) {
-        self.added += self.volume(volume).trimmed.insert_range(pages);
-    }
-
-    /// Whether the sets have become too large to be kept.
-    pub fn is_too_large(&mut self) -> bool {
-        if self.added < self.most_bytes / PAGE_BYTES {
-            return false;
+        let (first, last) = pages.into_inner();
+        let mut new = Pages::default();
+        for at in first >> CHUNK..=last >> CHUNK {
+            let from = if at == first >> CHUNK { first } else { at << CHUNK };
+            let to = if at == last >> CHUNK { last } else { ((at + 1) << CHUNK) - 1 };
+            let chunk = self.chunk(hash(volume, at));
+            for word in in_chunk(from) / 64..=in_chunk(to) / 64 {
+                let low = if word == in_chunk(from) / 64 { from % 64 } else { 0 };
+                let high = if word == in_chunk(to) / 64 { to % 64 } else { 63 };
+                let bits = (u64::MAX >> (63 - (high - low))) << low;
+                new.accessed += set(&mut chunk.accessed[word], bits);
+                if write {
+                    new.written += set(&mut chunk.written[word], bits);
+                }
+            }
         }
-        self.added = 0;
-        let sets = self.volumes.iter().flat_map(|v| [&v.accessed, &v.written, &v.trimmed]);
-        // Vectors have room for up to twice of what they hold.
-        2 * sets.map(RoaringTreemap::serialized_size).sum::<usize>() as u64 > self.most_bytes
+        if new != Pages::default() {
+            self.note(volume, new);
+        }
+        new
     }
 
-    /// How many pages of all volumes were trimmed.
-    pub fn trimmed(&self) -> u64 {
-        self.volumes.iter().map(|sets| sets.trimmed.len()).sum()
+    #[inline]
+    fn chunk(&mut self, key: u64) -> &mut Chunk {
+        let slot = match self.slots.get(&key) {
+            Some(slot) => *slot as usize,
+            None => self.insert(key),
+        };
+        &mut self.chunks[slot / TOGETHER][slot % TOGETHER]
+    }
+
+    fn insert(&mut self, key: u64) -> usize {
+        let slot = self.slots.len();
+        if slot == self.chunks.len() * TOGETHER {
+            self.chunks.push(vec![Chunk::default(); TOGETHER].into_boxed_slice());
+        }
+        self.slots.insert(key, u32::try_from(slot).expect("the set is given up before"));
+        slot
+    }
+
+    fn note(&mut self, volume: u32, new: Pages) {
+        let volume = volume as usize;
+        if volume >= self.by_volume.len() {
+            self.by_volume.resize(volume + 1, Pages::default());
+        }
+        self.by_volume[volume].add(new);
+    }
+
+    /// Whether there are more chunks than may be kept.
+    pub fn is_too_large(&self) -> bool {
+        self.slots.len() > self.most_chunks
     }
 
     /// How many pages of each volume were touched.
-    pub fn by_volume(&self) -> Vec<Pages> {
-        let pages =
-            |sets: &Sets| Pages { accessed: sets.accessed.len(), written: sets.written.len() };
-        self.volumes.iter().map(pages).collect()
+    pub fn by_volume(&self) -> &[Pages] {
+        &self.by_volume
+    }
+}
+
+/// The place of a page in its chunk.
+#[inline]
+fn in_chunk(page: u64) -> usize {
+    index(page % (1 << CHUNK))
+}
+
+/// Sets bits; gives how many were not.
+#[inline]
+fn set(word: &mut u64, bits: u64) -> u64 {
+    let new = bits & !*word;
+    *word |= bits;
+    new.count_ones().into()
+}
+
+/// The pages that were trimmed, as ranges, which are mostly long.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Trimmed {
+    /// By volume and first page; the page after the last.
+    ranges: BTreeMap<(u32, u64), u64>,
+    pages: u64,
+    /// There are too many ranges to keep them.
+    lost: bool,
+}
+
+impl Trimmed {
+    /// Adds pages that are trimmed.
+    pub fn push(&mut self, volume: u32, pages: RangeInclusive<u64>) {
+        if self.lost {
+            return;
+        }
+        let (mut from, mut to) = (*pages.start(), pages.end() + 1);
+        // Takes out what overlaps or touches, the last first.
+        while let Some((&key, &end)) = self.ranges.range(..=(volume, to)).next_back()
+            && key.0 == volume
+            && end >= from
+        {
+            self.ranges.remove(&key);
+            self.pages -= end - key.1;
+            (from, to) = (from.min(key.1), to.max(end));
+        }
+        self.ranges.insert((volume, from), to);
+        self.pages += to - from;
+        self.lost = self.ranges.len() > MOST_RANGES;
+    }
+
+    /// How many there are; absent where they could not be counted.
+    pub fn pages(&self) -> Option<u64> {
+        (!self.lost).then_some(self.pages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        // Is every page counted once, of each volume, whatever ranges it is in?
+        #[test]
+        fn pages_are_counted_once(
+            ranges in prop::collection::vec((0u32..3, 0u64..1200, 0u64..700, any::<bool>()), 1..60),
+        ) {
+            let (mut touched, mut trimmed) = (Touched::new(1000), Trimmed::default());
+            let mut sets = [BTreeSet::new(), BTreeSet::new()];
+            for (volume, first, more, write) in ranges {
+                let pages = first..=first + more;
+                let before = sets.each_ref().map(|set| set.len() as u64);
+                sets[0].extend(pages.clone().map(|page| (volume, page)));
+                if write {
+                    sets[1].extend(pages.clone().map(|page| (volume, page)));
+                    trimmed.push(volume, pages.clone());
+                }
+                let after = sets.each_ref().map(|set| set.len() as u64);
+                let new = touched.access(volume, pages, write);
+                prop_assert_eq!(new.accessed, after[0] - before[0]);
+                prop_assert_eq!(new.written, after[1] - before[1]);
+                prop_assert_eq!(trimmed.pages(), Some(after[1]));
+            }
+            for (volume, pages) in (0..).zip(touched.by_volume()) {
+                let of = |set: &BTreeSet<(u32, u64)>| set.iter().filter(|p| p.0 == volume).count();
+                prop_assert_eq!(pages.accessed, of(&sets[0]) as u64);
+                prop_assert_eq!(pages.written, of(&sets[1]) as u64);
+            }
+        }
+    }
+
+    // Are ranges that touch one, so that many trims in order take no memory?
+    #[test]
+    fn ranges_are_joined() {
+        let mut trimmed = Trimmed::default();
+        (0..1000).for_each(|i| trimmed.push(7, i * 10..=i * 10 + 9));
+        assert_eq!((trimmed.ranges.len(), trimmed.pages()), (1, Some(10_000)));
+        (0..=MOST_RANGES as u64).for_each(|i| trimmed.push(8, i * 2..=i * 2));
+        assert_eq!(trimmed.pages(), None);
     }
 }

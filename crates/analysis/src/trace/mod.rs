@@ -46,7 +46,7 @@ const PAGE: u64 = 4096;
 const DIVISION: Division = Division { page: 11, block: 6 };
 
 /// What is kept of pages, at most.
-const BOUNDS: Bounds = Bounds { groups: 1 << 21, set_bytes: 256 << 20 };
+const BOUNDS: Bounds = Bounds { groups: 1 << 21, chunks: 3_500_000 };
 
 /// Gathers the characteristics of a trace, batch by batch.
 pub struct Characteristics {
@@ -163,7 +163,7 @@ impl Characteristics {
             write_lengths: self.write_lengths(),
             latency: self.latencies.facts(),
             volume_count: self.volumes.count(),
-            volumes: self.volumes.facts(names, by_volume.as_deref()),
+            volumes: self.volumes.facts(names, by_volume),
             series: self.timeline.facts(),
             heat_map: self.map.facts(),
             sampling: pages.sampling,
@@ -178,7 +178,7 @@ impl Characteristics {
             accessed_bytes: scaled(&accessed_pages, PAGE as f64),
             written_pages,
             written_bytes: scaled(&written_pages, PAGE as f64),
-            trimmed_pages: self.pages.touched().map(Touched::trimmed),
+            trimmed_pages: self.pages.trimmed(),
             highest_end: Bytes(total.highest_end),
         }
     }

@@ -11,7 +11,7 @@ use flashscope_workload::trace::Request;
 
 use super::concentration::{self, Counts};
 use super::facts::{Concentration, Sampling, WorkingSet};
-use super::footprint::{Pages, Touched};
+use super::footprint::{Pages, Touched, Trimmed};
 use super::replicates::{self, REPLICATES};
 use super::series::Timeline;
 use super::working_set::{self, Gaps};
@@ -28,15 +28,12 @@ const GROUP_PAGES: u64 = GROUP as u64;
 pub(super) struct Bounds {
     /// Groups of pages that are followed, of 128 bytes each.
     pub groups: usize,
-    /// Bytes of the set of all pages.
-    pub set_bytes: u64,
+    /// Chunks of 1 MiB in which some page was touched, of 64 bytes each.
+    pub chunks: usize,
 }
 
 /// Of a larger request only so much counts for pages, so that no broken trace takes forever.
 pub(super) const MOST_ACCESS: u64 = 1 << 30;
-
-/// The same for a trim.
-const MOST_TRIM: u64 = 1 << 40;
 
 /// So many groups are looked up together: their misses of the caches then overlap.
 const TOGETHER: usize = 512;
@@ -83,6 +80,7 @@ pub(super) struct PageTable {
     /// Every page, while that fits memory.
     touched: Option<Touched>,
     pages: Pages,
+    trimmed: Trimmed,
     /// Pages that were new after that, as far as the sample stands for them.
     estimated: [[u64; REPLICATES]; 2],
     cut: u64,
@@ -90,7 +88,7 @@ pub(super) struct PageTable {
 
 /// The key is a hash already.
 #[derive(Debug, Clone, Copy, Default)]
-struct Hashed(u64);
+pub(super) struct Hashed(u64);
 
 impl Hasher for Hashed {
     fn finish(&self) -> u64 {
@@ -115,7 +113,7 @@ fn mix(mut x: u64) -> u64 {
 
 /// Of two groups of different volumes, the same with a chance of 2⁻⁶⁴.
 #[inline]
-fn hash(volume: u32, group: u64) -> u64 {
+pub(super) fn hash(volume: u32, group: u64) -> u64 {
     mix(group ^ mix(u64::from(volume) + 0x9e37_79b9_7f4a_7c15))
 }
 
@@ -132,8 +130,9 @@ impl PageTable {
             pending: Vec::with_capacity(2 * TOGETHER),
             gaps: Box::default(),
             accesses: [0; 2],
-            touched: Some(Touched::new(bounds.set_bytes)),
+            touched: Some(Touched::new(bounds.chunks)),
             pages: Pages::default(),
+            trimmed: Trimmed::default(),
             estimated: [[0; REPLICATES]; 2],
             cut: 0,
         }
@@ -145,12 +144,16 @@ impl PageTable {
             match request.op {
                 Op::Read => self.access(request, *time, false, timeline),
                 Op::Write => self.access(request, *time, true, timeline),
-                Op::Trim => self.trim(request),
+                Op::Trim => {
+                    if let Some((first, last)) = range(request, u64::MAX) {
+                        self.trimmed.push(request.volume, first..=last);
+                    }
+                }
                 Op::Flush => {}
             }
         }
         self.flush(timeline);
-        if self.touched.as_mut().is_some_and(Touched::is_too_large) {
+        if self.touched.as_ref().is_some_and(Touched::is_too_large) {
             self.touched = None;
             while self.shift == 0 {
                 self.halve();
@@ -158,23 +161,10 @@ impl PageTable {
         }
     }
 
-    /// The first and the last page of a request, of which at most `most` bytes count.
-    fn range(&mut self, request: &Request, most: u64) -> Option<(u64, u64)> {
-        self.cut += u64::from(request.len.0 > most);
-        let end = request.offset.0.saturating_add(request.len.0.min(most));
-        (end > request.offset.0).then(|| (request.offset.0 / PAGE, (end - 1) / PAGE))
-    }
-
-    fn trim(&mut self, request: &Request) {
-        let Some((first, last)) = self.range(request, MOST_TRIM) else { return };
-        if let Some(touched) = &mut self.touched {
-            touched.trim(request.volume, first..=last);
-        }
-    }
-
     #[inline]
     fn access(&mut self, request: &Request, time: u64, write: bool, timeline: &mut Timeline) {
-        let Some((first, last)) = self.range(request, MOST_ACCESS) else { return };
+        let Some((first, last)) = range(request, MOST_ACCESS) else { return };
+        self.cut += u64::from(request.len.0 > MOST_ACCESS);
         let volume = request.volume;
         self.accesses[usize::from(write)] += last - first + 1;
         if self.shift > 0
@@ -321,6 +311,11 @@ impl PageTable {
         })
     }
 
+    /// Distinct pages trimmed; absent where they were too many to be counted.
+    pub fn trimmed(&self) -> Option<u64> {
+        self.trimmed.pages()
+    }
+
     /// Every page, where all were counted.
     pub fn touched(&self) -> Option<&Touched> {
         self.touched.as_ref()
@@ -378,15 +373,21 @@ fn in_group(page: u64) -> u8 {
     (page % GROUP_PAGES) as u8
 }
 
+/// The first and the last page of a request, of which at most `most` bytes count.
+#[inline]
+fn range(request: &Request, most: u64) -> Option<(u64, u64)> {
+    let end = request.offset.0.saturating_add(request.len.0.min(most));
+    (end > request.offset.0).then(|| (request.offset.0 / PAGE, (end - 1) / PAGE))
+}
+
 #[inline]
 fn replicate(hash: u64) -> usize {
     index(hash % REPLICATES as u64)
 }
 
 fn note_new(pages: &mut Pages, timeline: &mut Timeline, time: u64, new: Pages) {
-    pages.accessed += new.accessed;
-    pages.written += new.written;
     if new != Pages::default() {
+        pages.add(new);
         timeline.touch(time, new);
     }
 }

@@ -32,8 +32,7 @@ impl Sums {
             self.requests[op] += other.requests[op];
             self.bytes[op] = self.bytes[op].saturating_add(other.bytes[op]);
         }
-        self.new.accessed += other.new.accessed;
-        self.new.written += other.new.written;
+        self.new.add(other.new);
     }
 }
 
@@ -65,9 +64,7 @@ impl Timeline {
 
     /// Pages are new at a time at which there was a request.
     pub fn touch(&mut self, time: u64, new: Pages) {
-        let step = &mut self.steps[index(time >> self.shift)].new;
-        step.accessed += new.accessed;
-        step.written += new.written;
+        self.steps[index(time >> self.shift)].new.add(new);
     }
 
     fn make_room(&mut self, time: u64) {
@@ -89,8 +86,7 @@ impl Timeline {
     pub fn facts(&self) -> Series {
         let mut so_far = Pages::default();
         let step = |sums: &Sums| {
-            so_far.accessed += sums.new.accessed;
-            so_far.written += sums.new.written;
+            so_far.add(sums.new);
             let [reads, writes, trims, flushes] = sums.requests;
             let [read, written, trimmed, _] = sums.bytes.map(Bytes);
             let total = reads + writes + trims + flushes;
