@@ -7,7 +7,7 @@ use flashscope_result::Manifest;
 use flashscope_result::manifest::{MicroBenchmark, Progress, Run, Status};
 use flashscope_stats::Estimate;
 
-const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+pub(crate) const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The summary of a result as text: the drive, its key characteristics, and the mean response
 /// times of each experiment as a row of bars (on a log axis).
@@ -19,11 +19,6 @@ pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
         micro_benchmark(&mut out, benchmark, facts);
     }
     out
-}
-
-/// Writing to a string cannot fail.
-macro_rules! line {
-    ($out:expr $(, $($arg:tt)*)?) => {{ let _ = writeln!($out $(, $($arg)*)?); }};
 }
 
 fn head(out: &mut String, manifest: &Manifest) {
