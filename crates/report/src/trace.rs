@@ -275,8 +275,11 @@ fn time(out: &mut String, facts: &TraceFacts) {
     rows_of_bars(out, &facts.series);
 }
 
+/// A name, and what of a step it is the name of.
+type Row = (&'static str, fn(&Step) -> u64);
+
 fn rows_of_bars(out: &mut String, series: &Series) {
-    let rows: [(&str, fn(&Step) -> u64); 3] = [
+    let rows: [Row; 3] = [
         ("requests", |step| step.requests.total),
         ("bytes read", |step| step.bytes.read.0),
         ("bytes written", |step| step.bytes.written.0),

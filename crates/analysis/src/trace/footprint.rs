@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
-use super::index;
 use super::pages::{Hashed, hash};
 
 /// Distinct pages.
@@ -33,6 +32,43 @@ struct Chunk {
     written: [u64; 4],
 }
 
+/// Pages of one chunk that are accessed together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    key: u64,
+    time: u64,
+    volume: u32,
+    slot: u32,
+    from: u8,
+    to: u8,
+    write: bool,
+}
+
+impl Part {
+    /// The parts of some pages of a volume that are read or written.
+    #[inline]
+    pub fn of(
+        volume: u32,
+        pages: RangeInclusive<u64>,
+        write: bool,
+        time: u64,
+    ) -> impl Iterator<Item = Part> {
+        let (first, last) = pages.into_inner();
+        (first >> CHUNK..=last >> CHUNK).map(move |at| {
+            let from = if at == first >> CHUNK { in_chunk(first) } else { 0 };
+            let to = if at == last >> CHUNK { in_chunk(last) } else { u8::MAX };
+            Part { key: hash(volume, at), time, volume, slot: 0, from, to, write }
+        })
+    }
+}
+
+/// The place of a page in its chunk.
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "a chunk has 256 pages")]
+fn in_chunk(page: u64) -> u8 {
+    page as u8
+}
+
 /// Chunks are allocated so many at a time.
 const TOGETHER: usize = 1 << 12;
 
@@ -55,49 +91,54 @@ impl Touched {
         Touched { most_chunks, slots, chunks, by_volume }
     }
 
-    /// Adds pages that are read or written; gives how many are new.
-    pub fn access(&mut self, volume: u32, pages: RangeInclusive<u64>, write: bool) -> Pages {
-        let (first, last) = pages.into_inner();
-        let mut new = Pages::default();
-        for at in first >> CHUNK..=last >> CHUNK {
-            let from = if at == first >> CHUNK { first } else { at << CHUNK };
-            let to = if at == last >> CHUNK { last } else { ((at + 1) << CHUNK) - 1 };
-            let chunk = self.chunk(hash(volume, at));
-            for word in in_chunk(from) / 64..=in_chunk(to) / 64 {
-                let low = if word == in_chunk(from) / 64 { from % 64 } else { 0 };
-                let high = if word == in_chunk(to) / 64 { to % 64 } else { 63 };
-                let bits = (u64::MAX >> (63 - (high - low))) << low;
-                new.accessed += set(&mut chunk.accessed[word], bits);
-                if write {
-                    new.written += set(&mut chunk.written[word], bits);
-                }
+    /// Adds pages that are read or written, at a time of which `note` learns how many were new.
+    ///
+    /// All are looked up before any is changed: their misses of the caches then overlap.
+    pub fn access(&mut self, parts: &mut [Part], mut note: impl FnMut(u64, Pages)) {
+        for part in parts.iter_mut() {
+            part.slot = match self.slots.get(&part.key) {
+                Some(slot) => *slot,
+                None => self.insert(part.key),
+            };
+        }
+        for part in parts {
+            let new = self.change(part);
+            if new != Pages::default() {
+                self.count(part.volume, new);
+                note(part.time, new);
             }
         }
-        if new != Pages::default() {
-            self.note(volume, new);
+    }
+
+    #[inline]
+    fn change(&mut self, part: &Part) -> Pages {
+        let slot = part.slot as usize;
+        let chunk = &mut self.chunks[slot / TOGETHER][slot % TOGETHER];
+        let (from, to) = (part.from, part.to);
+        let mut new = Pages::default();
+        for word in from / 64..=to / 64 {
+            let low = if word == from / 64 { from % 64 } else { 0 };
+            let high = if word == to / 64 { to % 64 } else { 63 };
+            let bits = (u64::MAX >> (63 - (high - low))) << low;
+            new.accessed += set(&mut chunk.accessed[usize::from(word)], bits);
+            if part.write {
+                new.written += set(&mut chunk.written[usize::from(word)], bits);
+            }
         }
         new
     }
 
-    #[inline]
-    fn chunk(&mut self, key: u64) -> &mut Chunk {
-        let slot = match self.slots.get(&key) {
-            Some(slot) => *slot as usize,
-            None => self.insert(key),
-        };
-        &mut self.chunks[slot / TOGETHER][slot % TOGETHER]
-    }
-
-    fn insert(&mut self, key: u64) -> usize {
+    fn insert(&mut self, key: u64) -> u32 {
         let slot = self.slots.len();
         if slot == self.chunks.len() * TOGETHER {
             self.chunks.push(vec![Chunk::default(); TOGETHER].into_boxed_slice());
         }
-        self.slots.insert(key, u32::try_from(slot).expect("the set is given up before"));
+        let slot = u32::try_from(slot).expect("the set is given up before");
+        self.slots.insert(key, slot);
         slot
     }
 
-    fn note(&mut self, volume: u32, new: Pages) {
+    fn count(&mut self, volume: u32, new: Pages) {
         let volume = volume as usize;
         if volume >= self.by_volume.len() {
             self.by_volume.resize(volume + 1, Pages::default());
@@ -114,12 +155,6 @@ impl Touched {
     pub fn by_volume(&self) -> &[Pages] {
         &self.by_volume
     }
-}
-
-/// The place of a page in its chunk.
-#[inline]
-fn in_chunk(page: u64) -> usize {
-    index(page % (1 << CHUNK))
 }
 
 /// Sets bits; gives how many were not.
@@ -192,7 +227,9 @@ mod tests {
                     trimmed.push(volume, pages.clone());
                 }
                 let after = sets.each_ref().map(|set| set.len() as u64);
-                let new = touched.access(volume, pages, write);
+                let mut parts: Vec<_> = Part::of(volume, pages, write, 0).collect();
+                let mut new = Pages::default();
+                touched.access(&mut parts, |_, more| new.add(more));
                 prop_assert_eq!(new.accessed, after[0] - before[0]);
                 prop_assert_eq!(new.written, after[1] - before[1]);
                 prop_assert_eq!(trimmed.pages(), Some(after[1]));

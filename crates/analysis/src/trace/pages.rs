@@ -11,7 +11,7 @@ use flashscope_workload::trace::Request;
 
 use super::concentration::{self, Counts};
 use super::facts::{Concentration, Sampling, WorkingSet};
-use super::footprint::{Pages, Touched, Trimmed};
+use super::footprint::{Pages, Part, Touched, Trimmed};
 use super::replicates::{self, REPLICATES};
 use super::series::Timeline;
 use super::working_set::{self, Gaps};
@@ -74,6 +74,8 @@ pub(super) struct PageTable {
     used: u32,
     free: Vec<u32>,
     pending: Vec<Access>,
+    /// What of the set of all pages is accessed by the same requests.
+    parts: Vec<Part>,
     gaps: Box<[Gaps; REPLICATES]>,
     /// Reads and writes of pages, of all pages.
     accesses: [u64; 2],
@@ -128,6 +130,7 @@ impl PageTable {
             used: 0,
             free: Vec::new(),
             pending: Vec::with_capacity(2 * TOGETHER),
+            parts: Vec::with_capacity(2 * TOGETHER),
             gaps: Box::default(),
             accesses: [0; 2],
             touched: Some(Touched::new(bounds.chunks)),
@@ -167,11 +170,8 @@ impl PageTable {
         self.cut += u64::from(request.len.0 > MOST_ACCESS);
         let volume = request.volume;
         self.accesses[usize::from(write)] += last - first + 1;
-        if self.shift > 0
-            && let Some(touched) = &mut self.touched
-        {
-            let new = touched.access(volume, first..=last, write);
-            note_new(&mut self.pages, timeline, time, new);
+        if self.shift > 0 && self.touched.is_some() {
+            self.parts.extend(Part::of(volume, first..=last, write, time));
         }
         for group in first / GROUP_PAGES..=last / GROUP_PAGES {
             let hash = hash(volume, group);
@@ -182,7 +182,7 @@ impl PageTable {
             let to = if group == last / GROUP_PAGES { in_group(last) } else { GROUP - 1 };
             self.pending.push(Access { hash, time, group, volume, slot: 0, from, to, write });
         }
-        if self.pending.len() >= TOGETHER {
+        if self.pending.len().max(self.parts.len()) >= TOGETHER {
             self.flush(timeline);
         }
     }
@@ -201,6 +201,13 @@ impl PageTable {
         }
         pending.clear();
         self.pending = pending;
+        if let Some(touched) = &mut self.touched {
+            touched.access(&mut self.parts, |time, new| {
+                self.pages.add(new);
+                timeline.touch(time, new);
+            });
+        }
+        self.parts.clear();
         while self.slots.len() > self.most {
             self.halve();
         }
@@ -260,12 +267,11 @@ impl PageTable {
     fn note_followed(&mut self, access: &Access, new: Pages, timeline: &mut Timeline) {
         let first = access.group * GROUP_PAGES;
         let range = first + u64::from(access.from)..=first + u64::from(access.to);
-        match &mut self.touched {
-            // What is not followed must be looked up as well: `access` did so.
+        match &self.touched {
+            // What is not followed has to be looked up as well: `access` sees to that.
             Some(_) if self.shift > 0 => {}
-            Some(touched) => {
-                let new = touched.access(access.volume, range, access.write);
-                note_new(&mut self.pages, timeline, access.time, new);
+            Some(_) => {
+                self.parts.extend(Part::of(access.volume, range, access.write, access.time));
             }
             None => {
                 let new = Pages {
@@ -383,11 +389,4 @@ fn range(request: &Request, most: u64) -> Option<(u64, u64)> {
 #[inline]
 fn replicate(hash: u64) -> usize {
     index(hash % REPLICATES as u64)
-}
-
-fn note_new(pages: &mut Pages, timeline: &mut Timeline, time: u64, new: Pages) {
-    if new != Pages::default() {
-        pages.add(new);
-        timeline.touch(time, new);
-    }
 }
