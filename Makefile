@@ -46,11 +46,17 @@ bench: build       ## speed, memory and size, beside their limits
 
 FUZZ_SECONDS ?= 60
 
-fuzz:              ## random lives of simulated drives for FUZZ_SECONDS (default 60)
+fuzz:              ## random lives of simulated drives, and traces, for FUZZ_SECONDS each (default 60)
 	@if command -v cargo-fuzz >/dev/null; then \
 		$(CARGO) fuzz run --sanitizer none drive -- -max_total_time=$(FUZZ_SECONDS) -max_len=6000; \
+		mkdir -p fuzz/corpus/trace; \
+		$(CARGO) fuzz run --sanitizer none trace fuzz/corpus/trace testdata/traces -- \
+			-max_total_time=$(FUZZ_SECONDS) -max_len=6000; \
 	else \
-		cd fuzz && $(CARGO) run --release --no-default-features --bin plain -- $(FUZZ_SECONDS); \
+		cd fuzz; \
+		for target in drive trace; do \
+			$(CARGO) run --release --no-default-features --bin plain -- $$target $(FUZZ_SECONDS); \
+		done; \
 	fi
 
 tools:

@@ -1,6 +1,9 @@
 // Patterns, progress and state in plain words.
+
+import { patternsOf } from './data/model';
 import type {
   Address,
+  Pace,
   Pattern,
   Progress,
   Reference,
@@ -47,6 +50,11 @@ function ios(pattern: Pattern): string {
   return `${adjective}${pattern.op}s of ${bytes(pattern.io_size_bytes)}, ${gap}within ${bytes(pattern.target_size_bytes)}${shifted}`;
 }
 
+const PACE_WORDS: Record<Pace, string> = {
+  timed: 'each at its time, whatever is in flight',
+  asap: 'each as soon as one before it is answered',
+};
+
 /** A reference pattern in a sentence. */
 export function sentence(reference: Reference): string {
   switch (reference.kind) {
@@ -58,7 +66,24 @@ export function sentence(reference: Reference): string {
       return `${count(reference.ratio)} of the ${ios(reference.first)}, then one of the ${ios(reference.second)}, and so on.`;
     case 'sequence':
       return `${reference.patterns.map((p) => `${count(p.io_count)} ${ios(p)}`).join('; then ')}.`;
+    case 'trace':
+      return `${count(reference.ios)} IOs of ${reference.playback.files.join(' and ')}, ${PACE_WORDS[reference.playback.pace]}, up to ${count(reference.queue_depth)} in flight.`;
   }
+}
+
+/** What is executed, as rows of names and values for each of its patterns. */
+export function parameterRows(reference: Reference): [string, string][][] {
+  if (reference.kind !== 'trace') return patternsOf(reference).map(parameters);
+  const { playback } = reference;
+  return [
+    [
+      ['Files', playback.files.join(', ')],
+      ['Pace', playback.pace],
+      ['QueueDepth', count(reference.queue_depth)],
+      ['IOs', count(reference.ios)],
+      ...Object.entries(playback.fields),
+    ],
+  ];
 }
 
 /** uFLIP's parameters of a pattern, by their names in Table 1. */

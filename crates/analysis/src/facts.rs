@@ -1,12 +1,12 @@
 //! `facts.json`: what the records of a result say.
 
-use flashscope_block::{Bytes, Nanos};
+use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the format of the facts.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// Everything that was found in a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,10 +35,39 @@ pub struct RunFacts {
     /// The same for each pattern of a mix or a sequence apart, in the order of the reference
     /// pattern; `null` for one of which no IO counts. Empty where there is but one pattern.
     pub parts: Vec<Option<Latency>>,
+    /// The same for each operation apart; empty where there is but one.
+    #[serde(default)]
+    pub operations: Vec<OperationFacts>,
+    /// Where IOs were due at times of their own (an open loop): what that says of them.
+    #[serde(default)]
+    pub open_loop: Option<OpenLoop>,
     /// From the first submission to the last completion of the IOs counted.
     pub duration_ns: Nanos,
     /// Bytes of the IOs counted over that time.
     pub throughput_bytes_per_s: f64,
+}
+
+/// The IOs of one operation in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationFacts {
+    /// The operation.
+    pub op: Op,
+    /// IOs counted.
+    pub ios: u64,
+    /// Their bytes.
+    pub bytes: Bytes,
+    /// Their response times.
+    pub latency_ns: Latency,
+}
+
+/// IOs that were due at times of their own. One that had to wait for others is answered late, which
+/// its response time alone, from its submission on, would hide (*coordinated omission*).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenLoop {
+    /// From when each IO was due to its answer.
+    pub latency_ns: Latency,
+    /// From when each IO was due to its submission.
+    pub late_ns: Latency,
 }
 
 /// Summary of response times, in nanoseconds.

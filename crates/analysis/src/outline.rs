@@ -119,6 +119,7 @@ mod tests {
                 op: Op::Write,
                 stream: 0,
                 result: if i == FAILED { Err(Errno::EIO) } else { Ok(()) },
+                late: Nanos(0),
             });
         }
         outliner.finish()

@@ -1,9 +1,9 @@
-use flashscope_block::{Nanos, Record};
+use flashscope_block::{Bytes, Nanos, Op, Record};
 use flashscope_result::{Error, Rows};
 use flashscope_stats::Summary;
 use flashscope_workload::pattern::Reference;
 
-use crate::facts::{Latency, RunFacts};
+use crate::facts::{Latency, OpenLoop, OperationFacts, RunFacts};
 
 /// The statistics of the run `run`, its `IOIgnore` first IOs left out; `None` where no IO counts.
 pub(crate) fn run_facts(
@@ -27,6 +27,15 @@ struct Gathered<'a> {
     latency: Summary,
     /// For each pattern apart; empty where there is but one.
     parts: Vec<Summary>,
+    /// Of a trace, for each operation apart.
+    operations: Vec<(Summary, u64)>,
+    open_loop: Option<OpenLoopSummary>,
+}
+
+#[derive(Default)]
+struct OpenLoopSummary {
+    latency: Summary,
+    late: Summary,
 }
 
 impl Gathered<'_> {
@@ -42,6 +51,11 @@ impl Gathered<'_> {
             last: Nanos(0),
             latency: Summary::default(),
             parts: if patterns > 1 { vec![Summary::default(); patterns] } else { vec![] },
+            operations: match reference {
+                Reference::Trace { .. } => vec![Default::default(); Op::ALL.len()],
+                _ => vec![],
+            },
+            open_loop: reference.is_open_loop().then(OpenLoopSummary::default),
         }
     }
 
@@ -53,6 +67,14 @@ impl Gathered<'_> {
         } else if position >= self.ignore {
             if let Some(part) = self.parts.get_mut(self.reference.part_of(position)) {
                 part.push(record.latency.0);
+            }
+            if let Some((latency, bytes)) = self.operations.get_mut(usize::from(record.op.code())) {
+                latency.push(record.latency.0);
+                *bytes += record.len.0;
+            }
+            if let Some(OpenLoopSummary { latency, late }) = &mut self.open_loop {
+                latency.push(record.late.0.saturating_add(record.latency.0));
+                late.push(record.late.0);
             }
             self.bytes += record.len.0;
             self.first.get_or_insert(record.submitted);
@@ -71,9 +93,26 @@ impl Gathered<'_> {
             ignored: self.ignore.min(self.seen),
             latency_ns: latency(&self.latency)?,
             parts: self.parts.iter().map(latency).collect(),
+            operations: self.operations(),
+            open_loop: self.open_loop.as_ref().and_then(|summary| {
+                let (latency_ns, late_ns) = (latency(&summary.latency)?, latency(&summary.late)?);
+                Some(OpenLoop { latency_ns, late_ns })
+            }),
             duration_ns,
             throughput_bytes_per_s: self.bytes as f64 / duration_ns.as_secs_f64().max(1e-9),
         })
+    }
+}
+
+impl Gathered<'_> {
+    /// What was gathered of each operation, where there are several.
+    fn operations(&self) -> Vec<OperationFacts> {
+        let facts = |(op, (summary, bytes)): (Op, &(Summary, u64))| {
+            let latency_ns = latency(summary)?;
+            Some(OperationFacts { op, ios: summary.count(), bytes: Bytes(*bytes), latency_ns })
+        };
+        let found: Vec<_> = Op::ALL.into_iter().zip(&self.operations).filter_map(facts).collect();
+        if found.len() > 1 { found } else { vec![] }
     }
 }
 
@@ -93,6 +132,7 @@ pub(crate) fn latency(summary: &Summary) -> Option<Latency> {
 mod tests {
     use flashscope_block::{Bytes, Errno, Op};
     use flashscope_workload::pattern::{Address, Pattern, Timing};
+    use flashscope_workload::trace::{Pace, Playback};
 
     use super::*;
 
@@ -105,6 +145,7 @@ mod tests {
             op: Op::Read,
             stream: 0,
             result,
+            late: Nanos(0),
         }
     }
 
@@ -121,6 +162,46 @@ mod tests {
             io_ignore,
             seed: 0,
         }
+    }
+
+    fn trace(pace: Pace) -> Reference {
+        let playback = Playback {
+            files: vec!["t.csv".into()],
+            fields: Default::default(),
+            pace,
+            capacity: Bytes::MIB,
+            logical_block: Bytes(512),
+            longest: Bytes::MIB,
+        };
+        Reference::Trace { playback, queue_depth: 4, ios: 3, modifies: true }
+    }
+
+    // Does a trace tell its operations apart, and what waited for others from when it was due?
+    #[test]
+    fn traces_tell_what_was_late() {
+        let reference = trace(Pace::Timed);
+        let mut gathered = Gathered::new(&reference);
+        let late =
+            |latency, late, op| Record { late: Nanos(late), op, ..record(0, latency, Ok(())) };
+        for (latency, submitted_late, op) in
+            [(100, 0, Op::Read), (100, 50, Op::Read), (700, 900, Op::Write)]
+        {
+            gathered.push(&late(latency, submitted_late, op));
+        }
+        let facts = gathered.facts(1).unwrap();
+        assert_eq!(facts.latency_ns.max, 700);
+        let open_loop = facts.open_loop.unwrap();
+        assert_eq!((open_loop.latency_ns.min, open_loop.latency_ns.max), (100, 1600));
+        assert_eq!((open_loop.late_ns.min, open_loop.late_ns.max), (0, 900));
+        let operations: Vec<_> =
+            facts.operations.iter().map(|o| (o.op, o.ios, o.bytes.0, o.latency_ns.max)).collect();
+        assert_eq!(operations, [(Op::Read, 2, 2000, 100), (Op::Write, 1, 1000, 700)]);
+
+        let reference = trace(Pace::Asap);
+        let mut gathered = Gathered::new(&reference);
+        gathered.push(&late(100, 0, Op::Read));
+        let facts = gathered.facts(1).unwrap();
+        assert!(facts.open_loop.is_none() && facts.operations.is_empty());
     }
 
     // Are ignored and failed IOs left out of every number but their own count?

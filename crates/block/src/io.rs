@@ -1,3 +1,5 @@
+use std::fmt;
+
 use crate::{Bytes, Errno, Nanos};
 
 /// What an [`Io`] does.
@@ -44,6 +46,17 @@ impl Op {
     /// Whether the operation changes what the drive holds.
     pub const fn modifies(self) -> bool {
         matches!(self, Op::Write | Op::Trim)
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Trim => "trim",
+            Op::Flush => "flush",
+        })
     }
 }
 
@@ -110,9 +123,19 @@ pub struct Record {
     pub stream: StreamId,
     /// Success, or why it failed.
     pub result: Result<(), Errno>,
+    /// How much later than it was due it was handed to the drive, where it was due at a time of its
+    /// own (an open loop); else 0.
+    pub late: Nanos,
 }
 
 impl Record {
+    /// The record of `completion`, of an IO that was due at a time of its own, in a run that began
+    /// at `start` on the clock of the drive.
+    pub fn open_loop(completion: &Completion, start: Nanos) -> Record {
+        let late = Nanos(completion.submitted.0.saturating_sub(completion.io.at.0));
+        Record { late, ..Record::new(completion, start) }
+    }
+
     /// The record of `completion` in a run that began at `start` on the clock of the drive.
     pub fn new(completion: &Completion, start: Nanos) -> Record {
         Record {
@@ -123,6 +146,7 @@ impl Record {
             op: completion.io.op,
             stream: completion.io.stream,
             result: completion.result,
+            late: Nanos(0),
         }
     }
 

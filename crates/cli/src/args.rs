@@ -1,5 +1,6 @@
 //! The commands and their options, as they are documented.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -29,10 +30,10 @@ pub enum Command {
     Demo(DemoArgs),
 }
 
-/// Measure a drive with the nine micro-benchmarks of uFLIP.
+/// Measure a drive with the nine micro-benchmarks of uFLIP, or with a trace.
 ///
 /// The drive is first brought into a well-defined state by writing all of it (see --state), then
-/// every micro-benchmark is run, and every single IO is kept in a result folder that
+/// every micro-benchmark (or the trace) is run, and every single IO is kept in a result folder that
 /// `flashscope report` turns into a page, and DuckDB, Polars, pandas or Spark can read.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -40,7 +41,8 @@ pub enum Command {
   flashscope bench 'file:scratch.img?size=1GiB' --only granularity,locality
   flashscope bench /dev/nvme1n1 --read-only
   flashscope bench /dev/nvme1n1 --destroy-data-on S4EWNX0R123456
-  flashscope bench 'sim:agrawal-2008?over_provisioning=0.28' --state sequential")]
+  flashscope bench 'sim:agrawal-2008?over_provisioning=0.28' --state sequential
+  flashscope bench 'file:scratch.img?size=8GiB' --trace 'hm_0.csv.gz?remap=compact&speed=10'")]
 pub struct BenchArgs {
     /// What to measure: /dev/NAME, file:PATH, sim:PROFILE or null:
     ///
@@ -55,6 +57,17 @@ pub struct BenchArgs {
     /// parallelism, mix, pause, bursts.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub only: Vec<String>,
+
+    /// Play a trace instead: a file, with any field of a trace after `?`
+    ///
+    /// As in `hm_0.csv.gz?remap=compact&speed=10`, or with `pace=asap&queue_depth=32`; a timed trace
+    /// has up to 64 IOs in flight unless `queue_depth` says otherwise. How late each IO was submitted
+    /// is recorded. `flashscope simulate --list` shows the fields.
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "only", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
+        "target_offset", "target_size",
+    ])]
+    pub trace: Option<String>,
 
     /// Write the result here [default: named after the drive and the time]
     #[arg(long, short, value_name = "FOLDER")]
@@ -130,6 +143,7 @@ pub struct BenchArgs {
   flashscope simulate --workload 'zipf?exponent=0.9&reads=0.3' --queue-depth 8 --ios 200000
   flashscope simulate --workload 'uniform?rate=1000&arrivals=poisson' --duration 60s --json
   flashscope simulate --workload uflip:granularity/RW --fill random
+  flashscope simulate --trace 'hm_0.csv.gz?remap=compact&speed=10' --warmup steady
   flashscope simulate --observe utilization,free_blocks --json
   flashscope simulate --trace-events events.json --trace-from 1s --trace-for 10ms
   flashscope simulate --list")]
@@ -140,10 +154,14 @@ pub struct SimulateArgs {
 
     /// The workload, with any of its fields after `?`
     ///
-    /// There are: uniform, sequential, hotcold, zipf, and uflip:MICRO-BENCHMARK. `--list` shows
-    /// their fields.
+    /// There are: uniform, sequential, hotcold, zipf, uflip:MICRO-BENCHMARK and trace:FILE.
+    /// `--list` shows their fields.
     #[arg(long, default_value = "uniform", value_name = "WORKLOAD")]
-    pub workload: String,
+    workload: String,
+
+    /// Run a trace: short for --workload trace:FILE, with any field of a trace after `?`
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    trace: Option<String>,
 
     /// Measure so many IOs [default: 1000000, or all of a workload that ends]
     #[arg(long, value_name = "COUNT", conflicts_with = "duration",
@@ -163,7 +181,8 @@ pub struct SimulateArgs {
     ///
     /// `steady` goes on until write amplification is: over 5 windows, each of as many bytes as
     /// the drive has, it stays within 2 % of its mean and the line fitted to it changes by at
-    /// most 1 %. It is given up after 50 windows, and said so.
+    /// most 1 %. It is given up after 50 windows, and said so. A trace is repeated for it, with its
+    /// passes as windows.
     #[arg(long, value_name = "LENGTH", value_parser = names::warm_up)]
     pub warmup: Option<WarmUp>,
 
@@ -204,6 +223,16 @@ pub struct SimulateArgs {
     /// List the drives and workloads that there are, with their fields
     #[arg(long)]
     pub list: bool,
+}
+
+impl SimulateArgs {
+    /// The workload that was asked for.
+    pub fn workload(&self) -> Cow<'_, str> {
+        match &self.trace {
+            Some(trace) => Cow::Owned(format!("trace:{trace}")),
+            None => Cow::Borrowed(&self.workload),
+        }
+    }
 }
 
 /// What a simulated drive holds at first.

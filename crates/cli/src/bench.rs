@@ -8,18 +8,19 @@ use anyhow::{Context, anyhow};
 use flashscope_analysis::{Facts, analyse};
 use flashscope_block::Device;
 use flashscope_drive::Clock;
-use flashscope_measure::{Bench, fresh_seed, machine, plan, timestamp};
+use flashscope_measure::{Bench, fresh_seed, machine, plan, timestamp, trace_plan};
 use flashscope_report::{Summary, terminal};
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::{
-    Calibration, Manifest, Options, Progress, SCHEMA_VERSION, State, Status, Tool,
+    Calibration, Manifest, MicroBenchmark, Options, Progress, SCHEMA_VERSION, State, Status, Tool,
 };
 use flashscope_workload::state::LARGEST_FILL_IO;
-use flashscope_workload::uflip::{MicroBenchmark, Setup, needs};
+use flashscope_workload::uflip::{Setup, needs};
 
 use crate::args::BenchArgs;
 use crate::drives::{self, Purpose};
 use crate::progress::Bar;
+use crate::trace::{Benched, LONGEST_IO};
 use crate::{Failure, names, stop, usage};
 
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
@@ -28,12 +29,17 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     if output.exists() {
         return Err(usage(flashscope_result::Error::Exists(output)));
     }
+    let trace = args.trace.as_deref().map(Benched::parse).transpose()?;
     let needs = needs(&benchmarks, args.io_size);
+    let (queue_depth, max_io) = match &trace {
+        Some(trace) => (trace.queue_depth, LONGEST_IO),
+        None => (needs.streams.into(), needs.io),
+    };
     let purpose = Purpose {
         write: !args.read_only,
         confirmation: args.destroy_data_on.clone(),
-        queue_depth: needs.streams.into(),
-        max_io: needs.io.max(LARGEST_FILL_IO),
+        queue_depth,
+        max_io: max_io.max(LARGEST_FILL_IO),
         seed: fresh_seed(),
     };
     // From here on something may be left behind: an interruption ends in an orderly way.
@@ -41,7 +47,14 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let new_file = drives::file_to_create(&args.drive);
     let mut device = drives::open(&args.drive, &purpose)?;
     let prepared = options(args, device.as_ref())
-        .and_then(|options| manifest(device.as_ref(), &benchmarks, options, args.read_only))
+        .and_then(|options| {
+            let info = device.info();
+            let plan = match &trace {
+                Some(trace) => trace_plan(trace.reference(info, args.read_only, stop)?),
+                None => plan(&benchmarks, &options.setup, info, args.read_only),
+            };
+            manifest(device.as_ref(), plan, options)
+        })
         .and_then(|manifest| Ok((create(&output, &manifest)?, manifest)));
     if let (Err(_), Some(path)) = (&prepared, new_file) {
         // What is refused leaves nothing behind.
@@ -103,12 +116,11 @@ fn options(args: &BenchArgs, device: &dyn Device) -> Result<Options, Failure> {
     Ok(Options { setup, state, run_pause_ns, on_error })
 }
 
-/// The manifest of what is about to be measured, with its plan.
+/// The manifest of what is about to be measured by a plan.
 pub fn manifest(
     device: &dyn Device,
-    benchmarks: &[&'static MicroBenchmark],
+    plan: Vec<MicroBenchmark>,
     options: Options,
-    read_only: bool,
 ) -> Result<Manifest, Failure> {
     let calibration = Clock::new().calibrate();
     let manifest = Manifest {
@@ -123,7 +135,7 @@ pub fn manifest(
             clock_resolution_ns: calibration.clock_resolution,
             clock_cost_ns: calibration.clock_cost,
         },
-        micro_benchmarks: plan(benchmarks, &options.setup, device.info(), read_only),
+        micro_benchmarks: plan,
         options,
         started: timestamp(),
         finished: None,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use flashscope_analysis::outlines;
 use flashscope_block::Nanos;
+use flashscope_measure::plan;
 use flashscope_report::{Report, terminal};
 use flashscope_result::manifest::{OnError, Options, State};
 use flashscope_workload::uflip::{PerBaseline, Setup, all};
@@ -37,7 +38,8 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
         on_error: OnError::Continue,
     };
     let benchmarks: Vec<_> = all().collect();
-    let mut manifest = manifest(&device, &benchmarks, options, false)?;
+    let plan = plan(&benchmarks, &options.setup, info, false);
+    let mut manifest = manifest(&device, plan, options)?;
     let stop = stop::flag()?;
     let folder = create(&output, &manifest)?;
     let facts = measure(&mut device, &mut manifest, &folder, stop)?;

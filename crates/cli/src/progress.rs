@@ -44,15 +44,7 @@ impl LateBar {
 
     /// So much of `what` is done, of how much, where that is known.
     pub fn show(&mut self, what: &'static str, done: u64, total: Option<u64>) {
-        if self.shown.is_none() && self.clock.now() < self.begun + PATIENCE {
-            return;
-        }
-        let (bar, shown) = self.shown.get_or_insert_with(|| (empty_bar(), what));
-        if *shown != what {
-            // The time that is left follows from what this phase alone has taken.
-            bar.reset();
-            *shown = what;
-        }
+        let Some(bar) = self.bar(what) else { return };
         match total {
             Some(total) => {
                 bar.set_message(what);
@@ -61,6 +53,27 @@ impl LateBar {
             }
             None => bar.set_message(format!("{what}: {} so far", Bytes(done))),
         }
+    }
+
+    /// So many of `what` there are, of nobody knows how many.
+    pub fn show_count(&mut self, what: &'static str, count: u64) {
+        if let Some(bar) = self.bar(what) {
+            bar.set_message(format!("{what}: {count} so far"));
+        }
+    }
+
+    /// The bar of a phase, once there is one.
+    fn bar(&mut self, what: &'static str) -> Option<&ProgressBar> {
+        if self.shown.is_none() && self.clock.now() < self.begun + PATIENCE {
+            return None;
+        }
+        let (bar, shown) = self.shown.get_or_insert_with(|| (empty_bar(), what));
+        if *shown != what {
+            // The time that is left follows from what this phase alone has taken.
+            bar.reset();
+            *shown = what;
+        }
+        Some(bar)
     }
 
     pub fn finish(&self) {

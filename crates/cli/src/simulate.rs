@@ -13,11 +13,14 @@ use flashscope_report::{Cleaning, LatencyNs, SimulationStatus, SimulationWarmUp}
 use flashscope_sim::nand::ByCause;
 use flashscope_sim::observe::{self, Events, Findings, Observed, Observer, Watch, Window};
 use flashscope_sim::{Counters, Drive, SimDevice, profile};
+use flashscope_workload::Field;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::synthetic::{self, Ios, Target, Workload};
+use flashscope_workload::trace::Survey;
 
 use crate::args::{FillState, SimulateArgs};
 use crate::progress::{LateBar, phase_name};
+use crate::trace::{self, Passes};
 use crate::{Failure, stop, usage};
 
 type Simulation = flashscope_report::Simulation<Findings>;
@@ -42,11 +45,16 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         filled: args.fill != FillState::None,
         seed: args.seed,
     };
-    let workload = synthetic::open(&args.workload, &target).map_err(usage)?;
-    let load = load(args, &workload, info.queue_depth)?;
-    let eyes = Eyes::open(args, &mut device)?;
+    let device_depth = info.queue_depth;
+    let workload = synthetic::open(&args.workload(), &target).map_err(usage)?;
     let stop = stop::flag()?;
     let mut bar = LateBar::new();
+    let survey = match &workload.ios {
+        Ios::Trace(playback) => Some(trace::survey(playback, stop, &mut bar)?),
+        _ => None,
+    };
+    let load = load(args, &workload, survey.as_ref(), device_depth)?;
+    let eyes = Eyes::open(args, &mut device)?;
     let session = Session {
         device: &mut device,
         load,
@@ -57,7 +65,17 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     };
     let outcome = match workload.ios {
         Ios::Endless(generator) => session.run([vec![*generator]]),
-        Ios::Runs(runs) => session.run(runs.iter().map(Reference::streams)),
+        Ios::Application(application) => session.run([vec![*application]]),
+        Ios::Runs(runs) => {
+            let streams: Result<Vec<_>, _> = runs.iter().map(Reference::streams).collect();
+            session.run(streams?)
+        }
+        Ios::Trace(playback) => {
+            let mut passes = Passes::of(playback);
+            let outcome = session.run(&mut passes);
+            passes.finish()?;
+            outcome
+        }
     };
     bar.finish();
     eyes.close(args)?;
@@ -163,18 +181,23 @@ fn open(name: &str) -> Result<Drive, Failure> {
 }
 
 /// What is done with the workload.
-fn load(args: &SimulateArgs, workload: &Workload, device_depth: u32) -> Result<Load, Failure> {
-    let endless = matches!(workload.ios, Ios::Endless(_));
+fn load(
+    args: &SimulateArgs,
+    workload: &Workload,
+    survey: Option<&Survey>,
+    device_depth: u32,
+) -> Result<Load, Failure> {
+    let endless = matches!(workload.ios, Ios::Endless(_) | Ios::Application(_));
     let asked = workload.queue_depth.or(args.queue_depth);
     let queue_depth = asked.unwrap_or(if workload.open_loop { device_depth } else { 1 });
-    if !endless && args.queue_depth.is_some_and(|depth| depth != 1) {
+    if matches!(workload.ios, Ios::Runs(_)) && args.queue_depth.is_some_and(|depth| depth != 1) {
         return Err(usage(anyhow!(
             "--queue-depth: each process of a uFLIP pattern has one IO in flight; \
              `uflip:parallelism` has more processes"
         )));
     }
     let streams = match &workload.ios {
-        Ios::Endless(_) => 1,
+        Ios::Endless(_) | Ios::Application(_) | Ios::Trace(_) => 1,
         Ios::Runs(runs) => runs.iter().map(Reference::streams_count).max().unwrap_or(1).into(),
     };
     if queue_depth.saturating_mul(streams) > device_depth {
@@ -185,15 +208,20 @@ fn load(args: &SimulateArgs, workload: &Workload, device_depth: u32) -> Result<L
         )));
     }
     let default_warm_up = if endless { WarmUp::Steady } else { WarmUp::None };
-    let length = match (args.ios, args.duration) {
-        (Some(ios), _) => Length::Ios(ios),
-        (None, Some(time)) => Length::Time(time),
-        (None, None) if endless => Length::Ios(DEFAULT_IOS),
-        (None, None) => Length::Whole,
+    let warm_up = match (args.warmup.unwrap_or(default_warm_up), survey) {
+        (WarmUp::Steady, Some(survey)) => WarmUp::Passes { ios: survey.ios },
+        (other, _) => other,
+    };
+    let length = match (args.ios, args.duration, survey) {
+        (Some(ios), ..) => Length::Ios(ios),
+        (None, Some(time), _) => Length::Time(time),
+        (None, None, Some(survey)) => Length::Ios(survey.ios),
+        (None, None, None) if endless => Length::Ios(DEFAULT_IOS),
+        (None, None, None) => Length::Whole,
     };
     Ok(Load {
         fill: args.fill.into(),
-        warm_up: args.warmup.unwrap_or(default_warm_up),
+        warm_up,
         length,
         queue_depth,
         open_loop: workload.open_loop,
@@ -252,7 +280,7 @@ fn found(
     };
     Simulation {
         drive: device.info().clone(),
-        workload: args.workload.clone(),
+        workload: args.workload().into_owned(),
         seed: load.seed,
         queue_depth: load.queue_depth,
         open_loop: load.open_loop,
@@ -330,19 +358,21 @@ fn list() -> String {
         for field in kind.fields {
             text += &described(field);
         }
+        let shared: Vec<_> = kind.common.iter().map(|field| field.name).collect();
+        text += &format!("      and {}: see below\n", shared.join(", "));
     }
     text += "\nobservers (--observe, and events by --trace-events):\n";
     for kind in observe::KINDS {
         text += &format!("  {}\n      {}: {}\n", kind.name, kind.summary, kind.yields);
     }
-    text += "\nfields of every workload but uflip:\n";
-    for field in synthetic::KINDS[0].common {
+    text += "\nfields that workloads share:\n";
+    for field in synthetic::COMMON {
         text += &described(field);
     }
     text
 }
 
-fn described(field: &synthetic::Field) -> String {
+fn described(field: &Field) -> String {
     let default = field.default.map(|value| format!(" [default: {value}]")).unwrap_or_default();
     format!("      {:<12} {}{default}\n", field.name, field.summary)
 }

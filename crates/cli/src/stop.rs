@@ -1,8 +1,15 @@
-//! Ctrl-C: the first ends cleanly, the second at once.
+//! Ctrl-C: the first ends cleanly, the second at once, where that does no harm.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static STOP: AtomicBool = AtomicBool::new(false);
+
+/// The flag that an interruption (or a request to terminate) sets, for what leaves something of the
+/// system changed unless it ends cleanly: more interruptions do not end it at once.
+pub fn patient_flag() -> anyhow::Result<&'static AtomicBool> {
+    ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))?;
+    Ok(&STOP)
+}
 
 /// The flag that an interruption (or a request to terminate) sets.
 pub fn flag() -> anyhow::Result<&'static AtomicBool> {

@@ -16,6 +16,17 @@ pub enum Error {
     /// The result could not be written.
     #[error(transparent)]
     Result(#[from] flashscope_result::Error),
+    /// A trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] flashscope_workload::trace::Error),
+    /// A trace ended before what was found when it was looked at.
+    #[error("the trace ended after {ios} of {planned} IOs: it was changed while it was played")]
+    Short {
+        /// IOs done.
+        ios: u64,
+        /// IOs planned.
+        planned: u64,
+    },
     /// The drive failed while its state was enforced.
     #[error("cannot bring the drive into its state: writing at {offset} failed with {errno}")]
     State {
@@ -113,21 +124,28 @@ impl<D: Device + ?Sized> Bench<'_, D> {
         };
         self.observer.run_started(benchmark, experiment, run);
         recorder.begin(id)?;
-        let mut streams = run.reference.streams();
+        let (depth, open_loop) = (run.reference.queue_depth(), run.reference.is_open_loop());
+        let mut streams = run.reference.streams()?;
         let start = self.device.now();
         let (mut ios, mut tell_at) = (0, start + PROGRESS_INTERVAL);
         let observer = &mut *self.observer;
         let ended =
-            execute(self.device, &mut streams, 1, self.stop, |_, completion: &Completion| {
+            execute(self.device, &mut streams, depth, self.stop, |_, completion: &Completion| {
                 ios += 1;
                 if completion.completed >= tell_at {
                     tell_at = completion.completed + PROGRESS_INTERVAL;
                     observer.progress(ios);
                 }
-                recorder.push(&Record::new(completion, start))
+                recorder.push(&match open_loop {
+                    true => Record::open_loop(completion, start),
+                    false => Record::new(completion, start),
+                })
             })?;
         let took = Nanos(self.device.now().0 - start.0);
         let ios = recorder.end()?;
+        if ended == Ended::Complete && ios < run.reference.io_count() {
+            return Err(Error::Short { ios, planned: run.reference.io_count() });
+        }
         let progress = match ended {
             Ended::Complete => Progress::Done { ios },
             Ended::Interrupted => Progress::Interrupted { ios },

@@ -13,7 +13,7 @@ pub use execute::{Ended, execute};
 pub use load::{
     Fill, Gauge, Latencies, Length, Load, Measured, Outcome, Phase, Session, WarmUp, WarmedUp,
 };
-pub use plan::{order, plan};
+pub use plan::{order, plan, trace_plan};
 pub use steady::{Criterion, STEADY};
 
 /// A seed that was never used before: the present in nanoseconds.

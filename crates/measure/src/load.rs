@@ -36,6 +36,12 @@ pub enum WarmUp {
     /// Until the metric of the gauge fulfils [`STEADY`], or has no value; each window reads,
     /// writes and trims as many bytes as the drive has.
     Steady,
+    /// The same, with passes of a workload that is repeated as windows: until it has converged, as
+    /// Boboila and Desnoyers (section IV) repeat their traces.
+    Passes {
+        /// IOs in a pass.
+        ios: u64,
+    },
 }
 
 /// How long it is measured, unless the workload ends before.
@@ -261,6 +267,11 @@ struct Meter<'a, D, R> {
     measured: Option<Measured<R>>,
 }
 
+/// How many windows a warm-up is expected to take: one more as long as it is not steady.
+fn expected(windows: &[f64]) -> u64 {
+    STEADY.windows.max(windows.len() + 1) as u64
+}
+
 impl<'a, D: Device, R> Meter<'a, D, R> {
     fn new(
         device: &D,
@@ -319,6 +330,9 @@ impl<'a, D: Device, R> Meter<'a, D, R> {
             WarmUp::Ios(ios) => self.warm_up.ios >= ios,
             WarmUp::Capacities(_) => self.warm_up.bytes.0 >= self.window_end,
             WarmUp::Steady => self.warm_up.bytes.0 >= self.window_end && self.end_window(device),
+            WarmUp::Passes { ios } => {
+                self.warm_up.ios.is_multiple_of(ios) && self.end_window(device)
+            }
         };
         if done {
             self.begin(device, completion.completed);
@@ -344,11 +358,8 @@ impl<'a, D: Device, R> Meter<'a, D, R> {
         let WarmedUp { ios, bytes, windows, .. } = &self.warm_up;
         let (done, total) = match self.load.warm_up {
             WarmUp::Ios(total) => (*ios, total),
-            WarmUp::Steady => {
-                // It takes one more window as long as it is not steady.
-                let windows = STEADY.windows.max(windows.len() + 1) as u64;
-                (bytes.0, windows.saturating_mul(self.window))
-            }
+            WarmUp::Steady => (bytes.0, expected(windows).saturating_mul(self.window)),
+            WarmUp::Passes { ios: pass } => (*ios, expected(windows).saturating_mul(pass)),
             _ => (bytes.0, self.window),
         };
         (self.progress)(Phase::WarmUp, done, total);

@@ -1,7 +1,7 @@
 use flashscope_block::{Bytes, DeviceInfo};
 use flashscope_result::manifest::{Experiment, MicroBenchmark, Progress, Run};
 use flashscope_workload::pattern::{Address, Reference};
-use flashscope_workload::uflip::{self, Setup};
+use flashscope_workload::uflip::{self, Setup, Unit};
 
 /// Where target spaces begin: at multiples of this, which every usual flash block divides.
 const ALIGNMENT: Bytes = Bytes::mib(1);
@@ -46,6 +46,21 @@ pub fn plan(
         experiments: benchmark.experiments(setup).into_iter().map(&mut plan_experiment).collect(),
     };
     benchmarks.iter().map(plan_benchmark).collect()
+}
+
+/// The plan that plays a trace once, as `reference` says.
+pub fn trace_plan(reference: Reference) -> Vec<MicroBenchmark> {
+    let pace = if reference.is_open_loop() { "timed" } else { "asap" };
+    let value = i64::from(reference.queue_depth());
+    let run = Run { id: 1, value, reference, progress: Progress::Pending };
+    vec![MicroBenchmark {
+        name: "trace".into(),
+        title: "Trace".into(),
+        question: "How long does each request of a trace take?".into(),
+        parameter: "QueueDepth".into(),
+        unit: Unit::Count,
+        experiments: vec![Experiment { name: pace.into(), runs: vec![run] }],
+    }]
 }
 
 /// Why a run cannot be done within the space that ends at `end`, if it cannot.

@@ -108,7 +108,7 @@ fn pattern(timing: Timing, io_count: u64) -> Pattern {
 fn run(device: &mut Scripted, reference: &Reference) -> (Ended, Vec<Completion>) {
     let mut completions = vec![];
     let stop = AtomicBool::new(false);
-    let ended = execute(device, &mut reference.streams(), 1, &stop, |_, completion| {
+    let ended = execute(device, &mut reference.streams().unwrap(), 1, &stop, |_, completion| {
         completions.push(*completion);
         Ok::<(), ()>(())
     });

@@ -213,6 +213,23 @@ fn warm_ups_and_lengths() {
     }
 }
 
+// Is a workload that ends repeated until whole passes of it are steady, and then measured once?
+#[test]
+fn passes_until_converged() {
+    const PASS: u64 = 37;
+    let warm_up = WarmUp::Passes { ios: PASS };
+    let load = Load { warm_up, length: Length::Ios(PASS), ..LOAD };
+    let passes = (0..1000).map(|_| vec![blocks(PASS)]).collect();
+    let server = &mut Server::new(1);
+    let outcome = run(server, load, passes);
+    let warm_up = &outcome.warm_up;
+    assert_eq!(warm_up.steady, Some(true));
+    assert_eq!(warm_up.ios, warm_up.windows.len() as u64 * PASS);
+    assert!(STEADY.holds(&warm_up.windows) && warm_up.windows.len() > STEADY.windows);
+    assert_eq!(outcome.measured.unwrap().latencies.all().count(), PASS);
+    assert_eq!(server.submitted, warm_up.ios + PASS);
+}
+
 // Does the warm-up end when the metric is steady, and say so, or that it never was?
 #[test]
 fn warm_up_until_steady() {

@@ -6,6 +6,7 @@ macro_rules! line {
 }
 
 mod conversion;
+mod recording;
 mod simulation;
 mod terminal;
 mod trace;
@@ -13,6 +14,7 @@ mod trace;
 pub use conversion::{Conversion, conversion};
 use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;
+pub use recording::{Recording, recording};
 use schemars::JsonSchema;
 use serde::Serialize;
 pub use simulation::{

@@ -1,11 +1,13 @@
 use std::fmt::Write;
 
 use flashscope_analysis::Facts;
-use flashscope_analysis::facts::{Bounded, Characteristics, PauseEffect};
+use flashscope_analysis::facts::{Bounded, Characteristics, Latency, PauseEffect, RunFacts};
 use flashscope_block::{Bytes, Nanos};
 use flashscope_result::Manifest;
 use flashscope_result::manifest::{MicroBenchmark, Progress, Run, Status};
 use flashscope_stats::Estimate;
+use flashscope_workload::pattern::Reference;
+use flashscope_workload::trace::Pace;
 
 pub(crate) const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -16,7 +18,13 @@ pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
     head(&mut out, manifest);
     characteristics(&mut out, &facts.characteristics);
     for benchmark in &manifest.micro_benchmarks {
-        micro_benchmark(&mut out, benchmark, facts);
+        let runs = benchmark.experiments.iter().flat_map(|experiment| &experiment.runs);
+        let traced = runs.clone().find(|run| matches!(run.reference, Reference::Trace { .. }));
+        let found = traced.and_then(|run| facts.runs.iter().find(|facts| facts.run == run.id));
+        match (traced, found) {
+            (Some(run), Some(found)) => trace(&mut out, run, found),
+            _ => micro_benchmark(&mut out, benchmark, facts),
+        }
     }
     out
 }
@@ -107,6 +115,31 @@ fn up_to(bounded: Bounded, value_text: impl Fn(u64) -> String) -> String {
             format!("{} (all that was measured), {}", value_text(measured), times(ratio))
         }
         Bounded::UpTo { value, ratio } => format!("{}, {}", value_text(value), times(ratio)),
+    }
+}
+
+/// How a trace was answered.
+fn trace(out: &mut String, run: &Run, facts: &RunFacts) {
+    let Reference::Trace { playback, queue_depth, .. } = &run.reference else { return };
+    let pace = match playback.pace {
+        Pace::Timed => "each IO at its time",
+        Pace::Asap => "each IO as soon as one before it is answered",
+    };
+    let files = playback.files.join(" and ");
+    line!(out, "\nTrace {files}: {pace}, up to {queue_depth} in flight");
+    line!(out, "  {:<28}{:>18}{:>10}{:>10}{:>10}", "", "mean", "p50", "p99", "max");
+    let mut row = |name: &str, latency: &Latency| {
+        let [p50, p99, max] =
+            [latency.p50, latency.p99, latency.max].map(|ns| Nanos(ns).to_string());
+        line!(out, "  {name:<28}{:>18}{p50:>10}{p99:>10}{max:>10}", duration(latency.mean));
+    };
+    row(&format!("{} IOs, from submission", facts.ios), &facts.latency_ns);
+    for operation in &facts.operations {
+        row(&format!("{} {}s", operation.ios, operation.op), &operation.latency_ns);
+    }
+    if let Some(open_loop) = &facts.open_loop {
+        row("from when they were due", &open_loop.latency_ns);
+        row("submitted late by", &open_loop.late_ns);
     }
 }
 

@@ -13,8 +13,8 @@ use crate::rows;
 
 /// Encodes such a column once and copies it from then on.
 ///
-/// In most runs every IO has the same length, operation, stream, error (none) and run; encoding
-/// these five value by value would take as long as the three columns that differ.
+/// In most runs every IO has the same length, operation, stream, error (none) and run, and none is
+/// late; encoding these six value by value would take as long as the three columns that differ.
 pub(crate) struct Constants {
     schema: SchemaDescriptor,
     properties: Arc<WriterProperties>,
@@ -23,13 +23,13 @@ pub(crate) struct Constants {
 
 struct Encoded {
     column: usize,
-    value: i32,
+    value: i64,
     rows: usize,
     chunk: Bytes,
     close: ColumnCloseResult,
 }
 
-/// How many encoded columns are kept: the five of a full row group and of the last one of a run.
+/// How many encoded columns are kept: the six of a full row group and of the last one of a run.
 const KEPT: usize = 16;
 
 impl Constants {
@@ -47,7 +47,7 @@ impl Constants {
         &mut self,
         group: &mut SerializedRowGroupWriter<'_, W>,
         column: usize,
-        value: i32,
+        value: i64,
         rows: usize,
     ) -> Result<()> {
         let wanted = |encoded: &Encoded| {
@@ -68,17 +68,24 @@ impl Constants {
         group.append_column(&encoded.chunk, encoded.close.clone())
     }
 
-    fn encode(&self, column: usize, value: i32, rows: usize) -> Result<Encoded> {
+    fn encode(&self, column: usize, value: i64, rows: usize) -> Result<Encoded> {
         let mut chunk = TrackedWrite::new(Vec::new());
         let close = {
             let pages = Box::new(SerializedPageWriter::new(&mut chunk));
             let description = self.schema.column(column);
             match get_column_writer(description, self.properties.clone(), pages) {
                 ColumnWriter::Int32ColumnWriter(mut writer) => {
+                    let value = i32::try_from(value).map_err(|error| {
+                        ParquetError::General(format!("a value of a narrow column: {error}"))
+                    })?;
                     writer.write_batch(&vec![value; rows], None, None)?;
                     writer.close()?
                 }
-                _ => return Err(ParquetError::General("a constant column has 32 bits".into())),
+                ColumnWriter::Int64ColumnWriter(mut writer) => {
+                    writer.write_batch(&vec![value; rows], None, None)?;
+                    writer.close()?
+                }
+                _ => return Err(ParquetError::General("a column is of whole numbers".into())),
             }
         };
         Ok(Encoded { column, value, rows, chunk: chunk.into_inner()?.into(), close })

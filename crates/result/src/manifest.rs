@@ -6,9 +6,10 @@ use flashscope_workload::uflip::{Setup, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Version of the result format. A higher version may add fields; a reader refuses one it does
+/// Version of the result format: since 2, records say how late an IO was, and a run may be that of a
+/// trace. A higher version may add fields; a reader refuses one it does
 /// not know.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// Everything about a result but the IOs themselves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -46,7 +46,8 @@ impl Rows {
                     let wide = [0, 1, 2].map(|column| columns.wide[column][row]);
                     let narrow = [0, 1, 2, 3].map(|column| columns.narrow[column][row]);
                     let damaged = |reason| Error::Records { path: path.clone(), reason };
-                    each(&rows::record(wide, narrow).map_err(damaged)?);
+                    let late = columns.late.get(row).copied().unwrap_or_default();
+                    each(&rows::record(wide, narrow, late).map_err(damaged)?);
                 }
             }
         }
@@ -65,7 +66,10 @@ impl Rows {
 fn check(path: &Path, reader: &SerializedFileReader<File>) -> Result<(), Error> {
     let damaged = |reason: String| Error::Records { path: path.into(), reason };
     let found = reader.metadata().file_metadata().schema();
-    if found.get_fields() != rows::schema().get_fields() {
+    let (found, known) = (found.get_fields(), rows::schema());
+    let known = known.get_fields();
+    // Up to version 1 nothing was late.
+    if found != known && found != &known[..rows::LATE] {
         return Err(damaged("its columns are not those of a record".into()));
     }
     let too_long = |group: &parquet::file::metadata::RowGroupMetaData| {
@@ -82,6 +86,8 @@ fn check(path: &Path, reader: &SerializedFileReader<File>) -> Result<(), Error> 
 struct Columns {
     wide: [Vec<i64>; 3],
     narrow: [Vec<i32>; NARROW],
+    /// Empty in files of version 1.
+    late: Vec<i64>,
 }
 
 impl Columns {
@@ -94,6 +100,11 @@ impl Columns {
         for (column, values) in self.narrow.iter_mut().enumerate() {
             let reader = group.get_column_reader(wide + column)?;
             read_column(get_typed_column_reader::<Int32Type>(reader), group, values)?;
+        }
+        self.late.clear();
+        if group.num_columns() > rows::LATE {
+            let reader = group.get_column_reader(rows::LATE)?;
+            read_column(get_typed_column_reader::<Int64Type>(reader), group, &mut self.late)?;
         }
         Ok(())
     }

@@ -22,10 +22,14 @@ const SCHEMA: &str = "message io {
     required int32 stream (INTEGER(16, false));
     required int32 errno;
     required int32 run (INTEGER(32, false));
+    required int64 late_ns;
 }";
 
 /// How many columns of 32 bits there are beside `run`, which is the same in a whole file.
 pub(crate) const NARROW: usize = 4;
+
+/// Where `late_ns` stands among the columns; files of version 1 end before it.
+pub(crate) const LATE: usize = 8;
 
 pub(crate) fn schema() -> TypePtr {
     Arc::new(parse_message_type(SCHEMA).expect("the schema is well formed"))
@@ -47,10 +51,10 @@ pub(crate) fn properties() -> WriterProperties {
         .set_data_page_row_count_limit(ROW_GROUP_ROWS)
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_encoding(Encoding::DELTA_BINARY_PACKED);
-    for column in ["latency_ns", "offset_bytes"] {
+    for column in ["latency_ns", "offset_bytes", "late_ns"] {
         properties = properties.set_column_encoding(column.into(), Encoding::BYTE_STREAM_SPLIT);
     }
-    for column in ["submitted_ns", "latency_ns", "offset_bytes"] {
+    for column in ["submitted_ns", "latency_ns", "offset_bytes", "late_ns"] {
         properties = properties.set_column_compression(column.into(), zstd);
     }
     properties.build()
@@ -65,12 +69,14 @@ pub(crate) struct RowGroup {
     /// these rarely change, and what hardly takes memory is not in the way of the caches while a
     /// drive is measured.
     narrow: Vec<([i32; NARROW], usize)>,
+    /// `late_ns`; empty as long as it is 0.
+    late: Vec<i64>,
 }
 
 impl RowGroup {
     pub(crate) fn with_capacity() -> RowGroup {
         let wide = std::array::from_fn(|_| Vec::with_capacity(ROW_GROUP_ROWS));
-        RowGroup { wide, narrow: Vec::new() }
+        RowGroup { wide, narrow: Vec::new(), late: Vec::new() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -80,6 +86,7 @@ impl RowGroup {
     pub(crate) fn clear(&mut self) {
         self.wide.iter_mut().for_each(Vec::clear);
         self.narrow.clear();
+        self.late.clear();
     }
 
     /// Times and addresses are below 2⁶³ and lengths below 2³²; the casts keep every bit.
@@ -99,6 +106,16 @@ impl RowGroup {
             Some((last, count)) if *last == narrow => *count += 1,
             _ => self.narrow.push((narrow, 1)),
         }
+        if record.late.0 > 0 || !self.late.is_empty() {
+            // The rows before were not late.
+            self.late.resize(self.len() - 1, 0);
+            self.late.push(record.late.0 as i64);
+        }
+    }
+
+    /// Every value of `late_ns`; `None` where all are 0.
+    pub(crate) fn late(&self) -> Option<&[i64]> {
+        Some(self.late.as_slice()).filter(|late| !late.is_empty())
     }
 
     /// The value of narrow column `column`, if it is the same in every row.
@@ -117,8 +134,9 @@ impl RowGroup {
 
 /// The record of a row of the columns `wide` and `narrow`, or what is wrong with it.
 #[allow(clippy::cast_sign_loss)]
-pub(crate) fn record(wide: [i64; 3], narrow: [i32; NARROW]) -> Result<Record, String> {
-    let [submitted, latency, offset] = wide.map(|value| value as u64);
+pub(crate) fn record(wide: [i64; 3], narrow: [i32; NARROW], late: i64) -> Result<Record, String> {
+    let [submitted, latency, offset, late] =
+        [wide[0], wide[1], wide[2], late].map(|value| value as u64);
     let [length, op, stream, errno] = narrow;
     let op_code = u8::try_from(op).ok().and_then(Op::from_code);
     Ok(Record {
@@ -129,5 +147,6 @@ pub(crate) fn record(wide: [i64; 3], narrow: [i32; NARROW]) -> Result<Record, St
         op: op_code.ok_or_else(|| format!("op {op} is unknown"))?,
         stream: u16::try_from(stream).map_err(|_| format!("stream {stream} is unknown"))?,
         result: if errno == 0 { Ok(()) } else { Err(Errno(errno)) },
+        late: Nanos(late),
     })
 }

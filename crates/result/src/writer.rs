@@ -113,7 +113,7 @@ fn write_row_group(
     }
     for narrow in 0..NARROW {
         if let Some(value) = rows.constant(narrow) {
-            constants.append(&mut group, rows.wide.len() + narrow, value, rows.len())?;
+            constants.append(&mut group, rows.wide.len() + narrow, value.into(), rows.len())?;
             continue;
         }
         let mut column = group.next_column()?.expect("the schema has four narrow columns then");
@@ -122,7 +122,16 @@ fn write_row_group(
     }
     // The column is unsigned; what is stored has the same bits.
     let run = i32::from_ne_bytes(run.to_ne_bytes());
-    constants.append(&mut group, rows.wide.len() + NARROW, run, rows.len())?;
+    let after = rows.wide.len() + NARROW;
+    constants.append(&mut group, after, run.into(), rows.len())?;
+    match rows.late() {
+        None => constants.append(&mut group, after + 1, 0, rows.len())?,
+        Some(late) => {
+            let mut column = group.next_column()?.expect("the schema ends with a wide column");
+            column.typed::<Int64Type>().write_batch(late, None, None)?;
+            column.close()?;
+        }
+    }
     group.close()?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The result folder as its writers and readers use it.
 
 use std::fs;
+use std::path::Path;
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno, Nanos, Op, Record};
 use flashscope_result::manifest::{
@@ -45,6 +46,22 @@ fn manifest() -> Manifest {
     }
 }
 
+// Is a result of version 1, whose records do not say how late they were, still read?
+#[test]
+fn version_1_is_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results/v1.flashscope");
+    let (folder, manifest) = ResultFolder::open(&path).unwrap();
+    assert_eq!(manifest.schema_version, 1);
+    let mut ios = 0;
+    for run in manifest.runs() {
+        let records = folder.records(run).unwrap().to_vec().unwrap();
+        assert_eq!(records.len() as u64, run.progress.ios());
+        assert!(records.iter().all(|r| r.late == Nanos(0) && r.latency > Nanos(0)));
+        ios += records.len();
+    }
+    assert_eq!(ios, 288);
+}
+
 fn create(parent: &tempfile::TempDir) -> ResultFolder {
     ResultFolder::create(&parent.path().join("r.flashscope"), &manifest()).unwrap()
 }
@@ -61,8 +78,10 @@ fn write(folder: &ResultFolder, run: u32, records: &[Record]) -> u64 {
 fn any_record() -> impl Strategy<Value = Record> {
     let result = prop_oneof![9 => Just(Ok(())), 1 => (1i32..200).prop_map(|e| Err(Errno(e)))];
     let time = 0..=u64::MAX >> 1;
-    (time.clone(), time.clone(), time, any::<u32>(), 0u8..4, any::<u16>(), result).prop_map(
-        |(submitted, latency, offset, len, op, stream, result)| Record {
+    // In most runs nothing is late.
+    let late = prop_oneof![9 => Just(0), 1 => time.clone()];
+    (time.clone(), time.clone(), time, any::<u32>(), 0u8..4, any::<u16>(), result, late).prop_map(
+        |(submitted, latency, offset, len, op, stream, result, late)| Record {
             submitted: Nanos(submitted),
             latency: Nanos(latency),
             offset: Bytes(offset),
@@ -70,6 +89,7 @@ fn any_record() -> impl Strategy<Value = Record> {
             op: Op::from_code(op).unwrap(),
             stream,
             result,
+            late: Nanos(late),
         },
     )
 }
@@ -85,6 +105,7 @@ fn reads(count: u64) -> Vec<Record> {
             op: Op::Read,
             stream: 0,
             result: Ok(()),
+            late: Nanos(0),
         })
         .collect()
 }

@@ -5,6 +5,7 @@
 //! places, sizes and times follow distributions. A workload never knows the drive it runs on: it
 //! sees when its previous IO was answered, and nothing else.
 
+mod field;
 pub mod pattern;
 mod permutation;
 pub mod state;
@@ -13,4 +14,5 @@ pub mod synthetic;
 pub mod trace;
 pub mod uflip;
 
+pub use field::Field;
 pub use stream::{Stream, seed_for};

@@ -19,6 +19,9 @@ export interface ScatterOptions {
   small?: boolean;
 }
 
+/** The operations by their codes in the records. */
+const OPS = ['read', 'write', 'trim', 'flush'];
+
 /** Of the vertical axes, the same so that the plots of a run stand in line. */
 const WIDTH = 62;
 
@@ -38,7 +41,8 @@ function columns(outline: Outline, x: Horizontal, y: number[], ignore: number) {
       order.map((i) => xs[i] ?? 0),
       only((i) => !isFailed(i) && isIgnored(i)),
       only((i) => !isFailed(i) && !isIgnored(i) && outline.op[i] === 0),
-      only((i) => !isFailed(i) && !isIgnored(i) && outline.op[i] !== 0),
+      only((i) => !isFailed(i) && !isIgnored(i) && outline.op[i] === 1),
+      only((i) => !isFailed(i) && !isIgnored(i) && (outline.op[i] ?? 0) > 1),
       only(isFailed),
     ] as uPlot.AlignedData,
   };
@@ -50,10 +54,8 @@ function dots(colors: Palette, size: number): uPlot.Series[] {
     paths: () => null,
     points: { show: true, size, width: 0, fill: color },
   });
-  const [ignored, read, write] = [colors.ignored, colors.read, colors.write].map((color) =>
-    dot(color, size),
-  );
-  return [{}, ignored, read, write, dot(colors.failed, 2.5 * size)] as uPlot.Series[];
+  const shown = [colors.ignored, colors.read, colors.write, colors.other.color];
+  return [{}, ...shown.map((color) => dot(color, size)), dot(colors.failed, 2.5 * size)];
 }
 
 function horizontalAxis(colors: Palette, { x, small }: ScatterOptions): uPlot.Axis {
@@ -95,7 +97,7 @@ function ioTip(view: RunView, outline: Outline, order: number[]) {
     return {
       left: near.left,
       top: near.top,
-      title: `${outline.op[i] === 0 ? 'read' : 'write'} ${count(index)}${index < ignore ? ', left out' : ''}${outline.errno[i] !== 0 ? `, failed with errno ${outline.errno[i]}` : ''}`,
+      title: `${OPS[outline.op[i] ?? 0]} ${count(index)}${index < ignore ? ', left out' : ''}${outline.errno[i] !== 0 ? `, failed with errno ${outline.errno[i]}` : ''}`,
       rows: [
         ['response time', time(outline.latency_ns[i])],
         ['submitted at', time(outline.submitted_ns[i])],

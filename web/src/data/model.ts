@@ -77,6 +77,8 @@ export function patternsOf(reference: Reference): Pattern[] {
       return [reference.first, reference.second];
     case 'sequence':
       return reference.patterns;
+    case 'trace':
+      return [];
   }
 }
 
@@ -90,6 +92,8 @@ export function ioIgnore(reference: Reference): number {
       return reference.second.io_ignore * (reference.ratio + 1);
     case 'sequence':
       return reference.patterns[0]?.io_ignore ?? 0;
+    case 'trace':
+      return 0;
   }
 }
 

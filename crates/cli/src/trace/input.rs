@@ -1,7 +1,8 @@
 //! The trace that a command reads.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
-use flashscope_workload::trace::{Error, FieldError, Progress, Reader, Spec, Trace, fields};
+use flashscope_workload::Field;
+use flashscope_workload::trace::{Error, FIELDS, FieldError, Progress, Reader, Spec, Trace};
 
 use crate::progress::LateBar;
 use crate::{Failure, usage};
@@ -12,7 +13,7 @@ pub struct Fields(Vec<(&'static str, String)>);
 impl FromArgMatches for Fields {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let given = |name: &'static str| Some((name, matches.get_one::<String>(name)?.clone()));
-        Ok(Fields(fields().filter_map(|field| given(field.name)).collect()))
+        Ok(Fields(FIELDS.iter().filter_map(|field| given(field.name)).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -23,7 +24,7 @@ impl FromArgMatches for Fields {
 
 impl clap::Args for Fields {
     fn augment_args(command: Command) -> Command {
-        let option = |field: &flashscope_workload::trace::Field| {
+        let option = |field: &Field| {
             let default = field.default.map(|value| format!(" [default: {value}]"));
             let option = Arg::new(field.name)
                 .long(field.name.replace('_', "-"))
@@ -40,7 +41,7 @@ impl clap::Args for Fields {
                 None => option,
             }
         };
-        command.args(fields().map(option))
+        command.args(FIELDS.iter().map(option))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -42,8 +42,13 @@ impl System {
         System { root: root.into() }
     }
 
+    /// A path below the root.
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.root.join(below)
+    }
+
     /// The directory of a device in sysfs.
-    fn directory(&self, number: DeviceNumber) -> io::Result<PathBuf> {
+    pub(crate) fn directory(&self, number: DeviceNumber) -> io::Result<PathBuf> {
         self.root.join(format!("sys/dev/block/{number}")).canonicalize()
     }
 

@@ -3,6 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Pattern, PatternError, PatternStream};
+use crate::trace::{self, Pace, Playback};
 use crate::{Stream, seed_for};
 
 /// A reference pattern: what one run executes (uFLIP section 3.2, principle 1).
@@ -41,6 +42,17 @@ pub enum Reference {
         /// The patterns, in order.
         patterns: Vec<Pattern>,
     },
+    /// The requests of a trace.
+    Trace {
+        /// Which, and when they are issued.
+        playback: Playback,
+        /// How many are in flight at most.
+        queue_depth: u32,
+        /// How many IOs they become.
+        ios: u64,
+        /// Whether some of them change what the drive holds.
+        modifies: bool,
+    },
 }
 
 impl Reference {
@@ -50,6 +62,7 @@ impl Reference {
             Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => vec![pattern],
             Reference::Mixed { first, second, .. } => vec![first, second],
             Reference::Sequence { patterns } => patterns.iter().collect(),
+            Reference::Trace { .. } => vec![],
         }
     }
 
@@ -59,6 +72,7 @@ impl Reference {
             Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => vec![pattern],
             Reference::Mixed { first, second, .. } => vec![first, second],
             Reference::Sequence { patterns } => patterns.iter_mut().collect(),
+            Reference::Trace { .. } => vec![],
         }
     }
 
@@ -71,6 +85,7 @@ impl Reference {
                 (0..*degree).map(|p| share(pattern.io_count, *degree, p)).sum()
             }
             Reference::Sequence { patterns } => patterns.iter().map(|p| p.io_count).sum(),
+            Reference::Trace { ios, .. } => *ios,
         }
     }
 
@@ -80,13 +95,14 @@ impl Reference {
             Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => pattern.io_ignore,
             Reference::Mixed { second, ratio, .. } => second.io_ignore * (ratio + 1),
             Reference::Sequence { patterns } => patterns.first().map_or(0, |p| p.io_ignore),
+            Reference::Trace { .. } => 0,
         }
     }
 
     /// Which of its [patterns](Reference::patterns) issues the IO at `position` in the run.
     pub fn part_of(&self, position: u64) -> usize {
         match self {
-            Reference::Basic { .. } | Reference::Parallel { .. } => 0,
+            Reference::Basic { .. } | Reference::Parallel { .. } | Reference::Trace { .. } => 0,
             Reference::Mixed { ratio, .. } => usize::from(position % (ratio + 1) == *ratio),
             Reference::Sequence { patterns } => {
                 let ends = patterns.iter().scan(0, |end, pattern| {
@@ -98,7 +114,20 @@ impl Reference {
         }
     }
 
-    /// How many IOs are in flight at once.
+    /// How many IOs each of its streams has in flight at most.
+    pub fn queue_depth(&self) -> u32 {
+        match self {
+            Reference::Trace { queue_depth, .. } => *queue_depth,
+            _ => 1,
+        }
+    }
+
+    /// Whether its IOs are due at times of their own, whatever is in flight.
+    pub fn is_open_loop(&self) -> bool {
+        matches!(self, Reference::Trace { playback, .. } if playback.pace == Pace::Timed)
+    }
+
+    /// How many concurrent streams there are.
     pub fn streams_count(&self) -> u16 {
         match self {
             Reference::Parallel { degree, .. } => *degree,
@@ -113,7 +142,10 @@ impl Reference {
 
     /// Whether a run changes what the drive holds.
     pub fn writes(&self) -> bool {
-        self.patterns().iter().any(|p| p.op == Op::Write)
+        match self {
+            Reference::Trace { modifies, .. } => *modifies,
+            _ => self.patterns().iter().any(|p| p.op == Op::Write),
+        }
     }
 
     /// Whether a run can be done on a drive of `capacity` bytes with that logical block.
@@ -139,8 +171,11 @@ impl Reference {
     }
 
     /// The concurrent streams of a run. The reference must be [valid](Reference::validate).
-    pub fn streams(&self) -> Vec<Box<dyn Stream + Send>> {
-        match self {
+    ///
+    /// # Errors
+    /// Where a trace cannot be opened.
+    pub fn streams(&self) -> Result<Vec<Box<dyn Stream + Send>>, trace::Error> {
+        Ok(match self {
             Reference::Basic { pattern } => vec![Box::new(pattern.stream(0))],
             Reference::Mixed { first, second, ratio } => {
                 let endless = Pattern { io_count: u64::MAX, ..*first };
@@ -158,7 +193,8 @@ impl Reference {
                 streams: patterns.iter().map(|p| p.stream(0)).collect(),
                 current: 0,
             })],
-        }
+            Reference::Trace { playback, .. } => vec![Box::new(playback.replay()?)],
+        })
     }
 }
 
@@ -242,7 +278,7 @@ mod tests {
         let collect = |mut stream: Box<dyn Stream + Send>| {
             std::iter::from_fn(move || stream.next(Nanos(0))).collect::<Vec<_>>()
         };
-        reference.streams().into_iter().map(collect).collect()
+        reference.streams().unwrap().into_iter().map(collect).collect()
     }
 
     // Does a mix issue `ratio` of the first for each of the second, and scale what is counted?

@@ -42,6 +42,9 @@ pub enum WorkloadError {
     /// uFLIP has no micro-benchmark or experiment of this name, or the drive can run none of it.
     #[error("{0}")]
     Uflip(String),
+    /// The trace is not named, or what is to be made of it cannot be.
+    #[error("{0}")]
+    Trace(String),
 }
 
 fn meant(nearest: &Option<&str>) -> String {

@@ -11,9 +11,10 @@ use super::{Ios, Place, Places, Target, WorkloadError};
 use crate::{Stream, seed_for};
 
 /// What a kind of workload needs to make its places: how many there are to choose from, each with
-/// room for the smallest IO, and a seed.
+/// room for the smallest IO, how many bytes lie from one to the next, and a seed.
 pub(super) struct Room {
     pub(super) units: u64,
+    pub(super) unit: u64,
     pub(super) seed: u64,
 }
 
@@ -37,17 +38,7 @@ impl Generator {
         target: &Target,
         places: impl FnOnce(Room) -> Result<Places, WorkloadError>,
     ) -> Result<Ios, WorkloadError> {
-        let offset: Bytes = values.quantity("offset")?.unwrap_or_default();
-        if offset >= target.capacity {
-            let rule = format!("the drive has only {}", target.capacity);
-            return Err(values.invalid("offset", rule));
-        }
-        let rest = Bytes(target.capacity.0 - offset.0);
-        let length = values.quantity("length")?.unwrap_or(rest);
-        if length > rest {
-            let rule = format!("from the offset on the drive has only {rest}");
-            return Err(values.invalid("length", rule));
-        }
+        let (offset, length) = values.target_range(target)?;
         let (size, alignment) = size_and_alignment(values, target.logical_block, length)?;
         if !offset.is_multiple_of(Bytes(alignment)) {
             let rule = format!("it must be a multiple of the alignment, {alignment} B");
@@ -56,10 +47,10 @@ impl Generator {
         let units = (length.0 - size.least()) / alignment + 1;
         let [place_seed, own_seed, seed] = [0, 1, 2].map(|part| seed_for(target.seed, part));
         Ok(Ios::Endless(Box::new(Generator {
-            places: places(Room { units, seed: own_seed })?,
+            places: places(Room { units, unit: alignment, seed: own_seed })?,
             place_rng: Xoshiro256PlusPlus::seed_from_u64(place_seed),
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
-            ops: Ops::read(values, target, size.fixed() == Some(alignment), units)?,
+            ops: Ops::read(values, target, &size, alignment, length)?,
             size,
             arrivals: Arrivals::read(values)?,
             offset: offset.0,
@@ -90,13 +81,13 @@ impl Stream for Generator {
             Some(arrivals) => arrivals.next(previous, &mut self.rng),
         };
         let len = self.size.draw(&mut self.rng);
-        let (op, trimmed) = self.ops.draw(&mut self.rng);
-        let place = match trimmed {
-            Some(unit) => Place { unit, stream: 0 },
-            None => self.draw_place(len),
+        let (op, trimmed) = self.ops.draw(len, self.alignment, &mut self.rng);
+        let (place, len) = match trimmed {
+            Some((unit, units)) => (Place { unit, stream: 0 }, units * self.alignment),
+            None => (self.draw_place(len), len),
         };
         if op == Op::Write {
-            self.ops.written(place.unit);
+            self.ops.written(place.unit, len, self.alignment);
         }
         let offset = Bytes(self.offset + place.unit * self.alignment);
         Some(Io { op, stream: place.stream, offset, len: Bytes(len), at })
@@ -112,6 +103,9 @@ enum Ops {
     /// The model of Frankie, Hughes and Kreutz-Delgado ("A Mathematical Model of the Trim Command in
     /// NAND-Flash SSDs", ACMSE 2012), with reads: each trim goes to a place that holds data,
     /// drawn uniformly, and is a write where there is none.
+    ///
+    /// In the model all requests have the size of a place. With others, a trim is as long as a
+    /// write would be, but ends where the data does: nothing is trimmed twice.
     Trims {
         reads: u64,
         /// Reads and trims together.
@@ -124,8 +118,9 @@ impl Ops {
     fn read(
         values: &Values,
         target: &Target,
-        aligned: bool,
-        units: u64,
+        size: &Size,
+        alignment: u64,
+        length: Bytes,
     ) -> Result<Ops, WorkloadError> {
         let (reads, trims) = (share_of_reads(values)?, values.share("trims")?);
         if trims == 0.0 {
@@ -139,20 +134,25 @@ impl Ops {
             let rule = "it must be below the share of writes, or nothing stays to be trimmed";
             return Err(values.invalid("trims", rule));
         }
-        if !aligned {
-            let rule = "trims need IOs of one size, which is the alignment as well";
+        if size.all().any(|size| !size.is_multiple_of(alignment)) {
+            let rule = "with trims, every size must be a multiple of the alignment";
             return Err(values.invalid("trims", rule));
         }
-        let Ok(units) = u32::try_from(units) else {
+        let Ok(units) = u32::try_from(length.0 / alignment) else {
             return Err(values.invalid("trims", "the target range has more than 2^32 places"));
         };
         let live = Live::new(units, target.filled);
         Ok(Ops::Trims { reads: threshold(reads), trims: threshold(reads + trims), live })
     }
 
-    /// The next operation and, for a trim, its place.
+    /// The next operation, of `len` bytes, and, for a trim, its first place and how many it has.
     #[inline]
-    fn draw(&mut self, rng: &mut Xoshiro256PlusPlus) -> (Op, Option<u64>) {
+    fn draw(
+        &mut self,
+        len: u64,
+        alignment: u64,
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> (Op, Option<(u64, u64)>) {
         match self {
             Ops::Only(op) => (*op, None),
             Ops::Reads(reads) => (read_or_write(rng.next_u64() < *reads), None),
@@ -161,15 +161,16 @@ impl Ops {
                 if drawn < *reads || drawn >= *trims {
                     return (read_or_write(drawn < *reads), None);
                 }
-                live.take(rng).map_or((Op::Write, None), |unit| (Op::Trim, Some(unit)))
+                let places = live.take(len / alignment, rng);
+                (if places.is_some() { Op::Trim } else { Op::Write }, places)
             }
         }
     }
 
     #[inline]
-    fn written(&mut self, unit: u64) {
+    fn written(&mut self, unit: u64, len: u64, alignment: u64) {
         if let Ops::Trims { live, .. } = self {
-            live.insert(unit);
+            live.insert(unit, len / alignment);
         }
     }
 }

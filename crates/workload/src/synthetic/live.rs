@@ -19,27 +19,43 @@ impl Live {
         Live { slots, position }
     }
 
-    /// Notes that a slot was written.
+    /// Notes that slots were written.
     #[allow(clippy::cast_possible_truncation)] // there are at most u32::MAX slots
-    pub(super) fn insert(&mut self, slot: u64) {
-        let position = &mut self.position[slot as usize];
-        if *position == DEAD {
-            *position = self.slots.len() as u32;
-            self.slots.push(slot as u32);
+    pub(super) fn insert(&mut self, first: u64, count: u64) {
+        for slot in first..first + count {
+            let position = &mut self.position[slot as usize];
+            if *position == DEAD {
+                *position = self.slots.len() as u32;
+                self.slots.push(slot as u32);
+            }
         }
     }
 
-    /// Draws a live slot, which is live no longer; `None` when there is none.
-    pub(super) fn take(&mut self, rng: &mut impl Rng) -> Option<u64> {
+    /// Draws a live slot, and takes it with those that follow it: at most `most`, and only as far
+    /// as they are live. They are so no longer. Gives the first and their number; `None` when no
+    /// slot is live.
+    pub(super) fn take(&mut self, most: u64, rng: &mut impl Rng) -> Option<(u64, u64)> {
         if self.slots.is_empty() {
             return None;
         }
-        let drawn = rng.random_range(0..self.slots.len());
-        let slot = self.slots.swap_remove(drawn);
-        if let Some(moved) = self.slots.get(drawn) {
-            self.position[*moved as usize] = self.position[slot as usize];
+        let first = self.slots[rng.random_range(0..self.slots.len())] as usize;
+        let mut end = first;
+        while end < self.position.len() && (end - first) as u64 != most && self.remove(end) {
+            end += 1;
         }
-        self.position[slot as usize] = DEAD;
-        Some(u64::from(slot))
+        Some((first as u64, (end - first) as u64))
+    }
+
+    /// Whether the slot was live, which it is no longer.
+    fn remove(&mut self, slot: usize) -> bool {
+        let position = std::mem::replace(&mut self.position[slot], DEAD);
+        if position == DEAD {
+            return false;
+        }
+        self.slots.swap_remove(position as usize);
+        if let Some(moved) = self.slots.get(position as usize) {
+            self.position[*moved as usize] = position;
+        }
+        true
     }
 }

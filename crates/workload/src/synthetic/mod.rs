@@ -1,30 +1,46 @@
-//! Workloads by distribution: where IOs go, how large they are, what they do and when they come.
+//! Workloads by distribution: where IOs go, how large they are, what they do and when they come;
+//! and models of applications.
 //!
 //! A workload is named as `uniform?size=4KiB&reads=0.3`: one of [`KINDS`], and after `?` any of
 //! its fields. Each is a file and its line in the registry below. Places are drawn from another
 //! sequence of random numbers than everything else, so that workloads of one seed that differ in
 //! their share of reads go to the same places.
+//!
+//! With more than one IO in flight, none waits for one that it depends on in the application.
 
 mod alias;
+mod application;
 mod arrivals;
+mod btree;
+mod clock;
 mod error;
+mod exchange;
 mod generator;
 mod hotcold;
+mod iozone;
 mod live;
+mod lsm;
+mod postmark;
 mod sequential;
 mod size;
+mod tpcc;
+mod trace;
 mod uflip;
 mod uniform;
 mod values;
 mod zipf;
 
+use application::Access;
+pub use application::Application;
 pub use error::WorkloadError;
 use flashscope_block::{Bytes, StreamId, nearest};
 pub use generator::Generator;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use values::Values;
 
+use crate::field::{Field, field};
 use crate::pattern::Reference;
+use crate::trace::{Pace, Playback};
 
 /// A registered kind of workload.
 #[derive(Debug)]
@@ -51,25 +67,14 @@ impl Kind {
     }
 }
 
-/// A field of a workload.
-#[derive(Debug)]
-pub struct Field {
-    /// Its name, before the `=`.
-    pub name: &'static str,
-    /// Its value where none is given; without a default, the summary says what happens then.
-    pub default: Option<&'static str>,
-    /// What it sets, in which unit and range.
-    pub summary: &'static str,
-}
-
-const fn field(name: &'static str, default: Option<&'static str>, summary: &'static str) -> Field {
-    Field { name, default, summary }
-}
-
-/// Makes [`Places`] and [`KINDS`] from one list, so that a place is drawn by a match and not by
-/// a virtual call.
+/// Makes [`Places`], [`Models`] and [`KINDS`] from one list, so that a place is drawn by a match
+/// and not by a virtual call, and so is an access.
 macro_rules! registry {
-    ($($module:ident :: $places:ident),+ ; $($other:ident),+) => {
+    (
+        $($module:ident :: $places:ident),+ ;
+        $($application:ident :: $model:ident),+ ;
+        $($other:ident),+
+    ) => {
         /// Where IOs go.
         enum Places {
             $($places($module::$places),)+
@@ -82,14 +87,28 @@ macro_rules! registry {
             }
         }
 
+        /// What applications do.
+        enum Models {
+            $($model($application::$model),)+
+        }
+
+        impl Models {
+            #[inline]
+            fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> Access {
+                match self { $(Models::$model(model) => model.next(rng),)+ }
+            }
+        }
+
         /// Every workload, in the order in which they are shown.
-        pub const KINDS: &[&Kind] = &[$(&$module::KIND,)+ $(&$other::KIND),+];
+        pub const KINDS: &[&Kind] =
+            &[$(&$module::KIND,)+ $(&$application::KIND,)+ $(&$other::KIND),+];
     };
 }
 
 registry![
-    uniform::Uniform, sequential::Sequential, hotcold::HotCold, zipf::Zipf;
-    uflip
+    uniform::Uniform, sequential::Sequential, hotcold::HotCold, zipf::Zipf, tpcc::TpcC;
+    iozone::IoZone, postmark::PostMark, btree::BTree, lsm::Lsm;
+    exchange, uflip, trace
 ];
 
 /// Where an IO goes: a multiple of the alignment in the target range.
@@ -99,39 +118,57 @@ struct Place {
     stream: StreamId,
 }
 
-/// The fields of every workload but uFLIP's.
-const COMMON: &[Field] = &[
+/// The fields of every workload by distribution; others have some of them.
+pub const COMMON: &[Field] =
+    &[SIZE, ALIGNMENT, OP, READS, TRIMS, OFFSET, LENGTH, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
+
+/// Those of them that have no default of their own in a workload that is modelled on a server.
+const COMMON_BUT_SIZE_AND_READS: &[Field] =
+    &[ALIGNMENT, OP, TRIMS, OFFSET, LENGTH, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
+
+/// The fields of an application, which has its own sizes and operations.
+const APPLICATION: &[Field] = &[OFFSET, LENGTH, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
+
+const SIZE: Field = size(Some("4KiB"));
+const READS: Field = reads(Some("0"));
+
+const fn size(default: Option<&'static str>) -> Field {
     field(
         "size",
-        Some("4KiB"),
-        "bytes in an IO: one size, or a distribution, such as `exponential:8KiB` (by its mean), \
-         `uniform:4KiB..64KiB`, or shares, `4KiB:0.7+64KiB:0.3`",
-    ),
-    field(
-        "alignment",
-        None,
-        "offsets, and sizes of a continuous distribution, are multiples of this \
-         [default: the size, the smallest of a mix, or 4KiB]",
-    ),
-    field("op", None, "`read` or `write`: short for `reads=1` and `reads=0`"),
-    field("reads", Some("0"), "share of reads, 0 to 1"),
-    field(
-        "trims",
-        Some("0"),
-        "share of trims, below that of writes; each goes to a random place that holds data",
-    ),
-    field("offset", Some("0"), "where the target range begins"),
-    field("length", None, "how long it is [default: to the end of the drive]"),
-    field(
-        "rate",
-        None,
-        "IOs a second, which come whatever is in flight: an open loop [default: a closed loop]",
-    ),
-    field("arrivals", Some("constant"), "with a rate: `constant`, `poisson` or `uniform`"),
-    QUEUE_DEPTH,
-    SEED,
-];
+        default,
+        "bytes in an IO: one size; or a distribution, `geometric:8KiB` (a geometric number of \
+         multiples of the alignment, by its mean), `exponential:8KiB` (by the mean before it is \
+         rounded up to such a multiple: half a multiple more after), `uniform:4KiB..64KiB`; or \
+         shares, `4KiB:0.7+64KiB:0.3`",
+    )
+}
 
+const fn reads(default: Option<&'static str>) -> Field {
+    field("reads", default, "share of reads, 0 to 1")
+}
+
+const ALIGNMENT: Field = field(
+    "alignment",
+    None,
+    "offsets, and sizes of a continuous distribution, are multiples of this \
+     [default: the size, the smallest of a mix, or 4KiB]",
+);
+const OP: Field = field("op", None, "`read` or `write`: short for `reads=1` and `reads=0`");
+const TRIMS: Field = field(
+    "trims",
+    Some("0"),
+    "share of trims, below that of writes; each goes to a random place that holds data, and is \
+     as long as a write, but ends where the data ends",
+);
+const OFFSET: Field = field("offset", Some("0"), "where the target range begins");
+const LENGTH: Field = field("length", None, "how long it is [default: to the end of the drive]");
+const RATE: Field = field(
+    "rate",
+    None,
+    "IOs a second, which come whatever is in flight: an open loop [default: a closed loop]",
+);
+const ARRIVALS: Field =
+    field("arrivals", Some("constant"), "with a rate: `constant`, `poisson` or `uniform`");
 const QUEUE_DEPTH: Field = field(
     "queue_depth",
     None,
@@ -156,8 +193,12 @@ pub struct Target {
 pub enum Ios {
     /// One endless stream.
     Endless(Box<Generator>),
+    /// One endless stream, of an application.
+    Application(Box<Application>),
     /// Runs, one after the other, each with its streams.
     Runs(Vec<Reference>),
+    /// Those of a trace.
+    Trace(Playback),
 }
 
 /// A workload that fits its drive.
@@ -198,7 +239,11 @@ pub fn open(spec: &str, target: &Target) -> Result<Workload, WorkloadError> {
         true => values.number(QUEUE_DEPTH.name, rule, |depth: &u32| *depth > 0)?,
         false => Some(1),
     };
-    Ok(Workload { ios, queue_depth, open_loop: own_depth && values.given("rate").is_some(), seed })
+    let open_loop = match &ios {
+        Ios::Trace(playback) => playback.pace == Pace::Timed,
+        _ => own_depth && values.given("rate").is_some(),
+    };
+    Ok(Workload { ios, queue_depth, open_loop, seed })
 }
 
 fn spec_name(spec: &str) -> &str {

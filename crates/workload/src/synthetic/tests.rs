@@ -11,16 +11,35 @@ use crate::Stream;
 const TARGET: Target =
     Target { capacity: Bytes::kib(4 * 1000), logical_block: Bytes(512), filled: true, seed: 2009 };
 
-fn endless(spec: &str) -> Box<Generator> {
-    match open(spec, &TARGET).unwrap_or_else(|error| panic!("{spec}: {error}")).ios {
+/// A drive with room for every workload.
+pub(super) const LARGE: Target = Target { capacity: Bytes::kib(100_004), ..TARGET };
+
+/// The workloads that a drive of some pages has room for, but for those of uFLIP.
+fn small_kinds() -> impl Iterator<Item = &'static &'static Kind> {
+    let has_size = |kind: &Kind| kind.all_fields().any(|field| field.name == "size");
+    KINDS.iter().filter(move |k| k.argument.is_none() && has_size(k) && k.name != "tpcc")
+}
+
+fn applications() -> impl Iterator<Item = &'static &'static Kind> {
+    KINDS.iter().filter(|kind| kind.common.len() == APPLICATION.len())
+}
+
+fn endless(spec: &str, target: &Target) -> Box<dyn Stream> {
+    match open(spec, target).unwrap_or_else(|error| panic!("{spec}: {error}")).ios {
         Ios::Endless(generator) => generator,
-        Ios::Runs(_) => panic!("{spec} ends"),
+        Ios::Application(application) => application,
+        Ios::Runs(_) | Ios::Trace(_) => panic!("{spec} ends"),
     }
 }
 
-/// The first IOs where each takes 100 µs.
+/// The first IOs on the small drive, where each takes 100 µs.
 fn ios(spec: &str, count: usize) -> Vec<Io> {
-    let mut stream = endless(spec);
+    ios_on(&TARGET, spec, count)
+}
+
+/// The first IOs, where each takes 100 µs.
+pub(super) fn ios_on(target: &Target, spec: &str, count: usize) -> Vec<Io> {
+    let mut stream = endless(spec, target);
     let mut previous = Nanos(0);
     let mut next = || {
         let io = stream.next(previous).expect("endless");
@@ -30,8 +49,21 @@ fn ios(spec: &str, count: usize) -> Vec<Io> {
     (0..count).map(|_| next()).collect()
 }
 
+/// IOs as a table: what, from which sector on, how many, and when.
+fn table(ios: &[Io]) -> String {
+    let mut text = String::new();
+    for Io { op, offset, len, at, .. } in ios {
+        writeln!(text, "  {op:?} {}+{} @{}", offset.0 / 512, len.0 / 512, at.0).unwrap();
+    }
+    text
+}
+
 fn refused(spec: &str) -> String {
-    open(spec, &TARGET).map(|_| ()).expect_err(spec).to_string()
+    refused_on(&TARGET, spec)
+}
+
+fn refused_on(target: &Target, spec: &str) -> String {
+    open(spec, target).map(|_| ()).expect_err(spec).to_string()
 }
 
 /// How often each page of 4 KiB begins an IO.
@@ -44,7 +76,7 @@ fn histogram(ios: &[Io]) -> Vec<f64> {
 /// Asserts that counts are what a law expects, by Pearson's chi-square: four standard deviations
 /// are allowed, and the seeds are fixed.
 #[allow(clippy::cast_precision_loss)]
-fn assert_law(counts: &[f64], probability: impl Fn(usize) -> f64) {
+pub(super) fn assert_law(counts: &[f64], probability: impl Fn(usize) -> f64) {
     let total: f64 = counts.iter().sum();
     let term = |(i, count): (usize, &f64)| {
         let expected = total * probability(i);
@@ -60,25 +92,47 @@ fn assert_law(counts: &[f64], probability: impl Fn(usize) -> f64) {
 // Do the workloads issue exactly the IOs they always did?
 #[test]
 fn golden_vectors() {
-    for kind in KINDS.iter().filter(|kind| kind.argument.is_none()) {
+    for kind in small_kinds() {
         let name = kind.name;
         let mut text = String::new();
         for fields in [
             "",
             "reads=0.3&trims=0.3",
+            "size=geometric:8KiB",
             "size=exponential:8KiB",
             "size=uniform:4KiB..64KiB&alignment=2KiB&offset=1MiB&length=1MiB",
             "size=4KiB:0.7+64KiB:0.3&rate=10000&arrivals=poisson",
             "rate=3&arrivals=uniform&seed=7",
         ] {
             writeln!(text, "{name}?{fields}").unwrap();
-            for io in ios(&format!("{name}?{fields}"), 16) {
-                let (offset, len, at) = (io.offset.0 / 512, io.len.0 / 512, io.at);
-                writeln!(text, "  {:?} {offset}+{len} @{}", io.op, at.0).unwrap();
-            }
+            text += &table(&ios(&format!("{name}?{fields}"), 16));
         }
         insta::assert_snapshot!(name, text);
     }
+}
+
+// And those that need a larger drive?
+#[test]
+fn golden_vectors_of_applications() {
+    for (name, fields) in [
+        ("tpcc", ["", "reads=0&size=16KiB&seed=5"]),
+        ("iozone", ["request=32KiB", "direct=true&file=32MiB&rate=100&arrivals=poisson"]),
+        ("postmark", ["files=5&trims=true", "files=5&reads=false&largest=100000&offset=1MiB"]),
+        ("btree", ["fanout=10&cache=0.01", "log=64KiB&lookups=0&cache=0.001&length=60MiB"]),
+        ("lsm", ["request=2MiB&length=20MiB&trims=true", "lookups=0.5&log=false"]),
+    ] {
+        let mut text = String::new();
+        for fields in fields {
+            writeln!(text, "{name}?{fields}").unwrap();
+            text += &table(&ios_on(&LARGE, &format!("{name}?{fields}"), 24));
+        }
+        insta::assert_snapshot!(name, text);
+    }
+    let others = small_kinds().count() + 2; // tpcc and uflip
+    assert_eq!(
+        KINDS.iter().filter(|kind| kind.name != "trace").count(),
+        applications().count() + others
+    );
 }
 
 // Is the registry in order: names unique, everything said, every default taken by its field?
@@ -93,11 +147,12 @@ fn registry_is_complete() {
         let argument = kind.argument.map(|_| ":order").unwrap_or_default();
         for field in kind.all_fields() {
             assert!(!field.summary.is_empty());
-            let Some(default) = field.default.filter(|_| field.name != "arrivals") else {
+            let needs_another = ["arrivals", "commit"].contains(&field.name);
+            let Some(default) = field.default.filter(|_| !needs_another) else {
                 continue;
             };
             let spec = format!("{}{argument}?{}={default}", kind.name, field.name);
-            open(&spec, &TARGET).unwrap_or_else(|error| panic!("{spec}: {error}"));
+            open(&spec, &LARGE).unwrap_or_else(|error| panic!("{spec}: {error}"));
         }
     }
 }
@@ -105,8 +160,8 @@ fn registry_is_complete() {
 // Does every IO of every workload stay in its range, aligned, with its size in blocks?
 #[test]
 fn ios_stay_in_range() {
-    let sizes = ["12KiB", "exponential:32KiB", "uniform:4KiB..512KiB", "4KiB:1+1MiB:1"];
-    for kind in KINDS.iter().filter(|kind| kind.argument.is_none()) {
+    let sizes = ["12KiB", "geometric:32KiB", "uniform:4KiB..512KiB", "4KiB:1+1MiB:1"];
+    for kind in small_kinds() {
         for size in sizes {
             let spec =
                 format!("{}?size={size}&alignment=4KiB&offset=8KiB&length=1030KiB", kind.name);
@@ -188,10 +243,7 @@ fn zipf_is_spread() {
 fn zipf_has_no_cut_off() {
     let capacity = Bytes::gib(64 << 10);
     let target = Target { capacity, ..TARGET };
-    let Ios::Endless(mut stream) = open("zipf?exponent=0.5&shuffled=false", &target).unwrap().ios
-    else {
-        panic!("zipf is endless")
-    };
+    let mut stream = endless("zipf?exponent=0.5&shuffled=false", &target);
     // P(rank ≤ n/4) → (1/4)^(1/2) for n → ∞.
     let quarter = Bytes(capacity.0 / 4);
     let low = (0..100_000).filter(|_| stream.next(Nanos(0)).unwrap().offset < quarter).count();
@@ -199,30 +251,56 @@ fn zipf_has_no_cut_off() {
     assert!(ios("zipf?length=4KiB", 100).iter().all(|io| io.offset == Bytes(0)));
 }
 
-// Are sizes distributed as asked, with the mean exactly that of the exponential law?
+// Are sizes distributed as asked?
+#[test]
+fn sizes_follow_their_law() {
+    let uniform = sizes("uniform:8KiB..64KiB");
+    assert_law(&uniform[2..=16], |_| 1.0 / 15.0);
+    let mix = sizes("4KiB:7+64KiB:3");
+    assert_law(&[mix[1], mix[16]], |i| [0.7, 0.3][i]);
+}
+
+/// How many IOs of half a million have each number of pages of 4 KiB.
+fn sizes(law: &str) -> Vec<f64> {
+    let mut counts = vec![0.0; 1001];
+    for io in ios(&format!("uniform?size={law}"), 500_000) {
+        counts[usize::try_from(io.len.0 / 4096).unwrap()] += 1.0;
+    }
+    counts
+}
+
+// Does each memoryless law have its distribution: the geometric one the mean that was asked for
+// exactly, the exponential one the mean before it is rounded up, even below a page?
 #[test]
 #[allow(clippy::cast_precision_loss)]
-fn sizes_follow_their_law() {
-    let counts = |spec: &str| {
-        let mut counts = vec![0.0; 256];
-        for io in ios(spec, 500_000) {
-            counts[usize::try_from(io.len.0 / 4096).unwrap()] += 1.0;
+fn memoryless_sizes() {
+    // The law, and the probability that a page is the last.
+    for (law, last) in [
+        ("geometric:4KiB", 1.0),
+        ("geometric:10KiB", 0.4),
+        ("geometric:64KiB", 1.0 / 16.0),
+        ("exponential:4KiB", 1.0 - (-1.0_f64).exp()),
+        ("exponential:10KiB", 1.0 - (-0.4_f64).exp()),
+        ("exponential:512", 1.0 - (-8.0_f64).exp()),
+    ] {
+        let counts = sizes(law);
+        let pages = counts.iter().zip(0u32..).map(|(count, i)| count * f64::from(i)).sum::<f64>();
+        let deviation = (1.0 - last).sqrt() / last / 5e5_f64.sqrt();
+        assert!((pages / 5e5 - 1.0 / last).abs() <= 4.0 * deviation, "{law}: {}", pages / 5e5);
+        // Those classes that are large enough, and all beyond as one.
+        let probability = |i: usize| last * (1.0 - last).powi(i32::try_from(i).unwrap());
+        let classes = (0..40).take_while(|i| probability(*i) * 5e5 > 50.0).count();
+        let rest = counts[classes + 1..].iter().sum::<f64>();
+        let tail = (1.0 - last).powi(i32::try_from(classes).unwrap());
+        let mut found = counts[1..=classes].to_vec();
+        if tail * 5e5 > 5.0 {
+            found.push(rest);
         }
-        counts
-    };
-    let uniform = counts("uniform?size=uniform:8KiB..64KiB");
-    assert_law(&uniform[2..=16], |_| 1.0 / 15.0);
-    let mix = counts("uniform?size=4KiB:7+64KiB:3");
-    assert_law(&[mix[1], mix[16]], |i| [0.7, 0.3][i]);
-    let exponential = ios("uniform?size=exponential:10KiB", 500_000);
-    let mean = exponential.iter().map(|io| io.len.0 as f64).sum::<f64>() / 5e5;
-    // Three standard errors of a geometric number of grains.
-    let tolerance = 3.0 * 4096.0 * (1.0 - 0.4f64).sqrt() / 0.4 / 5e5f64.sqrt();
-    assert!((mean - 10_240.0).abs() < tolerance, "{mean}");
-    let geometric = counts("uniform?size=exponential:10KiB");
-    assert_law(&geometric[1..12], |i| {
-        0.4 * 0.6f64.powi(i32::try_from(i).unwrap()) / (1.0 - 0.6f64.powi(11))
-    });
+        let all = found.iter().sum::<f64>() / 5e5;
+        if found.len() > 1 {
+            assert_law(&found, |i| if i < classes { probability(i) / all } else { tail / all });
+        }
+    }
 }
 
 // Do reads, trims and writes have their shares, do trims hit what holds data alone, and is the
@@ -233,10 +311,7 @@ fn operations_have_their_shares() {
     for (filled, reads) in [(true, 0.0), (false, 0.0), (true, 0.5)] {
         let q = 0.2;
         let spec = format!("uniform?reads={reads}&trims={}", q * (1.0 - reads));
-        let Ios::Endless(mut stream) = open(&spec, &Target { filled, ..TARGET }).unwrap().ios
-        else {
-            panic!("uniform is endless")
-        };
+        let mut stream = endless(&spec, &Target { filled, ..TARGET });
         let mut live = vec![filled; 1000];
         let (mut counts, mut live_pages) = ([0.0; 3], 0.0);
         for i in 0..400_000 {
@@ -261,6 +336,36 @@ fn operations_have_their_shares() {
         });
         let expected = 1000.0 * (1.0 - 2.0 * q) / (1.0 - q);
         assert!((live_pages - expected).abs() < 5.0, "{live_pages} live, not {expected}");
+    }
+}
+
+// Does a trim of any size hit what holds data alone, start anywhere in it, and end with it or with
+// the size of a write?
+#[test]
+#[allow(clippy::cast_precision_loss)]
+fn trims_have_sizes() {
+    let law = |share: usize| f64::from(u32::try_from(share).unwrap());
+    for (filled, size) in [(true, "geometric:16KiB"), (false, "uniform:8KiB..32KiB")] {
+        let spec = format!("uniform?trims=0.4&alignment=4KiB&size={size}");
+        let mut stream = endless(&spec, &Target { filled, ..TARGET });
+        let mut live = vec![filled; 1000];
+        let (mut written, mut trimmed, mut cut) = ([0.0; 2], [0.0; 2], 0.0);
+        for _ in 0..200_000 {
+            let io = stream.next(Nanos(0)).unwrap();
+            let [first, end] =
+                [io.offset.0, io.end().0].map(|at| usize::try_from(at / 4096).unwrap());
+            let counts = if io.op == Op::Trim { &mut trimmed } else { &mut written };
+            *counts = [counts[0] + 1.0, counts[1] + law(end - first)];
+            if io.op == Op::Trim {
+                assert!(live[first..end].iter().all(|live| *live), "a dead page in {io:?}");
+                cut += law(usize::from(end < 1000 && !live[end]));
+            }
+            live[first..end].fill(io.op == Op::Write);
+        }
+        assert!((trimmed[0] / 2e5 - 0.4).abs() < 0.005, "{trimmed:?}");
+        // None is longer than a write, those that the data ends shorter.
+        let [write, trim] = [written, trimmed].map(|[count, pages]| pages / count);
+        assert!(trim < write && cut > 0.3 * trimmed[0], "{trim} after {write}, {cut} cut");
     }
 }
 
@@ -296,10 +401,10 @@ fn seeds_and_places() {
     }
 }
 
-// Does every field of every workload change what it issues?
+// Does every field of every workload by distribution change what it issues?
 #[test]
 fn every_field_matters() {
-    for kind in KINDS.iter().filter(|kind| kind.argument.is_none()) {
+    for kind in small_kinds() {
         let with = |field: &str| {
             let spec =
                 format!("{}?reads=0.5&size=uniform:8KiB..64KiB&rate=1000&{field}", kind.name);
@@ -329,9 +434,59 @@ fn every_field_matters() {
             let changed = with(&format!("{}={value}", field.name));
             assert_ne!(changed, plain, "{} of {}", field.name, kind.name);
         }
-        for field in ["op=read", "trims=0.2"] {
+        for field in ["op=read", "trims=0.1", "trims=0.1&size=geometric:16KiB"] {
             assert_ne!(ios(&format!("{}?{field}", kind.name), 50), ios(kind.name, 50), "{field}");
         }
+    }
+}
+
+// And every field of every application, and of tpcc?
+#[test]
+fn every_field_of_an_application_matters() {
+    let shared = "offset=64KiB rate=500 arrivals=poisson queue_depth=3 seed=5";
+    for (name, base, own) in [
+        (
+            "tpcc",
+            "",
+            "length=80MiB warehouses=1 size=16KiB reads=0.1 alignment=16KiB op=read trims=0.1",
+        ),
+        (
+            "iozone",
+            "direct=true&record=8KiB",
+            "file=128KiB length=1MiB record=16KiB request=4KiB direct=false",
+        ),
+        (
+            "postmark",
+            "",
+            "length=80MiB files=7 smallest=8000 largest=5000 reads=false trims=true request=4KiB",
+        ),
+        (
+            "btree",
+            "log=1MiB",
+            "length=80MiB page=16KiB fanout=50 cache=0.2 lookups=0.9 inserts=1 exponent=0.9 log=64KiB commit=7",
+        ),
+        (
+            "lsm",
+            "lookups=0.1",
+            "length=80MiB memtable=8MiB table=1MiB ratio=4 lookups=0 lookup=8KiB log=false trims=true \
+             request=128KiB",
+        ),
+    ] {
+        // What can hold a second warehouse.
+        let target = Target { capacity: Bytes::mib(150), ..LARGE };
+        let with = |field: &str| {
+            let spec = format!("{name}?{base}&rate=1000&{field}");
+            let workload = open(&spec, &target).unwrap_or_else(|error| panic!("{spec}: {error}"));
+            (workload.queue_depth, ios_on(&target, &spec, 20_000))
+        };
+        let plain = with("");
+        let fields: Vec<&str> = own.split_whitespace().chain(shared.split_whitespace()).collect();
+        for field in &fields {
+            assert_ne!(with(field), plain, "{field} of {name}");
+        }
+        let kind = KINDS.iter().find(|kind| kind.name == name).unwrap();
+        let tried = |field: &Field| fields.iter().any(|f| f.split('=').next() == Some(field.name));
+        assert!(kind.all_fields().all(tried), "a field of {name} is not tried");
     }
 }
 
@@ -340,7 +495,7 @@ fn every_field_matters() {
 fn uflip_runs() {
     let runs = |spec: &str| match open(spec, &TARGET).unwrap().ios {
         Ios::Runs(runs) => runs,
-        Ios::Endless(_) => panic!("{spec} does not end"),
+        _ => panic!("{spec} does not end"),
     };
     assert_eq!(runs("uflip:parallelism").len(), 20);
     let all = runs("uflip:granularity/RW?length=128KiB");
@@ -369,7 +524,7 @@ fn wrong_specs() {
         "uniform?size=uniform:4KiB",
         "uniform?size=uniform:64KiB..4KiB",
         "uniform?size=uniform:1KiB..64KiB",
-        "uniform?size=exponential:1KiB",
+        "uniform?size=geometric:1KiB",
         "uniform?size=4KiB:0+8KiB:1",
         "uniform?alignment=100",
         "uniform?offset=512",
@@ -377,7 +532,7 @@ fn wrong_specs() {
         "uniform?length=1GiB",
         "uniform?length=0",
         "uniform?trims=0.5",
-        "uniform?trims=0.2&size=uniform:4KiB..64KiB",
+        "uniform?trims=0.2&size=6KiB&alignment=4KiB",
         "uniform?rate=0",
         "uniform?arrivals=poisson",
         "uniform?rate=5&arrivals=normal",
@@ -398,6 +553,38 @@ fn wrong_specs() {
         "uflip:locality?size=1TiB",
         "uflip:order?offset=4000KiB",
         "uniform?size=exponential:1GiB",
+        "uniform?size=geometric:1GiB",
+        "tpcc",
+        "tpcc?warehouses=0",
+        "iozone?length=32KiB",
+        "iozone?file=4MiB",
+        "iozone?file=32KiB",
+        "iozone?record=1KiB",
+        "iozone?request=700",
+        "iozone?offset=100",
+        "postmark?files=5000",
+        "postmark?smallest=20000",
+        "postmark?largest=0",
+        "postmark?largest=8MiB",
+        "postmark?reads=often",
+        "btree?page=1KB",
+        "btree?page=1MiB&fanout=10",
+        "btree?fanout=3",
+        "btree?cache=1",
+        "btree?cache=0.001",
+        "btree?exponent=2",
+        "btree?commit=5",
+        "btree?log=3KiB",
+        "btree?log=3MiB",
+        "btree?lookups=2",
+        "btree?reads=0.5",
+        "lsm",
+        "lsm?table=1KiB",
+        "lsm?table=64KiB&memtable=100KiB",
+        "lsm?table=64KiB&memtable=128KiB&ratio=1",
+        "lsm?table=64KiB&memtable=128KiB&lookups=1",
+        "lsm?table=64KiB&memtable=128KiB&lookup=128KiB",
+        "lsm?size=4KiB",
     ];
     let mut text = String::new();
     for spec in specs {
@@ -407,7 +594,13 @@ fn wrong_specs() {
 }
 
 /// Values at the edges of what fields take, and beyond.
-const VALUES: [&str; 24] = [
+const VALUES: [&str; 32] = [
+    "2",
+    "0.1",
+    "100",
+    "10000",
+    "8KiB",
+    "64KiB",
     "0",
     "1",
     "0.5",
@@ -423,6 +616,8 @@ const VALUES: [&str; 24] = [
     "18446744073709551615",
     "16383PiB",
     "exponential:4KiB",
+    "exponential:1",
+    "geometric:8KiB",
     "exponential:18446744073709551615",
     "uniform:512..4000KiB",
     "uniform:0..0",
@@ -438,24 +633,37 @@ proptest! {
     // Is every spec either refused or a workload whose IOs the drive can do, without a panic?
     #[test]
     fn any_spec_is_refused_or_works(
-        name in select(vec!["uniform", "sequential", "hotcold", "zipf", "uflip:mix", "uflip:order"]),
+        name in select(vec![
+            "uniform", "sequential", "hotcold", "zipf", "exchange", "tpcc", "iozone", "postmark",
+            "btree", "lsm", "uflip:mix", "uflip:order",
+        ]),
+        large in any::<bool>(),
         fields in prop::collection::vec((any::<prop::sample::Index>(), select(&VALUES[..])), 0..5),
     ) {
         let kind = KINDS.iter().find(|kind| name.starts_with(kind.name)).unwrap();
         let names: Vec<_> = kind.all_fields().map(|field| field.name).collect();
         let fields = fields.iter().map(|(index, value)| format!("{}={value}&", index.get(&names)));
         let spec = format!("{name}?{}", fields.collect::<String>());
-        match open(&spec, &TARGET).map(|workload| workload.ios) {
-            Ok(Ios::Endless(mut stream)) => for _ in 0..200 {
-                let io = stream.next(Nanos(5)).unwrap();
-                let fits = io.end() <= TARGET.capacity && io.len.0 > 0;
-                let aligned = io.offset.is_multiple_of(TARGET.logical_block);
-                prop_assert!(fits && aligned && io.len.is_multiple_of(TARGET.logical_block), "{:?}", io);
-            },
+        let target = if large { LARGE } else { TARGET };
+        match open(&spec, &target).map(|workload| workload.ios) {
+            Ok(Ios::Endless(stream)) => works(stream, &target),
+            Ok(Ios::Application(stream)) => works(stream, &target),
             Ok(Ios::Runs(runs)) => for run in runs {
-                prop_assert_eq!(run.validate(TARGET.capacity, TARGET.logical_block), Ok(()));
+                prop_assert_eq!(run.validate(target.capacity, target.logical_block), Ok(()));
             },
+            // Its file is read only when it is played.
+            Ok(Ios::Trace(playback)) => prop_assert_eq!(playback.capacity, target.capacity),
             Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
+    }
+}
+
+/// Asserts that a drive can do the first IOs.
+fn works(mut stream: impl Stream, target: &Target) {
+    for _ in 0..500 {
+        let io = stream.next(Nanos(5)).unwrap();
+        let fits = io.end() <= target.capacity && io.len.0 > 0;
+        let aligned = io.offset.is_multiple_of(target.logical_block);
+        assert!(fits && aligned && io.len.is_multiple_of(target.logical_block), "{io:?}");
     }
 }

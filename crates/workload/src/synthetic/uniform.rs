@@ -1,9 +1,15 @@
 use rand::distr::{self, Distribution};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{COMMON, Generator, Kind, Place, Places};
+use super::generator::Room;
+use super::{COMMON, Generator, Kind, Place, Places, WorkloadError};
 
 /// Every place is as likely as every other, each time anew.
+///
+/// With `size=exponential:` or `size=geometric:` and the page as `alignment` it is the workload of
+/// Boboila and Desnoyers (MSST 2011, section III): starts uniform, lengths memoryless, each write
+/// one IO. Theirs end with the volume where they would pass its end; here they begin earlier, so
+/// that none is shortened.
 pub(super) const KIND: Kind = Kind {
     name: "uniform",
     argument: None,
@@ -11,13 +17,15 @@ pub(super) const KIND: Kind = Kind {
     source: "the workload of the closed-form models of cleaning, such as Desnoyers, SYSTOR 2012",
     fields: &[],
     common: COMMON,
-    open: |values, target| {
-        Generator::open(values, target, |room| {
-            let units = distr::Uniform::new(0, room.units).expect("there is room for an IO");
-            Ok(Places::Uniform(Uniform { units }))
-        })
-    },
+    open: |values, target| Generator::open(values, target, places),
 };
+
+/// Every place of a range.
+#[allow(clippy::unnecessary_wraps)] // as every workload makes its places
+pub(super) fn places(room: Room) -> Result<Places, WorkloadError> {
+    let units = distr::Uniform::new(0, room.units).expect("there is room for an IO");
+    Ok(Places::Uniform(Uniform { units }))
+}
 
 pub(super) struct Uniform {
     units: distr::Uniform<u64>,

@@ -1,9 +1,10 @@
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use flashscope_block::nearest;
+use flashscope_block::{Bytes, nearest};
 
-use super::{Field, Kind, WorkloadError};
+use super::{Field, Kind, Target, WorkloadError};
 
 /// The fields of a workload as they were given.
 pub(super) struct Values<'a> {
@@ -55,6 +56,37 @@ impl<'a> Values<'a> {
         self.text(name).map(parse).transpose()
     }
 
+    /// A field as bytes, in multiples of `unit` and within a range.
+    pub(super) fn bytes(
+        &self,
+        name: &str,
+        unit: Bytes,
+        range: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, WorkloadError> {
+        let Some(bytes) = self.quantity::<Bytes>(name)? else { return Ok(None) };
+        if bytes.is_multiple_of(unit) && range.contains(&bytes.0) {
+            return Ok(Some(bytes.0));
+        }
+        let [least, most] = [range.start(), range.end()].map(|end| Bytes(*end));
+        Err(self.invalid(name, format!("it must be a multiple of {unit} from {least} to {most}")))
+    }
+
+    /// The target range that the fields `offset` and `length` ask for: where it begins and how
+    /// long it is.
+    pub(super) fn target_range(&self, target: &Target) -> Result<(Bytes, Bytes), WorkloadError> {
+        let offset: Bytes = self.quantity("offset")?.unwrap_or_default();
+        if offset >= target.capacity {
+            return Err(self.invalid("offset", format!("the drive has only {}", target.capacity)));
+        }
+        let rest = Bytes(target.capacity.0 - offset.0);
+        let length = self.quantity("length")?.unwrap_or(rest);
+        if length > rest {
+            let rule = format!("from the offset on the drive has only {rest}");
+            return Err(self.invalid("length", rule));
+        }
+        Ok((offset, length))
+    }
+
     /// A field as a number that fulfils `rule`.
     pub(super) fn number<T: FromStr>(
         &self,
@@ -82,7 +114,9 @@ impl<'a> Values<'a> {
 
     /// That the value of a field breaks a rule.
     pub(super) fn invalid(&self, name: &str, rule: impl Display) -> WorkloadError {
-        let value = self.text(name).filter(|text| !text.is_empty()).unwrap_or("empty");
+        let value = self
+            .text(name)
+            .map_or("not given", |text| if text.is_empty() { "empty" } else { text });
         WorkloadError::Invalid {
             field: self.field(name).name,
             value: value.into(),

@@ -30,8 +30,7 @@ pub(super) const KIND: Kind = Kind {
         let exponent = exponent.unwrap_or_default();
         let shuffled = values.flag("shuffled")?;
         Generator::open(values, target, |room| {
-            let spread = shuffled.then(|| Permutation::new(room.units, room.seed));
-            Ok(Places::Zipf(Zipf { ranks: Ranks::new(room.units, exponent), spread }))
+            Ok(Places::Zipf(Zipf::new(room.units, exponent, shuffled.then_some(room.seed))))
         })
     },
 };
@@ -42,6 +41,13 @@ pub(super) struct Zipf {
 }
 
 impl Zipf {
+    /// Places 0 to `units` − 1, of which there is one at least, in the order of their ranks or, with a
+    /// seed, spread.
+    pub(super) fn new(units: u64, exponent: f64, seed: Option<u64>) -> Zipf {
+        let spread = seed.map(|seed| Permutation::new(units, seed));
+        Zipf { ranks: Ranks::new(units, exponent), spread }
+    }
+
     #[inline]
     pub(super) fn draw(&mut self, _units: u64, rng: &mut Xoshiro256PlusPlus) -> Place {
         let rank = self.ranks.draw(rng) - 1;

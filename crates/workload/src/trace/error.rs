@@ -2,6 +2,8 @@ use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
+use super::FieldError;
+
 /// What happens at a line or record that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnBad {
@@ -57,6 +59,9 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// What is to be made of a trace cannot be.
+    #[error(transparent)]
+    Field(#[from] FieldError),
     /// There is something where a trace is to be written.
     #[error("{} exists already: choose another name, or remove it", .0.display())]
     Exists(PathBuf),

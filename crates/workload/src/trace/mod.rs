@@ -4,6 +4,7 @@
 //! content. [`writer`]s do the reverse. Memory does not grow with the trace.
 
 mod binary;
+mod block_events;
 mod columns;
 mod error;
 pub mod format;
@@ -12,6 +13,7 @@ mod opened;
 mod pairing;
 mod reader;
 mod repeat;
+mod replay;
 mod request;
 mod source;
 mod spec;
@@ -21,11 +23,12 @@ mod volumes;
 pub mod writer;
 
 pub use error::{Error, OnBad};
-pub use format::Format;
+pub use format::{Format, find, open, open_as};
 pub use opened::{Progress, Trace};
 pub use reader::{BATCH, Options, Reader, Skipped};
+pub use replay::{Failed, Pace, Playback, Replay, Survey};
 pub use request::Request;
 pub use source::Source;
-pub use spec::{FieldError, Spec, fields};
-pub use transform::Field;
+pub use spec::{FieldError, Spec};
+pub use transform::FIELDS;
 pub use volumes::{VolumeId, Volumes};

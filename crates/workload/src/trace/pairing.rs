@@ -25,7 +25,15 @@ type Key = (VolumeId, Bytes, u8);
 #[derive(Debug)]
 struct Held {
     request: Request,
-    answered: bool,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Answered,
+    /// It will not be given.
+    Withdrawn,
 }
 
 fn key(request: &Request) -> Key {
@@ -33,19 +41,27 @@ fn key(request: &Request) -> Key {
 }
 
 impl Pairing {
-    /// A request was issued; gives what need not be held any longer to `out`.
-    pub(super) fn issued(&mut self, request: Request, out: &mut Vec<Request>) {
+    /// A request was issued; gives what need not be held any longer to `out`, and returns the
+    /// number of the request.
+    pub(super) fn issued(&mut self, request: Request, out: &mut Vec<Request>) -> u64 {
         let number = self.given + self.held.len() as u64;
         self.waiting.entry(key(&request)).or_default().push_back(number);
-        self.held.push_back(Held { request, answered: false });
+        self.held.push_back(Held { request, state: State::Waiting });
         if self.held.len() > MOST_HELD {
             self.give_first(out);
         }
-        self.give_answered(out);
+        self.give_settled(out);
+        number
+    }
+
+    /// The number of the request, if any, that the next one which is issued pushes out, answered or
+    /// not.
+    pub(super) fn pushed_out_next(&self) -> Option<u64> {
+        (self.held.len() >= MOST_HELD).then_some(self.given)
     }
 
     /// The oldest request for that place was answered; an answer to none (it was issued before the
-    /// trace began) is passed over.
+    /// trace began) is passed over. Returns whether there was one.
     pub(super) fn answered(
         &mut self,
         volume: VolumeId,
@@ -53,19 +69,30 @@ impl Pairing {
         op: Op,
         at: Nanos,
         out: &mut Vec<Request>,
-    ) {
-        let key = (volume, offset, op.code());
-        let Some(numbers) = self.waiting.get_mut(&key) else { return };
-        let number = numbers.pop_front();
-        if numbers.is_empty() {
-            self.waiting.remove(&key);
+    ) -> bool {
+        let Some(held) = self.oldest((volume, offset, op.code())) else { return false };
+        held.state = State::Answered;
+        held.request.latency = at.0.checked_sub(held.request.at.0).map(Nanos);
+        self.give_settled(out);
+        true
+    }
+
+    /// The oldest request for that place was taken back: it is not given.
+    pub(super) fn taken_back(&mut self, volume: VolumeId, offset: Bytes, op: Op) {
+        if let Some(held) = self.oldest((volume, offset, op.code())) {
+            held.state = State::Withdrawn;
         }
-        let index = number.and_then(|number| usize::try_from(number - self.given).ok());
-        if let Some(held) = index.and_then(|index| self.held.get_mut(index)) {
-            held.answered = true;
-            held.request.latency = at.0.checked_sub(held.request.at.0).map(Nanos);
+    }
+
+    /// The request of that number is none after all, if it is still held: it is not given.
+    pub(super) fn withdraw(&mut self, number: u64) {
+        let Some(index) = self.index(number) else { return };
+        let Some(held) = self.held.get_mut(index) else { return };
+        if held.state == State::Waiting {
+            held.state = State::Withdrawn;
+            let key = key(&held.request);
+            self.forget(key, number);
         }
-        self.give_answered(out);
     }
 
     /// The trace is at its end: gives everything.
@@ -75,24 +102,46 @@ impl Pairing {
         }
     }
 
-    fn give_answered(&mut self, out: &mut Vec<Request>) {
-        while self.held.front().is_some_and(|held| held.answered) {
+    /// Takes the oldest that waits there out of the waiting ones.
+    fn oldest(&mut self, key: Key) -> Option<&mut Held> {
+        let number = *self.waiting.get(&key)?.front()?;
+        self.forget(key, number);
+        let index = self.index(number)?;
+        self.held.get_mut(index)
+    }
+
+    fn forget(&mut self, key: Key, number: u64) {
+        let Some(numbers) = self.waiting.get_mut(&key) else { return };
+        if numbers.front() == Some(&number) {
+            numbers.pop_front();
+        } else {
+            numbers.retain(|other| *other != number);
+        }
+        if numbers.is_empty() {
+            self.waiting.remove(&key);
+        }
+    }
+
+    fn index(&self, number: u64) -> Option<usize> {
+        usize::try_from(number.checked_sub(self.given)?).ok()
+    }
+
+    fn give_settled(&mut self, out: &mut Vec<Request>) {
+        while self.held.front().is_some_and(|held| held.state != State::Waiting) {
             self.give_first(out);
         }
     }
 
     fn give_first(&mut self, out: &mut Vec<Request>) {
-        let Some(Held { request, answered }) = self.held.pop_front() else { return };
-        if !answered {
-            let key = key(&request);
-            let numbers = self.waiting.entry(key).or_default();
-            numbers.pop_front();
-            if numbers.is_empty() {
-                self.waiting.remove(&key);
-            }
-        }
+        let Some(Held { request, state }) = self.held.pop_front() else { return };
+        let number = self.given;
         self.given += 1;
-        out.push(request);
+        if state == State::Waiting {
+            self.forget(key(&request), number);
+        }
+        if state != State::Withdrawn {
+            out.push(request);
+        }
     }
 }
 
@@ -139,6 +188,22 @@ mod tests {
         pairing.end(&mut out);
         assert!(out.iter().map(|r| r.at.0).eq(0..count));
         assert_eq!(out.iter().filter(|r| r.latency.is_some()).count(), 1);
+        assert!(pairing.waiting.is_empty());
+    }
+
+    // Is a request that was taken back not given, and does its place pair on as before?
+    #[test]
+    fn what_is_taken_back_is_not_given() {
+        let (mut pairing, mut out) = (Pairing::default(), Vec::new());
+        let numbers = [10, 20, 30, 40].map(|at| pairing.issued(request(at, 0), &mut out));
+        pairing.taken_back(0, Bytes(0), Op::Read);
+        pairing.withdraw(numbers[2]);
+        assert!(pairing.answered(0, Bytes(0), Op::Read, Nanos(50), &mut out));
+        pairing.withdraw(numbers[1]);
+        assert!(pairing.answered(0, Bytes(0), Op::Read, Nanos(55), &mut out));
+        assert!(!pairing.answered(0, Bytes(0), Op::Read, Nanos(60), &mut out));
+        pairing.end(&mut out);
+        assert_eq!(latencies(&out), [(20, Some(30)), (40, Some(15))]);
         assert!(pairing.waiting.is_empty());
     }
 }

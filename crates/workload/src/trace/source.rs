@@ -141,19 +141,19 @@ impl Source {
 
     /// That reading failed.
     pub(super) fn failed(&self, source: io::Error) -> Error {
-        let damaged = matches!(
-            source.kind(),
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput
-        );
-        match self.compression.filter(|_| damaged) {
+        // What the operating system says is of the file, and all else of its content.
+        let of_content =
+            source.raw_os_error().is_none() && source.kind() != io::ErrorKind::FileTooLarge;
+        match self.compression.filter(|_| of_content) {
             Some(compression) => Error::Damaged {
                 name: self.name.clone(),
                 reason: format!(
-                    "the {compression} data is damaged or cut off after {} B of content: {source}",
+                    "the {compression} data cannot be undone after {} B of content, and may be \
+                     damaged or cut off: {source}",
                     self.out
                 ),
             },
-            None => Error::io(if damaged { "take" } else { "read" }, &self.name)(source),
+            None => Error::io("read", &self.name)(source),
         }
     }
 }
@@ -173,7 +173,7 @@ impl Read for Source {
                 "it expands to more than {MOST_EXPANSION} times its size, as no trace does; \
                  uncompress it first if it is one"
             );
-            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
         }
         Ok(count)
     }

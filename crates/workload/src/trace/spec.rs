@@ -5,33 +5,8 @@ use flashscope_block::{Bytes, nearest};
 use super::format::{self, Format};
 use super::merge::Merge;
 use super::opened::{Progress, Trace};
-use super::transform::{self, Field, field};
+use super::transform::{self, FIELDS};
 use super::{Error, OnBad, Options, Source};
-
-/// How a trace is read, beside what is made of it.
-const READING: &[Field] = &[
-    field(
-        "format",
-        None,
-        "the format of the trace: see `flashscope trace formats` [default: found by content]",
-    ),
-    field(
-        "on_bad_line",
-        Some("stop"),
-        "at a line or record that cannot be read: `stop`, or `skip` it and count",
-    ),
-    field(
-        "sector",
-        None,
-        "bytes in what the trace counts in, where its format counts in sectors or blocks \
-         [default: what the format says, mostly 512]",
-    ),
-];
-
-/// Every field, those of reading first.
-pub fn fields() -> impl Iterator<Item = &'static Field> {
-    READING.iter().chain(transform::FIELDS)
-}
 
 /// A field that cannot be what it is set to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,7 +15,7 @@ pub enum FieldError {
     #[error(
         "a trace has no field `{name}`{}; there are: {}",
         nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default(),
-        fields().map(|field| field.name).collect::<Vec<_>>().join(", ")
+        FIELDS.iter().map(|field| field.name).collect::<Vec<_>>().join(", ")
     )]
     Unknown {
         /// What was asked for.
@@ -60,7 +35,7 @@ pub enum FieldError {
     },
 }
 
-/// How a trace is read and what is made of it: a value for each of [`fields`].
+/// How a trace is read and what is made of it: a value for each of [`FIELDS`].
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
     format: Option<&'static Format>,
@@ -74,8 +49,8 @@ impl Spec {
     /// # Errors
     /// Where there is no such field, or the value cannot be.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), FieldError> {
-        let Some(field) = fields().find(|field| field.name == name) else {
-            let nearest = nearest(name, fields().map(|field| field.name));
+        let Some(field) = FIELDS.iter().find(|field| field.name == name) else {
+            let nearest = nearest(name, FIELDS.iter().map(|field| field.name));
             return Err(FieldError::Unknown { name: name.into(), nearest });
         };
         let set = match field.name {
@@ -101,6 +76,11 @@ impl Spec {
     /// set.
     pub fn fit(&mut self, capacity: Bytes) {
         self.transforms.fit(capacity);
+    }
+
+    /// Whether addresses of all volumes are put on one drive.
+    pub fn is_remapped(&self) -> bool {
+        self.transforms.is_remapped()
     }
 
     /// Opens the trace: files (or `-`, standard input), of which several are merged by time, each

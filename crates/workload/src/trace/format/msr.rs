@@ -27,7 +27,7 @@ struct Msr {
 }
 
 impl TextFormat for Msr {
-    fn new(_: &Options) -> Self {
+    fn new(_: &Options, _: &[u8]) -> Self {
         Msr::default()
     }
 

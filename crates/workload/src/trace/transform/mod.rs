@@ -12,35 +12,31 @@ use flashscope_block::{Bytes, Nanos};
 use super::merge::Zero;
 use super::reader::{Reader, Skipped};
 use super::{Error, Request, Volumes};
+use crate::field::{Field, field};
 use realign::Realign;
 use remap::{Remap, Rule};
 use sample::Sample;
 use scale::Scale;
 use select::Select;
 
-/// A field that says how a trace is read or what is made of it.
-#[derive(Debug)]
-pub struct Field {
-    /// Its name, before the `=`.
-    pub name: &'static str,
-    /// Its value where none is given; without a default, nothing is done.
-    pub default: Option<&'static str>,
-    /// Its value where it is named without one.
-    pub alone: Option<&'static str>,
-    /// What it sets, in which unit and range.
-    pub summary: &'static str,
-}
-
-pub(super) const fn field(
-    name: &'static str,
-    default: Option<&'static str>,
-    summary: &'static str,
-) -> Field {
-    Field { name, default, alone: None, summary }
-}
-
-/// What can be made of a trace, in the order in which it is done.
-pub(super) const FIELDS: &[Field] = &[
+/// How a trace is read, and what can be made of it, in the order in which it is done.
+pub const FIELDS: &[Field] = &[
+    field(
+        "format",
+        None,
+        "the format of the trace: see `flashscope trace formats` [default: found by content]",
+    ),
+    field(
+        "on_bad_line",
+        Some("stop"),
+        "at a line or record that cannot be read: `stop`, or `skip` it and count",
+    ),
+    field(
+        "sector",
+        None,
+        "bytes in what the trace counts in, where its format counts in sectors or blocks \
+         [default: what the format says, mostly 512]",
+    ),
     field(
         "merge",
         Some("time"),
@@ -86,7 +82,7 @@ pub(super) const FIELDS: &[Field] = &[
     field("repeat", Some("1"), "how many times the trace is played, one after the other"),
 ];
 
-/// A value for each of [`FIELDS`].
+/// A value for each of [`FIELDS`] that makes something of a trace.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) merge: Zero,
@@ -156,6 +152,11 @@ impl Settings {
     /// How large the drive is, unless that is set.
     pub(super) fn fit(&mut self, capacity: Bytes) {
         self.into.get_or_insert(capacity);
+    }
+
+    /// Whether addresses of all volumes are put on one drive.
+    pub(super) fn is_remapped(&self) -> bool {
+        self.remap.is_some()
     }
 
     /// The trace that `reader` becomes.

@@ -1,178 +1,15 @@
-//! Formats of a request a line.
+//! What stands in a line.
 
 use flashscope_block::{Bytes, Nanos, Op};
-use std::io::Read;
 
-use super::error::{Place, Reason};
-use super::reader::{BATCH, Options, Reader, Skipped};
-use super::{Error, Request, Source, Volumes};
+use super::super::Request;
+use super::super::error::Reason;
 
-/// A longer line is none of a trace.
-const LONGEST_LINE: usize = 1 << 16;
-
-/// How much is read at a time: it stays in the caches while its lines are read.
-const CHUNK: usize = 1 << 18;
-
-/// How many lines are read to find a format.
-const SNIFFED_LINES: usize = 200;
-
-/// Where requests go as they are read.
-#[derive(Debug, Default)]
-pub(super) struct Output {
-    pub(super) requests: Vec<Request>,
-    pub(super) volumes: Volumes,
-}
-
-/// A format of a request a line.
-pub(super) trait TextFormat: Send + Sized + 'static {
-    /// A reader's state before the first line.
-    fn new(options: &Options) -> Self;
-
-    /// Reads a line, without its end: it may hold a request, or not.
-    fn line(&mut self, line: &[u8], out: &mut Output) -> Result<(), Reason>;
-
-    /// The trace is at its end: gives what was held back.
-    fn end(&mut self, _out: &mut Output) {}
-
-    /// Whether what was read under the assumption that the trace is of this format looks like it,
-    /// where other formats have lines of the same form.
-    fn plausible(_requests: &[Request]) -> bool {
-        true
-    }
-}
-
-/// How likely a content is of a format, from 0 to 1000, by its first lines: the share of them that
-/// can be read.
-pub(super) fn sniff<F: TextFormat>(head: &[u8]) -> u32 {
-    let whole = match memchr::memrchr(b'\n', head) {
-        Some(end) => &head[..end],
-        None => head,
-    };
-    let mut format = F::new(&Options::default());
-    let mut out = Output::default();
-    let (mut good, mut bad) = (0u32, 0u32);
-    for line in whole.split(|byte| *byte == b'\n').take(SNIFFED_LINES) {
-        match format.line(trimmed(line), &mut out) {
-            Ok(()) => good += 1,
-            Err(_) => bad += 1,
-        }
-    }
-    format.end(&mut out);
-    if out.requests.is_empty() || bad > good || !F::plausible(&out.requests) {
-        return 0;
-    }
-    good * 1000 / (good + bad)
-}
-
-fn trimmed(line: &[u8]) -> &[u8] {
-    line.strip_suffix(b"\r").unwrap_or(line)
-}
-
-/// Reads a text, line by line.
-pub(super) struct Lines<F> {
-    format: F,
-    source: Source,
-    options: Options,
-    buffer: Vec<u8>,
-    /// What of the buffer is not read yet.
-    start: usize,
-    end: usize,
-    line: u64,
-    at_end: bool,
-    out: Output,
-    skipped: Skipped,
-}
-
-impl<F: TextFormat> Lines<F> {
-    pub(super) fn open(source: Source, options: Options) -> Box<dyn Reader> {
-        Box::new(Lines {
-            format: F::new(&options),
-            source,
-            options,
-            buffer: vec![0; CHUNK],
-            start: 0,
-            end: 0,
-            line: 0,
-            at_end: false,
-            out: Output::default(),
-            skipped: Skipped::default(),
-        })
-    }
-
-    /// Moves what is left to the front and reads more; returns whether there was more.
-    fn refill(&mut self) -> Result<bool, Error> {
-        self.buffer.copy_within(self.start..self.end, 0);
-        self.end -= self.start;
-        self.start = 0;
-        if self.end > LONGEST_LINE {
-            let reason = format!(
-                "line {} is longer than {LONGEST_LINE} bytes: this is no trace in text",
-                self.line + 1
-            );
-            return Err(Error::Damaged { name: self.source.name().into(), reason });
-        }
-        let read = self.source.read(&mut self.buffer[self.end..]);
-        let read = read.map_err(|error| self.source.failed(error))?;
-        self.end += read;
-        Ok(read > 0)
-    }
-
-    /// Reads the lines that are in the buffer, as long as the batch has room.
-    fn read_lines(&mut self) -> Result<(), Error> {
-        while self.out.requests.len() < BATCH {
-            let rest = &self.buffer[self.start..self.end];
-            let Some(length) = memchr::memchr(b'\n', rest) else { return Ok(()) };
-            let line = trimmed(&rest[..length]);
-            self.start += length + 1;
-            self.line += 1;
-            if let Err(reason) = self.format.line(line, &mut self.out) {
-                let (place, name) = (Place::Line(self.line), self.source.name());
-                self.skipped.note(self.options.on_bad, name, place, reason)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn fill(&mut self) -> Result<(), Error> {
-        loop {
-            self.read_lines()?;
-            if self.at_end || self.out.requests.len() >= BATCH {
-                return Ok(());
-            }
-            if !self.refill()? {
-                self.at_end = true;
-                if self.end > self.start {
-                    // The last line has no end; there is room, as a line is shorter than the buffer.
-                    self.buffer[self.end] = b'\n';
-                    self.end += 1;
-                    self.read_lines()?;
-                }
-                self.format.end(&mut self.out);
-            }
-        }
-    }
-}
-
-impl<F: TextFormat> Reader for Lines<F> {
-    fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), Error> {
-        self.out.requests = std::mem::take(batch);
-        self.out.requests.clear();
-        let filled = self.fill();
-        *batch = std::mem::take(&mut self.out.requests);
-        filled
-    }
-
-    fn volumes(&self) -> &Volumes {
-        &self.out.volumes
-    }
-
-    fn skipped(&self) -> &Skipped {
-        &self.skipped
-    }
-}
+/// A longer field is none of a trace: it would be that of a path.
+pub(in super::super) const LONGEST_FIELD: usize = 1 << 12;
 
 /// The fields of a line, one after the other.
-pub(super) struct Fields<'a> {
+pub(in super::super) struct Fields<'a> {
     /// What is left; `None` after the last field.
     rest: Option<&'a [u8]>,
     separator: u8,
@@ -181,30 +18,36 @@ pub(super) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// Fields that are separated by one byte, such as a comma.
     #[inline]
-    pub(super) fn separated(line: &'a [u8], separator: u8) -> Fields<'a> {
+    pub(in super::super) fn separated(line: &'a [u8], separator: u8) -> Fields<'a> {
         Fields { rest: Some(line), separator }
     }
 
     /// Fields that are separated by one or more blanks or tabs.
     #[inline]
-    pub(super) fn blank(line: &'a [u8]) -> Fields<'a> {
+    pub(in super::super) fn blank(line: &'a [u8]) -> Fields<'a> {
         let line = line.trim_ascii();
         Fields { rest: Some(line).filter(|line| !line.is_empty()), separator: b' ' }
     }
 
     /// The next field as it stands; `name` says what it is.
     #[inline]
-    pub(super) fn text(&mut self, name: &'static str) -> Result<&'a [u8], Reason> {
+    pub(in super::super) fn text(&mut self, name: &'static str) -> Result<&'a [u8], Reason> {
         let rest = self.rest.ok_or_else(|| missing(name))?;
         let end = rest.iter().position(|byte| self.separates(*byte)).unwrap_or(rest.len());
+        if end > LONGEST_FIELD {
+            return Err(Reason::new(format!("{name} is longer than {LONGEST_FIELD} bytes")));
+        }
         self.go_on(rest, end);
         Ok(&rest[..end])
     }
 
     /// The next field as a whole number.
     #[inline]
-    pub(super) fn number(&mut self, name: &'static str) -> Result<u64, Reason> {
-        let rest = self.rest.ok_or_else(|| missing(name))?;
+    pub(in super::super) fn number(&mut self, name: &'static str) -> Result<u64, Reason> {
+        let mut rest = self.rest.ok_or_else(|| missing(name))?;
+        while let [b' ', after @ ..] = rest {
+            rest = after;
+        }
         let (value, digits) = digits(rest);
         let ends = rest.get(digits).is_none_or(|byte| self.separates(*byte));
         if !ends || digits == 0 || digits > MOST_DIGITS {
@@ -215,30 +58,64 @@ impl<'a> Fields<'a> {
         Ok(value)
     }
 
+    /// The next field as it stands, which is a whole number: that of a device, say.
+    #[inline]
+    pub(in super::super) fn digits(&mut self, name: &'static str) -> Result<&'a [u8], Reason> {
+        let text = self.text(name)?;
+        match digits(text).1 {
+            count @ 1..=MOST_DIGITS if count == text.len() => Ok(text),
+            _ => slow_number(text, name).map(|_| text),
+        }
+    }
+
     /// The next field as a time in units of `unit` nanoseconds, with or without decimals; digits
     /// beyond a nanosecond are cut off.
     #[inline]
-    pub(super) fn time(&mut self, name: &'static str, unit: u64) -> Result<Nanos, Reason> {
-        decimal(self.text(name)?, b'.', unit)
-            .map(Nanos)
-            .ok_or_else(|| Reason::new(format!("{name} is no time, or one beyond 584 years")))
+    pub(in super::super) fn time(
+        &mut self,
+        name: &'static str,
+        unit: u64,
+    ) -> Result<Nanos, Reason> {
+        let text = self.text(name)?.trim_ascii();
+        decimal(text, b'.', unit).map(Nanos).ok_or_else(|| {
+            Reason::new(format!("{name} is `{}`: no time, or one beyond 584 years", shown(text)))
+        })
+    }
+
+    /// The next field as a [time](Self::time), or nothing where it is empty.
+    #[inline]
+    pub(in super::super) fn time_or_empty(
+        &mut self,
+        name: &'static str,
+        unit: u64,
+    ) -> Result<Option<Nanos>, Reason> {
+        if let Some([first, ..]) = self.rest
+            && self.separates(*first)
+        {
+            return self.text(name).map(|_| None);
+        }
+        self.time(name, unit).map(Some)
     }
 
     /// The next field as an address or a length in units of `unit` bytes.
     #[inline]
-    pub(super) fn bytes(&mut self, name: &'static str, unit: u64) -> Result<Bytes, Reason> {
+    pub(in super::super) fn bytes(
+        &mut self,
+        name: &'static str,
+        unit: u64,
+    ) -> Result<Bytes, Reason> {
         let value = self.number(name)?.checked_mul(unit).map(Bytes);
         value.ok_or_else(|| Reason::new(format!("{name} is beyond 2^64 bytes")))
     }
 
     /// The next field as an operation, of which some texts are the names.
     #[inline]
-    pub(super) fn op(
+    pub(in super::super) fn op(
         &mut self,
         name: &'static str,
         names: &[(&'static str, Op)],
     ) -> Result<Op, Reason> {
-        let text = self.text(name)?;
+        let text = self.text(name)?.trim_ascii();
         let named = names.iter().find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(text));
         named.map(|(_, op)| *op).ok_or_else(|| {
             let names: Vec<_> = names.iter().map(|(name, _)| *name).collect();
@@ -246,11 +123,24 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// Whether there is a further field.
+    #[inline]
+    pub(in super::super) fn more(&self) -> bool {
+        self.rest.is_some_and(|rest| !rest.is_empty())
+    }
+
+    /// Whether the next field begins with a digit.
+    #[inline]
+    pub(in super::super) fn number_follows(&self) -> bool {
+        self.rest.is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
+    }
+
     /// That there is no further field.
     #[inline]
-    pub(super) fn end(&self) -> Result<(), Reason> {
+    pub(in super::super) fn end(&self) -> Result<(), Reason> {
         match self.rest {
-            None | Some([]) => Ok(()),
+            None => Ok(()),
+            Some(rest) if rest.trim_ascii().is_empty() => Ok(()),
             Some(rest) => Err(Reason::new(format!("there is more in it: `{}`", shown(rest)))),
         }
     }
@@ -275,7 +165,7 @@ impl<'a> Fields<'a> {
 
 /// A request that is possible at all.
 #[inline]
-pub(super) fn checked(request: Request) -> Result<Request, Reason> {
+pub(in super::super) fn checked(request: Request) -> Result<Request, Reason> {
     if request.len.0 == 0 && request.op != Op::Flush {
         return Err(Reason::new("it is for 0 bytes"));
     }
@@ -318,7 +208,7 @@ fn slow_number(text: &[u8], name: &'static str) -> Result<u64, Reason> {
 /// A number with or without decimals, times `unit`, cut off below 1; `point` stands before the
 /// decimals.
 #[inline]
-pub(super) fn decimal(text: &[u8], point: u8, unit: u64) -> Option<u64> {
+pub(in super::super) fn decimal(text: &[u8], point: u8, unit: u64) -> Option<u64> {
     let (whole, count) = digits(text);
     if count > MOST_DIGITS || (count == 0 && text.first() != Some(&point)) {
         return None;
@@ -344,13 +234,26 @@ pub(super) fn decimal(text: &[u8], point: u8, unit: u64) -> Option<u64> {
     whole.checked_add(u64::try_from(part).ok()?)
 }
 
+/// A hexadecimal number, with or without `0x` before it.
+#[inline]
+pub(in super::super) fn hexadecimal(text: &[u8]) -> Option<u64> {
+    let digits = text.strip_prefix(b"0x").or(text.strip_prefix(b"0X")).unwrap_or(text);
+    if !(1..=16).contains(&digits.len()) {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |value, byte| {
+        let digit = char::from(*byte).to_digit(16)?;
+        Some(value << 4 | u64::from(digit))
+    })
+}
+
 #[cold]
 fn missing(name: &'static str) -> Reason {
     Reason::new(format!("{name} is missing"))
 }
 
 /// A text of a trace, as far as it can be shown.
-pub(super) fn shown(text: &[u8]) -> String {
+pub(in super::super) fn shown(text: &[u8]) -> String {
     let most = 40;
     let mut shown: String = String::from_utf8_lossy(&text[..text.len().min(most)])
         .chars()
@@ -396,6 +299,22 @@ mod tests {
         }
         let found = Fields::separated(b"36028797018963968", b',').bytes("x", 512);
         assert_eq!(found, Err(Reason::new("x is beyond 2^64 bytes")));
+    }
+
+    // Are hexadecimal numbers read as far as they fit 64 bits?
+    #[test]
+    fn hexadecimals_fit() {
+        for (text, wanted) in [
+            ("0x00000000CC6A8000", Some(0xcc6a_8000)),
+            ("a", Some(10)),
+            ("FFFFFFFFFFFFFFFF", Some(u64::MAX)),
+            ("0x10000000000000000", None),
+            ("0x", None),
+            ("12h", None),
+            ("", None),
+        ] {
+            assert_eq!(hexadecimal(text.as_bytes()), wanted, "{text}");
+        }
     }
 
     // Are decimals exact to the nanosecond?

@@ -1,0 +1,172 @@
+//! `flashscope trace`, and traces that are played.
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use flashscope_block::{Bytes, Nanos, Op};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::Scratch;
+
+/// Two thousand requests in two seconds, three writes for each read, over the first 64 MiB.
+fn trace(name: &str) -> Scratch {
+    let place = Scratch::on_disk();
+    fs::write(place.at(name), lines(2000)).unwrap();
+    place
+}
+
+fn lines(count: u64) -> String {
+    let line = |i: u64| {
+        let time = 128_166_372_003_061_629 + i * 10_000;
+        let op = if i % 4 == 0 { "Read" } else { "Write" };
+        let offset = i * 0x9e37_79b9 % 16_384 * 4096;
+        format!("{time},hm,1,{op},{offset},{},413\n", if i % 10 == 0 { 8192 } else { 4096 })
+    };
+    (0..count).map(line).collect()
+}
+
+// Is a trace converted to each format and back, from a file, a pipe, and under compression?
+#[test]
+fn converts() {
+    let place = trace("t.csv");
+    let outcome = place.run(&["trace", "convert", "t.csv", "-o", "t.parquet"]).ok();
+    assert_snapshot!(outcome.stdout, @"2,000 requests for 8.59 MiB, from msr to parquet: t.parquet");
+    assert_eq!(outcome.stderr, "");
+    for name in ["t.iolog", "t.mqsim", "t.csv.zst", "u.csv"] {
+        place.run(&["trace", "convert", "t.parquet", "--output", name]).ok();
+    }
+    assert_eq!(fs::read(place.at("u.csv")).unwrap(), fs::read(place.at("t.csv")).unwrap());
+    let mut piped = place
+        .command(&["trace", "convert", "-", "-o", "-", "--output-format", "msr"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let text = fs::read(place.at("t.csv.zst")).unwrap();
+    piped.stdin.take().unwrap().write_all(&text).unwrap();
+    let output = piped.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(output.stdout, fs::read(place.at("t.csv")).unwrap());
+    let json = place.run(&["trace", "convert", "t.csv", "-o", "j.mqsim", "--json"]).ok();
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json["requests_written"], 2000);
+    assert_eq!(json["notes"][0], "2000 latencies were left out: the format has none");
+}
+
+// Does a broken line stop everything with its number and reason, or is it skipped and counted?
+#[test]
+fn broken_lines() {
+    let place = trace("t.csv");
+    let mut text = lines(10);
+    text.insert_str(text.len() / 2, "rubbish\n");
+    // The line that was cut in two is broken as well.
+    fs::write(place.at("b.csv"), text).unwrap();
+    let convert = |more: &[&str]| {
+        let command = ["trace", "convert", "b.csv", "-o", "b.parquet"];
+        place.run(&[&command[..], more].concat())
+    };
+    assert_snapshot!(convert(&[]).says(2, &place), @"");
+    assert!(!place.at("b.parquet").exists());
+    let skipped = convert(&["--on-bad-line", "skip"]).ok();
+    assert_snapshot!(skipped.stderr, @"");
+    assert_snapshot!(skipped.stdout, @"");
+}
+
+// Is what is asked for wrongly answered with what would be right?
+#[test]
+fn wrong_requests() {
+    let place = trace("t.csv");
+    fs::write(place.at("none.txt"), "once upon a time\n").unwrap();
+    let says = |arguments: &[&str]| {
+        place.run(&[&["trace", "convert"], arguments].concat()).says(2, &place)
+    };
+    assert_snapshot!(says(&["t.csv", "-o", "t.xyz"]), @"");
+    assert_snapshot!(says(&["t.csv", "-o", "t.xyz", "--output-format", "parket"]), @"");
+    assert_snapshot!(says(&["t.csv", "-o", "t.csv"]), @"");
+    assert_snapshot!(says(&["t.csv", "-o", "o.csv", "--volumes", "hm_2"]), @"");
+    assert_snapshot!(says(&["t.csv", "-o", "o.csv", "--speed", "fast"]), @"");
+    assert_snapshot!(says(&["t.csv", "-o", "o.csv", "--remap", "fold"]), @"");
+    let unknown = says(&["none.txt", "-o", "o.csv"]);
+    assert!(unknown.starts_with("flashscope: none.txt is of no format that is known: it begins with `once upon a time`; the formats are "), "{unknown}");
+    let gone = place.run(&["trace", "convert", "gone.csv", "-o", "o.csv"]).says(1, &place);
+    assert_snapshot!(gone, @"");
+    assert_eq!(place.names(), ["none.txt", "t.csv"]);
+}
+
+// Does a simulated drive answer a trace at its times, as fast as it can, and until it has converged?
+#[test]
+fn simulates() {
+    let place = trace("t.csv");
+    let simulate = |spec: &str, more: &[&str]| -> Value {
+        let command = ["simulate", "--trace", spec, "--json"];
+        let outcome = place.run(&[&command[..], more].concat()).ok();
+        serde_json::from_str(&outcome.stdout).unwrap()
+    };
+    let timed = simulate("t.csv", &[]);
+    assert_eq!((&timed["ios"], &timed["open_loop"]), (&2000.into(), &true.into()));
+    let took = timed["simulated_ns"].as_u64().unwrap();
+    assert!((1_999_000_000..2_010_000_000).contains(&took), "{took}");
+    assert_eq!(
+        timed["bytes_read"].as_u64().unwrap() + timed["bytes_written"].as_u64().unwrap(),
+        2200 * 4096
+    );
+    let faster = simulate("t.csv?speed=2", &[])["simulated_ns"].as_u64().unwrap();
+    assert!((999_000_000..1_010_000_000).contains(&faster), "{faster}");
+    let asap = simulate("t.csv?pace=asap&queue_depth=8", &[]);
+    assert_eq!((&asap["open_loop"], &asap["queue_depth"]), (&false.into(), &8.into()));
+    assert!(asap["simulated_ns"].as_u64().unwrap() < took / 2);
+    let converged = simulate("t.csv?pace=asap", &["--warmup", "steady"]);
+    assert_eq!(converged["warm_up"]["steady"], true);
+    let windows = converged["warm_up"]["window_write_amplification"].as_array().unwrap().len();
+    assert_eq!(converged["warm_up"]["ios"], 2000 * windows as u64);
+    assert_eq!(converged["ios"], 2000);
+    let small = place.run(&["simulate", "--trace", "t.csv?space=1000"]);
+    assert!(small.says(2, &place).contains("put it on the drive by `remap=fold`"));
+}
+
+// Does a real file answer a trace, with every IO recorded, in order, at its time or later?
+#[test]
+fn benches() {
+    let place = trace("t.csv");
+    let bench = |spec: &str, name: &str, more: &[&str]| {
+        let command = [
+            "bench",
+            "file:drive.img?size=64MiB",
+            "--state",
+            "keep",
+            "--trace",
+            spec,
+            "--output",
+            name,
+        ];
+        place.run(&[&command[..], more].concat())
+    };
+    bench("t.csv?speed=4", "timed", &[]).ok();
+    let result = place.result("timed");
+    let run = result.done().next().unwrap();
+    let records = result.folder.records(run).unwrap().to_vec().unwrap();
+    assert_eq!(records.len(), 2000);
+    assert_eq!(records.iter().filter(|r| r.op == Op::Read).count(), 500);
+    assert_eq!(records.iter().fold(Bytes(0), |sum, r| sum + r.len), Bytes(2200 * 4096));
+    let mut due: Vec<u64> = records.iter().map(|r| r.submitted.0 - r.late.0).collect();
+    due.sort_unstable();
+    let begun = due[0];
+    let due: Vec<u64> = due.iter().map(|due| due - begun).collect();
+    let planned: Vec<u64> = (0..2000).map(|i| i * Nanos::millis(1).0 / 4).collect();
+    assert_eq!(due, planned);
+    let facts = result.json("facts.json");
+    assert!(facts["runs"][0]["open_loop"]["late_ns"]["max"].as_u64().is_some());
+
+    bench("t.csv?pace=asap&queue_depth=4&ops=read", "asap", &["--read-only"]).ok();
+    let facts = place.result("asap").json("facts.json");
+    assert_eq!(
+        (&facts["runs"][0]["ios"], &facts["runs"][0]["open_loop"]),
+        (&500.into(), &Value::Null)
+    );
+    assert_snapshot!(bench("t.csv", "r", &["--read-only"]).says(2, &place), @"");
+    assert_snapshot!(bench("t.csv?pace=slow", "r", &[]).says(2, &place), @"");
+    assert_snapshot!(bench("t.csv?space=2", "r", &[]).says(2, &place), @"");
+    assert!(!place.at("r").exists());
+}

@@ -1,0 +1,113 @@
+//! What models of applications have in common.
+
+use flashscope_block::{Bytes, Io, Nanos, Op};
+use rand::rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::arrivals::Arrivals;
+use super::values::Values;
+use super::{Field, Ios, Models, Target, WorkloadError, field};
+use crate::{Stream, seed_for};
+
+/// The page of most file systems, in which they allocate.
+pub(super) const BLOCK: Bytes = Bytes::kib(4);
+
+/// Into what operating systems cut larger requests: 256 KiB is the size of five in six of the writes
+/// in the IOzone trace of N. Agrawal et al. (USENIX ATC 2008).
+pub(super) const REQUEST: Field =
+    field("request", Some("256KiB"), "bytes in the largest IO, into which larger ones are cut");
+
+/// The largest there can be.
+pub(super) const MOST_REQUEST: Bytes = Bytes::mib(16);
+
+/// What an application reads, writes or trims, by the place in its target range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Access {
+    pub(super) op: Op,
+    pub(super) offset: u64,
+    pub(super) len: u64,
+}
+
+impl Access {
+    /// Cuts off a request of at most `most` bytes; `None` when nothing is left. A trim is not cut.
+    #[inline]
+    pub(super) fn cut(&mut self, most: u64) -> Option<Access> {
+        let len = if self.op == Op::Trim { self.len } else { self.len.min(most) };
+        let access = Access { len, ..*self };
+        self.offset += len;
+        self.len -= len;
+        (len > 0).then_some(access)
+    }
+}
+
+/// The range that an application has for itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Space {
+    /// Bytes, a multiple of the logical block.
+    pub(super) length: u64,
+    /// Offsets and lengths are multiples of this.
+    pub(super) logical_block: Bytes,
+    /// The seed of what the application draws once, at its beginning.
+    pub(super) seed: u64,
+}
+
+impl Space {
+    /// # Errors
+    /// If the range is smaller than what an application needs at least.
+    pub(super) fn holds(&self, values: &Values, least: u64) -> Result<(), WorkloadError> {
+        if self.length >= least {
+            return Ok(());
+        }
+        let (least, length) = (Bytes(least), Bytes(self.length));
+        let rule = format!("this takes at least {least}, and the target range has {length}");
+        Err(values.invalid("length", rule))
+    }
+}
+
+/// An endless stream of IOs, of an application that uses the drive.
+pub struct Application {
+    model: Models,
+    rng: Xoshiro256PlusPlus,
+    arrivals: Option<Arrivals>,
+    arrivals_rng: Xoshiro256PlusPlus,
+    offset: Bytes,
+}
+
+impl Application {
+    /// The IOs of a model, which is made for the range that is there for it.
+    pub(super) fn open(
+        values: &Values,
+        target: &Target,
+        model: impl FnOnce(Space) -> Result<Models, WorkloadError>,
+    ) -> Result<Ios, WorkloadError> {
+        let (offset, length) = values.target_range(target)?;
+        let logical_block = target.logical_block;
+        for (name, value) in [("offset", offset), ("length", length)] {
+            if !value.is_multiple_of(logical_block) && values.given(name).is_some() {
+                let rule = format!("it must be a multiple of the logical block, {logical_block}");
+                return Err(values.invalid(name, rule));
+            }
+        }
+        let [model_seed, own_seed, arrivals_seed] = [0, 1, 2].map(|i| seed_for(target.seed, i));
+        let length = length.round_down(logical_block).0;
+        Ok(Ios::Application(Box::new(Application {
+            model: model(Space { length, logical_block, seed: own_seed })?,
+            rng: Xoshiro256PlusPlus::seed_from_u64(model_seed),
+            arrivals: Arrivals::read(values)?,
+            arrivals_rng: Xoshiro256PlusPlus::seed_from_u64(arrivals_seed),
+            offset,
+        })))
+    }
+}
+
+impl Stream for Application {
+    #[inline]
+    fn next(&mut self, previous: Nanos) -> Option<Io> {
+        let at = match &mut self.arrivals {
+            None => previous,
+            Some(arrivals) => arrivals.next(previous, &mut self.arrivals_rng),
+        };
+        let Access { op, offset, len } = self.model.next(&mut self.rng);
+        Some(Io { op, stream: 0, offset: Bytes(self.offset.0 + offset), len: Bytes(len), at })
+    }
+}

@@ -1,0 +1,288 @@
+use std::collections::VecDeque;
+
+use flashscope_block::{Bytes, Op};
+use rand::{Rng, RngExt};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::application::{Access, BLOCK, MOST_REQUEST, Space};
+use super::clock::{Clock, Touch};
+use super::generator::threshold;
+use super::values::Values;
+use super::zipf::Zipf;
+use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
+
+/// A B-tree whose pages are written where they lie, as those of most databases are.
+///
+/// Of the target range the tree takes what the log leaves: inner pages, the root first, then leaves in
+/// no order of their keys. Each operation goes from the root to a leaf through a page cache (CLOCK, of
+/// a share of the tree's pages, which keeps the upper levels by itself): a page that is not there is
+/// read, and one that was changed is written when it has to give way. An update changes the leaf. An
+/// insert does, too, and fills one leaf in half as many as a page holds entries: then its parent
+/// changes, and a new leaf, which takes a page that deletions have emptied. So the tree neither
+/// grows nor shrinks, and deletions themselves are left out.
+///
+/// With a log, each change appends an entry to it; of every `commit` changes, the blocks of the log
+/// that have new entries are written, the last block again and again until it is full. When the log is
+/// full, all changed pages are written in the order of their places (a checkpoint), and it starts over.
+///
+/// Left out are the splits of inner pages, one for `fanout` / 2 of leaves; reads ahead; and that
+/// writers wait for the log.
+pub(super) const KIND: Kind = Kind {
+    name: "btree",
+    argument: None,
+    summary: "a B-tree under lookups, updates and inserts, through a page cache, with or without a \
+              log",
+    source: "Bayer and McCreight, Acta Informatica 1972; Comer, The Ubiquitous B-Tree, ACM Computing \
+             Surveys 1979; cache: Corbato, MIT MAC-M-384, 1968; log: Mohan et al., ARIES, TODS 1992",
+    fields: &[
+        field("page", Some("8KiB"), "bytes in a page of the tree, up to 1MiB"),
+        field("fanout", Some("100"), "how many entries a page holds, 4 to 10000"),
+        field("cache", Some("0.1"), "share of the tree's pages in the page cache, up to 0.9"),
+        field("lookups", Some("0.5"), "share of operations that change nothing, 0 to 1"),
+        field("inserts", Some("0.2"), "share of changes that are inserts, the others are updates"),
+        field(
+            "exponent",
+            Some("0"),
+            "of Zipf's law, by which leaves are chosen, up to 1.2; 0: all as likely",
+        ),
+        field("log", Some("0"), "bytes of the log, at the end of the target range; 0: none"),
+        field("commit", Some("1"), "with a log: changes that are written to it at once"),
+    ],
+    common: APPLICATION,
+    open: |values, target| Application::open(values, target, |space| open(values, space)),
+};
+
+/// A page cache that is all but as large as the tree would leave nothing to be read.
+const MOST_CACHE: f64 = 0.9;
+
+fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
+    let page = values.bytes("page", space.logical_block, 512..=Bytes::mib(1).0)?.unwrap_or(1);
+    let rule = "it must be a whole number from 4 to 10000";
+    let fanout = values.number("fanout", rule, |fanout: &u64| (4..=10_000).contains(fanout))?;
+    let fanout = fanout.unwrap_or(4);
+    let log = Log::read(values, &space, (page / fanout).max(1))?;
+    let log_bytes = log.as_ref().map_or(0, |log| log.length);
+    let levels = Levels::new((space.length - log_bytes) / page, fanout);
+    let Some(levels) = levels else {
+        space.holds(values, log_bytes + (fanout + 1) * page)?;
+        let rule = format!("there are more than 2^32 pages of {}", Bytes(page));
+        return Err(values.invalid("page", rule));
+    };
+    let rule = format!("it must be a number above 0 and up to {MOST_CACHE}");
+    let cache = values.number("cache", &rule, |c: &f64| *c > 0.0 && *c <= MOST_CACHE)?;
+    let cached = share_of(levels.pages, cache.unwrap_or(MOST_CACHE));
+    // What an operation holds at once: its path, and a leaf that is new.
+    if cached <= levels.path.len() {
+        let rule = format!("{cached} of {} pages are less than an operation needs", levels.pages);
+        return Err(values.invalid("cache", rule));
+    }
+    let rule = "it must be a number from 0 to 1.2";
+    let exponent = values.number("exponent", rule, |s: &f64| (0.0..=1.2).contains(s))?;
+    Ok(Models::BTree(BTree {
+        page,
+        fanout,
+        leaves: Zipf::new(levels.leaves, exponent.unwrap_or_default(), Some(space.seed)),
+        cache: Clock::new(levels.pages, cached),
+        levels,
+        lookups: threshold(values.share("lookups")?),
+        inserts: threshold(values.share("inserts")?),
+        log,
+        due: VecDeque::new(),
+        checkpoint: Vec::new(),
+    }))
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // below the number of pages
+fn share_of(pages: u32, share: f64) -> usize {
+    (f64::from(pages) * share) as usize
+}
+
+/// The pages of the tree, level by level.
+struct Levels {
+    /// The first page of each level, from the root on.
+    path: Vec<u32>,
+    leaves: u64,
+    pages: u32,
+}
+
+impl Levels {
+    /// The largest tree of at most `pages` pages; `None` where a root with its leaves is too large, or
+    /// they cannot be counted.
+    fn new(pages: u64, fanout: u64) -> Option<Levels> {
+        let pages = u32::try_from(pages).ok()?;
+        let counts = |leaves: u64| {
+            let mut counts = vec![leaves];
+            while let (Some(&above), true) = (counts.last(), counts.last() > Some(&1)) {
+                counts.push(above.div_ceil(fanout));
+            }
+            counts
+        };
+        let fits = |leaves: u64| counts(leaves).iter().sum::<u64>() <= u64::from(pages);
+        let (mut least, mut over) = (fanout, u64::from(pages) + 1);
+        if !fits(least) {
+            return None;
+        }
+        while over - least > 1 {
+            let middle = u64::midpoint(least, over);
+            *if fits(middle) { &mut least } else { &mut over } = middle;
+        }
+        let mut next = 0;
+        let mut first = |count: u64| {
+            let first = next;
+            next += page_number(count);
+            first
+        };
+        let path = counts(least).into_iter().rev().map(&mut first).collect();
+        Some(Levels { path, leaves: least, pages: next })
+    }
+}
+
+#[allow(clippy::cast_possible_truncation)] // pages are fewer than 2^32
+fn page_number(page: u64) -> u32 {
+    page as u32
+}
+
+pub(super) struct BTree {
+    page: u64,
+    fanout: u64,
+    levels: Levels,
+    leaves: Zipf,
+    cache: Clock,
+    /// A random number below this is a lookup.
+    lookups: u64,
+    /// And for a change, an insert.
+    inserts: u64,
+    log: Option<Log>,
+    /// What operations have brought about.
+    due: VecDeque<Access>,
+    /// The changed pages that a checkpoint has still to write, the last first.
+    checkpoint: Vec<u32>,
+}
+
+impl BTree {
+    #[inline]
+    pub(super) fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> Access {
+        loop {
+            if let Some(access) = self.due.pop_front() {
+                return access;
+            }
+            match self.checkpoint.pop() {
+                Some(page) => return self.access(Op::Write, page),
+                None => self.operate(rng),
+            }
+        }
+    }
+
+    fn operate(&mut self, rng: &mut Xoshiro256PlusPlus) {
+        let leaf = self.leaves.draw(1, rng).unit;
+        let changes = rng.next_u64() >= self.lookups;
+        self.descend(leaf, changes);
+        if !changes {
+            return;
+        }
+        if rng.next_u64() < self.inserts && rng.random_range(0..self.fanout) < 2 {
+            self.split(leaf, rng);
+        }
+        let Some(log) = &mut self.log else { return };
+        if log.append(&mut self.due) {
+            self.checkpoint = self.cache.clean();
+            self.checkpoint.sort_unstable_by(|a, b| b.cmp(a));
+        }
+    }
+
+    /// Goes from the root to a leaf.
+    #[inline]
+    fn descend(&mut self, leaf: u64, change: bool) {
+        let last = self.levels.path.len() - 1;
+        let mut span = self.fanout.pow(u32::try_from(last).unwrap_or_default());
+        for level in 0..=last {
+            let page = self.levels.path[level] + page_number(leaf / span);
+            span /= self.fanout;
+            self.touch(page, change && level == last, true);
+        }
+    }
+
+    /// A leaf has no room: half of it goes to an empty page, which its parent notes.
+    fn split(&mut self, leaf: u64, rng: &mut impl Rng) {
+        let [.., parents, leaves] = self.levels.path[..] else { return };
+        let emptied = rng.random_range(0..self.levels.leaves);
+        self.touch(leaves + page_number(emptied), true, false);
+        self.touch(parents + page_number(leaf / self.fanout), true, true);
+    }
+
+    /// Brings a page into the cache, and reads it unless all of it is new.
+    #[inline]
+    fn touch(&mut self, page: u32, change: bool, read: bool) {
+        let Touch::Miss { changed } = self.cache.touch(page, change) else { return };
+        if let Some(old) = changed {
+            let write = self.access(Op::Write, old);
+            self.due.push_back(write);
+        }
+        if read {
+            let read = self.access(Op::Read, page);
+            self.due.push_back(read);
+        }
+    }
+
+    fn access(&self, op: Op, page: u32) -> Access {
+        Access { op, offset: u64::from(page) * self.page, len: self.page }
+    }
+}
+
+/// A log of changes, which is full some time and then written from its start again.
+struct Log {
+    offset: u64,
+    length: u64,
+    /// Bytes in a block, in which it is written.
+    block: u64,
+    entry: u64,
+    /// Changes in a commit.
+    commit: u64,
+    /// Entries since the start of the log, and of those how many have been written.
+    entries: u64,
+    written: u64,
+}
+
+impl Log {
+    fn read(values: &Values, space: &Space, entry: u64) -> Result<Option<Log>, WorkloadError> {
+        let block = BLOCK.max(space.logical_block);
+        let rule = "it must be a whole number from 1 to 1000";
+        let commit = values.number("commit", rule, |commit| (1..=1000).contains(commit))?;
+        let commit = commit.unwrap_or(1);
+        // A commit begins in a block that it shares with the one before.
+        let least = (commit * entry).next_multiple_of(block.0) + block.0;
+        let length: Option<Bytes> = values.quantity("log")?;
+        if length.is_none_or(|length| length.0 == 0) {
+            if values.given("commit").is_some() {
+                return Err(values.invalid("commit", "it needs a `log`"));
+            }
+            return Ok(None);
+        }
+        if least > MOST_REQUEST.0 {
+            let rule = format!("entries of {} B make more than {MOST_REQUEST}", entry);
+            return Err(values.invalid("commit", rule));
+        }
+        let most = (space.length / 2).max(least) / block.0 * block.0;
+        let length = values.bytes("log", block, least..=most)?.unwrap_or(least);
+        space.holds(values, length)?;
+        let offset = (space.length - length) / block.0 * block.0;
+        Ok(Some(Log { offset, length, block: block.0, entry, commit, entries: 0, written: 0 }))
+    }
+
+    /// Appends an entry, and gives whether the log is full.
+    fn append(&mut self, due: &mut VecDeque<Access>) -> bool {
+        self.entries += 1;
+        let full = (self.entries + 1) * self.entry > self.length;
+        if full || self.entries - self.written == self.commit {
+            let first = self.written * self.entry / self.block * self.block;
+            let end = (self.entries * self.entry).next_multiple_of(self.block);
+            let offset = self.offset + first;
+            due.push_back(Access { op: Op::Write, offset, len: end - first });
+            self.written = self.entries;
+        }
+        if full {
+            (self.entries, self.written) = (0, 0);
+        }
+        full
+    }
+}

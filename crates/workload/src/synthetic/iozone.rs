@@ -1,0 +1,219 @@
+use flashscope_block::{Bytes, Op};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::application::{Access, MOST_REQUEST, REQUEST, Space};
+use super::values::Values;
+use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
+use crate::permutation::Permutation;
+use crate::seed_for;
+
+/// The file system benchmark IOzone in its automatic mode (`iozone -a`).
+///
+/// For each size of a file, from 64 KiB doubled up to `file`, and each size of a record, from 4 KiB (64 KiB
+/// in files above 16 MiB) doubled up to `record`, it goes through the file once for each of its tests,
+/// in the order of [`PASSES`]; and then starts over.
+///
+/// As in the public trace of Agrawal et al., all reads are answered by the page cache, records below the
+/// largest request are gathered into one, and larger ones cut; with `direct=true` (`iozone -I`) reads
+/// reach the drive as well, and each record for itself. The file lies at the start of the target range
+/// in one piece, and is overwritten where it lies. Left out is what the file system writes for itself,
+/// 4 KiB now and then in the trace.
+pub(super) const KIND: Kind = Kind {
+    name: "iozone",
+    argument: None,
+    summary: "the file system benchmark: passes through files of all sizes with records of all sizes, \
+              most of them sequential writes",
+    source: "Agrawal et al., USENIX ATC 2008, section 4.2, and its public trace; Norcott and Capps, \
+             IOzone Filesystem Benchmark",
+    fields: &[
+        field(
+            "file",
+            None,
+            "bytes in the largest file, at least 64KiB [default: 512MiB, or what the range holds]",
+        ),
+        field("record", Some("16MiB"), "bytes in the largest record, at least 4KiB"),
+        REQUEST,
+        field("direct", Some("false"), "`true` bypasses the page cache"),
+    ],
+    common: APPLICATION,
+    open: |values, target| Application::open(values, target, |space| open(values, space)),
+};
+
+const SMALLEST_FILE: Bytes = Bytes::kib(64);
+const LARGEST_FILE: Bytes = Bytes::mib(512);
+const SMALLEST_RECORD: Bytes = Bytes::kib(4);
+
+/// Above this size of a file, records below [`SMALLEST_RECORD_OF_LARGE_FILES`] are left out.
+const LARGE_FILE: Bytes = Bytes::mib(16);
+const SMALLEST_RECORD_OF_LARGE_FILES: Bytes = Bytes::kib(64);
+
+/// How many records a strided test goes on.
+const STRIDE: u64 = 17;
+
+/// In which order a pass takes the records of a file.
+#[derive(Debug, Clone, Copy)]
+enum Order {
+    Forward,
+    Backward,
+    /// Each once, drawn at random.
+    Random,
+    /// Every 17th, then those after them.
+    Strided,
+    /// The first again and again.
+    Same,
+}
+
+/// The passes of all tests.
+const PASSES: [(Op, Order); 13] = [
+    (Op::Write, Order::Forward), // write
+    (Op::Write, Order::Forward), // rewrite
+    (Op::Read, Order::Forward),  // read
+    (Op::Read, Order::Forward),  // reread
+    (Op::Read, Order::Random),
+    (Op::Write, Order::Random),
+    (Op::Read, Order::Backward),
+    (Op::Write, Order::Same), // record rewrite
+    (Op::Read, Order::Strided),
+    (Op::Write, Order::Forward), // fwrite
+    (Op::Write, Order::Forward), // frewrite
+    (Op::Read, Order::Forward),  // fread
+    (Op::Read, Order::Forward),  // freread
+];
+
+fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
+    let block = space.logical_block;
+    let smallest_record = SMALLEST_RECORD.0.max(block.0);
+    let smallest_file = SMALLEST_FILE.0.max(block.0);
+    space.holds(values, smallest_file)?;
+    let file = values.bytes("file", block, smallest_file..=space.length)?;
+    let record = values.bytes("record", block, smallest_record..=Bytes::gib(1).0)?;
+    let request = values.bytes(REQUEST.name, block, block.0..=MOST_REQUEST.0)?;
+    let mut model = IoZone {
+        largest_file: file.unwrap_or(LARGEST_FILE.0.min(space.length)),
+        largest_record: record.unwrap_or_default(),
+        smallest_record,
+        smallest_file,
+        request: request.unwrap_or_default(),
+        direct: values.flag("direct")?,
+        seed: space.seed,
+        file: smallest_file,
+        record: 0,
+        pass: 0,
+        piece: 0,
+        pieces: 0,
+        done: 0,
+        stride: (0, 0),
+        order: Permutation::new(1, 0),
+        rest: Access { op: Op::Write, offset: 0, len: 0 },
+    };
+    model.start_file();
+    Ok(Models::IoZone(model))
+}
+
+pub(super) struct IoZone {
+    largest_file: u64,
+    largest_record: u64,
+    smallest_record: u64,
+    smallest_file: u64,
+    request: u64,
+    direct: bool,
+    seed: u64,
+    /// Bytes in the file.
+    file: u64,
+    /// Bytes in a record.
+    record: u64,
+    /// Which of the [`PASSES`].
+    pass: usize,
+    /// Bytes in a piece, which is a record, or as many as the cache gathers.
+    piece: u64,
+    /// How many the file has.
+    pieces: u64,
+    /// How many of them the pass has taken.
+    done: u64,
+    /// The next of a strided pass, and where its row began.
+    stride: (u64, u64),
+    order: Permutation,
+    /// What is left of the piece.
+    rest: Access,
+}
+
+impl IoZone {
+    #[inline]
+    pub(super) fn next(&mut self, _rng: &mut Xoshiro256PlusPlus) -> Access {
+        loop {
+            if let Some(access) = self.rest.cut(self.request) {
+                return access;
+            }
+            if self.done == self.pieces {
+                self.next_pass();
+            } else {
+                self.next_piece();
+            }
+        }
+    }
+
+    fn next_piece(&mut self) {
+        let (op, order) = PASSES[self.pass];
+        let piece = match order {
+            Order::Forward => self.done,
+            Order::Backward => self.pieces - 1 - self.done,
+            Order::Random => self.order.at(self.done),
+            Order::Strided => self.next_strided(),
+            Order::Same => 0,
+        };
+        self.done += 1;
+        let offset = piece * self.piece;
+        self.rest = Access { op, offset, len: self.piece.min(self.file - offset) };
+    }
+
+    fn next_strided(&mut self) -> u64 {
+        let (next, row) = self.stride;
+        let (next, row) = if next < self.pieces { (next, row) } else { (row + 1, row + 1) };
+        self.stride = (next + STRIDE, row);
+        next
+    }
+
+    /// Goes on to the next pass that reaches the drive, of the next record or file where none is left.
+    fn next_pass(&mut self) {
+        loop {
+            self.pass += 1;
+            if self.pass == PASSES.len() {
+                self.next_size();
+            }
+            if self.direct || PASSES[self.pass].0 == Op::Write {
+                return self.start_pass();
+            }
+        }
+    }
+
+    fn next_size(&mut self) {
+        self.record *= 2;
+        if self.record > self.largest_record.min(self.file) {
+            self.file *= 2;
+            if self.file > self.largest_file {
+                self.file = self.smallest_file;
+            }
+            self.start_file();
+        }
+        self.pass = 0;
+    }
+
+    /// Takes the smallest record; where the largest is smaller still, that.
+    fn start_file(&mut self) {
+        let least = match self.file > LARGE_FILE.0 {
+            true => self.smallest_record.max(SMALLEST_RECORD_OF_LARGE_FILES.0),
+            false => self.smallest_record,
+        };
+        self.record = least.min(self.largest_record);
+        self.pass = 0;
+        self.start_pass();
+    }
+
+    fn start_pass(&mut self) {
+        self.piece = if self.direct { self.record } else { self.record.max(self.request) };
+        self.pieces = self.file.div_ceil(self.piece);
+        self.done = 0;
+        self.stride = (0, 0);
+        self.order = Permutation::new(self.pieces, seed_for(self.seed, self.pieces));
+    }
+}

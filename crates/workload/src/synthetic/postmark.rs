@@ -1,0 +1,277 @@
+use flashscope_block::{Bytes, Op};
+use rand::{Rng, RngExt};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::application::{Access, BLOCK, MOST_REQUEST, REQUEST, Space};
+use super::values::Values;
+use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
+
+/// The file system benchmark PostMark: many small files, as a mail server has them.
+///
+/// A pool of files is created, with sizes from `smallest` to `largest`, all as likely. Then come
+/// transactions without an end: each reads a file or appends to one, and creates or deletes one,
+/// with the same probability. An append is as long as what is missing to `largest` allows, all as
+/// likely. There are never more than twice the `files` of the beginning.
+///
+/// Beneath is a file system that gives the next free block of 4 KiB, going round the target range, and
+/// writes whole blocks: a file's blocks when it is created, and those that an append touches.
+/// Neighbouring blocks are one IO. Left out are its own data (directories, inodes, a journal) and its
+/// caching: each file that is created reaches the drive, though it be deleted soon after.
+pub(super) const KIND: Kind = Kind {
+    name: "postmark",
+    argument: None,
+    summary: "the file system benchmark: small files are created, read, appended to and deleted",
+    source: "Katcher, PostMark: a New File System Benchmark, Network Appliance TR3022, 1997, with its \
+             sizes and shares; Agrawal et al., USENIX ATC 2008, sections 4.2 and 6",
+    fields: &[
+        field(
+            "files",
+            None,
+            "how many there are at first (PostMark: 500) [default: as fill half of the range]",
+        ),
+        field("smallest", Some("500"), "bytes in the smallest file"),
+        field("largest", Some("10000"), "bytes in the largest file, up to 1GiB"),
+        field("reads", Some("true"), "`false` lets a page cache answer all reads"),
+        field("trims", Some("false"), "`true` trims the blocks of a file that is deleted"),
+        REQUEST,
+    ],
+    common: APPLICATION,
+    open: |values, target| Application::open(values, target, |space| open(values, space)),
+};
+
+fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
+    let block = BLOCK.max(space.logical_block).0;
+    let largest = values.bytes("largest", Bytes(1), 1..=Bytes::gib(1).0)?.unwrap_or_default();
+    let smallest = values.bytes("smallest", Bytes(1), 1..=largest)?.unwrap_or_default();
+    let request = values.bytes(REQUEST.name, Bytes(block), block..=MOST_REQUEST.0)?;
+    let largest_blocks = largest.div_ceil(block);
+    space.holds(values, largest_blocks * block)?;
+    let Ok(blocks) = u32::try_from(space.length / block) else {
+        return Err(values.invalid("length", format!("more than 2^32 blocks of {}", Bytes(block))));
+    };
+    let most = u64::from(blocks) / largest_blocks;
+    let rule = format!("it must be a number of files from 1 to {most}, for which there is room");
+    let files = values.number("files", &rule, |files| (1..=most).contains(files))?;
+    // Half a block of the last is free on average.
+    let usual = ((smallest + largest) / 2 + block / 2).div_ceil(block);
+    let files = files.unwrap_or((u64::from(blocks) / 2 / usual).clamp(1, most));
+    Ok(Models::PostMark(PostMark {
+        block,
+        request: request.unwrap_or_default(),
+        sizes: (smallest, largest),
+        largest_blocks: to_u32(largest_blocks),
+        reads: values.flag("reads")?,
+        trims: values.flag("trims")?,
+        files: Vec::new(),
+        most_files: to_usize(2 * files),
+        missing: files,
+        blocks: Blocks::new(blocks),
+        second_half: false,
+        walk: Walk { op: Op::Write, next: 0, left: 0 },
+        rest: Access { op: Op::Write, offset: 0, len: 0 },
+    }))
+}
+
+#[allow(clippy::cast_possible_truncation)] // blocks are fewer than 2^32
+fn to_u32(blocks: u64) -> u32 {
+    blocks as u32
+}
+
+#[allow(clippy::cast_possible_truncation)] // files are fewer than their blocks
+fn to_usize(files: u64) -> usize {
+    files as usize
+}
+
+/// A file: its first and its last block, of those that [`Blocks`] links, and its bytes.
+#[derive(Clone, Copy)]
+struct File {
+    first: u32,
+    last: u32,
+    bytes: u32,
+}
+
+/// The blocks of a file that are still to be read, written or trimmed.
+struct Walk {
+    op: Op,
+    next: u32,
+    left: u32,
+}
+
+pub(super) struct PostMark {
+    block: u64,
+    request: u64,
+    /// The smallest and the largest.
+    sizes: (u64, u64),
+    largest_blocks: u32,
+    reads: bool,
+    trims: bool,
+    files: Vec<File>,
+    most_files: usize,
+    /// How many files of the pool are still to be created.
+    missing: u64,
+    blocks: Blocks,
+    /// Whether a transaction has yet to create or to delete.
+    second_half: bool,
+    walk: Walk,
+    /// What is left of neighbouring blocks.
+    rest: Access,
+}
+
+impl PostMark {
+    #[inline]
+    pub(super) fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> Access {
+        loop {
+            if let Some(access) = self.rest.cut(self.request) {
+                return access;
+            }
+            if self.walk.left > 0 {
+                self.rest = self.next_run();
+            } else {
+                self.act(rng);
+            }
+        }
+    }
+
+    /// Neighbouring blocks of the walk.
+    fn next_run(&mut self) -> Access {
+        let Walk { op, next: first, left } = &mut self.walk;
+        let (op, offset) = (*op, u64::from(*first) * self.block);
+        let mut count = 0;
+        loop {
+            let block = *first;
+            (*first, *left, count) = (self.blocks.next[block as usize], *left - 1, count + 1);
+            if *left == 0 || *first != block + 1 {
+                return Access { op, offset, len: count * self.block };
+            }
+        }
+    }
+
+    fn act(&mut self, rng: &mut Xoshiro256PlusPlus) {
+        if self.missing > 0 {
+            self.missing -= 1;
+            return self.create(rng);
+        }
+        self.second_half = !self.second_half;
+        let first_choice = rng.random::<bool>();
+        match (self.second_half, first_choice) {
+            (true, true) => self.read(rng),
+            (true, false) => self.append(rng),
+            (false, true) if self.has_room() => self.create(rng),
+            (false, _) => self.delete(rng),
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.files.len() < self.most_files && self.blocks.free >= self.largest_blocks
+    }
+
+    fn create(&mut self, rng: &mut impl Rng) {
+        let bytes = rng.random_range(self.sizes.0..=self.sizes.1);
+        let count = to_u32(bytes.div_ceil(self.block));
+        let first = self.blocks.take();
+        let last = (1..count).fold(first, |last, _| self.blocks.take_after(last));
+        self.files.push(File { first, last, bytes: to_u32(bytes) });
+        self.walk = Walk { op: Op::Write, next: first, left: count };
+    }
+
+    fn read(&mut self, rng: &mut impl Rng) {
+        if let (true, Some(index)) = (self.reads, self.draw(rng)) {
+            let File { first, bytes, .. } = self.files[index];
+            self.walk = Walk { op: Op::Read, next: first, left: self.count(bytes) };
+        }
+    }
+
+    /// Writes the last block again where it was not full, and those that follow.
+    fn append(&mut self, rng: &mut impl Rng) {
+        let Some(index) = self.draw(rng) else { return };
+        let File { last, bytes, .. } = self.files[index];
+        let missing = to_u32(self.sizes.1) - bytes;
+        if missing == 0 {
+            return;
+        }
+        let count = self.count(bytes);
+        let more = self.blocks.free.min(self.largest_blocks - count);
+        let room = u64::from(count + more) * self.block - u64::from(bytes);
+        let missing = missing.min(to_u32(room.min(u64::from(u32::MAX))));
+        if missing == 0 {
+            return;
+        }
+        let grown = bytes + rng.random_range(1..=missing);
+        let added = self.count(grown) - count;
+        let new_last = (0..added).fold(last, |last, _| self.blocks.take_after(last));
+        let file = &mut self.files[index];
+        (file.last, file.bytes) = (new_last, grown);
+        let whole = u64::from(bytes).is_multiple_of(self.block);
+        let next = if whole { self.blocks.next[last as usize] } else { last };
+        self.walk = Walk { op: Op::Write, next, left: added + u32::from(!whole) };
+    }
+
+    fn delete(&mut self, rng: &mut impl Rng) {
+        let Some(index) = self.draw(rng) else { return };
+        let File { first, bytes, .. } = self.files.swap_remove(index);
+        let count = self.count(bytes);
+        self.blocks.release(first, count);
+        if self.trims {
+            // Blocks stay linked until they are taken again, which is after this walk.
+            self.walk = Walk { op: Op::Trim, next: first, left: count };
+        }
+    }
+
+    fn draw(&self, rng: &mut impl Rng) -> Option<usize> {
+        (!self.files.is_empty()).then(|| rng.random_range(0..self.files.len()))
+    }
+
+    fn count(&self, bytes: u32) -> u32 {
+        to_u32(u64::from(bytes).div_ceil(self.block))
+    }
+}
+
+/// Blocks of a file system: which are free, and which follows another in a file.
+struct Blocks {
+    /// The block after each.
+    next: Vec<u32>,
+    /// A bit for each block in use, and for those beyond the last.
+    used: Vec<u64>,
+    free: u32,
+    /// The word in which the search goes on.
+    cursor: usize,
+}
+
+impl Blocks {
+    fn new(count: u32) -> Blocks {
+        let mut used = vec![0; count.div_ceil(u64::BITS) as usize];
+        if let (Some(last), over @ 1..) = (used.last_mut(), count % u64::BITS) {
+            *last = u64::MAX << over;
+        }
+        Blocks { next: vec![0; count as usize], used, free: count, cursor: 0 }
+    }
+
+    /// Takes the next free block, of which there is one.
+    #[allow(clippy::cast_possible_truncation)] // blocks are fewer than 2^32
+    fn take(&mut self) -> u32 {
+        while self.used[self.cursor] == u64::MAX {
+            self.cursor = (self.cursor + 1) % self.used.len();
+        }
+        let bit = self.used[self.cursor].trailing_ones();
+        self.used[self.cursor] |= 1 << bit;
+        self.free -= 1;
+        self.cursor as u32 * u64::BITS + bit
+    }
+
+    /// Takes the next free block as the one after `last`.
+    fn take_after(&mut self, last: u32) -> u32 {
+        let block = self.take();
+        self.next[last as usize] = block;
+        block
+    }
+
+    /// Frees `count` blocks from `first` on.
+    fn release(&mut self, first: u32, count: u32) {
+        let mut block = first;
+        for _ in 0..count {
+            self.used[block as usize / 64] &= !(1 << (block % 64));
+            block = self.next[block as usize];
+        }
+        self.free += count;
+    }
+}

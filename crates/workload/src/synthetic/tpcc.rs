@@ -1,0 +1,169 @@
+use flashscope_block::Bytes;
+use rand::RngExt;
+use rand::rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::generator::Room;
+use super::values::Values;
+use super::{
+    COMMON_BUT_SIZE_AND_READS, Generator, Kind, Place, Places, WorkloadError, field, reads, size,
+};
+
+/// The data of an on-line transaction processing benchmark, as the drives below its buffer pool
+/// see them: random pages, two read for each that is written.
+///
+/// From the trace of Agrawal et al. are the page of 8 KB and the ratio. Their 16 000 warehouses take
+/// 160 GB on each of 13 controllers, 130 MB a warehouse, with what this model leaves out; the trace
+/// has 6.8 million requests of half an hour on one controller, that is `rate=3778`.
+///
+/// From the specification is where pages lie and which are wanted. Of each warehouse there are 100 000
+/// rows of stock, 30 000 customers, and 300 000 order lines, in tables one after the other, in the
+/// order of their keys. A transaction in a hundred touches so many rows: 450 of stock (45 new
+/// orders of ten items), drawn by NURand(8191, 1, 100000); 92 customers (45 of new orders, 43 of
+/// payments, 4 of order status), drawn by NURand(1023, 1, 3000) in their district; 40 customers (of
+/// 4 deliveries to ten districts) and 44 order lines (4 of order status, 40 of deliveries), all as
+/// likely. All warehouses are alike.
+///
+/// Left out are the log, which lies on other drives, as in the trace; the small tables and the upper
+/// levels of indexes, which stay in memory; the rows that are appended, a page in some ten new orders;
+/// and the buffer pool itself: in truth it answers more of what is wanted often, so that misses
+/// are more even than here, and a page is written some time after it was read.
+pub(super) const KIND: Kind = Kind {
+    name: "tpcc",
+    argument: None,
+    summary: "the tables of TPC-C below a buffer pool: pages of 8 KiB by NURand, two reads to a \
+              write, without the log",
+    source: "Agrawal et al., USENIX ATC 2008, section 4.2; TPC Benchmark C, revision 5.11, clauses \
+             1.2.1, 2.1.6 and 5.2.3",
+    fields: &[
+        field(
+            "warehouses",
+            None,
+            "how many, each with 8334 pages of 8 KiB [default: as many as the target range holds]",
+        ),
+        size(Some("8KiB")),
+        reads(Some("0.6666667")),
+    ],
+    common: COMMON_BUT_SIZE_AND_READS,
+    open: |values, target| Generator::open(values, target, |room| places(values, room)),
+};
+
+/// The rows of a warehouse, and how long they are (clause 1.2.1).
+struct Table {
+    rows: u64,
+    row: u64,
+}
+
+const STOCK: Table = Table { rows: 100_000, row: 306 };
+const CUSTOMER: Table = Table { rows: 30_000, row: 655 };
+const ORDER_LINE: Table = Table { rows: 300_000, row: 54 };
+
+/// Customers of a district, of which a warehouse has ten.
+const DISTRICT: u64 = 3_000;
+const DISTRICTS: u64 = 10;
+
+/// Of how many rows that are touched, how many are of stock, of customers by NURand, of customers all
+/// as likely; the rest is of order lines.
+const TOUCHED: u64 = 626;
+const OF_STOCK: u64 = 450;
+const OF_CUSTOMERS: u64 = 92;
+const OF_CUSTOMERS_EVENLY: u64 = 40;
+
+impl Table {
+    fn rows_per_page(&self, page: u64) -> u64 {
+        (page / self.row).max(1)
+    }
+
+    fn pages(&self, page: u64) -> u64 {
+        self.rows.div_ceil(self.rows_per_page(page))
+    }
+}
+
+fn places(values: &Values, room: Room) -> Result<Places, WorkloadError> {
+    let table = |table: Table| Stored {
+        rows_per_page: table.rows_per_page(room.unit),
+        pages: table.pages(room.unit),
+    };
+    let [stock, customer, order_line] = [STOCK, CUSTOMER, ORDER_LINE].map(table);
+    let pages = stock.pages + customer.pages + order_line.pages;
+    let most = room.units / pages;
+    let field = if values.given("warehouses").is_some() { "warehouses" } else { "length" };
+    let rule = format!(
+        "a warehouse has {pages} pages of {}, and the target range room for {most} of them",
+        Bytes(room.unit)
+    );
+    let warehouses = match values.given("warehouses") {
+        None => Some(most),
+        Some(_) => values.number("warehouses", &rule, |_: &u64| true)?,
+    };
+    let warehouses = warehouses.filter(|count| (1..=most).contains(count));
+    let warehouses = warehouses.ok_or_else(|| values.invalid(field, rule))?;
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(room.seed);
+    let item = NuRand { a: 8191, c: rng.random_range(0..=8191), count: STOCK.rows };
+    let of_district = NuRand { a: 1023, c: rng.random_range(0..=1023), count: DISTRICT };
+    Ok(Places::TpcC(TpcC { warehouses, stock, customer, order_line, item, of_district }))
+}
+
+/// Where the rows of a warehouse lie.
+struct Stored {
+    rows_per_page: u64,
+    pages: u64,
+}
+
+/// The non-uniform random numbers of clause 2.1.6, from 0 on.
+struct NuRand {
+    a: u64,
+    c: u64,
+    count: u64,
+}
+
+impl NuRand {
+    #[inline]
+    fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
+        // The clause counts rows from 1, which matters to the bits.
+        let number = rng.random_range(0..=self.a) | rng.random_range(1..=self.count);
+        (number + self.c) % self.count
+    }
+}
+
+pub(super) struct TpcC {
+    warehouses: u64,
+    stock: Stored,
+    customer: Stored,
+    order_line: Stored,
+    item: NuRand,
+    of_district: NuRand,
+}
+
+impl TpcC {
+    #[inline]
+    pub(super) fn draw(&mut self, _units: u64, rng: &mut Xoshiro256PlusPlus) -> Place {
+        let (first, table, row) = self.draw_row(rng);
+        let warehouse = rng.random_range(0..self.warehouses);
+        let unit = self.warehouses * first + warehouse * table.pages + row / table.rows_per_page;
+        Place { unit, stream: 0 }
+    }
+
+    /// A row of a warehouse: how many pages of each warehouse lie in the tables before its own, its
+    /// table, and its number.
+    #[inline]
+    fn draw_row(&self, rng: &mut Xoshiro256PlusPlus) -> (u64, &Stored, u64) {
+        const CUSTOMERS: u64 = OF_STOCK + OF_CUSTOMERS;
+        const CUSTOMERS_EVENLY: u64 = CUSTOMERS + OF_CUSTOMERS_EVENLY;
+        let (stock, customer) = (&self.stock, &self.customer);
+        match rng.random_range(0..TOUCHED) {
+            0..OF_STOCK => (0, stock, self.item.draw(rng)),
+            OF_STOCK..CUSTOMERS => {
+                let district = rng.random_range(0..DISTRICTS);
+                (stock.pages, customer, district * DISTRICT + self.of_district.draw(rng))
+            }
+            CUSTOMERS..CUSTOMERS_EVENLY => {
+                (stock.pages, customer, rng.random_range(0..CUSTOMER.rows))
+            }
+            _ => {
+                let row = rng.random_range(0..ORDER_LINE.rows);
+                (stock.pages + customer.pages, &self.order_line, row)
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+use std::collections::BTreeMap;
+
+use flashscope_block::Bytes;
+
+use super::{Ios, Kind, QUEUE_DEPTH, Target, Values, WorkloadError, field};
+use crate::trace::{FIELDS, Pace, Playback, Spec};
+
+/// The requests of a trace, in its order.
+pub(super) const KIND: Kind = Kind {
+    name: "trace",
+    argument: Some("FILE"),
+    summary: "the requests of a trace, in any format that `flashscope trace formats` lists",
+    source: "whoever recorded it",
+    fields: &[
+        field(
+            "pace",
+            Some("timed"),
+            "`timed` issues requests at their times, whatever is in flight (an open loop); `asap` \
+             each as soon as one before it is answered",
+        ),
+        QUEUE_DEPTH,
+    ],
+    common: FIELDS,
+    open,
+};
+
+fn open(values: &Values, target: &Target) -> Result<Ios, WorkloadError> {
+    let pace = match values.text("pace") {
+        Some("asap") => Pace::Asap,
+        Some("timed") | None => Pace::Timed,
+        Some(_) => return Err(values.invalid("pace", "it must be `timed` or `asap`")),
+    };
+    let mut fields = BTreeMap::new();
+    for field in FIELDS {
+        if let Some(value) = values.given(field.name) {
+            let set = Spec::default().set(field.name, value);
+            set.map_err(|error| WorkloadError::Trace(error.to_string()))?;
+            fields.insert(field.name.into(), value.into());
+        }
+    }
+    if values.argument.is_empty() {
+        return Err(WorkloadError::Trace("name the file: `trace:FILE`".into()));
+    }
+    Ok(Ios::Trace(Playback {
+        files: vec![values.argument.into()],
+        fields,
+        pace,
+        capacity: target.capacity,
+        logical_block: target.logical_block,
+        longest: Bytes::GIB,
+    }))
+}

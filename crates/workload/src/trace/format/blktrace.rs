@@ -1,0 +1,590 @@
+//! The Linux kernel's blktrace: records of 48 bytes (`struct blk_io_trace` of
+//! `linux/blktrace_api.h`, version 7) or 64 (`blk_io_trace2`, version 8), in the byte order of the
+//! machine, each with what it says to follow. So are the files `sda.blktrace.0`, one a processor,
+//! what `blkparse -d` writes, and what the tracer `blk` of tracefs gives in binary.
+//!
+//! A request is what was issued to the driver (event D), and its latency is the time to its
+//! completion (C); one that was put back into the queue (requeue, R) counts when it is issued
+//! again. Devices without a queue of their own (device mapper, RAID, some in memory) issue nothing:
+//! on a device without D before the first completion, requests are what was queued (Q). Commands
+//! that are passed through to the drive hold no request, and neither do zone commands.
+//!
+//! Addresses are those of the whole drive where a partition was traced, as the kernel records them.
+//! A write that asks for a flush before it is a write; a flush is one without data.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use flashscope_block::{Bytes, Nanos, Op};
+
+use super::super::binary::{BinaryFormat, bytes};
+use super::super::error::Reason;
+use super::super::pairing::Pairing;
+use super::super::reader::Options;
+use super::super::text::{Output, checked};
+use super::super::{Error, Request, VolumeId};
+use super::Format;
+
+pub(super) const FORMAT: Format = Format::binary::<Blktrace>(
+    "blktrace",
+    "the Linux kernel's blktrace (binary), with response times",
+    "Linux, include/uapi/linux/blktrace_api.h; Brunelle, blktrace User Guide, 2007",
+);
+
+/// The upper three bytes of the first word; the lowest is the version.
+const MAGIC: u32 = 0x6561_7400;
+
+const SECTOR: u64 = 512;
+
+/// Categories of an event, in the bits from 16 on of what it is.
+mod category {
+    pub const WRITE: u64 = 1 << 1;
+    pub const FLUSH: u64 = 1 << 2;
+    /// Passed through to the drive.
+    pub const PC: u64 = 1 << 9;
+    pub const NOTIFY: u64 = 1 << 10;
+    pub const DISCARD: u64 = 1 << 13;
+}
+
+/// What happened, in the lowest byte.
+mod action {
+    pub const QUEUE: u8 = 1;
+    pub const REQUEUE: u8 = 6;
+    pub const ISSUE: u8 = 7;
+    pub const COMPLETE: u8 = 8;
+    /// Of [`super::category::NOTIFY`]: what the time of day is.
+    pub const TIMESTAMP: u8 = 1;
+}
+
+/// In what is an action otherwise: the number of a control group comes first in what follows.
+const FROM_CGROUP: u64 = 1 << 8;
+const CGROUP_LENGTH: usize = 8;
+
+struct Blktrace {
+    pairing: Pairing,
+    devices: BTreeMap<u32, Device>,
+    /// What turns times of the trace into those since 1970, modulo 2^64; 0 where that is not known.
+    shift: u64,
+    sector: u64,
+}
+
+struct Device {
+    volume: VolumeId,
+    requests: Requests,
+}
+
+/// Which events are the requests of a device.
+enum Requests {
+    /// That is not known yet: these were queued so far, by their numbers in the pairing.
+    Undecided(Vec<u64>),
+    Queued,
+    Issued,
+}
+
+impl BinaryFormat for Blktrace {
+    fn sniff(head: &[u8]) -> u32 {
+        if Layout::of(head).is_some() { 1000 } else { 0 }
+    }
+
+    fn new(_: &[u8], options: &Options) -> Result<(Self, usize), Reason> {
+        let sector = options.sector(SECTOR);
+        let (pairing, devices) = (Pairing::default(), BTreeMap::new());
+        Ok((Blktrace { pairing, devices, shift: 0, sector }, 0))
+    }
+
+    fn length(&self, start: &[u8]) -> Result<Option<usize>, Reason> {
+        if start.len() < 4 {
+            return Ok(None);
+        }
+        let layout = Layout::of(start)
+            .ok_or_else(|| Reason::new("it does not begin with the magic number of blktrace"))?;
+        let header = layout.header().ok_or_else(|| {
+            Reason::new(format!("it is of version {}; known are 7 and 8", layout.version))
+        })?;
+        let follows = (start.len() >= header).then(|| layout.follows(start));
+        Ok(follows.map(|follows| header + follows))
+    }
+
+    fn record(&mut self, record: &[u8], out: &mut Output) -> Result<(), Reason> {
+        let Some(event) = Event::of(record) else { return Ok(()) };
+        if event.category & category::NOTIFY != 0 {
+            self.note(&event, out);
+            return Ok(());
+        }
+        match (event.request(self.shift, self.sector)?, event.action) {
+            (Some(request), action::QUEUE) => self.queued(event.device, request, out),
+            (Some(request), action::ISSUE) => self.issued(event.device, request, out),
+            (Some(request), action::REQUEUE) => self.requeued(event.device, &request),
+            (Some(request), action::COMPLETE) => self.completed(event.device, &request, out),
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, out: &mut Output) {
+        self.pairing.end(&mut out.requests);
+    }
+
+    fn others(name: &str) -> Result<Vec<String>, Error> {
+        let path = Path::new(name);
+        let file = path.file_name().and_then(|file| file.to_str()).and_then(PerProcessor::parse);
+        let (Some(file), true) = (file, path.is_file()) else { return Ok(Vec::new()) };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let shown = folder.to_string_lossy();
+        let mut others = Vec::new();
+        for entry in fs::read_dir(folder).map_err(Error::io("list", &shown))? {
+            let entry = entry.map_err(Error::io("list", &shown))?;
+            let Some(other) = entry.file_name().to_str().and_then(file.number_beside()) else {
+                continue;
+            };
+            others.push((other, entry.path().to_string_lossy().into_owned()));
+        }
+        others.sort();
+        Ok(others.into_iter().map(|(_, name)| name).collect())
+    }
+
+    fn time(record: &[u8]) -> u64 {
+        Layout::of(record).map_or(0, |layout| layout.u64(record, 8))
+    }
+}
+
+impl Blktrace {
+    /// The time of day, which stands before the first request.
+    fn note(&mut self, event: &Event, out: &Output) {
+        let begun = !out.volumes.is_empty();
+        if let (action::TIMESTAMP, Some(now), false) = (event.action, event.time_of_day, begun) {
+            self.shift = now.wrapping_sub(event.time);
+        }
+    }
+
+    fn device(&mut self, number: u32, out: &mut Output) -> &mut Device {
+        self.devices.entry(number).or_insert_with(|| {
+            // As the kernel takes it apart, in `include/linux/kdev_t.h`.
+            let name = format!("{},{}", number >> 20, number & 0xf_ffff);
+            let volume = out.volumes.id(name.as_bytes());
+            Device { volume, requests: Requests::Undecided(Vec::new()) }
+        })
+    }
+
+    fn queued(&mut self, number: u32, request: Request, out: &mut Output) -> Result<(), Reason> {
+        let device = self.device(number, out);
+        let request = checked(Request { volume: device.volume, ..request })?;
+        if matches!(device.requests, Requests::Issued) {
+            return Ok(());
+        }
+        let pushed = self.push(request, out);
+        if let Requests::Undecided(queued) = &mut self.device(number, out).requests {
+            queued.push(pushed);
+        }
+        Ok(())
+    }
+
+    fn issued(&mut self, number: u32, request: Request, out: &mut Output) -> Result<(), Reason> {
+        let device = self.device(number, out);
+        let request = checked(Request { volume: device.volume, ..request })?;
+        match std::mem::replace(&mut device.requests, Requests::Issued) {
+            Requests::Undecided(queued) => {
+                queued.into_iter().for_each(|number| self.pairing.withdraw(number));
+            }
+            Requests::Issued => {}
+            Requests::Queued => {
+                device.requests = Requests::Queued;
+                return Ok(());
+            }
+        }
+        self.push(request, out);
+        Ok(())
+    }
+
+    fn push(&mut self, request: Request, out: &mut Output) -> u64 {
+        // One that is given can no longer turn out to be none.
+        if let Some(oldest) = self.pairing.pushed_out_next() {
+            for device in self.devices.values_mut() {
+                if matches!(&device.requests, Requests::Undecided(queued) if queued.first() == Some(&oldest))
+                {
+                    device.requests = Requests::Queued;
+                }
+            }
+        }
+        self.pairing.issued(request, &mut out.requests)
+    }
+
+    fn requeued(&mut self, number: u32, request: &Request) -> Result<(), Reason> {
+        if let Some(Device { volume, requests: Requests::Issued }) = self.devices.get(&number) {
+            self.pairing.taken_back(*volume, request.offset, request.op);
+        }
+        Ok(())
+    }
+
+    fn completed(
+        &mut self,
+        number: u32,
+        request: &Request,
+        out: &mut Output,
+    ) -> Result<(), Reason> {
+        let Some(device) = self.devices.get_mut(&number) else { return Ok(()) };
+        let Request { offset, op, at, .. } = *request;
+        let found = self.pairing.answered(device.volume, offset, op, at, &mut out.requests);
+        if found && matches!(device.requests, Requests::Undecided(_)) {
+            device.requests = Requests::Queued;
+        }
+        Ok(())
+    }
+}
+
+/// How a record is laid out, by its first word.
+struct Layout {
+    version: u8,
+    big_endian: bool,
+}
+
+impl Layout {
+    fn of(record: &[u8]) -> Option<Layout> {
+        let word: [u8; 4] = record.get(..4)?.try_into().ok()?;
+        [(u32::from_le_bytes(word), false), (u32::from_be_bytes(word), true)]
+            .into_iter()
+            .find(|(word, _)| word & !0xff == MAGIC)
+            .map(|(word, big_endian)| Layout { version: word.to_le_bytes()[0], big_endian })
+    }
+
+    /// How many bytes it has before what follows it.
+    fn header(&self) -> Option<usize> {
+        match self.version {
+            7 => Some(48),
+            8 => Some(64),
+            _ => None,
+        }
+    }
+
+    /// How many bytes follow it.
+    fn follows(&self, record: &[u8]) -> usize {
+        let at = if self.version == 7 { 46 } else { 50 };
+        let follows = bytes(record, at);
+        usize::from(if self.big_endian {
+            u16::from_be_bytes(follows)
+        } else {
+            u16::from_le_bytes(follows)
+        })
+    }
+
+    fn u32(&self, record: &[u8], at: usize) -> u32 {
+        let bytes = bytes(record, at);
+        if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+    }
+
+    fn u64(&self, record: &[u8], at: usize) -> u64 {
+        let bytes = bytes(record, at);
+        if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
+    }
+}
+
+/// What a record says.
+struct Event {
+    /// In nanoseconds, on the clock of the trace.
+    time: u64,
+    sector: u64,
+    bytes: u32,
+    action: u8,
+    category: u64,
+    device: u32,
+    /// Of a timestamp: nanoseconds since 1970.
+    time_of_day: Option<u64>,
+}
+
+impl Event {
+    #[inline]
+    fn of(record: &[u8]) -> Option<Event> {
+        let layout = Layout::of(record)?;
+        let (action, device) = match layout.version {
+            7 => (u64::from(layout.u32(record, 28)), layout.u32(record, 36)),
+            _ => (layout.u64(record, 32), layout.u32(record, 40)),
+        };
+        let cgroup = if action & FROM_CGROUP == 0 { 0 } else { CGROUP_LENGTH };
+        let follows = layout.header()? + cgroup;
+        let time_of_day = (record.len() >= follows + 8).then(|| {
+            let (seconds, nanos) = (layout.u32(record, follows), layout.u32(record, follows + 4));
+            u64::from(seconds) * 1_000_000_000 + u64::from(nanos)
+        });
+        Some(Event {
+            time: layout.u64(record, 8),
+            sector: layout.u64(record, 16),
+            bytes: layout.u32(record, 24),
+            action: action.to_le_bytes()[0],
+            category: action >> 16,
+            device,
+            time_of_day,
+        })
+    }
+
+    /// The request that it is about, with its own time and of volume 0.
+    #[inline]
+    fn request(&self, shift: u64, sector: u64) -> Result<Option<Request>, Reason> {
+        let op = match self.category {
+            category if category & category::PC != 0 => return Ok(None),
+            category if category & category::DISCARD != 0 => Op::Trim,
+            category if self.bytes == 0 => match category & category::FLUSH {
+                0 => return Ok(None),
+                _ => Op::Flush,
+            },
+            category if category & category::WRITE != 0 => Op::Write,
+            _ => Op::Read,
+        };
+        // A flush is for no place, and the kernel puts anything there.
+        let first = if op == Op::Flush { Some(0) } else { self.sector.checked_mul(sector) };
+        let offset = first.map(Bytes).ok_or_else(|| Reason::new("it begins beyond 2^64 bytes"))?;
+        let (at, len) = (Nanos(self.time.wrapping_add(shift)), Bytes(u64::from(self.bytes)));
+        Ok(Some(Request { at, latency: None, offset, len, volume: 0, op }))
+    }
+}
+
+/// The name of a file of one processor, such as `sda.blktrace.0`, compressed or not.
+#[derive(Debug, PartialEq, Eq)]
+struct PerProcessor<'a> {
+    device: &'a str,
+    processor: u32,
+    compression: &'a str,
+}
+
+impl<'a> PerProcessor<'a> {
+    fn parse(name: &'a str) -> Option<PerProcessor<'a>> {
+        let (device, rest) = name.rsplit_once(".blktrace.")?;
+        let (processor, compression) = match rest.find('.') {
+            Some(end) => rest.split_at(end),
+            None => (rest, ""),
+        };
+        let digits = !processor.is_empty() && processor.bytes().all(|byte| byte.is_ascii_digit());
+        let processor = processor.parse().ok().filter(|_| digits)?;
+        Some(PerProcessor { device, processor, compression })
+    }
+
+    /// The processor of a file that is of the same trace as this one, and not this one.
+    fn number_beside(&self) -> impl Fn(&str) -> Option<u32> {
+        |name| {
+            let other = PerProcessor::parse(name)?;
+            let same = other.device == self.device && other.compression == self.compression;
+            (same && other.processor != self.processor).then_some(other.processor)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{read, read_skipping, reason};
+    use super::*;
+
+    /// `struct blk_io_trace` of a little-endian machine.
+    fn event(time: u64, action: u8, category: u64, first: u64, len: u32, device: u32) -> Vec<u8> {
+        followed(time, u64::from(action) | category << 16, first, len, device, &[])
+    }
+
+    fn followed(
+        time: u64,
+        action: u64,
+        first: u64,
+        len: u32,
+        device: u32,
+        follows: &[u8],
+    ) -> Vec<u8> {
+        let action = u32::try_from(action).unwrap();
+        let start = [MAGIC | 7, 0].map(u32::to_le_bytes).concat();
+        let place = [time, first].map(u64::to_le_bytes).concat();
+        let rest = [len, action, 77, device, 1].map(u32::to_le_bytes).concat();
+        let length = u16::try_from(follows.len()).unwrap();
+        [start, place, rest, vec![0; 2], length.to_le_bytes().to_vec(), follows.to_vec()].concat()
+    }
+
+    /// Reads carry this bit.
+    const READ: u64 = 1;
+    const WRITE: u64 = category::WRITE;
+    const SDA: u32 = 8 << 20;
+    const DM: u32 = 253 << 20 | 3;
+
+    /// What is read, as `(time, latency, offset, len, op)`.
+    fn seen(events: &[Vec<u8>]) -> Vec<(u64, Option<u64>, u64, u64, Op)> {
+        let (requests, _) = read(&FORMAT, &events.concat());
+        let latency = |r: &Request| r.latency.map(|latency| latency.0);
+        requests.iter().map(|r| (r.at.0, latency(r), r.offset.0, r.len.0, r.op)).collect()
+    }
+
+    // Are the issued requests given with the times to their completions, whatever else happens?
+    #[test]
+    fn issued_requests_are_read() {
+        let events = [
+            event(5, action::COMPLETE, READ, 100, 512, SDA),
+            event(10, action::QUEUE, READ, 8, 4096, SDA),
+            event(11, action::QUEUE, READ, 16, 4096, SDA),
+            event(12, 2, READ, 16, 4096, SDA),
+            event(20, action::ISSUE, READ, 8, 8192, SDA),
+            event(21, action::QUEUE, WRITE, 64, 512, SDA),
+            event(22, action::ISSUE, WRITE, 64, 512, SDA),
+            event(30, action::COMPLETE, WRITE, 64, 512, SDA),
+            event(31, action::ISSUE, WRITE | category::DISCARD, 128, 65_536, SDA),
+            event(32, action::ISSUE, READ | category::FLUSH, u64::MAX, 0, SDA),
+            event(33, action::ISSUE, WRITE | category::FLUSH, 0, 512, SDA),
+            event(34, action::ISSUE, READ | category::PC, 0, 36, SDA),
+            event(35, action::ISSUE, WRITE, 524_288, 0, SDA),
+            event(40, action::COMPLETE, READ | category::FLUSH, 0, 0, SDA),
+            event(50, action::COMPLETE, READ, 8, 8192, SDA),
+            event(51, action::COMPLETE, WRITE | category::DISCARD, 128, 65_536, SDA),
+        ];
+        let wanted = [
+            (20, Some(30), 4096, 8192, Op::Read),
+            (22, Some(8), 32_768, 512, Op::Write),
+            (31, Some(20), 65_536, 65_536, Op::Trim),
+            (32, Some(8), 0, 0, Op::Flush),
+            (33, None, 0, 512, Op::Write),
+        ];
+        assert_eq!(seen(&events), wanted);
+        assert_eq!(read(&FORMAT, &events.concat()).1.names().collect::<Vec<_>>(), ["8,0"]);
+    }
+
+    // Does a request that was put back count once, from when it was issued again?
+    #[test]
+    fn requeued_requests_count_once() {
+        let events = [
+            event(10, action::ISSUE, READ, 8, 4096, SDA),
+            event(20, action::REQUEUE, READ, 8, 4096, SDA),
+            event(30, action::ISSUE, READ, 8, 4096, SDA),
+            event(45, action::COMPLETE, READ, 8, 4096, SDA),
+        ];
+        assert_eq!(seen(&events), [(30, Some(15), 4096, 4096, Op::Read)]);
+    }
+
+    // Are queued requests those of a device that issues none, next to one that does, in order?
+    #[test]
+    fn devices_without_issues_are_read() {
+        let events = [
+            event(10, action::QUEUE, WRITE, 0, 4096, DM),
+            event(11, action::QUEUE, WRITE, 2048, 4096, SDA),
+            event(12, action::ISSUE, WRITE, 2048, 4096, SDA),
+            event(13, action::QUEUE, WRITE, 8, 4096, DM),
+            event(20, action::COMPLETE, WRITE, 2048, 4096, SDA),
+            event(21, action::COMPLETE, WRITE, 0, 4096, DM),
+            event(22, action::QUEUE, READ, 16, 512, DM),
+            event(23, action::COMPLETE, WRITE, 8, 4096, DM),
+        ];
+        let wanted = [
+            (10, Some(11), 0, 4096, Op::Write),
+            (12, Some(8), 1 << 20, 4096, Op::Write),
+            (13, Some(10), 4096, 4096, Op::Write),
+            (22, None, 8192, 512, Op::Read),
+        ];
+        assert_eq!(seen(&events), wanted);
+        let names = read(&FORMAT, &events.concat()).1;
+        assert_eq!(names.names().collect::<Vec<_>>(), ["253,3", "8,0"]);
+    }
+
+    // Is nothing lost or counted twice of a device whose completions were not recorded, next to one
+    // that is decided late?
+    #[test]
+    fn traces_without_completions_are_read() {
+        let count = 10_000;
+        let queued = |time| event(time, action::QUEUE, READ, time, 512, DM);
+        let issued = |time| event(time, action::ISSUE, READ, time, 512, SDA);
+        let only_queued: Vec<_> = (0..count).map(queued).collect();
+        assert_eq!(seen(&only_queued).len(), 10_000);
+        let mut mixed: Vec<_> = (0..count).map(issued).collect();
+        mixed.push(event(count, action::QUEUE, READ, 0, 4096, DM));
+        mixed.push(event(count + 1, action::ISSUE, READ, 0, 4096, DM));
+        let seen = seen(&mixed);
+        assert_eq!(seen.len(), 10_001);
+        assert_eq!(seen[10_000].0, count + 1);
+    }
+
+    // Does the time of day shift all times, and only where it comes first?
+    #[test]
+    fn times_are_since_1970_where_they_can_be() {
+        let now = [1_700_000_000u32, 5].map(u32::to_le_bytes).concat();
+        let note = |time, from_cgroup: u64, follows: &[u8]| {
+            let action = u64::from(action::TIMESTAMP) | category::NOTIFY << 16 | from_cgroup;
+            followed(time, action, 0, 0, 0, follows)
+        };
+        let issue = event(1_007, action::ISSUE, READ, 8, 512, SDA);
+        let in_group = [&[9; 8], &now[..]].concat();
+        for first in [note(1_000, 0, &now), note(1_000, FROM_CGROUP, &in_group)] {
+            assert_eq!(seen(&[first, issue.clone()])[0].0, 1_700_000_000_000_000_012);
+        }
+        let cut = note(1_000, 0, &now[..4]);
+        for events in [[issue.clone(), note(1_000, 0, &now)], [cut, issue.clone()]] {
+            assert_eq!(seen(&events)[0].0, 1_007);
+        }
+    }
+
+    // Are machines of the other byte order and the wider records of new kernels read alike?
+    #[test]
+    fn layouts_are_read() {
+        let start = [MAGIC | 7, 0].map(u32::to_be_bytes).concat();
+        let place = [10, 8].map(u64::to_be_bytes).concat();
+        let action = u32::try_from(u64::from(action::ISSUE) | WRITE << 16).unwrap();
+        let rest = [4096, action, 77, SDA, 1].map(u32::to_be_bytes).concat();
+        let swapped = [start, place, rest, vec![0, 0, 0, 3, 1, 2, 3]].concat();
+        assert_eq!(swapped.len(), 51);
+        let start = [MAGIC | 8, 0].map(u32::to_le_bytes).concat();
+        let place = [10, 8].map(u64::to_le_bytes).concat();
+        let rest = [4096, 77, action, 0, SDA, 1].map(u32::to_le_bytes).concat();
+        let follows = [vec![0, 0, 3, 0], vec![0; 12], vec![1, 2, 3]].concat();
+        let wide = [start, place, rest, follows].concat();
+        assert_eq!(wide.len(), 67);
+        let wanted = (10, None, 4096, 4096, Op::Write);
+        assert_eq!(seen(&[swapped.clone(), swapped]), [wanted; 2]);
+        assert_eq!(seen(&[wide.clone(), wide]), [wanted; 2]);
+    }
+
+    // Is each kind of damage named with its record and byte?
+    #[test]
+    fn damage_is_found() {
+        let good = event(10, action::ISSUE, READ, 8, 512, SDA);
+        let (mut later, mut long, mut far) = (good.clone(), good.clone(), good.clone());
+        later[0] = 9;
+        long[46..48].copy_from_slice(&[0xff, 0xff]);
+        far[16..24].copy_from_slice(&[0xff; 8]);
+        for (second, wanted) in [
+            (&b"junk"[..], "it does not begin with the magic number of blktrace; what follows"),
+            (&later, "it is of version 9; known are 7 and 8; what follows"),
+            (&long, "it would have more than 65536 bytes"),
+            (&good[..47], "the file ends within it, after 47 bytes of it"),
+            (&far, "it begins beyond 2^64 bytes"),
+        ] {
+            let reason = reason(&FORMAT, &[&good, second].concat());
+            let wanted = format!("record 2 (at byte 48): {wanted}");
+            assert!(reason.contains(&wanted), "{reason}");
+        }
+        assert_eq!(read_skipping(&FORMAT, &[&good[..], &far, &good, &good[..9]].concat()), (2, 2));
+    }
+
+    // Do the files of the processors make one trace, in the order of time, whichever is named?
+    #[test]
+    fn files_of_processors_are_one_trace() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = [
+            ("sda.blktrace.0", [(10, action::ISSUE, 8), (40, action::COMPLETE, 16)]),
+            ("sda.blktrace.10", [(20, action::COMPLETE, 8), (30, action::ISSUE, 16)]),
+            ("sdb.blktrace.1", [(1, action::ISSUE, 8), (2, action::ISSUE, 8)]),
+            ("sda.blktrace.1.gz", [(1, action::ISSUE, 8), (2, action::ISSUE, 8)]),
+            ("sda.blktrace.x", [(1, action::ISSUE, 8), (2, action::ISSUE, 8)]),
+        ];
+        for (name, events) in files {
+            let events = events.map(|(time, action, at)| event(time, action, READ, at, 512, SDA));
+            fs::write(folder.path().join(name), events.concat()).unwrap();
+        }
+        for name in ["sda.blktrace.0", "sda.blktrace.10"] {
+            let source =
+                super::super::super::Source::open(folder.path().join(name).to_str().unwrap());
+            let (format, mut reader) =
+                super::super::open(source.unwrap(), Options::default()).unwrap();
+            let mut requests = Vec::new();
+            reader.read(&mut requests).unwrap();
+            let seen: Vec<_> = requests.iter().map(|r| (r.at.0, r.latency)).collect();
+            assert_eq!(seen, [(10, Some(Nanos(10))), (30, Some(Nanos(10)))]);
+            assert_eq!(format.name, "blktrace");
+        }
+        fs::write(folder.path().join("sda.blktrace.2"), b"junk").unwrap();
+        let source = super::super::super::Source::open(
+            folder.path().join("sda.blktrace.0").to_str().unwrap(),
+        );
+        let mut reader = super::super::open(source.unwrap(), Options::default()).unwrap().1;
+        let error = reader.read(&mut Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("sda.blktrace.2: record 1 (at byte 0)"), "{error}");
+    }
+}

@@ -1,0 +1,129 @@
+//! fio's *iolog*, which `--write_iolog` writes and `--read_iolog` replays. The first line says of
+//! which version it is.
+//!
+//! Version 2: `/dev/sdb write 4096 8192`: file, action, offset and length in bytes. The actions
+//! `read`, `write` and `trim` are requests; `sync`, `datasync`, `sync_file_range` and `syncfs` are
+//! flushes; `add`, `open`, `close` and `unlink` (without offset and length) are none. `wait` says in
+//! place of the offset how many microseconds after the wait before it the next requests follow: so
+//! fio's manual; fio itself (3.33) takes it for milliseconds from its start. Without waits, all
+//! requests are of time 0.
+//!
+//! Version 3: `149 /dev/sdb read 61440 4096`: the same, with the time since the start before it, in
+//! microseconds (the manual does not say; fio writes and replays it so), and without waits.
+
+use flashscope_block::{Bytes, Nanos, Op};
+
+use super::super::Request;
+use super::super::error::Reason;
+use super::super::reader::Options;
+use super::super::text::{Fields, Output, TextFormat, checked, shown};
+use super::Format;
+
+pub(super) const FORMAT: Format = Format::text::<Fio>(
+    "fio",
+    "fio's iolog, versions 2 and 3, with trims and flushes",
+    "fio(1), TRACE FILE FORMAT",
+);
+
+const MICROSECOND: u64 = 1_000;
+
+#[derive(Debug, Clone, Copy)]
+enum Version {
+    /// Times are in waits.
+    V2,
+    /// Every line has its time.
+    V3,
+}
+
+#[derive(Default)]
+struct Fio {
+    version: Option<Version>,
+    /// Of version 2: the waits so far.
+    waited: Nanos,
+}
+
+/// What a line says to do.
+enum Action {
+    Request(Op),
+    /// Something with the file as a whole.
+    File,
+    Wait,
+}
+
+impl TextFormat for Fio {
+    fn new(_: &Options, _: &[u8]) -> Self {
+        Fio::default()
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8], out: &mut Output) -> Result<(), Reason> {
+        if line.starts_with(b"fio version ") {
+            return self.header(line);
+        }
+        let Some(version) = self.version else {
+            return Err(Reason::new(
+                "`fio version 2 iolog` or `fio version 3 iolog` must stand in the first line",
+            ));
+        };
+        let mut fields = Fields::blank(line);
+        let at = match version {
+            Version::V2 => self.waited,
+            Version::V3 => fields.time("the time", MICROSECOND)?,
+        };
+        let file = fields.text("the file")?;
+        match (action(fields.text("the action")?)?, version) {
+            (Action::File, _) => fields.end(),
+            (Action::Wait, Version::V2) => self.wait(&mut fields),
+            (Action::Wait, Version::V3) => Err(Reason::new("version 3 has times, and no `wait`")),
+            (Action::Request(op), _) => {
+                let offset = fields.bytes("the offset", 1)?;
+                let len = fields.bytes("the length", 1)?;
+                fields.end()?;
+                // What fio notes there of a flush is of the request before.
+                let (offset, len) =
+                    if op == Op::Flush { (Bytes(0), Bytes(0)) } else { (offset, len) };
+                let request = Request { at, latency: None, offset, len, volume: 0, op };
+                out.push_of(file, checked(request)?);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Fio {
+    fn header(&mut self, line: &[u8]) -> Result<(), Reason> {
+        self.version = match line.trim_ascii_end() {
+            b"fio version 2 iolog" => Some(Version::V2),
+            b"fio version 3 iolog" => Some(Version::V3),
+            other => {
+                let reason = format!("`{}` is of no version that is known: 2, 3", shown(other));
+                return Err(Reason::new(reason));
+            }
+        };
+        self.waited = Nanos(0);
+        Ok(())
+    }
+
+    fn wait(&mut self, fields: &mut Fields) -> Result<(), Reason> {
+        let wait = fields.number("the wait")?.checked_mul(MICROSECOND);
+        let waited = wait.and_then(|wait| self.waited.0.checked_add(wait));
+        self.waited = waited.map(Nanos).ok_or_else(|| Reason::new("the waits exceed 584 years"))?;
+        Ok(())
+    }
+}
+
+#[inline]
+fn action(text: &[u8]) -> Result<Action, Reason> {
+    Ok(match text {
+        b"read" => Action::Request(Op::Read),
+        b"write" => Action::Request(Op::Write),
+        b"trim" => Action::Request(Op::Trim),
+        b"sync" | b"datasync" | b"sync_file_range" | b"syncfs" => Action::Request(Op::Flush),
+        b"add" | b"open" | b"close" | b"unlink" => Action::File,
+        b"wait" => Action::Wait,
+        other => {
+            let reason = format!("the action is `{}`, which is unknown to fio", shown(other));
+            return Err(Reason::new(reason));
+        }
+    })
+}

@@ -1,0 +1,72 @@
+//! What SCSI commands are, for the formats that hold them.
+
+use flashscope_block::{Bytes, Op};
+
+use super::super::Request;
+use super::super::error::Reason;
+use super::super::text::checked;
+
+/// What a SCSI operation code asks for.
+enum Command {
+    Request(Op),
+    /// Something that neither reads nor writes the medium.
+    Other,
+}
+
+/// The request that a command of that code is, with the time and volume of `noted`, its place and
+/// its length as they were noted; commands that neither read nor write the medium, such as INQUIRY,
+/// are none.
+///
+/// Such formats hold no more of a command than that: a WRITE SAME is a write of what was sent, and
+/// an UNMAP, whose ranges are in its data, is a trim only where a length in whole blocks was noted.
+#[inline]
+pub(super) fn request(code: u64, block: u64, noted: Request) -> Result<Option<Request>, Reason> {
+    let op = match command(code) {
+        Some(Command::Request(op)) => op,
+        Some(Command::Other) => return Ok(None),
+        None => {
+            let reason = format!("{code:#04x} is no SCSI operation code that is known here");
+            return Err(Reason::new(reason));
+        }
+    };
+    if op == Op::Trim && (noted.len.0 == 0 || !noted.len.0.is_multiple_of(block)) {
+        return Err(Reason::new("it is an UNMAP whose ranges were not recorded"));
+    }
+    // Whatever a flush says to address, all is flushed.
+    let (offset, len) = match op {
+        Op::Flush => (Bytes(0), Bytes(0)),
+        _ => (noted.offset, noted.len),
+    };
+    checked(Request { op, offset, len, ..noted }).map(Some)
+}
+
+/// The operation codes of SPC-4 and SBC-3 that disks know.
+fn command(code: u64) -> Option<Command> {
+    Some(match code {
+        // READ(6), (10), (12) and (16).
+        0x08 | 0x28 | 0xa8 | 0x88 => Command::Request(Op::Read),
+        // WRITE(6), (10), (12) and (16); WRITE AND VERIFY(10), (12) and (16).
+        0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e => Command::Request(Op::Write),
+        // WRITE SAME(10) and (16); COMPARE AND WRITE.
+        0x41 | 0x93 | 0x89 => Command::Request(Op::Write),
+        // UNMAP.
+        0x42 => Command::Request(Op::Trim),
+        // SYNCHRONIZE CACHE(10) and (16).
+        0x35 | 0x91 => Command::Request(Op::Flush),
+        // TEST UNIT READY, REZERO UNIT, REQUEST SENSE, FORMAT UNIT, REASSIGN BLOCKS.
+        0x00 | 0x01 | 0x03 | 0x04 | 0x07 => Command::Other,
+        // SEEK(6), INQUIRY, MODE SELECT(6), RESERVE(6), RELEASE(6), MODE SENSE(6), START STOP UNIT.
+        0x0b | 0x12 | 0x15 | 0x16 | 0x17 | 0x1a | 0x1b => Command::Other,
+        // RECEIVE and SEND DIAGNOSTIC, PREVENT REMOVAL, READ CAPACITY(10), SEEK(10), VERIFY(10).
+        0x1c | 0x1d | 0x1e | 0x25 | 0x2b | 0x2f => Command::Other,
+        // PRE-FETCH(10), READ DEFECT DATA(10), WRITE and READ BUFFER, LOG SELECT, LOG SENSE.
+        0x34 | 0x37 | 0x3b | 0x3c | 0x4c | 0x4d => Command::Other,
+        // MODE SELECT(10), RESERVE(10), RELEASE(10), MODE SENSE(10), PERSISTENT RESERVE IN and OUT.
+        0x55 | 0x56 | 0x57 | 0x5a | 0x5e | 0x5f => Command::Other,
+        // EXTENDED COPY, RECEIVE COPY RESULTS, VERIFY(16), PRE-FETCH(16), READ CAPACITY(16).
+        0x83 | 0x84 | 0x8f | 0x90 | 0x9e => Command::Other,
+        // REPORT LUNS, SECURITY PROTOCOL IN, MAINTENANCE IN and OUT, VERIFY(12), SECURITY PROTOCOL OUT.
+        0xa0 | 0xa2 | 0xa3 | 0xa4 | 0xaf | 0xb5 => Command::Other,
+        _ => return None,
+    })
+}

@@ -1,0 +1,15 @@
+//! `26214000 0 303574 7 0`: when it was issued, in nanoseconds from the start of the trace;
+//! device or application-specific unit; logical sector number and length in sectors of 512 bytes;
+//! 1 for a read and 0 for a write.
+//!
+//! These are the columns of [MQSim](super::mqsim), so that nobody can tell a trace of one from
+//! that of the other: the content is found to be `mqsim`, and means the same.
+
+use super::Format;
+use super::mqsim::MqSim;
+
+pub(super) const FORMAT: Format = Format::text::<MqSim>(
+    "ssdsim",
+    "ASCII of the simulator SSDSim; looks like `mqsim`, as which it is found",
+    "Hu et al., ICS 2011; the examples of SSDSim's repository",
+);

@@ -1,0 +1,265 @@
+//! VMware's vscsiStats, as CloudPhysics used it: little-endian records, of which one says of which
+//! version it is, in the upper byte of its version field. Version 1 has 32 bytes: serial number
+//! (32 bits), length in bytes (32), elements of the scatter-gather list (32), SCSI operation code
+//! (16), version (16), first block of 512 bytes (64), microseconds (64). Version 2 has 40: operation
+//! code (16), version (16), serial number, length, elements, first block, microseconds, and the
+//! response time in microseconds (64).
+//!
+//! Commands that neither read nor write the medium, such as INQUIRY, hold no request. The records
+//! hold no more of a command than its code: a WRITE SAME is a write of what was sent, and an UNMAP,
+//! whose ranges are in its data, is a trim only where the record has a length in whole blocks.
+
+use flashscope_block::{Bytes, Nanos, Op};
+
+use super::super::Request;
+use super::super::binary::{BinaryFormat, bytes};
+use super::super::error::Reason;
+use super::super::reader::Options;
+use super::super::text::{Output, checked};
+use super::Format;
+
+pub(super) const FORMAT: Format = Format::binary::<Vscsi>(
+    "vscsi",
+    "VMware vscsiStats (binary, versions 1 and 2), as of CloudPhysics",
+    "Waldspurger, Park, Garthwaite and Ahmad, FAST 2015; the reader of libCacheSim",
+);
+
+/// The usual block of a virtual disk.
+const BLOCK: u64 = 512;
+
+/// A volume: a file holds the trace of one virtual disk.
+const VOLUME: &[u8] = b"0";
+
+/// How many records are looked at to find the format.
+const SNIFFED_RECORDS: usize = 200;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    V1,
+    V2,
+}
+
+/// What a SCSI operation code asks for.
+enum Command {
+    Request(Op),
+    /// Something that neither reads nor writes the medium.
+    Other,
+}
+
+struct Vscsi {
+    version: Version,
+    block: u64,
+}
+
+impl BinaryFormat for Vscsi {
+    fn sniff(head: &[u8]) -> u32 {
+        let Some(version) = version(head) else { return 0 };
+        let mut records = head.chunks_exact(version.length()).take(SNIFFED_RECORDS).peekable();
+        let known =
+            |record: &[u8]| version.is_of(record) && command(version.code(record)).is_some();
+        // It has no magic number, so that one of another format may be surer.
+        if records.peek().is_some() && records.all(known) { 900 } else { 0 }
+    }
+
+    fn new(head: &[u8], options: &Options) -> Result<(Self, usize), Reason> {
+        // Of an empty file it does not matter.
+        let version = if head.is_empty() { Some(Version::V1) } else { version(head) };
+        let version = version.ok_or_else(|| {
+            Reason::new(match head.len() {
+                0..32 => "it ends within its first record",
+                _ => "its first record says to be neither of version 1 nor of version 2",
+            })
+        })?;
+        Ok((Vscsi { version, block: options.sector(BLOCK) }, 0))
+    }
+
+    fn length(&self, _: &[u8]) -> Result<Option<usize>, Reason> {
+        Ok(Some(self.version.length()))
+    }
+
+    fn record(&mut self, record: &[u8], out: &mut Output) -> Result<(), Reason> {
+        let version = self.version;
+        if !version.is_of(record) {
+            return Err(Reason::new("it says to be of another version than the first record"));
+        }
+        let code = version.code(record);
+        let known = command(code).ok_or_else(|| {
+            Reason::new(format!("{code:#04x} is no SCSI operation code that is known here"))
+        })?;
+        let Command::Request(op) = known else { return Ok(()) };
+        let len = Bytes(u64::from(u32::from_le_bytes(bytes(record, version.at(4, 8)))));
+        if op == Op::Trim && (len.0 == 0 || !len.0.is_multiple_of(self.block)) {
+            return Err(Reason::new("it is an UNMAP whose ranges were not recorded"));
+        }
+        let block = u64::from_le_bytes(bytes(record, 16));
+        let offset = block.checked_mul(self.block).map(Bytes);
+        let offset = offset.ok_or_else(|| Reason::new("it begins beyond 2^64 bytes"))?;
+        let at = nanos(record, 24).ok_or_else(|| Reason::new("its time is beyond 584 years"))?;
+        let latency = match version {
+            Version::V1 => None,
+            Version::V2 => nanos(record, 32),
+        };
+        // Whatever a flush says to address, all is flushed.
+        let (offset, len) = if op == Op::Flush { (Bytes(0), Bytes(0)) } else { (offset, len) };
+        let volume = out.volumes.id(VOLUME);
+        out.requests.push(checked(Request { at, latency, offset, len, volume, op })?);
+        Ok(())
+    }
+}
+
+impl Version {
+    fn length(self) -> usize {
+        match self {
+            Version::V1 => 32,
+            Version::V2 => 40,
+        }
+    }
+
+    /// Where a field stands, in either version.
+    fn at(self, v1: usize, v2: usize) -> usize {
+        match self {
+            Version::V1 => v1,
+            Version::V2 => v2,
+        }
+    }
+
+    fn code(self, record: &[u8]) -> u16 {
+        u16::from_le_bytes(bytes(record, self.at(12, 0)))
+    }
+
+    /// Whether a record says to be of this version.
+    fn is_of(self, record: &[u8]) -> bool {
+        let number = match self {
+            Version::V1 => 1,
+            Version::V2 => 2,
+        };
+        u16::from_le_bytes(bytes(record, self.at(14, 2))) >> 8 == number
+    }
+}
+
+/// Of which version the first record says to be.
+fn version(head: &[u8]) -> Option<Version> {
+    // The scatter-gather list of version 2 stands where version 1 says its version, and it never
+    // has 2^24 elements; the serial number of version 1 stands where version 2 does.
+    let is_of = |version: &Version| {
+        head.len() >= version.length() && version.is_of(head) && version.code(head) <= 0xff
+    };
+    [Version::V1, Version::V2].into_iter().find(is_of)
+}
+
+/// The time that stands there in microseconds.
+fn nanos(record: &[u8], at: usize) -> Option<Nanos> {
+    u64::from_le_bytes(bytes(record, at)).checked_mul(1_000).map(Nanos)
+}
+
+/// The operation codes of SPC-4 and SBC-3 that disks know.
+fn command(code: u16) -> Option<Command> {
+    Some(match code {
+        // READ(6), (10), (12) and (16).
+        0x08 | 0x28 | 0xa8 | 0x88 => Command::Request(Op::Read),
+        // WRITE(6), (10), (12) and (16); WRITE AND VERIFY(10), (12) and (16).
+        0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e => Command::Request(Op::Write),
+        // WRITE SAME(10) and (16); COMPARE AND WRITE.
+        0x41 | 0x93 | 0x89 => Command::Request(Op::Write),
+        // UNMAP.
+        0x42 => Command::Request(Op::Trim),
+        // SYNCHRONIZE CACHE(10) and (16).
+        0x35 | 0x91 => Command::Request(Op::Flush),
+        // TEST UNIT READY, REZERO UNIT, REQUEST SENSE, FORMAT UNIT, REASSIGN BLOCKS.
+        0x00 | 0x01 | 0x03 | 0x04 | 0x07 => Command::Other,
+        // SEEK(6), INQUIRY, MODE SELECT(6), RESERVE(6), RELEASE(6), MODE SENSE(6), START STOP UNIT.
+        0x0b | 0x12 | 0x15 | 0x16 | 0x17 | 0x1a | 0x1b => Command::Other,
+        // RECEIVE and SEND DIAGNOSTIC, PREVENT REMOVAL, READ CAPACITY(10), SEEK(10), VERIFY(10).
+        0x1c | 0x1d | 0x1e | 0x25 | 0x2b | 0x2f => Command::Other,
+        // PRE-FETCH(10), READ DEFECT DATA(10), WRITE and READ BUFFER, LOG SELECT, LOG SENSE.
+        0x34 | 0x37 | 0x3b | 0x3c | 0x4c | 0x4d => Command::Other,
+        // MODE SELECT(10), RESERVE(10), RELEASE(10), MODE SENSE(10), PERSISTENT RESERVE IN and OUT.
+        0x55 | 0x56 | 0x57 | 0x5a | 0x5e | 0x5f => Command::Other,
+        // EXTENDED COPY, RECEIVE COPY RESULTS, VERIFY(16), PRE-FETCH(16), READ CAPACITY(16).
+        0x83 | 0x84 | 0x8f | 0x90 | 0x9e => Command::Other,
+        // REPORT LUNS, SECURITY PROTOCOL IN, MAINTENANCE IN and OUT, VERIFY(12), SECURITY PROTOCOL OUT.
+        0xa0 | 0xa2 | 0xa3 | 0xa4 | 0xaf | 0xb5 => Command::Other,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{read, read_skipping, reason};
+    use super::*;
+
+    fn v1(number: u32, code: u16, len: u32, block: u64, micros: u64) -> Vec<u8> {
+        let words = [number, len, 1].map(u32::to_le_bytes).concat();
+        let halves = [code, 0x0100].map(u16::to_le_bytes).concat();
+        [words, halves, [block, micros].map(u64::to_le_bytes).concat()].concat()
+    }
+
+    fn v2(number: u32, code: u16, len: u32, block: u64, micros: u64) -> Vec<u8> {
+        let halves = [code, 0x0200].map(u16::to_le_bytes).concat();
+        let words = [number, len, 1].map(u32::to_le_bytes).concat();
+        [halves, words, [block, micros, 250].map(u64::to_le_bytes).concat()].concat()
+    }
+
+    // Are both versions read, each with what it has, and told apart by their content?
+    #[test]
+    fn versions_are_read() {
+        let wanted = Request {
+            at: Nanos::micros(7_000),
+            latency: None,
+            offset: Bytes(100 * 512),
+            len: Bytes(4096),
+            volume: 0,
+            op: Op::Read,
+        };
+        let first = [v1(0x8000_0200, 0x28, 4096, 100, 7_000), v1(1, 0x12, 36, 0, 7_001)].concat();
+        let (requests, volumes) = read(&FORMAT, &first);
+        assert_eq!((requests, volumes.len()), (vec![wanted], 1));
+        let second = [v2(5, 0x8a, 4096, 100, 7_000), v2(6, 0x12, 36, 0, 7_001)].concat();
+        let latency = Some(Nanos::micros(250));
+        assert_eq!(read(&FORMAT, &second).0, [Request { latency, op: Op::Write, ..wanted }]);
+        assert_eq!((Vscsi::sniff(&first), Vscsi::sniff(&second)), (900, 900));
+    }
+
+    // Are commands what SCSI says, and what is not recorded not made up?
+    #[test]
+    fn commands_are_told_apart() {
+        for (code, op) in [
+            (0x08, Op::Read),
+            (0xa8, Op::Read),
+            (0x0a, Op::Write),
+            (0x93, Op::Write),
+            (0x42, Op::Trim),
+            (0x91, Op::Flush),
+        ] {
+            let (requests, _) = read(&FORMAT, &v1(1, code, 1024, 8, 1));
+            let end = if op == Op::Flush { 0 } else { 8 * 512 + 1024 };
+            assert_eq!((requests[0].op, requests[0].end()), (op, Bytes(end)), "{code:#x}");
+        }
+        for (code, len, wanted) in [
+            (0x42, 24, "record 2 (at byte 32): it is an UNMAP whose ranges were not recorded"),
+            (0x28, 0, "record 2 (at byte 32): it is for 0 bytes"),
+            (0x7f, 512, "record 2 (at byte 32): 0x7f is no SCSI operation code"),
+        ] {
+            let content = [v1(1, 0x2a, 512, 0, 1), v1(2, code, len, 0, 2)].concat();
+            let reason = reason(&FORMAT, &content);
+            assert!(reason.contains(wanted), "{reason}");
+            assert_eq!(read_skipping(&FORMAT, &content), (1, 1));
+        }
+    }
+
+    // Is a file that is cut off, changes its version or is of none refused?
+    #[test]
+    fn damage_is_found() {
+        let first = v1(1, 0x28, 512, 0, 1);
+        let cut = [&first[..], &first[..20]].concat();
+        let wanted = "record 2 (at byte 32): the file ends within it, after 20 bytes of it";
+        assert!(reason(&FORMAT, &cut).contains(wanted));
+        assert_eq!(read_skipping(&FORMAT, &cut), (1, 1));
+        let mut mixed = [&first[..], &first[..]].concat();
+        mixed[32 + 15] = 2;
+        assert!(reason(&FORMAT, &mixed).contains("of another version than the first record"));
+        mixed[15] = 3;
+        assert!(reason(&FORMAT, &mixed).contains("neither of version 1 nor of version 2"));
+        assert_eq!(Vscsi::sniff(&mixed), 0);
+    }
+}

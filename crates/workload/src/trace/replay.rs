@@ -1,0 +1,312 @@
+//! A trace as a workload: its requests on a drive.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Mutex, PoisonError};
+
+use flashscope_block::{Bytes, Io, Nanos, Op, StreamId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Error, Progress, Reader, Request, Spec};
+use crate::Stream;
+
+/// How many batches are read ahead of the drive: reading and decoding are not in its way.
+const AHEAD: usize = 16;
+
+/// When the requests of a trace are issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pace {
+    /// At their times, from the first on, whatever is in flight: an open loop.
+    Timed,
+    /// Each as soon as one before it is answered: a closed loop.
+    Asap,
+}
+
+/// A trace that is to be played on a drive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Playback {
+    /// Its files.
+    pub files: Vec<String>,
+    /// How they are read, and what is made of them: some of [`FIELDS`](super::FIELDS).
+    pub fields: BTreeMap<String, String>,
+    /// When its requests are issued.
+    pub pace: Pace,
+    /// Addressable bytes of the drive.
+    #[serde(rename = "capacity_bytes")]
+    pub capacity: Bytes,
+    /// Offsets and lengths on the drive are multiples of this: reads and writes are widened to the
+    /// blocks that they touch, trims narrowed to those that they cover.
+    #[serde(rename = "logical_block_bytes")]
+    pub logical_block: Bytes,
+    /// A longer read or write is issued in parts of this, a longer trim in parts of 1 GiB.
+    #[serde(rename = "longest_bytes")]
+    pub longest: Bytes,
+}
+
+/// A longer trim is issued in parts of this.
+const LONGEST_TRIM: Bytes = Bytes::GIB;
+
+/// What a trace asks of a drive.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// How many requests there are.
+    pub requests: u64,
+    /// How many IOs they become: trims that cover no logical block become none.
+    pub ios: u64,
+    /// How many of each operation, by its code.
+    pub by_op: [u64; Op::ALL.len()],
+    /// The first byte after the last one that is addressed.
+    pub end: Bytes,
+    /// How many requests are not of whole logical blocks.
+    pub fitted: u64,
+    /// How many requests are issued in parts.
+    pub parted: u64,
+    /// What a user should know, in words.
+    pub notes: Vec<String>,
+}
+
+impl Survey {
+    /// Whether playing the trace changes what the drive holds.
+    pub fn modifies(&self) -> bool {
+        Op::ALL.iter().any(|op| op.modifies() && self.by_op[usize::from(op.code())] > 0)
+    }
+}
+
+impl Playback {
+    /// How the trace is read, and what is made of it.
+    fn spec(&self) -> Result<Spec, Error> {
+        let mut spec = Spec::default();
+        for (name, value) in &self.fields {
+            spec.set(name, value)?;
+        }
+        spec.fit(self.capacity);
+        Ok(spec)
+    }
+
+    /// The longest part in which a request is issued.
+    fn longest(&self, op: Op) -> Bytes {
+        match op {
+            Op::Trim => LONGEST_TRIM,
+            _ => self.longest,
+        }
+        .round_down(self.logical_block)
+    }
+
+    /// Reads the whole trace to know what it asks of the drive; `None` where `stop` was set before
+    /// its end.
+    ///
+    /// # Errors
+    /// What is wrong with the trace, or that it does not fit the drive.
+    pub fn survey(
+        &self,
+        stop: &AtomicBool,
+        mut progress: impl FnMut(&Progress),
+    ) -> Result<Option<Survey>, Error> {
+        let spec = self.spec()?;
+        let mut trace = spec.open(&self.files)?;
+        let mut survey = Survey::default();
+        let mut volumes: Vec<bool> = Vec::new();
+        let mut batch = Vec::new();
+        loop {
+            trace.read(&mut batch)?;
+            if batch.is_empty() {
+                break;
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            volumes.resize(trace.volumes().len().max(volumes.len()), false);
+            for request in &batch {
+                volumes[request.volume as usize] = true;
+                survey.note(request, self);
+            }
+            progress(trace.progress());
+        }
+        survey.notes = trace.notes();
+        if survey.fitted > 0 {
+            survey.notes.push(format!(
+                "{} requests are not of whole logical blocks of {}: reads and writes are widened to \
+                 those that they touch, trims narrowed to those that they cover",
+                survey.fitted, self.logical_block
+            ));
+        }
+        if survey.parted > 0 {
+            survey.notes.push(format!(
+                "{} requests are issued in parts: reads and writes of more than {}, trims of more \
+                 than {LONGEST_TRIM}",
+                survey.parted, self.longest
+            ));
+        }
+        self.check(&survey, &spec, volumes.iter().filter(|used| **used).count())?;
+        Ok(Some(survey))
+    }
+
+    fn check(&self, survey: &Survey, spec: &Spec, volumes: usize) -> Result<(), Error> {
+        let capacity = self.capacity.round_down(self.logical_block);
+        let reason = if survey.requests == 0 {
+            "it has no requests, or none that were selected".into()
+        } else if volumes > 1 && !spec.is_remapped() {
+            format!(
+                "it has {volumes} volumes, and the drive is one: choose among them by `volumes`, or \
+                 lay them out on it by `remap=compact` (side by side) or `remap=fold` (over each \
+                 other)"
+            )
+        } else if survey.end > capacity {
+            format!(
+                "it reaches up to {} ({} B), and the drive has {} ({} B): put it on the drive by \
+                 `remap=fold` or `remap=compact`, or scale it by `space`",
+                survey.end, survey.end.0, capacity, capacity.0
+            )
+        } else {
+            return Ok(());
+        };
+        Err(Error::Damaged { name: self.files.join(" and "), reason })
+    }
+
+    /// The requests of the trace as IOs, from its start. A trace that cannot be read to its end
+    /// ends early; [`Replay::error`] says why.
+    ///
+    /// # Errors
+    /// Where it cannot be opened.
+    pub fn replay(&self) -> Result<Replay, Error> {
+        let mut trace = self.spec()?.open(&self.files)?;
+        let (send, batches) = sync_channel::<Vec<Request>>(AHEAD);
+        let error = Arc::new(Mutex::new(None));
+        let slot = error.clone();
+        std::thread::spawn(move || {
+            loop {
+                let mut batch = Vec::new();
+                let read = trace.read(&mut batch);
+                // Nobody receives when the replay ended before the trace.
+                let ended = batch.is_empty() || send.send(batch).is_err();
+                if let Err(error) = read {
+                    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    return;
+                }
+                if ended {
+                    return;
+                }
+            }
+        });
+        Ok(Replay {
+            batches,
+            batch: Vec::new().into_iter(),
+            error: Failed(error),
+            playback: self.clone(),
+            part: None,
+            zero: None,
+        })
+    }
+}
+
+impl Survey {
+    fn note(&mut self, request: &Request, playback: &Playback) {
+        self.requests += 1;
+        self.by_op[usize::from(request.op.code())] += 1;
+        let (offset, len) = whole_blocks(request, playback.logical_block.0);
+        let parts = match request.op {
+            Op::Flush => 1,
+            op => len.0.div_ceil(playback.longest(op).0),
+        };
+        self.ios += parts;
+        self.parted += u64::from(parts > 1);
+        self.fitted += u64::from(len != request.len);
+        self.end = self.end.max(Bytes(offset.0.saturating_add(len.0)));
+    }
+}
+
+/// The whole blocks that a request touches, or a trim covers, as offset and length.
+#[inline]
+fn whole_blocks(request: &Request, block: u64) -> (Bytes, Bytes) {
+    if request.op == Op::Flush {
+        return (Bytes(0), Bytes(0));
+    }
+    let (start, end) = (request.offset.0, request.end().0);
+    let (start, end) = match request.op {
+        Op::Trim => (start.div_ceil(block), end / block),
+        _ => (start / block, end.div_ceil(block)),
+    };
+    (Bytes(start * block), Bytes(end.saturating_sub(start).saturating_mul(block)))
+}
+
+/// Why a trace that was played ended early, if it did.
+#[derive(Clone)]
+pub struct Failed(Arc<Mutex<Option<Error>>>);
+
+impl Failed {
+    /// Takes the error.
+    pub fn take(&self) -> Option<Error> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// The requests of a trace as IOs. The number of its volume is the stream of each.
+pub struct Replay {
+    batches: Receiver<Vec<Request>>,
+    batch: std::vec::IntoIter<Request>,
+    error: Failed,
+    playback: Playback,
+    /// What is left of a request that is issued in parts.
+    part: Option<Io>,
+    /// The time of the first request in the trace, and on the clock of the drive.
+    zero: Option<(Nanos, Nanos)>,
+}
+
+impl Replay {
+    /// Where to find why it ended early, if it did.
+    pub fn error(&self) -> Failed {
+        self.error.clone()
+    }
+
+    /// The next request, with its place on the drive; a trim that covers no block is none.
+    #[inline]
+    fn next_request(&mut self) -> Option<(Request, Bytes, Bytes)> {
+        loop {
+            let Some(request) = self.batch.next() else {
+                self.batch = self.batches.recv().ok()?.into_iter();
+                continue;
+            };
+            let (offset, len) = whole_blocks(&request, self.playback.logical_block.0);
+            if len.0 > 0 || request.op == Op::Flush {
+                return Some((request, offset, len));
+            }
+        }
+    }
+}
+
+impl Replay {
+    /// The first part of an IO that may be too long; the rest is issued next.
+    #[inline]
+    fn first_part(&mut self, io: Io) -> Io {
+        let longest = self.playback.longest(io.op);
+        if io.len <= longest {
+            return io;
+        }
+        let (offset, len) = (io.offset + longest, io.len - longest);
+        self.part = Some(Io { offset, len, ..io });
+        Io { len: longest, ..io }
+    }
+}
+
+impl Stream for Replay {
+    #[inline]
+    fn next(&mut self, previous: Nanos) -> Option<Io> {
+        if let Some(rest) = self.part.take() {
+            let at = if self.playback.pace == Pace::Asap { previous } else { rest.at };
+            return Some(self.first_part(Io { at, ..rest }));
+        }
+        let (request, offset, len) = self.next_request()?;
+        let (first, start) = *self.zero.get_or_insert((request.at, previous));
+        let at = match self.playback.pace {
+            Pace::Timed => Nanos(start.0.saturating_add(request.at.0.saturating_sub(first.0))),
+            Pace::Asap => previous,
+        };
+        let stream = StreamId::try_from(request.volume).unwrap_or(StreamId::MAX);
+        Some(self.first_part(Io { op: request.op, stream, offset, len, at }))
+    }
+}

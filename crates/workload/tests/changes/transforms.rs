@@ -1,0 +1,299 @@
+use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_workload::trace::{FIELDS, Reader, Request, Spec};
+use proptest::prelude::*;
+
+use super::{Folder, all, spec, write_at};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A trace of ten seconds: a request each half second, to three volumes in turns, each operation
+/// among them, and places all over the first 20 MiB.
+fn story() -> Vec<Request> {
+    (0..20)
+        .map(|i| Request {
+            at: Nanos(100 * SECOND + i * SECOND / 2),
+            volume: u32::try_from(i % 3).unwrap(),
+            op: Op::ALL[usize::try_from(i % 4).unwrap()],
+            len: if i % 4 == 3 { Bytes(0) } else { Bytes(8192) },
+            offset: if i % 4 == 3 { Bytes(0) } else { Bytes(i * 1024 * 1024 + 3584) },
+            ..write_at(0, 0)
+        })
+        .collect()
+}
+
+const VOLUMES: [&str; 3] = ["a", "b", "c"];
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("t.parquet", &VOLUMES, &story());
+    folder
+}
+
+fn changed(fields: &[(&str, &str)]) -> Vec<Request> {
+    folder().read(&["t.parquet"], fields)
+}
+
+// Does each selection keep what it names, and nothing else?
+#[test]
+fn selections() {
+    let of = |keep: fn(&&Request) -> bool| story().iter().filter(keep).copied().collect::<Vec<_>>();
+    assert_eq!(changed(&[]), story());
+    assert_eq!(changed(&[("volumes", "c,a")]), of(|r| r.volume != 1));
+    assert_eq!(changed(&[("ops", "trim,read")]), of(|r| matches!(r.op, Op::Trim | Op::Read)));
+    assert_eq!(changed(&[("from", "9s")]), story()[18..]);
+    assert_eq!(changed(&[("from", "1s"), ("until", "2s")]), story()[2..4]);
+    let cut = changed(&[("range", "3MiB..4MiB"), ("ops", "read,write,trim")]);
+    assert!(cut.is_empty(), "a flush stands at 3 MiB: {cut:?}");
+    let cut = changed(&[("range", "4MiB..4201984"), ("ops", "read")]);
+    let [read] = cut[..] else { panic!("{cut:?}") };
+    assert_eq!((read.offset, read.len), (Bytes(4 * 1024 * 1024 + 3584), Bytes(4096)));
+}
+
+// Is a volume that is not there named, with those that are?
+#[test]
+fn unknown_volume() {
+    let folder = folder();
+    let mut trace = folder.open(&["t.parquet"], &[("volumes", "a,d")]).unwrap();
+    let error = all(&mut trace).unwrap_err().to_string();
+    assert_eq!(error, "the trace: it has no volume `d`; it has a, b, c");
+}
+
+// Are times and places scaled from the first request and from 0, with the place in a page kept?
+#[test]
+fn scales() {
+    let times = |fields: &[(&str, &str)]| -> Vec<u64> {
+        changed(fields).iter().map(|r| r.at.0 - 100 * SECOND).collect()
+    };
+    let original = times(&[]);
+    let half: Vec<u64> = original.iter().map(|at| at / 2).collect();
+    assert_eq!(times(&[("speed", "2")]), half);
+    // After a selection, times are told from the first request that is left.
+    assert_eq!(times(&[("from", "1s"), ("speed", "0.5")])[..3], [SECOND, 2 * SECOND, 3 * SECOND]);
+    for (scaled, original) in changed(&[("space", "0.5")]).iter().zip(story()) {
+        let page = original.offset.0 / 4096 / 2;
+        assert_eq!(scaled.offset.0, page * 4096 + original.offset.0 % 4096);
+        assert_eq!(scaled.len, original.len);
+    }
+}
+
+// Is a shared misalignment found and mended, and an aligned trace left as it is?
+#[test]
+fn realigns() {
+    let mended = changed(&[("realign", "auto"), ("ops", "read,write,trim")]);
+    assert!(mended.iter().all(|r| r.offset.is_multiple_of(Bytes(4096))), "{mended:?}");
+    assert_eq!(mended[0].offset, Bytes(4096));
+    let by_hand = changed(&[("realign", "512"), ("ops", "read,write,trim")]);
+    assert_eq!(by_hand, mended);
+    let folder = Folder::new();
+    // One in three is misaligned: they share nothing that could be mended.
+    let mixed: Vec<Request> =
+        (0..30).map(|i| write_at(i, i * 8192 + if i % 3 == 0 { 512 } else { 0 })).collect();
+    folder.write("m.parquet", &["v"], &mixed);
+    assert_eq!(folder.read(&["m.parquet"], &[("realign", "auto")]), mixed);
+}
+
+// Does a sample keep the share of regions that was asked for, whole, and say how far it is off?
+#[test]
+#[allow(clippy::cast_precision_loss)]
+fn samples() {
+    let folder = Folder::new();
+    let many: Vec<Request> = (0..20_000)
+        .map(|i| write_at(i, i * 0x9e37_79b9 % 4096 * (1 << 20) + i % 256 * 4096))
+        .collect();
+    folder.write("m.parquet", &["v"], &many);
+    let fields = [("sample", "0.1"), ("sample_seed", "7")];
+    let mut trace = folder.open(&["m.parquet"], &fields).unwrap();
+    let kept = all(&mut trace).unwrap();
+    let region = |r: &Request| r.offset.0 >> 20;
+    let regions: std::collections::BTreeSet<u64> = kept.iter().map(region).collect();
+    assert_eq!(
+        kept,
+        many.iter().filter(|r| regions.contains(&region(r))).copied().collect::<Vec<_>>()
+    );
+    let expected = 409.6;
+    assert!((regions.len() as f64 - expected).abs() < 4.0 * f64::sqrt(expected * 0.9));
+    let off = 100.0 * (kept.len() as f64 / 0.1 / 20_000.0 - 1.0);
+    let note = trace.notes().join("\n");
+    assert!(note.contains(&format!("the sample has {} of 20000 requests", kept.len())), "{note}");
+    assert!(note.contains(&format!("{off:+.1} % in requests")), "{note}");
+    assert_ne!(kept, folder.read(&["m.parquet"], &[("sample", "0.1")]), "the seed decides");
+    assert_eq!(folder.read(&["m.parquet"], &[("sample", "1")]), many);
+}
+
+// Does a remapped trace stay on the drive, by the rule, and is what was moved told?
+#[test]
+fn remaps() {
+    let into = 8 * 1024 * 1024;
+    let folded = changed(&[("remap", "fold"), ("into", "8MiB")]);
+    for (folded, original) in folded.iter().zip(story()) {
+        assert_eq!(folded.offset.0, original.offset.0 % into);
+        assert_eq!((folded.len, folded.volume), (original.len, original.volume));
+    }
+    // Each request of the story touches a region of its own: they lie one after the other.
+    let compact = changed(&[("remap", "compact"), ("into", "32MiB"), ("ops", "write")]);
+    let offsets: Vec<u64> = compact.iter().map(|r| r.offset.0).collect();
+    assert_eq!(offsets, (0..5).map(|i| (i << 20) + 3584).collect::<Vec<u64>>());
+    assert!(compact.iter().all(|r| r.volume == 0));
+    // Neighbouring regions stay together, and a request that would pass the end ends there.
+    let folder = Folder::new();
+    let long = Request { len: Bytes::mib(3), ..write_at(0, 100 << 20) };
+    folder.write(
+        "l.parquet",
+        &["v"],
+        &[long, write_at(1, 102 << 20), write_at(2, (1 << 20) - 2048)],
+    );
+    let fields = [("remap", "compact"), ("into", "4MiB")];
+    let mut trace = folder.open(&["l.parquet"], &fields).unwrap();
+    let placed: Vec<u64> = all(&mut trace).unwrap().iter().map(|r| r.offset.0).collect();
+    assert_eq!(placed, [0, 2 << 20, (4 << 20) - 4096]);
+    let note = trace.notes().join("\n");
+    assert!(note.contains("of 3 requests, 1 that would pass the end"), "{note}");
+    assert!(note.contains("are more than the drive"), "{note}");
+}
+
+// Are traces merged in the order of time, each with its volumes, and by their starts if asked?
+#[test]
+fn merges() {
+    let folder = Folder::new();
+    folder.write("x.parquet", &["v", "w"], &[write_at(10, 0), write_at(30, 1 << 20)]);
+    let other = Request { volume: 1, ..write_at(25, 3 << 20) };
+    folder.write("y.parquet", &["w", "v"], &[write_at(20, 2 << 20), other]);
+    let mut trace = folder.open(&["x.parquet", "y.parquet"], &[]).unwrap();
+    let merged: Vec<_> = all(&mut trace).unwrap().iter().map(|r| (r.at.0, r.volume)).collect();
+    assert_eq!(merged, [(10, 0), (20, 2), (25, 3), (30, 0)]);
+    let names: Vec<&str> = trace.volumes().names().collect();
+    let y = folder.at("y.parquet");
+    let y = y.to_str().unwrap();
+    assert_eq!(names, ["v".into(), "w".into(), format!("{y}:w"), format!("{y}:v")]);
+    let merged = folder.read(&["x.parquet", "y.parquet"], &[("merge", "start")]);
+    assert_eq!(merged.iter().map(|r| r.at.0).collect::<Vec<_>>(), [0, 0, 5, 20]);
+}
+
+// Does each pass of a repeated trace follow on the one before, and standard input say that it cannot?
+#[test]
+fn repeats() {
+    let repeated = changed(&[("repeat", "3"), ("ops", "read")]);
+    let once = changed(&[("ops", "read")]);
+    assert_eq!(repeated.len(), 3 * once.len());
+    // Reads are 2 s apart.
+    let times: Vec<u64> = repeated.iter().map(|r| (r.at.0 - 100 * SECOND) / SECOND).collect();
+    assert_eq!(times, (0..15).map(|i| 2 * i).collect::<Vec<u64>>());
+    let places: Vec<_> = repeated.iter().map(|r| r.offset).collect();
+    assert_eq!(places, once.iter().map(|r| r.offset).cycle().take(15).collect::<Vec<_>>());
+    let error = spec(&[("repeat", "2")]).open(&["-"]).err().unwrap().to_string();
+    assert!(error.contains("write it to a file first"), "{error}");
+}
+
+// Does every field change something?
+#[test]
+fn every_field_changes_something() {
+    const OTHERS: [(&str, &str); 17] = [
+        ("format", "parquet"),
+        ("on_bad_line", "skip"),
+        ("sector", "4096"),
+        ("merge", "start"),
+        ("volumes", "a"),
+        ("ops", "write"),
+        ("from", "3s"),
+        ("until", "3s"),
+        ("range", "0..1MiB"),
+        ("sample", "0.5"),
+        ("sample_seed", "3"),
+        ("realign", "512"),
+        ("space", "2"),
+        ("remap", "fold"),
+        ("into", "4MiB"),
+        ("region", "8MiB"),
+        ("speed", "3"),
+    ];
+    let folder = folder();
+    // How a trace is read is tested where formats are.
+    let reading = ["format", "on_bad_line", "sector"];
+    for (name, value) in OTHERS.iter().filter(|(name, _)| !reading.contains(name)) {
+        let beside: &[(&str, &str)] = match *name {
+            "remap" => &[("into", "8MiB")],
+            "into" => &[("remap", "fold"), ("into", "8MiB")],
+            "region" | "sample_seed" => &[("sample", "0.5")],
+            _ => &[],
+        };
+        // Merging needs two traces.
+        let files: &[&str] =
+            if *name == "merge" { &["t.parquet", "u.parquet"] } else { &["t.parquet"] };
+        if *name == "merge" {
+            folder.write("u.parquet", &["d"], &[write_at(7, 0)]);
+        }
+        let fields: Vec<_> = beside.iter().copied().chain([(*name, *value)]).collect();
+        assert_ne!(folder.read(files, &fields), folder.read(files, beside), "{name}");
+    }
+    let tested: Vec<&str> = OTHERS.iter().map(|(name, _)| *name).chain(["repeat"]).collect();
+    assert_eq!(tested, FIELDS.iter().map(|field| field.name).collect::<Vec<_>>());
+}
+
+// Is every value that cannot be refused, with what it must be, and does every default hold?
+#[test]
+fn values_are_checked() {
+    for (name, value) in [
+        ("format", "msrr"),
+        ("on_bad_line", "ignore"),
+        ("sector", "0"),
+        ("merge", "both"),
+        ("volumes", "a,,b"),
+        ("ops", "reads"),
+        ("from", "soon"),
+        ("until", "5 parsecs"),
+        ("range", "2MiB..1MiB"),
+        ("sample", "0"),
+        ("sample_seed", "-1"),
+        ("realign", "automatic"),
+        ("space", "0"),
+        ("remap", "modulo"),
+        ("into", "1KiB"),
+        ("region", "1B"),
+        ("speed", "NaN"),
+        ("repeat", "0"),
+    ] {
+        let error = Spec::default().set(name, value).expect_err(name).to_string();
+        assert!(error.starts_with(&format!("`{name}` is `{value}`: ")), "{error}");
+    }
+    let unknown = Spec::default().set("volume", "a").unwrap_err().to_string();
+    assert!(unknown.contains("did you mean `volumes`?"), "{unknown}");
+    for field in FIELDS {
+        for value in field.default.iter().chain(&field.alone) {
+            assert_eq!(Spec::default().set(field.name, value), Ok(()), "{}", field.name);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    // Whatever is made of whatever trace: does every request stay on the drive, in order, whole?
+    #[test]
+    fn remapped_traces_fit(
+        offsets in prop::collection::vec((any::<u64>(), 1u64..1 << 26, 0u32..3), 1..60),
+        into in 4096u64..1 << 27,
+        region in 4096u64..1 << 24,
+        compact in any::<bool>(),
+    ) {
+        let requests: Vec<Request> = (0..)
+            .zip(&offsets)
+            .map(|(at, (offset, len, volume))| Request {
+                len: Bytes(*len),
+                volume: *volume,
+                ..write_at(at, offset % (u64::MAX - len))
+            })
+            .collect();
+        let folder = Folder::new();
+        folder.write("p.parquet", &VOLUMES, &requests);
+        let (into_text, region) = (into.to_string(), region.to_string());
+        let rule = if compact { "compact" } else { "fold" };
+        let fields = [("remap", rule), ("into", into_text.as_str()), ("region", region.as_str())];
+        let placed = folder.read(&["p.parquet"], &fields);
+        prop_assert_eq!(placed.len(), requests.len());
+        for (placed, original) in placed.iter().zip(&requests) {
+            prop_assert!(placed.end().0 <= into);
+            prop_assert_eq!(placed.len.0, original.len.0.min(into / 4096 * 4096));
+            prop_assert_eq!(placed.at, original.at);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Reading content that may be anything. The fuzz target `trace` does the same.
+
+use std::io::Cursor;
+
+use flashscope_block::Op;
+use flashscope_workload::trace::format::FORMATS;
+use flashscope_workload::trace::{BATCH, OnBad, Options, Reader, Source, open, open_as};
+
+/// Requests that a reader may hold back until their answers are known.
+const MOST_HELD: usize = 1 << 12;
+
+/// Reads a content as of every format, and as of the one that it looks like; returns how many
+/// requests that found.
+pub fn read_every_way(content: &[u8]) -> usize {
+    let source = || Source::of("a trace", Cursor::new(content.to_vec()), None);
+    let mut found = 0;
+    for on_bad in [OnBad::Stop, OnBad::Skip] {
+        let options = Options { on_bad, ..Options::default() };
+        let mut readers: Vec<Box<dyn Reader>> = Vec::new();
+        for format in FORMATS {
+            // Nothing can be read where compressed data is damaged at its start.
+            let Ok(source) = source() else { return 0 };
+            readers.extend(open_as(format, source, options));
+        }
+        let Ok(source) = source() else { return 0 };
+        readers.extend(open(source, options).map(|(_, reader)| reader));
+        found += readers.into_iter().map(exhaust).sum::<usize>();
+    }
+    found
+}
+
+/// Reads to the end, or to an error: what is read must be possible, and come in batches.
+fn exhaust(mut reader: Box<dyn Reader>) -> usize {
+    let (mut found, mut batch) = (0, Vec::new());
+    while reader.read(&mut batch).is_ok() && !batch.is_empty() {
+        assert!(batch.len() <= BATCH + MOST_HELD + 1);
+        for request in &batch {
+            assert!((request.len.0 == 0) == (request.op == Op::Flush), "{request:?}");
+            assert!(request.offset.0.checked_add(request.len.0).is_some(), "{request:?}");
+            assert!((request.volume as usize) < reader.volumes().len(), "{request:?}");
+        }
+        found += batch.len();
+    }
+    found
+}

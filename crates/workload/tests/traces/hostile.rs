@@ -1,0 +1,177 @@
+//! Content that is made to fail, or to fill memory or time.
+
+use std::io::{Cursor, Write};
+
+use flashscope_workload::trace::{Error, Options, Reader, Source, find, open, open_as};
+use proptest::prelude::*;
+
+use crate::contract::{compressed, source};
+use crate::exhaust::read_every_way;
+use crate::samples::{Sample, samples};
+
+/// What is done to a sample: at a place, some bytes make way for others.
+type Edit = (prop::sample::Index, usize, Vec<u8>);
+
+fn edits() -> impl Strategy<Value = Vec<Edit>> {
+    let pieces: Vec<Vec<u8>> = [
+        "18446744073709551615",
+        "-1",
+        "0x",
+        "\n",
+        "\r",
+        ",",
+        ";",
+        "\"",
+        ".",
+        "\0",
+        " ",
+        "9",
+        "1e9",
+    ]
+    .map(|piece| piece.as_bytes().to_vec())
+    .to_vec();
+    let with = prop_oneof![prop::sample::select(pieces), prop::collection::vec(any::<u8>(), 0..4),];
+    prop::collection::vec((any::<prop::sample::Index>(), 0usize..20, with), 1..8)
+}
+
+fn edit(mut content: Vec<u8>, edits: Vec<Edit>) -> Vec<u8> {
+    for (place, length, with) in edits {
+        let start = place.index(content.len() + 1);
+        let end = (start + length).min(content.len());
+        content.splice(start..end, with);
+    }
+    content
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    // Is there any content that a reader does not survive?
+    #[test]
+    fn bytes_are_survived(content in prop::collection::vec(any::<u8>(), 0..2000)) {
+        read_every_way(&content);
+    }
+
+    // Is there a change to a trace that a reader does not survive?
+    #[test]
+    fn changes_are_survived(
+        one in any::<prop::sample::Index>(),
+        two in any::<prop::sample::Index>(),
+        edits in edits(),
+    ) {
+        let samples = samples();
+        let (one, two) = (one.get(&samples), two.get(&samples));
+        let both = [&one.content[..], &two.content[..two.content.len() / 2]].concat();
+        read_every_way(&edit(both, edits));
+    }
+}
+
+fn failure(content: &[u8], format: Option<&str>) -> String {
+    let source = match Source::of("a trace", Cursor::new(content.to_vec()), None) {
+        Ok(source) => source,
+        Err(error) => return error.to_string(),
+    };
+    let opened = match format {
+        Some(name) => open_as(find(name).unwrap(), source, Options::default()),
+        None => open(source, Options::default()).map(|(_, reader)| reader),
+    };
+    let read = |mut reader: Box<dyn Reader>| -> Result<(), Error> {
+        let mut batch = Vec::new();
+        loop {
+            reader.read(&mut batch)?;
+            if batch.is_empty() {
+                return Ok(());
+            }
+        }
+    };
+    opened.and_then(read).expect_err("it must fail").to_string()
+}
+
+/// Zstandard data of a piece, many times.
+fn bomb(piece: &[u8], times: usize) -> Vec<u8> {
+    let mut bomb = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    let block = piece.repeat(1 << 10);
+    for _ in 0..times >> 10 {
+        bomb.write_all(&block).unwrap();
+    }
+    bomb.finish().unwrap()
+}
+
+// Is a decompression bomb stopped, whatever it is filled with?
+#[test]
+fn bombs_are_stopped() {
+    let zeros = bomb(&[0; 1 << 10], 1 << 20);
+    assert!(zeros.len() < 100 << 10);
+    let reason = "line 1 is longer than 65536 bytes: this is no trace in text";
+    assert_eq!(failure(&zeros, Some("msr")), format!("a trace: {reason}"));
+    assert!(failure(&zeros, None).starts_with("a trace is of no format that is known: "));
+    // 72 MiB, of which 64 are read.
+    let lines = bomb(b"11413000 0 657728 16 1\n", (72 << 20) / 23);
+    assert!(lines.len() < 32 << 10, "{}", lines.len());
+    assert_eq!(
+        failure(&lines, None),
+        "cannot read a trace: it expands to more than 2000 times its size, as no trace does; \
+         uncompress it first if it is one"
+    );
+}
+
+// Does a trace that shrinks a lot, but not beyond belief, stay readable?
+#[test]
+fn what_shrinks_a_lot_is_read() {
+    let lines = b"11413000 0 657728 16 1\n".repeat(200_000);
+    let (_, reader) = open(source(&zstd::encode_all(&lines[..], 3).unwrap()), Options::default())
+        .expect("it is a trace");
+    assert_eq!(crate::read_all(reader).unwrap().requests.len(), 200_000);
+}
+
+/// A trace longer than what is looked at to find its format, and too irregular to shrink to little.
+fn long_trace() -> Vec<u8> {
+    let mut lines = Vec::new();
+    for index in 0..20_000u64 {
+        let place = index.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 30;
+        writeln!(lines, "{} 0 {place} 8 1", index * 1000).unwrap();
+    }
+    lines
+}
+
+// Is compressed data that is cut off or damaged an error that says so, and after what?
+#[test]
+fn cut_off_compression_is_reported() {
+    let long = long_trace();
+    for (name, data) in compressed(&long) {
+        for keep in [data.len() / 20, data.len() / 2, data.len() - 1] {
+            let failure = failure(&data[..keep], None);
+            let start = format!("a trace: the {name} data cannot be undone after ");
+            let end = " B of content, and may be damaged or cut off: ";
+            assert!(failure.starts_with(&start) && failure.contains(end), "{failure}");
+        }
+        let mut damaged = data.clone();
+        let middle = damaged.len() / 2;
+        damaged[middle..middle + 40].iter_mut().for_each(|byte| *byte ^= 0x5a);
+        let failure = failure(&damaged, Some("mqsim"));
+        assert!(
+            failure.contains("may be damaged") || failure.contains("line "),
+            "{name}: {failure}"
+        );
+    }
+}
+
+// Is a frame refused that wants more memory than zstd itself would give it?
+#[test]
+fn large_windows_are_refused() {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.window_log(30).unwrap();
+    encoder.include_contentsize(false).unwrap();
+    encoder.write_all(&long_trace()).unwrap();
+    let failure = failure(&encoder.finish().unwrap(), None);
+    assert!(failure.contains("Frame requires too much memory"), "{failure}");
+}
+
+// Is a line without end refused before it fills memory, and a last line without end read?
+#[test]
+fn lines_without_end_are_refused() {
+    let Sample { content, .. } = samples().remove(0);
+    let long = [&content[..], &b"1".repeat(1 << 20)].concat();
+    let wanted = "is longer than 65536 bytes: this is no trace in text";
+    assert!(failure(&long, None).contains(wanted));
+}

@@ -1,0 +1,37 @@
+//! Traces of every format, as files and as bytes.
+
+mod contract;
+mod exhaust;
+mod hostile;
+mod lines;
+mod manifest;
+mod samples;
+
+use flashscope_workload::trace::{Error, Options, Reader, Request, Skipped, Source, Volumes, open};
+
+/// All that a trace tells.
+#[derive(Debug, PartialEq, Eq)]
+struct Told {
+    requests: Vec<Request>,
+    volumes: Volumes,
+    skipped: Skipped,
+}
+
+/// Reads a trace to its end.
+fn read_all(mut reader: Box<dyn Reader>) -> Result<Told, Error> {
+    let (mut requests, mut batch) = (Vec::new(), Vec::new());
+    loop {
+        reader.read(&mut batch)?;
+        if batch.is_empty() {
+            let (volumes, skipped) = (reader.volumes().clone(), reader.skipped().clone());
+            return Ok(Told { requests, volumes, skipped });
+        }
+        requests.append(&mut batch);
+    }
+}
+
+/// Finds the format of a trace, of which it gives the name, and reads it.
+fn open_all(source: Source) -> Result<(&'static str, Told), Error> {
+    let (format, reader) = open(source, Options::default())?;
+    Ok((format.name, read_all(reader)?))
+}

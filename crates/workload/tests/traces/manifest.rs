@@ -1,0 +1,162 @@
+//! Real traces, against what their manifest counts in them.
+//!
+//! They lie in `$FLASHSCOPE_DATA/traces`, or in `shared/data/traces` beside the checkout, and are
+//! passed over with a message where there are none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use flashscope_block::Op;
+use flashscope_workload::trace::{Skipped, Source, find};
+
+use crate::{Told, open_all};
+
+/// A line of the manifest, by the names of its columns.
+type Entry = BTreeMap<String, String>;
+
+/// The folder and the manifest in it; none, and a message, where there are none and nobody has said
+/// that there are.
+fn manifest() -> Option<(PathBuf, Vec<Entry>)> {
+    #[allow(clippy::disallowed_methods)] // a test may be told where its data are
+    let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = told.clone().unwrap_or_else(beside).join("traces");
+    match std::fs::read_to_string(folder.join("MANIFEST.csv")) {
+        Ok(text) => Some((folder, entries(&text))),
+        Err(error) => {
+            assert!(told.is_none(), "FLASHSCOPE_DATA: {}: {error}", folder.display());
+            #[allow(clippy::print_stderr)] // how a test says that it did not run
+            {
+                eprintln!("skipped: {}: {error}; set FLASHSCOPE_DATA", folder.display());
+            }
+            None
+        }
+    }
+}
+
+fn entries(text: &str) -> Vec<Entry> {
+    let mut rows = text.lines().map(fields);
+    let names = rows.next().expect("a manifest has a header");
+    rows.map(|row| names.iter().cloned().zip(row).collect()).collect()
+}
+
+/// The fields of a line of CSV, out of their quotes.
+fn fields(line: &str) -> Vec<String> {
+    let (mut fields, mut quoted) = (vec![String::new()], false);
+    for character in line.chars() {
+        match character {
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            other => fields.last_mut().expect("there is one at least").push(other),
+        }
+    }
+    fields
+}
+
+/// The name that a format has here, by its name in the manifest.
+fn format_of(parser: &str) -> &str {
+    match parser {
+        "cpcsv" => "cloudphysics",
+        // Nobody can tell them apart.
+        "ssdsim" => "mqsim",
+        same => same,
+    }
+}
+
+/// What the manifest counts exactly.
+fn counts(told: &Told) -> Vec<(&'static str, u64)> {
+    let requests = &told.requests;
+    let count = |op| requests.iter().filter(|request| request.op == op).count() as u64;
+    vec![
+        ("requests", requests.len() as u64),
+        ("reads", count(Op::Read)),
+        ("writes", count(Op::Write)),
+        ("discards", count(Op::Trim)),
+        ("other", count(Op::Flush)),
+        ("written_bytes", bytes(told, Op::Write)),
+        ("uniq4k", pages(told, &[Op::Read, Op::Write])),
+        ("uniq4k_written", pages(told, &[Op::Write])),
+        ("max_end_byte", requests.iter().map(|request| request.end().0).max().unwrap_or(0)),
+        ("vols", told.volumes.len() as u64),
+    ]
+}
+
+fn bytes(told: &Told, op: Op) -> u64 {
+    told.requests.iter().filter(|request| request.op == op).map(|request| request.len.0).sum()
+}
+
+/// How many pages of 4 KiB the requests touch.
+fn pages(told: &Told, ops: &[Op]) -> u64 {
+    let transfers = told.requests.iter().filter(|request| ops.contains(&request.op));
+    let pages = transfers.flat_map(|request| {
+        let pages = request.offset.0 / 4096..=(request.end().0 - 1) / 4096;
+        pages.map(|page| (request.volume, page))
+    });
+    pages.collect::<BTreeSet<_>>().len() as u64
+}
+
+/// What the manifest rounds, with the most that it is then off.
+fn rounded(told: &Told) -> Vec<(&'static str, f64, f64)> {
+    let mebibytes = |op| bytes(told, op) as f64 / (1u64 << 20) as f64;
+    let times = || told.requests.iter().map(|request| request.at.0);
+    let span = times().max().unwrap_or(0) - times().min().unwrap_or(0);
+    vec![
+        ("read_MiB", mebibytes(Op::Read), 0.005),
+        ("discard_MiB", mebibytes(Op::Trim), 0.005),
+        ("span_s", span as f64 / 1e9, 0.0005),
+    ]
+}
+
+/// The 1 %, 50 %, 99 % and 100 % quantiles of the latencies in microseconds, interpolated between
+/// neighbours.
+fn latencies(told: &Told) -> Vec<f64> {
+    let mut sorted: Vec<_> = told.requests.iter().filter_map(|request| request.latency).collect();
+    sorted.sort();
+    let Some(last) = sorted.len().checked_sub(1) else { return Vec::new() };
+    let at = |place: usize| sorted[place].0 as f64 / 1000.0;
+    let quantile = |percent: usize| {
+        let (place, part) = (last * percent / 100, (last * percent % 100) as f64 / 100.0);
+        at(place) + part * (at((place + 1).min(last)) - at(place))
+    };
+    [1, 50, 99, 100].map(quantile).to_vec()
+}
+
+fn check(file: &str, told: &Told, entry: &Entry) {
+    assert_eq!(told.skipped, Skipped::default(), "{file}");
+    for (column, counted) in counts(told) {
+        // The manifest counts what lies before a partition to it.
+        let beyond = u64::from(column == "vols" && told.volumes.find("before").is_some());
+        assert_eq!((counted - beyond).to_string(), entry[column], "{file}: {column}");
+    }
+    for (column, counted, off) in rounded(told) {
+        let wanted: f64 = entry[column].parse().expect("a number");
+        assert!((counted - wanted).abs() <= off * 1.001, "{file}: {column} is {counted}");
+    }
+    let wanted = entry["lat_us"].trim_matches(['[', ']']);
+    let wanted: Vec<f64> = wanted.split(", ").filter_map(|text| text.parse().ok()).collect();
+    if !wanted.is_empty() {
+        let found = latencies(told);
+        let close = |(found, wanted): (&f64, &f64)| (found - wanted).abs() <= 0.0501;
+        assert!(found.len() == 4 && found.iter().zip(&wanted).all(close), "{file}: {found:?}");
+    }
+}
+
+// Does every trace hold exactly what its manifest says, and is its format found?
+#[test]
+fn traces_hold_what_their_manifest_says() {
+    let Some((folder, entries)) = manifest() else { return };
+    let mut checked = 0;
+    for entry in entries {
+        let (file, name) = (&entry["file"], format_of(&entry["parser"]));
+        if find(name).is_none() {
+            continue;
+        }
+        let path = folder.join(file);
+        let source = Source::open(path.to_str().expect("the path is UTF-8")).unwrap();
+        let (found, told) = open_all(source).unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert_eq!(found, name, "{file}");
+        check(file, &told, &entry);
+        checked += 1;
+    }
+    assert!(checked > 0);
+}
