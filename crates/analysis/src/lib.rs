@@ -5,6 +5,7 @@ mod characteristics;
 pub mod facts;
 mod outline;
 mod runs;
+pub mod trace;
 
 pub use facts::Facts;
 use flashscope_result::{Error, Manifest, ResultFolder};

@@ -116,7 +116,7 @@ impl Gathered<'_> {
     }
 }
 
-fn latency(summary: &Summary) -> Option<Latency> {
+pub(crate) fn latency(summary: &Summary) -> Option<Latency> {
     Some(Latency {
         mean: summary.mean(),
         standard_deviation: summary.standard_deviation(),

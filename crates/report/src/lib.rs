@@ -1,9 +1,15 @@
 //! From facts to what people look at. Nothing is computed here that the analysis did not find.
 
+/// Writing to a string cannot fail.
+macro_rules! line {
+    ($out:expr $(, $($arg:tt)*)?) => {{ let _ = writeln!($out $(, $($arg)*)?); }};
+}
+
 mod conversion;
 mod recording;
 mod simulation;
 mod terminal;
+mod trace;
 
 pub use conversion::{Conversion, conversion};
 use flashscope_analysis::{Facts, Outline};
@@ -15,6 +21,7 @@ pub use simulation::{
     Cleaning, LatencyNs, Simulation, SimulationFill, SimulationStatus, SimulationWarmUp, simulation,
 };
 pub use terminal::terminal;
+pub use trace::{Trace, TraceStatus, trace};
 
 /// The page, built from `web/`; the report is inserted where it holds [`MARKER`].
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.html"));
@@ -45,7 +52,23 @@ pub struct Summary {
 }
 
 /// The report as one HTML file that needs nothing else, and no network.
+///
+/// # Errors
+/// Where it cannot be written as JSON.
 pub fn html(report: &Report) -> Result<String, serde_json::Error> {
+    page(report)
+}
+
+/// The characteristics of a trace as such a file.
+///
+/// # Errors
+/// Where they cannot be written as JSON.
+pub fn trace_html(trace: &Trace) -> Result<String, serde_json::Error> {
+    page(trace)
+}
+
+/// The page with what it shows.
+fn page(report: &impl Serialize) -> Result<String, serde_json::Error> {
     // No text of a result can end the script element that holds it.
     let json = serde_json::to_string(report)?.replace('<', "\\u003c");
     Ok(PAGE.replacen(MARKER, &json, 1))

@@ -162,11 +162,6 @@ impl LatencyNs {
     }
 }
 
-/// Writing to a string cannot fail.
-macro_rules! line {
-    ($out:expr $(, $($arg:tt)*)?) => {{ let _ = writeln!($out $(, $($arg)*)?); }};
-}
-
 /// A simulation as text.
 pub fn simulation<O>(simulation: &Simulation<O>) -> String {
     let mut out = String::new();

@@ -9,7 +9,7 @@ use flashscope_stats::Estimate;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::trace::Pace;
 
-const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+pub(crate) const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The summary of a result as text: the drive, its key characteristics, and the mean response
 /// times of each experiment as a row of bars (on a log axis).
@@ -27,11 +27,6 @@ pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
         }
     }
     out
-}
-
-/// Writing to a string cannot fail.
-macro_rules! line {
-    ($out:expr $(, $($arg:tt)*)?) => {{ let _ = writeln!($out $(, $($arg)*)?); }};
 }
 
 fn head(out: &mut String, manifest: &Manifest) {

@@ -6,6 +6,7 @@ mod formats;
 mod input;
 mod playback;
 mod record;
+mod stat;
 
 pub use benched::{Benched, LONGEST_IO};
 use clap::Subcommand;
@@ -13,10 +14,11 @@ use convert::ConvertArgs;
 use formats::FormatsArgs;
 pub use playback::{Passes, survey};
 use record::RecordArgs;
+use stat::StatArgs;
 
 use crate::Failure;
 
-/// Read, convert and record traces of IO in the formats that people have.
+/// Understand, convert and record traces of IO in the formats that people have.
 #[derive(clap::Args)]
 pub struct TraceArgs {
     #[command(subcommand)]
@@ -25,6 +27,7 @@ pub struct TraceArgs {
 
 #[derive(Subcommand)]
 enum Command {
+    Stat(StatArgs),
     Convert(ConvertArgs),
     Record(RecordArgs),
     Formats(FormatsArgs),
@@ -32,6 +35,7 @@ enum Command {
 
 pub fn trace(args: &TraceArgs) -> Result<(), Failure> {
     match &args.command {
+        Command::Stat(args) => stat::stat(args),
         Command::Convert(args) => convert::convert(args),
         Command::Record(args) => record::record(args),
         Command::Formats(args) => formats::formats(args),

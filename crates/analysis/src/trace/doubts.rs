@@ -1,0 +1,156 @@
+//! What looks wrong with a trace.
+
+use flashscope_block::{Bytes, Nanos};
+
+use super::alignment::Lying;
+use super::facts::{Doubt, DoubtKind, TimeFacts};
+use super::per_second;
+use super::time::Clock;
+
+/// More requests in a second no drive takes: 10 million.
+const MOST_PER_SECOND: f64 = 1e7;
+
+/// No trace is as long: three years.
+const LONGEST: Nanos = Nanos(3 * 365 * 86_400_000_000_000);
+
+/// Operating systems split larger requests: 1 GiB.
+const LARGEST: u64 = 1 << 30;
+
+/// No volume is larger: 1 PiB.
+const HIGHEST: u64 = 1 << 50;
+
+/// From so many requests on, a rate says something.
+const ENOUGH: u64 = 100;
+
+/// Finds one thing that is wrong, if it is.
+type Check = fn(&Seen) -> Option<(DoubtKind, String)>;
+
+const CHECKS: [Check; 10] = [
+    empty,
+    backwards,
+    no_time,
+    whole_seconds,
+    rate,
+    span,
+    sizes,
+    partial_sectors,
+    addresses,
+    misaligned,
+];
+
+/// What doubts rest on.
+pub(super) struct Seen<'a> {
+    pub requests: u64,
+    pub accesses: u64,
+    pub clock: &'a Clock,
+    pub time: &'a TimeFacts,
+    /// The smallest and the largest size of an access.
+    pub sizes: Option<(u64, u64)>,
+    pub large: u64,
+    pub lying: &'a Lying,
+    pub highest_end: u64,
+}
+
+/// Everything that looks wrong.
+pub(super) fn doubts(seen: &Seen) -> Vec<Doubt> {
+    let found = CHECKS.iter().filter_map(|check| check(seen));
+    found.map(|(kind, text)| Doubt { kind, text }).collect()
+}
+
+fn empty(seen: &Seen) -> Option<(DoubtKind, String)> {
+    let text = "there is no request in it".into();
+    (seen.requests == 0).then_some((DoubtKind::Empty, text))
+}
+
+fn backwards(seen: &Seen) -> Option<(DoubtKind, String)> {
+    let TimeFacts { backwards, longest_backwards_ns, .. } = seen.time;
+    let first = seen.time.first_backwards?;
+    let text = format!(
+        "the time goes backwards at {backwards} of {} requests, first at request {first}, by up to \
+         {longest_backwards_ns}: the trace may be sorted by completion, or come from several \
+         processors; everything over time takes such a request as if it came with the latest before",
+        seen.requests
+    );
+    Some((DoubtKind::Backwards, text))
+}
+
+fn no_time(seen: &Seen) -> Option<(DoubtKind, String)> {
+    let text = "all requests have the same time: nothing can be said of rates and windows".into();
+    (seen.requests > 1 && seen.time.span_ns == Nanos(0)).then_some((DoubtKind::NoTime, text))
+}
+
+fn whole_seconds(seen: &Seen) -> Option<(DoubtKind, String)> {
+    let text = "all times are whole seconds: times between requests and bursts below that are lost";
+    (seen.requests > 1 && seen.clock.whole_seconds())
+        .then(|| (DoubtKind::WholeSeconds, text.into()))
+}
+
+fn rate(seen: &Seen) -> Option<(DoubtKind, String)> {
+    let rate = per_second(seen.requests, seen.time.span_ns)?;
+    let text = format!(
+        "{rate:.3e} requests come in a second, more than drives take: times may be in a longer \
+         unit than the format says (`--speed` scales them: 0.001 where they are a thousand times \
+         too short)"
+    );
+    (seen.requests >= ENOUGH && rate > MOST_PER_SECOND).then_some((DoubtKind::Rate, text))
+}
+
+fn span(seen: &Seen) -> Option<(DoubtKind, String)> {
+    let years = seen.time.span_ns.as_secs_f64() / (365.0 * 86_400.0);
+    let text = format!(
+        "it spans {years:.1} years: times may be in a shorter unit than the format says (`--speed` \
+         scales them: 1000 where they are a thousand times too long), or some are wrong"
+    );
+    (seen.time.span_ns > LONGEST).then_some((DoubtKind::Span, text))
+}
+
+fn sizes(seen: &Seen) -> Option<(DoubtKind, String)> {
+    let (_, largest) = seen.sizes?;
+    if largest > LARGEST {
+        let text = format!(
+            "{} accesses are larger than 1 GiB, up to {}, which operating systems split: sizes may \
+             be in a smaller unit than the format says (`--sector` sets that of formats in \
+             sectors); of each only 1 GiB counts for footprint, working set and concentration",
+            seen.large,
+            Bytes(largest)
+        );
+        return Some((DoubtKind::LargeRequests, text));
+    }
+    let text = format!(
+        "no access is larger than {largest} B: sizes and offsets may be in sectors where the \
+         format says bytes (in formats in sectors, `--sector` sets how large one is)"
+    );
+    (seen.accesses >= ENOUGH && largest < 512).then_some((DoubtKind::SmallRequests, text))
+}
+
+fn partial_sectors(seen: &Seen) -> Option<(DoubtKind, String)> {
+    let count = seen.lying.partial_sectors();
+    let text = format!(
+        "{count} of {} accesses are no whole sectors of 512 B: what was recorded may be calls to a \
+         file, not requests to a drive, or the unit of sizes and offsets may be another",
+        seen.accesses
+    );
+    (count > 0).then_some((DoubtKind::PartialSectors, text))
+}
+
+fn addresses(seen: &Seen) -> Option<(DoubtKind, String)> {
+    let text = format!(
+        "addresses go up to {}, beyond any volume: they may be in a smaller unit than the format \
+         says (`--sector` sets that of formats in sectors), or be no addresses of one",
+        Bytes(seen.highest_end)
+    );
+    (seen.highest_end > HIGHEST).then_some((DoubtKind::Addresses, text))
+}
+
+fn misaligned(seen: &Seen) -> Option<(DoubtKind, String)> {
+    let found = seen.lying.misalignment()?;
+    let text = format!(
+        "{:.1} % of accesses begin at LBA mod 8 = {}, so that each touches a page of 4 KiB more \
+         than it need: a partition may begin there; `--realign` mends it, adding {} B to all \
+         offsets",
+        100.0 * found.share,
+        found.lba_mod_8,
+        found.shift_bytes.0
+    );
+    Some((DoubtKind::Misaligned, text))
+}

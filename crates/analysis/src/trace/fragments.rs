@@ -1,0 +1,125 @@
+//! Writes against erase blocks (Boboila & Desnoyers, 2011, section III and Fig. 1).
+
+use super::facts::{Fragment, Fragments, LengthBucket};
+
+/// The sizes that writes are divided by, as powers of two: of a page in bytes, of an erase block
+/// in pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Division {
+    pub page: u32,
+    pub block: u32,
+}
+
+/// Writes and the fragments that they fall into.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Divided {
+    head: Fragment,
+    middle: Fragment,
+    tail: Fragment,
+    /// By the power of two not above their pages.
+    lengths: [u64; 64],
+}
+
+impl Default for Divided {
+    fn default() -> Self {
+        let none = Fragment::default();
+        Divided { head: none, middle: none, tail: none, lengths: [0; 64] }
+    }
+}
+
+impl Divided {
+    /// Adds a write from `offset` to `end`, which is beyond it.
+    pub fn push(&mut self, offset: u64, end: u64, by: Division) {
+        let [from, to] = [offset >> by.page, ((end - 1) >> by.page) + 1];
+        let (block, in_block) = (1u64 << by.block, (1u64 << by.block) - 1);
+        self.lengths[(to - from).ilog2() as usize] += 1;
+        // The first boundary not before the write, the last one not after it.
+        let first = (from + in_block) >> by.block << by.block;
+        let last = to >> by.block << by.block;
+        if from < first {
+            add(&mut self.head, 1, to.min(first) - from);
+        }
+        if first < last {
+            add(&mut self.middle, (last - first) / block, last - first);
+        }
+        if last >= first && last < to {
+            add(&mut self.tail, 1, to - last);
+        }
+    }
+
+    pub fn facts(&self) -> Option<Fragments> {
+        let writes: u64 = self.lengths.iter().sum();
+        let pages = self.head.pages + self.middle.pages + self.tail.pages;
+        let lengths = (0u32..).zip(self.lengths).filter(|(_, writes)| *writes > 0);
+        (writes > 0).then(|| Fragments {
+            writes,
+            mean_pages: pages as f64 / writes as f64,
+            head: self.head,
+            middle: self.middle,
+            tail: self.tail,
+            histogram: lengths
+                .map(|(power, writes)| LengthBucket { from_pages: 1 << power, writes })
+                .collect(),
+        })
+    }
+}
+
+fn add(to: &mut Fragment, count: u64, pages: u64) {
+    to.count += count;
+    to.pages += pages;
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BY: Division = Division { page: 11, block: 6 };
+
+    /// The definition of the paper, page by page.
+    fn by_definition(from: u64, to: u64, block: u64) -> [Fragment; 3] {
+        let mut found = [Fragment::default(); 3];
+        let mut start = from;
+        while start < to {
+            let end = to.min((start / block + 1) * block);
+            let kind = match (end - start == block, start.is_multiple_of(block)) {
+                (true, _) => 1,
+                (false, true) => 2,
+                (false, false) => 0,
+            };
+            add(&mut found[kind], 1, end - start);
+            start = end;
+        }
+        found
+    }
+
+    // Is the write of the paper's Fig. 1, over three blocks, a head, a middle and a tail?
+    #[test]
+    fn as_in_the_figure() {
+        let mut divided = Divided::default();
+        divided.push(40 * 2048, (40 + 24 + 64 + 10) * 2048, BY);
+        let facts = divided.facts().unwrap();
+        assert_eq!(facts.head, Fragment { count: 1, pages: 24 });
+        assert_eq!(facts.middle, Fragment { count: 1, pages: 64 });
+        assert_eq!(facts.tail, Fragment { count: 1, pages: 10 });
+        assert_eq!((facts.writes, facts.mean_pages), (1, 98.0));
+        assert_eq!(facts.histogram, [LengthBucket { from_pages: 64, writes: 1 }]);
+    }
+
+    proptest! {
+        // Is every write divided as the definition has it, of whatever sizes pages and blocks are?
+        #[test]
+        fn agrees_with_definition(
+            from in 0u64..1000, pages in 1u64..1000, page in 9u32..13, block in 0u32..9,
+        ) {
+            let mut divided = Divided::default();
+            // Within the first and the last page anywhere.
+            let (offset, end) = ((from << page) + from % 512, ((from + pages) << page) - pages % 512);
+            prop_assume!(offset < end);
+            divided.push(offset, end, Division { page, block });
+            let wanted = by_definition(from, from + pages, 1 << block);
+            prop_assert_eq!([divided.head, divided.middle, divided.tail], wanted);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Latencies, where the trace has them.
+
+use flashscope_block::Op;
+use flashscope_stats::Summary;
+use flashscope_workload::trace::Request;
+
+use super::facts::OpLatency;
+use crate::runs::latency;
+
+/// Latencies of all requests, and of each operation.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Latencies {
+    all: Summary,
+    /// By the code of the operation.
+    ops: [Summary; 4],
+}
+
+impl Latencies {
+    pub fn push(&mut self, batch: &[Request]) {
+        for request in batch {
+            if let Some(latency) = request.latency {
+                self.all.push(latency.0);
+                self.ops[usize::from(request.op.code())].push(latency.0);
+            }
+        }
+    }
+
+    pub fn facts(&self) -> Vec<OpLatency> {
+        let facts = |op, summary: &Summary| {
+            let latency_ns = latency(summary)?;
+            Some(OpLatency { op, requests: summary.count(), latency_ns })
+        };
+        let ops =
+            Op::ALL.into_iter().filter_map(|op| facts(Some(op), &self.ops[usize::from(op.code())]));
+        facts(None, &self.all).into_iter().chain(ops).collect()
+    }
+}

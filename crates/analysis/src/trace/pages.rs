@@ -1,0 +1,392 @@
+//! What is followed of each page: all of them up to a bound on memory, beyond it a sample by a hash
+//! of their address (SHARDS with a fixed size, Waldspurger et al., FAST 2015, section 4: where the
+//! bound is reached, the threshold of the hash is halved).
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use flashscope_block::Op;
+use flashscope_stats::Estimate;
+use flashscope_workload::trace::Request;
+
+use super::concentration::{self, Counts};
+use super::facts::{Concentration, Sampling, WorkingSet};
+use super::footprint::{Pages, Part, Touched, Trimmed};
+use super::replicates::{self, REPLICATES};
+use super::series::Timeline;
+use super::working_set::{self, Gaps};
+use super::{PAGE, index};
+
+/// Adjacent pages that are followed, or not, together: a request then looks up few groups.
+const GROUP: u8 = 8;
+
+/// The same, to count with.
+const GROUP_PAGES: u64 = GROUP as u64;
+
+/// What is kept at most.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// Groups of pages that are followed, of 128 bytes each.
+    pub groups: usize,
+    /// Chunks of 1 MiB in which some page was touched, of 64 bytes each.
+    pub chunks: usize,
+}
+
+/// Of a larger request only so much counts for pages, so that no broken trace takes forever.
+pub(super) const MOST_ACCESS: u64 = 1 << 30;
+
+/// So many groups are looked up together: their misses of the caches then overlap.
+const TOGETHER: usize = 512;
+
+/// Groups are allocated so many at a time.
+const CHUNK: usize = 1 << 12;
+
+/// A page that was read or written.
+#[derive(Debug, Clone, Copy, Default)]
+struct Page {
+    last: u64,
+    reads: u32,
+    writes: u32,
+}
+
+type Group = [Page; GROUP as usize];
+
+/// What of a group is accessed by a request.
+#[derive(Debug, Clone, Copy)]
+struct Access {
+    hash: u64,
+    time: u64,
+    group: u64,
+    volume: u32,
+    slot: u32,
+    from: u8,
+    to: u8,
+    write: bool,
+}
+
+/// The pages that are followed.
+pub(super) struct PageTable {
+    /// Groups are followed whose hash begins with so many zeros.
+    shift: u32,
+    most: usize,
+    slots: HashMap<u64, u32, BuildHasherDefault<Hashed>>,
+    groups: Vec<Box<[Group]>>,
+    used: u32,
+    free: Vec<u32>,
+    pending: Vec<Access>,
+    /// What of the set of all pages is accessed by the same requests.
+    parts: Vec<Part>,
+    gaps: Box<[Gaps; REPLICATES]>,
+    /// Reads and writes of pages, of all pages.
+    accesses: [u64; 2],
+    /// Every page, while that fits memory.
+    touched: Option<Touched>,
+    pages: Pages,
+    trimmed: Trimmed,
+    /// Pages that were new after that, as far as the sample stands for them.
+    estimated: [[u64; REPLICATES]; 2],
+    cut: u64,
+}
+
+/// The key is a hash already.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are of 64 bits");
+    }
+    fn write_u64(&mut self, key: u64) {
+        // The first bits are all zero in a sample, and they tell entries apart in the table.
+        self.0 = key.rotate_left(24);
+    }
+}
+
+/// A permutation of 64 bits that looks random (SplitMix64, Steele et al., OOPSLA 2014).
+#[inline]
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Of two groups of different volumes, the same with a chance of 2⁻⁶⁴.
+#[inline]
+pub(super) fn hash(volume: u32, group: u64) -> u64 {
+    mix(group ^ mix(u64::from(volume) + 0x9e37_79b9_7f4a_7c15))
+}
+
+impl PageTable {
+    /// A table with nothing in it.
+    pub fn new(bounds: Bounds) -> PageTable {
+        PageTable {
+            shift: 0,
+            most: bounds.groups,
+            slots: HashMap::default(),
+            groups: Vec::new(),
+            used: 0,
+            free: Vec::new(),
+            pending: Vec::with_capacity(2 * TOGETHER),
+            parts: Vec::with_capacity(2 * TOGETHER),
+            gaps: Box::default(),
+            accesses: [0; 2],
+            touched: Some(Touched::new(bounds.chunks)),
+            pages: Pages::default(),
+            trimmed: Trimmed::default(),
+            estimated: [[0; REPLICATES]; 2],
+            cut: 0,
+        }
+    }
+
+    /// Adds requests, which came at these times.
+    pub fn push(&mut self, batch: &[Request], times: &[u64], timeline: &mut Timeline) {
+        for (request, time) in batch.iter().zip(times) {
+            match request.op {
+                Op::Read => self.access(request, *time, false, timeline),
+                Op::Write => self.access(request, *time, true, timeline),
+                Op::Trim => {
+                    if let Some((first, last)) = range(request, u64::MAX) {
+                        self.trimmed.push(request.volume, first..=last);
+                    }
+                }
+                Op::Flush => {}
+            }
+        }
+        self.flush(timeline);
+        if self.touched.as_ref().is_some_and(Touched::is_too_large) {
+            self.touched = None;
+            while self.shift == 0 {
+                self.halve();
+            }
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, request: &Request, time: u64, write: bool, timeline: &mut Timeline) {
+        let Some((first, last)) = range(request, MOST_ACCESS) else { return };
+        self.cut += u64::from(request.len.0 > MOST_ACCESS);
+        let volume = request.volume;
+        self.accesses[usize::from(write)] += last - first + 1;
+        if self.shift > 0 && self.touched.is_some() {
+            self.parts.extend(Part::of(volume, first..=last, write, time));
+        }
+        for group in first / GROUP_PAGES..=last / GROUP_PAGES {
+            let hash = hash(volume, group);
+            if hash.leading_zeros() < self.shift {
+                continue;
+            }
+            let from = if group == first / GROUP_PAGES { in_group(first) } else { 0 };
+            let to = if group == last / GROUP_PAGES { in_group(last) } else { GROUP - 1 };
+            self.pending.push(Access { hash, time, group, volume, slot: 0, from, to, write });
+        }
+        if self.pending.len().max(self.parts.len()) >= TOGETHER {
+            self.flush(timeline);
+        }
+    }
+
+    /// Looks up what is pending, and counts it.
+    fn flush(&mut self, timeline: &mut Timeline) {
+        let mut pending = std::mem::take(&mut self.pending);
+        for access in &mut pending {
+            access.slot = match self.slots.get(&access.hash) {
+                Some(slot) => *slot,
+                None => self.insert(access.hash),
+            };
+        }
+        for access in &pending {
+            self.count(access, timeline);
+        }
+        pending.clear();
+        self.pending = pending;
+        if let Some(touched) = &mut self.touched {
+            touched.access(&mut self.parts, |time, new| {
+                self.pages.add(new);
+                timeline.touch(time, new);
+            });
+        }
+        self.parts.clear();
+        while self.slots.len() > self.most {
+            self.halve();
+        }
+    }
+
+    fn insert(&mut self, hash: u64) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.used += 1;
+            self.used - 1
+        });
+        if slot as usize >= self.groups.len() * CHUNK {
+            self.groups.push(vec![Group::default(); CHUNK].into_boxed_slice());
+        }
+        self.slots.insert(hash, slot);
+        slot
+    }
+
+    #[inline]
+    fn count(&mut self, access: &Access, timeline: &mut Timeline) {
+        let slot = access.slot as usize;
+        let pages = &mut self.groups[slot / CHUNK][slot % CHUNK];
+        let pages = &mut pages[usize::from(access.from)..=usize::from(access.to)];
+        let gaps = &mut self.gaps[replicate(access.hash)];
+        let mut new = Pages::default();
+        // Adjacent pages mostly have the same gap.
+        let (mut gap, mut same) = (0, 0);
+        for page in pages {
+            if page.reads | page.writes == 0 {
+                new.accessed += 1;
+            } else {
+                let this = access.time - page.last;
+                if this != gap {
+                    if same > 0 {
+                        gaps.push(gap, same, self.shift);
+                    }
+                    (gap, same) = (this, 0);
+                }
+                same += 1;
+            }
+            page.last = access.time;
+            if access.write {
+                new.written += u64::from(page.writes == 0);
+                page.writes = page.writes.saturating_add(1);
+            } else {
+                page.reads = page.reads.saturating_add(1);
+            }
+        }
+        if same > 0 {
+            gaps.push(gap, same, self.shift);
+        }
+        if new != Pages::default() {
+            self.note_followed(access, new, timeline);
+        }
+    }
+
+    /// Pages are new of those that are followed.
+    fn note_followed(&mut self, access: &Access, new: Pages, timeline: &mut Timeline) {
+        let first = access.group * GROUP_PAGES;
+        let range = first + u64::from(access.from)..=first + u64::from(access.to);
+        match &self.touched {
+            // What is not followed has to be looked up as well: `access` sees to that.
+            Some(_) if self.shift > 0 => {}
+            Some(_) => {
+                self.parts.extend(Part::of(access.volume, range, access.write, access.time));
+            }
+            None => {
+                let new = Pages {
+                    accessed: new.accessed << self.shift,
+                    written: new.written << self.shift,
+                };
+                let part = replicate(access.hash);
+                self.estimated[0][part] += new.accessed;
+                self.estimated[1][part] += new.written;
+                timeline.touch(access.time, new);
+            }
+        }
+    }
+
+    /// Follows half of the groups from now on.
+    #[cold]
+    fn halve(&mut self) {
+        self.shift += 1;
+        let (shift, free, groups) = (self.shift, &mut self.free, &mut self.groups);
+        self.slots.retain(|hash, slot| {
+            let stays = hash.leading_zeros() >= shift;
+            if !stays {
+                groups[*slot as usize / CHUNK][*slot as usize % CHUNK] = Group::default();
+                free.push(*slot);
+            }
+            stays
+        });
+    }
+
+    fn rate(&self) -> f64 {
+        0.5f64.powi(self.shift.cast_signed())
+    }
+
+    /// Distinct pages accessed, and written.
+    pub fn footprint(&self) -> [Estimate; 2] {
+        let exact = [self.pages.accessed, self.pages.written];
+        [0, 1].map(|of| {
+            let mut parts = self.estimated[of].map(|pages| pages as f64);
+            let rate = if self.touched.is_some() { 1.0 } else { self.rate() };
+            let exact = exact[of] as f64;
+            parts.iter_mut().for_each(|part| *part += exact / REPLICATES as f64);
+            replicates::total(&parts, rate)
+        })
+    }
+
+    /// Distinct pages trimmed; absent where they were too many to be counted.
+    pub fn trimmed(&self) -> Option<u64> {
+        self.trimmed.pages()
+    }
+
+    /// Every page, where all were counted.
+    pub fn touched(&self) -> Option<&Touched> {
+        self.touched.as_ref()
+    }
+
+    /// What is known of the pages over the time `end`.
+    pub fn facts(&self, end: u64) -> PageFacts {
+        let mut gaps = self.gaps.clone();
+        let mut counts = [(); 2].map(|()| [(); REPLICATES].map(|()| Counts::default()));
+        let mut followed = [0u64; 2];
+        for (hash, slot) in &self.slots {
+            let part = replicate(*hash);
+            let group = &self.groups[*slot as usize / CHUNK][*slot as usize % CHUNK];
+            for page in group.iter().filter(|page| page.reads | page.writes > 0) {
+                gaps[part].push(end - page.last, 1, self.shift);
+                counts[0][part].push(page.reads.saturating_add(page.writes));
+                counts[1][part].push(page.writes);
+                followed[0] += u64::from(page.reads) + u64::from(page.writes);
+                followed[1] += u64::from(page.writes);
+            }
+        }
+        let all = [self.accesses[0] + self.accesses[1], self.accesses[1]];
+        let rate = self.rate();
+        let coverage =
+            |of: usize| (all[of] > 0).then(|| followed[of] as f64 / rate / all[of] as f64);
+        let concentration =
+            |of: usize| concentration::facts(&counts[of], rate, (coverage(of)? - 1.0).abs());
+        PageFacts {
+            working_set: working_set::facts(&gaps, end, rate),
+            accesses: concentration(0),
+            writes: concentration(1),
+            sampling: Sampling {
+                rate,
+                group_pages: GROUP.into(),
+                groups: self.slots.len() as u64,
+                coverage: coverage(0),
+                cut: self.cut,
+            },
+        }
+    }
+}
+
+/// What is known of the pages.
+pub(super) struct PageFacts {
+    pub working_set: Vec<WorkingSet>,
+    pub accesses: Option<Concentration>,
+    pub writes: Option<Concentration>,
+    pub sampling: Sampling,
+}
+
+/// The place of a page in its group.
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "it is below the size of a group")]
+fn in_group(page: u64) -> u8 {
+    (page % GROUP_PAGES) as u8
+}
+
+/// The first and the last page of a request, of which at most `most` bytes count.
+#[inline]
+fn range(request: &Request, most: u64) -> Option<(u64, u64)> {
+    let end = request.offset.0.saturating_add(request.len.0.min(most));
+    (end > request.offset.0).then(|| (request.offset.0 / PAGE, (end - 1) / PAGE))
+}
+
+#[inline]
+fn replicate(hash: u64) -> usize {
+    index(hash % REPLICATES as u64)
+}

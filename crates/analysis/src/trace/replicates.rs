@@ -1,0 +1,50 @@
+//! Intervals from independent parts of a sample.
+
+use flashscope_stats::Estimate;
+
+/// A sample of groups of pages is divided by hash into so many parts.
+pub(super) const REPLICATES: usize = 16;
+
+/// The 97.5 % quantile of Student's t with one degree of freedom less than there are parts.
+const T: f64 = 2.131_45;
+
+/// The sum of what the parts of a sample found, each weighted to what it stands for, with the 95 %
+/// interval by the method of random groups (Wolter, *Introduction to Variance Estimation*, 2007,
+/// chapter 2). `rate` is the share of the whole that is in the sample; of 1, the sum is exact.
+pub(super) fn total(parts: &[f64; REPLICATES], rate: f64) -> Estimate {
+    let sum: f64 = parts.iter().sum();
+    let count = REPLICATES as f64;
+    Estimate::symmetric(sum, Some(T * (count * variance(parts) * (1.0 - rate)).sqrt()))
+}
+
+/// Half the width of the 95 % interval of a ratio that is `value` in the whole sample, from what it
+/// is in each part.
+pub(super) fn half_width(value: f64, parts: &[f64; REPLICATES], rate: f64) -> f64 {
+    let count = REPLICATES as f64;
+    let squares: f64 = parts.iter().map(|part| (part - value).powi(2)).sum();
+    T * (squares / (count - 1.0) / count * (1.0 - rate)).sqrt()
+}
+
+fn variance(parts: &[f64; REPLICATES]) -> f64 {
+    let count = REPLICATES as f64;
+    let mean = parts.iter().sum::<f64>() / count;
+    parts.iter().map(|part| (part - mean).powi(2)).sum::<f64>() / (count - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is a whole exact, and does the interval of a sample follow from how its parts differ?
+    #[test]
+    fn intervals() {
+        let mut parts = [10.0; REPLICATES];
+        (parts[0], parts[1]) = (14.0, 6.0);
+        let whole = total(&parts, 1.0);
+        assert_eq!((whole.value, whole.low, whole.high), (160.0, Some(160.0), Some(160.0)));
+        // Variance 32/15; the sum of 16 has 16 times that, of which half is not in the sample.
+        let half: f64 = T * (16.0 * 32.0 / 15.0 * 0.5f64).sqrt();
+        assert!((total(&parts, 0.5).high.unwrap() - 160.0 - half).abs() < 1e-9);
+        assert!((half_width(10.0, &parts, 0.5) - half / 16.0).abs() < 1e-9);
+    }
+}

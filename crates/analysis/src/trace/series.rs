@@ -1,0 +1,200 @@
+//! The trace over time, in bounded memory: steps are twice as long where they become too many.
+
+use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_workload::trace::Request;
+
+use super::facts::{ByteCounts, HeatMap, Requests, Series, Step};
+use super::footprint::Pages;
+use super::{PAGE, index};
+
+/// The shortest step, as a power of two of nanoseconds.
+const SHORTEST: u32 = 10;
+
+/// The lowest row, as a power of two of bytes.
+const LOWEST: u32 = 12;
+
+const MOST_STEPS: usize = 400;
+const MOST_COLUMNS: usize = 200;
+const MOST_ROWS: usize = 100;
+
+/// What happened in a step.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    /// By the code of the operation.
+    requests: [u64; 4],
+    bytes: [u64; 4],
+    new: Pages,
+}
+
+impl Sums {
+    fn add(&mut self, other: &Sums) {
+        for op in 0..4 {
+            self.requests[op] += other.requests[op];
+            self.bytes[op] = self.bytes[op].saturating_add(other.bytes[op]);
+        }
+        self.new.add(other.new);
+    }
+}
+
+/// What happened when.
+#[derive(Debug, Clone)]
+pub(super) struct Timeline {
+    shift: u32,
+    steps: Vec<Sums>,
+}
+
+impl Default for Timeline {
+    fn default() -> Self {
+        Timeline { shift: SHORTEST, steps: Vec::with_capacity(MOST_STEPS) }
+    }
+}
+
+impl Timeline {
+    /// Adds requests at these times, which do not fall.
+    pub fn push(&mut self, batch: &[Request], times: &[u64]) {
+        let Some(last) = times.last() else { return };
+        self.make_room(*last);
+        for (request, time) in batch.iter().zip(times) {
+            let step = &mut self.steps[index(time >> self.shift)];
+            let op = usize::from(request.op.code());
+            step.requests[op] += 1;
+            step.bytes[op] = step.bytes[op].saturating_add(request.len.0);
+        }
+    }
+
+    /// Pages are new at a time at which there was a request.
+    pub fn touch(&mut self, time: u64, new: Pages) {
+        self.steps[index(time >> self.shift)].new.add(new);
+    }
+
+    fn make_room(&mut self, time: u64) {
+        while time >> self.shift >= MOST_STEPS as u64 {
+            self.shift += 1;
+            let merge = |pair: &[Sums]| {
+                let mut sum = pair[0];
+                pair[1..].iter().for_each(|other| sum.add(other));
+                sum
+            };
+            self.steps = self.steps.chunks(2).map(merge).collect();
+        }
+        let needed = index(time >> self.shift) + 1;
+        if needed > self.steps.len() {
+            self.steps.resize(needed, Sums::default());
+        }
+    }
+
+    pub fn facts(&self) -> Series {
+        let mut so_far = Pages::default();
+        let step = |sums: &Sums| {
+            so_far.add(sums.new);
+            let [reads, writes, trims, flushes] = sums.requests;
+            let [read, written, trimmed, _] = sums.bytes.map(Bytes);
+            let total = reads + writes + trims + flushes;
+            Step {
+                requests: Requests { total, reads, writes, trims, flushes },
+                bytes: ByteCounts { read, written, trimmed },
+                accessed_bytes: Bytes(so_far.accessed * PAGE),
+                written_bytes: Bytes(so_far.written * PAGE),
+            }
+        };
+        Series { step_ns: Nanos(1 << self.shift), steps: self.steps.iter().map(step).collect() }
+    }
+}
+
+/// Bytes read and written by time and address.
+#[derive(Debug, Clone)]
+pub(super) struct Map {
+    column: u32,
+    row: u32,
+    columns: Vec<[[u64; 2]; MOST_ROWS]>,
+    /// The highest byte accessed.
+    highest: u64,
+}
+
+impl Default for Map {
+    fn default() -> Self {
+        Map { column: SHORTEST, row: LOWEST, columns: Vec::new(), highest: 0 }
+    }
+}
+
+impl Map {
+    /// Adds requests at these times, which do not fall.
+    pub fn push(&mut self, batch: &[Request], times: &[u64]) {
+        let Some(last) = times.last() else { return };
+        self.make_room(*last);
+        for (request, time) in batch.iter().zip(times) {
+            let of = match request.op {
+                Op::Read => 0,
+                Op::Write => 1,
+                Op::Trim | Op::Flush => continue,
+            };
+            let (mut at, end) = (request.offset.0, request.end().0);
+            if at >= end {
+                continue;
+            }
+            if end > self.highest {
+                self.make_higher(end);
+            }
+            let column = &mut self.columns[index(time >> self.column)];
+            while at < end {
+                let row = at >> self.row;
+                // The first byte of the next row; there may be none.
+                let next = ((row + 1) << self.row).wrapping_sub(1).min(end - 1).wrapping_add(1);
+                let cell = &mut column[index(row)][of];
+                *cell = cell.saturating_add(next - at);
+                at = next;
+            }
+        }
+    }
+
+    fn make_room(&mut self, time: u64) {
+        while time >> self.column >= MOST_COLUMNS as u64 {
+            self.column += 1;
+            let merge = |pair: &[[[u64; 2]; MOST_ROWS]]| {
+                let mut sum = pair[0];
+                for (cell, more) in sum.iter_mut().zip(pair[1..].iter().flatten()) {
+                    *cell = sum_of(*cell, *more);
+                }
+                sum
+            };
+            self.columns = self.columns.chunks(2).map(merge).collect();
+        }
+        let needed = index(time >> self.column) + 1;
+        if needed > self.columns.len() {
+            self.columns.resize(needed, [[0; 2]; MOST_ROWS]);
+        }
+    }
+
+    #[cold]
+    fn make_higher(&mut self, end: u64) {
+        self.highest = end;
+        while (end - 1) >> self.row >= MOST_ROWS as u64 {
+            self.row += 1;
+            for column in &mut self.columns {
+                for row in 0..MOST_ROWS {
+                    let pair = [2 * row, 2 * row + 1].map(|row| column.get(row).unwrap_or(&[0; 2]));
+                    column[row] = sum_of(*pair[0], *pair[1]);
+                }
+            }
+        }
+    }
+
+    pub fn facts(&self) -> HeatMap {
+        let rows = if self.highest == 0 { 0 } else { index((self.highest - 1) >> self.row) + 1 };
+        let cells = |of: usize| {
+            let columns = self.columns.iter().flat_map(|column| &column[..rows]);
+            columns.map(|cell| cell[of]).collect()
+        };
+        HeatMap {
+            column_ns: Nanos(1 << self.column),
+            row_bytes: Bytes(1 << self.row),
+            rows: u32::try_from(rows).unwrap_or(u32::MAX),
+            read: cells(0),
+            written: cells(1),
+        }
+    }
+}
+
+fn sum_of(a: [u64; 2], b: [u64; 2]) -> [u64; 2] {
+    [a[0].saturating_add(b[0]), a[1].saturating_add(b[1])]
+}

@@ -1,0 +1,159 @@
+//! What is counted of each volume, and what all come to.
+
+use flashscope_block::{Bytes, Op};
+use flashscope_workload::trace::{Request, Volumes};
+
+use super::alignment::Lying;
+use super::facts::{ByteCounts, Requests, VolumeFacts};
+use super::footprint::Pages;
+use super::fragments::{Divided, Division};
+use super::sequence::Sequence;
+use super::share;
+
+/// So many volumes are listed, those with most bytes accessed.
+pub const MOST_VOLUMES: usize = 1_000;
+
+/// What is counted of each volume.
+#[derive(Debug, Clone)]
+pub(super) struct ByVolume {
+    by: Division,
+    volumes: Vec<Volume>,
+    /// Writes of all volumes, each for itself, and joined where they follow each other.
+    pub writes: Divided,
+    pub joined: Divided,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Volume {
+    /// By the code of the operation.
+    requests: [u64; 4],
+    bytes: [u64; 4],
+    highest_end: u64,
+    sequence: Sequence,
+    lying: Lying,
+    /// The writes that follow each other, from where to where; nothing before the first.
+    joined: (u64, u64),
+}
+
+/// What all volumes come to.
+pub(super) struct Total {
+    pub requests: Requests,
+    pub bytes: ByteCounts,
+    pub highest_end: u64,
+    pub sequential: u64,
+    pub lying: Lying,
+}
+
+impl ByVolume {
+    pub fn new(by: Division) -> ByVolume {
+        let (writes, joined) = (Divided::default(), Divided::default());
+        ByVolume { by, volumes: Vec::new(), writes, joined }
+    }
+
+    pub fn push(&mut self, batch: &[Request]) {
+        for request in batch {
+            let index = request.volume as usize;
+            if index >= self.volumes.len() {
+                self.volumes.resize(index + 1, Volume::default());
+            }
+            let volume = &mut self.volumes[index];
+            let (offset, len, end) = (request.offset.0, request.len.0, request.end().0);
+            let op = usize::from(request.op.code());
+            volume.requests[op] += 1;
+            volume.bytes[op] = volume.bytes[op].saturating_add(len);
+            if request.op == Op::Flush {
+                continue;
+            }
+            volume.highest_end = volume.highest_end.max(end);
+            if request.op == Op::Trim || len == 0 {
+                continue;
+            }
+            volume.sequence.push(offset, end);
+            volume.lying.push(offset, len);
+            if request.op == Op::Write {
+                self.writes.push(offset, end, self.by);
+                match &mut volume.joined {
+                    (_, joined_end) if *joined_end == offset && offset > 0 => *joined_end = end,
+                    joined => {
+                        let (from, to) = std::mem::replace(joined, (offset, end));
+                        if from < to {
+                            self.joined.push(from, to, self.by);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Joined writes, with those that still go on.
+    pub fn joined(&self) -> Divided {
+        let mut joined = self.joined;
+        for (from, to) in self.volumes.iter().map(|volume| volume.joined) {
+            if from < to {
+                joined.push(from, to, self.by);
+            }
+        }
+        joined
+    }
+
+    pub fn total(&self) -> Total {
+        let mut all = Volume::default();
+        for volume in &self.volumes {
+            for op in 0..4 {
+                all.requests[op] += volume.requests[op];
+                all.bytes[op] = all.bytes[op].saturating_add(volume.bytes[op]);
+            }
+            all.highest_end = all.highest_end.max(volume.highest_end);
+            all.sequence.sequential += volume.sequence.sequential;
+            all.lying.add(&volume.lying);
+        }
+        Total {
+            requests: all.requests(),
+            bytes: all.bytes(),
+            highest_end: all.highest_end,
+            sequential: all.sequence.sequential,
+            lying: all.lying,
+        }
+    }
+
+    /// How many volumes there are.
+    pub fn count(&self) -> u64 {
+        self.volumes.iter().filter(|volume| volume.requests != [0; 4]).count() as u64
+    }
+
+    /// The volumes with most bytes accessed, with the pages that were counted of them.
+    pub fn facts(&self, names: &Volumes, pages: Option<&[Pages]>) -> Vec<VolumeFacts> {
+        let accessed = |volume: &Volume| volume.bytes[0].saturating_add(volume.bytes[1]);
+        let mut order: Vec<_> = (0u32..).zip(&self.volumes).collect();
+        order.retain(|(_, volume)| volume.requests != [0; 4]);
+        order.sort_by_key(|(id, volume)| (u64::MAX - accessed(volume), *id));
+        order.truncate(MOST_VOLUMES);
+        let facts = |(id, volume): (u32, &Volume)| {
+            let counted = pages.map(|pages| pages.get(id as usize).copied().unwrap_or_default());
+            let accesses = volume.requests[0] + volume.requests[1];
+            VolumeFacts {
+                name: names.name(id).into(),
+                requests: volume.requests(),
+                bytes: volume.bytes(),
+                accessed_bytes: counted.map(|pages| Bytes(pages.accessed * super::PAGE)),
+                written_bytes: counted.map(|pages| Bytes(pages.written * super::PAGE)),
+                sequential_share: share(volume.sequence.sequential, accesses),
+                highest_end: Bytes(volume.highest_end),
+                misalignment: volume.lying.misalignment(),
+            }
+        };
+        order.into_iter().map(facts).collect()
+    }
+}
+
+impl Volume {
+    fn requests(&self) -> Requests {
+        let [reads, writes, trims, flushes] = self.requests;
+        Requests { total: reads + writes + trims + flushes, reads, writes, trims, flushes }
+    }
+
+    fn bytes(&self) -> ByteCounts {
+        let [read, written, trimmed, _] = self.bytes.map(Bytes);
+        ByteCounts { read, written, trimmed }
+    }
+}

@@ -1,0 +1,100 @@
+//! `flashscope trace stat`.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use anyhow::{Context, anyhow};
+use flashscope_analysis::trace::Characteristics;
+use flashscope_block::Bytes;
+use flashscope_report::{Trace, TraceStatus, trace, trace_html};
+use flashscope_workload::trace::{Reader, Request};
+
+use super::input::{self, Fields};
+use crate::progress::LateBar;
+use crate::{Failure, stop, usage};
+
+/// Say what is in a trace, in one pass: sizes, footprint, locality, bursts, and what looks wrong.
+///
+/// Memory does not grow with the trace. What rests on a sample of the pages has its interval.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  flashscope trace stat hm_0.csv.gz
+  flashscope trace stat hm_0.csv.gz --html hm_0.html
+  flashscope trace stat web.csv database.csv --merge start --volumes web_1,web_2 --json
+  flashscope trace stat financial.spc --realign --from 10min --until 20min")]
+pub struct StatArgs {
+    /// The trace: a file, or `-` for standard input; several are merged by time
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
+
+    /// Print everything as JSON (schema: docs/schemas/trace.schema.json)
+    #[arg(long)]
+    json: bool,
+
+    /// Also write it here, with pictures, as one HTML page
+    #[arg(long, value_name = "PAGE")]
+    html: Option<PathBuf>,
+
+    /// What writes are divided by into head, middle and tail fragments
+    #[arg(long, value_name = "SIZE", default_value = "128KiB")]
+    erase_block: Bytes,
+
+    #[command(flatten)]
+    fields: Fields,
+}
+
+pub fn stat(args: &StatArgs) -> Result<(), Failure> {
+    let block = Characteristics::with_block(args.erase_block);
+    let mut found = block.map_err(|rule| usage(anyhow!("--erase-block: {rule}")))?;
+    let mut reader = input::open(&args.files, &args.fields)?;
+    let stop = stop::flag()?;
+    let mut bar = LateBar::new();
+    let mut batch: Vec<Request> = Vec::new();
+    let status = loop {
+        if stop.load(Ordering::Relaxed) {
+            break TraceStatus::Interrupted;
+        }
+        reader.read(&mut batch).map_err(input::failure)?;
+        if batch.is_empty() {
+            break TraceStatus::Complete;
+        }
+        found.push(&batch);
+        input::show(&mut bar, "reading", reader.progress());
+    };
+    bar.finish();
+    let found = Trace {
+        inputs: args.files.clone(),
+        formats: reader.formats().iter().map(|format| (*format).into()).collect(),
+        status,
+        bad_lines_skipped: reader.skipped().count,
+        notes: reader.notes(),
+        facts: found.finish(reader.volumes()),
+    };
+    print(args, &found)?;
+    match status {
+        TraceStatus::Complete => Ok(()),
+        TraceStatus::Interrupted => {
+            Err(Failure::Failed(anyhow!("interrupted: what is shown was read before")))
+        }
+    }
+}
+
+fn print(args: &StatArgs, found: &Trace) -> anyhow::Result<()> {
+    for note in &found.notes {
+        eprintln!("note: {note}");
+    }
+    if let Some(path) = &args.html {
+        let page = trace_html(found)?;
+        fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, found)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{}", trace(found))?;
+    }
+    Ok(())
+}

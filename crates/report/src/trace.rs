@@ -1,0 +1,476 @@
+//! The characteristics of a trace: for programs, and as text.
+
+use std::fmt::Write;
+
+use flashscope_analysis::trace::TraceFacts;
+use flashscope_analysis::trace::facts::{
+    Concentration, Fragment, Fragments, OpLatency, Series, SizeSummary, Step,
+};
+use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_stats::Estimate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::simulation::grouped;
+use crate::terminal::BARS;
+
+/// What `flashscope trace stat --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trace {
+    /// The files that were read.
+    pub inputs: Vec<String>,
+    /// The format of each.
+    pub formats: Vec<String>,
+    /// Whether the trace was read to its end.
+    pub status: TraceStatus,
+    /// Lines and records that could not be read and were left out.
+    pub bad_lines_skipped: u64,
+    /// What was noticed on the way, and what was made of the trace.
+    pub notes: Vec<String>,
+    /// What was found.
+    pub facts: TraceFacts,
+}
+
+/// How the reading of a trace ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TraceStatus {
+    /// At the end of the trace.
+    Complete,
+    /// By the user: the facts are of what was read before.
+    Interrupted,
+}
+
+/// How wide rows of bars are.
+const WIDTH: usize = 60;
+
+/// How many volumes are listed.
+const VOLUMES: usize = 10;
+
+/// The characteristics of a trace as text.
+pub fn trace(trace: &Trace) -> String {
+    let mut out = String::new();
+    let facts = &trace.facts;
+    head(&mut out, trace);
+    for doubt in &facts.doubts {
+        line!(out, "! {}", doubt.text);
+    }
+    if facts.requests.total > 0 {
+        requests(&mut out, facts);
+        space(&mut out, facts);
+        concentration(&mut out, facts);
+        fragments(&mut out, facts);
+        time(&mut out, facts);
+        latency(&mut out, &facts.latency);
+        volumes(&mut out, facts);
+    }
+    out
+}
+
+fn head(out: &mut String, trace: &Trace) {
+    let TraceFacts { requests, time, .. } = &trace.facts;
+    let rate = time.requests_per_s.map(|rate| format!(", {} a second", number(rate)));
+    line!(
+        out,
+        "{} ({}): {} requests in {}{}",
+        trace.inputs.join(", "),
+        trace.formats.join(", "),
+        grouped(requests.total),
+        duration(time.span_ns),
+        rate.unwrap_or_default()
+    );
+    if trace.status == TraceStatus::Interrupted {
+        line!(out, "interrupted: this is of what was read before");
+    }
+    if trace.bad_lines_skipped > 0 {
+        line!(out, "{} bad lines were left out", grouped(trace.bad_lines_skipped));
+    }
+}
+
+fn requests(out: &mut String, facts: &TraceFacts) {
+    let TraceFacts { requests, bytes, sizes, .. } = facts;
+    line!(
+        out,
+        "\n{:<8}{:>15} {:>11}{:>11}{:>9}{:>9}{:>9}{:>9}{:>9}",
+        "",
+        "requests",
+        "bytes",
+        "mean size",
+        "min",
+        "p50",
+        "p90",
+        "p99",
+        "max"
+    );
+    let mut row = |name: &str, count: u64, bytes: Option<Bytes>, sizes: Option<&SizeSummary>| {
+        if count == 0 {
+            return;
+        }
+        let bytes = bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
+        let _ = write!(out, "{name:<8}{:>15} {bytes:>11}", grouped(count));
+        if let Some(sizes) = sizes {
+            let SizeSummary { mean, min, p50, p90, p99, max, .. } = sizes;
+            let _ = write!(out, "{:>11}", whole_bytes(*mean).to_string());
+            for size in [min, p50, p90, p99, max] {
+                let _ = write!(out, "{:>9}", size.to_string());
+            }
+        }
+        line!(out);
+    };
+    let of = |op: Op| match op {
+        Op::Read => sizes.as_ref()?.reads.as_ref(),
+        Op::Write => sizes.as_ref()?.writes.as_ref(),
+        Op::Trim | Op::Flush => None,
+    };
+    row("reads", requests.reads, Some(bytes.read), of(Op::Read));
+    row("writes", requests.writes, Some(bytes.written), of(Op::Write));
+    row("trims", requests.trims, Some(bytes.trimmed), None);
+    row("flushes", requests.flushes, None, None);
+    if let (Some(requests), Some(bytes)) = (facts.read_share, facts.read_bytes_share) {
+        line!(
+            out,
+            "reads are {} of reads and writes, {} of their bytes",
+            share(requests),
+            share(bytes)
+        );
+    }
+    let Some(sizes) = sizes else { return };
+    let total = (requests.reads + requests.writes) as f64;
+    let most = sizes.most_frequent.iter().take(5).map(|size| {
+        format!("{} {}", share((size.reads + size.writes) as f64 / total), size.size_bytes)
+    });
+    let most = most.collect::<Vec<_>>().join(", ");
+    line!(out, "of {} sizes the most frequent: {most}", grouped(sizes.distinct));
+}
+
+fn space(out: &mut String, facts: &TraceFacts) {
+    let footprint = &facts.footprint;
+    line!(out, "\nspace");
+    line!(
+        out,
+        "  footprint      {} accessed, {} written, in pages of {}; highest end {}",
+        size(&footprint.accessed_bytes),
+        size(&footprint.written_bytes),
+        footprint.page_bytes,
+        footprint.highest_end
+    );
+    if let Some(ratio) = &facts.overwrite_ratio {
+        line!(out, "  overwritten    {} written for each distinct byte written", times(ratio));
+    }
+    if let Some(found) = &facts.sequentiality {
+        line!(
+            out,
+            "  sequential     {} of accesses; runs of {:.2} requests, {} on average",
+            share(found.sequential_share),
+            found.mean_run_requests,
+            whole_bytes(found.mean_run_bytes)
+        );
+    }
+    if let Some(found) = &facts.alignment {
+        let total: u64 = found.lba_mod_8.iter().sum();
+        let cells = found.lba_mod_8.iter().enumerate().filter(|(_, count)| **count > 0);
+        let cells =
+            cells.map(|(lba, count)| format!("{lba}: {}", share(*count as f64 / total as f64)));
+        let cells = cells.collect::<Vec<_>>().join(", ");
+        line!(
+            out,
+            "  unaligned      {} to 4 KiB; LBA mod 8 is {cells}",
+            share(found.unaligned_share)
+        );
+    }
+}
+
+fn concentration(out: &mut String, facts: &TraceFacts) {
+    let both = [
+        ("all accesses", "accessed", &facts.access_concentration),
+        ("writes", "written", &facts.write_concentration),
+    ];
+    for (what, of, found) in both {
+        let Some(Concentration { hottest, .. }) = found else { continue };
+        let cells = hottest.iter().map(|hot| {
+            let interval = match (hot.share.low, hot.share.high) {
+                (Some(low), Some(high)) if low < high => format!(" ±{}", share((high - low) / 2.0)),
+                _ => String::new(),
+            };
+            format!("{:.0} %: {}{interval}", 100.0 * hot.pages, share(hot.share.value))
+        });
+        let cells = cells.collect::<Vec<_>>().join(", ");
+        line!(out, "  hottest pages  {what} by share of the pages {of}: {cells}");
+    }
+    if facts.sampling.rate < 1.0 {
+        line!(
+            out,
+            "  sampled        {} of the pages, which stand for {} of accesses",
+            share(facts.sampling.rate),
+            facts.sampling.coverage.map_or("none".into(), share)
+        );
+    }
+}
+
+fn fragments(out: &mut String, facts: &TraceFacts) {
+    let Some(lengths) = &facts.write_lengths else { return };
+    line!(
+        out,
+        "\nwrites by erase blocks of {}, pages of {}\n  {:<16}{:>14}{:>13}  heads             middles           \
+         tails",
+        lengths.block_bytes,
+        lengths.page_bytes,
+        "",
+        "writes",
+        "mean pages"
+    );
+    for (name, found) in [("each", &lengths.requests), ("joined in order", &lengths.joined)] {
+        let Fragments { writes, mean_pages, head, middle, tail, .. } = found;
+        let all = (head.pages + middle.pages + tail.pages) as f64;
+        let cell = |fragment: &Fragment| {
+            let of = share(fragment.pages as f64 / all);
+            format!("{:<18}", format!("{} ({of})", grouped(fragment.count)))
+        };
+        let cells = [head, middle, tail].map(cell).concat();
+        line!(
+            out,
+            "  {name:<16}{:>14}{:>13}  {}",
+            grouped(*writes),
+            number(*mean_pages),
+            cells.trim_end()
+        );
+    }
+    line!(out, "  in brackets the share of the pages written");
+}
+
+fn time(out: &mut String, facts: &TraceFacts) {
+    line!(out, "\ntime");
+    if let Some(gaps) = &facts.inter_arrival {
+        let variation = gaps.coefficient_of_variation.map(|cv| format!("; variation {cv:.2}"));
+        line!(
+            out,
+            "  between        mean {}, p50 {}, p90 {}, p99 {}, max {}{}",
+            whole_nanos(gaps.mean),
+            duration(Nanos(gaps.p50)),
+            duration(Nanos(gaps.p90)),
+            duration(Nanos(gaps.p99)),
+            duration(Nanos(gaps.max)),
+            variation.unwrap_or_default()
+        );
+    }
+    let windows = facts.burstiness.iter().map(|found| {
+        format!(
+            "{} ×{} ({})",
+            found.window_ns,
+            number(found.peak_to_mean),
+            number(found.index_of_dispersion)
+        )
+    });
+    let windows = windows.collect::<Vec<_>>().join(", ");
+    if !windows.is_empty() {
+        line!(out, "  bursts         peak over mean (index of dispersion) in windows of {windows}");
+    }
+    let every = facts.working_set.len().div_ceil(6).max(1);
+    let sets = facts.working_set.iter().rev().step_by(every).rev();
+    let sets = sets.map(|set| format!("{} {}", duration(set.window_ns), size(&set.bytes)));
+    let sets = sets.collect::<Vec<_>>().join(", ");
+    if !sets.is_empty() {
+        line!(out, "  working set    on average in windows of {sets}");
+    }
+    rows_of_bars(out, &facts.series);
+}
+
+/// A name, and what of a step it is the name of.
+type Row = (&'static str, fn(&Step) -> u64);
+
+fn rows_of_bars(out: &mut String, series: &Series) {
+    let rows: [Row; 3] = [
+        ("requests", |step| step.requests.total),
+        ("bytes read", |step| step.bytes.read.0),
+        ("bytes written", |step| step.bytes.written.0),
+    ];
+    let chunk = series.steps.len().div_ceil(WIDTH).max(1);
+    if series.steps.len() < 2 {
+        return;
+    }
+    for (name, of) in rows {
+        let sums: Vec<u64> =
+            series.steps.chunks(chunk).map(|steps| steps.iter().map(of).sum()).collect();
+        let most = sums.iter().max().copied().unwrap_or(0);
+        if most > 0 {
+            let bars: String = sums.iter().map(|sum| bar(*sum, most)).collect();
+            line!(out, "  {name:<14} {bars}");
+        }
+    }
+    let step = Nanos(series.step_ns.0.saturating_mul(chunk as u64));
+    line!(out, "  {:<14} each bar {}", "", duration(step));
+}
+
+/// A bar of a height in proportion; a dot for nothing.
+fn bar(value: u64, most: u64) -> char {
+    if value == 0 {
+        return '·';
+    }
+    let eighths = (u128::from(value) * BARS.len() as u128).div_ceil(u128::from(most));
+    BARS[usize::try_from(eighths).unwrap_or(BARS.len()) - 1]
+}
+
+fn latency(out: &mut String, latencies: &[OpLatency]) {
+    if latencies.is_empty() {
+        return;
+    }
+    line!(
+        out,
+        "\nlatency           IOs  mean (95 % interval)       min      p50      p99    p99.9      max"
+    );
+    let one_kind = latencies.len() == 2;
+    for OpLatency { op, requests, latency_ns } in latencies.iter().skip(usize::from(one_kind)) {
+        let name = match op {
+            None => "all",
+            Some(Op::Read) => "reads",
+            Some(Op::Write) => "writes",
+            Some(Op::Trim) => "trims",
+            Some(Op::Flush) => "flushes",
+        };
+        let mean = match latency_ns.mean.high {
+            Some(high) => format!(
+                "{} ± {}",
+                whole_nanos(latency_ns.mean.value),
+                whole_nanos(high - latency_ns.mean.value)
+            ),
+            None => whole_nanos(latency_ns.mean.value).to_string(),
+        };
+        let times =
+            [latency_ns.min, latency_ns.p50, latency_ns.p99, latency_ns.p999, latency_ns.max];
+        let times = times.map(|ns| format!(" {:>8}", Nanos(ns).to_string())).concat();
+        line!(out, "  {name:<7}{:>12}  {mean:>20} {times}", grouped(*requests));
+    }
+}
+
+fn volumes(out: &mut String, facts: &TraceFacts) {
+    if facts.volume_count < 2 {
+        return;
+    }
+    line!(
+        out,
+        "\n{:<18}{:>13}{:>9}{:>11}{:>11}{:>11}{:>11}{:>12}",
+        format!("{} volumes", grouped(facts.volume_count)),
+        "requests",
+        "reads",
+        "read",
+        "written",
+        "footprint",
+        "highest",
+        "sequential"
+    );
+    for volume in facts.volumes.iter().take(VOLUMES) {
+        let accesses = volume.requests.reads + volume.requests.writes;
+        let reads = (accesses > 0).then(|| share(volume.requests.reads as f64 / accesses as f64));
+        line!(
+            out,
+            "  {:<16}{:>13}{:>9}{:>11}{:>11}{:>11}{:>11}{:>12}",
+            volume.name,
+            grouped(volume.requests.total),
+            reads.unwrap_or_default(),
+            volume.bytes.read.to_string(),
+            volume.bytes.written.to_string(),
+            volume.accessed_bytes.map(|bytes| bytes.to_string()).unwrap_or_default(),
+            volume.highest_end.to_string(),
+            volume.sequential_share.map(share).unwrap_or_default()
+        );
+    }
+    let left = facts.volume_count.saturating_sub(VOLUMES as u64);
+    if left > 0 {
+        line!(out, "  and {} more with fewer bytes", grouped(left));
+    }
+}
+
+/// A share as a percentage of three digits at most.
+fn share(share: f64) -> String {
+    let per_cent = 100.0 * share;
+    match per_cent {
+        99.95.. => format!("{per_cent:.0} %"),
+        0.0 => "0 %".into(),
+        ..0.1 => format!("{per_cent:.1e} %"),
+        ..10.0 => format!("{per_cent:.2} %"),
+        _ => format!("{per_cent:.1} %"),
+    }
+}
+
+/// A number with three digits or its thousands apart.
+fn number(value: f64) -> String {
+    match value {
+        1000.0.. => grouped(whole(value)),
+        100.0.. => format!("{value:.0}"),
+        10.0.. => format!("{value:.1}"),
+        0.01.. => format!("{value:.2}"),
+        0.0 => "0".into(),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// A size, and how far it may be off where it is no exact one.
+fn size(bytes: &Estimate) -> String {
+    match (bytes.low, bytes.high) {
+        (Some(low), Some(high)) if low < high => {
+            format!("{} ±{:.1} %", whole_bytes(bytes.value), 50.0 * (high - low) / bytes.value)
+        }
+        _ => whole_bytes(bytes.value).to_string(),
+    }
+}
+
+fn times(ratio: &Estimate) -> String {
+    match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) if low < high => {
+            format!("{:.2} ({low:.2} to {high:.2})", ratio.value)
+        }
+        _ => format!("{:.2}", ratio.value),
+    }
+}
+
+/// A time that may be long.
+fn duration(time: Nanos) -> String {
+    let seconds = time.0 / 1_000_000_000;
+    match seconds {
+        172_800.. => format!("{} d", number(time.as_secs_f64() / 86_400.0)),
+        7_200.. => format!("{} h", number(time.as_secs_f64() / 3_600.0)),
+        300.. => format!("{} min", number(time.as_secs_f64() / 60.0)),
+        _ => time.to_string(),
+    }
+}
+
+fn whole_bytes(bytes: f64) -> Bytes {
+    Bytes(whole(bytes))
+}
+
+fn whole_nanos(ns: f64) -> Nanos {
+    Nanos(whole(ns))
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "sizes and times are not negative"
+)]
+fn whole(value: f64) -> u64 {
+    value.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Are shares and numbers readable at every magnitude?
+    #[test]
+    fn numbers_are_short() {
+        let shares = [0.0, 0.000_012, 0.0123, 0.5, 0.9999, 1.0].map(share);
+        assert_eq!(shares, ["0 %", "1.2e-3 %", "1.23 %", "50.0 %", "100 %", "100 %"]);
+        let numbers = [0.0, 0.001, 0.5, 12.345, 123.4, 54_321.0].map(number);
+        assert_eq!(numbers, ["0", "1.0e-3", "0.50", "12.3", "123", "54,321"]);
+        let times = [Nanos::micros(1500), Nanos::secs(600), Nanos::secs(86_400 * 3)].map(duration);
+        assert_eq!(times, ["1.5 ms", "10.0 min", "3.00 d"]);
+    }
+
+    // Is the highest bar full, anything seen, and nothing a dot?
+    #[test]
+    fn bars_are_in_proportion() {
+        let bars: String = [0, 1, 50, 100].map(|value| bar(value, 100)).iter().collect();
+        assert_eq!(bars, "·▁▄█");
+        assert_eq!(bar(u64::MAX, u64::MAX), '█');
+    }
+}
