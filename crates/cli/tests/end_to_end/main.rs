@@ -12,6 +12,7 @@ mod interrupted;
 mod options;
 mod report;
 mod simulate;
+mod stat;
 mod trace;
 mod wrong;
 
