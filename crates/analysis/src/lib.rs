@@ -10,6 +10,7 @@ pub mod trace;
 pub use facts::Facts;
 use flashscope_result::{Error, Manifest, ResultFolder};
 pub use outline::{Outline, outlines};
+pub use trace::TraceFacts;
 
 /// Everything that the records of a result say.
 pub fn analyse(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Error> {

@@ -182,29 +182,35 @@ fn space(out: &mut String, facts: &TraceFacts) {
 
 fn concentration(out: &mut String, facts: &TraceFacts) {
     let both = [
-        ("all accesses", "accessed", &facts.access_concentration),
+        ("accesses", "accessed", &facts.access_concentration),
         ("writes", "written", &facts.write_concentration),
     ];
-    for (what, of, found) in both {
+    for (i, (what, of, found)) in both.into_iter().enumerate() {
         let Some(Concentration { hottest, .. }) = found else { continue };
-        let cells = hottest.iter().map(|hot| {
-            let interval = match (hot.share.low, hot.share.high) {
-                (Some(low), Some(high)) if low < high => format!(" ±{}", share((high - low) / 2.0)),
-                _ => String::new(),
-            };
-            format!("{:.0} %: {}{interval}", 100.0 * hot.pages, share(hot.share.value))
-        });
-        let cells = cells.collect::<Vec<_>>().join(", ");
-        line!(out, "  hottest pages  {what} by share of the pages {of}: {cells}");
+        if i == 0 {
+            let heads: Vec<_> =
+                hottest.iter().map(|hot| format!("{:.0} %", 100.0 * hot.pages)).collect();
+            table_row(out, "\nthe hottest", &heads);
+        }
+        let cells: Vec<_> = hottest.iter().map(|hot| share_of(&hot.share)).collect();
+        table_row(out, &format!("  pages {of} get, of {what}"), &cells);
     }
     if facts.sampling.rate < 1.0 {
         line!(
             out,
-            "  sampled        {} of the pages, which stand for {} of accesses",
+            "  found in a sample of {} of the pages, which stands for {} of accesses",
             share(facts.sampling.rate),
             facts.sampling.coverage.map_or("none".into(), share)
         );
     }
+}
+
+/// A row of a table whose columns are all as wide.
+fn table_row(out: &mut String, name: &str, cells: &[String]) {
+    let cells: String = cells.iter().map(|cell| format!("{cell:>13}")).collect();
+    // A line that is left free before does not count for the width.
+    let width = 34 + name.chars().take_while(|c| *c == '\n').count();
+    line!(out, "{name:<width$}{cells}");
 }
 
 fn fragments(out: &mut String, facts: &TraceFacts) {
@@ -253,26 +259,28 @@ fn time(out: &mut String, facts: &TraceFacts) {
             variation.unwrap_or_default()
         );
     }
-    let windows = facts.burstiness.iter().map(|found| {
-        format!(
-            "{} ×{} ({})",
-            found.window_ns,
-            number(found.peak_to_mean),
-            number(found.index_of_dispersion)
-        )
-    });
-    let windows = windows.collect::<Vec<_>>().join(", ");
-    if !windows.is_empty() {
-        line!(out, "  bursts         peak over mean (index of dispersion) in windows of {windows}");
-    }
-    let every = facts.working_set.len().div_ceil(6).max(1);
-    let sets = facts.working_set.iter().rev().step_by(every).rev();
-    let sets = sets.map(|set| format!("{} {}", duration(set.window_ns), size(&set.bytes)));
-    let sets = sets.collect::<Vec<_>>().join(", ");
-    if !sets.is_empty() {
-        line!(out, "  working set    on average in windows of {sets}");
-    }
     rows_of_bars(out, &facts.series);
+    windows(out, facts);
+}
+
+fn windows(out: &mut String, facts: &TraceFacts) {
+    let bursts = &facts.burstiness;
+    if !bursts.is_empty() {
+        let lengths: Vec<_> = bursts.iter().map(|found| duration(found.window_ns)).collect();
+        table_row(out, "\nin windows of", &lengths);
+        let peaks: Vec<_> = bursts.iter().map(|found| number(found.peak_to_mean)).collect();
+        table_row(out, "  most requests over their mean", &peaks);
+        let indices: Vec<_> = bursts.iter().map(|b| number(b.index_of_dispersion)).collect();
+        table_row(out, "  index of dispersion", &indices);
+    }
+    let mut sets: Vec<_> = facts.working_set.iter().rev().step_by(4).take(6).collect();
+    sets.reverse();
+    if !sets.is_empty() {
+        let lengths: Vec<_> = sets.iter().map(|set| duration(set.window_ns)).collect();
+        table_row(out, "\nin windows of", &lengths);
+        let bytes: Vec<_> = sets.iter().map(|set| size(&set.bytes)).collect();
+        table_row(out, "  touched on average", &bytes);
+    }
 }
 
 /// A name, and what of a step it is the name of.
@@ -411,6 +419,16 @@ fn size(bytes: &Estimate) -> String {
             format!("{} ±{:.1} %", whole_bytes(bytes.value), 50.0 * (high - low) / bytes.value)
         }
         _ => whole_bytes(bytes.value).to_string(),
+    }
+}
+
+/// A share, and how far it may be off where it is no exact one.
+fn share_of(estimate: &Estimate) -> String {
+    match (estimate.low, estimate.high) {
+        (Some(low), Some(high)) if low < high => {
+            format!("{} ±{:.1}", share(estimate.value), 50.0 * (high - low))
+        }
+        _ => share(estimate.value),
     }
 }
 

@@ -145,8 +145,8 @@ fn addresses(seen: &Seen) -> Option<(DoubtKind, String)> {
 fn misaligned(seen: &Seen) -> Option<(DoubtKind, String)> {
     let found = seen.lying.misalignment()?;
     let text = format!(
-        "{:.1} % of accesses begin at LBA mod 8 = {}, so that each touches a page of 4 KiB more \
-         than it need: a partition may begin there; `--realign` mends it, adding {} B to all \
+        "{:.1} % of accesses begin at LBA mod 8 = {}, so that each may touch a page of 4 KiB \
+         more than it need: a partition may begin there; `--realign` mends it, adding {} B to all \
          offsets",
         100.0 * found.share,
         found.lba_mod_8,

@@ -13,6 +13,7 @@ mod options;
 mod record;
 mod report;
 mod simulate;
+mod stat;
 mod trace;
 mod wrong;
 

@@ -1,0 +1,135 @@
+//! The characteristics of real traces, against what their manifest says of them.
+//!
+//! They lie in `$FLASHSCOPE_DATA/traces`, or in `shared/data/traces` beside the checkout, and are
+//! passed over with a message where there are none.
+
+use std::path::{Path, PathBuf};
+
+use flashscope_analysis::TraceFacts;
+use flashscope_analysis::trace::Characteristics;
+use flashscope_analysis::trace::facts::DoubtKind;
+use flashscope_workload::trace::{Reader, Spec};
+
+/// The columns of the manifest, as far as this looks at them.
+struct Entry {
+    fields: Vec<(String, String)>,
+}
+
+impl Entry {
+    fn text(&self, name: &str) -> &str {
+        let found = self.fields.iter().find(|(column, _)| column == name);
+        found.map_or_else(|| panic!("no column {name}"), |(_, value)| value)
+    }
+
+    fn number(&self, name: &str) -> f64 {
+        self.text(name).parse().unwrap_or_else(|_| panic!("{name} is {}", self.text(name)))
+    }
+}
+
+fn manifest() -> Option<(PathBuf, Vec<Entry>)> {
+    #[allow(clippy::disallowed_methods)] // a test may be told where its data are
+    let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = told.clone().unwrap_or_else(beside).join("traces");
+    let text = match std::fs::read_to_string(folder.join("MANIFEST.csv")) {
+        Ok(text) => text,
+        Err(error) => {
+            assert!(told.is_none(), "FLASHSCOPE_DATA: {}: {error}", folder.display());
+            #[allow(clippy::print_stderr)] // how a test says that it did not run
+            {
+                eprintln!("skipped: {}: {error}; set FLASHSCOPE_DATA", folder.display());
+            }
+            return None;
+        }
+    };
+    let mut rows = text.lines().map(fields);
+    let names = rows.next().expect("a manifest has a header");
+    let entries = rows.map(|row| Entry { fields: names.iter().cloned().zip(row).collect() });
+    Some((folder, entries.collect()))
+}
+
+/// The fields of a line of CSV, out of their quotes.
+fn fields(line: &str) -> Vec<String> {
+    let (mut fields, mut quoted) = (vec![String::new()], false);
+    for character in line.chars() {
+        match character {
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            other => fields.last_mut().expect("there is one at least").push(other),
+        }
+    }
+    fields
+}
+
+fn facts(path: &Path) -> TraceFacts {
+    let mut trace = Spec::default().open(&[path.to_str().expect("UTF-8")]).expect("a trace");
+    let (mut found, mut batch) = (Characteristics::new(), Vec::new());
+    loop {
+        trace.read(&mut batch).expect("no bad lines");
+        if batch.is_empty() {
+            return found.finish(trace.volumes());
+        }
+        found.push(&batch);
+    }
+}
+
+/// What of a trace is not what the manifest says: each number to the digits that are printed there.
+fn differences(entry: &Entry, found: &TraceFacts) -> Vec<String> {
+    let sizes = found.sizes.as_ref().expect("accesses");
+    let mean = |summary: Option<&flashscope_analysis::trace::facts::SizeSummary>| {
+        summary.map_or(f64::NAN, |summary| summary.mean)
+    };
+    let sequentiality = found.sequentiality.expect("accesses");
+    let alignment = found.alignment.expect("accesses");
+    let overwrite = found.overwrite_ratio.map_or(0.0, |ratio| ratio.value);
+    // The manifest counts what lies before a partition to it.
+    let volumes = found.volumes.iter().filter(|volume| volume.name != "before").count();
+    let volumes = volumes as u64 + found.volume_count - found.volumes.len() as u64;
+    let checks = [
+        ("requests", found.requests.total as f64, 0.0),
+        ("reads", found.requests.reads as f64, 0.0),
+        ("writes", found.requests.writes as f64, 0.0),
+        ("discards", found.requests.trims as f64, 0.0),
+        ("other", found.requests.flushes as f64, 0.0),
+        ("written_bytes", found.bytes.written.0 as f64, 0.0),
+        ("uniq4k", found.footprint.accessed_pages.value, 0.0),
+        ("uniq4k_written", found.footprint.written_pages.value, 0.0),
+        ("max_end_byte", found.footprint.highest_end.0 as f64, 0.0),
+        ("vols", volumes as f64, 0.0),
+        ("span_s", found.time.span_ns.as_secs_f64(), 6e-4),
+        ("mean_B", sizes.all.mean, 0.06),
+        ("median_B", sizes.all.p50.0 as f64, 0.0),
+        ("mean_R_B", mean(sizes.reads.as_ref()), 0.06),
+        ("mean_W_B", mean(sizes.writes.as_ref()), 0.06),
+        ("seq_frac", sequentiality.sequential_share, 6e-5),
+        ("unaligned4k_frac", alignment.unaligned_share, 6e-5),
+        ("overwrite_x", overwrite, 6e-4),
+    ];
+    let differs = |(name, value, within): (&str, f64, f64)| {
+        if entry.text(name).is_empty() && value.is_nan() {
+            return None;
+        }
+        let wanted = entry.number(name);
+        // Not `>`: what is no number differs.
+        let same = (value - wanted).abs() <= within;
+        (!same).then(|| format!("{}: {name} is {value}, not {wanted}", entry.text("file")))
+    };
+    checks.into_iter().filter_map(differs).collect()
+}
+
+// Are the characteristics of real traces what was counted in them by other means?
+#[test]
+fn real_traces_are_as_their_manifest_says() {
+    let Some((folder, entries)) = manifest() else { return };
+    let mut wrong = Vec::new();
+    for entry in &entries {
+        let found = facts(&folder.join(entry.text("file")));
+        assert_eq!((found.sampling.rate, found.sampling.coverage), (1.0, Some(1.0)));
+        let backwards = found.doubts.iter().any(|doubt| doubt.kind == DoubtKind::Backwards);
+        if backwards != (entry.text("time_monotonic") == "False") {
+            wrong.push(format!("{}: whether time goes backwards", entry.text("file")));
+        }
+        wrong.extend(differences(entry, &found));
+    }
+    assert!(entries.len() > 10 && wrong.is_empty(), "{}", wrong.join("\n"));
+}
