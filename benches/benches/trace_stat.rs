@@ -90,7 +90,8 @@ fn requests(pages: u64, zipf: bool) -> impl Iterator<Item = Request> {
         let page = if zipf {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             let rank = (pages as f64).powf(random.f64()) as u64;
-            (u128::from(rank.wrapping_mul(0x9e37_79b9_7f4a_7c15)) * u128::from(pages) >> 64) as u64
+            ((u128::from(rank.wrapping_mul(0x9e37_79b9_7f4a_7c15)) * u128::from(pages)) >> 64)
+                as u64
         } else {
             random.u64(0..pages)
         };

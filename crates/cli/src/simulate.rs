@@ -366,8 +366,12 @@ fn list() -> String {
         text += &format!("  {}\n      {}: {}\n", kind.name, kind.summary, kind.yields);
     }
     text += "\nfields that workloads share:\n";
-    for field in synthetic::COMMON {
-        text += &described(field);
+    let mut shared: Vec<&Field> = Vec::new();
+    for field in synthetic::KINDS.iter().flat_map(|kind| kind.common) {
+        if !shared.iter().any(|known| known.name == field.name) {
+            shared.push(field);
+            text += &described(field);
+        }
     }
     text
 }

@@ -86,9 +86,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
 }
 
 fn print(args: &ConvertArgs, conversion: &Conversion) -> anyhow::Result<()> {
-    for note in &conversion.notes {
-        eprintln!("note: {note}");
-    }
+    input::show_notes(&conversion.notes);
     let mut out = std::io::stdout().lock();
     if args.json && args.output != "-" {
         serde_json::to_writer_pretty(&mut out, conversion)?;

@@ -92,3 +92,10 @@ pub fn open(files: &[String], fields: &Fields) -> Result<Trace, Failure> {
 pub fn show(bar: &mut LateBar, what: &'static str, progress: &Progress) {
     bar.show(what, progress.done(), progress.total());
 }
+
+/// Says what whoever reads the trace should know.
+pub fn show_notes(notes: &[String]) {
+    for note in notes {
+        eprintln!("note: {note}");
+    }
+}

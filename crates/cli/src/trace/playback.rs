@@ -19,9 +19,7 @@ pub fn survey(
     let survey = survey.map_err(input::failure)?;
     let survey = survey
         .ok_or_else(|| Failure::Failed(anyhow!("interrupted before anything was measured")))?;
-    for note in &survey.notes {
-        eprintln!("note: {note}");
-    }
+    input::show_notes(&survey.notes);
     Ok(survey)
 }
 

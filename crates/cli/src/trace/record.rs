@@ -180,9 +180,7 @@ fn write(
 }
 
 fn print(args: &RecordArgs, recording: &flashscope_report::Recording) -> Result<(), Failure> {
-    for note in &recording.notes {
-        eprintln!("note: {note}");
-    }
+    input::show_notes(&recording.notes);
     let mut out = std::io::stdout().lock();
     if args.json && args.output != "-" {
         serde_json::to_writer_pretty(&mut out, recording)?;

@@ -64,13 +64,14 @@ pub fn stat(args: &StatArgs) -> Result<(), Failure> {
         input::show(&mut bar, "reading", reader.progress());
     };
     bar.finish();
-    input::notes(&reader);
+    let notes = reader.notes();
+    input::show_notes(&notes);
     let found = Trace {
         inputs: args.files.clone(),
         formats: reader.formats().iter().map(|format| (*format).into()).collect(),
         status,
         bad_lines_skipped: reader.skipped().count,
-        notes: reader.notes(),
+        notes,
         facts: found.finish(reader.volumes()),
     };
     print(args, &found)?;
