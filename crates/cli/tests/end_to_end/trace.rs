@@ -180,8 +180,10 @@ fn help_of_each_command() {
     let place = Scratch::in_memory();
     let overview = place.run(&["trace", "--help"]).ok().stdout;
     let (_, commands) = overview.split_once("Commands:\n").unwrap();
-    let names = commands.lines().map_while(|line| line.split_whitespace().next());
-    let names: Vec<&str> = names.filter(|name| *name != "help").collect();
+    // What goes on in the next line is further in.
+    let lines = commands.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let names: Vec<&str> = names.filter(|name| !["", "help"].contains(name)).collect();
     assert!(names.len() >= 3, "{names:?}");
     for name in names {
         let help = place.run(&["trace", name, "--help"]).ok().stdout;
