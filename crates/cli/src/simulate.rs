@@ -278,6 +278,7 @@ fn found(
             (SimulationStatus::Failed, Some(format!("{errno} at offset {} B", offset.0)))
         }
     };
+    let data_pages = device.members()[0].nand().geometry().data_pages();
     Simulation {
         drive: device.info().clone(),
         workload: args.workload().into_owned(),
@@ -298,9 +299,11 @@ fn found(
         host_pages_trimmed: counted.host_pages_trimmed,
         flash_reads: by_cause(&counted.flash.reads),
         flash_programs: by_cause(&counted.flash.programs),
-        erases: counted.flash.erases.total(),
+        erases: by_cause(&counted.flash.erases),
+        events: named(counted.flash.events.entries()),
         write_amplification: counted.write_amplification(),
-        cleaning: cleaning(&counted, device.members()[0].nand().geometry().data_pages()),
+        equivalent_throughput: counted.equivalent_throughput(data_pages),
+        cleaning: cleaning(&counted, data_pages),
         latency_ns: LatencyNs::of(latencies.all()),
         read_latency_ns: of(Op::Read),
         write_latency_ns: of(Op::Write),
@@ -323,7 +326,11 @@ fn warm_up(outcome: &Outcome<Counters>) -> SimulationWarmUp {
 }
 
 fn by_cause(commands: &ByCause) -> BTreeMap<String, u64> {
-    commands.entries().into_iter().map(|(cause, count)| (cause.into(), count)).collect()
+    named(commands.entries())
+}
+
+fn named<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
+    counts.into_iter().map(|(name, count)| (name.into(), count)).collect()
 }
 
 fn cleaning(counted: &Counters, data_pages: u32) -> Cleaning {

@@ -53,10 +53,17 @@ pub struct Simulation<O> {
     pub flash_reads: BTreeMap<String, u64>,
     /// Flash pages programmed, by cause.
     pub flash_programs: BTreeMap<String, u64>,
-    /// Blocks erased.
-    pub erases: u64,
+    /// Blocks erased, by cause.
+    pub erases: BTreeMap<String, u64>,
+    /// What the FTL did that takes more than one flash command, or saves some: merges by kind,
+    /// evictions of log blocks, and what became of look-ups of the map.
+    pub events: BTreeMap<String, u64>,
     /// Flash pages programmed for each page programmed for the host; absent where there was none.
     pub write_amplification: Option<f64>,
+    /// The fewest erases that the host's programs may take over those that they took (the
+    /// *equivalent throughput* of Boboila and Desnoyers), at best 1; absent where nothing was
+    /// erased.
+    pub equivalent_throughput: Option<f64>,
     /// What cleaning did.
     pub cleaning: Cleaning,
     /// Latency of all IOs; absent where there was none.
@@ -226,10 +233,20 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
     );
     line!(out, "flash reads          {}", by_cause(&simulation.flash_reads));
     line!(out, "flash programs       {}", by_cause(&simulation.flash_programs));
-    line!(out, "erases               {}", grouped(simulation.erases));
+    line!(out, "erases               {}", by_cause(&simulation.erases));
+    let events = simulation.events.iter().filter(|(_, count)| **count > 0);
+    let events: Vec<_> = events.map(|(name, n)| format!("{} {name}", grouped(*n))).collect();
+    if !events.is_empty() {
+        line!(out, "of the FTL           {}", events.join(", "));
+    }
     if let Some(amplification) = simulation.write_amplification {
+        line!(out, "write amplification  {amplification:.3}{}", parts(&simulation.flash_programs));
         let meaning = "pages programmed for each one programmed for the host";
-        line!(out, "write amplification  {amplification:.3} {meaning}");
+        line!(out, "                     {meaning}");
+    }
+    if let Some(throughput) = simulation.equivalent_throughput {
+        let meaning = "the fewest erases that these writes may take, over those that they took";
+        line!(out, "equiv. throughput    {throughput:.4}: {meaning}");
     }
     let Cleaning { count, pages_moved, efficiency } = &simulation.cleaning;
     if let Some(efficiency) = efficiency {
@@ -242,6 +259,16 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
             100.0 * efficiency
         );
     }
+}
+
+/// What each cause adds to the write amplification, where there is more than one.
+fn parts(programs: &BTreeMap<String, u64>) -> String {
+    let host = programs.get("host").copied().unwrap_or_default();
+    let others = programs.iter().filter(|(cause, count)| *cause != "host" && **count > 0);
+    #[allow(clippy::cast_precision_loss)] // exact up to 2^53 pages
+    let parts = others.map(|(cause, n)| format!("{:.3} for {cause}", *n as f64 / host as f64));
+    let parts: Vec<_> = parts.collect();
+    if parts.is_empty() { String::new() } else { format!(" = 1 + {}", parts.join(" + ")) }
 }
 
 fn by_cause(counts: &BTreeMap<String, u64>) -> String {

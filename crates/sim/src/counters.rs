@@ -44,6 +44,16 @@ impl Counters {
         (programs.host > 0).then(|| ratio(programs.total(), programs.host))
     }
 
+    /// The fewest erases that what was programmed for the host may take, where a block holds
+    /// `pages` of data, over the erases that it took: the *equivalent throughput* of Boboila and
+    /// Desnoyers, 1 at best; none before the first erase.
+    pub fn equivalent_throughput(&self, pages: u32) -> Option<f64> {
+        let erases = self.flash.erases.total();
+        #[allow(clippy::cast_precision_loss)] // exact up to 2^53 pages
+        let share = self.flash.programs.host as f64 / f64::from(pages) / erases as f64;
+        (erases > 0).then_some(share)
+    }
+
     /// What was done since `earlier`, an earlier reading of the same drive.
     pub fn since(&self, earlier: &Counters) -> Counters {
         let flash = self.flash.since(&earlier.flash);

@@ -9,8 +9,8 @@ use super::faults::Faults;
 use super::schedule::Schedule;
 use super::undo::UndoLog;
 use super::{
-    BlockId, Cause, Entry, Fault, FlashCounters, Geometry, Illegal, Note, Page, Place, Reliability,
-    Slot, Stamp, Timing, Wiring, bad_blocks,
+    BlockId, Cause, Entry, Event, Fault, FlashCounters, Geometry, Illegal, Note, Page, Place,
+    Reliability, Slot, Stamp, Timing, Wiring, bad_blocks,
 };
 use crate::observe::Observer;
 
@@ -492,6 +492,12 @@ impl Array {
     #[inline]
     pub fn next_valid(&self, block: BlockId, from: u32) -> Option<Slot> {
         self.blocks.next_valid(block, from)
+    }
+
+    /// Counts what the FTL does.
+    #[inline]
+    pub fn count(&mut self, event: Event) {
+        self.counters.events.count(event, 1);
     }
 
     /// Every command carried out so far.

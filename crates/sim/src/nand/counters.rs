@@ -1,89 +1,103 @@
-/// Why a flash command was given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Cause {
+/// Makes an enum of what is counted, and a struct with a counter for each, from one list.
+macro_rules! counted {
+    (
+        $(#[$enum_doc:meta])* enum $kind:ident;
+        $(#[$struct_doc:meta])* struct $counters:ident;
+        $($(#[$doc:meta])* $variant:ident $field:ident $name:literal,)+
+    ) => {
+        $(#[$enum_doc])*
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, schemars::JsonSchema,
+        )]
+        pub enum $kind {
+            $($(#[$doc])* #[serde(rename = $name)] $variant,)+
+        }
+
+        impl $kind {
+            /// Every one, in the order in which they are shown; as a number, each is its place.
+            pub const ALL: &[$kind] = &[$($kind::$variant,)+];
+
+            /// Its name in what is printed.
+            pub const fn name(self) -> &'static str {
+                match self { $($kind::$variant => $name,)+ }
+            }
+        }
+
+        $(#[$struct_doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        pub struct $counters {
+            $(#[doc = concat!("See [`", stringify!($kind), "::", stringify!($variant), "`].")]
+            pub $field: u64,)+
+        }
+
+        impl $counters {
+            /// All of them together.
+            pub const fn total(&self) -> u64 {
+                0 $(+ self.$field)+
+            }
+
+            /// Every one by its name.
+            pub const fn entries(&self) -> [(&'static str, u64); $kind::ALL.len()] {
+                [$(($name, self.$field),)+]
+            }
+
+            fn combine(&self, other: &$counters, with: fn(u64, u64) -> u64) -> $counters {
+                $counters { $($field: with(self.$field, other.$field),)+ }
+            }
+
+            #[inline]
+            pub(super) fn count(&mut self, kind: $kind, times: u32) {
+                let counter = match kind { $($kind::$variant => &mut self.$field,)+ };
+                *counter += u64::from(times);
+            }
+        }
+    };
+}
+
+counted! {
+    /// Why a flash command was given.
+    enum Cause;
+    /// Flash commands of one type, by cause.
+    struct ByCause;
     /// A request of the host, including the read of a read-modify-write.
-    Host,
+    Host host "host",
     /// Moving pages out of a block, and erasing it.
-    Cleaning,
-    /// Keeping the map: summaries of blocks, records of trims, and reading them at power-on.
-    Mapping,
+    Cleaning cleaning "cleaning",
+    /// Making a log block, which holds its data block whole and in order, the data block; and
+    /// erasing that.
+    SwitchMerge switch_merge "switch merges",
+    /// Copying to a log block in order what it lacks of its data block, then as a switch merge.
+    PartialMerge partial_merge "partial merges",
+    /// Gathering the newest pages of data blocks from them and their log blocks, and erasing those.
+    FullMerge full_merge "full merges",
+    /// Keeping the map: summaries of blocks, records of trims, pages of the map that are on the
+    /// flash, and reading them at power-on.
+    Mapping mapping "mapping",
     /// Moving pages from the SLC region to the rest.
-    Folding,
+    Folding folding "folding",
     /// Moving cold pages to worn blocks.
-    Wear,
+    Wear wear "wear",
 }
 
-impl Cause {
-    /// Every cause, in the order in which they are shown; `cause as usize` is its place.
-    pub const ALL: [Cause; 5] =
-        [Cause::Host, Cause::Cleaning, Cause::Mapping, Cause::Folding, Cause::Wear];
-
-    /// Its name in what is printed.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Cause::Host => "host",
-            Cause::Cleaning => "cleaning",
-            Cause::Mapping => "mapping",
-            Cause::Folding => "folding",
-            Cause::Wear => "wear",
-        }
-    }
-}
-
-/// Flash commands of one type, by cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ByCause {
-    /// See [`Cause::Host`].
-    pub host: u64,
-    /// See [`Cause::Cleaning`].
-    pub cleaning: u64,
-    /// See [`Cause::Mapping`].
-    pub mapping: u64,
-    /// See [`Cause::Folding`].
-    pub folding: u64,
-    /// See [`Cause::Wear`].
-    pub wear: u64,
-}
-
-impl ByCause {
-    /// Commands of every cause.
-    pub const fn total(&self) -> u64 {
-        self.host + self.cleaning + self.mapping + self.folding + self.wear
-    }
-
-    /// Every cause by its name, and its commands.
-    pub const fn entries(&self) -> [(&'static str, u64); 5] {
-        [
-            (Cause::Host.name(), self.host),
-            (Cause::Cleaning.name(), self.cleaning),
-            (Cause::Mapping.name(), self.mapping),
-            (Cause::Folding.name(), self.folding),
-            (Cause::Wear.name(), self.wear),
-        ]
-    }
-
-    fn combine(&self, other: &ByCause, with: fn(u64, u64) -> u64) -> ByCause {
-        ByCause {
-            host: with(self.host, other.host),
-            cleaning: with(self.cleaning, other.cleaning),
-            mapping: with(self.mapping, other.mapping),
-            folding: with(self.folding, other.folding),
-            wear: with(self.wear, other.wear),
-        }
-    }
-
-    #[inline]
-    pub(super) fn count(&mut self, cause: Cause, commands: u32) {
-        let counter = match cause {
-            Cause::Host => &mut self.host,
-            Cause::Cleaning => &mut self.cleaning,
-            Cause::Mapping => &mut self.mapping,
-            Cause::Folding => &mut self.folding,
-            Cause::Wear => &mut self.wear,
-        };
-        *counter += u64::from(commands);
-    }
+counted! {
+    /// What an FTL does that is more than one flash command.
+    enum Event;
+    /// How often each [`Event`] has come.
+    struct Events;
+    /// See [`Cause::SwitchMerge`].
+    SwitchMerge switch_merges "switch merges",
+    /// See [`Cause::PartialMerge`].
+    PartialMerge partial_merges "partial merges",
+    /// See [`Cause::FullMerge`]; one for each data block that is made.
+    FullMerge full_merges "full merges",
+    /// A log block was given up for another.
+    LogEviction log_evictions "evictions of log blocks",
+    /// An entry of the map was in memory when it was needed.
+    MapHit map_hits "map hits",
+    /// It was not.
+    MapMiss map_misses "map misses",
+    /// A changed entry of the map was given up, and written to the flash.
+    MapWriteBack map_write_backs "map write-backs",
 }
 
 /// Every command that the flash has carried out. Commands on an element of several packages count
@@ -98,6 +112,8 @@ pub struct FlashCounters {
     pub copy_backs: ByCause,
     /// Blocks erased.
     pub erases: ByCause,
+    /// What they were given for, where that took more than one.
+    pub events: Events,
     /// Programs that failed; they are among `programs`.
     pub failed_programs: u64,
     /// Erases that failed; they are among `erases`.
@@ -121,6 +137,7 @@ impl FlashCounters {
             programs: self.programs.combine(&other.programs, with),
             copy_backs: self.copy_backs.combine(&other.copy_backs, with),
             erases: self.erases.combine(&other.erases, with),
+            events: self.events.combine(&other.events, with),
             failed_programs: with(self.failed_programs, other.failed_programs),
             failed_erases: with(self.failed_erases, other.failed_erases),
         }

@@ -17,7 +17,7 @@ mod undo;
 
 pub use array::{Array, Moves, Parts};
 pub use blocks::{Entry, Illegal, Note, Stamp};
-pub use counters::{ByCause, Cause, FlashCounters};
+pub use counters::{ByCause, Cause, Event, Events, FlashCounters};
 pub use faults::{Fault, Reliability, bad_blocks};
 pub use geometry::{BlockId, Dimensions, Geometry, Lpn, Page, Slot};
 pub use schedule::{Interleaving, Place, Sharing, Wiring};

@@ -187,7 +187,7 @@ fn nanos(time: u128) -> Nanos {
 
 fn unit_use(unit: &UnitTotals, package: u32, length: u128) -> UnitUse {
     let commands = CommandKind::ALL.into_iter().flat_map(|kind| {
-        Cause::ALL.into_iter().map(move |cause| {
+        Cause::ALL.iter().map(move |&cause| {
             let Tally { count, time } = unit.commands[kind as usize][cause as usize];
             CommandUse { kind, cause, count, busy_ns: nanos(time), busy_share: ratio(time, length) }
         })
