@@ -3,11 +3,8 @@
 //! machine, each with what it says to follow. So are the files `sda.blktrace.0`, one a processor,
 //! what `blkparse -d` writes, and what the tracer `blk` of tracefs gives in binary.
 //!
-//! A request is what was issued to the driver (event D), and its latency is the time to its
-//! completion (C); one that was put back into the queue (requeue, R) counts when it is issued
-//! again. Devices without a queue of their own (device mapper, RAID, some in memory) issue nothing:
-//! on a device without D before the first completion, requests are what was queued (Q). Commands
-//! that are passed through to the drive hold no request, and neither do zone commands.
+//! [`BlockEvents`] says which events are requests. Commands that are passed through to the drive
+//! hold none, and neither do zone commands.
 //!
 //! Addresses are those of the whole drive where a partition was traced, as the kernel records them.
 //! A write that asks for a flush before it is a write; a flush is one without data.
@@ -19,8 +16,8 @@ use std::path::Path;
 use flashscope_block::{Bytes, Nanos, Op};
 
 use super::super::binary::{BinaryFormat, bytes};
+use super::super::block_events::BlockEvents;
 use super::super::error::Reason;
-use super::super::pairing::Pairing;
 use super::super::reader::Options;
 use super::super::text::{Output, checked};
 use super::super::{Error, Request, VolumeId};
@@ -62,24 +59,11 @@ const FROM_CGROUP: u64 = 1 << 8;
 const CGROUP_LENGTH: usize = 8;
 
 struct Blktrace {
-    pairing: Pairing,
-    devices: BTreeMap<u32, Device>,
+    events: BlockEvents,
+    volumes: BTreeMap<u32, VolumeId>,
     /// What turns times of the trace into those since 1970, modulo 2^64; 0 where that is not known.
     shift: u64,
     sector: u64,
-}
-
-struct Device {
-    volume: VolumeId,
-    requests: Requests,
-}
-
-/// Which events are the requests of a device.
-enum Requests {
-    /// That is not known yet: these were queued so far, by their numbers in the pairing.
-    Undecided(Vec<u64>),
-    Queued,
-    Issued,
 }
 
 impl BinaryFormat for Blktrace {
@@ -89,8 +73,8 @@ impl BinaryFormat for Blktrace {
 
     fn new(_: &[u8], options: &Options) -> Result<(Self, usize), Reason> {
         let sector = options.sector(SECTOR);
-        let (pairing, devices) = (Pairing::default(), BTreeMap::new());
-        Ok((Blktrace { pairing, devices, shift: 0, sector }, 0))
+        let (events, volumes) = (BlockEvents::default(), BTreeMap::new());
+        Ok((Blktrace { events, volumes, shift: 0, sector }, 0))
     }
 
     fn length(&self, start: &[u8]) -> Result<Option<usize>, Reason> {
@@ -112,17 +96,12 @@ impl BinaryFormat for Blktrace {
             self.note(&event, out);
             return Ok(());
         }
-        match (event.request(self.shift, self.sector)?, event.action) {
-            (Some(request), action::QUEUE) => self.queued(event.device, request, out),
-            (Some(request), action::ISSUE) => self.issued(event.device, request, out),
-            (Some(request), action::REQUEUE) => self.requeued(event.device, &request),
-            (Some(request), action::COMPLETE) => self.completed(event.device, &request, out),
-            _ => Ok(()),
-        }
+        let Some(request) = event.request(self.shift, self.sector)? else { return Ok(()) };
+        self.request(&event, request, out)
     }
 
     fn end(&mut self, out: &mut Output) {
-        self.pairing.end(&mut out.requests);
+        self.events.end(&mut out.requests);
     }
 
     fn others(name: &str) -> Result<Vec<String>, Error> {
@@ -158,76 +137,34 @@ impl Blktrace {
         }
     }
 
-    fn device(&mut self, number: u32, out: &mut Output) -> &mut Device {
-        self.devices.entry(number).or_insert_with(|| {
+    fn volume(&mut self, number: u32, out: &mut Output) -> VolumeId {
+        *self.volumes.entry(number).or_insert_with(|| {
             // As the kernel takes it apart, in `include/linux/kdev_t.h`.
             let name = format!("{},{}", number >> 20, number & 0xf_ffff);
-            let volume = out.volumes.id(name.as_bytes());
-            Device { volume, requests: Requests::Undecided(Vec::new()) }
+            out.volumes.id(name.as_bytes())
         })
     }
 
-    fn queued(&mut self, number: u32, request: Request, out: &mut Output) -> Result<(), Reason> {
-        let device = self.device(number, out);
-        let request = checked(Request { volume: device.volume, ..request })?;
-        if matches!(device.requests, Requests::Issued) {
-            return Ok(());
-        }
-        let pushed = self.push(request, out);
-        if let Requests::Undecided(queued) = &mut self.device(number, out).requests {
-            queued.push(pushed);
-        }
-        Ok(())
-    }
-
-    fn issued(&mut self, number: u32, request: Request, out: &mut Output) -> Result<(), Reason> {
-        let device = self.device(number, out);
-        let request = checked(Request { volume: device.volume, ..request })?;
-        match std::mem::replace(&mut device.requests, Requests::Issued) {
-            Requests::Undecided(queued) => {
-                queued.into_iter().for_each(|number| self.pairing.withdraw(number));
-            }
-            Requests::Issued => {}
-            Requests::Queued => {
-                device.requests = Requests::Queued;
-                return Ok(());
-            }
-        }
-        self.push(request, out);
-        Ok(())
-    }
-
-    fn push(&mut self, request: Request, out: &mut Output) -> u64 {
-        // One that is given can no longer turn out to be none.
-        if let Some(oldest) = self.pairing.pushed_out_next() {
-            for device in self.devices.values_mut() {
-                if matches!(&device.requests, Requests::Undecided(queued) if queued.first() == Some(&oldest))
-                {
-                    device.requests = Requests::Queued;
+    fn request(&mut self, event: &Event, request: Request, out: &mut Output) -> Result<(), Reason> {
+        let Request { offset, op, at, .. } = request;
+        match event.action {
+            action::QUEUE | action::ISSUE => {
+                let volume = self.volume(event.device, out);
+                let request = checked(Request { volume, ..request })?;
+                match event.action {
+                    action::QUEUE => self.events.queued(request, &mut out.requests),
+                    _ => self.events.issued(request, &mut out.requests),
                 }
             }
-        }
-        self.pairing.issued(request, &mut out.requests)
-    }
-
-    fn requeued(&mut self, number: u32, request: &Request) -> Result<(), Reason> {
-        if let Some(Device { volume, requests: Requests::Issued }) = self.devices.get(&number) {
-            self.pairing.taken_back(*volume, request.offset, request.op);
-        }
-        Ok(())
-    }
-
-    fn completed(
-        &mut self,
-        number: u32,
-        request: &Request,
-        out: &mut Output,
-    ) -> Result<(), Reason> {
-        let Some(device) = self.devices.get_mut(&number) else { return Ok(()) };
-        let Request { offset, op, at, .. } = *request;
-        let found = self.pairing.answered(device.volume, offset, op, at, &mut out.requests);
-        if found && matches!(device.requests, Requests::Undecided(_)) {
-            device.requests = Requests::Queued;
+            action::REQUEUE | action::COMPLETE => {
+                // Of a device that has asked for nothing, there is nothing to answer.
+                let Some(volume) = self.volumes.get(&event.device).copied() else { return Ok(()) };
+                match event.action {
+                    action::REQUEUE => self.events.requeued(volume, offset, op),
+                    _ => self.events.completed(volume, offset, op, at, &mut out.requests),
+                }
+            }
+            _ => {}
         }
         Ok(())
     }

@@ -4,8 +4,6 @@
 //!
 //! It is the text of a `vscsi` file, with less of its times.
 
-use flashscope_block::Op;
-
 use super::super::Request;
 use super::super::error::Reason;
 use super::super::reader::Options;
@@ -45,9 +43,9 @@ impl TextFormat for CloudPhysics {
             let reason = format!("the operation code is `{}`: not hexadecimal", shown(code));
             Reason::new(reason)
         })?;
-        let noted = Request { at, latency: None, offset, len, volume: 0, op: Op::Read };
-        if let Some(request) = scsi::request(code, self.block, noted)? {
-            out.push_of(b"0", request);
+        if let Some(op) = scsi::operation(code)? {
+            let noted = Request { at, latency: None, offset, len, volume: 0, op };
+            out.push_of(b"0", scsi::request(noted, self.block)?);
         }
         Ok(())
     }

@@ -13,31 +13,39 @@ enum Command {
     Other,
 }
 
-/// The request that a command of that code is, with the time and volume of `noted`, its place and
-/// its length as they were noted; commands that neither read nor write the medium, such as INQUIRY,
-/// are none.
+/// What a command of that code does to the medium; none where it neither reads nor writes it, such
+/// as INQUIRY.
+#[inline]
+pub(super) fn operation(code: u64) -> Result<Option<Op>, Reason> {
+    match command(code) {
+        Some(Command::Request(op)) => Ok(Some(op)),
+        Some(Command::Other) => Ok(None),
+        None => {
+            Err(Reason::new(format!("{code:#04x} is no SCSI operation code that is known here")))
+        }
+    }
+}
+
+/// Whether a code is known.
+pub(super) fn is_known(code: u64) -> bool {
+    command(code).is_some()
+}
+
+/// The request of a command that was noted with this place and length.
 ///
 /// Such formats hold no more of a command than that: a WRITE SAME is a write of what was sent, and
 /// an UNMAP, whose ranges are in its data, is a trim only where a length in whole blocks was noted.
 #[inline]
-pub(super) fn request(code: u64, block: u64, noted: Request) -> Result<Option<Request>, Reason> {
-    let op = match command(code) {
-        Some(Command::Request(op)) => op,
-        Some(Command::Other) => return Ok(None),
-        None => {
-            let reason = format!("{code:#04x} is no SCSI operation code that is known here");
-            return Err(Reason::new(reason));
-        }
-    };
-    if op == Op::Trim && (noted.len.0 == 0 || !noted.len.0.is_multiple_of(block)) {
+pub(super) fn request(noted: Request, block: u64) -> Result<Request, Reason> {
+    if noted.op == Op::Trim && (noted.len.0 == 0 || !noted.len.0.is_multiple_of(block)) {
         return Err(Reason::new("it is an UNMAP whose ranges were not recorded"));
     }
     // Whatever a flush says to address, all is flushed.
-    let (offset, len) = match op {
+    let (offset, len) = match noted.op {
         Op::Flush => (Bytes(0), Bytes(0)),
         _ => (noted.offset, noted.len),
     };
-    checked(Request { op, offset, len, ..noted }).map(Some)
+    checked(Request { offset, len, ..noted })
 }
 
 /// The operation codes of SPC-4 and SBC-3 that disks know.

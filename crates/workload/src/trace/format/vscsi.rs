@@ -5,18 +5,16 @@
 //! code (16), version (16), serial number, length, elements, first block, microseconds, and the
 //! response time in microseconds (64).
 //!
-//! Commands that neither read nor write the medium, such as INQUIRY, hold no request. The records
-//! hold no more of a command than its code: a WRITE SAME is a write of what was sent, and an UNMAP,
-//! whose ranges are in its data, is a trim only where the record has a length in whole blocks.
+//! [`scsi`] says which commands are requests.
 
-use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_block::{Bytes, Nanos};
 
 use super::super::Request;
 use super::super::binary::{BinaryFormat, bytes};
 use super::super::error::Reason;
 use super::super::reader::Options;
-use super::super::text::{Output, checked};
-use super::Format;
+use super::super::text::Output;
+use super::{Format, scsi};
 
 pub(super) const FORMAT: Format = Format::binary::<Vscsi>(
     "vscsi",
@@ -39,13 +37,6 @@ enum Version {
     V2,
 }
 
-/// What a SCSI operation code asks for.
-enum Command {
-    Request(Op),
-    /// Something that neither reads nor writes the medium.
-    Other,
-}
-
 struct Vscsi {
     version: Version,
     block: u64,
@@ -56,7 +47,7 @@ impl BinaryFormat for Vscsi {
         let Some(version) = version(head) else { return 0 };
         let mut records = head.chunks_exact(version.length()).take(SNIFFED_RECORDS).peekable();
         let known =
-            |record: &[u8]| version.is_of(record) && command(version.code(record)).is_some();
+            |record: &[u8]| version.is_of(record) && scsi::is_known(version.code(record).into());
         // It has no magic number, so that one of another format may be surer.
         if records.peek().is_some() && records.all(known) { 900 } else { 0 }
     }
@@ -82,15 +73,8 @@ impl BinaryFormat for Vscsi {
         if !version.is_of(record) {
             return Err(Reason::new("it says to be of another version than the first record"));
         }
-        let code = version.code(record);
-        let known = command(code).ok_or_else(|| {
-            Reason::new(format!("{code:#04x} is no SCSI operation code that is known here"))
-        })?;
-        let Command::Request(op) = known else { return Ok(()) };
+        let Some(op) = scsi::operation(version.code(record).into())? else { return Ok(()) };
         let len = Bytes(u64::from(u32::from_le_bytes(bytes(record, version.at(4, 8)))));
-        if op == Op::Trim && (len.0 == 0 || !len.0.is_multiple_of(self.block)) {
-            return Err(Reason::new("it is an UNMAP whose ranges were not recorded"));
-        }
         let block = u64::from_le_bytes(bytes(record, 16));
         let offset = block.checked_mul(self.block).map(Bytes);
         let offset = offset.ok_or_else(|| Reason::new("it begins beyond 2^64 bytes"))?;
@@ -99,10 +83,9 @@ impl BinaryFormat for Vscsi {
             Version::V1 => None,
             Version::V2 => nanos(record, 32),
         };
-        // Whatever a flush says to address, all is flushed.
-        let (offset, len) = if op == Op::Flush { (Bytes(0), Bytes(0)) } else { (offset, len) };
         let volume = out.volumes.id(VOLUME);
-        out.requests.push(checked(Request { at, latency, offset, len, volume, op })?);
+        let noted = Request { at, latency, offset, len, volume, op };
+        out.requests.push(scsi::request(noted, self.block)?);
         Ok(())
     }
 }
@@ -152,41 +135,11 @@ fn nanos(record: &[u8], at: usize) -> Option<Nanos> {
     u64::from_le_bytes(bytes(record, at)).checked_mul(1_000).map(Nanos)
 }
 
-/// The operation codes of SPC-4 and SBC-3 that disks know.
-fn command(code: u16) -> Option<Command> {
-    Some(match code {
-        // READ(6), (10), (12) and (16).
-        0x08 | 0x28 | 0xa8 | 0x88 => Command::Request(Op::Read),
-        // WRITE(6), (10), (12) and (16); WRITE AND VERIFY(10), (12) and (16).
-        0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e => Command::Request(Op::Write),
-        // WRITE SAME(10) and (16); COMPARE AND WRITE.
-        0x41 | 0x93 | 0x89 => Command::Request(Op::Write),
-        // UNMAP.
-        0x42 => Command::Request(Op::Trim),
-        // SYNCHRONIZE CACHE(10) and (16).
-        0x35 | 0x91 => Command::Request(Op::Flush),
-        // TEST UNIT READY, REZERO UNIT, REQUEST SENSE, FORMAT UNIT, REASSIGN BLOCKS.
-        0x00 | 0x01 | 0x03 | 0x04 | 0x07 => Command::Other,
-        // SEEK(6), INQUIRY, MODE SELECT(6), RESERVE(6), RELEASE(6), MODE SENSE(6), START STOP UNIT.
-        0x0b | 0x12 | 0x15 | 0x16 | 0x17 | 0x1a | 0x1b => Command::Other,
-        // RECEIVE and SEND DIAGNOSTIC, PREVENT REMOVAL, READ CAPACITY(10), SEEK(10), VERIFY(10).
-        0x1c | 0x1d | 0x1e | 0x25 | 0x2b | 0x2f => Command::Other,
-        // PRE-FETCH(10), READ DEFECT DATA(10), WRITE and READ BUFFER, LOG SELECT, LOG SENSE.
-        0x34 | 0x37 | 0x3b | 0x3c | 0x4c | 0x4d => Command::Other,
-        // MODE SELECT(10), RESERVE(10), RELEASE(10), MODE SENSE(10), PERSISTENT RESERVE IN and OUT.
-        0x55 | 0x56 | 0x57 | 0x5a | 0x5e | 0x5f => Command::Other,
-        // EXTENDED COPY, RECEIVE COPY RESULTS, VERIFY(16), PRE-FETCH(16), READ CAPACITY(16).
-        0x83 | 0x84 | 0x8f | 0x90 | 0x9e => Command::Other,
-        // REPORT LUNS, SECURITY PROTOCOL IN, MAINTENANCE IN and OUT, VERIFY(12), SECURITY PROTOCOL OUT.
-        0xa0 | 0xa2 | 0xa3 | 0xa4 | 0xaf | 0xb5 => Command::Other,
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::{read, read_skipping, reason};
     use super::*;
+    use flashscope_block::Op;
 
     fn v1(number: u32, code: u16, len: u32, block: u64, micros: u64) -> Vec<u8> {
         let words = [number, len, 1].map(u32::to_le_bytes).concat();
