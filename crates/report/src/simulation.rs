@@ -61,8 +61,8 @@ pub struct Simulation<O> {
     /// Flash pages programmed for each page programmed for the host; absent where there was none.
     pub write_amplification: Option<f64>,
     /// The fewest erases that the host's programs may take over those that they took (the
-    /// *equivalent throughput* of Boboila and Desnoyers), at best 1; absent where nothing was
-    /// erased.
+    /// *equivalent throughput* of Boboila and Desnoyers): 1 at best once every block is in use;
+    /// absent where nothing was erased.
     pub equivalent_throughput: Option<f64>,
     /// What cleaning did.
     pub cleaning: Cleaning,

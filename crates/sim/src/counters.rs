@@ -46,7 +46,7 @@ impl Counters {
 
     /// The fewest erases that what was programmed for the host may take, where a block holds
     /// `pages` of data, over the erases that it took: the *equivalent throughput* of Boboila and
-    /// Desnoyers, 1 at best; none before the first erase.
+    /// Desnoyers, 1 at best once every block is in use; none before the first erase.
     pub fn equivalent_throughput(&self, pages: u32) -> Option<f64> {
         let erases = self.flash.erases.total();
         #[allow(clippy::cast_precision_loss)] // exact up to 2^53 pages

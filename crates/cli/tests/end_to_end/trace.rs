@@ -1,8 +1,9 @@
 //! `flashscope trace`, and traces that are played.
 
 use std::fs;
-use std::io::Write;
-use std::process::Stdio;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use flashscope_block::{Bytes, Nanos, Op};
 use insta::assert_snapshot;
@@ -96,6 +97,87 @@ fn wrong_requests() {
     let gone = place.run(&["trace", "convert", "gone.csv", "-o", "o.csv"]).says(1, &place);
     assert_snapshot!(gone, @"flashscope: cannot open gone.csv: No such file or directory (os error 2)");
     assert_eq!(place.names(), ["none.txt", "t.csv"]);
+}
+
+/// What the log of fio says of each IO but its times.
+fn fio_log(path: &Path) -> Vec<(Op, u64, u64)> {
+    let text = fs::read_to_string(path).unwrap();
+    let field = |line: &str, nth| -> u64 {
+        line.split(',').nth(nth).and_then(|field: &str| field.trim().parse().ok()).unwrap()
+    };
+    let op = |line: &str| [Op::Read, Op::Write, Op::Trim][usize::try_from(field(line, 2)).unwrap()];
+    text.lines().map(|line| (op(line), field(line, 4), field(line, 3))).collect()
+}
+
+// Does fio replay what is written for it, each IO in its turn and at its time, and is what fio logs
+// of it the same trace again?
+#[test]
+fn fio_replays() {
+    let place = trace("t.csv");
+    place.run(&["trace", "convert", "t.csv", "--until", "500ms", "-o", "t.iolog"]).ok();
+    fs::File::create(place.at("drive.img")).unwrap().set_len(64 << 20).unwrap();
+    let mut fio = Command::new("fio");
+    fio.args(["--name=replay", "--thread", "--ioengine=psync", "--read_iolog=t.iolog"]).args([
+        "--replay_redirect=drive.img",
+        "--write_lat_log=fio",
+        "--log_offset=1",
+    ]);
+    let output = match fio.current_dir(place.path()).output() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return println!("passed by: there is no fio; scripts/install-tools installs it");
+        }
+        output => output.unwrap(),
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let wanted = lines(500);
+    let wanted = wanted.lines().map(|line| {
+        let fields: Vec<_> = line.split(',').collect();
+        let op = if fields[3] == "Read" { Op::Read } else { Op::Write };
+        (op, fields[4].parse().unwrap(), fields[5].parse().unwrap())
+    });
+    assert_eq!(fio_log(&place.at("fio_lat.1.log")), wanted.collect::<Vec<_>>());
+    let stat = place.run(&["trace", "stat", "fio_lat.1.log", "--json"]).ok().stdout;
+    let stat: Value = serde_json::from_str(&stat).unwrap();
+    assert_eq!(
+        (&stat["formats"][0], &stat["facts"]["requests"]["total"]),
+        (&"fio-log".into(), &500.into())
+    );
+    // As timed, or later: fio cannot be faster.
+    assert!(stat["facts"]["time"]["span_ns"].as_u64().unwrap() >= 498_000_000);
+}
+
+// Does the IOzone trace of Agrawal et al. run through their drive to its end, with every page that
+// it writes programmed once for the host, and blocks cleaned as it writes on?
+#[test]
+fn iozone_runs() {
+    let Some(iozone) = reference("ssd-iozone-aligned2-100K.trace.zst") else { return };
+    let place = Scratch::in_memory();
+    let command = ["simulate", "--drive", "agrawal-2008", "--fill", "none", "--json", "--trace"];
+    let found = place.run(&[&command[..], &[iozone.to_str().unwrap()]].concat()).ok().stdout;
+    let found: Value = serde_json::from_str(&found).unwrap();
+    assert_eq!((&found["ios"], &found["status"]), (&100_000.into(), &"complete".into()));
+    // The sum of the sizes in the trace, all of them of whole pages.
+    assert_eq!(
+        found["bytes_written"].as_u64(),
+        found["host_pages_written"].as_u64().map(|n| n * 4096)
+    );
+    assert_eq!(found["flash_programs"]["host"], found["host_pages_written"]);
+    assert!(found["erases"]["cleaning"].as_u64().unwrap() > 10_000);
+}
+
+/// A trace among the reference data, which lie in `$FLASHSCOPE_DATA`, or in `shared/data` beside the
+/// checkout; none, and a message, where it is not there and nobody has said that it is.
+fn reference(name: &str) -> Option<PathBuf> {
+    #[allow(clippy::disallowed_methods)] // a test may be told where its data are
+    let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let path = told.clone().unwrap_or_else(beside).join("traces").join(name);
+    if path.exists() {
+        return Some(path.canonicalize().unwrap());
+    }
+    assert!(told.is_none(), "FLASHSCOPE_DATA: there is no {}", path.display());
+    println!("passed by: there is no {}; set FLASHSCOPE_DATA", path.display());
+    None
 }
 
 // Does a simulated drive answer a trace at its times, as fast as it can, and until it has converged?
