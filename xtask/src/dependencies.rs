@@ -19,7 +19,7 @@ const RULES: [(&str, &[&str]); 12] = [
     ("report", &["analysis", "block", "result", "stats", "workload"]),
     ("cli", EVERYTHING),
     ("benches", EVERYTHING),
-    ("xtask", &["analysis", "report", "result", "sim"]),
+    ("xtask", &["analysis", "report", "result", "sim", "workload"]),
 ];
 
 const EVERYTHING: &[&str] =

@@ -1,5 +1,5 @@
 //! What is written from the types that it describes: the published JSON Schemas, and the reference
-//! of profiles.
+//! pages.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use schemars::Schema;
 
-use crate::reference;
+use crate::reference::{profiles, workloads};
+
 /// With what a simulated drive shows of itself.
 type Simulation = flashscope_report::Simulation<flashscope_sim::observe::Findings>;
 
@@ -32,7 +33,8 @@ fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
         let path = Path::new(FOLDER).join(format!("{name}.schema.json"));
         act(&path, serde_json::to_string_pretty(&schema)? + "\n")?;
     }
-    act(Path::new(reference::PATH), reference::page()?)
+    act(Path::new(profiles::PATH), profiles::page()?)?;
+    act(Path::new(workloads::PATH), workloads::page()?)
 }
 
 /// Writes the schemas.

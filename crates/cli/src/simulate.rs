@@ -362,6 +362,9 @@ fn list() -> String {
     for kind in synthetic::KINDS {
         let argument = kind.argument.map(|argument| format!(":{argument}")).unwrap_or_default();
         text += &format!("  {}{argument}\n      {}\n", kind.name, kind.summary);
+        if let Some(leaves_out) = kind.leaves_out {
+            text += &format!("      leaves out: {leaves_out}\n");
+        }
         for field in kind.fields {
             text += &described(field);
         }

@@ -34,6 +34,9 @@ pub(super) const KIND: Kind = Kind {
               log",
     source: "Bayer and McCreight, Acta Informatica 1972; Comer, The Ubiquitous B-Tree, ACM Computing \
              Surveys 1979; cache: Corbato, MIT MAC-M-384, 1968; log: Mohan et al., ARIES, TODS 1992",
+    leaves_out: Some(
+        "splits of inner pages, reading ahead, deletions, and that writers wait for the log",
+    ),
     fields: &[
         field("page", Some("8KiB"), "bytes in a page of the tree, up to 1MiB"),
         field("fanout", Some("100"), "how many entries a page holds, 4 to 10000"),

@@ -18,6 +18,10 @@ pub(super) const KIND: Kind = Kind {
               its log",
     source: "Agrawal et al., USENIX ATC 2008, section 4.2; sizes and places: HP, StorageWorks 8000 \
              Enterprise Virtual Array and Microsoft Exchange Server 2003, 2007",
+    leaves_out: Some(
+        "the log, which lies elsewhere; busier and quieter mailboxes; bursts; and neighbouring \
+         pages that are written together",
+    ),
     fields: &[size(Some("uniform:4KiB..16KiB")), reads(Some("0.6"))],
     common: COMMON_BUT_SIZE_AND_READS,
     open: |values, target| Generator::open(values, target, places),

@@ -18,6 +18,7 @@ pub(super) const KIND: Kind = Kind {
     argument: None,
     summary: "a hot part of the space takes most of the IOs; both parts are uniform",
     source: "Rosenblum and Ousterhout, TOCS 1992, section 3.5; Desnoyers, SYSTOR 2012",
+    leaves_out: None,
     fields: &[
         field("hot_space", Some("0.2"), "share of the space that is hot, between 0 and 1"),
         field("hot_writes", Some("0.8"), "share of the IOs that go there, 0 to 1"),

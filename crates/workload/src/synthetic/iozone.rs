@@ -25,6 +25,7 @@ pub(super) const KIND: Kind = Kind {
               most of them sequential writes",
     source: "Agrawal et al., USENIX ATC 2008, section 4.2, and its public trace; Norcott and Capps, \
              IOzone Filesystem Benchmark",
+    leaves_out: Some("what the file system writes for itself"),
     fields: &[
         field(
             "file",

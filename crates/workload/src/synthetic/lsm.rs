@@ -32,6 +32,10 @@ pub(super) const KIND: Kind = Kind {
               reads of those they replace",
     source: "O'Neil et al., Acta Informatica 1996; Dayan and Idreos, Dostoevsky, SIGMOD 2018, equation \
              12; Callaghan, LSM math, 2018; sizes: LevelDB's",
+    leaves_out: Some(
+        "the first level of RocksDB with all keys in each table, compaction beside changes, \
+         indexes and filters, and caches",
+    ),
     fields: &[
         field("memtable", Some("4MiB"), "bytes that gather in memory, a multiple of the table"),
         field("table", Some("2MiB"), "bytes in a full table, up to 1GiB"),

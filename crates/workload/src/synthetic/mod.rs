@@ -53,6 +53,8 @@ pub struct Kind {
     pub summary: &'static str,
     /// Where it is described.
     pub source: &'static str,
+    /// What it leaves out of what it models, where that is something in the world.
+    pub leaves_out: Option<&'static str>,
     /// The fields of its own.
     pub fields: &'static [Field],
     /// The fields that it shares with others.

@@ -23,6 +23,9 @@ pub(super) const KIND: Kind = Kind {
     summary: "the file system benchmark: small files are created, read, appended to and deleted",
     source: "Katcher, PostMark: a New File System Benchmark, Network Appliance TR3022, 1997, with its \
              sizes and shares; Agrawal et al., USENIX ATC 2008, sections 4.2 and 6",
+    leaves_out: Some(
+        "what the file system writes for itself (directories, inodes, a journal), and its caching",
+    ),
     fields: &[
         field(
             "files",

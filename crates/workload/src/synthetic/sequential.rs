@@ -10,6 +10,7 @@ pub(super) const KIND: Kind = Kind {
     argument: None,
     summary: "each IO where the one before ended, and from the start again",
     source: "uFLIP's baselines SR and SW, with sizes that may vary",
+    leaves_out: None,
     fields: &[],
     common: COMMON,
     open: |values, target| {

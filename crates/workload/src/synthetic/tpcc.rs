@@ -35,6 +35,11 @@ pub(super) const KIND: Kind = Kind {
               write, without the log",
     source: "Agrawal et al., USENIX ATC 2008, section 4.2; TPC Benchmark C, revision 5.11, clauses \
              1.2.1, 2.1.6 and 5.2.3",
+    leaves_out: Some(
+        "the log, which lies on other drives; small tables and upper levels of indexes, which \
+         stay in memory; rows that are appended; and the buffer pool, which evens out what \
+         misses it",
+    ),
     fields: &[
         field(
             "warehouses",

@@ -11,6 +11,7 @@ pub(super) const KIND: Kind = Kind {
     argument: Some("FILE"),
     summary: "the requests of a trace, in any format that `flashscope trace formats` lists",
     source: "whoever recorded it",
+    leaves_out: None,
     fields: &[
         field(
             "pace",

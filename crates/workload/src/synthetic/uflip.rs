@@ -12,6 +12,7 @@ pub(super) const KIND: Kind = Kind {
     argument: Some("MICRO-BENCHMARK or MICRO-BENCHMARK/EXPERIMENT"),
     summary: "the runs of a micro-benchmark of uFLIP, or of one of its experiments, in order",
     source: "Bouganim et al., CIDR 2009, section 3.2 and Table 1",
+    leaves_out: None,
     fields: &[
         field("size", Some("32KiB"), "bytes in an IO wherever that does not vary (IOSize)"),
         field("offset", Some("0"), "where the target range begins (TargetOffset)"),

@@ -15,6 +15,7 @@ pub(super) const KIND: Kind = Kind {
     argument: None,
     summary: "every place as likely as every other",
     source: "the workload of the closed-form models of cleaning, such as Desnoyers, SYSTOR 2012",
+    leaves_out: None,
     fields: &[],
     common: COMMON,
     open: |values, target| Generator::open(values, target, places),

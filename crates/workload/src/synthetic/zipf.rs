@@ -15,6 +15,7 @@ pub(super) const KIND: Kind = Kind {
     argument: None,
     summary: "few places take most of the IOs: rank k in proportion to 1/k^exponent",
     source: "Zipf's law, as YCSB (Cooper et al., SoCC 2010) has it for 0.99",
+    leaves_out: None,
     fields: &[
         field("exponent", Some("0.99"), "how skewed, above 0 and up to 10"),
         field(

@@ -1,11 +1,12 @@
-//! `docs/profiles.md`: every field of a profile and every variant of the simulator, from the
-//! doc comments and registries in which they are defined.
+//! `docs/profiles.md`: every field of a profile and every variant of the simulator.
 
 use std::fmt::Write;
 
 use anyhow::{Context, Result};
 use flashscope_sim::{Profile, cache, ftl, gc, profile, wear};
 use serde_json::Value;
+
+use super::variants;
 
 pub const PATH: &str = "docs/profiles.md";
 
@@ -46,16 +47,6 @@ pub fn page() -> Result<String> {
     variants(&mut page, "Write buffers (`cache.kind`)", kinds)?;
     anyhow::ensure!(!page.contains("crate::"), "{PATH} refers to what is only in the code");
     Ok(page)
-}
-
-type Variant = (&'static str, &'static str, &'static str);
-
-fn variants(page: &mut String, title: &str, kinds: impl Iterator<Item = Variant>) -> Result<()> {
-    write!(page, "\n## {title}\n\n| name | what it is | source |\n|---|---|---|\n")?;
-    for (name, summary, source) in kinds {
-        writeln!(page, "| `{name}` | {summary} | {source} |")?;
-    }
-    Ok(())
 }
 
 /// Documentation as it reads outside of the code: on one line, with registries by where they are

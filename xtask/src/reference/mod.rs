@@ -1,0 +1,20 @@
+//! The reference pages of the documentation, from the doc comments and registries in which what they
+//! describe is defined.
+
+pub mod profiles;
+pub mod workloads;
+
+use std::fmt::Write;
+
+use anyhow::Result;
+
+/// A name, what it is, and where it is from.
+type Variant = (&'static str, &'static str, &'static str);
+
+fn variants(page: &mut String, title: &str, kinds: impl Iterator<Item = Variant>) -> Result<()> {
+    write!(page, "\n## {title}\n\n| name | what it is | source |\n|---|---|---|\n")?;
+    for (name, summary, source) in kinds {
+        writeln!(page, "| `{name}` | {summary} | {source} |")?;
+    }
+    Ok(())
+}
