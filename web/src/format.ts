@@ -49,6 +49,37 @@ export function exactTime(ns: number): string {
   return `${plain(ns / size)} ${name}`;
 }
 
+const LONG_TIMES = [
+  ['d', 86_400e9],
+  ['h', 3_600e9],
+  ['min', 60e9],
+] as const;
+
+/** A time that may be hours or days, with three digits: `3.50 d`, `12.5 min`, `90.0 s`. */
+export function longTime(ns: number | null | undefined): string {
+  const unit = ns == null ? undefined : LONG_TIMES.find(([, size]) => ns >= 2 * size);
+  return ns == null || unit === undefined ? time(ns) : `${significant(ns / unit[1], 3)} ${unit[0]}`;
+}
+
+/** A time on an axis, in full: `1.5 h`, `20 min`, `45 s`. */
+export function axisTime(ns: number): string {
+  const unit = LONG_TIMES.find(([, size]) => ns >= 2 * size && Number.isInteger((ns / size) * 2));
+  return unit === undefined ? exactTime(ns) : `${plain(ns / unit[1])} ${unit[0]}`;
+}
+
+/** A share as a percentage: `12.3 %`, `0.045 %`, `100 %`. */
+export function percent(share: number | null | undefined): string {
+  if (share == null) return MISSING;
+  const digits = share >= 0.1 ? 3 : 2;
+  return `${plain(Number((100 * share).toPrecision(digits)))} %`;
+}
+
+/** A number with three digits, or whole where it is large: `1.84`, `0.0456`, `16,284`. */
+export function decimal(value: number | null | undefined): string {
+  if (value == null) return MISSING;
+  return value >= 1000 ? plain(Math.round(value)) : String(Number(value.toPrecision(3)));
+}
+
 /** A size in the largest binary unit that holds it: `32 KiB`, `1.5 KiB`, `29.8 GiB`. */
 export function bytes(size: number | null | undefined): string {
   if (size == null) return MISSING;
