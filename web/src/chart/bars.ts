@@ -1,5 +1,7 @@
 // Bars beside each other: how many of what.
 import uPlot from 'uplot';
+import { count } from '../format';
+import { AXIS_WIDTH } from './measure';
 import type { Palette } from './palette';
 import { axis, type ChartSpec, common } from './spec';
 
@@ -10,20 +12,25 @@ export interface Part {
   color(colors: Palette): string;
 }
 
-/** Bars, one for each name, of parts that stand on each other. */
-export function bars(
-  label: string,
-  names: string[],
-  parts: Part[],
-  write: (value: number) => string,
-  title: (index: number) => string,
-): ChartSpec {
+/** Bars, one for each name. */
+export interface Bars {
+  label: string;
+  names: string[];
+  /** What the names are. */
+  axis: string;
+  parts: Part[];
+  /** What the tip at a bar is headed. */
+  title(index: number): string;
+}
+
+/** A chart of bars. */
+export function barChart({ label, names, axis: below, parts, title }: Bars): ChartSpec {
   // The first part stands at the bottom: what is drawn later covers the lower end.
   const heights = parts.map((_, last) =>
     names.map((_, i) => parts.slice(0, last + 1).reduce((sum, p) => sum + (p.values[i] ?? 0), 0)),
   );
   const drawn = parts.map((part, i) => ({ part, heights: heights[i] ?? [] })).reverse();
-  const most = Math.max(1e-9, ...(heights.at(-1) ?? [0]));
+  const most = Math.max(1, ...(heights.at(-1) ?? []));
   return {
     label,
     data: [names.map((_, i) => i), ...drawn.map((d) => d.heights)] as uPlot.AlignedData,
@@ -35,38 +42,43 @@ export function bars(
         y: { range: () => [0, most * 1.05] },
       },
       axes: [
-        namesAxis(colors, names),
-        { ...axis(colors), size: 62, values: (_u, at) => at.map(write) },
+        namesAxis(colors, names, below),
+        // Bars are counts: nothing lies between 0 and 1.
+        {
+          ...axis(colors),
+          size: AXIS_WIDTH,
+          incrs: COUNT_STEPS,
+          values: (_u, at) => at.map(count),
+        },
       ],
-      series: [
-        {},
-        ...drawn.map(
-          ({ part }): uPlot.Series => ({
-            stroke: part.color(colors),
-            fill: part.color(colors),
-            width: 1,
-            points: { show: false },
-            ...(uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.75, 48] }) } : {}),
-          }),
-        ),
-      ],
+      series: [{}, ...drawn.map(({ part }) => series(part.color(colors)))],
     }),
     tip: (u, left) => {
       const index = Math.round(u.posToVal(left, 'x'));
       if (index < 0 || index >= names.length) return null;
-      const rows = parts.map((part): [string, string] => [
-        part.name,
-        write(part.values[index] ?? 0),
-      ]);
+      const rows = parts.map(({ name, values }): [string, string] => [name, count(values[index])]);
       return { left: u.valToPos(index, 'x'), top: 8, title: title(index), rows };
     },
   };
 }
 
-function namesAxis(colors: Palette, names: string[]): uPlot.Axis {
+const COUNT_STEPS = Array.from({ length: 15 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
+
+function series(color: string): uPlot.Series {
+  const paths = uPlot.paths.bars?.({ size: [0.75, 48] });
+  return {
+    stroke: color,
+    fill: color,
+    width: 1,
+    points: { show: false },
+    ...(paths ? { paths } : {}),
+  };
+}
+
+function namesAxis(colors: Palette, names: string[], title: string): uPlot.Axis {
   const widest = Math.max(...names.map((name) => name.length), 1) * 6.2 + 10;
   return {
-    ...axis(colors),
+    ...axis(colors, title),
     grid: { show: false },
     size: 28,
     splits: (u) => {
