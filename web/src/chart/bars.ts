@@ -31,9 +31,11 @@ export function barChart({ label, names, axis: below, parts, title }: Bars): Cha
   );
   const drawn = parts.map((part, i) => ({ part, heights: heights[i] ?? [] })).reverse();
   const most = Math.max(1, ...(heights.at(-1) ?? []));
+  // Nothing is no bar, not a thin one.
+  const columns = drawn.map((d) => d.heights.map((height) => height || null));
   return {
     label,
-    data: [names.map((_, i) => i), ...drawn.map((d) => d.heights)] as uPlot.AlignedData,
+    data: [names.map((_, i) => i), ...columns] as uPlot.AlignedData,
     options: (colors) => ({
       ...common,
       cursor: { points: { show: false }, drag: { x: false, y: false }, y: false },
