@@ -64,7 +64,6 @@ pub fn stat(args: &StatArgs) -> Result<(), Failure> {
         input::show(&mut bar, "reading", reader.progress());
     };
     bar.finish();
-    input::notes(&reader);
     let found = Trace {
         inputs: args.files.clone(),
         formats: reader.formats().iter().map(|format| (*format).into()).collect(),
@@ -83,6 +82,9 @@ pub fn stat(args: &StatArgs) -> Result<(), Failure> {
 }
 
 fn print(args: &StatArgs, found: &Trace) -> anyhow::Result<()> {
+    for note in &found.notes {
+        eprintln!("note: {note}");
+    }
     if let Some(path) = &args.html {
         let page = trace_html(found)?;
         fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
