@@ -3,12 +3,20 @@ import type { Plugin } from 'vite';
 import { viteSingleFile } from 'vite-plugin-singlefile';
 import { defineConfig } from 'vitest/config';
 import { insertReport, makeReportJson } from './fixtures/make-fixture.mjs';
+import { makeTrace } from './fixtures/make-trace.mjs';
 
-/** In development, a made-up report stands where the program inserts the real one. */
+/** In development, what is made up stands where the program inserts the real thing. */
 const fixture: Plugin = {
   name: 'fixture',
   apply: 'serve',
-  transformIndexHtml: { order: 'post', handler: (html) => insertReport(html, makeReportJson()) },
+  transformIndexHtml: {
+    order: 'post',
+    handler: (html, { originalUrl }) =>
+      insertReport(
+        html,
+        originalUrl?.endsWith('?trace') ? JSON.stringify(makeTrace()) : makeReportJson(),
+      ),
+  },
 };
 
 export default defineConfig({

@@ -1,5 +1,5 @@
 // How numbers are written, everywhere. A missing number is an en dash, never 0.
-import type { Unit } from './data/report.gen';
+import type { Estimate, Unit } from './data/report.gen';
 
 /** What stands where there is no datum. */
 export const MISSING = '–';
@@ -47,6 +47,58 @@ export function time(ns: number | null | undefined): string {
 export function exactTime(ns: number): string {
   const [name, size] = TIMES.find(([, unit]) => Math.abs(ns) >= unit) ?? ['s', 1e9];
   return `${plain(ns / size)} ${name}`;
+}
+
+const LONG_TIMES = [
+  ['d', 86_400e9],
+  ['h', 3_600e9],
+  ['min', 60e9],
+] as const;
+
+/** A time that may be days, with three digits: `3.50 d`, `12.5 min`, `90.0 s`. */
+export function longTime(ns: number | null | undefined): string {
+  const unit = ns == null ? undefined : LONG_TIMES.find(([, size]) => ns >= 2 * size);
+  return ns == null || unit === undefined ? time(ns) : `${significant(ns / unit[1], 3)} ${unit[0]}`;
+}
+
+/**
+ * Times on an axis, in full and in one unit: `0`, `0.5 d`, `1 d`. Halves of what clocks and
+ * calendars count read well, of seconds and below any tenth.
+ */
+export function axisTimes(all: number[]): string[] {
+  const fits = (size: number, parts: number) =>
+    all.some((ns) => ns >= size) && all.every((ns) => Number.isInteger((ns / size) * parts));
+  const unit = LONG_TIMES.find(([, s]) => fits(s, 2)) ?? TIMES.find(([, s]) => fits(s, 10));
+  const [name, size] = unit ?? ['ns', 1];
+  return all.map((ns) => (ns === 0 ? '0' : `${plain(ns / size)} ${name}`));
+}
+
+/** A share as a percentage with three digits: `12.3 %`, `0.0450 %`, `100 %`. */
+export function percent(share: number | null | undefined): string {
+  return share == null ? MISSING : `${decimal(100 * share)} %`;
+}
+
+/** A number with three digits, or whole where it is large: `1.84`, `0.0456`, `16,284`. */
+export function decimal(value: number | null | undefined): string {
+  if (value == null) return MISSING;
+  if (value === 0) return '0';
+  return value >= 1000 ? plain(Math.round(value)) : significant(value, 3);
+}
+
+/** A number with three digits at most, where it is round: `0.5`, `20`, `0.0002`. */
+export function short(value: number): string {
+  return new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 }).format(value);
+}
+
+/** A value that is estimated, with its interval where it is not exact: `9 (8 to 11)`. */
+export function estimate(
+  found: Estimate | null | undefined,
+  write: (value: number) => string,
+): string {
+  if (found == null) return MISSING;
+  const { value, low, high } = found;
+  const exact = low == null || high == null || low === high;
+  return exact ? write(value) : `${write(value)} (${interval(low, high, write)})`;
 }
 
 /** A size in the largest binary unit that holds it: `32 KiB`, `1.5 KiB`, `29.8 GiB`. */

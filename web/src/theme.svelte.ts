@@ -1,4 +1,5 @@
-// Light or dark: as the system has it, unless the reader chose.
+// Light or dark: as the system has it, unless the reader chose; light on paper.
+import { flushSync } from 'svelte';
 
 type Choice = 'system' | 'light' | 'dark';
 
@@ -17,14 +18,32 @@ function remembered(): Choice {
 class Theme {
   choice = $state<Choice>(remembered());
   #systemDark = $state(system.matches);
+  #printing = $state(false);
 
   constructor() {
     system.addEventListener('change', () => {
       this.#systemDark = system.matches;
     });
+    for (const [event, printing] of [
+      ['beforeprint', true],
+      ['afterprint', false],
+    ] as const) {
+      // The browser prints what is there when this returns.
+      addEventListener(event, () =>
+        flushSync(() => {
+          this.#printing = printing;
+        }),
+      );
+    }
+  }
+
+  /** Whether the page is put on paper, all of it, in view or not. */
+  get printing(): boolean {
+    return this.#printing;
   }
 
   get dark(): boolean {
+    if (this.#printing) return false;
     return this.choice === 'system' ? this.#systemDark : this.choice === 'dark';
   }
 

@@ -155,3 +155,10 @@ export function experimentWords(name: string): string {
   if (name.includes('/')) return name.split('/').map(word).join(' mixed with ');
   return name.split('-').map(word).join(', then ');
 }
+
+/** How a trace is called: by its files without their folders, by the first ones of many. */
+export function traceName(inputs: string[]): string {
+  const names = inputs.map((path) => path.split('/').at(-1) || path);
+  const more = names.length - 3;
+  return more > 1 ? `${names.slice(0, 3).join(', ')} and ${count(more)} more` : names.join(', ');
+}

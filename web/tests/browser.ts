@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { insertReport, makeReportJson } from '../fixtures/make-fixture.mjs';
 
 const TEMPLATE = new URL('../dist/report.html', import.meta.url);
@@ -28,7 +29,7 @@ export async function template(): Promise<string> {
 }
 
 /** An open page, and what went wrong in it: messages on the console, errors, requests. */
-export interface OpenPage {
+interface OpenPage {
   page: Page;
   complaints: string[];
 }
@@ -54,7 +55,7 @@ export class Bench {
     return pathToFileURL(path).href;
   }
 
-  async open(address: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
+  private async open(address: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
     const context = await this.browser.newContext({
       viewport: { width: 1280, height: 900 },
       ...options,
@@ -69,6 +70,18 @@ export class Bench {
     await page.goto(address);
     await page.locator('#app > *, #app.empty').first().waitFor();
     return { page, complaints };
+  }
+
+  /** Opens a page for a test: whatever it complains about fails that. */
+  async visit(
+    address: string,
+    what: (page: Page) => Promise<void>,
+    options: BrowserContextOptions = {},
+  ): Promise<void> {
+    const { page, complaints } = await this.open(address, options);
+    await what(page);
+    expect(complaints).toEqual([]);
+    await page.context().close();
   }
 
   async stop(): Promise<void> {
@@ -86,6 +99,13 @@ export async function drawAll(page: Page): Promise<number> {
     await charts.nth(i).locator('canvas').waitFor();
   }
   return count;
+}
+
+/** By how much a page is wider than its window. */
+export function overflow(page: Page): Promise<number> {
+  return page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
 }
 
 /** The rules that a page breaks, as axe-core sees it, with the places. */

@@ -2,18 +2,35 @@ import { readFile } from 'node:fs/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
 import { ioCount, makeReport, makeReportJson } from '../fixtures/make-fixture.mjs';
+import { makeTrace } from '../fixtures/make-trace.mjs';
 
 const json = makeReportJson();
 
-// Is the fixture what the program may write, by the published schema?
-it('obeys the schema', async () => {
-  const schema = new URL('../../docs/schemas/report.schema.json', import.meta.url);
+// Are the fixtures what the program may write, by the published schemas?
+it.each([
+  ['report', JSON.parse(json), { manifest: {} }],
+  ['trace', makeTrace(), { inputs: [] }],
+])('obeys the schema of a %s', async (name, made, wrong) => {
+  const schema = new URL(`../../docs/schemas/${name}.schema.json`, import.meta.url);
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   const validate = ajv.compile(JSON.parse(await readFile(schema, 'utf8')));
-  validate(JSON.parse(json));
+  validate(made);
   expect(validate.errors).toBeNull();
-  validate({ manifest: {} });
+  validate(wrong);
   expect(validate.errors).not.toBeNull();
+});
+
+// Is the trace the same every time, and does it hold what its page must cope with?
+it('is a whole trace', () => {
+  const made = makeTrace();
+  expect(makeTrace()).toEqual(made);
+  const { facts } = made;
+  expect(Object.values(facts.requests).every((n) => n > 0)).toBe(true);
+  expect(facts.sampling.rate).toBeLessThan(1);
+  const [steps, { read, rows }] = [facts.series.steps, facts.heat_map];
+  expect(steps.reduce((sum, s) => sum + s.bytes.read, 0)).toBe(facts.bytes.read);
+  expect(read.reduce((sum, n) => sum + n, 0)).toBe(facts.bytes.read);
+  expect(read.length % rows).toBe(0);
 });
 
 // Is it the same every time, and does it hold what the pages must cope with?

@@ -23,6 +23,42 @@ describe('times', () => {
     [25_600_000, '25.6 ms'],
     [1_000_000_000, '1 s'],
   ])('%d ns in full', (ns, text) => expect(format.exactTime(ns)).toBe(text));
+
+  // Is a time that may be days written in what clocks count, from two of it on?
+  it.each([
+    [90e9, '90.0 s'],
+    [120e9, '2.00 min'],
+    [7100e9, '118 min'],
+    [7200e9, '2.00 h'],
+    [301_727e9, '3.49 d'],
+    [0, '0 ns'],
+  ])('%d ns, as long as it may be', (ns, text) => expect(format.longTime(ns)).toBe(text));
+
+  // Have the labels of an axis one unit, in which all of them are written in full?
+  it.each([
+    [
+      [0, 30e9, 60e9, 90e9],
+      ['0', '0.5 min', '1 min', '1.5 min'],
+    ],
+    [
+      [0, 15e9, 30e9, 45e9, 60e9],
+      ['0', '15 s', '30 s', '45 s', '60 s'],
+    ],
+    [
+      [0, 43_200e9, 86_400e9],
+      ['0', '0.5 d', '1 d'],
+    ],
+    [
+      [0, 0.5e9, 1e9],
+      ['0', '0.5 s', '1 s'],
+    ],
+    [
+      [0, 50e6, 1e9],
+      ['0', '50 ms', '1,000 ms'],
+    ],
+    [[100e9], ['100 s']],
+    [[0], ['0']],
+  ])('%j ns on an axis', (ns, text) => expect(format.axisTimes(ns)).toEqual(text));
 });
 
 describe('sizes and counts', () => {
@@ -63,10 +99,41 @@ describe('sizes and counts', () => {
   });
 });
 
+describe('shares and numbers', () => {
+  // Has what was found three digits, and what was chosen as many as it has?
+  it('digits', () => {
+    expect([0, 0.00045, 0.08, 0.45, 1].map(format.percent)).toEqual([
+      '0 %',
+      '0.0450 %',
+      '8.00 %',
+      '45.0 %',
+      '100 %',
+    ]);
+    expect([0, 0.0456, 1.9, 16_284.4].map(format.decimal)).toEqual([
+      '0',
+      '0.0456',
+      '1.90',
+      '16,284',
+    ]);
+    expect([0, 0.5, 20, 1500].map(format.short)).toEqual(['0', '0.5', '20', '1,500']);
+  });
+
+  // Has an estimate its interval where it is one, and none where it is exact or has none?
+  it('estimates', () => {
+    expect(format.estimate({ value: 9, low: 8, high: 11 }, String)).toBe('9 (8 to 11)');
+    expect(format.estimate({ value: 9, low: 9, high: 9 }, String)).toBe('9');
+    expect(format.estimate({ value: 9 }, String)).toBe('9');
+    expect(format.estimate(null, String)).toBe('–');
+  });
+});
+
 // Is a missing datum a dash everywhere, and never 0?
 it('missing data', () => {
   for (const write of [
     format.time,
+    format.longTime,
+    format.percent,
+    format.decimal,
     format.bytes,
     format.count,
     format.throughput,

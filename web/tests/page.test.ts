@@ -1,7 +1,7 @@
-import type { Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeReport } from '../fixtures/make-fixture.mjs';
-import { Bench, drawAll, inked, type OpenPage, template, violations } from './browser';
+import { Bench, drawAll, inked, overflow, template, violations } from './browser';
 
 const report = makeReport();
 const run = (benchmark: string, experiment: string, value: number): number =>
@@ -34,15 +34,12 @@ beforeAll(async () => {
 
 afterAll(() => bench?.stop());
 
-async function withPage(
-  what: (opened: OpenPage) => Promise<void>,
-  options: Parameters<Bench['open']>[1] & { hash?: string; address?: string } = {},
+function withPage(
+  what: (page: Page) => Promise<void>,
+  options: BrowserContextOptions & { hash?: string; address?: string } = {},
 ): Promise<void> {
   const { hash = '#/', address: other = address, ...context } = options;
-  const opened = await bench.open(other + hash, context);
-  await what(opened);
-  expect(opened.complaints).toEqual([]);
-  await opened.page.context().close();
+  return bench.visit(other + hash, what, context);
 }
 
 async function go(page: Page, hash: string): Promise<void> {
@@ -51,9 +48,6 @@ async function go(page: Page, hash: string): Promise<void> {
   }, hash);
   await page.waitForFunction(() => document.querySelector('main h1') !== null);
 }
-
-const overflow = (page: Page) =>
-  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
 // Is the built page one file, with one place for the report and nothing to fetch?
 it('is self-contained', async () => {
@@ -66,7 +60,7 @@ it('is self-contained', async () => {
 
 // Does every screen render its charts without a complaint or a request?
 it('renders every screen', () =>
-  withPage(async ({ page }) => {
+  withPage(async (page) => {
     for (const hash of ROUTES) {
       await go(page, hash);
       const charts = await drawAll(page);
@@ -81,7 +75,7 @@ it('renders every screen', () =>
 // Can one go from the overview to a run and back, by clicks and by keys alone?
 describe('ways', () => {
   it('by clicks', () =>
-    withPage(async ({ page }) => {
+    withPage(async (page) => {
       await page.getByRole('link', { name: /Granularity What does an IO cost/ }).click();
       await page.getByRole('heading', { level: 1, name: 'Granularity' }).waitFor();
       await page.getByRole('link', { name: '32 KiB' }).first().click();
@@ -94,7 +88,7 @@ describe('ways', () => {
     }));
 
   it('by keys', () =>
-    withPage(async ({ page }) => {
+    withPage(async (page) => {
       await page.getByRole('link', { name: /Locality How do IOs/ }).focus();
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { level: 1, name: 'Locality' }).waitFor();
@@ -106,7 +100,7 @@ describe('ways', () => {
   // Does the pointer on a chart show the numbers of the run, and a click lead to it?
   it('through a chart', () =>
     withPage(
-      async ({ page }) => {
+      async (page) => {
         const chart = page.locator('.experiments .plot').nth(3);
         await chart.scrollIntoViewIfNeeded();
         const over = chart.locator('.u-over');
@@ -127,7 +121,7 @@ describe('ways', () => {
 describe('honesty', () => {
   it('failed', () =>
     withPage(
-      async ({ page }) => {
+      async (page) => {
         const main = page.locator('main');
         await main
           .getByText('failed: Input/output error (errno 5) at offset 734,035,968')
@@ -140,7 +134,7 @@ describe('honesty', () => {
 
   it('skipped', () =>
     withPage(
-      async ({ page }) => {
+      async (page) => {
         const text = await page.locator('main').textContent();
         expect(text).toContain('skipped: TargetSize = 2 GiB');
         expect(text).toContain('There are no IOs of this run to show');
@@ -151,7 +145,7 @@ describe('honesty', () => {
 
   it('outlined, by position and by time', () =>
     withPage(
-      async ({ page }) => {
+      async (page) => {
         await page.getByText('of 5,120 IOs: the fastest and the slowest').waitFor();
         await page.getByRole('button', { name: 'by time' }).click();
         const label = page.getByRole('img', { name: /Response times of .* against time/ });
@@ -164,7 +158,7 @@ describe('honesty', () => {
 // Does no screen scroll sideways on a phone, at the smallest width and with a tip open?
 it('fits a phone', () =>
   withPage(
-    async ({ page }) => {
+    async (page) => {
       for (const hash of ROUTES) {
         await go(page, hash);
         const charts = await drawAll(page);
@@ -186,7 +180,7 @@ it('fits a phone', () =>
 // Is every kind of screen free of what axe-core finds, contrast included, in both themes?
 it.each(['light', 'dark'] as const)('is accessible, %s', (colorScheme) =>
   withPage(
-    async ({ page }) => {
+    async (page) => {
       expect(await page.locator('html').getAttribute('data-theme')).toBe(colorScheme);
       for (const hash of ['#/', '#/b/alignment', '#/b/preparation', `#/r/${FAILED}`]) {
         await go(page, hash);
@@ -200,7 +194,7 @@ it.each(['light', 'dark'] as const)('is accessible, %s', (colorScheme) =>
 
 // Does the button change the theme, and the charts with it?
 it('changes its theme', () =>
-  withPage(async ({ page }) => {
+  withPage(async (page) => {
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const chart = () =>
       page
@@ -263,7 +257,7 @@ describe('robustness', () => {
   it.each(CASES)('a result %s', async (name, made, words) => {
     const other = await bench.write(name, made);
     await withPage(
-      async ({ page }) => {
+      async (page) => {
         await page.getByText(words).first().waitFor();
         // A scale without data would be made up.
         const sections = made.manifest.micro_benchmarks.length;
@@ -289,7 +283,7 @@ describe('robustness', () => {
       Object.assign(r.manifest.device, { name: hostile, model: null });
     });
     await withPage(
-      async ({ page }) => {
+      async (page) => {
         expect(await page.locator('h1').textContent()).toBe(hostile);
         expect(await page.locator('img').count()).toBe(0);
       },
@@ -302,7 +296,7 @@ describe('robustness', () => {
     const { pathToFileURL } = await import('node:url');
     const path = new URL('../dist/report.html', import.meta.url).pathname;
     await withPage(
-      async ({ page }) => {
+      async (page) => {
         await page.getByText('no result was put into it').waitFor();
       },
       { address: pathToFileURL(path).href },

@@ -3,7 +3,7 @@ import { cells, isSame, ratioSign } from '../src/characteristics';
 import { loadReport, parseReport } from '../src/data/load';
 import type { Pattern } from '../src/data/report.gen';
 import { parseRoute } from '../src/route';
-import { experimentWords, parameters, progressWords, sentence } from '../src/words';
+import { experimentWords, parameters, progressWords, sentence, traceName } from '../src/words';
 
 describe('characteristics', () => {
   // Is "=" where the interval includes 1 or the value is within 10 % of it, and only there?
@@ -148,4 +148,12 @@ describe('loading', () => {
     expect(() => loadReport(page('{"manifest":'))).toThrow('damaged');
     expect(loadReport(page('{}'))).toEqual({});
   });
+});
+
+// Is a trace called by its files, of many by the first ones and how many more?
+it('names of traces', () => {
+  expect(traceName(['-'])).toBe('-');
+  expect(traceName(['/data/hm_0.csv.gz', 'b/hm_1.csv'])).toBe('hm_0.csv.gz, hm_1.csv');
+  expect(traceName(['a', 'b', 'c', 'd'])).toBe('a, b, c, d');
+  expect(traceName(['a', 'b', 'c', 'd', 'e'])).toBe('a, b, c and 2 more');
 });

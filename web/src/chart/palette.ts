@@ -21,6 +21,8 @@ export interface Palette {
   axis: string;
   grid: string;
   surface: string;
+  /** From little to much. */
+  heat: readonly string[];
 }
 
 const DASH: [number, number] = [6, 4];
@@ -41,6 +43,7 @@ const LIGHT: Palette = {
   axis: '#9aa3ab',
   grid: '#e8eaec',
   surface: '#ffffff',
+  heat: ['#dcebf7', '#9bcae9', '#4a9bd1', '#0f66a8', '#083a6b'],
 };
 
 const DARK: Palette = {
@@ -59,6 +62,7 @@ const DARK: Palette = {
   axis: '#59626b',
   grid: '#262c32',
   surface: '#171b1f',
+  heat: ['#17334a', '#1d5c8f', '#3a9be0', '#9ad0f5', '#f2f9ff'],
 };
 
 /** The colours of the theme. */
@@ -79,4 +83,16 @@ export function fade(hex: string, opacity: number): string {
   return `${hex}${Math.round(opacity * 255)
     .toString(16)
     .padStart(2, '0')}`;
+}
+
+/** The colour that stands for a share of the most, from 0 to 1. */
+export function heatColor(colors: Palette, share: number): string {
+  const last = colors.heat.length - 1;
+  const at = Math.min(1, Math.max(0, share)) * last;
+  const low = Math.min(last - 1, Math.floor(at));
+  const channels = (hex = '#000000') =>
+    [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
+  const [from, to] = [channels(colors.heat[low]), channels(colors.heat[low + 1])];
+  const mixed = from.map((channel, i) => channel + ((to[i] ?? 0) - channel) * (at - low));
+  return `rgb(${mixed.map(Math.round).join(' ')})`;
 }

@@ -1,5 +1,6 @@
 // Takes the report out of the page.
 import type { Report } from './report.gen';
+import type { Trace } from './trace.gen';
 
 /** Why there is no report in the page, in words for its reader. */
 export class NoReport extends Error {}
@@ -9,8 +10,13 @@ export function parseReport(json: string): Report {
   return JSON.parse(json.replaceAll(/(?<!\\)"seed":\s*(\d+)/g, '"seed":"$1"')) as Report;
 }
 
-/** The report that the program put into the page. */
-export function loadReport(page: Document): Report {
+/** Whether what is shown are the characteristics of a trace. */
+export function isTrace(shown: Report | Trace): shown is Trace {
+  return 'inputs' in shown;
+}
+
+/** The report, or what else the program put into the page. */
+export function loadReport(page: Document): Report | Trace {
   const text = page.getElementById('report')?.textContent ?? '';
   if (!text.trimStart().startsWith('{')) {
     throw new NoReport('This page is the empty form of a report: no result was put into it.');

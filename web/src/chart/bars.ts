@@ -1,0 +1,94 @@
+// Bars beside each other: how many of what.
+import uPlot from 'uplot';
+import { count } from '../format';
+import { AXIS_WIDTH } from './measure';
+import type { Palette } from './palette';
+import { axis, type ChartSpec, common } from './spec';
+
+/** Bars of one colour; those of several parts stand on each other. */
+export interface Part {
+  name: string;
+  values: number[];
+  color(colors: Palette): string;
+}
+
+/** Bars, one for each name. */
+export interface Bars {
+  label: string;
+  names: string[];
+  /** What the names are. */
+  axis: string;
+  parts: Part[];
+  /** What the tip at a bar is headed. */
+  title(index: number): string;
+}
+
+/** A chart of bars. */
+export function barChart({ label, names, axis: below, parts, title }: Bars): ChartSpec {
+  // The first part stands at the bottom: what is drawn later covers the lower end.
+  const heights = parts.map((_, last) =>
+    names.map((_, i) => parts.slice(0, last + 1).reduce((sum, p) => sum + (p.values[i] ?? 0), 0)),
+  );
+  const drawn = parts.map((part, i) => ({ part, heights: heights[i] ?? [] })).reverse();
+  const most = Math.max(1, ...(heights.at(-1) ?? []));
+  // Nothing is no bar, not a thin one.
+  const columns = drawn.map((d) => d.heights.map((height) => height || null));
+  return {
+    label,
+    data: [names.map((_, i) => i), ...columns] as uPlot.AlignedData,
+    options: (colors) => ({
+      ...common,
+      cursor: { points: { show: false }, drag: { x: false, y: false }, y: false },
+      scales: {
+        x: { time: false, range: () => [-0.6, names.length - 0.4] },
+        y: { range: () => [0, most * 1.05] },
+      },
+      axes: [
+        namesAxis(colors, names, below),
+        // Bars are counts: nothing lies between 0 and 1.
+        {
+          ...axis(colors),
+          size: AXIS_WIDTH,
+          incrs: COUNT_STEPS,
+          values: (_u, at) => at.map(count),
+        },
+      ],
+      series: [{}, ...drawn.map(({ part }) => series(part.color(colors)))],
+    }),
+    tip: (u, left) => {
+      const index = Math.round(u.posToVal(left, 'x'));
+      if (index < 0 || index >= names.length) return null;
+      const rows = parts.map(({ name, values }): [string, string] => [name, count(values[index])]);
+      return { left: u.valToPos(index, 'x'), top: 8, title: title(index), rows };
+    },
+  };
+}
+
+const COUNT_STEPS = Array.from({ length: 15 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
+
+function series(color: string): uPlot.Series {
+  const paths = uPlot.paths.bars?.({ size: [0.75, 48] });
+  return {
+    stroke: color,
+    fill: color,
+    width: 1,
+    points: { show: false },
+    ...(paths ? { paths } : {}),
+  };
+}
+
+function namesAxis(colors: Palette, names: string[], title: string): uPlot.Axis {
+  const widest = Math.max(...names.map((name) => name.length), 1) * 6.2 + 10;
+  return {
+    ...axis(colors, title),
+    grid: { show: false },
+    size: 28,
+    splits: (u) => {
+      const room = u.bbox.width / devicePixelRatio / (names.length + 0.2);
+      const every = Math.max(1, Math.ceil(widest / room));
+      return names.flatMap((_, i) => (i % every === 0 ? [i] : []));
+    },
+    filter: (_u, splits) => splits,
+    values: (_u, splits) => splits.map((i) => names[i] ?? ''),
+  };
+}

@@ -1,0 +1,105 @@
+// Lines against time, length of a window, or share: what the pictures of a trace are made of.
+import uPlot from 'uplot';
+import { MISSING } from '../format';
+import { type Measure, measureAxis, measureScale } from './measure';
+import { fade, type Palette } from './palette';
+import { type ChartSpec, common, type Tip } from './spec';
+
+/** A line of a chart. */
+export interface Line {
+  name: string;
+  values: (number | null)[];
+  color(colors: Palette): string;
+  dash?: boolean;
+  /** Between which values the true ones lie. */
+  interval?: { low: number[]; high: number[] };
+}
+
+/** Lines over the same places. */
+export interface Lines {
+  label: string;
+  x: number[];
+  /** Level from each place to the next, the last of which is only an end; filled below. */
+  steps?: boolean;
+  lines: Line[];
+  across: Measure;
+  up: Measure;
+  /** What the tip at a place is headed. */
+  title(x: number, index: number): string;
+}
+
+/** What is drawn of a line: on a log scale nothing has no place. */
+const drawn = (measure: Measure, values: (number | null)[]) =>
+  measure.log ? values.map((value) => (value !== null && value > 0 ? value : null)) : values;
+
+/** A line, and the edges of its interval. */
+function series(colors: Palette, line: Line, steps: boolean): uPlot.Series[] {
+  const color = line.color(colors);
+  const stepped = steps ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
+  const main: uPlot.Series = {
+    stroke: color,
+    width: steps ? 1.25 : 1.75,
+    points: { show: false },
+    ...(line.dash ? { dash: [6, 4] } : {}),
+    ...(stepped ? { paths: stepped, fill: fade(color, 0.18) } : {}),
+  };
+  const edge: uPlot.Series = { stroke: fade(color, 0.4), width: 1, points: { show: false } };
+  return line.interval === undefined ? [main] : [main, edge, edge];
+}
+
+/** What lies between the edges of intervals. */
+function bands(colors: Palette, all: Line[]): uPlot.Band[] {
+  let next = 1;
+  return all.flatMap((line): uPlot.Band[] => {
+    const first = next;
+    next += line.interval === undefined ? 1 : 3;
+    if (line.interval === undefined) return [];
+    return [{ series: [first + 2, first + 1], fill: fade(line.color(colors), 0.15) }];
+  });
+}
+
+/** A chart of lines. */
+export function lineChart({ label, x, steps = false, lines, across, up, title }: Lines): ChartSpec {
+  const columns = lines.flatMap(({ values, interval }) =>
+    interval === undefined ? [values] : [values, interval.low, interval.high],
+  );
+  const tip = (u: uPlot, left: number): Tip | null => {
+    const at = u.posToVal(left, 'x');
+    const index = steps ? stepAt(x, at) : nearest(x, at, across.log ?? false);
+    const [from, to] = [x[index], steps ? x[index + 1] : x[index]];
+    if (from === undefined || to === undefined) return null;
+    const rows = lines.map(({ name, values }): [string, string] => {
+      const value = values[index];
+      return [name, value == null ? MISSING : up.write(value)];
+    });
+    return { left: u.valToPos((from + to) / 2, 'x'), top: 8, title: title(from, index), rows };
+  };
+  return {
+    label,
+    data: [x, ...columns.map((column) => drawn(up, column))] as uPlot.AlignedData,
+    options: (colors) => ({
+      ...common,
+      cursor: { points: { show: false }, drag: { x: false, y: false }, y: false },
+      scales: {
+        x: { time: false, ...measureScale(across, x) },
+        y: measureScale(up, columns.flat()),
+      },
+      axes: [measureAxis(colors, across, 'x'), measureAxis(colors, up, 'y')],
+      series: [{}, ...lines.flatMap((line) => series(colors, line, steps))],
+      bands: bands(colors, lines),
+    }),
+    tip,
+  };
+}
+
+/** The step that holds a place. */
+function stepAt(x: number[], at: number): number {
+  const after = x.findIndex((start) => start > at);
+  return after < 0 ? x.length : after - 1;
+}
+
+/** The place that is nearest, on a log scale by ratio. */
+function nearest(x: number[], at: number, log: boolean): number {
+  const distance = (value: number) => (log ? Math.abs(Math.log(value / at)) : Math.abs(value - at));
+  return x.reduce((best, value, i) => (distance(value) < distance(x[best] ?? value) ? i : best), 0);
+}

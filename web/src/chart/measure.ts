@@ -1,0 +1,155 @@
+// What the axes of a trace's pictures count: how values are written, and which are labelled.
+import type uPlot from 'uplot';
+import { axisTimes, bytes, longTime, short } from '../format';
+import type { Palette } from './palette';
+import { axis } from './spec';
+
+/** What an axis counts. */
+export interface Measure {
+  title?: string;
+  write(value: number): string;
+  /** The labels of an axis, where they are not written each for itself. */
+  labels?: (values: number[]) => string[];
+  /** What is labelled, where the usual steps do not do. */
+  ticks?: (low: number, high: number, most: number) => number[];
+  log?: boolean;
+  /** From where to where, where that does not follow from the values. */
+  range?: [number, number];
+}
+
+const [MINUTE, HOUR, DAY] = [60e9, 3600e9, 86_400e9];
+
+/** Steps of a time axis: of seconds decimal, above that as clocks and calendars have them. */
+const TIME_STEPS = [
+  ...Array.from({ length: 10 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat(),
+  ...[10e9, 15e9, 30e9],
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * MINUTE),
+  ...[1, 2, 3, 6, 12].map((n) => n * HOUR),
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((n) => n * DAY),
+];
+
+const SIZE_STEPS = Array.from({ length: 60 }, (_, i) => 2 ** i);
+
+/** What a log axis of times labels. */
+const TIME_LADDER = [
+  ...Array.from({ length: 11 }, (_, i) => 10 ** i),
+  ...[1, 10].map((n) => n * MINUTE),
+  ...[1, 10].map((n) => n * HOUR),
+  ...[3, 30, 300].map((n) => n * DAY),
+];
+
+/** Multiples of the first step of a list of which no more than so many fit. */
+function multiples(steps: readonly number[], low: number, high: number, most: number): number[] {
+  const step = steps.find((s) => (high - low) / s <= Math.max(1, most)) ?? high - low;
+  const first = Math.ceil(low / step - 1e-9);
+  const count = Math.floor(high / step + 1e-9) - first;
+  return Array.from({ length: Math.max(0, count) + 1 }, (_, i) => (first + i) * step);
+}
+
+/** Every n-th of the places of a log axis, so that no more than so many are labelled. */
+function sparse(places: number[], most: number): number[] {
+  const every = Math.ceil(places.length / Math.max(2, most));
+  return places.filter((_, i) => i % every === 0);
+}
+
+/** Times on an axis that begins at 0. */
+export function timeSteps(low: number, high: number, most: number): number[] {
+  return multiples(TIME_STEPS, low, high, most);
+}
+
+/** Times on a log axis. */
+export function timeLadder(low: number, high: number, most: number): number[] {
+  return sparse(
+    TIME_LADDER.filter((time) => time >= low && time <= high),
+    most,
+  );
+}
+
+/** Powers of two on a log axis. */
+export function sizeLadder(low: number, high: number, most: number): number[] {
+  return sparse(
+    SIZE_STEPS.filter((size) => size >= low && size <= high),
+    most,
+  );
+}
+
+const sizeSteps = (low: number, high: number, most: number) =>
+  multiples(SIZE_STEPS, low, high, most);
+
+/** Time since the first request, up to an end. */
+export function sinceStart(end: number): Measure {
+  return {
+    title: 'time since the first request',
+    write: longTime,
+    labels: axisTimes,
+    ticks: timeSteps,
+    range: [0, end || 1],
+  };
+}
+
+/** Bytes, from nothing on. */
+export const BYTES: Measure = { write: bytes, ticks: sizeSteps };
+
+/** Bytes a second, from nothing on. */
+export const BYTE_RATE: Measure = { write: (rate) => `${bytes(rate)}/s`, ticks: sizeSteps };
+
+/** Requests a second, from nothing on. */
+export const REQUEST_RATE: Measure = { write: (rate) => `${short(rate)}/s` };
+
+/** Bytes on a log scale. */
+export const LOG_BYTES: Measure = { write: bytes, ticks: sizeLadder, log: true };
+
+/** Lengths of windows of time on a log scale. */
+export const WINDOW: Measure = {
+  title: 'length of the window',
+  write: longTime,
+  labels: (values) => values.flatMap((value) => axisTimes([value])),
+  ticks: timeLadder,
+  log: true,
+};
+
+/** Shares of a whole. */
+export const SHARE: Measure = { write: (share) => `${short(100 * share)} %`, range: [0, 1] };
+
+/** How many pixels a label takes: across, and upwards. */
+const ROOM = { x: 64, y: 26 };
+
+/** How wide vertical axes are, the same so that pictures stand in line. */
+export const AXIS_WIDTH = 68;
+
+/** An axis of a measure. */
+export function measureAxis(colors: Palette, measure: Measure, side: 'x' | 'y'): uPlot.Axis {
+  const { ticks, write, labels = (values) => values.map(write) } = measure;
+  const extent = (u: uPlot) => u.bbox[side === 'x' ? 'width' : 'height'] / devicePixelRatio;
+  return {
+    ...axis(colors, measure.title),
+    ...(side === 'x' ? { size: 28 } : { size: AXIS_WIDTH, scale: 'y' }),
+    ...(ticks === undefined
+      ? {}
+      : {
+          splits: (u: uPlot, _axis: number, low: number, high: number) =>
+            ticks(low, high, extent(u) / ROOM[side]),
+          filter: (_u: uPlot, splits: number[]) => splits,
+        }),
+    values: (_u, splits) => labels(splits),
+  };
+}
+
+/** The scale of a measure over some values. */
+export function measureScale(measure: Measure, values: (number | null)[]): uPlot.Scale {
+  const { log = false, range = spanOf(values, log) } = measure;
+  return { ...(log ? { distr: 3, log: 10 } : {}), range: () => range };
+}
+
+/** From the least to the most on a log scale, else from 0 to a little above the most. */
+function spanOf(values: (number | null)[], log: boolean): [number, number] {
+  let [low, high] = [Number.POSITIVE_INFINITY, 0];
+  for (const value of values) {
+    if (value === null || value <= 0) continue;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  if (high === 0) return [log ? 0.5 : 0, 1];
+  if (!log) return [0, high * 1.04];
+  return low < high ? [low, high] : [low / 2, high * 2];
+}

@@ -1,0 +1,201 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeTrace } from '../fixtures/make-trace.mjs';
+import { Bench, drawAll, inked, overflow, violations } from './browser';
+
+const CHARTS = 10;
+
+let bench: Bench;
+let address: string;
+
+beforeAll(async () => {
+  bench = await Bench.start();
+  address = await bench.write('trace', makeTrace());
+});
+
+afterAll(() => bench?.stop());
+
+/** What is drawn on a chart. */
+const picture = (page: Page, label: RegExp) =>
+  page
+    .getByRole('img', { name: label })
+    .locator('canvas')
+    .evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
+
+// Is every picture drawn, in both themes, without a complaint or a request?
+it.each(['light', 'dark'] as const)('draws its pictures, %s', (colorScheme) =>
+  bench.visit(
+    address,
+    async (page) => {
+      expect(await page.title()).toBe('hm & co_0.csv.gz, hm_1.csv.gz · trace · flashscope');
+      expect(await drawAll(page)).toBe(CHARTS);
+      for (let i = 0; i < CHARTS; i++) {
+        expect(await inked(page, i), `chart ${i}`).toBeGreaterThan(0.005);
+      }
+    },
+    { colorScheme },
+  ),
+);
+
+// Does what looks wrong stand before all numbers, with what could not be read?
+it('says doubts first', () =>
+  bench.visit(address, async (page) => {
+    const heads = await page.getByRole('heading', { level: 2 }).allTextContents();
+    expect(heads.slice(0, 2)).toEqual(['To be looked at', 'In numbers']);
+    const doubts = page.getByRole('region', { name: 'To be looked at' });
+    expect(await doubts.getByRole('listitem').allTextContents()).toEqual([
+      'the time goes backwards at 3 of 4000 requests',
+      'LBA mod 8 is 7 in 100 % of accesses',
+      '12 lines could not be read and were left out',
+      'the time of 3 requests is before that of an earlier one',
+    ]);
+  }));
+
+// Does a number that rests on a sample have its interval, and is the sample named?
+it('is honest about its sample', () =>
+  bench.visit(address, async (page) => {
+    const numbers = page.getByRole('region', { name: 'In numbers' });
+    expect(await numbers.textContent()).toMatch(
+      /Footprint\s*[\d.]+ MiB \([\d.]+ MiB to [\d.]+ MiB\)/,
+    );
+    await numbers.getByText('rest on a sample of 10.0 % of the pages').waitFor();
+    const hot = page.getByRole('region', { name: 'Hottest pages' }).getByRole('cell').first();
+    expect(await hot.textContent()).toMatch(/^\s*[\d.]+ %\s+[\d.]+ to [\d.]+\s*$/);
+  }));
+
+// Does the map show reads, writes, or both, with its scale, and the bytes under the pointer?
+it('turns the map', () =>
+  bench.visit(address, async (page) => {
+    const map = page.getByRole('img', { name: /by time and address/ });
+    await map.scrollIntoViewIfNeeded();
+    await map.locator('canvas').waitFor();
+    const scale = page.getByText('on a log scale');
+    const seen = new Set<string>();
+    for (const [button, words] of [
+      ['all', /^Bytes read and written by/],
+      ['read', /^Bytes read by/],
+      ['written', /^Bytes written by/],
+    ] as const) {
+      await page.getByRole('button', { name: button, exact: true }).click();
+      await page.getByRole('button', { name: button, pressed: true }).waitFor();
+      seen.add(`${await picture(page, words)} ${await scale.textContent()}`);
+    }
+    expect(seen.size).toBe(3);
+    // The first column, at the bottom, is the busiest.
+    const over = map.locator('.u-over');
+    const { height } = (await over.boundingBox()) ?? { height: 0 };
+    await over.hover({ position: { x: 3, y: height - 2 } });
+    const tip = await page.locator('.tip').textContent();
+    expect(tip).toMatch(
+      /0 ns to 34\.4 s.*from address\s*0 B.*to below\s*16 MiB.*written\s*[\d.]+ [KM]iB/,
+    );
+  }));
+
+// Does the pointer on steps of time show the step that it is in?
+it('shows what a step holds', () =>
+  bench.visit(address, async (page) => {
+    const over = page.getByRole('img', { name: /^Requests a second/ }).locator('.u-over');
+    await over.hover({ position: { x: 2, y: 40 } });
+    const tip = await page.locator('.tip').textContent();
+    expect(tip).toMatch(/0 ns to 17\.2 s\s*reads\s*[\d.]+\/s\s*writes\s*[\d.]+\/s\s*trims/);
+  }));
+
+// Does the page not scroll sideways on a phone, whatever tip is open?
+it('fits a phone', () =>
+  bench.visit(
+    address,
+    async (page) => {
+      await drawAll(page);
+      expect(await overflow(page)).toBeLessThanOrEqual(0);
+      for (const plot of await page.locator('.u-over').all()) {
+        const { width } = (await plot.boundingBox()) ?? { width: 0 };
+        for (const x of [2, width - 4]) {
+          await plot.hover({ position: { x, y: 40 } });
+          expect(await overflow(page)).toBeLessThanOrEqual(0);
+        }
+      }
+    },
+    { viewport: { width: 360, height: 740 } },
+  ));
+
+// Is the page free of what axe-core finds, contrast included, in both themes?
+it.each(['light', 'dark'] as const)('is accessible, %s', (colorScheme) =>
+  bench.visit(address, async (page) => expect(await violations(page)).toEqual([]), { colorScheme }),
+);
+
+// Is all of the page put on paper, in light colours, and shown as before after that?
+it('prints', () =>
+  bench.visit(
+    address,
+    async (page) => {
+      const theme = () => page.locator('html').getAttribute('data-theme');
+      expect(await page.locator('.plot canvas').count()).toBeLessThan(CHARTS);
+      await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+      expect([await theme(), await page.locator('.plot canvas').count()]).toEqual([
+        'light',
+        CHARTS,
+      ]);
+      await page.evaluate(() => dispatchEvent(new Event('afterprint')));
+      expect(await theme()).toBe('dark');
+    },
+    { colorScheme: 'dark' },
+  ));
+
+// Does the page cope with a trace of which there is little to show?
+describe('robustness', () => {
+  const { facts, ...rest } = makeTrace();
+  const none = { total: 0, reads: 0, writes: 0, trims: 0, flushes: 0 };
+  const CASES: [string, object, string, number][] = [
+    [
+      'without requests',
+      {
+        ...facts,
+        doubts: [{ kind: 'empty', text: 'there is no request' }],
+        requests: none,
+        sizes: null,
+        read_share: null,
+        time: { start_ns: 0, span_ns: 0, backwards: 0, longest_backwards_ns: 0 },
+        volumes: [],
+        series: { step_ns: 1024, steps: [] },
+      },
+      'there is no request',
+      0,
+    ],
+    [
+      'at one time, of writes alone',
+      {
+        ...facts,
+        series: { ...facts.series, steps: facts.series.steps.slice(0, 1) },
+        heat_map: { column_ns: 1024, row_bytes: 4096, rows: 2, read: [0, 0], written: [0, 512] },
+        inter_arrival: { ...facts.inter_arrival, histogram: [{ from_ns: 0, count: 3 }] },
+        burstiness: [],
+        working_set: [],
+        latency: [],
+      },
+      'All requests fall into one step',
+      6,
+    ],
+  ];
+
+  it.each(CASES)('a trace %s', async (name, changed, words, charts) => {
+    await bench.visit(await bench.write(name, { ...rest, facts: changed }), async (page) => {
+      await page.getByText(words).waitFor();
+      expect(await drawAll(page)).toBe(charts);
+      if (charts === 0) return;
+      await page.getByRole('button', { name: 'read', exact: true }).click();
+      await page.getByText('No bytes were read.').waitFor();
+    });
+  });
+
+  // Is an interrupted reading said to be one, and are names shown as they stand?
+  it('interrupted, with hostile names', async () => {
+    const hostile = `</script><img src=x onerror=alert(2)> $& "`;
+    const made = { ...rest, facts, status: 'interrupted', inputs: [hostile] };
+    await bench.visit(await bench.write('hostile-trace', made), async (page) => {
+      await page.getByText('interrupted: this is of what was read before').waitFor();
+      expect(await page.locator('h1').textContent()).toBe(hostile.split('/').at(-1));
+      await page.getByRole('rowheader', { name: 'hm_<b>0</b>' }).waitFor();
+      expect(await page.locator('img').count()).toBe(0);
+    });
+  });
+});
