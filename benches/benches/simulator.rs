@@ -9,7 +9,7 @@
 use std::hint::black_box;
 
 use flashscope_benches::{cpu_time, verdict};
-use flashscope_block::{Bytes, Device, Io, Nanos, Op};
+use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_sim::SimDevice;
 use flashscope_stats::Summary;
 
@@ -114,7 +114,7 @@ impl Run {
     fn submit(&mut self, page: u64, pages: u64) -> Nanos {
         let at = self.drive.now();
         let (offset, len) = (Bytes(page * PAGE), Bytes(pages * PAGE));
-        self.drive.submit(&Io { op: Op::Write, stream: 0, offset, len, at });
+        self.drive.submit(&Io { op: Op::Write, stream: 0, offset, len, at, data: Data::Random });
         let done = self.drive.complete(Nanos::MAX).expect("an IO in flight completes");
         assert_eq!(done.result, Ok(()));
         done.latency()

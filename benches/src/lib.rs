@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use flashscope_block::{Bytes, Device, Io, Nanos, Op, Record};
+use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op, Record};
 use flashscope_drive::{Access, Location, OpenOptions, open};
 use flashscope_measure::execute;
 use flashscope_result::{Error, Recorder};
@@ -97,7 +97,14 @@ pub fn written_file(path: &Path, direct: bool) {
     .expect("the file can be made");
     for offset in (0..Bytes::GIB.0).step_by(1 << 20) {
         let at = device.now();
-        let io = Io { op: Op::Write, stream: 0, offset: Bytes(offset), len: Bytes::MIB, at };
+        let io = Io {
+            op: Op::Write,
+            stream: 0,
+            offset: Bytes(offset),
+            len: Bytes::MIB,
+            at,
+            data: Data::Random,
+        };
         device.submit(&io);
         assert_eq!(device.complete(Nanos::MAX).expect("in flight").result, Ok(()));
     }

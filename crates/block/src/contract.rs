@@ -1,6 +1,6 @@
 //! What every [`Device`] owes its caller, as a check that each implementation runs in its tests.
 
-use crate::{Bytes, Device, Errno, Io, Nanos, Op};
+use crate::{Bytes, Data, Device, Errno, Io, Nanos, Op};
 
 /// Drives `device` through its duties and panics at the first that is not met.
 ///
@@ -25,7 +25,7 @@ pub fn check(device: &mut dyn Device, writable: bool) {
 
 fn request(device: &dyn Device, op: Op, offset: Bytes, len: Bytes) -> Io {
     let len = if op == Op::Flush { Bytes(0) } else { len };
-    Io { op, stream: 0, offset, len, at: device.now() }
+    Io { op, stream: 0, offset, len, at: device.now(), data: Data::Random }
 }
 
 fn round_trip(device: &mut dyn Device, io: Io) -> Result<(), Errno> {

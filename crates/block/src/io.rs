@@ -63,6 +63,58 @@ impl fmt::Display for Op {
 /// Which of the concurrent streams of a workload an IO belongs to (uFLIP's process `p`).
 pub type StreamId = u16;
 
+/// What is written, as far as a drive may care: some take less time for zeros (Sun and Zhang,
+/// section 4.2), others compress or deduplicate.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Data {
+    /// Data that no drive can compress, and that was never written before.
+    #[default]
+    Random,
+    /// Zeros.
+    Zeros,
+    /// Zeros in the second half of every 4 KiB of the address space, random data in the first.
+    HalfZeros,
+}
+
+impl Data {
+    /// Every one, in the order in which they are shown.
+    pub const ALL: [Data; 3] = [Data::Random, Data::Zeros, Data::HalfZeros];
+
+    /// Its name in what is typed and printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Data::Random => "random",
+            Data::Zeros => "zeros",
+            Data::HalfZeros => "half-zeros",
+        }
+    }
+
+    /// Whether a range, which is not empty, is written with zeros alone.
+    pub fn is_zero(self, offset: Bytes, len: Bytes) -> bool {
+        const UNIT: u64 = 4096;
+        match self {
+            Data::Random => false,
+            Data::Zeros => true,
+            Data::HalfZeros => {
+                let start = offset.0 % UNIT;
+                start >= UNIT / 2 && start + len.0 <= UNIT
+            }
+        }
+    }
+}
+
 /// One request to a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Io {
@@ -74,6 +126,8 @@ pub struct Io {
     pub offset: Bytes,
     /// How many bytes are addressed; 0 for a flush.
     pub len: Bytes,
+    /// What is written; of no consequence but for a write.
+    pub data: Data,
     /// When it is due, on the clock of the drive; an IO may be submitted later than it was due,
     /// never earlier.
     pub at: Nanos,
@@ -172,8 +226,14 @@ mod tests {
     // Is a record on the clock of its run, not of the machine?
     #[test]
     fn record_is_relative_to_the_run() {
-        let io =
-            Io { op: Op::Read, stream: 3, offset: Bytes(4096), len: Bytes(512), at: Nanos(90) };
+        let io = Io {
+            op: Op::Read,
+            stream: 3,
+            offset: Bytes(4096),
+            len: Bytes(512),
+            at: Nanos(90),
+            data: Data::Random,
+        };
         let completion = Completion {
             io,
             submitted: Nanos(100),

@@ -13,7 +13,7 @@ mod units;
 
 pub use device::{Device, DeviceInfo, DeviceKind};
 pub use errno::Errno;
-pub use io::{Completion, Io, Op, Record, StreamId};
+pub use io::{Completion, Data, Io, Op, Record, StreamId};
 pub use names::nearest;
 pub use null::NullDevice;
 pub use units::{Bytes, Nanos, ParseUnitError};

@@ -1,7 +1,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use flashscope_block::{Bytes, Data, Io};
+
 /// Contents are distinct in units of this, the smallest block that a drive may deduplicate.
 const SECTOR: usize = 512;
+/// What [`Data::HalfZeros`] is laid out in.
+const HALF: u64 = 2048;
 const WORDS: usize = SECTOR / 8;
 /// Sectors of random data to draw on: 64 KiB, which stays in the cache next to the buffers.
 const POOL: usize = 128;
@@ -34,8 +38,31 @@ impl Content {
         Content { pool, key, sectors: AtomicU64::new(0) }
     }
 
+    /// Fills `buffer` with the data of a write.
+    pub(crate) fn fill(&self, io: &Io, buffer: &mut [u8]) {
+        match io.data {
+            Data::Random => self.fill_random(buffer),
+            Data::Zeros => buffer.fill(0),
+            Data::HalfZeros => {
+                // In pieces that lie in one half of their 4 KiB.
+                let first = usize::try_from(io.offset.0 % HALF).expect("below 4096");
+                let half = usize::try_from(HALF).expect("below 4096");
+                let (mut offset, mut rest) = (io.offset.0, buffer);
+                let mut len = half - first;
+                while !rest.is_empty() {
+                    let (piece, others) = rest.split_at_mut(len.min(rest.len()));
+                    match io.data.is_zero(Bytes(offset), Bytes(piece.len() as u64)) {
+                        true => piece.fill(0),
+                        false => self.fill_random(piece),
+                    }
+                    (offset, rest, len) = (offset + piece.len() as u64, others, half);
+                }
+            }
+        }
+    }
+
     /// Fills `buffer` with data that was never given out before.
-    pub(crate) fn fill(&self, buffer: &mut [u8]) {
+    fn fill_random(&self, buffer: &mut [u8]) {
         let count = buffer.len().div_ceil(SECTOR) as u64;
         let first = self.sectors.fetch_add(count, Ordering::Relaxed);
         for (number, sector) in (first..).zip(buffer.chunks_mut(SECTOR)) {
@@ -63,13 +90,15 @@ fn mix(mut x: u64) -> u64 {
 mod tests {
     use std::collections::HashSet;
 
+    use flashscope_block::{Nanos, Op};
+
     use super::*;
 
     /// What `writes` successive writes of `len` bytes hold.
     fn written(seed: u64, writes: usize, len: usize) -> Vec<u8> {
         let content = Content::new(seed);
         let mut all = vec![0; writes * len];
-        all.chunks_mut(len).for_each(|buffer| content.fill(buffer));
+        all.chunks_mut(len).for_each(|buffer| content.fill_random(buffer));
         all
     }
 
@@ -105,6 +134,22 @@ mod tests {
             .map(|p| -p * p.log2())
             .sum();
         assert!(entropy > 7.999, "{entropy} bits a byte");
+    }
+
+    // Are zeros where they were asked for, and nowhere else, wherever a write begins?
+    #[test]
+    fn zeros_are_where_they_were_asked_for() {
+        let content = Content::new(1);
+        for (data, offset) in [(Data::Zeros, 0), (Data::HalfZeros, 0), (Data::HalfZeros, 512 * 5)] {
+            let (op, len) = (Op::Write, Bytes(16_384));
+            let io = Io { op, stream: 0, offset: Bytes(offset), len, data, at: Nanos(0) };
+            let mut buffer = vec![0xff; 16_384];
+            content.fill(&io, &mut buffer);
+            for (sector, at) in buffer.chunks(SECTOR).zip((offset..).step_by(SECTOR)) {
+                let zero = data == Data::Zeros || at % 4096 >= 2048;
+                assert_eq!(sector.iter().all(|byte| *byte == 0), zero, "{data:?} at {at}");
+            }
+        }
     }
 
     // Is the data of a seed the same every time, and that of another seed different?

@@ -223,6 +223,7 @@ mod tests {
             offset: flashscope_block::Bytes(0),
             len: flashscope_block::Bytes(4096),
             at: Nanos(0),
+            data: flashscope_block::Data::Random,
         };
         assert_eq!(outcome(&io(Op::Read), Ok(4096)), Ok(()));
         assert_eq!(outcome(&io(Op::Read), Ok(512)), Err(Errno::ENODATA));

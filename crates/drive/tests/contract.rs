@@ -7,7 +7,9 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use flashscope_block::{Bytes, Completion, Device, DeviceKind, Errno, Io, Nanos, Op, contract};
+use flashscope_block::{
+    Bytes, Completion, Data, Device, DeviceKind, Errno, Io, Nanos, Op, contract,
+};
 use flashscope_drive::{
     Access, ENGINES, EngineKind, Location, OpenError, OpenOptions, RealDevice, open,
 };
@@ -72,7 +74,7 @@ fn each(mut test: impl FnMut(&OpenOptions, EngineKind, u32)) {
 }
 
 fn io(device: &RealDevice, op: Op, offset: u64, len: Bytes) -> Io {
-    Io { op, stream: 0, offset: Bytes(offset), len, at: device.now() }
+    Io { op, stream: 0, offset: Bytes(offset), len, at: device.now(), data: Data::Random }
 }
 
 fn one(device: &mut RealDevice, op: Op, offset: u64, len: Bytes) -> Completion {

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use flashscope_block::{Bytes, Device, DeviceKind, Errno, contract};
+use flashscope_block::{Bytes, Data, Device, DeviceKind, Errno, contract};
 use flashscope_drive::guard::Refusal;
 use flashscope_drive::{Access, ENGINES, Location, OpenError, OpenOptions, RealDevice, open};
 use tempfile::TempDir;
@@ -146,7 +146,14 @@ fn an_idle_device_is_written_when_confirmed() {
 
 fn assert_trims(device: &mut RealDevice) {
     use flashscope_block::{Io, Nanos, Op};
-    let io = Io { op: Op::Trim, stream: 0, offset: Bytes(0), len: Bytes::MIB, at: device.now() };
+    let io = Io {
+        op: Op::Trim,
+        stream: 0,
+        offset: Bytes(0),
+        len: Bytes::MIB,
+        at: device.now(),
+        data: Data::Random,
+    };
     device.submit(&io);
     let result = device.complete(Nanos::MAX).unwrap().result;
     assert!(matches!(result, Ok(()) | Err(Errno::EOPNOTSUPP)), "{result:?}");

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
+use flashscope_block::{
+    Bytes, Completion, Data, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op,
+};
 use flashscope_measure::{
     Ended, Fill, Gauge, Length, Load, Outcome, Phase, STEADY, Session, WarmUp,
 };
@@ -104,7 +106,7 @@ impl Stream for Blocks {
         let offset = Bytes(self.issued % BLOCKS * BLOCK.0);
         self.issued += 1;
         // Its number says nothing about who issued it: there is one stream alone.
-        Some(Io { op, stream: 7, offset, len: BLOCK, at })
+        Some(Io { op, stream: 7, offset, len: BLOCK, at, data: Data::Random })
     }
 }
 

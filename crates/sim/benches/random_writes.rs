@@ -3,7 +3,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use flashscope_block::{Bytes, Device, Io, Nanos, Op};
+use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_sim::{Drive, gc};
 
 const PAGE: u64 = 4096;
@@ -31,7 +31,7 @@ impl Writer {
     fn write(&mut self, page: u64) {
         let at = self.drive.now();
         let (offset, len) = (Bytes(page * PAGE), Bytes(PAGE));
-        self.drive.submit(&Io { op: Op::Write, stream: 0, offset, len, at });
+        self.drive.submit(&Io { op: Op::Write, stream: 0, offset, len, at, data: Data::Random });
         let done = self.drive.complete(Nanos::MAX).expect("an IO in flight completes");
         assert_eq!(done.result, Ok(()));
     }

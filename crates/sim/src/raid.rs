@@ -344,6 +344,7 @@ mod tests {
             offset: Bytes(offset),
             len: Bytes(len),
             at: Nanos(0),
+            data: flashscope_block::Data::Random,
         };
         for (offset, len) in [(4, 32), (0, 8), (24, 3)] {
             array.submit(&io(offset, len));

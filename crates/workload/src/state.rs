@@ -1,6 +1,6 @@
 //! The writes that bring a drive into a well-defined state (uFLIP section 4.1).
 
-use flashscope_block::{Bytes, Io, Nanos, Op};
+use flashscope_block::{Bytes, Data, Io, Nanos, Op};
 
 use crate::permutation::Permutation;
 use crate::{Stream, seed_for};
@@ -66,6 +66,7 @@ impl Stream for RandomFill {
                     offset,
                     len: Bytes(length),
                     at: previous,
+                    data: Data::Random,
                 });
             }
         }
@@ -91,7 +92,14 @@ impl Stream for SequentialFill {
         let len = CHUNK.min(self.end - self.next);
         let offset = self.next;
         self.next += len;
-        (len.0 > 0).then_some(Io { op: Op::Write, stream: 0, offset, len, at: previous })
+        (len.0 > 0).then_some(Io {
+            op: Op::Write,
+            stream: 0,
+            offset,
+            len,
+            at: previous,
+            data: Data::Random,
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use flashscope_block::{Bytes, Device, Io, Nanos, Op};
+use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_drive::{Access, EngineKind, Location, OpenOptions, RealDevice, open};
 use flashscope_workload::trace::{Reader, Request, Spec};
 use serde_json::Value;
@@ -65,7 +65,7 @@ fn start(place: &Scratch, device: &str, output: &str) -> Option<Running> {
 fn ask(device: &mut RealDevice) {
     for (op, offset, len) in ASKED {
         let (offset, len, at) = (Bytes(offset), Bytes(len), device.now());
-        device.submit(&Io { op, stream: 0, offset, len, at });
+        device.submit(&Io { op, stream: 0, offset, len, at, data: Data::Random });
         let completion = device.complete(Nanos::MAX).expect("one is in flight");
         assert_eq!(completion.result, Ok(()), "{op:?}");
     }

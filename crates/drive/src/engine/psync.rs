@@ -44,7 +44,7 @@ impl Caller {
     /// Readies the data of a write.
     fn ready(&mut self, io: &Io) {
         if io.op == Op::Write {
-            self.content.fill(self.buffers.bytes(0, length(io)));
+            self.content.fill(io, self.buffers.bytes(0, length(io)));
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use flashscope_block::{Bytes, Completion, Errno, Io, Nanos, Op};
+use flashscope_block::{Bytes, Completion, Data, Errno, Io, Nanos, Op};
 
 use super::{Engine, Setup, length, outcome};
 use crate::buffer::Buffers;
@@ -82,7 +82,14 @@ struct Slot {
 impl<K: Kernel> Queued<K> {
     /// An engine with `buffers` for as many IOs as `setup` says.
     pub(super) fn new(kernel: K, buffers: Buffers, setup: &Setup) -> Queued<K> {
-        let none = Io { op: Op::Read, stream: 0, offset: Bytes(0), len: Bytes(0), at: Nanos(0) };
+        let none = Io {
+            op: Op::Read,
+            stream: 0,
+            offset: Bytes(0),
+            len: Bytes(0),
+            at: Nanos(0),
+            data: Data::Random,
+        };
         Queued {
             kernel,
             clock: setup.clock.clone(),
@@ -143,7 +150,7 @@ impl<K: Kernel> Engine for Queued<K> {
         let slot = self.free.pop().expect("queue depth exceeded");
         self.slots[slot].io = *io;
         if io.op == Op::Write {
-            self.content.fill(self.buffers.bytes(slot, length(io)));
+            self.content.fill(io, self.buffers.bytes(slot, length(io)));
         }
         self.kernel.ready(slot, io, self.buffers.start(slot));
         self.queued.push(slot);

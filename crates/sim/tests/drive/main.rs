@@ -15,7 +15,7 @@ mod robustness;
 mod timing;
 mod write_amplification;
 
-use flashscope_block::{Bytes, Completion, Device, Io, Nanos, Op};
+use flashscope_block::{Bytes, Completion, Data, Device, Io, Nanos, Op};
 use flashscope_sim::profile::MapMemory;
 use flashscope_sim::{Profile, SimDevice};
 
@@ -36,7 +36,7 @@ fn drive(profile: &Profile) -> SimDevice {
 }
 
 fn request(op: Op, offset: u64, len: u64, at: Nanos) -> Io {
-    Io { op, stream: 0, offset: Bytes(offset), len: Bytes(len), at }
+    Io { op, stream: 0, offset: Bytes(offset), len: Bytes(len), at, data: Data::Random }
 }
 
 /// One IO from submission to completion.

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use flashscope_block::{Bytes, Io, Nanos, Op};
+use flashscope_block::{Bytes, Data, Io, Nanos, Op};
 
 const SECTOR: u64 = 512;
 
@@ -109,6 +109,7 @@ pub fn trace(path: &str) -> Option<Vec<Io>> {
             offset: Bytes(sector * SECTOR),
             len: Bytes(sectors * SECTOR),
             at: milliseconds(at),
+            data: Data::Random,
         })
     };
     let text = text(path)?;

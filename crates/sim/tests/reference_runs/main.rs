@@ -7,7 +7,7 @@
 mod disksim;
 mod synthetic;
 
-use flashscope_block::{Bytes, Device, Io, Nanos, Op};
+use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_sim::ftl::{Scope, Transfer};
 use flashscope_sim::{Counters, Profile, SimDevice};
 
@@ -66,7 +66,14 @@ fn fill(drive: &mut SimDevice) {
     let (capacity, chunk) = (drive.info().capacity.0, 1024 * PAGE);
     for start in (0..capacity / chunk).map(|index| index * chunk) {
         let len = Bytes(if start + 2 * chunk > capacity { capacity - start } else { chunk });
-        drive.submit(&Io { op: Op::Write, stream: 0, offset: Bytes(start), len, at: drive.now() });
+        drive.submit(&Io {
+            op: Op::Write,
+            stream: 0,
+            offset: Bytes(start),
+            len,
+            at: drive.now(),
+            data: Data::Random,
+        });
         let done = drive.complete(Nanos::MAX).expect("an IO in flight completes");
         assert_eq!(done.result, Ok(()), "{done:?}");
     }

@@ -1,7 +1,7 @@
 //! The requests that DiskSim's generator made for the runs, as its parameters and the statistics
 //! of the requests have it. Its random numbers are not known, only what they were drawn from.
 
-use flashscope_block::{Bytes, Io, Op};
+use flashscope_block::{Bytes, Data, Io, Op};
 
 use crate::disksim::{Run, milliseconds};
 
@@ -25,7 +25,7 @@ pub fn requests(run: &Run) -> impl Iterator<Item = Io> + use<> {
     places.take(count as usize).map(move |(page, len)| {
         now += random.f64();
         let (offset, len) = (Bytes(page * PAGE), Bytes(len * PAGE));
-        Io { op, stream: 0, offset, len, at: milliseconds(now) }
+        Io { op, stream: 0, offset, len, at: milliseconds(now), data: Data::Random }
     })
 }
 

@@ -4,7 +4,7 @@ mod address;
 mod reference;
 
 use address::Cursor;
-use flashscope_block::{Bytes, Io, Nanos, Op, StreamId};
+use flashscope_block::{Bytes, Data, Io, Nanos, Op, StreamId};
 pub use reference::Reference;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -219,6 +219,7 @@ impl Stream for PatternStream {
             offset: Bytes(self.base.0 + self.cursor.next() * self.io_size.0),
             len: self.io_size,
             at,
+            data: Data::Random,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! What models of applications have in common.
 
-use flashscope_block::{Bytes, Io, Nanos, Op};
+use flashscope_block::{Bytes, Data, Io, Nanos, Op};
 use rand::rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -116,6 +116,13 @@ impl Stream for Application {
             Some(arrivals) => arrivals.next(previous, &mut self.arrivals_rng),
         };
         let Access { op, offset, len } = self.model.next(&mut self.rng);
-        Some(Io { op, stream: 0, offset: Bytes(self.offset.0 + offset), len: Bytes(len), at })
+        Some(Io {
+            op,
+            stream: 0,
+            offset: Bytes(self.offset.0 + offset),
+            len: Bytes(len),
+            at,
+            data: Data::Random,
+        })
     }
 }

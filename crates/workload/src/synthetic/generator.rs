@@ -1,4 +1,4 @@
-use flashscope_block::{Bytes, Io, Nanos, Op};
+use flashscope_block::{Bytes, Data, Io, Nanos, Op};
 use rand::Rng;
 use rand::rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -7,7 +7,7 @@ use super::arrivals::Arrivals;
 use super::live::Live;
 use super::size::{Size, size_and_alignment};
 use super::values::Values;
-use super::{Ios, Place, Places, Target, WorkloadError};
+use super::{DATA, Ios, Place, Places, Target, WorkloadError};
 use crate::{Stream, seed_for};
 
 /// What a kind of workload needs to make its places: how many there are to choose from, each with
@@ -29,6 +29,7 @@ pub struct Generator {
     offset: u64,
     length: u64,
     alignment: u64,
+    data: Data,
 }
 
 impl Generator {
@@ -56,6 +57,7 @@ impl Generator {
             offset: offset.0,
             length: length.0,
             alignment,
+            data: data(values)?,
         })))
     }
 
@@ -90,8 +92,15 @@ impl Stream for Generator {
             self.ops.written(place.unit, len, self.alignment);
         }
         let offset = Bytes(self.offset + place.unit * self.alignment);
-        Some(Io { op, stream: place.stream, offset, len: Bytes(len), at })
+        Some(Io { op, stream: place.stream, offset, len: Bytes(len), at, data: self.data })
     }
+}
+
+/// What is written.
+fn data(values: &Values) -> Result<Data, WorkloadError> {
+    let name = values.text(DATA.name);
+    let found = Data::ALL.into_iter().find(|data| Some(data.name()) == name);
+    found.ok_or_else(|| values.invalid(DATA.name, "it must be `random`, `zeros` or `half-zeros`"))
 }
 
 /// Which operations there are.

@@ -122,11 +122,11 @@ struct Place {
 
 /// The fields of every workload by distribution; others have some of them.
 pub const COMMON: &[Field] =
-    &[SIZE, ALIGNMENT, OP, READS, TRIMS, OFFSET, LENGTH, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
+    &[SIZE, ALIGNMENT, OP, READS, TRIMS, OFFSET, LENGTH, DATA, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
 
 /// Those of them that have no default of their own in a workload that is modelled on a server.
 const COMMON_BUT_SIZE_AND_READS: &[Field] =
-    &[ALIGNMENT, OP, TRIMS, OFFSET, LENGTH, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
+    &[ALIGNMENT, OP, TRIMS, OFFSET, LENGTH, DATA, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
 
 /// The fields of an application, which has its own sizes and operations.
 const APPLICATION: &[Field] = &[OFFSET, LENGTH, RATE, ARRIVALS, QUEUE_DEPTH, SEED];
@@ -163,6 +163,12 @@ const TRIMS: Field = field(
      as long as a write, but ends where the data ends",
 );
 const OFFSET: Field = field("offset", Some("0"), "where the target range begins");
+const DATA: Field = field(
+    "data",
+    Some("random"),
+    "what is written: `random` data that no drive can compress, `zeros`, or `half-zeros`, zeros in \
+     the second half of every 4 KiB",
+);
 const LENGTH: Field = field("length", None, "how long it is [default: to the end of the drive]");
 const RATE: Field = field(
     "rate",

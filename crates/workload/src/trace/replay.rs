@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
-use flashscope_block::{Bytes, Io, Nanos, Op, StreamId};
+use flashscope_block::{Bytes, Data, Io, Nanos, Op, StreamId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -307,6 +307,6 @@ impl Stream for Replay {
             Pace::Asap => previous,
         };
         let stream = StreamId::try_from(request.volume).unwrap_or(StreamId::MAX);
-        Some(self.first_part(Io { op: request.op, stream, offset, len, at }))
+        Some(self.first_part(Io { op: request.op, stream, offset, len, at, data: Data::Random }))
     }
 }

@@ -1,4 +1,4 @@
-use flashscope_block::{Bytes, Device, Io, Nanos, Op};
+use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_sim::ftl::{Scope, Transfer};
 use flashscope_sim::profile::MapMemory;
 use flashscope_sim::{Profile, SimDevice};
@@ -116,6 +116,7 @@ fn at_threshold(threshold: f64, page_of: fn(&mut fastrand::Rng, u64, u64) -> u64
         offset: Bytes(page_of(&mut random, pages, index) * PAGE),
         len: Bytes(PAGE),
         at: Nanos(index * 10_000_000),
+        data: Data::Random,
     });
     let latency = super::open_loop(&mut drive, requests);
     (latency.mean() / 1e3, drive.counters().since(&before).pages_moved())

@@ -6,7 +6,7 @@ mod parallelism;
 mod table_3;
 mod wear;
 
-use flashscope_block::{Bytes, Device, Io, Nanos, Op};
+use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_sim::SimDevice;
 
 use crate::round_trip;
@@ -85,7 +85,14 @@ fn poisson(
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // times are positive
         let at = Nanos((now * 1e9) as u64);
         let (op, page, pages) = next(random);
-        Io { op, stream: 0, offset: Bytes(page * PAGE), len: Bytes(pages * PAGE), at }
+        Io {
+            op,
+            stream: 0,
+            offset: Bytes(page * PAGE),
+            len: Bytes(pages * PAGE),
+            at,
+            data: Data::Random,
+        }
     };
     (0..count).map(|_| io()).collect()
 }

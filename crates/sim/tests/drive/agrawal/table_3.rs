@@ -1,4 +1,4 @@
-use flashscope_block::{Bytes, Device, Io, Nanos, Op};
+use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_sim::{Counters, Profile, SimDevice};
 
 use super::{Latency, PAGE, assert_near, fill};
@@ -30,7 +30,7 @@ fn saturate(drive: &mut SimDevice, op: Op, pattern: Pattern, count: u64) -> (Lat
     let mut submit = |drive: &mut SimDevice, package: u16, index| {
         let page = pattern(&mut random, index) * PACKAGES + u64::from(package);
         let (offset, at) = (Bytes(page * PAGE), drive.now());
-        drive.submit(&Io { op, stream: package, offset, len: Bytes(PAGE), at });
+        drive.submit(&Io { op, stream: package, offset, len: Bytes(PAGE), at, data: Data::Random });
     };
     let mut sent = [1; 8];
     for package in 0..8 {

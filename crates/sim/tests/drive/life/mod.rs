@@ -9,7 +9,7 @@ mod shape;
 use std::collections::BTreeMap;
 
 use arbitrary::Unstructured;
-use flashscope_block::{Bytes, Completion, Device, Errno, Io, Nanos, Op};
+use flashscope_block::{Bytes, Completion, Data, Device, Errno, Io, Nanos, Op};
 use flashscope_sim::ftl::Recovery;
 use flashscope_sim::nand::BlockId;
 use flashscope_sim::observe::{Command, Observed, Observer};
@@ -182,7 +182,7 @@ impl<'a> Life<'a> {
         // The stream marks the request in its completion, and data as hot or cold.
         let stream = u16::try_from(request % 4).expect("below 4");
         let (offset, len) = (offset * LOGICAL_BLOCK, len * LOGICAL_BLOCK);
-        let io = Io { op, stream, offset: Bytes(offset), len: Bytes(len), at };
+        let io = Io { op, stream, offset: Bytes(offset), len: Bytes(len), at, data: Data::Random };
         self.drive.submit(&io);
         let mut all = true;
         match op {
@@ -287,7 +287,14 @@ pub(crate) fn compare_with_another(honest: &mut SimDevice, other: &mut SimDevice
     for (request, page) in (1..).zip([0, 1, 0]) {
         let (offset, len) = (page * u64::from(size), u64::from(size));
         let at = honest.now();
-        let io = Io { op: Op::Write, stream: 0, offset: Bytes(offset), len: Bytes(len), at };
+        let io = Io {
+            op: Op::Write,
+            stream: 0,
+            offset: Bytes(offset),
+            len: Bytes(len),
+            at,
+            data: Data::Random,
+        };
         honest.submit(&io);
         assert!(shadow.write(honest, request, offset, len));
         assert!(honest.complete(Nanos::MAX).is_some());

@@ -7,6 +7,8 @@ use proptest::sample::select;
 use super::*;
 use crate::Stream;
 
+mod fields;
+
 /// A drive whose pages of 4 KiB are no power of two.
 pub(super) const TARGET: Target =
     Target { capacity: Bytes::kib(4 * 1000), logical_block: Bytes(512), filled: true, seed: 2009 };
@@ -374,95 +376,6 @@ fn seeds_and_places() {
         assert_eq!(places(kind), places(&format!("{kind}?seed=2009")));
         assert_ne!(places(kind), places(&format!("{kind}?seed=1")));
         assert_eq!(places(kind), places(&format!("{kind}?reads=0.5")));
-    }
-}
-
-// Does every field of every workload by distribution change what it issues?
-#[test]
-fn every_field_matters() {
-    for kind in small_kinds() {
-        let with = |field: &str| {
-            let spec =
-                format!("{}?reads=0.5&size=uniform:8KiB..64KiB&rate=1000&{field}", kind.name);
-            let workload = open(&spec, &TARGET).unwrap_or_else(|error| panic!("{spec}: {error}"));
-            (workload.queue_depth, ios(&spec, 200))
-        };
-        let plain = with("");
-        for field in kind.all_fields() {
-            let value = match field.name {
-                "size" => "12KiB",
-                "alignment" => "8KiB",
-                "op" | "trims" => continue, // not beside the others: see below
-                "reads" => "0.1",
-                "offset" => "64KiB",
-                "length" => "128KiB",
-                "rate" => "500",
-                "arrivals" => "poisson",
-                "queue_depth" => "3",
-                "seed" => "5",
-                "hot_space" => "0.5",
-                "hot_writes" => "0.1",
-                "streams" => "true",
-                "exponent" => "1.5",
-                "shuffled" => "false",
-                other => panic!("say what to try for {other}"),
-            };
-            let changed = with(&format!("{}={value}", field.name));
-            assert_ne!(changed, plain, "{} of {}", field.name, kind.name);
-        }
-        for field in ["op=read", "trims=0.1", "trims=0.1&size=geometric:16KiB"] {
-            assert_ne!(ios(&format!("{}?{field}", kind.name), 50), ios(kind.name, 50), "{field}");
-        }
-    }
-}
-
-// And every field of every application, and of tpcc?
-#[test]
-fn every_field_of_an_application_matters() {
-    let shared = "offset=64KiB rate=500 arrivals=poisson queue_depth=3 seed=5";
-    for (name, base, own) in [
-        (
-            "tpcc",
-            "",
-            "length=80MiB warehouses=1 size=16KiB reads=0.1 alignment=16KiB op=read trims=0.1",
-        ),
-        (
-            "iozone",
-            "direct=true&record=8KiB",
-            "file=128KiB length=1MiB record=16KiB request=4KiB direct=false",
-        ),
-        (
-            "postmark",
-            "",
-            "length=80MiB files=7 smallest=8000 largest=5000 reads=false trims=true request=4KiB",
-        ),
-        (
-            "btree",
-            "log=1MiB",
-            "length=80MiB page=16KiB fanout=50 cache=0.2 lookups=0.9 inserts=1 exponent=0.9 log=64KiB commit=7",
-        ),
-        (
-            "lsm",
-            "lookups=0.1",
-            "length=80MiB memtable=8MiB table=1MiB ratio=4 lookups=0 lookup=8KiB log=false trims=true \
-             request=128KiB",
-        ),
-    ] {
-        // What can hold a second warehouse.
-        let target = Target { capacity: Bytes::mib(150), ..LARGE };
-        let with = |field: &str| {
-            let spec = format!("{name}?{base}&rate=1000&{field}");
-            let workload = open(&spec, &target).unwrap_or_else(|error| panic!("{spec}: {error}"));
-            (workload.queue_depth, ios_on(&target, &spec, 20_000))
-        };
-        let plain = with("");
-        let fields: Vec<&str> = own.split_whitespace().chain(shared.split_whitespace()).collect();
-        for field in &fields {
-            assert_ne!(with(field), plain, "{field} of {name}");
-        }
-        let kind = KINDS.iter().find(|kind| kind.name == name).unwrap();
-        let tried = |field: &Field| fields.iter().any(|f| f.split('=').next() == Some(field.name));
-        assert!(kind.all_fields().all(tried), "a field of {name} is not tried");
     }
 }
 
