@@ -7,10 +7,40 @@ use crate::cache::Cache;
 use crate::counters::Counters;
 use crate::ftl::{AnyFtl, Ftl, Health, Recovery, Slice};
 use crate::interface::{Costs, Interface, Pending};
-use crate::nand::{Array, Lpn, Page, Stamp};
+use crate::nand::{Array, Lpn, Page, Stamp, later};
 use crate::observe::{Observed, Observer};
-use crate::profile::{Profile, ProfileError};
+use crate::profile::{self, Profile, ProfileError};
 use crate::raid::VirtualTime;
+
+/// Which group of the address space is at hand: see [`profile::Groups`].
+struct Groups {
+    size: Divisor,
+    switch_time: Nanos,
+    at_hand: u64,
+}
+
+impl Groups {
+    /// None where requests need not care.
+    fn new(groups: &profile::Groups, capacity: u64) -> Option<Groups> {
+        let size = Divisor::new(capacity.div_ceil(groups.count.into()));
+        let switch_time = groups.switch_time;
+        (groups.count > 1 && switch_time > Nanos(0)).then_some(Groups {
+            size,
+            switch_time,
+            at_hand: 0,
+        })
+    }
+
+    /// What a request has to wait for its group.
+    fn switch_to(&mut self, io: &Io) -> Nanos {
+        if io.len == Bytes(0) {
+            return Nanos(0);
+        }
+        let switches = self.size.quotient(io.offset.0) != self.at_hand;
+        self.at_hand = self.size.quotient(io.end().0 - 1);
+        if switches { self.switch_time } else { Nanos(0) }
+    }
+}
 
 /// A simulated SSD on virtual time, which stands still except in [`Device::complete`] and
 /// [`Device::idle_until`].
@@ -30,6 +60,9 @@ pub struct SimDevice {
     /// Bytes that requests are split at: of a logical page, or of all that fit on one page.
     extent: Divisor,
     cut_through: bool,
+    /// Bytes of the longest part of a request that is carried out as one; 0 for any.
+    largest_request: u64,
+    groups: Option<Groups>,
     nand: Array,
     ftl: AnyFtl,
     /// Whether requests go through the buffer memory.
@@ -73,6 +106,8 @@ impl SimDevice {
             page_size: Divisor::new(page_size),
             extent: Divisor::new(page_size.max(geometry.element_page())),
             cut_through: interface.cut_through,
+            largest_request: interface.largest_request.0,
+            groups: Groups::new(&profile.groups, u64::from(layout.logical_pages()) * page_size),
             ftl: (layout.ftl.new)(&layout, &mut nand),
             nand,
             cached: layout.cache.is_some(),
@@ -221,13 +256,36 @@ impl SimDevice {
         }
     }
 
-    fn write(&mut self, mut request: Pending) {
-        let mut arrived = request.ready;
-        if !self.cut_through {
-            arrived = self.interface.receive_data(request.io.len);
+    /// The end of the part of a request that begins at `from`: see
+    /// [`crate::profile::HostInterface::largest_request`].
+    #[inline]
+    fn end_of_part(&self, io: &Io, from: u64) -> u64 {
+        match self.largest_request {
+            0 => io.end().0,
+            largest => from.saturating_add(largest).min(io.end().0),
         }
-        let end = request.io.end().0;
-        let mut from = request.io.offset.0;
+    }
+
+    fn write(&mut self, mut request: Pending) {
+        let (mut from, mut arrived) = (request.io.offset.0, request.ready);
+        loop {
+            let end = self.end_of_part(&request.io, from);
+            self.write_part(&mut request, from, end, arrived);
+            if end == request.io.end().0 || request.result.is_err() {
+                break;
+            }
+            (from, arrived) = (end, self.interface.receive_command(request.ready));
+        }
+        self.interface.acknowledge(request);
+    }
+
+    /// Writes from `from` to before `end`, where the command reached the controller at `arrived`.
+    #[inline]
+    fn write_part(&mut self, request: &mut Pending, from: u64, end: u64, arrived: Nanos) {
+        let (mut from, mut arrived) = (from, arrived);
+        if !self.cut_through {
+            arrived = self.interface.receive_data(Bytes(end - from));
+        }
         while from < end && request.result.is_ok() {
             let slice = self.slice(from, end, request.io.stream);
             if self.cut_through {
@@ -249,13 +307,34 @@ impl SimDevice {
             }
             from += u64::from(slice.len);
         }
-        self.interface.acknowledge(request);
     }
 
     fn read(&mut self, mut request: Pending) {
-        let arrived = request.ready;
-        let mut first = Nanos::MAX;
-        let (mut from, end) = (request.io.offset.0, request.io.end().0);
+        let (mut from, mut arrived) = (request.io.offset.0, request.ready);
+        let (first, len) = loop {
+            let end = self.end_of_part(&request.io, from);
+            let first = self.read_part(&mut request, from, end, arrived);
+            if end == request.io.end().0 || request.result.is_err() {
+                break (first, Bytes(end - from));
+            }
+            let (len, page) = (Bytes(end - from), Bytes(self.extent.value()));
+            let answered = self.interface.sent(first, request.ready, len, page);
+            (from, arrived) = (end, self.interface.receive_command(answered));
+        };
+        if request.result.is_err() {
+            return self.interface.acknowledge(request);
+        }
+        if self.cached {
+            self.cache.read_ahead(&mut self.ftl, &mut self.nand, &request.io, arrived);
+        }
+        self.interface.send_data(request, first, len, Bytes(self.extent.value()));
+    }
+
+    /// Reads from `from` to before `end`, where the command reached the controller at `arrived`.
+    /// Returns when the first page is there.
+    #[inline]
+    fn read_part(&mut self, request: &mut Pending, from: u64, end: u64, arrived: Nanos) -> Nanos {
+        let (mut from, mut first) = (from, Nanos::MAX);
         while from < end {
             let slice = self.slice(from, end, request.io.stream);
             from += u64::from(slice.len);
@@ -271,14 +350,11 @@ impl SimDevice {
                 }
                 Err(errno) => {
                     request.result = Err(errno);
-                    return self.interface.acknowledge(request);
+                    break;
                 }
             }
         }
-        if self.cached {
-            self.cache.read_ahead(&mut self.ftl, &mut self.nand, &request.io, arrived);
-        }
-        self.interface.send_data(request, first, Bytes(self.extent.value()));
+        first
     }
 
     /// Forgets the pages that are trimmed as a whole.
@@ -341,12 +417,16 @@ impl Device for SimDevice {
             ));
         }
         let submitted = self.now.max(io.at);
+        let switch = match &mut self.groups {
+            Some(groups) => groups.switch_to(io),
+            None => Nanos(0),
+        };
         let request = Pending {
             io: *io,
             submitted,
             sequence: self.submitted,
             result: self.check(io),
-            ready: self.interface.receive_command(submitted),
+            ready: later(self.interface.receive_command(submitted), switch),
         };
         self.submitted += 1;
         self.nand.next_request();

@@ -190,10 +190,24 @@ impl Interface {
         }
     }
 
-    /// Answers a read whose first page is there at `first`, in pages of up to `page` bytes.
-    pub(crate) fn send_data(&mut self, request: Pending, first: Nanos, page: Bytes) {
+    /// When a part of a read has been sent, as [`Interface::send_data`] would have it.
+    pub(crate) fn sent(&self, first: Nanos, ready: Nanos, len: Bytes, page: Bytes) -> Nanos {
+        let [all, last] = [len, len.min(page)].map(|len| self.costs.transfer(len));
+        self.sent_by(first, ready, all, last)
+    }
+
+    /// When data has been sent whose first page is there at `first` and whose last at `ready`:
+    /// neither before all of it fits on the link, nor before the last page does.
+    #[inline]
+    fn sent_by(&self, first: Nanos, ready: Nanos, all: Nanos, last: Nanos) -> Nanos {
+        let all = later(first.max(self.out_free), all);
+        all.max(later(ready.max(self.out_free), last))
+    }
+
+    /// Answers a read with its last `len` bytes, whose first page is there at `first`, in pages of
+    /// up to `page` bytes.
+    pub(crate) fn send_data(&mut self, request: Pending, first: Nanos, len: Bytes, page: Bytes) {
         self.queue_lone();
-        let len = request.io.len;
         self.fetched.push(Reverse(ByTime(Fetched {
             request,
             first,
@@ -248,9 +262,9 @@ impl Interface {
     #[inline]
     fn earliest(&self, now: Nanos) -> Option<(Nanos, u64, Source)> {
         let fetched = self.fetched.peek().map(|Reverse(ByTime(read))| {
-            let sent = later(read.first.max(self.out_free), read.transfer);
-            let last = later(read.request.ready.max(self.out_free), read.last_transfer);
-            (sent.max(last), read.request.sequence, Source::Fetched)
+            let Fetched { request, first, transfer, last_transfer } = read;
+            let sent = self.sent_by(*first, request.ready, *transfer, *last_transfer);
+            (sent, request.sequence, Source::Fetched)
         });
         let acknowledged = (self.acknowledged.peek()).map(|Reverse(ByTime(request))| {
             (request.ready, request.sequence, Source::Acknowledged)

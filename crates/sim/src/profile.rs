@@ -88,8 +88,25 @@ pub struct Profile {
     pub cache: Cache,
     /// What the host sees and waits for.
     pub interface: HostInterface,
+    /// Parts of the address space that are not accessed at once.
+    pub groups: Groups,
     /// The array of such drives that the host sees as one.
     pub raid: Raid,
+}
+
+/// Parts of the address space, all of one size, of which the drive has one at hand: Sun and Zhang,
+/// section 4.1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Groups {
+    /// How many there are (1 to 65536). Default: 1. Source: none; Sun and Zhang, Table 3, find 2 and
+    /// 4.
+    pub count: u32,
+    /// What a request takes longer that begins in another group than the one before ended in; of no
+    /// consequence where there is one group. Default: 0. Source: none; Sun and Zhang, section 4.1,
+    /// find 0.25 ms.
+    #[serde(deserialize_with = "quantity::time")]
+    pub switch_time: Nanos,
 }
 
 /// What packages share: section 3.3.
@@ -311,6 +328,12 @@ pub struct HostInterface {
     /// Table 3, whose times are those of the flash alone.
     #[serde(deserialize_with = "quantity::time")]
     pub request_overhead: Nanos,
+    /// The longest request that the drive takes as one: longer ones are carried out in parts of so
+    /// many bytes, each as a request of its own when the one before is answered. A multiple of
+    /// `logical_block`; 0 for no limit. Default: 0. Source: none; Sun and Zhang, section 4.4, find
+    /// 120 KiB.
+    #[serde(deserialize_with = "quantity::size")]
+    pub largest_request: Bytes,
     /// Whether the pages of a write go to the flash as they arrive; otherwise once all have.
     /// Default: true. Source: none.
     pub cut_through: bool,
@@ -345,6 +368,7 @@ impl Default for Profile {
             persistence: Persistence::default(),
             cache: Cache::default(),
             interface: HostInterface::default(),
+            groups: Groups::default(),
             raid: Raid::default(),
         }
     }
@@ -436,6 +460,12 @@ impl Default for Cache {
     }
 }
 
+impl Default for Groups {
+    fn default() -> Self {
+        Groups { count: 1, switch_time: Nanos(0) }
+    }
+}
+
 impl Default for Raid {
     fn default() -> Self {
         Raid { drives: 1, stripe_unit: Bytes::kib(64) }
@@ -447,6 +477,7 @@ impl Default for HostInterface {
         HostInterface {
             logical_block: Bytes(512),
             queue_depth: 32,
+            largest_request: Bytes(0),
             cut_through: true,
             request_overhead: Nanos(0),
             transfer_per_kib: Nanos(0),

@@ -326,8 +326,13 @@ impl Profile {
             page.0, logical.0
         );
         require(divides, "interface.logical_block", block.0, rule)?;
-        let depth = self.interface.queue_depth;
+        let largest = self.interface.largest_request;
+        let rule =
+            format!("it must be a multiple of interface.logical_block, which is {}", block.0);
+        require(largest.is_multiple_of(block), "interface.largest_request", largest.0, rule)?;
+        let (depth, groups) = (self.interface.queue_depth, self.groups.count);
         let rule = "it must be from 1 to 65536";
+        require((1..=1 << 16).contains(&groups), "groups.count", groups, rule)?;
         require((1..=1 << 16).contains(&depth), "interface.queue_depth", depth, rule)
     }
 

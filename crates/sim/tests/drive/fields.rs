@@ -71,6 +71,9 @@ const OTHERS: &[(&str, &str)] = &[
     ("interface.queue_depth", "8"),
     ("interface.request_overhead", "11us"),
     ("interface.transfer_per_kib", "3us"),
+    ("interface.largest_request", "4KiB"),
+    ("groups.count", "2"),
+    ("groups.switch_time", "1ms"),
     ("raid.drives", "2"),
     ("raid.stripe_unit", "16KiB"),
 ];
@@ -122,6 +125,8 @@ const NEEDS: &[(&str, &str)] = &[
     ("cache.size", "cache.kind=lru&cache.size=64KiB"),
     ("cache.protected", "cache.kind=lru&cache.size=64KiB"),
     ("cache.write_back", "cache.kind=lru&cache.size=64KiB"),
+    ("groups.count", "groups.switch_time=250us"),
+    ("groups.switch_time", "groups.count=4"),
     ("raid.stripe_unit", "raid.drives=2&flash.packages=1"),
     ("cleaning.window", "cleaning.policy=windowed-greedy"),
     ("cleaning.choices", "cleaning.policy=d-choices"),

@@ -200,3 +200,46 @@ fn ios_are_never_early() {
     assert_eq!((done.submitted, done.latency()), (Nanos(1_000_000), Nanos(WRITE)));
     assert_eq!(done.io.len, Bytes(PAGE));
 }
+
+// Does a request wait for its group, by where the one before it ended, and only then?
+#[test]
+fn groups_are_switched() {
+    let mut profile = one_pool(64);
+    profile.groups.count = 4;
+    profile.groups.switch_time = Nanos::micros(250);
+    let mut drive = drive(&profile);
+    let group = drive.info().capacity.0 / 4;
+    let mut read = |offset| round_trip(&mut drive, Op::Read, offset, 4096).latency();
+    // Of what was never written, a read takes nothing itself.
+    let (stays, switches) = (Nanos(0), Nanos::micros(250));
+    let page = 4096;
+    assert_eq!(
+        [read(0), read(group - page), read(group), read(group + page)],
+        [stays, stays, switches, stays]
+    );
+    // From the third group into the fourth, which is then at hand.
+    let across = round_trip(&mut drive, Op::Read, 3 * group - page, 2 * page).latency();
+    let after = round_trip(&mut drive, Op::Read, 3 * group, page).latency();
+    assert_eq!([across, after], [switches, stays]);
+}
+
+// Is a request that is longer than the drive takes carried out in parts, each as if it came when the
+// one before was answered?
+#[test]
+fn long_requests_come_in_parts() {
+    let mut profile = one_pool(64);
+    profile.interface.request_overhead = Nanos::micros(100);
+    profile.interface.transfer_per_kib = Nanos::micros(20);
+    let whole = profile.clone();
+    profile.interface.largest_request = Bytes::kib(12);
+    let (mut cut, mut whole) = (drive(&profile), drive(&whole));
+    for op in [Op::Write, Op::Read] {
+        // 32 KiB in 12, 12 and 8.
+        let took = round_trip(&mut cut, op, 0, 32 << 10).latency();
+        let parts = [(0, 12), (12, 12), (24, 8)];
+        let parts =
+            parts.map(|(at, len)| round_trip(&mut whole, op, at << 10, len << 10).latency());
+        assert_eq!(took, parts[0] + parts[1] + parts[2], "{op}");
+        assert!(took > round_trip(&mut whole, op, 0, 32 << 10).latency(), "{op}");
+    }
+}
