@@ -47,8 +47,8 @@ impl Groups {
 ///
 /// An IO is worked out when it is submitted: it is split into pages, each goes to its allocation
 /// pool, and the request is done when its last page is. It answers as a drive would: `EINVAL` for
-/// a range that is empty, unaligned or past the end, `EAGAIN` beyond the queue depth, `ENOSPC` if
-/// no page can be freed. An [`Io`] that is due in the future is held until then. A write that
+/// a range that is empty, unaligned or past the end, `EAGAIN` beyond the queue depth, `EOPNOTSUPP`
+/// for a trim where the FTL knows none, `ENOSPC` if no page can be freed. An [`Io`] that is due in the future is held until then. A write that
 /// fails part of the way has written the pages before.
 pub struct SimDevice {
     info: DeviceInfo,
@@ -65,6 +65,8 @@ pub struct SimDevice {
     groups: Option<Groups>,
     nand: Array,
     ftl: AnyFtl,
+    /// Whether pages can be trimmed.
+    trims: bool,
     /// Whether requests go through the buffer memory.
     cached: bool,
     cache: Cache,
@@ -110,6 +112,7 @@ impl SimDevice {
             groups: Groups::new(&profile.groups, u64::from(layout.logical_pages()) * page_size),
             ftl: (layout.ftl.new)(&layout, &mut nand),
             nand,
+            trims: layout.ftl.trims(),
             cached: layout.cache.is_some(),
             cache: Cache::new(&layout),
             interface: Interface::new(costs, interface.queue_depth),
@@ -228,6 +231,9 @@ impl SimDevice {
         let in_range = io.len.0 > 0 && io.end() <= self.info.capacity;
         if io.op != Op::Flush && !(aligned && in_range) {
             return Err(Errno::EINVAL);
+        }
+        if io.op == Op::Trim && !self.trims {
+            return Err(Errno::EOPNOTSUPP);
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use flashscope_block::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ftl::{Frontiers, Scope, Transfer};
+use crate::ftl::{Eviction, Frontiers, Merge, Scope, Transfer};
 use crate::gc::Ties;
 use crate::nand::{Interleaving, Sharing};
 
@@ -78,6 +78,8 @@ pub struct Profile {
     pub reliability: Reliability,
     /// How blocks are recycled.
     pub cleaning: Cleaning,
+    /// The log blocks in front of the data blocks.
+    pub log: Log,
     /// How blocks are kept from wearing out before others.
     pub wear: Wear,
     /// Blocks that are used as SLC.
@@ -179,10 +181,11 @@ pub struct Slc {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Persistence {
-    /// `summary`: it is rebuilt from a summary at the end of each block; `nv-ram`: it is in
-    /// memory that survives. Default: `summary`. Source: section 3.4.
+    /// `summary`: it is rebuilt from a summary at the end of each block; `pages`: from the metadata
+    /// of every programmed page; `nv-ram`: it is in memory that survives. FTLs with log blocks know
+    /// no summaries. Default: `summary`. Source: section 3.4.
     pub map: MapMemory,
-    /// Pages at the end of each block for its summary; of no consequence with `nv-ram`. Default:
+    /// Pages at the end of each block for its summary; of no consequence but with `summary`. Default:
     /// 1. Source: the latencies of Table 3, which hold one for each 63 pages of data.
     pub summary_pages: u32,
     /// Bytes of the summary that go over the serial bus. Default: 528. Source: as
@@ -197,6 +200,8 @@ pub struct Persistence {
 pub enum MapMemory {
     /// In volatile memory, rebuilt from summaries.
     Summary,
+    /// In volatile memory, rebuilt from the metadata of each page.
+    Pages,
     /// In memory that survives.
     NvRam,
 }
@@ -273,6 +278,35 @@ pub struct Cleaning {
     /// below `free_threshold`, and of no consequence without `background_cleaning`. Default:
     /// 0.1. Source: none, twice the foreground's.
     pub background_threshold: f64,
+}
+
+/// The log blocks of FTLs that map data by whole blocks, in which writes land first until they are
+/// merged with their data blocks. Of no consequence to other FTLs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// Log blocks of each allocation pool, with `fast` its sequential one included; at least 1, with
+    /// `fast` 2. They are among the blocks that the host cannot address, as is one more that a merge
+    /// needs. Default: 8. Source: none; Sun and Zhang find 3 and 4 in USB drives.
+    pub blocks: u32,
+    /// When a log block that is full is merged: at once (`eager`), or when its room is needed
+    /// (`lazy`). With `fast` this concerns the sequential log block, with `n-k` and `superblock` a
+    /// group that has all the blocks it may. Default: `eager`. Source: none, the papers leave it
+    /// open.
+    pub merge: Merge,
+    /// Which log block of a pool is merged when another data block needs one: the one that has been
+    /// in use for longest (`fifo`), the one whose last write is longest ago (`lru`), or any
+    /// (`random`). With `superblock`, the group that gives one up; of no consequence with `fast`,
+    /// whose log blocks are a ring. Default: `fifo`. Source: none; Boboila and Desnoyers, MSST'11, and Sun and
+    /// Zhang speak of a log list.
+    pub eviction: Eviction,
+    /// Consecutive logical blocks that share log blocks, the N of `n-k` and the size of a
+    /// `superblock`; of no consequence otherwise. Default: 8. Source: none; Park et al., ACM TECS
+    /// 7(4), 2008, and Kang et al., EMSOFT'06, vary it.
+    pub group: u32,
+    /// Log blocks that a group may have, the K of `n-k` and the U-blocks of a `superblock`; of no
+    /// consequence otherwise. Default: 4. Source: as `group`.
+    pub per_group: u32,
 }
 
 /// The buffer memory between the host interface and the FTL. A write is done when it is in the
@@ -363,6 +397,7 @@ impl Default for Profile {
             flash: Flash::default(),
             reliability: Reliability::default(),
             cleaning: Cleaning::default(),
+            log: Log::default(),
             wear: Wear::default(),
             slc: Slc::default(),
             persistence: Persistence::default(),
@@ -405,6 +440,12 @@ impl Default for Cleaning {
             free_threshold: 0.05,
             background_threshold: 0.1,
         }
+    }
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Log { blocks: 8, merge: Merge::Eager, eviction: Eviction::Fifo, group: 8, per_group: 4 }
     }
 }
 

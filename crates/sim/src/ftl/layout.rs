@@ -57,6 +57,45 @@ pub enum Transfer {
     CopyBack,
 }
 
+/// When a log block that is full is merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Merge {
+    /// With the write that fills it.
+    Eager,
+    /// With the write that needs its room.
+    Lazy,
+}
+
+/// Which log block is given up for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Eviction {
+    /// The one that has been in use for longest.
+    Fifo,
+    /// The one whose last write is longest ago.
+    Lru,
+    /// Any, all equally likely.
+    Random,
+}
+
+/// The log blocks of a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Logs {
+    /// How many each pool has at most.
+    pub per_pool: u32,
+    /// When one that is full is merged.
+    pub merge: Merge,
+    /// Which is given up for another.
+    pub eviction: Eviction,
+    /// Logical blocks that share log blocks.
+    pub group: u32,
+    /// How many log blocks a group may have.
+    pub per_group: u32,
+    /// Where the random numbers for it begin.
+    pub seed: u64,
+}
+
 /// What a profile comes to: everything that the parts of a drive need to know, checked.
 #[derive(Debug, Clone)]
 pub struct Layout {
@@ -79,7 +118,11 @@ pub struct Layout {
     pub stripe: u32,
     /// Logical pages of each pool that the host can address.
     pub logical_pages_per_pool: u32,
-    /// Logical pages whose trims one internal page records; 0 if the map survives without.
+    /// Whether the map is in memory that survives a power cut; otherwise it is rebuilt from the
+    /// metadata of pages.
+    pub map_survives: bool,
+    /// Logical pages whose trims one internal page records; 0 if the map survives without, or there
+    /// are no trims.
     pub pages_per_record: u32,
     /// Blocks are cleaned in the foreground while a lane has fewer free ones than this.
     pub clean_below: u32,
@@ -94,6 +137,8 @@ pub struct Layout {
     pub slc_blocks_per_lane: u32,
     /// Logical pages that fit in a block used as SLC.
     pub slc_slots_per_block: u32,
+    /// The log blocks, where the FTL has any.
+    pub logs: Logs,
     /// How victims are chosen.
     pub policy: gc::Kind,
     /// What the policy is told.
@@ -119,7 +164,7 @@ impl Layout {
             wiring: self.wiring,
             reliability: self.reliability.clone(),
             timed: self.timed,
-            stamped: self.pages_per_record > 0,
+            stamped: !self.map_survives,
             settling: self.timed,
         }
     }
@@ -160,6 +205,24 @@ impl Layout {
         let (element, nth) = (nth % elements, nth / elements);
         let (die, plane) = (nth % dies, nth / dies * pair + low);
         BlockId(start + ((element * dies + die) * planes + plane) * size)
+    }
+
+    /// The blocks of a lane, in the order in which they are used first: in turn from every die, then
+    /// every plane, so that successive ones can work side by side.
+    pub fn blocks_of_lane(&self, lane: u32) -> Vec<BlockId> {
+        let (first, size) = (self.first_block(lane).0, self.blocks_per_lane());
+        let plane = self.geometry.blocks_per_plane.min(size);
+        let planes = size / plane;
+        let per_die = self.geometry.planes_per_die.min(planes);
+        let in_turn = (0..plane).flat_map(|block| {
+            (0..planes).map(move |part| {
+                // The planes of the lane, with those of one die apart from each other.
+                let dies = planes / per_die;
+                let place = part % dies * per_die + part / dies;
+                BlockId(first + place * plane + block)
+            })
+        });
+        in_turn.collect()
     }
 
     /// Logical pages that fit in a block.

@@ -3,13 +3,15 @@
 //! An FTL is one file and its line in the registry below.
 
 mod layout;
+mod log_block;
 mod page_map;
 
 use flashscope_block::{Errno, Nanos, StreamId};
 
 use crate::nand::{Array, Illegal, Lpn, Page, Slot};
 
-pub use layout::{Frontiers, Layout, Scope, Transfer};
+pub use layout::{Eviction, Frontiers, Layout, Logs, Merge, Scope, Transfer};
+use log_block::{bast, block_map, n_k};
 
 /// The part of a request that falls on one logical page or, where several fit on a page of the
 /// flash, on some of those that would share one.
@@ -63,7 +65,8 @@ pub trait Ftl {
     /// Forgets the data of a logical page.
     ///
     /// # Errors
-    /// As [`Ftl::write`], should background cleaning go wrong.
+    /// As [`Ftl::write`], should background cleaning go wrong; `EOPNOTSUPP` where not
+    /// [`Kind::trims`].
     fn trim(&mut self, nand: &mut Array, lpn: Lpn, at: Nanos) -> Result<(), Errno>;
 
     /// Puts on the flash what a power cut would lose. Returns when it is there.
@@ -168,8 +171,35 @@ pub struct Kind {
     pub summary: &'static str,
     /// Where it is described.
     pub source: &'static str,
+    /// What of a profile it goes by.
+    pub family: Family,
     /// Makes one for an empty drive of this layout.
     pub new: fn(&Layout, &mut Array) -> AnyFtl,
+}
+
+impl Kind {
+    /// Whether a page can be forgotten. The drives that had log blocks came before the command.
+    pub fn trims(&self) -> bool {
+        self.family == Family::PageMapped
+    }
+}
+
+/// What of a profile an FTL goes by. A profile that asks for what its FTL does not do is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Any page may be anywhere: blocks are cleaned, by `[cleaning]`, and levelled.
+    PageMapped,
+    /// Data is mapped by whole blocks, with the log blocks of `[log]` in front.
+    LogBlock(LogUse),
+}
+
+/// What of `[log]` an FTL with log blocks goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogUse {
+    /// How many log blocks a pool must have.
+    pub least: u32,
+    /// Whether groups of logical blocks share them.
+    pub groups: bool,
 }
 
 /// Makes [`AnyFtl`] and [`KINDS`] from one list, so that a call on the path of a page is a match
@@ -177,6 +207,7 @@ pub struct Kind {
 macro_rules! registry {
     ($($module:ident :: $ftl:ident),+ $(,)?) => {
         /// Any registered FTL.
+        #[allow(clippy::large_enum_variant, reason = "a drive has one")]
         pub enum AnyFtl {
             $(#[doc = concat!("See [`KINDS`]: `", stringify!($module), "`.")]
             $ftl($module::$ftl),)+
@@ -235,4 +266,4 @@ macro_rules! registry {
     };
 }
 
-registry![page_map::PageMap];
+registry![page_map::PageMap, block_map::BlockMap, bast::Bast, n_k::NK];

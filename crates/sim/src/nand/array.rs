@@ -1,3 +1,4 @@
+mod gathering;
 mod scheduling;
 
 use std::ops::Range;
@@ -13,6 +14,8 @@ use super::{
     Reliability, Slot, Stamp, Timing, Wiring, bad_blocks,
 };
 use crate::observe::Observer;
+
+pub use gathering::NOWHERE;
 
 /// What an [`Array`] is made of.
 #[derive(Debug, Clone)]

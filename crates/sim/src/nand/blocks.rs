@@ -1,3 +1,5 @@
+mod gathering;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -144,6 +144,11 @@ impl Geometry {
         1 << (self.slot_bits - Self::LEAST_SLOT_BITS)
     }
 
+    /// Bits of a slot that say where in the block it is.
+    pub(super) const fn slot_bits(&self) -> u32 {
+        self.slot_bits
+    }
+
     /// Place `index` of `block`.
     #[inline]
     pub const fn slot(&self, block: BlockId, index: u32) -> Slot {

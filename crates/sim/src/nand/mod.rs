@@ -15,7 +15,7 @@ mod tests;
 mod timing;
 mod undo;
 
-pub use array::{Array, Moves, Parts};
+pub use array::{Array, Moves, NOWHERE, Parts};
 pub use blocks::{Entry, Illegal, Note, Stamp};
 pub use counters::{ByCause, Cause, Event, Events, FlashCounters};
 pub use faults::{Fault, Reliability, bad_blocks};

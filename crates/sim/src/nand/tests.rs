@@ -401,3 +401,109 @@ fn a_power_cut_takes_back_what_was_not_done() {
         assert_eq!(array.written(BlockId(0)), written, "cut at {cut}");
     }
 }
+
+// Is a gathering of pages, some of which there are none of, the same as reading and programming them
+// one by one: times, counts, metadata; whether the blocks are on one unit, where it is worked out in
+// one go, or not?
+#[test]
+fn gathering_is_reading_and_programming() {
+    for (wiring, target) in [(PLAIN, 3), (Wiring { interleaving: Interleaving::Die, ..PLAIN }, 3)] {
+        let (mut many, mut single) = (array(1, 1, wiring), array(1, 1, wiring));
+        let entry = |block, index| Entry { lpn: Lpn(10 * block + index), stamp: block + index };
+        for array in [&mut many, &mut single] {
+            for (block, index) in [(0, 0), (0, 1), (0, 2), (1, 0)] {
+                let (to, place) = (slot(array, block, index), array.place(BlockId(block)));
+                array
+                    .program(place, to, &[entry(block, index)], Nanos(0), Cause::Host)
+                    .expect("legal");
+            }
+        }
+        let from = [None, Some((1, 0)), Some((0, 1)), Some((0, 2)), None];
+        let places: Vec<u32> = from
+            .map(|source| source.map_or(NOWHERE, |(block, index)| slot(&many, block, index).0 + 1))
+            .into();
+        let to = slot(&many, target, 0);
+        let done = many.gather(&places[..4], to, Nanos(7), Cause::FullMerge).expect("legal");
+        let mut last = Nanos(0);
+        for (index, (block, from)) in
+            (0u32..).zip(from).filter_map(|(i, source)| Some((i, source?)))
+        {
+            let read =
+                single.read(page(block, from), 0..1, Nanos(7), Cause::FullMerge).expect("legal");
+            single.leave_out(BlockId(target), index).expect("it goes forward");
+            let (to, place) = (slot(&single, target, index), single.place(BlockId(target)));
+            last = single
+                .program(place, to, &[entry(block, from)], read, Cause::FullMerge)
+                .expect("legal");
+            let source = slot(&single, block, from);
+            single.supersede(source, Nanos(0));
+        }
+        assert_eq!((done, many.counters()), (last, single.counters()));
+        for block in 0..4 {
+            let state = |array: &Array| {
+                let slots = (0..4).map(|index| slot(array, block, index));
+                slots.map(|slot| (array.is_valid(slot), array.entry(slot))).collect::<Vec<_>>()
+            };
+            assert_eq!(state(&many), state(&single), "block {block}");
+            let block = BlockId(block);
+            assert_eq!(many.valid(block), single.valid(block));
+            assert_eq!(many.written(block), single.written(block));
+        }
+    }
+}
+
+// Does a gathering in which a program fails leave everything where it was, and the block with pages
+// that cannot be read?
+#[test]
+fn a_gathering_that_fails_moves_nothing() {
+    let mut failed = 0;
+    for seed in 0..40 {
+        let dimensions = **plain().geometry();
+        let mut array = Array::new(&Parts {
+            geometry: Geometry::new(dimensions).expect("small"),
+            timing: TIMING,
+            wiring: PLAIN,
+            reliability: Reliability {
+                factory_bad_blocks: 0.0,
+                program_failures: 0.3,
+                erase_failures: 0.0,
+                block_lifetime: 1000,
+                seed,
+            },
+            timed: true,
+            stamped: true,
+            settling: true,
+        });
+        if (0..3).any(|index| try_program(&mut array, slot(&plain(), 0, index), 0).is_err()) {
+            continue;
+        }
+        let from: Vec<u32> = (0..3).map(|index| slot(&array, 0, index).0 + 1).collect();
+        let to = slot(&array, 1, 0);
+        match array.gather(&from, to, Nanos(0), Cause::FullMerge) {
+            Ok(_) => assert_eq!((array.valid(BlockId(0)), array.valid(BlockId(1))), (0, 3)),
+            Err(fault) => {
+                assert!(matches!(fault, Fault::Failed(done) if done > Nanos(0)));
+                assert_eq!((array.valid(BlockId(0)), array.valid(BlockId(1))), (3, 0));
+                let written = array.written(BlockId(1));
+                assert_eq!(u64::from(written), array.counters().programs.full_merge);
+                assert!((0..written).all(|index| array.entry(slot(&array, 1, index)).is_none()));
+                failed += 1;
+            }
+        }
+    }
+    assert!(failed > 3, "{failed} have failed");
+}
+
+// Are pages that were passed over not to be programmed any more, and hold nothing?
+#[test]
+fn what_is_left_out_stays_empty() {
+    let mut array = plain();
+    array.leave_out(BlockId(0), 2).expect("it goes forward");
+    program(&mut array, 0, 2, 0);
+    assert_eq!((array.written(BlockId(0)), array.valid(BlockId(0))), (3, 1));
+    assert_eq!(array.entry(slot(&array, 0, 1)), None);
+    let again = slot(&array, 0, 1);
+    assert!(try_program(&mut array, again, 0).is_err());
+    assert!(array.leave_out(BlockId(0), 1).is_err());
+    assert!(array.leave_out(BlockId(0), 5).is_err());
+}

@@ -1,9 +1,11 @@
 //! What a profile must fulfil to work, and what it comes to.
 
+mod log;
+
 use flashscope_block::{Bytes, Nanos, nearest};
 
 use super::{Cleaning, MapMemory, Profile, ProfileError, Raid};
-use crate::ftl::{self, Frontiers, Layout, Scope, Transfer};
+use crate::ftl::{self, Family, Frontiers, Layout, Scope, Transfer};
 use crate::nand::{
     self, Dimensions, Geometry, Interleaving, Sharing, Timing, Wiring, later, transfer_time,
 };
@@ -56,16 +58,22 @@ impl Profile {
         let wiring = self.wiring()?;
         self.check_shares()?;
         let lanes = self.lanes(&geometry)?;
-        let (clean_below, background_below) = self.thresholds(lanes.blocks)?;
         let stripe = self.stripe(&geometry)?;
-        let keep_free = clean_below.max(background_below);
-        let logical_pages_per_pool = self.logical_pages(&geometry, lanes, keep_free, stripe)?;
-        let pages_per_record = match self.persistence.map {
-            MapMemory::NvRam => 0,
-            MapMemory::Summary => {
-                u32::try_from(geometry.element_page().saturating_mul(8)).unwrap_or(u32::MAX)
+        let ftl = named("ftl", &self.ftl, ftl::KINDS, |kind| kind.name)?;
+        let (clean_below, background_below) = self.thresholds(ftl, lanes.blocks)?;
+        let logical_pages_per_pool = match ftl.family {
+            Family::PageMapped => {
+                let keep_free = clean_below.max(background_below);
+                self.logical_pages(&geometry, lanes, keep_free, stripe)?
+            }
+            Family::LogBlock(uses) => {
+                self.check_log_blocks(uses, &geometry)?;
+                self.pages_beside_logs(uses, &geometry, lanes, stripe)?
             }
         };
+        let map_survives = self.persistence.map == MapMemory::NvRam;
+        let record = u32::try_from(geometry.element_page().saturating_mul(8)).unwrap_or(u32::MAX);
+        let pages_per_record = if map_survives || !ftl.trims() { 0 } else { record };
         let layout = Layout {
             geometry,
             timing,
@@ -82,6 +90,7 @@ impl Profile {
             lanes_per_pool: lanes.per_pool,
             stripe,
             logical_pages_per_pool,
+            map_survives,
             pages_per_record,
             clean_below,
             background_below,
@@ -89,6 +98,7 @@ impl Profile {
             transfer: self.cleaning.transfer,
             slc_blocks_per_lane: lanes.slc_blocks,
             slc_slots_per_block: lanes.slc_slots,
+            logs: self.logs(),
             policy: named("cleaning.policy", &self.cleaning.policy, gc::KINDS, |k| k.name)?,
             cleaning: self.cleaning_options()?,
             seed: self.seed,
@@ -98,7 +108,7 @@ impl Profile {
                 retirement_age: self.wear.retirement_age,
                 seed: self.seed ^ WEAR_SEED,
             },
-            ftl: named("ftl", &self.ftl, ftl::KINDS, |kind| kind.name)?,
+            ftl,
             cache: self.cache(lanes.pools * logical_pages_per_pool, &geometry)?,
         };
         self.check_raid(&layout)?;
@@ -187,16 +197,13 @@ impl Profile {
         let span = self.page_span;
         let rule = format!("it must divide flash.packages, which is {}", flash.packages);
         require(span > 0 && flash.packages.is_multiple_of(span), "page_span", span, rule)?;
-        let summary_pages = match self.persistence.map {
-            MapMemory::NvRam => 0,
-            MapMemory::Summary => self.persistence.summary_pages,
-        };
+        let summed_up = self.persistence.map == MapMemory::Summary;
+        let summary_pages = if summed_up { self.persistence.summary_pages } else { 0 };
         let rule = format!(
             "it must be at least 1 and leave pages for data in a block of {}",
             flash.pages_per_block
         );
-        let fits = summary_pages < flash.pages_per_block
-            && (summary_pages > 0 || self.persistence.map == MapMemory::NvRam);
+        let fits = summary_pages < flash.pages_per_block && (summary_pages > 0 || !summed_up);
         require(fits, "persistence.summary_pages", summary_pages, rule)?;
         self.places(Dimensions {
             packages: flash.packages,
@@ -435,9 +442,13 @@ impl Profile {
             .map_err(|_| broken("stripe", stripe.0, "it must be below 2^32 logical pages"))
     }
 
-    /// How many free blocks of a lane of `blocks` set off foreground and background cleaning.
-    fn thresholds(&self, blocks: u32) -> Result<(u32, u32), ProfileError> {
+    /// How many free blocks of a lane of `blocks` set off foreground and background cleaning, where
+    /// the FTL cleans.
+    fn thresholds(&self, ftl: ftl::Kind, blocks: u32) -> Result<(u32, u32), ProfileError> {
         let cleaning = &self.cleaning;
+        if ftl.family != Family::PageMapped {
+            return Ok((0, 0));
+        }
         let foreground = threshold("cleaning.free_threshold", cleaning.free_threshold, blocks)?;
         let rule = format!(
             "at least 2 of the {blocks} blocks of a lane must be kept free: one to write to and \
@@ -485,7 +496,7 @@ impl Profile {
         // Records of trims: at most one place for each eight bytes of a page.
         let records = match self.persistence.map {
             MapMemory::NvRam => 0,
-            MapMemory::Summary => {
+            MapMemory::Summary | MapMemory::Pages => {
                 let bits = u32::try_from(geometry.element_page() * 8).unwrap_or(u32::MAX);
                 logical.div_ceil(bits) + 1
             }

@@ -342,7 +342,7 @@ pub fn buffered_profiles() -> impl Strategy<Value = Profile> {
 
 /// Random IOs against what the host knows: each page that was written is in the buffer or on the
 /// flash, one that left the buffer was programmed, and what was trimmed is in neither.
-fn exercise(drive: &mut SimDevice, page_size: u64, seed: u64) {
+fn exercise(drive: &mut SimDevice, page_size: u64, seed: u64, trims: bool) {
     let mut random = fastrand::Rng::with_seed(seed);
     let blocks = drive.info().capacity.0 / LOGICAL_BLOCK;
     let pages = u32::try_from(drive.info().capacity.0 / page_size).expect("a small drive");
@@ -350,6 +350,7 @@ fn exercise(drive: &mut SimDevice, page_size: u64, seed: u64) {
     for _ in 0..300 {
         let op =
             [Op::Read, Op::Write, Op::Write, Op::Write, Op::Trim, Op::Flush][random.usize(..6)];
+        let op = if op == Op::Trim && !trims { Op::Write } else { op };
         let limit = if random.bool() { blocks } else { blocks.div_ceil(5) };
         let offset = random.u64(..limit) * LOGICAL_BLOCK;
         let most = (blocks - offset / LOGICAL_BLOCK).min(40);
@@ -398,7 +399,8 @@ proptest! {
     ) {
         let mut drive = drive(&profile);
         let page_size = drive.nand().geometry().logical_page_size;
-        exercise(&mut drive, page_size.into(), seed);
+        let trims = profile.layout().is_ok_and(|layout| layout.ftl.trims());
+        exercise(&mut drive, page_size.into(), seed, trims);
     }
 }
 

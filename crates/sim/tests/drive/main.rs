@@ -7,6 +7,7 @@ mod cache_cuts;
 mod exactness;
 mod fields;
 mod life;
+mod log_blocks;
 mod observe;
 mod power;
 mod profiles;

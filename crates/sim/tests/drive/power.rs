@@ -1,5 +1,5 @@
 use flashscope_block::{Device, Nanos, Op};
-use flashscope_sim::{Profile, SimDevice};
+use flashscope_sim::{Profile, SimDevice, ftl};
 
 use super::life::{Life, Story, compare_with_another};
 use crate::{drive, one_pool, round_trip};
@@ -22,7 +22,7 @@ fn lives(seeds: std::ops::Range<u64>, len: usize) -> Vec<Story> {
 // and no lost page, and does it go on working?
 #[test]
 fn no_life_loses_a_page() {
-    let stories = lives(0..700, 3000);
+    let stories = lives(0..1000, 3000);
     let sum = |count: fn(&Story) -> usize| stories.iter().map(count).sum::<usize>();
     assert!(stories.len() > 100, "most drives were refused");
     assert!(sum(|story| story.recoveries.len()) > 10_000);
@@ -31,6 +31,13 @@ fn no_life_loses_a_page() {
     assert!(worn_out > 5, "{worn_out} drives came to their end");
     let cleaned = stories.iter().filter(|story| story.counters.cleanings() > 0).count();
     assert!(cleaned > 70, "{cleaned} drives cleaned");
+    for kind in ftl::KINDS {
+        let lived: Vec<_> = stories.iter().filter(|story| story.ftl == kind.name).collect();
+        let merges = lived.iter().filter(|story| story.counters.flash.erases.total() > 20).count();
+        let cuts: usize = lived.iter().map(|story| story.cuts_in_flight).sum();
+        println!("{}: {} lives, {merges} with erases, {cuts} cuts", kind.name, lived.len());
+        assert!(merges > 7 && cuts > 200, "{} has hardly lived", kind.name);
+    }
 }
 
 // Are the inputs that once broke a drive, or reach what others do not, harmless?

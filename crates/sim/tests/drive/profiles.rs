@@ -32,7 +32,13 @@ fn registries_are_sound() {
     for (field, name, summary, source) in all {
         assert!(seen.insert((field, name)), "{name} twice");
         assert!(summary.len() > 20 && source.len() > 10, "{name} is not documented");
-        let spec = if field.is_empty() { name.into() } else { format!("demo?{field}={name}") };
+        let spec = match (field, ftl::KINDS.iter().find(|kind| kind.name == name)) {
+            ("", _) => name.into(),
+            ("ftl", Some(kind)) if kind.family != ftl::Family::PageMapped => {
+                format!("demo?ftl={name}&background_cleaning=false&persistence.map=pages")
+            }
+            _ => format!("demo?{field}={name}"),
+        };
         contract::check(&mut open(&spec).expect("it can be had by its name"), true);
     }
     assert!(seen.len() >= 4);
@@ -182,6 +188,47 @@ fn profiles_that_cannot_work_are_refused() {
         ("persistence.summary_pages=0", "`persistence.summary_pages` is 0"),
         ("persistence.summary_pages=64", "leave pages for data"),
         ("persistence.map=paper", "nv-ram"),
+        ("ftl=fest", "block-map"),
+        ("ftl=bast", "`background_cleaning` is true: with ftl = \"bast\" it must be false"),
+        ("ftl=bast&background_cleaning=false", "`persistence.map` is summary: with ftl"),
+        (
+            "ftl=bast&background_cleaning=false&persistence.map=pages&wear.policy=migrate",
+            "must be \"none\"",
+        ),
+        (
+            "ftl=bast&background_cleaning=false&persistence.map=pages&slc.share=0.1",
+            "`slc.share` is above 0",
+        ),
+        (
+            "ftl=bast&background_cleaning=false&persistence.map=pages&active_blocks=die",
+            "`active_blocks` is part of a pool",
+        ),
+        (
+            "ftl=bast&background_cleaning=false&persistence.map=pages&cleaning.frontiers=host-and-cleaning",
+            "`cleaning.frontiers` is",
+        ),
+        (
+            "ftl=bast&background_cleaning=false&persistence.map=pages&allocation_pool=plane&cleaning.transfer=copy-back",
+            "`cleaning.transfer` is copy-back",
+        ),
+        (
+            "ftl=bast&background_cleaning=false&persistence.map=pages&logical_page_size=8KiB",
+            "that of a page, 4096",
+        ),
+        (
+            "ftl=bast&background_cleaning=false&persistence.map=pages&log.blocks=0",
+            "`log.blocks` is 0: with ftl",
+        ),
+        (
+            "ftl=bast&background_cleaning=false&persistence.map=pages&log.blocks=92",
+            "it must be at most 91: of the 616",
+        ),
+        ("ftl=bast&background_cleaning=false&persistence.map=pages&log.blocks=91", ""),
+        (
+            "ftl=bast&background_cleaning=false&persistence.map=pages&over_provisioning=0.001",
+            "`over_provisioning` is 0.001: it must be larger",
+        ),
+        ("ftl=bast&background_cleaning=false&persistence.map=pages&log.eviction=mru", "lru"),
         ("cache.kind=bpulru", "did you mean `bplru`?"),
         ("cache.size=5000", ""),
         ("cache.kind=lru&cache.size=5000", "`cache.size` is 5000: it must be a multiple"),

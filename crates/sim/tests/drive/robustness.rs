@@ -1,12 +1,13 @@
 use std::collections::BTreeSet;
 
 use flashscope_block::{Device, Nanos, Op};
-use flashscope_sim::ftl::{Frontiers, Scope, Transfer};
+use flashscope_sim::ftl::{self, Eviction, Family, Frontiers, Merge, Scope, Transfer};
 use flashscope_sim::nand::{BlockId, Interleaving, Lpn, Page, Sharing};
 use flashscope_sim::profile::MapMemory;
 use flashscope_sim::{Profile, SimDevice, gc, wear};
 use proptest::prelude::*;
 
+use crate::life::shape::without_cleaning;
 use crate::{drive, request};
 
 pub const LOGICAL_BLOCK: u64 = 512;
@@ -47,8 +48,9 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
     ];
     let flags =
         (any::<[bool; 8]>(), 1u32..6, interleaving, 0usize..3, 0usize..3, 0..gc::KINDS.len());
+    let logs = (0usize..8, 1u32..7, 0usize..3, any::<bool>(), 1u32..5, 1u32..4);
     let shares = (0.05..0.95f64, 0.02..0.5f64, 0.02..0.6f64, 0.01..0.2f64);
-    (shapes(), flags, shares).prop_map(|(mut profile, flags, shares)| {
+    (shapes(), flags, shares, logs).prop_map(|(mut profile, flags, shares, logs)| {
         let [background, two_plane, control, queues, gang, copy_back, slc, cut_through] = flags.0;
         profile.background_cleaning = background;
         profile.flash.two_plane_commands = two_plane;
@@ -71,6 +73,15 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
         profile.cleaning.policy = gc::KINDS[flags.5].name.into();
         profile.wear.policy = wear::KINDS[flags.4].name.into();
         profile.reliability.block_lifetime = 1000;
+        let kinds = ftl::KINDS.iter().filter(|kind| kind.family != Family::PageMapped);
+        if let Some(kind) = kinds.cycle().take(8).nth(logs.0).filter(|_| slc || copy_back) {
+            profile.ftl = kind.name.into();
+            without_cleaning(&mut profile);
+        }
+        profile.log.blocks = logs.1;
+        profile.log.eviction = [Eviction::Fifo, Eviction::Lru, Eviction::Random][logs.2];
+        profile.log.merge = if logs.3 { Merge::Eager } else { Merge::Lazy };
+        (profile.log.group, profile.log.per_group) = (logs.4, logs.5);
         profile
     })
 }
@@ -157,7 +168,7 @@ impl Shadow {
 }
 
 /// Random IOs, skewed to the start of the drive, with pauses, up to the queue depth in flight.
-fn exercise(drive: &mut SimDevice, seed: u64, ios: u32) {
+fn exercise(drive: &mut SimDevice, seed: u64, ios: u32, trims: bool) {
     let page_size = u64::from(drive.nand().geometry().logical_page_size);
     let mut random = fastrand::Rng::with_seed(seed);
     let mut shadow = Shadow { written: BTreeSet::new(), page_size };
@@ -169,6 +180,7 @@ fn exercise(drive: &mut SimDevice, seed: u64, ios: u32) {
             .choice([Op::Read, Op::Write, Op::Write, Op::Write, Op::Trim, Op::Flush])
             .as_ref()
             .expect("not empty");
+        let op = if op == Op::Trim && !trims { Op::Write } else { op };
         let limit = if random.bool() { blocks } else { blocks.div_ceil(5) };
         let offset = random.u64(..limit);
         let len = if op == Op::Flush { 0 } else { random.u64(1..=(blocks - offset).min(40)) };
@@ -202,7 +214,8 @@ proptest! {
         profile in profiles().prop_filter("refused", |profile| profile.layout().is_ok()),
         seed: u64,
     ) {
-        exercise(&mut drive(&profile), seed, 600);
+        let trims = profile.layout().is_ok_and(|layout| layout.ftl.trims());
+        exercise(&mut drive(&profile), seed, 600, trims);
     }
 }
 
@@ -228,7 +241,7 @@ fn the_tightest_drive_works() {
             continue;
         }
         let mut drive = drive(&profile);
-        exercise(&mut drive, 5, 20_000 / blocks);
+        exercise(&mut drive, 5, 20_000 / blocks, true);
         let blocks_of_data = (pages - spare) / f64::from(pages_per_block);
         assert!(drive.counters().pages_moved() > 0 || blocks_of_data < 1.0 || pages_per_block == 1);
     }

@@ -77,23 +77,10 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// Lane `index`, all of it free but for bad blocks. Blocks are used in turn from every die,
-    /// then every plane, so that successive active blocks can work side by side.
+    /// Lane `index`, all of it free but for bad blocks.
     pub(super) fn new(layout: &Layout, index: u32, nand: &mut Array) -> Self {
-        let geometry = &layout.geometry;
         let (first, size) = (layout.first_block(index).0, layout.blocks_per_lane());
-        let plane = geometry.blocks_per_plane.min(size);
-        let planes = size / plane;
-        let per_die = geometry.planes_per_die.min(planes);
-        let (slc, mut blocks) = (layout.slc_blocks_per_lane, Vec::with_capacity(size as usize));
-        for block in 0..plane {
-            for part in 0..planes {
-                // The planes of the lane, with those of one die apart from each other.
-                let dies = planes / per_die;
-                let place = part % dies * per_die + part / dies;
-                blocks.push(BlockId(first + place * plane + block));
-            }
-        }
+        let (slc, blocks) = (layout.slc_blocks_per_lane, layout.blocks_of_lane(index));
         let slc_blocks = &blocks[..slc as usize];
         slc_blocks.iter().for_each(|block| nand.make_slc(*block));
         let good = |block: &&BlockId| !nand.is_bad(**block);

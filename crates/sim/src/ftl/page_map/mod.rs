@@ -13,7 +13,7 @@ use flashscope_block::{Errno, Nanos};
 
 use self::deferred::Deferred;
 use self::lane::{Front, Frontier, Lane, Role};
-use super::{AnyFtl, Frontiers, Ftl, Health, Kind, Layout, Recovery, Slice, Transfer};
+use super::{AnyFtl, Family, Frontiers, Ftl, Health, Kind, Layout, Recovery, Slice, Transfer};
 use crate::arithmetic::Divisor;
 use crate::gc::{Policy, VictimPolicy};
 use crate::nand::{Array, BlockId, Cause, Entry, Fault, Lpn, Page, Slot, Stamp};
@@ -23,6 +23,7 @@ pub(super) const KIND: Kind = Kind {
     name: "page-map",
     summary: "every logical page may be on any page of its allocation pool",
     source: "Agrawal et al., USENIX ATC'08, sections 3.1 and 3.2",
+    family: Family::PageMapped,
     new: |layout, nand| AnyFtl::PageMap(PageMap::new(layout, nand)),
 };
 

@@ -1,7 +1,8 @@
 //! Persistence (section 3.4): what the map is rebuilt from when the power comes back.
 //!
 //! Each block ends with a summary of the logical pages it holds and of when they were written, so
-//! that not every page has to be visited; blocks that are still open are read page by page. Of
+//! that not every page has to be visited; blocks that are still open, or all where there are no
+//! summaries, are read page by page. Of
 //! several copies of a logical page the newest wins. Trims leave no trace on the pages they concern,
 //! so a flush records them: internal pages hold a bit for each logical page, set where it holds
 //! nothing, which outweighs every copy that is older than the record. Until then the data of a trimmed
@@ -151,7 +152,8 @@ impl PageMap {
             return Ok(());
         }
         let summary = Page { block, index: geometry.data_pages() };
-        if written == geometry.pages_per_block && !nand.is_torn(summary) {
+        let summed_up = geometry.summary_pages > 0 && written == geometry.pages_per_block;
+        if summed_up && !nand.is_torn(summary) {
             recovery.read(nand.read_metadata(summary, at, true)?);
         } else {
             for index in 0..written {

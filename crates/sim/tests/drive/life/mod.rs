@@ -4,7 +4,7 @@
 //! The fuzz target and the tests run the same lives.
 
 mod shadow;
-mod shape;
+pub(crate) mod shape;
 
 use std::collections::BTreeMap;
 
@@ -41,6 +41,8 @@ pub(crate) struct Story {
     /// Power cuts that found something under way.
     pub(crate) cuts_in_flight: usize,
     pub(crate) refused_writes: usize,
+    /// The FTL of the drive.
+    pub(crate) ftl: String,
 }
 
 /// Counts flash commands, and stops a request that needs too many: it would never end.
@@ -64,6 +66,7 @@ pub(crate) struct Life<'a> {
     in_flight: BTreeMap<u64, (Io, bool)>,
     requests: u64,
     wears_out: bool,
+    trims: bool,
     patience: u64,
     watchdog: Observed<Watchdog>,
     steps: u32,
@@ -94,10 +97,11 @@ impl<'a> Life<'a> {
             in_flight: BTreeMap::new(),
             requests: 0,
             wears_out,
+            trims: profile.layout().ok()?.ftl.trims(),
             patience: 1000 + 200 * u64::from(pages),
             watchdog,
             steps: 0,
-            story: Story::default(),
+            story: Story { ftl: profile.ftl.clone(), ..Story::default() },
             drive,
         })
     }
@@ -187,8 +191,8 @@ impl<'a> Life<'a> {
         let mut all = true;
         match op {
             Op::Write => all = self.shadow.write(&self.drive, request, offset, len),
-            Op::Trim => self.shadow.trim(request, offset, len),
-            Op::Read | Op::Flush => {}
+            Op::Trim if self.trims => self.shadow.trim(request, offset, len),
+            Op::Trim | Op::Read | Op::Flush => {}
         }
         self.in_flight.insert(request, (io, all));
     }
@@ -231,12 +235,16 @@ impl<'a> Life<'a> {
         self.in_flight.remove(&request);
         match done.result {
             Ok(()) => {
+                assert!(self.trims || io.op != Op::Trim, "{done:?} on a drive that knows no trims");
                 assert!(all, "{done:?} was answered, but not every page was written");
                 match io.op {
                     Op::Write => self.shadow.written(request, io.offset.0, io.len.0),
                     Op::Flush => self.shadow.flushed(request),
                     Op::Read | Op::Trim => {}
                 }
+            }
+            Err(errno) if io.op == Op::Trim && !self.trims => {
+                assert_eq!(errno, Errno::EOPNOTSUPP, "{done:?}");
             }
             Err(errno) => {
                 self.story.refused_writes += 1;

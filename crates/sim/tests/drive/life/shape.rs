@@ -2,7 +2,7 @@
 
 use arbitrary::Unstructured;
 use flashscope_block::Nanos;
-use flashscope_sim::ftl::{Frontiers, Scope, Transfer};
+use flashscope_sim::ftl::{self, Eviction, Family, Frontiers, Merge, Scope, Transfer};
 use flashscope_sim::nand::{Interleaving, Sharing};
 use flashscope_sim::profile::MapMemory;
 use flashscope_sim::{Profile, gc, wear};
@@ -17,6 +17,7 @@ const MOST_PAGES: u32 = 4096;
 /// A drive, without failures; most of those that are drawn work.
 pub(crate) fn profile(bytes: &mut Unstructured<'_>) -> Profile {
     let mut profile = Profile::default();
+    let ftl = draw(bytes, 0, 15);
     flash(bytes, &mut profile);
     pages(bytes, &mut profile);
     wiring(bytes, &mut profile);
@@ -27,6 +28,7 @@ pub(crate) fn profile(bytes: &mut Unstructured<'_>) -> Profile {
     profile.interface.transfer_per_kib = Nanos(3413);
     profile.timed = draw(bytes, 0, 7) > 0;
     profile.seed = draw(bytes, 0, 255).into();
+    choose_ftl(bytes, ftl, &mut profile);
     make_room(&mut profile);
     profile
 }
@@ -86,12 +88,47 @@ fn cleaning(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     profile.reliability.block_lifetime = 1_000_000;
 }
 
+/// Half of the drives are page-mapped; the others have log blocks, and nothing that those do not do.
+fn choose_ftl(bytes: &mut Unstructured<'_>, choice: u32, profile: &mut Profile) {
+    let with_logs: Vec<_> =
+        ftl::KINDS.iter().filter(|kind| kind.family != Family::PageMapped).collect();
+    if choice < 8 {
+        if choice == 7 && profile.persistence.map == MapMemory::Summary {
+            profile.persistence.map = MapMemory::Pages;
+        }
+        return;
+    }
+    profile.ftl = with_logs[(choice as usize - 8) % with_logs.len()].name.into();
+    profile.log.blocks = draw(bytes, 1, 6);
+    profile.log.merge = pick(bytes, &[Merge::Eager, Merge::Lazy]);
+    profile.log.eviction = pick(bytes, &[Eviction::Fifo, Eviction::Lru, Eviction::Random]);
+    profile.log.group = draw(bytes, 1, 5);
+    profile.log.per_group = draw(bytes, 1, profile.log.blocks);
+    without_cleaning(profile);
+}
+
+/// Takes what only page-mapped FTLs do out of a profile.
+pub(crate) fn without_cleaning(profile: &mut Profile) {
+    profile.logical_page_size.0 = 0;
+    profile.active_blocks = Scope::Pool;
+    profile.background_cleaning = false;
+    profile.slc.share = 0.0;
+    profile.wear.policy = "none".into();
+    profile.cleaning.frontiers = Frontiers::One;
+    profile.cleaning.transfer = Transfer::InterPlane;
+    if profile.persistence.map == MapMemory::Summary {
+        profile.persistence.map = MapMemory::Pages;
+    }
+}
+
 /// Lets a drive that has too few spare pages have more.
 fn make_room(profile: &mut Profile) {
     for _ in 0..12 {
         let Err(error) = profile.layout() else { return };
         let error = error.to_string();
-        if error.contains("cleaning.free_threshold") {
+        if error.contains("with ftl = \"fast\" it must be at least") {
+            profile.log.blocks += 1;
+        } else if error.contains("cleaning.free_threshold") {
             profile.cleaning.free_threshold = (profile.cleaning.free_threshold + 0.1).min(0.9);
             profile.cleaning.background_threshold = profile.cleaning.free_threshold;
         } else if error.contains("over_provisioning") && profile.over_provisioning < 0.9 {

@@ -1,0 +1,21 @@
+//! The hybrid log-block FTL: each log block is tied to one data block.
+
+use super::LogBlock;
+use super::tied::{Tied, Ties};
+use crate::ftl::{AnyFtl, Family, Kind, LogUse};
+
+/// See [`KIND`].
+pub type Bast = LogBlock<Tied>;
+
+pub(in crate::ftl) const KIND: Kind = Kind {
+    name: "bast",
+    summary: "data by whole blocks; writes go to a log block of their data block, which is merged \
+              with it when it is full or another data block needs one",
+    source: "Kim et al., IEEE Trans. Consumer Electronics 48(2), 2002; Boboila and Desnoyers, \
+             MSST'11, section II (Hybrid Log Block)",
+    family: Family::LogBlock(LogUse { least: 1, groups: false }),
+    new: |layout, nand| {
+        let ties = Ties { group: 1, per_group: 1, in_place: false };
+        AnyFtl::Bast(LogBlock::new(layout, nand, Tied::new(layout, ties)))
+    },
+};

@@ -1,0 +1,22 @@
+//! The block-mapped FTL: a page has its place in whichever block holds it.
+
+use super::LogBlock;
+use super::tied::{Tied, Ties};
+use crate::ftl::{AnyFtl, Family, Kind, LogUse};
+
+/// See [`KIND`].
+pub type BlockMap = LogBlock<Tied>;
+
+pub(in crate::ftl) const KIND: Kind = Kind {
+    name: "block-map",
+    summary: "data by whole blocks; writes go to a replacement block, a log block in which each \
+              page has the place that it has in the data block, and which is merged before a \
+              write goes back in it",
+    source: "Ban, US patent 5,404,485 (1995), the replacement blocks of NFTL; pages in ascending \
+             order, as flash with large blocks asks for",
+    family: Family::LogBlock(LogUse { least: 1, groups: false }),
+    new: |layout, nand| {
+        let ties = Ties { group: 1, per_group: 1, in_place: true };
+        AnyFtl::BlockMap(LogBlock::new(layout, nand, Tied::new(layout, ties)))
+    },
+};

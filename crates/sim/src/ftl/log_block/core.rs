@@ -1,0 +1,444 @@
+//! What all FTLs with log blocks share: where pages are, free blocks, and merges.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use flashscope_block::{Errno, Nanos};
+
+use super::Role;
+use crate::arithmetic::Divisor;
+use crate::ftl::{Health, Layout};
+use crate::nand::{
+    Array, BlockId, Cause, Entry, Event, Fault, Lpn, NOWHERE, Page, Place, Slot, Stamp,
+};
+
+/// A logical page by where it belongs. Logical blocks are counted over the drive, pool by pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostPage {
+    pub(super) lpn: Lpn,
+    pub(super) pool: u32,
+    /// Its logical block.
+    pub(super) logical: u32,
+    /// Its place in that.
+    pub(super) index: u32,
+}
+
+/// A log block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Log {
+    pub(super) block: BlockId,
+    pub(super) place: Place,
+    /// The logical block of its first page.
+    pub(super) logical: u32,
+    /// The next page to be programmed.
+    pub(super) next: u32,
+    /// Whether every page of it so far is the page of `logical` with the same place.
+    pub(super) in_order: bool,
+    /// Whether a program of it has failed: it is to be taken out of use.
+    pub(super) failed: bool,
+}
+
+impl Log {
+    /// One that holds nothing yet, and whose first page will be one of `logical`.
+    pub(super) fn new(nand: &Array, block: BlockId, logical: u32) -> Self {
+        let place = nand.place(block);
+        Log { block, place, logical, next: 0, in_order: true, failed: false }
+    }
+
+    /// A page was programmed at place `index`.
+    #[inline]
+    pub(super) fn append(&mut self, page: HostPage, index: u32) {
+        let follows = page.logical == self.logical && page.index == index && self.next == index;
+        self.in_order &= follows;
+        self.next = index + 1;
+    }
+
+    /// A program has failed.
+    pub(super) fn fail(&mut self, nand: &Array) {
+        self.failed = true;
+        self.next = nand.written(self.block);
+    }
+
+    /// Whether it takes another page.
+    #[inline]
+    pub(super) fn has_room(&self, places: u32) -> bool {
+        self.next < places && !self.failed
+    }
+}
+
+/// The blocks of an allocation pool.
+pub struct Pool {
+    /// In the order in which they are used first.
+    pub(super) blocks: Vec<BlockId>,
+    /// Erased ones; the one that has been free for longest is used first.
+    pub(super) free: VecDeque<BlockId>,
+    /// Until when a merge keeps all else waiting.
+    pub(super) busy: Nanos,
+}
+
+/// The state of the drive but for which log blocks there are.
+pub struct Core {
+    pub(super) layout: Layout,
+    pools: Divisor,
+    stripe: Divisor,
+    places: Divisor,
+    /// Logical blocks of each pool.
+    logical_blocks: u32,
+    /// For each page of each logical block, one more than where its newest copy is, or [`NOWHERE`].
+    pub(super) map: Vec<u32>,
+    /// For each logical block, one more than its data block, or 0.
+    pub(super) data: Vec<u32>,
+    pub(super) pool: Vec<Pool>,
+    pub(super) stamp: Stamp,
+    pub(super) health: Health,
+}
+
+impl Core {
+    pub(super) fn new(layout: &Layout, nand: &Array) -> Self {
+        let places = layout.slots_per_block();
+        let logical_blocks = layout.logical_pages_per_pool.div_ceil(places);
+        let all = (layout.pools * logical_blocks) as usize;
+        let pool = |index| {
+            let blocks = layout.blocks_of_lane(index);
+            let free = blocks.iter().copied().filter(|block| !nand.is_bad(*block)).collect();
+            Pool { blocks, free, busy: Nanos(0) }
+        };
+        let bad = (0..layout.geometry.blocks()).filter(|block| nand.is_bad(BlockId(*block)));
+        Core {
+            pools: Divisor::new(layout.pools.into()),
+            stripe: Divisor::new(layout.stripe.into()),
+            places: Divisor::new(places.into()),
+            logical_blocks,
+            map: vec![NOWHERE; all * places as usize],
+            data: vec![0; all],
+            pool: (0..layout.pools).map(pool).collect(),
+            stamp: 0,
+            health: Health { factory_bad_blocks: bad.count() as u64, ..Health::default() },
+            layout: layout.clone(),
+        }
+    }
+
+    /// Places in a block.
+    #[inline]
+    pub(super) fn places(&self) -> u32 {
+        self.layout.geometry.slots_per_block
+    }
+
+    /// The pool of a logical block.
+    pub(super) fn pool_of(&self, logical: u32) -> u32 {
+        logical / self.logical_blocks
+    }
+
+    /// Where a logical page belongs.
+    #[inline]
+    pub(super) fn page(&self, lpn: Lpn) -> HostPage {
+        let number = u64::from(lpn.0);
+        let stripe = self.stripe.quotient(number);
+        let pool = self.pools.remainder(stripe);
+        let within =
+            self.pools.quotient(stripe) * self.stripe.value() + self.stripe.remainder(number);
+        let small = |number: u64| u32::try_from(number).expect("below the pages of the drive");
+        HostPage {
+            lpn,
+            pool: small(pool),
+            logical: small(pool) * self.logical_blocks + small(self.places.quotient(within)),
+            index: small(self.places.remainder(within)),
+        }
+    }
+
+    /// Where the pages of a logical block are in the map.
+    #[inline]
+    pub(super) fn pages_of(&self, logical: u32) -> Range<usize> {
+        let places = self.places() as usize;
+        let start = logical as usize * places;
+        start..start + places
+    }
+
+    #[inline]
+    pub(super) fn index_of(&self, page: HostPage) -> usize {
+        self.pages_of(page.logical).start + page.index as usize
+    }
+
+    /// Where the newest copy of a page is.
+    #[inline]
+    pub(super) fn slot_of(&self, page: HostPage) -> Option<Slot> {
+        let mapped = self.map[self.index_of(page)];
+        (mapped != NOWHERE).then(|| Slot(mapped - 1))
+    }
+
+    /// Until when a merge keeps the pool waiting.
+    #[inline]
+    pub(super) fn busy(&self, pool: u32) -> Nanos {
+        self.pool[pool as usize].busy
+    }
+
+    pub(super) fn free_blocks(&self) -> Vec<u32> {
+        (0..self.layout.pools).map(|pool| self.free_in(pool)).collect()
+    }
+
+    /// How many blocks of a pool are free.
+    #[inline]
+    pub(super) fn free_in(&self, pool: u32) -> u32 {
+        let free = self.pool[pool as usize].free.len();
+        u32::try_from(free).expect("fewer than the blocks of a pool, a u32")
+    }
+
+    /// What the metadata of a page says that is written now.
+    #[inline]
+    pub(super) fn next_entry(&mut self, nand: &mut Array, page: HostPage) -> Entry {
+        if self.stamp == Stamp::MAX {
+            let kept = nand.renumber_stamps().len();
+            self.stamp = Stamp::try_from(kept).expect("at most as many as places");
+        }
+        self.stamp += 1;
+        Entry { lpn: page.lpn, stamp: self.stamp }
+    }
+
+    /// A page of the host is at `slot`, once the program is done that runs until `done`.
+    #[inline]
+    pub(super) fn put(&mut self, nand: &mut Array, page: HostPage, slot: Slot, done: Nanos) {
+        let index = self.index_of(page);
+        let before = std::mem::replace(&mut self.map[index], slot.0 + 1);
+        if before != NOWHERE {
+            nand.supersede(Slot(before - 1), done);
+        }
+    }
+
+    /// Reads what these bytes of a page are on. Returns when that is there.
+    pub(super) fn read(
+        &self,
+        nand: &mut Array,
+        page: HostPage,
+        wanted: &[Range<u32>],
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let wanted = || wanted.iter().filter(|range| !range.is_empty());
+        if wanted().next().is_none() {
+            return Ok(at);
+        }
+        let Some(slot) = self.slot_of(page) else { return Ok(at) };
+        let (page, span) = (nand.geometry().page(slot), nand.geometry().span);
+        let part = self.layout.logical_page_size() / span;
+        let mut ready = at;
+        for member in 0..span {
+            let bytes = member * part..(member + 1) * part;
+            if wanted().any(|range| range.start < bytes.end && bytes.start < range.end) {
+                ready = ready.max(nand.read(page, member..member + 1, at, Cause::Host)?);
+            }
+        }
+        Ok(ready)
+    }
+
+    /// What a write is refused with: a drive without room that has lost blocks has come to its
+    /// end.
+    #[cold]
+    pub(super) fn refusal(&mut self, nand: &Array, errno: Errno, at: Nanos) -> Errno {
+        let failures = nand.counters().failed_programs + nand.counters().failed_erases;
+        let lost = self.health.expired_blocks + failures;
+        if errno != Errno::ENOSPC || lost == 0 {
+            return errno;
+        }
+        self.health.end_of_life.get_or_insert(at);
+        Errno::EROFS
+    }
+
+    /// Tells those who look on how many blocks of a pool are free.
+    fn announce_free(&self, nand: &mut Array, pool: u32, at: Nanos) {
+        if nand.is_observed() {
+            let free = self.free_in(pool);
+            nand.observers().iter_mut().for_each(|observer| observer.free_blocks(pool, free, at));
+        }
+    }
+
+    /// Takes a free block into use.
+    pub(super) fn open(
+        &mut self,
+        nand: &mut Array,
+        pool: u32,
+        role: Role,
+        at: Nanos,
+    ) -> Result<BlockId, Errno> {
+        let block = self.pool[pool as usize].free.pop_front().ok_or(Errno::ENOSPC)?;
+        nand.open(block, role as u8);
+        self.announce_free(nand, pool, at);
+        Ok(block)
+    }
+
+    /// Erases a block that holds nothing valid, and puts it among the free ones if it can be used
+    /// again. Returns when it is done.
+    pub(super) fn recycle(
+        &mut self,
+        nand: &mut Array,
+        pool: u32,
+        block: BlockId,
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<Nanos, Errno> {
+        let (erased, done) = match nand.erase(block, at, cause) {
+            Ok(done) => (true, done),
+            Err(Fault::Failed(done)) => (false, done),
+            Err(Fault::Illegal(illegal)) => return Err(illegal.into()),
+        };
+        let worn = nand.erases(block) >= self.layout.reliability.block_lifetime;
+        if erased && !worn {
+            self.pool[pool as usize].free.push_back(block);
+            self.announce_free(nand, pool, done);
+        } else {
+            nand.mark_bad(block, done);
+            self.health.failed_blocks += u64::from(!worn);
+            self.health.expired_blocks += u64::from(worn);
+        }
+        self.keep_waiting(pool, done);
+        Ok(done)
+    }
+
+    /// Takes a block out of use that holds nothing valid, as a program of it has failed.
+    fn retire(&mut self, nand: &mut Array, pool: u32, block: BlockId, at: Nanos) {
+        nand.mark_bad(block, at);
+        self.health.failed_blocks += 1;
+        self.keep_waiting(pool, at);
+    }
+
+    fn keep_waiting(&mut self, pool: u32, until: Nanos) {
+        let busy = &mut self.pool[pool as usize].busy;
+        *busy = until.max(*busy);
+    }
+
+    /// Merges a log block with the data blocks that it holds newest pages of, and recycles it unless
+    /// it becomes one. Returns when that is done. If there is no room to go on, it is left with what
+    /// was not merged yet.
+    ///
+    /// # Errors
+    /// `ENOSPC` when no block is free, `EIO` when the flash refuses a command.
+    pub(super) fn merge(
+        &mut self,
+        nand: &mut Array,
+        log: &mut Log,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let mut at = at;
+        if log.in_order && !log.failed && log.next > 0 && nand.valid(log.block) == log.next {
+            let (becomes_data, done) = self.complete(nand, log, at)?;
+            if becomes_data {
+                return Ok(done);
+            }
+            at = done;
+        }
+        while let Some(slot) = nand.next_valid(log.block, 0) {
+            // What is valid was programmed, and has not been torn since.
+            let entry = nand.entry(slot).ok_or(Errno::EIO)?;
+            at = self.rewrite(nand, self.page(entry.lpn).logical, at)?;
+        }
+        let pool = self.pool_of(log.logical);
+        if log.failed {
+            self.retire(nand, pool, log.block, at);
+            return Ok(at);
+        }
+        self.recycle(nand, pool, log.block, at, Cause::FullMerge)
+    }
+
+    /// Makes a log block in order the data block, with what it lacks of that copied behind: a
+    /// switch or a partial merge. Returns whether that could be done, and when it was.
+    fn complete(
+        &mut self,
+        nand: &mut Array,
+        log: &mut Log,
+        at: Nanos,
+    ) -> Result<(bool, Nanos), Errno> {
+        let pages = self.pages_of(log.logical);
+        let rest = pages.start + log.next as usize..pages.end;
+        let lacks = self.map[rest.clone()].iter().any(|place| *place != NOWHERE);
+        let (cause, event) = match lacks {
+            true => (Cause::PartialMerge, Event::PartialMerge),
+            false => (Cause::SwitchMerge, Event::SwitchMerge),
+        };
+        let to = nand.geometry().slot(log.block, log.next);
+        let mut done = at;
+        if lacks {
+            match self.move_to(nand, rest, to, at, cause) {
+                Ok(moved) => done = moved,
+                Err(Fault::Failed(failed)) => {
+                    log.fail(nand);
+                    return Ok((false, failed));
+                }
+                Err(Fault::Illegal(illegal)) => return Err(illegal.into()),
+            }
+        }
+        nand.count(event);
+        let pool = self.pool_of(log.logical);
+        Ok((true, self.replace_data(nand, pool, log.logical, log.block, done, cause)?))
+    }
+
+    /// Gathers the newest pages of a logical block in a free one: a full merge. Returns when it is
+    /// done, its former data block erased.
+    fn rewrite(&mut self, nand: &mut Array, logical: u32, at: Nanos) -> Result<Nanos, Errno> {
+        let (pool, pages) = (self.pool_of(logical), self.pages_of(logical));
+        let mut at = at;
+        loop {
+            let target = self.open(nand, pool, Role::Data, at)?;
+            let to = nand.geometry().slot(target, 0);
+            match self.move_to(nand, pages.clone(), to, at, Cause::FullMerge) {
+                Ok(done) => {
+                    nand.count(Event::FullMerge);
+                    let cause = Cause::FullMerge;
+                    return self.replace_data(nand, pool, logical, target, done, cause);
+                }
+                Err(Fault::Failed(done)) => {
+                    self.retire(nand, pool, target, done);
+                    at = done;
+                }
+                Err(Fault::Illegal(illegal)) => return Err(illegal.into()),
+            }
+        }
+    }
+
+    /// Moves the pages of this part of the map to place `to` and those after it.
+    fn move_to(
+        &mut self,
+        nand: &mut Array,
+        pages: Range<usize>,
+        to: Slot,
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<Nanos, Fault> {
+        let map = &mut self.map[pages];
+        let done = nand.gather(map, to, at, cause)?;
+        for (place, mapped) in (to.0 + 1..).zip(map) {
+            if *mapped != NOWHERE {
+                *mapped = place;
+            }
+        }
+        Ok(done)
+    }
+
+    /// From `at` on, `block` is the data block of a logical block: erases the one that was.
+    fn replace_data(
+        &mut self,
+        nand: &mut Array,
+        pool: u32,
+        logical: u32,
+        block: BlockId,
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<Nanos, Errno> {
+        self.keep_waiting(pool, at);
+        match std::mem::replace(&mut self.data[logical as usize], block.0 + 1) {
+            0 => Ok(at),
+            before => self.recycle(nand, pool, BlockId(before - 1), at, cause),
+        }
+    }
+
+    /// When the pages of a block were read one by one from `at` on, as far as they were programmed.
+    pub(super) fn read_metadata(
+        nand: &mut Array,
+        block: BlockId,
+        at: Nanos,
+    ) -> Result<(Nanos, u64), Errno> {
+        let mut done = at;
+        let written = nand.written(block);
+        for index in 0..written {
+            done = done.max(nand.read_metadata(Page { block, index }, at, false)?);
+        }
+        Ok((done, written.into()))
+    }
+}

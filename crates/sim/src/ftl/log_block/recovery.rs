@@ -1,0 +1,184 @@
+//! What is where, from the metadata of pages, when the power comes back.
+//!
+//! Of several copies of a page the newest counts; among equals, which a merge has made, the one in
+//! the block that was opened last. A data block that a merge was making is given up where all it
+//! holds is still elsewhere: before the first of its sources is erased that is so, and from then on
+//! it is whole. A block that holds nothing that counts is erased.
+
+use std::collections::BTreeSet;
+
+use flashscope_block::{Errno, Nanos};
+
+use super::Role;
+use super::core::{Core, Log};
+use crate::ftl::Recovery;
+use crate::nand::{Array, BlockId, Cause, NOWHERE, Slot};
+
+/// The places in use, in the order in which their blocks were opened.
+type InUse = Vec<BlockId>;
+
+impl Core {
+    /// Finds out from the flash what is where, from `at` on, and erases what a merge has left.
+    /// Returns the log blocks as well, the oldest first.
+    pub(super) fn rebuild(
+        &mut self,
+        nand: &mut Array,
+        at: Nanos,
+    ) -> Result<(Recovery, Vec<Log>), Errno> {
+        let mut recovery = Recovery { done: at, pages_read: 0 };
+        let blocks = blocks_in_use(nand);
+        if !self.layout.map_survives {
+            for block in &blocks {
+                let (done, pages) = Core::read_metadata(nand, *block, at)?;
+                recovery.done = recovery.done.max(done);
+                recovery.pages_read += pages;
+            }
+        }
+        let copies = self.find_newest(nand, &blocks);
+        let given_up = self.unfinished(nand, &blocks, &copies);
+        if !given_up.is_empty() {
+            let others: InUse =
+                blocks.iter().copied().filter(|block| !given_up.contains(block)).collect();
+            self.find_newest(nand, &others);
+        }
+        for mapped in self.map.iter().filter(|mapped| **mapped != NOWHERE) {
+            nand.revalidate(Slot(mapped - 1));
+        }
+        self.count_bad(nand);
+        let found = self.find_data(nand, &blocks);
+        recovery.done = self.take_stock(nand, recovery.done)?;
+        Ok((recovery, found))
+    }
+
+    /// Points the map to the newest copies in these blocks; says of how many equal ones.
+    fn find_newest(&mut self, nand: &Array, blocks: &[BlockId]) -> Vec<u32> {
+        let geometry = *nand.geometry();
+        self.map.fill(NOWHERE);
+        self.stamp = 0;
+        let mut copies = vec![0; self.map.len()];
+        for block in blocks {
+            for slot in (0..geometry.slots_per_block).map(|index| geometry.slot(*block, index)) {
+                let Some(entry) = nand.entry(slot) else { continue };
+                self.stamp = self.stamp.max(entry.stamp);
+                let index = self.index_of(self.page(entry.lpn));
+                let known = match self.map[index] {
+                    NOWHERE => None,
+                    mapped => nand.entry(Slot(mapped - 1)).map(|entry| entry.stamp),
+                };
+                if known.is_none_or(|known| known <= entry.stamp) {
+                    self.map[index] = slot.0 + 1;
+                    copies[index] = if known == Some(entry.stamp) { copies[index] + 1 } else { 1 };
+                }
+            }
+        }
+        copies
+    }
+
+    /// The youngest data block of each pool that a merge has made, or was making, where all it
+    /// holds is elsewhere, too.
+    fn unfinished(&self, nand: &Array, blocks: &[BlockId], copies: &[u32]) -> BTreeSet<BlockId> {
+        let mut youngest = vec![None; self.pool.len()];
+        for block in blocks.iter().filter(|block| nand.opened(**block).1 == Role::Data as u8) {
+            let mut entries = entries(nand, *block);
+            if let Some((_, _, lpn)) = entries.next() {
+                youngest[self.page(lpn).pool as usize] = Some(*block);
+            }
+        }
+        let doubled = |block: &BlockId| {
+            entries(nand, *block).all(|(_, slot, lpn)| {
+                let index = self.index_of(self.page(lpn));
+                self.map[index] != slot.0 + 1 || copies[index] > 1
+            })
+        };
+        youngest.into_iter().flatten().filter(doubled).collect()
+    }
+
+    /// Counts the blocks that have been taken out of use.
+    fn count_bad(&mut self, nand: &Array) {
+        let lifetime = self.layout.reliability.block_lifetime;
+        let bad = (0..self.layout.geometry.blocks()).map(BlockId).filter(|b| nand.is_bad(*b));
+        let (expired, others): (Vec<_>, Vec<_>) = bad.partition(|b| nand.erases(*b) >= lifetime);
+        self.health.expired_blocks = expired.len() as u64;
+        self.health.failed_blocks = others.len() as u64 - self.health.factory_bad_blocks;
+    }
+
+    /// Tells data blocks from log blocks among those that hold what counts, and returns the latter.
+    /// A data block has each page at its place; where there are two such of a logical block, a merge
+    /// has made it, or it was there first.
+    fn find_data(&mut self, nand: &Array, blocks: &[BlockId]) -> Vec<Log> {
+        let holding: InUse =
+            blocks.iter().copied().filter(|block| nand.valid(*block) > 0).collect();
+        self.data.fill(0);
+        for role in [Role::Data, Role::Log] {
+            for block in holding.iter().filter(|block| nand.opened(**block).1 == role as u8) {
+                let Some(logical) = self.whole_of(nand, *block) else { continue };
+                let data = &mut self.data[logical as usize];
+                if *data == 0 || role == Role::Data {
+                    *data = block.0 + 1;
+                }
+            }
+        }
+        let data: BTreeSet<u32> = self.data.iter().copied().collect();
+        let logs = holding.iter().filter(|block| !data.contains(&(block.0 + 1)));
+        logs.map(|block| self.found_log(nand, *block)).collect()
+    }
+
+    /// The logical block that all pages of a block are of, each at its place.
+    fn whole_of(&self, nand: &Array, block: BlockId) -> Option<u32> {
+        let mut entries = entries(nand, block);
+        let (index, _, first) = entries.next()?;
+        let first = self.page(first);
+        let in_place = first.index == index
+            && entries.all(|(index, _, lpn)| {
+                let page = self.page(lpn);
+                (page.logical, page.index) == (first.logical, index)
+            });
+        in_place.then_some(first.logical)
+    }
+
+    fn found_log(&self, nand: &Array, block: BlockId) -> Log {
+        let first = entries(nand, block).next();
+        let logical = first.map_or(0, |(_, _, lpn)| self.page(lpn).logical);
+        let next = nand.written(block);
+        let in_order = self.whole_of(nand, block).is_some() && nand.valid(block) == next;
+        Log { next, in_order, ..Log::new(nand, block, logical) }
+    }
+
+    /// Sorts blocks into free ones and others, and erases those that hold nothing that counts.
+    /// Returns when that is done.
+    fn take_stock(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
+        let mut done = at;
+        for pool in 0..self.layout.pools {
+            let blocks = std::mem::take(&mut self.pool[pool as usize].blocks);
+            let empty = |block: &BlockId| nand.written(*block) == 0 && !nand.is_bad(*block);
+            self.pool[pool as usize].free = blocks.iter().copied().filter(empty).collect();
+            self.pool[pool as usize].busy = at;
+            for block in &blocks {
+                let left = nand.written(*block) > 0 && nand.valid(*block) == 0;
+                if left && !nand.is_bad(*block) {
+                    done = done.max(self.recycle(nand, pool, *block, at, Cause::FullMerge)?);
+                }
+            }
+            self.pool[pool as usize].blocks = blocks;
+        }
+        Ok(done)
+    }
+}
+
+/// The blocks that hold anything, in the order in which they were opened.
+fn blocks_in_use(nand: &Array) -> InUse {
+    let all = (0..nand.geometry().blocks()).map(BlockId);
+    let mut blocks: InUse =
+        all.filter(|block| nand.written(*block) > 0 && !nand.is_bad(*block)).collect();
+    blocks.sort_by_key(|block| nand.opened(*block).0);
+    blocks
+}
+
+/// What a block holds: the places, and the logical pages there.
+fn entries(nand: &Array, block: BlockId) -> impl Iterator<Item = (u32, Slot, crate::nand::Lpn)> {
+    let geometry = *nand.geometry();
+    (0..geometry.slots_per_block).filter_map(move |index| {
+        let slot = geometry.slot(block, index);
+        nand.entry(slot).map(|entry| (index, slot, entry.lpn))
+    })
+}

@@ -1,0 +1,281 @@
+//! Log blocks that are tied to groups of data blocks: one to each data block (`bast`, and the
+//! replacement blocks of `block-map`), or up to K to each N of them (`n-k`).
+
+use flashscope_block::{Errno, Nanos};
+
+use super::core::{Core, HostPage, Log};
+use super::{Role, Room, Scheme};
+use crate::ftl::{Eviction, Layout, Merge};
+use crate::list::List;
+use crate::nand::{Array, BlockId, Event};
+
+/// The end of a chain of log blocks.
+const NONE: u32 = u32::MAX;
+
+/// How log blocks are tied to data blocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ties {
+    /// Consecutive logical blocks of a pool that share log blocks.
+    pub(super) group: u32,
+    /// Log blocks that a group may have.
+    pub(super) per_group: u32,
+    /// Whether a page has the same place in the log block as in the data block. The places in
+    /// between are left out.
+    pub(super) in_place: bool,
+}
+
+/// A log block, and the one that its group had before it.
+struct Link {
+    log: Log,
+    older: u32,
+}
+
+/// The log blocks of a pool, by the order in which they are given up.
+struct Listed {
+    order: List,
+    unused: Vec<u32>,
+}
+
+/// Log blocks that are tied to groups of data blocks.
+pub struct Tied {
+    ties: Ties,
+    merge: Merge,
+    eviction: Eviction,
+    per_pool: u32,
+    random: fastrand::Rng,
+    logical_per_pool: u32,
+    groups_per_pool: u32,
+    /// For each group, its newest log block, or [`NONE`].
+    newest: Vec<u32>,
+    /// By number: those of the first pool, then of the next.
+    logs: Vec<Option<Link>>,
+    pools: Vec<Listed>,
+}
+
+impl Tied {
+    pub(super) fn new(layout: &Layout, ties: Ties) -> Self {
+        let logs = layout.logs;
+        let logical_per_pool = layout.logical_pages_per_pool.div_ceil(layout.slots_per_block());
+        let groups_per_pool = logical_per_pool.div_ceil(ties.group);
+        let mut tied = Tied {
+            ties,
+            merge: logs.merge,
+            eviction: logs.eviction,
+            per_pool: logs.per_pool,
+            random: fastrand::Rng::with_seed(logs.seed),
+            logical_per_pool,
+            groups_per_pool,
+            newest: Vec::new(),
+            logs: Vec::new(),
+            pools: (0..layout.pools)
+                .map(|_| Listed { order: List::new(0), unused: vec![] })
+                .collect(),
+        };
+        tied.clear();
+        tied
+    }
+
+    /// Forgets all log blocks.
+    fn clear(&mut self) {
+        let pools = self.pools.len();
+        self.newest = vec![NONE; pools * self.groups_per_pool as usize];
+        self.logs.clear();
+        self.logs.resize_with(pools * self.per_pool as usize, || None);
+        for pool in &mut self.pools {
+            pool.order = List::new(self.per_pool);
+            pool.unused = (0..self.per_pool).rev().collect();
+        }
+    }
+
+    /// The group of a logical block.
+    #[inline]
+    fn group_of(&self, logical: u32) -> u32 {
+        let (pool, within) = (logical / self.logical_per_pool, logical % self.logical_per_pool);
+        pool * self.groups_per_pool + within / self.ties.group
+    }
+
+    fn link(&self, number: u32) -> &Link {
+        self.logs[number as usize].as_ref().expect("a log block in use")
+    }
+
+    /// The log blocks of a group, the newest first.
+    fn chain(&self, group: u32) -> impl Iterator<Item = u32> {
+        let known = |number: u32| (number != NONE).then_some(number);
+        let newest = known(self.newest[group as usize]);
+        std::iter::successors(newest, move |number| known(self.link(*number).older))
+    }
+
+    /// Whether a log block takes a page.
+    #[inline]
+    fn takes(&self, log: &Log, page: HostPage, places: u32) -> bool {
+        let fits = !self.ties.in_place || page.index >= log.next;
+        log.has_room(places) && fits
+    }
+
+    /// Whether a group has all the log blocks that it may.
+    fn is_complete(&self, group: u32) -> bool {
+        self.chain(group).count() >= self.ties.per_group as usize
+    }
+
+    /// Merges a log block and lets go of it.
+    fn give_up(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        number: u32,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let link = self.logs[number as usize].as_mut().expect("a log block in use");
+        let done = core.merge(nand, &mut link.log, at)?;
+        let (older, group) = (link.older, self.group_of(self.link(number).log.logical));
+        let newer = self.chain(group).find(|other| self.link(*other).older == number);
+        match newer {
+            Some(newer) => {
+                if let Some(link) = &mut self.logs[newer as usize] {
+                    link.older = older;
+                }
+            }
+            None => self.newest[group as usize] = older,
+        }
+        self.logs[number as usize] = None;
+        let pool = &mut self.pools[(number / self.per_pool) as usize];
+        pool.order.remove(number % self.per_pool);
+        pool.unused.push(number % self.per_pool);
+        Ok(done)
+    }
+
+    /// The log block of a pool that is given up for another, if there is one.
+    fn victim(&mut self, pool: u32) -> Option<u32> {
+        let first = pool * self.per_pool;
+        let oldest = self.pools[pool as usize].order.oldest()?;
+        if self.eviction != Eviction::Random {
+            return Some(first + oldest);
+        }
+        loop {
+            let number = first + self.random.u32(..self.per_pool);
+            if self.logs[number as usize].is_some() {
+                return Some(number);
+            }
+        }
+    }
+
+    /// Notes a log block, the newest of its group and of its pool.
+    fn add(&mut self, pool: u32, log: Log) -> Option<u32> {
+        let number = self.pools[pool as usize].unused.pop()?;
+        self.pools[pool as usize].order.make_newest(number);
+        let (number, group) = (pool * self.per_pool + number, self.group_of(log.logical));
+        let older = std::mem::replace(&mut self.newest[group as usize], number);
+        self.logs[number as usize] = Some(Link { log, older });
+        Some(number)
+    }
+
+    /// Takes a further block as a log block for a page, giving up another where a pool has all it
+    /// may, or where the last free block would go, which merges need.
+    fn allocate(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        page: HostPage,
+        at: Nanos,
+    ) -> Result<(u32, Nanos), Errno> {
+        let mut at = at;
+        while self.pools[page.pool as usize].unused.is_empty() || core.free_in(page.pool) < 2 {
+            let victim = self.victim(page.pool).ok_or(Errno::ENOSPC)?;
+            at = self.give_up(core, nand, victim, at)?;
+            nand.count(Event::LogEviction);
+        }
+        let block = core.open(nand, page.pool, Role::Log, at)?;
+        let number = self.add(page.pool, Log::new(nand, block, page.logical));
+        Ok((number.ok_or(Errno::ENOSPC)?, at))
+    }
+
+    /// The log block that takes a page, and from when on.
+    #[inline]
+    fn log_for(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        page: HostPage,
+        at: Nanos,
+    ) -> Result<(u32, Nanos), Errno> {
+        let group = self.group_of(page.logical);
+        let newest = self.newest[group as usize];
+        if newest == NONE {
+            return self.allocate(core, nand, page, at);
+        }
+        if self.takes(&self.link(newest).log, page, core.places()) {
+            return Ok((newest, at));
+        }
+        let mut at = at;
+        if self.is_complete(group)
+            && let Some(oldest) = self.chain(group).last()
+        {
+            at = self.give_up(core, nand, oldest, at)?;
+        }
+        self.allocate(core, nand, page, at)
+    }
+}
+
+impl Scheme for Tied {
+    #[inline]
+    fn room(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        page: HostPage,
+        at: Nanos,
+    ) -> Result<Room, Errno> {
+        let (number, at) = self.log_for(core, nand, page, at)?;
+        let log = &self.link(number).log;
+        let mut index = log.next;
+        if self.ties.in_place && page.index > index {
+            index = page.index;
+            nand.leave_out(log.block, index)?;
+        }
+        Ok(Room { block: log.block, place: log.place, index, at })
+    }
+
+    #[inline]
+    fn written(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        page: HostPage,
+        _block: BlockId,
+        done: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let group = self.group_of(page.logical);
+        let number = self.newest[group as usize];
+        let Some(Link { log, .. }) = &mut self.logs[number as usize] else { return Ok(done) };
+        let index = if self.ties.in_place { page.index } else { log.next };
+        log.append(page, index);
+        if self.eviction == Eviction::Lru {
+            self.pools[page.pool as usize].order.make_newest(number % self.per_pool);
+        }
+        let full = self.link(number).log.next == core.places();
+        if !full || self.merge == Merge::Lazy || !self.is_complete(group) {
+            return Ok(done);
+        }
+        let oldest = self.chain(group).last().unwrap_or(number);
+        match self.give_up(core, nand, oldest, done) {
+            // The page is there. It is the next that finds no room.
+            Err(Errno::ENOSPC) => Ok(done),
+            merged => merged,
+        }
+    }
+
+    fn failed(&mut self, nand: &Array, page: HostPage, _block: BlockId) {
+        let number = self.newest[self.group_of(page.logical) as usize];
+        if let Some(Link { log, .. }) = &mut self.logs[number as usize] {
+            log.fail(nand);
+        }
+    }
+
+    fn adopt(&mut self, core: &mut Core, found: Vec<Log>) {
+        self.clear();
+        for log in found {
+            let added = self.add(core.pool_of(log.logical), log);
+            debug_assert!(added.is_some(), "more log blocks than there may be");
+        }
+    }
+}

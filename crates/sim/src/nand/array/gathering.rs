@@ -1,0 +1,115 @@
+//! Gathering pages from many places into one block: what merges of log blocks do.
+
+use flashscope_block::Nanos;
+
+use super::Array;
+use crate::nand::{BlockId, Cause, Fault, Illegal, Page, Slot};
+
+/// What [`Array::gather`] is told of a logical page that there is none of.
+pub const NOWHERE: u32 = 0;
+
+impl Array {
+    /// Leaves out the pages of a block before place `index`, which is to be programmed next: pages
+    /// are programmed in ascending order, but not every one has to be.
+    ///
+    /// # Errors
+    /// [`Illegal::ProgramOutOfOrder`], [`Illegal::BadBlock`].
+    pub fn leave_out(&mut self, block: BlockId, index: u32) -> Result<(), Illegal> {
+        let next = self.blocks.written(block);
+        let page = Page { block, index: next };
+        let count =
+            index.checked_sub(next).ok_or(Illegal::ProgramOutOfOrder { page, next: index })?;
+        self.blocks.advance(page, count)?;
+        self.blocks.pad_pages(page, count);
+        Ok(())
+    }
+
+    /// Copies logical pages, of which `from` gives one more than the place or [`NOWHERE`], to place
+    /// `to` and those after it, and supersedes them where they were. The same as reading and
+    /// programming them one by one, all of them given at `at`; the places of pages that there are
+    /// none of are left out. Only where a logical page is a page of an element, and for pages
+    /// without a note.
+    ///
+    /// # Errors
+    /// As [`Array::program`]. If a program fails, what was copied counts for nothing, and nothing
+    /// is superseded.
+    pub fn gather(
+        &mut self,
+        from: &[u32],
+        to: Slot,
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<Nanos, Fault> {
+        debug_assert!(self.geometry().slots_per_page == 1 && self.geometry().pages_per_slot == 1);
+        let Some(last) = from.iter().rposition(|place| *place != NOWHERE) else { return Ok(at) };
+        let from = &from[..=last];
+        let target = self.geometry().page(to);
+        let pages = u32::try_from(from.len()).unwrap_or(u32::MAX);
+        self.blocks.advance(target, pages)?;
+        let done = match self.gather_in_unit(from, target.block, at, cause) {
+            Some(done) => done,
+            None => self.gather_one_by_one(from, target, at, cause)?,
+        };
+        self.blocks.gather(from, to, done);
+        Ok(done)
+    }
+
+    /// Times and counts the copies all at once, if they are all within one unit that they have to
+    /// themselves.
+    fn gather_in_unit(
+        &mut self,
+        from: &[u32],
+        target: BlockId,
+        at: Nanos,
+        cause: Cause,
+    ) -> Option<Nanos> {
+        if !self.plain {
+            return None;
+        }
+        let place = self.schedule.place(target);
+        let (mut count, mut known) = (0, target);
+        for source in from.iter().filter(|source| **source != NOWHERE) {
+            let block = self.geometry().block(Slot(source - 1));
+            if block != known && !self.schedule.place(block).waits_for(place) {
+                return None;
+            }
+            known = block;
+            count += 1;
+        }
+        let done = self.schedule.moves_in_unit(place, place, count, at)?;
+        self.counters.reads.count(cause, count);
+        self.counters.programs.count(cause, count);
+        Some(done)
+    }
+
+    fn gather_one_by_one(
+        &mut self,
+        from: &[u32],
+        target: Page,
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<Nanos, Fault> {
+        let (transfer, span) = (self.schedule.timing().page_transfer, self.geometry().span);
+        let mut done = at;
+        for (index, source) in (target.index..).zip(from) {
+            if *source == NOWHERE {
+                continue;
+            }
+            let read_page = self.geometry().page(Slot(source - 1));
+            self.blocks.check_read(read_page)?;
+            self.counters.reads.count(cause, span);
+            self.counters.programs.count(cause, span);
+            let read = self.schedule_read(read_page, 0..span, at, cause, transfer);
+            let page = Page { index, ..target };
+            done = done.max(self.schedule_program(page, read.done, cause, transfer).done);
+            if self.faults.program_fails() {
+                self.counters.failed_programs += 1;
+                self.blocks.unprogram(Page { index: index + 1, ..target });
+                self.blocks.pad_pages(target, index + 1 - target.index);
+                self.blocks.tear(page, 1);
+                return Err(Fault::Failed(done));
+            }
+        }
+        Ok(done)
+    }
+}

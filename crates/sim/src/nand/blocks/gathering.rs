@@ -1,0 +1,62 @@
+//! What gathering pages into a block does to the state of the flash.
+
+use flashscope_block::Nanos;
+
+use super::{Blocks, PADDING};
+use crate::nand::Slot;
+
+impl Blocks {
+    /// Copies the metadata of places, of which `from` gives one more than the number or 0 for none,
+    /// to those from `to` on, which become valid; the former ones are superseded once a program is
+    /// done that runs until `settles`.
+    pub(in crate::nand) fn gather(&mut self, from: &[u32], to: Slot, settles: Nanos) {
+        let mut target = to.0 as usize;
+        let mut rest = from;
+        while let [first, others @ ..] = rest {
+            if *first == 0 {
+                self.logical[target] = PADDING;
+                (target, rest) = (target + 1, others);
+                continue;
+            }
+            let source = Slot(first - 1);
+            let in_block = self.slots_after(source);
+            let following = others.iter().zip(first + 1..).take(in_block);
+            let count = 1 + following.take_while(|(place, next)| **place == *next).count();
+            self.gather_run(source, target, count, settles);
+            (target, rest) = (target + count, &rest[count..]);
+        }
+    }
+
+    /// How many numbers of places follow one in its block.
+    fn slots_after(&self, slot: Slot) -> usize {
+        self.geometry.words_per_block() * 64 - 1 - self.geometry.index(slot) as usize
+    }
+
+    /// As [`Blocks::gather`], for `count` places that follow each other in one block.
+    fn gather_run(&mut self, source: Slot, target: usize, count: usize, settles: Nanos) {
+        let start = source.0 as usize;
+        self.logical.copy_within(start..start + count, target);
+        if !self.stamps.is_empty() {
+            self.stamps.copy_within(start..start + count, target);
+        }
+        self.set_live(target, target + count);
+        self.clear_live(start, start + count);
+        let (from, valid) = (self.geometry.block(source), u32::try_from(count).unwrap_or(u32::MAX));
+        self.settle(from, settles);
+        let to = target >> self.geometry.slot_bits();
+        self.blocks[from.0 as usize].valid -= valid;
+        self.blocks[to].valid += valid;
+    }
+
+    /// Marks the places from `start` to before `end`, which are valid, as superseded.
+    fn clear_live(&mut self, start: usize, end: usize) {
+        let mut place = start;
+        while place < end {
+            let in_word = (64 - place % 64).min(end - place);
+            let mask = if in_word == 64 { u64::MAX } else { (1 << in_word) - 1 } << (place % 64);
+            debug_assert_eq!(self.live[place / 64] & mask, mask, "superseded twice");
+            self.live[place / 64] &= !mask;
+            place += in_word;
+        }
+    }
+}

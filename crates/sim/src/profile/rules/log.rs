@@ -1,0 +1,111 @@
+//! What a profile must fulfil for an FTL with log blocks.
+
+use super::{Lanes, require, share};
+use crate::ftl::{Frontiers, LogUse, Logs, Scope, Transfer};
+use crate::nand::Geometry;
+use crate::profile::{MapMemory, Profile, ProfileError};
+
+/// What keeps the random numbers for evictions apart from others.
+const EVICTION_SEED: u64 = 0x6576_6963_7473;
+
+impl Profile {
+    /// Refuses what an FTL with log blocks does not do.
+    pub(super) fn check_log_blocks(
+        &self,
+        uses: LogUse,
+        geometry: &Geometry,
+    ) -> Result<(), ProfileError> {
+        let cleaning = &self.cleaning;
+        let not_done = [
+            ("background_cleaning", self.background_cleaning, "true", "false"),
+            ("slc.share", self.slc.share > 0.0, "above 0", "0"),
+            ("wear.policy", self.wear.policy != "none", &self.wear.policy, "\"none\""),
+            ("active_blocks", self.active_blocks != Scope::Pool, "part of a pool", "\"pool\""),
+            (
+                "cleaning.frontiers",
+                cleaning.frontiers != Frontiers::One,
+                "more than one",
+                "\"one\"",
+            ),
+            (
+                "cleaning.transfer",
+                cleaning.transfer == Transfer::CopyBack,
+                "copy-back",
+                "\"inter-plane\"",
+            ),
+            (
+                "persistence.map",
+                self.persistence.map == MapMemory::Summary,
+                "summary",
+                "\"pages\" or \"nv-ram\"",
+            ),
+        ];
+        for (field, asked, value, only) in not_done {
+            let rule = format!("with ftl = \"{}\" it must be {only}", self.ftl);
+            require(!asked, field, value, rule)?;
+        }
+        let whole = geometry.slots_per_page == 1 && geometry.pages_per_slot == 1;
+        let (field, size) = ("logical_page_size", geometry.logical_page_size);
+        let page = geometry.element_page();
+        let rule = format!("with ftl = \"{}\" it must be that of a page, {page}", self.ftl);
+        require(whole, field, size, rule)?;
+        self.check_groups(uses)
+    }
+
+    fn check_groups(&self, uses: LogUse) -> Result<(), ProfileError> {
+        let log = &self.log;
+        let rule = format!("with ftl = \"{}\" it must be at least {}", self.ftl, uses.least);
+        require(log.blocks >= uses.least, "log.blocks", log.blocks, rule)?;
+        if !uses.groups {
+            return Ok(());
+        }
+        require(log.group > 0, "log.group", log.group, "it must be at least 1")?;
+        let fits = (1..=log.blocks).contains(&log.per_group);
+        let rule = format!("it must be from 1 to log.blocks, which is {}", log.blocks);
+        require(fits, "log.per_group", log.per_group, rule)
+    }
+
+    /// How many logical pages of a pool the host can address beside log blocks. Its data blocks,
+    /// log blocks, bad ones and one that a merge fills must be no more than there are.
+    pub(super) fn pages_beside_logs(
+        &self,
+        uses: LogUse,
+        geometry: &Geometry,
+        lanes: Lanes,
+        stripe: u32,
+    ) -> Result<u32, ProfileError> {
+        let (field, value) = ("over_provisioning", self.over_provisioning);
+        let places = lanes.blocks * geometry.slots_per_block;
+        let spare = share(field, value, places, f64::floor)?;
+        let logical = (places - spare) / stripe * stripe;
+        let rule = format!("it must leave at least a stripe of {stripe} pages for the host");
+        require(logical > 0, field, value, rule)?;
+        let data = logical.div_ceil(geometry.slots_per_block);
+        let taken = data + lanes.bad + 1;
+        let most = lanes.blocks.saturating_sub(taken);
+        let division = format!(
+            "of the {} blocks of a pool, {data} hold data, {} are bad and a merge needs one",
+            lanes.blocks, lanes.bad
+        );
+        let rule = format!(
+            "it must be larger to leave {} log blocks with ftl = \"{}\": {division}",
+            uses.least, self.ftl
+        );
+        require(most >= uses.least, field, value, rule)?;
+        let rule = format!("it must be at most {most}: {division}; or raise over_provisioning");
+        require(self.log.blocks <= most, "log.blocks", self.log.blocks, rule)?;
+        Ok(logical)
+    }
+
+    pub(super) fn logs(&self) -> Logs {
+        let log = &self.log;
+        Logs {
+            per_pool: log.blocks,
+            merge: log.merge,
+            eviction: log.eviction,
+            group: log.group,
+            per_group: log.per_group,
+            seed: self.seed ^ EVICTION_SEED,
+        }
+    }
+}
