@@ -187,8 +187,18 @@ impl Layout {
         self.pools * self.logical_pages_per_pool
     }
 
-    /// Pages that record trims, numbered after those of the host.
+    /// Whether the map is rebuilt from the flash when the power comes back.
+    pub const fn is_rebuilt(&self) -> bool {
+        self.pages_per_record > 0
+    }
+
+    /// Pages of the FTL's own, numbered after those of the host.
     pub const fn internal_pages(&self) -> u32 {
+        self.records()
+    }
+
+    /// Internal pages that record trims: the first of them.
+    pub const fn records(&self) -> u32 {
         match self.pages_per_record {
             0 => 0,
             pages => self.logical_pages().div_ceil(pages),

@@ -4,6 +4,7 @@
 mod cleaning;
 mod deferred;
 mod lane;
+mod mapping;
 mod recovery;
 mod room;
 
@@ -12,7 +13,9 @@ use std::collections::BTreeSet;
 use flashscope_block::{Errno, Nanos};
 
 use self::deferred::Deferred;
-use self::lane::{Front, Frontier, Lane, Role};
+pub(super) use self::lane::{Front, Role};
+use self::lane::{Frontier, Lane};
+pub(super) use self::mapping::{InMemory, Mapping};
 use super::{AnyFtl, Frontiers, Ftl, Health, Kind, Layout, Recovery, Slice, Transfer};
 use crate::arithmetic::Divisor;
 use crate::gc::{Policy, VictimPolicy};
@@ -29,13 +32,13 @@ pub(super) const KIND: Kind = Kind {
 /// The map of a logical page that holds nothing.
 const NOWHERE: u32 = 0;
 
-/// A page-mapped FTL.
-pub struct PageMap {
+/// A page-mapped FTL, whose map is kept as `M` says.
+pub struct PageMap<M = InMemory> {
     layout: Layout,
     pools: Divisor,
     stripe: Divisor,
     /// For each logical page one more than its place, or [`NOWHERE`]; the pages of a drive never
-    /// written to then cost no memory. Internal pages, which record trims, follow the host's.
+    /// written to then cost no memory. Internal pages follow the host's.
     map: Vec<u32>,
     lanes: Vec<Lane>,
     /// For each pool, how many host writes it has had: its lanes take turns.
@@ -47,7 +50,7 @@ pub struct PageMap {
     /// For each block, the mean stamp of its data when it was full; empty where nothing asks.
     temperatures: Vec<Stamp>,
     stamp: Stamp,
-    /// For each internal page, whether trims are not recorded yet.
+    /// For each record of trims, whether some are not recorded yet.
     unrecorded: Vec<bool>,
     /// Pages whose trim is not recorded yet. The map keeps their data for as long.
     trimmed: BTreeSet<Lpn>,
@@ -65,10 +68,11 @@ pub struct PageMap {
     deferred: Deferred,
     /// Whether there are ever any.
     defers: bool,
+    mapping: M,
 }
 
-impl PageMap {
-    fn new(layout: &Layout, nand: &mut Array) -> Self {
+impl<M: Mapping> PageMap<M> {
+    pub(super) fn new(layout: &Layout, nand: &mut Array) -> Self {
         let lanes: Vec<_> =
             (0..layout.lanes()).map(|index| Lane::new(layout, index, nand)).collect();
         let mut lane_of_part = vec![0; lanes.len()];
@@ -89,7 +93,7 @@ impl PageMap {
             temperatures: vec![0; if wear.migrates() { blocks as usize } else { 0 }],
             wear,
             stamp: 0,
-            unrecorded: vec![false; layout.internal_pages() as usize],
+            unrecorded: vec![false; layout.records() as usize],
             trimmed: BTreeSet::new(),
             programmed: Nanos(0),
             recorded: Nanos(0),
@@ -99,6 +103,7 @@ impl PageMap {
             deferred: Deferred::new(),
             defers: layout.geometry.slots_per_page == 1,
             lanes,
+            mapping: M::new(layout),
             layout: layout.clone(),
         }
     }
@@ -382,13 +387,14 @@ impl PageMap {
         slice: &Slice,
         ready: Nanos,
     ) -> Result<Nanos, Errno> {
-        let front = self.make_room(nand, pool, slice.stream, ready)?;
+        let front = self.host_room(nand, pool, slice.stream, ready)?;
         self.stamp = self.next_stamp(nand);
         let stamp = self.stamp;
         if self.layout.geometry.slots_per_page == 1 {
             let entry = Entry { lpn: slice.lpn, stamp };
             let (slot, done) =
                 self.append(nand, front, &[entry], stamp.into(), ready, Cause::Host)?;
+            self.mapping.changed(slice.lpn);
             if self.defers {
                 self.point_soon(nand, slice.lpn, slot, done);
             } else {
@@ -453,10 +459,11 @@ impl PageMap {
     }
 }
 
-impl Ftl for PageMap {
+impl<M: Mapping> Ftl for PageMap<M> {
     #[inline]
     fn expect(&self, lpn: Lpn) {
         crate::memory::prefetch(&self.map, lpn.0 as usize);
+        self.mapping.expect(lpn);
     }
 
     #[inline]
@@ -465,8 +472,10 @@ impl Ftl for PageMap {
         self.background_in(nand, pool, at)?;
         let whole =
             slice.len.is_multiple_of(self.layout.geometry.logical_page_size) && slice.start == 0;
-        let ready = if whole { at } else { self.read_rest(nand, &slice, at)? };
-        let written = self.write_slice(nand, pool, &slice, ready);
+        let written = M::look_up(self, nand, slice.lpn, at, true).and_then(|known| {
+            let ready = if whole { known } else { self.read_rest(nand, &slice, known)? };
+            self.write_slice(nand, pool, &slice, ready)
+        });
         written.map_err(|errno| self.refusal(nand, errno, at))
     }
 
@@ -476,6 +485,7 @@ impl Ftl for PageMap {
         self.background_in(nand, pool, at)?;
         let geometry = *nand.geometry();
         if geometry.slots_per_page == 1 {
+            let at = M::look_up(self, nand, slice.lpn, at, false)?;
             let bytes = u64::from(slice.start)..u64::from(slice.start + slice.len);
             return self.read_page(nand, slice.lpn, &[bytes], at);
         }
@@ -498,9 +508,12 @@ impl Ftl for PageMap {
         let pool = self.pool_of(lpn);
         self.carry_out_all(nand);
         self.background_in(nand, pool, at)?;
+        let known = M::look_up(self, nand, lpn, at, true);
+        let at = known.map_err(|errno| self.refusal(nand, errno, at))?;
         if self.slot_of(lpn).is_none() {
             return Ok(());
         }
+        self.mapping.changed(lpn);
         if let Some(unrecorded) = self.unrecorded.get_mut(self.layout.record_of(lpn)) {
             *unrecorded = true;
             self.trimmed.insert(lpn);
@@ -515,7 +528,10 @@ impl Ftl for PageMap {
     }
 
     fn flush(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
-        self.record_trims(nand, at).map_err(|errno| self.refusal(nand, errno, at))
+        let recorded =
+            self.record_trims(nand, at).map_err(|errno| self.refusal(nand, errno, at))?;
+        M::catch_up(self, nand, at)?;
+        Ok(recorded)
     }
 
     fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<(), Errno> {
@@ -532,7 +548,8 @@ impl Ftl for PageMap {
     fn expect_power_cuts(&mut self) {
         // What a cut takes back has to be known at once.
         self.defers = false;
-        if self.layout.internal_pages() == 0 {
+        self.mapping.expect_power_cuts();
+        if !self.layout.is_rebuilt() {
             self.undo = Some(Vec::new());
             self.bulk = false;
         }
@@ -546,7 +563,9 @@ impl Ftl for PageMap {
     }
 
     fn recover(&mut self, nand: &mut Array, at: Nanos) -> Result<Recovery, Errno> {
-        self.rebuild(nand, at)
+        let mut recovery = self.rebuild(nand, at)?;
+        M::recover(self, nand, &mut recovery)?;
+        Ok(recovery)
     }
 
     #[inline]
