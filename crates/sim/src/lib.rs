@@ -18,6 +18,7 @@ mod drive;
 pub mod ftl;
 pub mod gc;
 mod interface;
+mod list;
 mod memory;
 pub mod nand;
 pub mod observe;

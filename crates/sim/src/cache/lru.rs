@@ -1,9 +1,9 @@
 use std::ops::Range;
 
 use super::buffer::{Buffered, Replacement};
-use super::list::List;
 use super::{AnyBuffer, Kind};
 use crate::ftl::{Layout, Slice};
+use crate::list::List;
 use crate::nand::Lpn;
 
 pub(super) const KIND: Kind = Kind {

@@ -33,7 +33,6 @@
 mod bplru;
 mod buffer;
 mod held;
-mod list;
 mod lru;
 mod none;
 mod read_ahead;

@@ -57,6 +57,17 @@ pub enum Transfer {
     CopyBack,
 }
 
+/// The memory for entries of a map that is on the flash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MapCache {
+    /// How many it holds, at least 1.
+    pub entries: u32,
+    /// How many are on a page of the flash; 0 where none are.
+    pub entries_per_page: u32,
+    /// Whether one that is written back takes the others of its page with it.
+    pub batch: bool,
+}
+
 /// What a profile comes to: everything that the parts of a drive need to know, checked.
 #[derive(Debug, Clone)]
 pub struct Layout {
@@ -106,6 +117,8 @@ pub struct Layout {
     pub wear_options: wear::Options,
     /// How logical pages are found.
     pub ftl: Kind,
+    /// Where the map is.
+    pub map_cache: MapCache,
     /// The buffer memory.
     pub cache: cache::Setup,
 }
@@ -194,7 +207,7 @@ impl Layout {
 
     /// Pages of the FTL's own, numbered after those of the host.
     pub const fn internal_pages(&self) -> u32 {
-        self.records()
+        self.records() + self.translation_pages()
     }
 
     /// Internal pages that record trims: the first of them.
@@ -203,6 +216,19 @@ impl Layout {
             0 => 0,
             pages => self.logical_pages().div_ceil(pages),
         }
+    }
+
+    /// Internal pages that hold the map: those after the records.
+    pub const fn translation_pages(&self) -> u32 {
+        match self.map_cache.entries_per_page {
+            0 => 0,
+            entries => self.logical_pages().div_ceil(entries),
+        }
+    }
+
+    /// The number of translation page `page`.
+    pub const fn translation_page(&self, page: u32) -> Lpn {
+        Lpn(self.logical_pages() + self.records() + page)
     }
 
     /// Whether a logical page is internal.

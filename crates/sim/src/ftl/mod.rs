@@ -2,6 +2,7 @@
 //!
 //! An FTL is one file and its line in the registry below.
 
+mod dftl;
 mod layout;
 mod page_map;
 
@@ -9,7 +10,7 @@ use flashscope_block::{Errno, Nanos, StreamId};
 
 use crate::nand::{Array, Illegal, Lpn, Page, Slot};
 
-pub use layout::{Frontiers, Layout, Scope, Transfer};
+pub use layout::{Frontiers, Layout, MapCache, Scope, Transfer};
 
 /// The part of a request that falls on one logical page or, where several fit on a page of the
 /// flash, on some of those that would share one.
@@ -168,6 +169,8 @@ pub struct Kind {
     pub summary: &'static str,
     /// Where it is described.
     pub source: &'static str,
+    /// Whether the map is on the flash, with the memory of `[map_cache]` for some of its entries.
+    pub map_on_flash: bool,
     /// Makes one for an empty drive of this layout.
     pub new: fn(&Layout, &mut Array) -> AnyFtl,
 }
@@ -177,6 +180,7 @@ pub struct Kind {
 macro_rules! registry {
     ($($module:ident :: $ftl:ident),+ $(,)?) => {
         /// Any registered FTL.
+        #[allow(clippy::large_enum_variant, reason = "a drive has one")]
         pub enum AnyFtl {
             $(#[doc = concat!("See [`KINDS`]: `", stringify!($module), "`.")]
             $ftl($module::$ftl),)+
@@ -235,4 +239,4 @@ macro_rules! registry {
     };
 }
 
-registry![page_map::PageMap];
+registry![page_map::PageMap, dftl::Dftl];

@@ -1,5 +1,5 @@
 use flashscope_block::{Device, Nanos, Op};
-use flashscope_sim::{Profile, SimDevice};
+use flashscope_sim::{Profile, SimDevice, ftl};
 
 use super::life::{Life, Story, compare_with_another};
 use crate::{drive, one_pool, round_trip};
@@ -12,9 +12,9 @@ fn script(seed: u64, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// The lives of many drives.
-fn lives(seeds: std::ops::Range<u64>, len: usize) -> Vec<Story> {
-    let live = |seed| Some(Life::new(&script(seed, len))?.live());
+/// The lives of many drives with an FTL.
+fn lives(ftl: &ftl::Kind, seeds: std::ops::Range<u64>, len: usize) -> Vec<Story> {
+    let live = |seed| Some(Life::on(ftl, &script(seed, len))?.live());
     seeds.filter_map(live).collect()
 }
 
@@ -22,7 +22,13 @@ fn lives(seeds: std::ops::Range<u64>, len: usize) -> Vec<Story> {
 // and no lost page, and does it go on working?
 #[test]
 fn no_life_loses_a_page() {
-    let stories = lives(0..700, 3000);
+    for ftl in ftl::KINDS {
+        no_life_loses_a_page_on(ftl);
+    }
+}
+
+fn no_life_loses_a_page_on(ftl: &ftl::Kind) {
+    let stories = lives(ftl, 0..700, 3000);
     let sum = |count: fn(&Story) -> usize| stories.iter().map(count).sum::<usize>();
     assert!(stories.len() > 100, "most drives were refused");
     assert!(sum(|story| story.recoveries.len()) > 10_000);
@@ -40,7 +46,8 @@ fn the_corpus_is_lived_through() {
     let files = std::fs::read_dir(folder).expect("the corpus is there");
     let lives = files.map(|file| {
         let bytes = std::fs::read(file.expect("a file").path()).expect("it can be read");
-        Life::new(&bytes).expect("a drive that works").live()
+        let lived = |ftl| Some(Life::on(ftl, &bytes)?.live());
+        assert!(ftl::KINDS.iter().filter_map(lived).count() > 0, "no drive works");
     });
     assert!(lives.count() > 5);
 }

@@ -155,7 +155,7 @@ impl<M: Mapping> PageMap<M> {
             std::hint::black_box(read);
             for (lpn, place) in lpns.iter().zip(first.0 + 1..) {
                 map[*lpn as usize] = place;
-                mapping.moved(Lpn(*lpn));
+                mapping.changed(Lpn(*lpn));
             }
         };
         let moves = Moves { from: victim, to, count, copy_back };
@@ -193,7 +193,7 @@ impl<M: Mapping> PageMap<M> {
         }
         for (nth, (from, entry)) in (0u32..).zip(sources) {
             self.point(entry.lpn, Slot(to.0 + nth), done);
-            self.mapping.moved(entry.lpn);
+            self.mapping.changed(entry.lpn);
             nand.supersede(from, done);
         }
         Ok(done)
@@ -274,7 +274,7 @@ impl<M: Mapping> PageMap<M> {
             nand.copy_back(from, to, at, cause)
         })?;
         self.point(entry.lpn, to, done);
-        self.mapping.moved(entry.lpn);
+        self.mapping.changed(entry.lpn);
         nand.supersede(from, done);
         Ok(done)
     }

@@ -17,7 +17,7 @@ pub trait Mapping: Sized {
     #[inline]
     fn expect(&self, _lpn: Lpn) {}
 
-    /// Has the entry of a logical page looked up for a `write` or for a read, from `at` on. Returns
+    /// Has the entry of a logical page looked up, for a `write` or for something else, from `at` on. Returns
     /// when it is known.
     ///
     /// # Errors
@@ -33,22 +33,18 @@ pub trait Mapping: Sized {
         Ok(at)
     }
 
-    /// The entry of a logical page that was looked up has changed: the host has written or trimmed
-    /// it.
+    /// The entry of a logical page, which may be internal, has changed: it was written, trimmed or
+    /// moved.
     #[inline]
     fn changed(&mut self, _lpn: Lpn) {}
 
-    /// The entry of a logical page, which may be internal, has changed: it was moved.
-    #[inline]
-    fn moved(&mut self, _lpn: Lpn) {}
-
-    /// Whether moves have left more to do than may be put off.
+    /// Whether changes have left more to do than may be put off.
     #[inline]
     fn is_behind(&self) -> bool {
         false
     }
 
-    /// Does what moves have left to do, from `at` on; false if there was no room for all of it.
+    /// Does what changes have left to do, from `at` on; false if there was no room for all of it.
     ///
     /// # Errors
     /// `EIO` when the flash refuses a command.

@@ -26,20 +26,21 @@ pub(super) const KIND: Kind = Kind {
     name: "page-map",
     summary: "every logical page may be on any page of its allocation pool",
     source: "Agrawal et al., USENIX ATC'08, sections 3.1 and 3.2",
+    map_on_flash: false,
     new: |layout, nand| AnyFtl::PageMap(PageMap::new(layout, nand)),
 };
 
 /// The map of a logical page that holds nothing.
-const NOWHERE: u32 = 0;
+pub(super) const NOWHERE: u32 = 0;
 
 /// A page-mapped FTL, whose map is kept as `M` says.
 pub struct PageMap<M = InMemory> {
-    layout: Layout,
+    pub(super) layout: Layout,
     pools: Divisor,
     stripe: Divisor,
     /// For each logical page one more than its place, or [`NOWHERE`]; the pages of a drive never
     /// written to then cost no memory. Internal pages follow the host's.
-    map: Vec<u32>,
+    pub(super) map: Vec<u32>,
     lanes: Vec<Lane>,
     /// For each pool, how many host writes it has had: its lanes take turns.
     turns: Vec<u32>,
@@ -49,7 +50,7 @@ pub struct PageMap<M = InMemory> {
     wear: Wear,
     /// For each block, the mean stamp of its data when it was full; empty where nothing asks.
     temperatures: Vec<Stamp>,
-    stamp: Stamp,
+    pub(super) stamp: Stamp,
     /// For each record of trims, whether some are not recorded yet.
     unrecorded: Vec<bool>,
     /// Pages whose trim is not recorded yet. The map keeps their data for as long.
@@ -68,7 +69,7 @@ pub struct PageMap<M = InMemory> {
     deferred: Deferred,
     /// Whether there are ever any.
     defers: bool,
-    mapping: M,
+    pub(super) mapping: M,
 }
 
 impl<M: Mapping> PageMap<M> {
@@ -138,7 +139,7 @@ impl<M: Mapping> PageMap<M> {
     /// former places are left to the caller. A block that fails is set aside, and the next one
     /// tried.
     #[inline]
-    fn append(
+    pub(super) fn append(
         &mut self,
         nand: &mut Array,
         front: Front,
@@ -272,7 +273,7 @@ impl<M: Mapping> PageMap<M> {
     /// Marks the place that a map entry of `pool` pointed to, if any, as out of date, once a
     /// program is done that runs until `settles`.
     #[inline]
-    fn supersede(&mut self, nand: &mut Array, pool: u32, mapped: u32, settles: Nanos) {
+    pub(super) fn supersede(&mut self, nand: &mut Array, pool: u32, mapped: u32, settles: Nanos) {
         if mapped != NOWHERE {
             let slot = Slot(mapped - 1);
             let valid = nand.supersede(slot, settles);
@@ -284,7 +285,7 @@ impl<M: Mapping> PageMap<M> {
 
     /// Points the map of `lpn` to `slot` and returns where it pointed before.
     #[inline]
-    fn point(&mut self, lpn: Lpn, slot: Slot, done: Nanos) -> u32 {
+    pub(super) fn point(&mut self, lpn: Lpn, slot: Slot, done: Nanos) -> u32 {
         let before = std::mem::replace(&mut self.map[lpn.0 as usize], slot.0 + 1);
         if let Some(undo) = &mut self.undo {
             undo.push((lpn, before, done));
@@ -304,7 +305,7 @@ impl<M: Mapping> PageMap<M> {
     }
 
     #[inline]
-    fn slot_of(&self, lpn: Lpn) -> Option<Slot> {
+    pub(super) fn slot_of(&self, lpn: Lpn) -> Option<Slot> {
         if let Some(slot) = self.deferred.slot_of(lpn) {
             return Some(slot);
         }
@@ -423,7 +424,7 @@ impl<M: Mapping> PageMap<M> {
     }
 
     #[inline]
-    fn next_stamp(&mut self, nand: &mut Array) -> Stamp {
+    pub(super) fn next_stamp(&mut self, nand: &mut Array) -> Stamp {
         if self.stamp == Stamp::MAX {
             return self.renumber(nand);
         }
@@ -508,8 +509,9 @@ impl<M: Mapping> Ftl for PageMap<M> {
         let pool = self.pool_of(lpn);
         self.carry_out_all(nand);
         self.background_in(nand, pool, at)?;
-        let known = M::look_up(self, nand, lpn, at, true);
-        let at = known.map_err(|errno| self.refusal(nand, errno, at))?;
+        // The host does not wait for it.
+        let known = M::look_up(self, nand, lpn, at, false);
+        known.map_err(|errno| self.refusal(nand, errno, at))?;
         if self.slot_of(lpn).is_none() {
             return Ok(());
         }

@@ -328,7 +328,7 @@ fn all_copies(nand: &Array) -> Copies {
 }
 
 impl Recovery {
-    fn read(&mut self, done: Nanos) {
+    pub(in crate::ftl) fn read(&mut self, done: Nanos) {
         self.pages_read += 1;
         self.done = self.done.max(done);
     }

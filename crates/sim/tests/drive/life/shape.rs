@@ -2,7 +2,7 @@
 
 use arbitrary::Unstructured;
 use flashscope_block::Nanos;
-use flashscope_sim::ftl::{Frontiers, Scope, Transfer};
+use flashscope_sim::ftl::{self, Frontiers, Scope, Transfer};
 use flashscope_sim::nand::{Interleaving, Sharing};
 use flashscope_sim::profile::MapMemory;
 use flashscope_sim::{Profile, gc, wear};
@@ -15,8 +15,8 @@ pub(crate) const LOGICAL_BLOCK: u64 = 512;
 const MOST_PAGES: u32 = 4096;
 
 /// A drive, without failures; most of those that are drawn work.
-pub(crate) fn profile(bytes: &mut Unstructured<'_>) -> Profile {
-    let mut profile = Profile::default();
+pub(crate) fn profile(ftl: &ftl::Kind, bytes: &mut Unstructured<'_>) -> Profile {
+    let mut profile = Profile { ftl: ftl.name.into(), ..Profile::default() };
     flash(bytes, &mut profile);
     pages(bytes, &mut profile);
     wiring(bytes, &mut profile);
@@ -27,6 +27,9 @@ pub(crate) fn profile(bytes: &mut Unstructured<'_>) -> Profile {
     profile.interface.transfer_per_kib = Nanos(3413);
     profile.timed = draw(bytes, 0, 7) > 0;
     profile.seed = draw(bytes, 0, 255).into();
+    // Memory for one entry up to most of the map.
+    profile.map_cache.size.0 = profile.map_cache.entry_size.0 << (profile.seed % 11);
+    profile.map_cache.batch = profile.seed.is_multiple_of(2);
     make_room(&mut profile);
     profile
 }
@@ -86,7 +89,7 @@ fn cleaning(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     profile.reliability.block_lifetime = 1_000_000;
 }
 
-/// Lets a drive that has too few spare pages have more.
+/// Lets a drive that has too few spare pages have more, and one whose FTL maps whole pages have such.
 fn make_room(profile: &mut Profile) {
     for _ in 0..12 {
         let Err(error) = profile.layout() else { return };
@@ -96,6 +99,8 @@ fn make_room(profile: &mut Profile) {
             profile.cleaning.background_threshold = profile.cleaning.free_threshold;
         } else if error.contains("over_provisioning") && profile.over_provisioning < 0.9 {
             profile.over_provisioning += 0.08;
+        } else if error.contains("maps whole pages") {
+            profile.logical_page_size.0 = 0;
         } else if error.contains("copy-back") {
             profile.active_blocks = Scope::Plane;
         } else {

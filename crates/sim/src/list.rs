@@ -1,3 +1,5 @@
+//! A list by age.
+
 /// The end of a list, and the neighbour of what is in none.
 const NONE: u32 = u32::MAX;
 
@@ -10,18 +12,18 @@ struct Link {
 const DETACHED: Link = Link { newer: NONE, older: NONE };
 
 /// A doubly linked list through the numbers `0..nodes`, by age; every operation is O(1).
-pub(super) struct List {
+pub(crate) struct List {
     links: Vec<Link>,
     newest: u32,
     oldest: u32,
 }
 
 impl List {
-    pub(super) fn new(nodes: u32) -> Self {
+    pub(crate) fn new(nodes: u32) -> Self {
         List { links: vec![DETACHED; nodes as usize], newest: NONE, oldest: NONE }
     }
 
-    pub(super) fn oldest(&self) -> Option<u32> {
+    pub(crate) fn oldest(&self) -> Option<u32> {
         (self.oldest != NONE).then_some(self.oldest)
     }
 
@@ -30,7 +32,7 @@ impl List {
     }
 
     /// Puts `node` at the new end, wherever it was.
-    pub(super) fn make_newest(&mut self, node: u32) {
+    pub(crate) fn make_newest(&mut self, node: u32) {
         self.remove(node);
         self.links[node as usize] = Link { newer: NONE, older: self.newest };
         match self.newest {
@@ -41,7 +43,7 @@ impl List {
     }
 
     /// Puts `node` at the old end, wherever it was.
-    pub(super) fn make_oldest(&mut self, node: u32) {
+    pub(crate) fn make_oldest(&mut self, node: u32) {
         self.remove(node);
         self.links[node as usize] = Link { newer: self.oldest, older: NONE };
         match self.oldest {
@@ -52,7 +54,7 @@ impl List {
     }
 
     /// Takes `node` out, if it is in.
-    pub(super) fn remove(&mut self, node: u32) {
+    pub(crate) fn remove(&mut self, node: u32) {
         if !self.contains(node) {
             return;
         }
