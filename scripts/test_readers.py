@@ -9,6 +9,7 @@ import polars
 
 COLUMNS = [
     "submitted_ns", "latency_ns", "offset_bytes", "length_bytes", "op", "stream", "errno", "run",
+    "late_ns",
 ]
 
 result = pathlib.Path(sys.argv[1])

@@ -86,6 +86,8 @@ pub struct Profile {
     pub slc: Slc,
     /// How the map survives a power cut.
     pub persistence: Persistence,
+    /// The memory for a map that is on the flash.
+    pub map_cache: MapCache,
     /// The buffer memory.
     pub cache: Cache,
     /// What the host sees and waits for.
@@ -182,8 +184,8 @@ pub struct Slc {
 #[serde(default, deny_unknown_fields)]
 pub struct Persistence {
     /// `summary`: it is rebuilt from a summary at the end of each block; `pages`: from the metadata
-    /// of every programmed page; `nv-ram`: it is in memory that survives. FTLs with log blocks know
-    /// no summaries. Default: `summary`. Source: section 3.4.
+    /// of every programmed page; `nv-ram`: it, or what of it is in memory, survives. FTLs with log
+    /// blocks know no summaries. Default: `summary`. Source: section 3.4.
     pub map: MapMemory,
     /// Pages at the end of each block for its summary; of no consequence but with `summary`. Default:
     /// 1. Source: the latencies of Table 3, which hold one for each 63 pages of data.
@@ -192,6 +194,24 @@ pub struct Persistence {
     /// `summary_pages`.
     #[serde(deserialize_with = "quantity::size")]
     pub summary_size: Bytes,
+}
+
+/// The memory for entries of the map where that is on the flash; of no consequence unless `ftl` is
+/// `dftl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MapCache {
+    /// Bytes of it, enough for one entry at least; those for more than the whole map stay unused.
+    /// Default: 512 KiB, so 65,536 entries. Source: none, chosen; Gupta et al., ASPLOS'09, vary it.
+    #[serde(deserialize_with = "quantity::size")]
+    pub size: Bytes,
+    /// Bytes that an entry takes in memory. On the flash it takes 4, as it is found there by its
+    /// number. Default: 8. Source: Gupta et al., ASPLOS'09: a logical and a physical page number.
+    #[serde(deserialize_with = "quantity::size")]
+    pub entry_size: Bytes,
+    /// Whether an entry that is written back takes with it all others that have changed and are on
+    /// the same page of the flash. Default: true. Source: Gupta et al., ASPLOS'09, batch updates.
+    pub batch: bool,
 }
 
 /// Where the map is.
@@ -401,6 +421,7 @@ impl Default for Profile {
             wear: Wear::default(),
             slc: Slc::default(),
             persistence: Persistence::default(),
+            map_cache: MapCache::default(),
             cache: Cache::default(),
             interface: HostInterface::default(),
             groups: Groups::default(),
@@ -486,6 +507,12 @@ impl Default for Slc {
 impl Default for Persistence {
     fn default() -> Self {
         Persistence { map: MapMemory::Summary, summary_pages: 1, summary_size: Bytes(528) }
+    }
+}
+
+impl Default for MapCache {
+    fn default() -> Self {
+        MapCache { size: Bytes::kib(512), entry_size: Bytes(8), batch: true }
     }
 }
 

@@ -96,6 +96,17 @@ pub struct Logs {
     pub seed: u64,
 }
 
+/// The memory for entries of a map that is on the flash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MapCache {
+    /// How many it holds, at least 1.
+    pub entries: u32,
+    /// How many are on a page of the flash; 0 where none are.
+    pub entries_per_page: u32,
+    /// Whether one that is written back takes the others of its page with it.
+    pub batch: bool,
+}
+
 /// What a profile comes to: everything that the parts of a drive need to know, checked.
 #[derive(Debug, Clone)]
 pub struct Layout {
@@ -151,6 +162,8 @@ pub struct Layout {
     pub wear_options: wear::Options,
     /// How logical pages are found.
     pub ftl: Kind,
+    /// Where the map is.
+    pub map_cache: MapCache,
     /// The buffer memory.
     pub cache: cache::Setup,
 }
@@ -250,12 +263,35 @@ impl Layout {
         self.pools * self.logical_pages_per_pool
     }
 
-    /// Pages that record trims, numbered after those of the host.
+    /// Whether the map is rebuilt from the flash when the power comes back.
+    pub const fn is_rebuilt(&self) -> bool {
+        self.pages_per_record > 0
+    }
+
+    /// Pages of the FTL's own, numbered after those of the host.
     pub const fn internal_pages(&self) -> u32 {
+        self.records() + self.translation_pages()
+    }
+
+    /// Internal pages that record trims: the first of them.
+    pub const fn records(&self) -> u32 {
         match self.pages_per_record {
             0 => 0,
             pages => self.logical_pages().div_ceil(pages),
         }
+    }
+
+    /// Internal pages that hold the map: those after the records.
+    pub const fn translation_pages(&self) -> u32 {
+        match self.map_cache.entries_per_page {
+            0 => 0,
+            entries => self.logical_pages().div_ceil(entries),
+        }
+    }
+
+    /// The number of translation page `page`.
+    pub const fn translation_page(&self, page: u32) -> Lpn {
+        Lpn(self.logical_pages() + self.records() + page)
     }
 
     /// Whether a logical page is internal.

@@ -2,6 +2,7 @@
 //!
 //! An FTL is one file and its line in the registry below.
 
+mod dftl;
 mod layout;
 mod log_block;
 mod page_map;
@@ -10,7 +11,7 @@ use flashscope_block::{Errno, Nanos, StreamId};
 
 use crate::nand::{Array, Illegal, Lpn, Page, Slot};
 
-pub use layout::{Eviction, Frontiers, Layout, Logs, Merge, Scope, Transfer};
+pub use layout::{Eviction, Frontiers, Layout, Logs, MapCache, Merge, Scope, Transfer};
 use log_block::{bast, block_map, n_k};
 
 /// The part of a request that falls on one logical page or, where several fit on a page of the
@@ -178,9 +179,14 @@ pub struct Kind {
 }
 
 impl Kind {
+    /// Whether any page may be anywhere.
+    pub fn is_page_mapped(&self) -> bool {
+        matches!(self.family, Family::PageMapped { .. })
+    }
+
     /// Whether a page can be forgotten. The drives that had log blocks came before the command.
     pub fn trims(&self) -> bool {
-        self.family == Family::PageMapped
+        self.is_page_mapped()
     }
 }
 
@@ -188,7 +194,10 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// Any page may be anywhere: blocks are cleaned, by `[cleaning]`, and levelled.
-    PageMapped,
+    PageMapped {
+        /// Whether the map is on the flash, with the memory of `[map_cache]` for some of its entries.
+        map_on_flash: bool,
+    },
     /// Data is mapped by whole blocks, with the log blocks of `[log]` in front.
     LogBlock(LogUse),
 }
@@ -266,4 +275,4 @@ macro_rules! registry {
     };
 }
 
-registry![page_map::PageMap, block_map::BlockMap, bast::Bast, n_k::NK];
+registry![page_map::PageMap, dftl::Dftl, block_map::BlockMap, bast::Bast, n_k::NK,];

@@ -1,6 +1,7 @@
 //! What a profile must fulfil to work, and what it comes to.
 
 mod log;
+mod map_cache;
 
 use flashscope_block::{Bytes, Nanos, nearest};
 
@@ -60,11 +61,13 @@ impl Profile {
         let lanes = self.lanes(&geometry)?;
         let stripe = self.stripe(&geometry)?;
         let ftl = named("ftl", &self.ftl, ftl::KINDS, |kind| kind.name)?;
+        let map_cache = self.map_cache(ftl, &geometry)?;
         let (clean_below, background_below) = self.thresholds(ftl, lanes.blocks)?;
         let logical_pages_per_pool = match ftl.family {
-            Family::PageMapped => {
+            Family::PageMapped { .. } => {
                 let keep_free = clean_below.max(background_below);
-                self.logical_pages(&geometry, lanes, keep_free, stripe)?
+                let entries = map_cache.entries_per_page;
+                self.logical_pages(&geometry, lanes, keep_free, stripe, entries)?
             }
             Family::LogBlock(uses) => {
                 self.check_log_blocks(uses, &geometry)?;
@@ -109,6 +112,7 @@ impl Profile {
                 seed: self.seed ^ WEAR_SEED,
             },
             ftl,
+            map_cache: map_cache.of(lanes.pools * logical_pages_per_pool),
             cache: self.cache(lanes.pools * logical_pages_per_pool, &geometry)?,
         };
         self.check_raid(&layout)?;
@@ -446,7 +450,7 @@ impl Profile {
     /// the FTL cleans.
     fn thresholds(&self, ftl: ftl::Kind, blocks: u32) -> Result<(u32, u32), ProfileError> {
         let cleaning = &self.cleaning;
-        if ftl.family != Family::PageMapped {
+        if !ftl.is_page_mapped() {
             return Ok((0, 0));
         }
         let foreground = threshold("cleaning.free_threshold", cleaning.free_threshold, blocks)?;
@@ -478,6 +482,7 @@ impl Profile {
         lanes: Lanes,
         keep_free: u32,
         stripe: u32,
+        entries_per_page: u32,
     ) -> Result<u32, ProfileError> {
         let (field, value) = ("over_provisioning", self.over_provisioning);
         let places = lanes.blocks * lanes.per_pool * geometry.slots_per_block;
@@ -485,10 +490,12 @@ impl Profile {
         let logical = (places - spare) / stripe * stripe;
         let rule = format!("it must leave at least a stripe of {stripe} pages for the host");
         require(logical > 0, field, value, rule)?;
-        let open = match self.cleaning.frontiers {
-            Frontiers::One => 0,
-            Frontiers::HostAndCleaning | Frontiers::HotAndCold => 1,
-        };
+        let map_frontier = u32::from(entries_per_page > 0);
+        let open = map_frontier
+            + match self.cleaning.frontiers {
+                Frontiers::One => 0,
+                Frontiers::HostAndCleaning | Frontiers::HotAndCold => 1,
+            };
         let full = lanes.blocks.saturating_sub(keep_free + open + lanes.bad);
         let usable = lanes.per_pool
             * full
@@ -501,10 +508,16 @@ impl Profile {
                 logical.div_ceil(bits) + 1
             }
         };
-        if logical + records <= usable.saturating_sub(1) {
+        // Translation pages belong to the pools in turn.
+        let internal = records
+            + match entries_per_page {
+                0 => 0,
+                entries => logical.div_ceil(entries) + 1,
+            };
+        if logical + internal <= usable.saturating_sub(1) {
             return Ok(logical);
         }
-        let needed = places - usable.saturating_sub(1 + records).min(places);
+        let needed = places - usable.saturating_sub(1 + internal).min(places);
         let least = (f64::from(needed) / f64::from(places) * 1e4).ceil() / 1e4;
         let rule = format!(
             "it must be at least {least}, so that more than {keep_free} of the {} blocks of a lane \

@@ -34,7 +34,7 @@ fn registries_are_sound() {
         assert!(summary.len() > 20 && source.len() > 10, "{name} is not documented");
         let spec = match (field, ftl::KINDS.iter().find(|kind| kind.name == name)) {
             ("", _) => name.into(),
-            ("ftl", Some(kind)) if kind.family != ftl::Family::PageMapped => {
+            ("ftl", Some(kind)) if !kind.is_page_mapped() => {
                 format!("demo?ftl={name}&background_cleaning=false&persistence.map=pages")
             }
             _ => format!("demo?{field}={name}"),

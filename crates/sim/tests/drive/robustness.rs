@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use flashscope_block::{Device, Nanos, Op};
-use flashscope_sim::ftl::{self, Eviction, Family, Frontiers, Merge, Scope, Transfer};
+use flashscope_sim::ftl::{self, Eviction, Frontiers, Merge, Scope, Transfer};
 use flashscope_sim::nand::{BlockId, Interleaving, Lpn, Page, Sharing};
 use flashscope_sim::profile::MapMemory;
 use flashscope_sim::{Profile, SimDevice, gc, wear};
@@ -73,7 +73,7 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
         profile.cleaning.policy = gc::KINDS[flags.5].name.into();
         profile.wear.policy = wear::KINDS[flags.4].name.into();
         profile.reliability.block_lifetime = 1000;
-        let kinds = ftl::KINDS.iter().filter(|kind| kind.family != Family::PageMapped);
+        let kinds = ftl::KINDS.iter().filter(|kind| !kind.is_page_mapped());
         if let Some(kind) = kinds.cycle().take(8).nth(logs.0).filter(|_| slc || copy_back) {
             profile.ftl = kind.name.into();
             without_cleaning(&mut profile);

@@ -6,33 +6,37 @@ use std::collections::BTreeSet;
 use flashscope_block::{Errno, Nanos};
 
 use super::lane::{Front, Frontier, Role};
-use super::{Frontiers, NOWHERE, PageMap};
+use super::{Frontiers, Mapping, NOWHERE, PageMap};
 use crate::gc::VictimPolicy;
-use crate::nand::{Array, BlockId, Cause, Entry, Fault, Moves, Page, Slot};
+use crate::nand::{Array, BlockId, Cause, Entry, Fault, Lpn, Moves, Page, Slot};
 use crate::wear::Verdict;
 
-impl PageMap {
+impl<M: Mapping> PageMap<M> {
     /// Which frontier the next page of a victim goes to: another than it should where a lane has
     /// room at that alone.
     pub(super) fn target(&self, nand: &Array, lane: u32, victim: BlockId) -> Front {
         let state = &self.lanes[lane as usize];
         let open = |role: Role| state.frontiers[role as usize].is_some();
         let wanted = self.wanted(nand, victim);
-        let other = if wanted == Role::Host { Role::Other } else { Role::Host };
-        let at_other = state.free.is_empty() && !open(wanted) && open(other);
-        Front { lane, role: if at_other { other } else { wanted } }
+        if !state.free.is_empty() || open(wanted) {
+            return Front { lane, role: wanted };
+        }
+        let other = Self::MOVING.into_iter().find(|role| open(*role));
+        Front { lane, role: other.unwrap_or(wanted) }
     }
+
+    /// The frontiers that pages are moved to.
+    const MOVING: [Role; 3] = [Role::Host, Role::Other, Role::Map];
 
     /// Which frontier the pages of a victim should go to.
     fn wanted(&self, nand: &Array, victim: BlockId) -> Role {
-        match self.layout.frontiers {
-            Frontiers::One => Role::Host,
-            Frontiers::HostAndCleaning => Role::Other,
+        match (self.layout.frontiers, Role::of(nand.opened(victim).1)) {
+            (_, Role::Map) => Role::Map,
+            (Frontiers::One, _) => Role::Host,
+            (Frontiers::HostAndCleaning, _) => Role::Other,
             // Data keeps its temperature.
-            Frontiers::HotAndCold => match Role::of(nand.opened(victim).1) {
-                Role::Host | Role::Slc => Role::Host,
-                Role::Other | Role::Wear => Role::Other,
-            },
+            (Frontiers::HotAndCold, Role::Host | Role::Slc) => Role::Host,
+            (Frontiers::HotAndCold, Role::Other | Role::Wear) => Role::Other,
         }
     }
 
@@ -111,7 +115,7 @@ impl PageMap {
     /// Whether there is room in a lane for the data of a block.
     pub(super) fn fits(&self, nand: &Array, lane: u32, block: BlockId) -> bool {
         let state = &self.lanes[lane as usize];
-        let open = [Role::Host, Role::Other].map(|role| state.frontiers[role as usize]);
+        let open = Self::MOVING.map(|role| state.frontiers[role as usize]);
         let room: u32 = open.iter().flatten().map(|front| front.places - front.next).sum();
         nand.valid(block) <= room || !state.free.is_empty()
     }
@@ -143,7 +147,7 @@ impl PageMap {
         let count = nand.valid(victim).min(frontier.places - frontier.next).min(most);
         let to = nand.geometry().slot(frontier.block, frontier.next);
         let copy_back = self.copies_back();
-        let map = &mut self.map;
+        let (map, mapping) = (&mut self.map, &mut self.mapping);
         let moved = |lpns: &[u32], first: Slot| {
             // Entries are all over the map. Reads of them go on side by side where the processor
             // would do one write after the other: once read, they are in the cache.
@@ -151,6 +155,7 @@ impl PageMap {
             std::hint::black_box(read);
             for (lpn, place) in lpns.iter().zip(first.0 + 1..) {
                 map[*lpn as usize] = place;
+                mapping.changed(Lpn(*lpn));
             }
         };
         let moves = Moves { from: victim, to, count, copy_back };
@@ -188,6 +193,7 @@ impl PageMap {
         }
         for (nth, (from, entry)) in (0u32..).zip(sources) {
             self.point(entry.lpn, Slot(to.0 + nth), done);
+            self.mapping.changed(entry.lpn);
             nand.supersede(from, done);
         }
         Ok(done)
@@ -268,6 +274,7 @@ impl PageMap {
             nand.copy_back(from, to, at, cause)
         })?;
         self.point(entry.lpn, to, done);
+        self.mapping.changed(entry.lpn);
         nand.supersede(from, done);
         Ok(done)
     }
@@ -449,6 +456,9 @@ impl PageMap {
         let wanted = state.victim.is_some() || state.free_blocks() < self.layout.background_below;
         if wanted && let Some(victim) = self.choose_victim(nand, lane) {
             self.clean_step(nand, lane, victim, at)?;
+            return Ok(true);
+        }
+        if M::catch_up_in_background(self, nand, lane, at)? {
             return Ok(true);
         }
         self.fold_step(nand, lane, at)

@@ -7,7 +7,7 @@
 
 use flashscope_block::Nanos;
 
-use super::{NOWHERE, PageMap};
+use super::{Mapping, NOWHERE, PageMap};
 use crate::gc::VictimPolicy;
 use crate::memory::prefetch;
 use crate::nand::{Array, Lpn, Slot};
@@ -59,7 +59,7 @@ impl Deferred {
     }
 }
 
-impl PageMap {
+impl<M: Mapping> PageMap<M> {
     /// Points the map to `slot`, where `lpn` is written until `done`, and supersedes where it was
     /// before, soon.
     #[inline]

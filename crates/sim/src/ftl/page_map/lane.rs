@@ -7,7 +7,7 @@ use crate::nand::{Array, BlockId, Place};
 
 /// What a block is written for. Each lane has at most one open block for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(in crate::ftl) enum Role {
     /// Data of the host; with separate temperatures, what it does not say is cold.
     Host = 0,
     /// What cleaning moves, or data that is cold.
@@ -16,26 +16,29 @@ pub(super) enum Role {
     Slc = 2,
     /// Cold data that was moved to a worn block.
     Wear = 3,
+    /// Pages of the map, where that is on the flash.
+    Map = 4,
 }
 
 impl Role {
-    pub(super) const COUNT: usize = 4;
+    pub(super) const COUNT: usize = 5;
 
     pub(super) fn of(number: u8) -> Role {
         match number {
             0 => Role::Host,
             1 => Role::Other,
             2 => Role::Slc,
-            _ => Role::Wear,
+            3 => Role::Wear,
+            _ => Role::Map,
         }
     }
 }
 
 /// One of the frontiers of the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Front {
-    pub(super) lane: u32,
-    pub(super) role: Role,
+pub(in crate::ftl) struct Front {
+    pub(in crate::ftl) lane: u32,
+    pub(in crate::ftl) role: Role,
 }
 
 /// A block that is being filled.

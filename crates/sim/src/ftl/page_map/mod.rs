@@ -4,6 +4,7 @@
 mod cleaning;
 mod deferred;
 mod lane;
+mod mapping;
 mod recovery;
 mod room;
 
@@ -12,7 +13,9 @@ use std::collections::BTreeSet;
 use flashscope_block::{Errno, Nanos};
 
 use self::deferred::Deferred;
-use self::lane::{Front, Frontier, Lane, Role};
+pub(super) use self::lane::{Front, Role};
+use self::lane::{Frontier, Lane};
+pub(super) use self::mapping::{InMemory, Mapping};
 use super::{AnyFtl, Family, Frontiers, Ftl, Health, Kind, Layout, Recovery, Slice, Transfer};
 use crate::arithmetic::Divisor;
 use crate::gc::{Policy, VictimPolicy};
@@ -23,21 +26,21 @@ pub(super) const KIND: Kind = Kind {
     name: "page-map",
     summary: "every logical page may be on any page of its allocation pool",
     source: "Agrawal et al., USENIX ATC'08, sections 3.1 and 3.2",
-    family: Family::PageMapped,
+    family: Family::PageMapped { map_on_flash: false },
     new: |layout, nand| AnyFtl::PageMap(PageMap::new(layout, nand)),
 };
 
 /// The map of a logical page that holds nothing.
-const NOWHERE: u32 = 0;
+pub(super) const NOWHERE: u32 = 0;
 
-/// A page-mapped FTL.
-pub struct PageMap {
-    layout: Layout,
+/// A page-mapped FTL, whose map is kept as `M` says.
+pub struct PageMap<M = InMemory> {
+    pub(super) layout: Layout,
     pools: Divisor,
     stripe: Divisor,
     /// For each logical page one more than its place, or [`NOWHERE`]; the pages of a drive never
-    /// written to then cost no memory. Internal pages, which record trims, follow the host's.
-    map: Vec<u32>,
+    /// written to then cost no memory. Internal pages follow the host's.
+    pub(super) map: Vec<u32>,
     lanes: Vec<Lane>,
     /// For each pool, how many host writes it has had: its lanes take turns.
     turns: Vec<u32>,
@@ -47,8 +50,8 @@ pub struct PageMap {
     wear: Wear,
     /// For each block, the mean stamp of its data when it was full; empty where nothing asks.
     temperatures: Vec<Stamp>,
-    stamp: Stamp,
-    /// For each internal page, whether trims are not recorded yet.
+    pub(super) stamp: Stamp,
+    /// For each record of trims, whether some are not recorded yet.
     unrecorded: Vec<bool>,
     /// Pages whose trim is not recorded yet. The map keeps their data for as long.
     trimmed: BTreeSet<Lpn>,
@@ -66,10 +69,11 @@ pub struct PageMap {
     deferred: Deferred,
     /// Whether there are ever any.
     defers: bool,
+    pub(super) mapping: M,
 }
 
-impl PageMap {
-    fn new(layout: &Layout, nand: &mut Array) -> Self {
+impl<M: Mapping> PageMap<M> {
+    pub(super) fn new(layout: &Layout, nand: &mut Array) -> Self {
         let lanes: Vec<_> =
             (0..layout.lanes()).map(|index| Lane::new(layout, index, nand)).collect();
         let mut lane_of_part = vec![0; lanes.len()];
@@ -90,7 +94,7 @@ impl PageMap {
             temperatures: vec![0; if wear.migrates() { blocks as usize } else { 0 }],
             wear,
             stamp: 0,
-            unrecorded: vec![false; layout.internal_pages() as usize],
+            unrecorded: vec![false; layout.records() as usize],
             trimmed: BTreeSet::new(),
             programmed: Nanos(0),
             recorded: Nanos(0),
@@ -100,6 +104,7 @@ impl PageMap {
             deferred: Deferred::new(),
             defers: layout.geometry.slots_per_page == 1,
             lanes,
+            mapping: M::new(layout),
             layout: layout.clone(),
         }
     }
@@ -134,7 +139,7 @@ impl PageMap {
     /// former places are left to the caller. A block that fails is set aside, and the next one
     /// tried.
     #[inline]
-    fn append(
+    pub(super) fn append(
         &mut self,
         nand: &mut Array,
         front: Front,
@@ -268,7 +273,7 @@ impl PageMap {
     /// Marks the place that a map entry of `pool` pointed to, if any, as out of date, once a
     /// program is done that runs until `settles`.
     #[inline]
-    fn supersede(&mut self, nand: &mut Array, pool: u32, mapped: u32, settles: Nanos) {
+    pub(super) fn supersede(&mut self, nand: &mut Array, pool: u32, mapped: u32, settles: Nanos) {
         if mapped != NOWHERE {
             let slot = Slot(mapped - 1);
             let valid = nand.supersede(slot, settles);
@@ -280,7 +285,7 @@ impl PageMap {
 
     /// Points the map of `lpn` to `slot` and returns where it pointed before.
     #[inline]
-    fn point(&mut self, lpn: Lpn, slot: Slot, done: Nanos) -> u32 {
+    pub(super) fn point(&mut self, lpn: Lpn, slot: Slot, done: Nanos) -> u32 {
         let before = std::mem::replace(&mut self.map[lpn.0 as usize], slot.0 + 1);
         if let Some(undo) = &mut self.undo {
             undo.push((lpn, before, done));
@@ -300,7 +305,7 @@ impl PageMap {
     }
 
     #[inline]
-    fn slot_of(&self, lpn: Lpn) -> Option<Slot> {
+    pub(super) fn slot_of(&self, lpn: Lpn) -> Option<Slot> {
         if let Some(slot) = self.deferred.slot_of(lpn) {
             return Some(slot);
         }
@@ -383,13 +388,14 @@ impl PageMap {
         slice: &Slice,
         ready: Nanos,
     ) -> Result<Nanos, Errno> {
-        let front = self.make_room(nand, pool, slice.stream, ready)?;
+        let front = self.host_room(nand, pool, slice.stream, ready)?;
         self.stamp = self.next_stamp(nand);
         let stamp = self.stamp;
         if self.layout.geometry.slots_per_page == 1 {
             let entry = Entry { lpn: slice.lpn, stamp };
             let (slot, done) =
                 self.append(nand, front, &[entry], stamp.into(), ready, Cause::Host)?;
+            self.mapping.changed(slice.lpn);
             if self.defers {
                 self.point_soon(nand, slice.lpn, slot, done);
             } else {
@@ -418,7 +424,7 @@ impl PageMap {
     }
 
     #[inline]
-    fn next_stamp(&mut self, nand: &mut Array) -> Stamp {
+    pub(super) fn next_stamp(&mut self, nand: &mut Array) -> Stamp {
         if self.stamp == Stamp::MAX {
             return self.renumber(nand);
         }
@@ -454,10 +460,11 @@ impl PageMap {
     }
 }
 
-impl Ftl for PageMap {
+impl<M: Mapping> Ftl for PageMap<M> {
     #[inline]
     fn expect(&self, lpn: Lpn) {
         crate::memory::prefetch(&self.map, lpn.0 as usize);
+        self.mapping.expect(lpn);
     }
 
     #[inline]
@@ -466,8 +473,10 @@ impl Ftl for PageMap {
         self.background_in(nand, pool, at)?;
         let whole =
             slice.len.is_multiple_of(self.layout.geometry.logical_page_size) && slice.start == 0;
-        let ready = if whole { at } else { self.read_rest(nand, &slice, at)? };
-        let written = self.write_slice(nand, pool, &slice, ready);
+        let written = M::look_up(self, nand, slice.lpn, at, true).and_then(|known| {
+            let ready = if whole { known } else { self.read_rest(nand, &slice, known)? };
+            self.write_slice(nand, pool, &slice, ready)
+        });
         written.map_err(|errno| self.refusal(nand, errno, at))
     }
 
@@ -477,6 +486,7 @@ impl Ftl for PageMap {
         self.background_in(nand, pool, at)?;
         let geometry = *nand.geometry();
         if geometry.slots_per_page == 1 {
+            let at = M::look_up(self, nand, slice.lpn, at, false)?;
             let bytes = u64::from(slice.start)..u64::from(slice.start + slice.len);
             return self.read_page(nand, slice.lpn, &[bytes], at);
         }
@@ -499,9 +509,13 @@ impl Ftl for PageMap {
         let pool = self.pool_of(lpn);
         self.carry_out_all(nand);
         self.background_in(nand, pool, at)?;
+        // The host does not wait for it.
+        let known = M::look_up(self, nand, lpn, at, false);
+        known.map_err(|errno| self.refusal(nand, errno, at))?;
         if self.slot_of(lpn).is_none() {
             return Ok(());
         }
+        self.mapping.changed(lpn);
         if let Some(unrecorded) = self.unrecorded.get_mut(self.layout.record_of(lpn)) {
             *unrecorded = true;
             self.trimmed.insert(lpn);
@@ -516,7 +530,10 @@ impl Ftl for PageMap {
     }
 
     fn flush(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
-        self.record_trims(nand, at).map_err(|errno| self.refusal(nand, errno, at))
+        let recorded =
+            self.record_trims(nand, at).map_err(|errno| self.refusal(nand, errno, at))?;
+        M::catch_up(self, nand, at)?;
+        Ok(recorded)
     }
 
     fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<(), Errno> {
@@ -533,7 +550,8 @@ impl Ftl for PageMap {
     fn expect_power_cuts(&mut self) {
         // What a cut takes back has to be known at once.
         self.defers = false;
-        if self.layout.internal_pages() == 0 {
+        self.mapping.expect_power_cuts();
+        if !self.layout.is_rebuilt() {
             self.undo = Some(Vec::new());
             self.bulk = false;
         }
@@ -547,7 +565,9 @@ impl Ftl for PageMap {
     }
 
     fn recover(&mut self, nand: &mut Array, at: Nanos) -> Result<Recovery, Errno> {
-        self.rebuild(nand, at)
+        let mut recovery = self.rebuild(nand, at)?;
+        M::recover(self, nand, &mut recovery)?;
+        Ok(recovery)
     }
 
     #[inline]

@@ -15,11 +15,11 @@ use std::sync::Arc;
 use flashscope_block::{Errno, Nanos};
 
 use super::lane::{Front, Frontier, Role};
-use super::{NOWHERE, PageMap};
+use super::{Mapping, NOWHERE, PageMap};
 use crate::ftl::Recovery;
 use crate::nand::{Array, BlockId, Cause, Entry, Lpn, Page, Slot, Stamp};
 
-impl PageMap {
+impl<M: Mapping> PageMap<M> {
     /// Records trims once the data that they keep would fill a block.
     pub(super) fn bound_trimmed(&mut self, nand: &mut Array, at: Nanos) -> Result<(), Errno> {
         if self.trimmed.len() < self.layout.geometry.slots_per_block as usize {
@@ -51,7 +51,7 @@ impl PageMap {
         }
         let lpn = self.layout.record(record);
         let pool = self.pool_of(lpn);
-        let front = self.make_room(nand, pool, 0, at)?;
+        let front = self.make_room(nand, pool, Role::Host, at)?;
         self.stamp = self.next_stamp(nand);
         let entry = Entry { lpn, stamp: self.stamp };
         // It must not outlive a record before it that says more of a page whose program it outran.
@@ -105,7 +105,7 @@ impl PageMap {
                     self.map[lpn.0 as usize] = before;
                 }
             }
-        } else if self.layout.internal_pages() > 0 {
+        } else if self.layout.is_rebuilt() {
             self.map.fill(NOWHERE);
             self.stamp = 0;
             for block in (0..self.layout.geometry.blocks()).map(BlockId) {
@@ -330,7 +330,7 @@ fn all_copies(nand: &Array) -> Copies {
 }
 
 impl Recovery {
-    fn read(&mut self, done: Nanos) {
+    pub(in crate::ftl) fn read(&mut self, done: Nanos) {
         self.pages_read += 1;
         self.done = self.done.max(done);
     }
@@ -340,6 +340,7 @@ impl Recovery {
 mod tests {
     use super::*;
     use crate::Profile;
+    use crate::ftl::page_map::InMemory;
     use crate::ftl::{Ftl, Slice};
 
     // When stamps come to their end in the midst of life, are all pages found after a power cut as
@@ -356,7 +357,7 @@ mod tests {
         profile.cleaning.free_threshold = 0.25;
         let layout = profile.layout().expect("it works");
         let mut nand = Array::new(&layout.parts());
-        let mut ftl = PageMap::new(&layout, &mut nand);
+        let mut ftl = PageMap::<InMemory>::new(&layout, &mut nand);
         nand.expect_power_cuts();
         ftl.expect_power_cuts();
         ftl.stamp = Stamp::MAX - 50;

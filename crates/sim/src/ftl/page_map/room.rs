@@ -1,16 +1,17 @@
-//! Where the next page of the host goes: a lane and a frontier with room, cleaned for if need be.
+//! Where the next page goes: a lane and a frontier with room, cleaned for if need be.
 
 use flashscope_block::{Errno, Nanos};
 
-use super::PageMap;
 use super::lane::{Front, Role};
+use super::{Mapping, PageMap};
 use crate::nand::{Array, Cause};
 
-impl PageMap {
-    /// Finds a lane of `pool` with room for a page of the host at one of its frontiers. Lanes take
-    /// turns; one that cannot free a page is passed over.
+impl<M: Mapping> PageMap<M> {
+    /// As [`PageMap::make_room`], for a page of the host. What cleaning has left to do of the map
+    /// is done first, which may take cleaning in its turn; that comes to an end, because each page
+    /// of data that moves leaves fewer superseded ones among the data.
     #[inline]
-    pub(super) fn make_room(
+    pub(super) fn host_room(
         &mut self,
         nand: &mut Array,
         pool: u32,
@@ -18,6 +19,27 @@ impl PageMap {
         at: Nanos,
     ) -> Result<Front, Errno> {
         let role = self.role_of(stream);
+        loop {
+            let front = self.make_room(nand, pool, role, at)?;
+            if !self.mapping.is_behind() {
+                return Ok(front);
+            }
+            if !M::catch_up(self, nand, at)? {
+                return self.make_room(nand, pool, role, at);
+            }
+        }
+    }
+
+    /// Finds a lane of `pool` with room for a page at its frontier for `role`, or at another that
+    /// is as good. Lanes take turns; one that cannot free a page is passed over.
+    #[inline]
+    pub(in crate::ftl) fn make_room(
+        &mut self,
+        nand: &mut Array,
+        pool: u32,
+        role: Role,
+        at: Nanos,
+    ) -> Result<Front, Errno> {
         let lanes = self.layout.lanes_per_pool;
         let first = pool * lanes;
         if lanes == 1 {
@@ -61,13 +83,13 @@ impl PageMap {
 
     /// Whether a page fits in a lane without cleaning.
     #[inline]
-    fn has_room(&self, front: Front) -> bool {
+    pub(in crate::ftl) fn has_room(&self, front: Front) -> bool {
         let state = &self.lanes[front.lane as usize];
         let opens = u32::from(state.frontiers[front.role as usize].is_none());
         state.failed.is_empty() && state.free_blocks() >= self.layout.clean_below + opens
     }
 
-    /// Makes room for a page of the host in a lane; says at which frontier, or none if there can be
+    /// Makes room for a page in a lane; says at which frontier, or none if there can be
     /// none.
     #[inline]
     fn room_in(
@@ -77,7 +99,8 @@ impl PageMap {
         at: Nanos,
     ) -> Result<Option<Role>, Errno> {
         let Front { lane, role } = front;
-        if self.layout.slc_blocks_per_lane > 0 && self.slc_room(nand, lane, at)? {
+        let slc = self.layout.slc_blocks_per_lane > 0 && role != Role::Map;
+        if slc && self.slc_room(nand, lane, at)? {
             return Ok(Some(Role::Slc));
         }
         let state = &self.lanes[lane as usize];

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use arbitrary::Unstructured;
 use flashscope_block::{Bytes, Completion, Data, Device, Errno, Io, Nanos, Op};
-use flashscope_sim::ftl::Recovery;
+use flashscope_sim::ftl::{self, Recovery};
 use flashscope_sim::nand::BlockId;
 use flashscope_sim::observe::{Command, Observed, Observer};
 use flashscope_sim::{Counters, Profile, SimDevice};
@@ -41,8 +41,6 @@ pub(crate) struct Story {
     /// Power cuts that found something under way.
     pub(crate) cuts_in_flight: usize,
     pub(crate) refused_writes: usize,
-    /// The FTL of the drive.
-    pub(crate) ftl: String,
 }
 
 /// Counts flash commands, and stops a request that needs too many: it would never end.
@@ -74,11 +72,18 @@ pub(crate) struct Life<'a> {
 }
 
 impl<'a> Life<'a> {
-    /// The life that these bytes describe, unless such a drive is refused.
+    /// The life that these bytes describe, unless such a drive is refused. The last of them says
+    /// which FTL it has.
     pub(crate) fn new(bytes: &'a [u8]) -> Option<Self> {
+        let last = bytes.last().copied().unwrap_or_default();
+        Life::on(&ftl::KINDS[usize::from(last) % ftl::KINDS.len()], bytes)
+    }
+
+    /// As [`Life::new`], with this FTL.
+    pub(crate) fn on(ftl: &ftl::Kind, bytes: &'a [u8]) -> Option<Self> {
         let mut script = Unstructured::new(bytes);
         let wears_out = draw(&mut script, 0, 3) == 3;
-        let mut profile = shape::profile(&mut script);
+        let mut profile = shape::profile(ftl, &mut script);
         if wears_out {
             shape::make_unreliable(&mut script, &mut profile);
         }
@@ -101,7 +106,7 @@ impl<'a> Life<'a> {
             patience: 1000 + 200 * u64::from(pages),
             watchdog,
             steps: 0,
-            story: Story { ftl: profile.ftl.clone(), ..Story::default() },
+            story: Story::default(),
             drive,
         })
     }

@@ -2,7 +2,7 @@
 
 use arbitrary::Unstructured;
 use flashscope_block::Nanos;
-use flashscope_sim::ftl::{self, Eviction, Family, Frontiers, Merge, Scope, Transfer};
+use flashscope_sim::ftl::{self, Eviction, Frontiers, Merge, Scope, Transfer};
 use flashscope_sim::nand::{Interleaving, Sharing};
 use flashscope_sim::profile::MapMemory;
 use flashscope_sim::{Profile, gc, wear};
@@ -15,9 +15,8 @@ pub(crate) const LOGICAL_BLOCK: u64 = 512;
 const MOST_PAGES: u32 = 4096;
 
 /// A drive, without failures; most of those that are drawn work.
-pub(crate) fn profile(bytes: &mut Unstructured<'_>) -> Profile {
-    let mut profile = Profile::default();
-    let ftl = draw(bytes, 0, 15);
+pub(crate) fn profile(ftl: &ftl::Kind, bytes: &mut Unstructured<'_>) -> Profile {
+    let mut profile = Profile { ftl: ftl.name.into(), ..Profile::default() };
     flash(bytes, &mut profile);
     pages(bytes, &mut profile);
     wiring(bytes, &mut profile);
@@ -28,7 +27,12 @@ pub(crate) fn profile(bytes: &mut Unstructured<'_>) -> Profile {
     profile.interface.transfer_per_kib = Nanos(3413);
     profile.timed = draw(bytes, 0, 7) > 0;
     profile.seed = draw(bytes, 0, 255).into();
-    choose_ftl(bytes, ftl, &mut profile);
+    // Memory for one entry up to most of the map.
+    profile.map_cache.size.0 = profile.map_cache.entry_size.0 << (profile.seed % 11);
+    profile.map_cache.batch = profile.seed.is_multiple_of(2);
+    if !ftl.is_page_mapped() {
+        log_blocks(bytes, &mut profile);
+    }
     make_room(&mut profile);
     profile
 }
@@ -88,17 +92,8 @@ fn cleaning(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     profile.reliability.block_lifetime = 1_000_000;
 }
 
-/// Half of the drives are page-mapped; the others have log blocks, and nothing that those do not do.
-fn choose_ftl(bytes: &mut Unstructured<'_>, choice: u32, profile: &mut Profile) {
-    let with_logs: Vec<_> =
-        ftl::KINDS.iter().filter(|kind| kind.family != Family::PageMapped).collect();
-    if choice < 8 {
-        if choice == 7 && profile.persistence.map == MapMemory::Summary {
-            profile.persistence.map = MapMemory::Pages;
-        }
-        return;
-    }
-    profile.ftl = with_logs[(choice as usize - 8) % with_logs.len()].name.into();
+/// Draws log blocks, and takes out what drives that have them do not do.
+fn log_blocks(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     profile.log.blocks = draw(bytes, 1, 6);
     profile.log.merge = pick(bytes, &[Merge::Eager, Merge::Lazy]);
     profile.log.eviction = pick(bytes, &[Eviction::Fifo, Eviction::Lru, Eviction::Random]);
@@ -121,7 +116,7 @@ pub(crate) fn without_cleaning(profile: &mut Profile) {
     }
 }
 
-/// Lets a drive that has too few spare pages have more.
+/// Lets a drive that has too few spare pages have more, and one whose FTL maps whole pages have such.
 fn make_room(profile: &mut Profile) {
     for _ in 0..12 {
         let Err(error) = profile.layout() else { return };
@@ -133,6 +128,8 @@ fn make_room(profile: &mut Profile) {
             profile.cleaning.background_threshold = profile.cleaning.free_threshold;
         } else if error.contains("over_provisioning") && profile.over_provisioning < 0.9 {
             profile.over_provisioning += 0.08;
+        } else if error.contains("maps whole pages") {
+            profile.logical_page_size.0 = 0;
         } else if error.contains("copy-back") {
             profile.active_blocks = Scope::Plane;
         } else {

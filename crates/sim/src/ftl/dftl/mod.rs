@@ -1,0 +1,344 @@
+//! DFTL, demand-based page mapping: the map is on the flash, and memory holds some of its entries.
+//!
+//! *Translation pages* hold the entries of consecutive logical pages each; the *global translation
+//! directory*, in memory, says where they are. They are internal pages of [`PageMap`], written to
+//! blocks of their own, and cleaned as all others are. A look-up that the *cached mapping table*
+//! does not answer reads a translation page; the entry takes the place of the one that was used
+//! last longest ago, which is written back if it has changed: the translation page is read, changed
+//! and programmed anew, with all other entries of it that have changed if writes are batched.
+//!
+//! Pages that cleaning moves change their entries: those in memory there, the others on the flash,
+//! once for each translation page, right after the block was cleaned. With background cleaning, which
+//! cleans a page at a time, as many as a block has pages may wait.
+//!
+//! The paper's table is a segmented LRU; here it is a plain one, which is the same for accesses that
+//! are independent of each other.
+
+mod recovery;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+
+use flashscope_block::{Errno, Nanos};
+
+use self::table::Table;
+use super::page_map::{Front, Mapping, NOWHERE, PageMap, Role};
+use super::{AnyFtl, Family, Kind, Layout, Recovery};
+use crate::arithmetic::Divisor;
+use crate::nand::{Array, Cause, Entry, Event, Lpn, Note, Page, Slot};
+
+pub(super) const KIND: Kind = Kind {
+    name: "dftl",
+    summary: "page-map, with the map on the flash and some of its entries in memory",
+    source: "Gupta, Kim and Urgaonkar, \"DFTL\", ASPLOS'09",
+    family: Family::PageMapped { map_on_flash: true },
+    new: |layout, nand| AnyFtl::Dftl(PageMap::new(layout, nand)),
+};
+
+/// See [`KIND`].
+pub type Dftl = PageMap<Cached>;
+
+/// The map is on the flash, and some of its entries are in memory.
+pub struct Cached {
+    table: Table,
+    /// Logical pages whose entries a translation page holds.
+    per_page: Divisor,
+    pools: u32,
+    /// The logical pages of the host.
+    logical_pages: u32,
+    /// The number of the first translation page.
+    first: u32,
+    batch: bool,
+    behind: Behind,
+    /// What of the contents of translation pages has to be known.
+    contents: Option<Contents>,
+}
+
+/// The translation pages that lack entries which changed while these were not in memory: mostly
+/// because cleaning moved pages.
+struct Behind {
+    is: Vec<bool>,
+    count: u32,
+    /// How many may wait.
+    most: u32,
+    /// By pool. Some of these may have been written since.
+    queues: Vec<VecDeque<u32>>,
+}
+
+/// Where power cuts are expected, translation pages have contents: for each entry, a place and one,
+/// or [`NOWHERE`].
+struct Contents {
+    /// Entries that changed while they were not in memory, and are not on the flash.
+    changed: BTreeSet<Lpn>,
+}
+
+impl Behind {
+    fn new(layout: &Layout) -> Self {
+        Behind {
+            is: vec![false; layout.translation_pages() as usize],
+            count: 0,
+            most: if layout.background_below > 0 { layout.slots_per_block() } else { 0 },
+            queues: vec![VecDeque::new(); layout.pools as usize],
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, page: u32, pool: u32) {
+        if !std::mem::replace(&mut self.is[page as usize], true) {
+            self.count += 1;
+            self.queues[pool as usize].push_back(page);
+        }
+    }
+
+    #[inline]
+    fn remove(&mut self, page: u32) {
+        self.count -= u32::from(std::mem::take(&mut self.is[page as usize]));
+    }
+
+    /// The one of a pool that has waited for longest.
+    fn oldest(&mut self, pool: u32) -> Option<u32> {
+        let queue = &mut self.queues[pool as usize];
+        while let Some(page) = queue.front().copied() {
+            if self.is[page as usize] {
+                return Some(page);
+            }
+            queue.pop_front();
+        }
+        None
+    }
+}
+
+impl Cached {
+    /// The translation page with the entry of a logical page.
+    #[inline]
+    fn page_of(&self, lpn: Lpn) -> u32 {
+        u32::try_from(self.per_page.quotient(lpn.0.into())).expect("fewer than logical pages")
+    }
+
+    /// The number of a translation page among all pages.
+    #[inline]
+    fn lpn(&self, page: u32) -> Lpn {
+        Lpn(self.first + page)
+    }
+
+    /// The pool that a translation page belongs to.
+    #[inline]
+    fn pool_of(&self, page: u32) -> u32 {
+        page % self.pools
+    }
+
+    /// The logical pages whose entries are on a translation page.
+    #[inline]
+    fn lpns(&self, page: u32) -> Range<u32> {
+        let per_page = u32::try_from(self.per_page.value()).expect("entries that fit in a page");
+        let start = page * per_page;
+        start..start.saturating_add(per_page).min(self.logical_pages)
+    }
+}
+
+/// Reads a translation page, if there is one. Returns when it is there.
+#[inline]
+fn fetch(ftl: &Dftl, nand: &mut Array, page: u32, at: Nanos) -> Result<Nanos, Errno> {
+    let mapped = ftl.map[ftl.mapping.lpn(page).0 as usize];
+    if mapped == NOWHERE {
+        return Ok(at);
+    }
+    let geometry = *nand.geometry();
+    let first = geometry.page(Slot(mapped - 1));
+    let mut ready = at;
+    for index in first.index..first.index + geometry.pages_per_slot {
+        let page = Page { index, ..first };
+        ready = ready.max(nand.read(page, 0..geometry.span, at, Cause::Mapping)?);
+    }
+    Ok(ready)
+}
+
+/// Writes a translation page anew: with the entry of `evicted`, with what it is behind with, and
+/// if writes are batched with all that have changed. Returns when it is there.
+fn write(
+    ftl: &mut Dftl,
+    nand: &mut Array,
+    page: u32,
+    evicted: Option<Lpn>,
+    at: Nanos,
+) -> Result<Nanos, Errno> {
+    let pool = ftl.mapping.pool_of(page);
+    let front = ftl.make_room(nand, pool, Role::Map, at)?;
+    let ready = fetch(ftl, nand, page, at)?;
+    let content = contents(ftl, nand, page, evicted);
+    ftl.stamp = ftl.next_stamp(nand);
+    let (lpn, stamp) = (ftl.mapping.lpn(page), ftl.stamp);
+    let entry = Entry { lpn, stamp };
+    let (slot, done) = ftl.append(nand, front, &[entry], stamp.into(), ready, Cause::Mapping)?;
+    if let Some(content) = content {
+        nand.set_note(slot, content);
+    }
+    let before = ftl.point(lpn, slot, done);
+    ftl.supersede(nand, pool, before, done);
+    let mapping = &mut ftl.mapping;
+    mapping.behind.remove(page);
+    let lpns = mapping.lpns(page);
+    if let Some(contents) = &mut mapping.contents {
+        contents.changed.retain(|lpn| !lpns.contains(&lpn.0));
+    }
+    if mapping.batch {
+        mapping.table.settle(lpns);
+    } else if let Some(lpn) = evicted {
+        mapping.table.settle(lpn.0..lpn.0 + 1);
+    }
+    Ok(done)
+}
+
+/// What [`write`] writes, where that has to be known.
+fn contents(ftl: &Dftl, nand: &Array, page: u32, evicted: Option<Lpn>) -> Option<Note> {
+    let mapping = &ftl.mapping;
+    let changed = &mapping.contents.as_ref()?.changed;
+    let before = ftl.map[mapping.lpn(page).0 as usize];
+    let old = (before != NOWHERE).then(|| nand.note(Slot(before - 1))).flatten();
+    let entry = |(nth, lpn): (usize, u32)| {
+        let batched = mapping.batch && mapping.table.is_changed(Lpn(lpn));
+        if batched || evicted == Some(Lpn(lpn)) || changed.contains(&Lpn(lpn)) {
+            return truth(ftl, Lpn(lpn));
+        }
+        old.map_or(u64::from(NOWHERE), |old| old[nth])
+    };
+    Some(Arc::from_iter(mapping.lpns(page).enumerate().map(entry)))
+}
+
+/// The entry of a logical page as it is.
+fn truth(ftl: &Dftl, lpn: Lpn) -> u64 {
+    ftl.slot_of(lpn).map_or(u64::from(NOWHERE), |slot| u64::from(slot.0) + 1)
+}
+
+/// Has an entry take its place in memory. Returns when it is known.
+fn miss(
+    ftl: &mut Dftl,
+    nand: &mut Array,
+    lpn: Lpn,
+    at: Nanos,
+    write_follows: bool,
+) -> Result<Nanos, Errno> {
+    let page = ftl.mapping.page_of(lpn);
+    let mut free = at;
+    if let Some(victim) = ftl.mapping.table.victim()
+        && ftl.mapping.table.is_changed(victim)
+    {
+        free = match write(ftl, nand, ftl.mapping.page_of(victim), Some(victim), at) {
+            Ok(done) => done,
+            // The entry is read all the same, but not kept.
+            Err(Errno::ENOSPC) if !write_follows => return fetch(ftl, nand, page, at),
+            Err(errno) => return Err(errno),
+        };
+        nand.count(Event::MapWriteBack);
+    }
+    let known = fetch(ftl, nand, page, free)?;
+    ftl.mapping.table.insert(lpn);
+    if ftl.mapping.is_behind() {
+        Cached::catch_up(ftl, nand, at)?;
+    }
+    Ok(known)
+}
+
+/// Writes the translation pages that are behind. Returns when they are there, or none if there was
+/// no room for some.
+fn catch_up(ftl: &mut Dftl, nand: &mut Array, at: Nanos) -> Result<Option<Nanos>, Errno> {
+    let mut done = at;
+    // Writes for one pool may take cleaning, which leaves pages of others behind.
+    while ftl.mapping.behind.count > 0 {
+        for pool in 0..ftl.mapping.pools {
+            while let Some(page) = ftl.mapping.behind.oldest(pool) {
+                done = match write(ftl, nand, page, None, at) {
+                    Ok(written) => done.max(written),
+                    Err(Errno::ENOSPC) => return Ok(None),
+                    Err(errno) => return Err(errno),
+                };
+            }
+        }
+    }
+    Ok(Some(done))
+}
+
+impl Mapping for Cached {
+    fn new(layout: &Layout) -> Self {
+        let logical_pages = layout.logical_pages();
+        Cached {
+            table: Table::new(layout.map_cache.entries, logical_pages),
+            per_page: Divisor::new(layout.map_cache.entries_per_page.into()),
+            pools: layout.pools,
+            logical_pages,
+            first: layout.translation_page(0).0,
+            batch: layout.map_cache.batch,
+            behind: Behind::new(layout),
+            contents: None,
+        }
+    }
+
+    #[inline]
+    fn expect(&self, lpn: Lpn) {
+        self.table.expect(lpn);
+    }
+
+    #[inline]
+    fn look_up(
+        ftl: &mut Dftl,
+        nand: &mut Array,
+        lpn: Lpn,
+        at: Nanos,
+        write: bool,
+    ) -> Result<Nanos, Errno> {
+        if ftl.mapping.table.touch(lpn) {
+            nand.count(Event::MapHit);
+            return Ok(at);
+        }
+        nand.count(Event::MapMiss);
+        miss(ftl, nand, lpn, at, write)
+    }
+
+    #[inline]
+    fn changed(&mut self, lpn: Lpn) {
+        // Of internal pages only the directory knows.
+        if lpn.0 >= self.logical_pages || self.table.change(lpn) {
+            return;
+        }
+        let page = self.page_of(lpn);
+        self.behind.add(page, page % self.pools);
+        if let Some(contents) = &mut self.contents {
+            contents.changed.insert(lpn);
+        }
+    }
+
+    #[inline]
+    fn is_behind(&self) -> bool {
+        self.behind.count > self.behind.most
+    }
+
+    fn catch_up(ftl: &mut Dftl, nand: &mut Array, at: Nanos) -> Result<bool, Errno> {
+        catch_up(ftl, nand, at).map(|done| done.is_some())
+    }
+
+    fn catch_up_in_background(
+        ftl: &mut Dftl,
+        nand: &mut Array,
+        lane: u32,
+        at: Nanos,
+    ) -> Result<bool, Errno> {
+        let pool = lane / ftl.layout.lanes_per_pool;
+        let Some(page) = ftl.mapping.behind.oldest(pool) else { return Ok(false) };
+        if !ftl.has_room(Front { lane, role: Role::Map }) {
+            return Ok(false);
+        }
+        write(ftl, nand, page, None, at).map(|_| true)
+    }
+
+    fn expect_power_cuts(&mut self) {
+        self.contents = Some(Contents { changed: BTreeSet::new() });
+    }
+
+    fn recover(ftl: &mut Dftl, nand: &mut Array, recovery: &mut Recovery) -> Result<(), Errno> {
+        recovery::recover(ftl, nand, recovery)
+    }
+}

@@ -1,0 +1,169 @@
+use flashscope_block::Bytes;
+
+use super::recovery::stale;
+use super::*;
+use crate::Profile;
+use crate::ftl::{Frontiers, Ftl, Slice};
+use crate::nand::BlockId;
+use crate::profile::MapMemory;
+
+/// A drive of two packages whose map takes 24 translation pages, of which memory holds so many
+/// entries.
+fn profile(entries: u64) -> Profile {
+    let mut profile = Profile { ftl: "dftl".into(), ..Profile::default() };
+    profile.flash.packages = 2;
+    profile.flash.dies_per_package = 1;
+    profile.flash.planes_per_die = 1;
+    profile.flash.blocks_per_plane = 48;
+    profile.flash.pages_per_block = 9;
+    profile.flash.page_size = Bytes(128);
+    profile.interface.logical_block = Bytes(128);
+    profile.over_provisioning = 0.3;
+    profile.cleaning.free_threshold = 0.08;
+    profile.map_cache.size = Bytes(8 * entries);
+    profile
+}
+
+struct Drive {
+    ftl: Dftl,
+    nand: Array,
+    random: fastrand::Rng,
+    /// When the last step began, and when it was answered.
+    began: Nanos,
+    now: Nanos,
+}
+
+impl Drive {
+    fn new(profile: &Profile) -> Drive {
+        let layout = profile.layout().expect("it works");
+        let mut nand = Array::new(&layout.parts());
+        let mut ftl = Dftl::new(&layout, &mut nand);
+        nand.expect_power_cuts();
+        ftl.expect_power_cuts();
+        Drive { ftl, nand, random: fastrand::Rng::with_seed(9), began: Nanos(0), now: Nanos(0) }
+    }
+
+    /// Something that the host does.
+    fn step(&mut self) {
+        self.began = self.now;
+        self.nand.settle(self.began);
+        self.ftl.settle(self.began);
+        let len = self.ftl.layout.geometry.logical_page_size;
+        let lpn = Lpn(self.random.u32(..self.ftl.layout.logical_pages()));
+        let slice = Slice { lpn, start: 0, len, stream: self.random.u16(0..3) };
+        let (ftl, nand) = (&mut self.ftl, &mut self.nand);
+        match self.random.u32(..40) {
+            0..28 => self.now = ftl.write(nand, slice, self.now).expect("there is room"),
+            28..35 => self.now = ftl.read(nand, slice, self.now).expect("it can be read"),
+            35..39 => ftl.trim(nand, lpn, self.now).expect("it can be trimmed"),
+            _ => self.now = ftl.flush(nand, self.now).expect("it can be flushed"),
+        }
+    }
+
+    /// Cuts the power at some time of the last step.
+    fn cut_power(&mut self) {
+        let cut = Nanos(self.random.u64(self.began.0..=self.now.0));
+        self.nand.cut_power(cut);
+        self.now = self.ftl.recover(&mut self.nand, cut).expect("it recovers").done;
+    }
+
+    /// How many entries are newer in memory than on the translation pages; all others must be
+    /// there as they are.
+    fn changed_in_memory(&self) -> usize {
+        let mapping = &self.ftl.mapping;
+        let changed = &mapping.contents.as_ref().expect("power cuts are expected").changed;
+        let pages = 0..self.ftl.layout.translation_pages();
+        let stale: Vec<Lpn> = pages.flat_map(|page| stale(&self.ftl, &self.nand, page)).collect();
+        for lpn in &stale {
+            let known = mapping.table.is_changed(*lpn) || changed.contains(lpn);
+            assert!(known, "the entry of {lpn:?} is lost");
+        }
+        stale.len()
+    }
+
+    /// The blocks that hold translation pages, which hold nothing else.
+    fn translation_blocks(&self) -> Vec<BlockId> {
+        let layout = &self.ftl.layout;
+        let pages = (0..layout.translation_pages()).map(|page| layout.translation_page(page));
+        let mut blocks: Vec<_> = pages
+            .filter_map(|lpn| self.ftl.slot(lpn))
+            .map(|slot| self.nand.geometry().block(slot))
+            .collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        for block in &blocks {
+            assert_eq!(self.nand.opened(*block).1, Role::Map as u8, "{block:?}");
+        }
+        blocks
+    }
+}
+
+// Is every entry of the map, whatever was written, trimmed and moved by cleaning, either on its
+// translation page as it is, or known in memory to have changed?
+#[test]
+fn no_entry_is_lost() {
+    for (entries, batch) in [(1, true), (1, false), (20, true), (20, false), (400, true)] {
+        for (background, frontiers) in
+            [(false, Frontiers::One), (true, Frontiers::HotAndCold), (true, Frontiers::One)]
+        {
+            let mut profile = profile(entries);
+            profile.map_cache.batch = batch;
+            profile.background_cleaning = background;
+            profile.cleaning.frontiers = frontiers;
+            let mut drive = Drive::new(&profile);
+            let mut changed = 0;
+            for round in 0..4000 {
+                drive.step();
+                if round % 10 == 0 {
+                    changed += drive.changed_in_memory();
+                }
+            }
+            assert!(changed > 0, "memory never knew more than the flash");
+            let counters = drive.nand.counters();
+            assert!(counters.erases.cleaning > 300, "{counters:?}");
+            assert!(counters.events.map_misses > 1000 && counters.events.map_hits > 5);
+        }
+    }
+}
+
+// Are translation pages on blocks of their own, and are those cleaned?
+#[test]
+fn translation_blocks_are_cleaned() {
+    let mut drive = Drive::new(&profile(20));
+    let mut erased = 0;
+    let mut before = Vec::new();
+    for _ in 0..4000 {
+        drive.step();
+        let blocks = drive.translation_blocks();
+        let erases: Vec<_> = blocks.iter().map(|b| (*b, drive.nand.erases(*b))).collect();
+        erased += before.iter().filter(|(b, n)| drive.nand.erases(*b) > *n).count();
+        before = erases;
+    }
+    assert!(erased > 50, "{erased} translation blocks were cleaned");
+    // 24 pages, most of a block superseded at worst in each.
+    assert!(before.len() < 24, "{before:?}");
+}
+
+// Do translation pages say what is where after power cuts, all of them, with memory empty?
+#[test]
+fn the_map_is_on_the_flash_after_power_cuts() {
+    for map in [MapMemory::Summary, MapMemory::NvRam] {
+        for (entries, batch) in [(1, false), (20, true), (400, false)] {
+            let mut profile = profile(entries);
+            profile.map_cache.batch = batch;
+            profile.persistence.map = map;
+            let mut drive = Drive::new(&profile);
+            let mut written = 0;
+            for round in 0..4000 {
+                drive.step();
+                if round % 23 == 0 {
+                    let before = drive.nand.counters().programs.mapping;
+                    drive.cut_power();
+                    written += drive.nand.counters().programs.mapping - before;
+                    assert_eq!(drive.changed_in_memory(), 0, "{map:?}, round {round}");
+                }
+            }
+            assert!(written > 100, "recovery wrote {written} pages");
+        }
+    }
+}
