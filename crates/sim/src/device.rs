@@ -1,6 +1,4 @@
-use flashscope_block::{
-    Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op, StreamId,
-};
+use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
 
 use crate::arithmetic::Divisor;
 use crate::cache::Cache;
@@ -60,6 +58,8 @@ pub struct SimDevice {
     /// Bytes that requests are split at: of a logical page, or of all that fit on one page.
     extent: Divisor,
     cut_through: bool,
+    /// Whether it matters what is written.
+    heeds_zeros: bool,
     /// Bytes of the longest part of a request that is carried out as one; 0 for any.
     largest_request: u64,
     groups: Option<Groups>,
@@ -108,6 +108,7 @@ impl SimDevice {
             page_size: Divisor::new(page_size),
             extent: Divisor::new(page_size.max(geometry.element_page())),
             cut_through: interface.cut_through,
+            heeds_zeros: layout.timing.heeds_zeros(),
             largest_request: interface.largest_request.0,
             groups: Groups::new(&profile.groups, u64::from(layout.logical_pages()) * page_size),
             ftl: (layout.ftl.new)(&layout, &mut nand),
@@ -241,7 +242,7 @@ impl SimDevice {
     /// The part of a range within the capacity, from `from` on, that is on one logical page or,
     /// where several fit on a page of the flash, on those.
     #[inline]
-    fn slice(&self, from: u64, end: u64, stream: StreamId) -> Slice {
+    fn slice(&self, io: &Io, from: u64, end: u64) -> Slice {
         let to = ((self.extent.quotient(from) + 1) * self.extent.value()).min(end);
         let lpn = self.page_size.quotient(from);
         let within = |bytes: u64| u32::try_from(bytes).expect("a page fits in a u32");
@@ -249,7 +250,8 @@ impl SimDevice {
             lpn: Lpn(within(lpn)),
             start: within(from - lpn * self.page_size.value()),
             len: within(to - from),
-            stream,
+            zero: self.heeds_zeros && io.data.is_zero(Bytes(from), Bytes(to - from)),
+            stream: io.stream,
         }
     }
 
@@ -293,7 +295,7 @@ impl SimDevice {
             arrived = self.interface.receive_data(Bytes(end - from));
         }
         while from < end && request.result.is_ok() {
-            let slice = self.slice(from, end, request.io.stream);
+            let slice = self.slice(&request.io, from, end);
             if self.cut_through {
                 arrived = self.interface.receive_data(Bytes(u64::from(slice.len)));
             }
@@ -342,7 +344,7 @@ impl SimDevice {
     fn read_part(&mut self, request: &mut Pending, from: u64, end: u64, arrived: Nanos) -> Nanos {
         let (mut from, mut first) = (from, Nanos::MAX);
         while from < end {
-            let slice = self.slice(from, end, request.io.stream);
+            let slice = self.slice(&request.io, from, end);
             from += u64::from(slice.len);
             let read = match self.cached {
                 false => self.ftl.read(&mut self.nand, slice, arrived),

@@ -253,6 +253,11 @@ pub struct Flash {
     /// Time from the register to the cells of a page. Default: 200 µs. Source: Table 1.
     #[serde(deserialize_with = "quantity::time")]
     pub page_program: Nanos,
+    /// Time from the register to the cells of a page that holds nothing but zeros; with it, pages
+    /// cannot be moved by `copy-back`. 0 if it is `page_program`. Default: 0. Source: none; Sun and
+    /// Zhang, section 4.2, find that such pages take less.
+    #[serde(deserialize_with = "quantity::time")]
+    pub zero_page_program: Nanos,
     /// Time to erase a block. Default: 1.5 ms. Source: Table 1.
     #[serde(deserialize_with = "quantity::time")]
     pub block_erase: Nanos,
@@ -442,6 +447,7 @@ impl Default for Flash {
             metadata_size: Bytes(128),
             page_read: Nanos::micros(25),
             page_program: Nanos::micros(200),
+            zero_page_program: Nanos(0),
             block_erase: Nanos::micros(1500),
             serial_access_per_kib: Nanos(25_600),
             two_plane_commands: false,

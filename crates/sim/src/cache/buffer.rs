@@ -36,6 +36,8 @@ pub trait Replacement {
 struct Slot {
     lpn: Lpn,
     held: Held,
+    /// Whether all that is held is zeros.
+    zero: bool,
     stream: StreamId,
     /// When the page that was here before had left.
     ready: Nanos,
@@ -44,7 +46,7 @@ struct Slot {
 impl Slot {
     fn slice(&self) -> Slice {
         let (start, len) = self.held.to_write();
-        Slice { lpn: self.lpn, start, len, stream: self.stream }
+        Slice { lpn: self.lpn, start, len, zero: self.zero, stream: self.stream }
     }
 }
 
@@ -126,7 +128,8 @@ impl<R: Replacement> Buffered<R> {
         at: Nanos,
     ) -> Result<u32, Errno> {
         let held = Held::new(slice.start, slice.len);
-        let page = |ready| Slot { lpn: slice.lpn, held, stream: slice.stream, ready };
+        let page =
+            |ready| Slot { lpn: slice.lpn, held, zero: slice.zero, stream: slice.stream, ready };
         let used = u32::try_from(self.slots.len()).expect("at most the capacity");
         if self.free.is_empty() && used == self.capacity {
             self.evict(ftl, nand, at)?;
@@ -165,8 +168,10 @@ impl<R: Replacement> Buffered<R> {
     ) -> Result<Nanos, Errno> {
         let slot = match self.find(slice.lpn) {
             Some(slot) => {
+                let whole = slice.len == self.page_size;
                 let page = self.slot(slot);
                 page.held.add(slice.start, slice.len);
+                page.zero = slice.zero && (page.zero || whole);
                 page.stream = slice.stream;
                 slot
             }
@@ -184,6 +189,7 @@ impl<R: Replacement> Buffered<R> {
             match &mut run {
                 Some(run) if self.joins(run, &next) => {
                     run.slice.len += next.slice.len;
+                    run.slice.zero &= next.slice.zero;
                     run.ready = run.ready.max(next.ready);
                 }
                 _ => {
@@ -210,7 +216,7 @@ impl<R: Replacement> Buffered<R> {
         if !R::PADS || ftl.slot(lpn).is_none() {
             return Ok(None);
         }
-        let slice = Slice { lpn, start: 0, len: self.page_size, stream: 0 };
+        let slice = Slice { lpn, start: 0, len: self.page_size, zero: false, stream: 0 };
         Ok(Some(Run { slice, ready: ftl.read(nand, slice, at)? }))
     }
 
@@ -425,7 +431,7 @@ mod tests {
         }
 
         fn write(&mut self, lpn: u32) -> Result<(), Errno> {
-            let slice = Slice { lpn: Lpn(lpn), start: 0, len: PAGE, stream: 0 };
+            let slice = Slice { lpn: Lpn(lpn), start: 0, len: PAGE, zero: false, stream: 0 };
             self.buffer.write(&mut self.ftl, &mut self.nand, slice, Nanos(0)).map(drop)
         }
 

@@ -24,6 +24,8 @@ pub struct Slice {
     pub start: u32,
     /// Bytes of the part.
     pub len: u32,
+    /// Whether the data is zeros; of no consequence for a read.
+    pub zero: bool,
     /// What the host says of the data: see [`flashscope_block::Io::stream`].
     pub stream: StreamId,
 }

@@ -74,7 +74,8 @@ impl Array {
     /// Erased flash, idle at time 0.
     pub fn new(parts: &Parts) -> Self {
         let geometry = parts.geometry;
-        let mut blocks = Blocks::new(geometry, parts.stamped, parts.settling);
+        let zeros = parts.timing.heeds_zeros();
+        let mut blocks = Blocks::new(geometry, parts.stamped, parts.settling, zeros);
         let mut faults = Faults::new(&parts.reliability);
         let per_plane = geometry.blocks_per_plane;
         let bad = bad_blocks(parts.reliability.factory_bad_blocks, per_plane);
@@ -208,12 +209,14 @@ impl Array {
         at: Nanos,
         cause: Cause,
         transfer: Nanos,
+        zero: bool,
     ) -> Result<Nanos, Fault> {
         self.blocks.advance(page, pages)?;
         self.counters.programs.count(cause, pages * self.geometry().span);
         let mut done = at;
         for index in page.index..page.index + pages {
-            let span = self.schedule_program(Page { index, ..page }, at, cause, transfer);
+            let page = Page { index, ..page };
+            let span = self.schedule_program(page, at, cause, transfer, zero);
             done = done.max(span.done);
         }
         if self.faults.program_fails() {
@@ -245,7 +248,9 @@ impl Array {
         }
         let transfer = self.schedule.timing().page_transfer;
         let page = self.geometry().page(slot);
-        let done = self.program_pages(page, self.geometry().pages_per_slot, at, cause, transfer)?;
+        let zero = entries.iter().all(|entry| entry.zero);
+        let pages = self.geometry().pages_per_slot;
+        let done = self.program_pages(page, pages, at, cause, transfer, zero)?;
         self.fill(slot, entries);
         Ok(done)
     }
@@ -276,6 +281,7 @@ impl Array {
             && self.observers.is_empty()
             && self.undo.is_none()
             && self.slc.is_empty()
+            && !self.schedule.timing().heeds_zeros()
     }
 
     #[inline]
@@ -299,7 +305,7 @@ impl Array {
         let page = Page { block, index: self.blocks.written(block) };
         let pages = self.geometry().summary_pages;
         let transfer = self.schedule.timing().summary_transfer;
-        let done = self.program_pages(page, pages, at, Cause::Mapping, transfer)?;
+        let done = self.program_pages(page, pages, at, Cause::Mapping, transfer, false)?;
         self.blocks.pad_pages(page, pages);
         Ok(done)
     }

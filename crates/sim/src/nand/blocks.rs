@@ -56,6 +56,8 @@ pub struct Entry {
     pub lpn: Lpn,
     /// When its data was written.
     pub stamp: Stamp,
+    /// Whether its data is zeros; false where that is of no consequence.
+    pub zero: bool,
 }
 
 /// What is written to a page beside its place: an internal page of the FTL.
@@ -91,6 +93,7 @@ pub(super) struct Image {
     role: u8,
     logical: Box<[u32]>,
     stamps: Box<[Stamp]>,
+    zeros: Box<[u64]>,
     notes: Vec<(u32, Note)>,
     torn: Vec<u32>,
 }
@@ -123,6 +126,8 @@ pub(super) struct Blocks {
     logical: Vec<u32>,
     /// For each place, the stamp of its data; empty where the map survives without.
     stamps: Vec<Stamp>,
+    /// One bit a place: its data is zeros. Empty where that is of no consequence.
+    zeros: Vec<u64>,
     /// What internal pages hold.
     notes: BTreeMap<u32, Note>,
     /// Pages whose program was cut short: they cannot be read.
@@ -131,7 +136,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub(super) fn new(geometry: Geometry, stamped: bool, settling: bool) -> Self {
+    pub(super) fn new(geometry: Geometry, stamped: bool, settling: bool, zeros: bool) -> Self {
         let (blocks, slots) = (geometry.blocks() as usize, geometry.slot_numbers());
         Blocks {
             blocks: vec![Block::default(); blocks],
@@ -140,6 +145,7 @@ impl Blocks {
             live: vec![0; slots / 64],
             logical: vec![0; slots],
             stamps: vec![0; if stamped { slots } else { 0 }],
+            zeros: vec![0; if zeros { slots / 64 } else { 0 }],
             notes: BTreeMap::new(),
             torn: BTreeSet::new(),
             opened: 0,
@@ -188,6 +194,9 @@ impl Blocks {
         self.logical[place] = entry.lpn.0;
         if let Some(stamp) = self.stamps.get_mut(place) {
             *stamp = entry.stamp;
+        }
+        if !self.zeros.is_empty() {
+            self.set_zero(place, entry.zero);
         }
         self.blocks[self.geometry.block(slot).0 as usize].valid += 1;
     }
@@ -263,11 +272,27 @@ impl Blocks {
                 self.stamps[target + nth] = self.stamps[*source];
             }
         }
+        if !self.zeros.is_empty() {
+            for (nth, source) in places.iter().enumerate() {
+                self.set_zero(target + nth, self.is_zero(*source));
+            }
+        }
         if !self.notes.is_empty() {
             for (nth, source) in places.iter().enumerate() {
                 self.copy_note(*source, target + nth);
             }
         }
+    }
+
+    fn set_zero(&mut self, place: usize, zero: bool) {
+        let (word, bit) = (&mut self.zeros[place / 64], 1 << (place % 64));
+        *word = if zero { *word | bit } else { *word & !bit };
+    }
+
+    /// Whether the data of a place is zeros, where that is of consequence.
+    #[inline]
+    pub(super) fn is_zero(&self, place: usize) -> bool {
+        self.zeros.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
     /// Marks the places from `start` to before `end` as valid.
@@ -313,6 +338,12 @@ impl Blocks {
     fn places(&self, block: BlockId) -> std::ops::Range<usize> {
         let start = self.geometry.slot(block, 0).0 as usize;
         start..start + self.geometry.words_per_block() * 64
+    }
+
+    /// Those places, 64 in a word.
+    fn words(&self, block: BlockId) -> std::ops::Range<usize> {
+        let std::ops::Range { start, end } = self.places(block);
+        start / 64..end / 64
     }
 
     /// Drops what internal pages of a block hold, from place `from` on.
@@ -409,7 +440,8 @@ impl Blocks {
                 || pages.into_iter().all(|index| !self.torn.contains(&(first.block.0, index))));
         let lpn = self.logical[slot.0 as usize];
         let stamp = self.stamps.get(slot.0 as usize).copied().unwrap_or_default();
-        (readable && lpn != PADDING).then_some(Entry { lpn: Lpn(lpn), stamp })
+        let zero = self.is_zero(slot.0 as usize);
+        (readable && lpn != PADDING).then_some(Entry { lpn: Lpn(lpn), stamp, zero })
     }
 
     /// Takes note of what a block is used for, at its first page.
@@ -481,6 +513,7 @@ impl Blocks {
             role: life.role,
             logical: self.logical[places.clone()].into(),
             stamps: self.stamps.get(places).unwrap_or_default().into(),
+            zeros: self.zeros.get(self.words(block)).unwrap_or_default().into(),
             notes: self.notes_of(block).collect(),
             torn: torn.map(|page| page.1).collect(),
         }
@@ -495,6 +528,10 @@ impl Blocks {
         self.logical[places.clone()].copy_from_slice(&image.logical);
         if let Some(stamps) = self.stamps.get_mut(places) {
             stamps.copy_from_slice(&image.stamps);
+        }
+        let words = self.words(block);
+        if let Some(zeros) = self.zeros.get_mut(words) {
+            zeros.copy_from_slice(&image.zeros);
         }
         self.notes.extend(image.notes.iter().cloned());
         self.torn.extend(image.torn.iter().map(|index| (block.0, *index)));

@@ -337,17 +337,16 @@ impl Schedule {
     }
 
     /// Programs a page of each of these packages of the element, of which `transfer` goes over
-    /// each bus.
+    /// each bus, into cells that take `cells`.
     #[inline]
     pub(super) fn program(
         &mut self,
         place: Place,
         members: Range<u32>,
         at: Nanos,
-        slc: bool,
+        cells: Nanos,
         transfer: Nanos,
     ) -> Span {
-        let cells = if slc { self.timing.slc_program } else { self.timing.page_program };
         self.each(members, at, |schedule, member| {
             let (unit, bus) = schedule.parts(place, member);
             let joined = schedule.join(CommandKind::Program, unit, place.plane, at).is_some();

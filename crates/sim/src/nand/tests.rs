@@ -7,6 +7,7 @@ use super::*;
 const TIMING: Timing = Timing {
     page_read: Nanos(25_000),
     page_program: Nanos(200_000),
+    zero_page_program: Nanos(200_000),
     slc_read: Nanos(10_000),
     slc_program: Nanos(100_000),
     block_erase: Nanos(1_500_000),
@@ -72,7 +73,7 @@ fn slot(array: &Array, block: u32, index: u32) -> Slot {
     array.geometry().slot(BlockId(block), index)
 }
 
-const DATA: Entry = Entry { lpn: Lpn(7), stamp: 3 };
+const DATA: Entry = Entry { lpn: Lpn(7), stamp: 3, zero: false };
 
 fn try_program(array: &mut Array, slot: Slot, at: u64) -> Result<Nanos, Fault> {
     let place = array.place(array.geometry().block(slot));
@@ -409,7 +410,11 @@ fn a_power_cut_takes_back_what_was_not_done() {
 fn gathering_is_reading_and_programming() {
     for (wiring, target) in [(PLAIN, 3), (Wiring { interleaving: Interleaving::Die, ..PLAIN }, 3)] {
         let (mut many, mut single) = (array(1, 1, wiring), array(1, 1, wiring));
-        let entry = |block, index| Entry { lpn: Lpn(10 * block + index), stamp: block + index };
+        let entry = |block, index| Entry {
+            lpn: Lpn(10 * block + index),
+            stamp: block + index,
+            zero: false,
+        };
         for array in [&mut many, &mut single] {
             for (block, index) in [(0, 0), (0, 1), (0, 2), (1, 0)] {
                 let (to, place) = (slot(array, block, index), array.place(BlockId(block)));

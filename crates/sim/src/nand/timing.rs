@@ -7,6 +7,8 @@ pub struct Timing {
     pub page_read: Nanos,
     /// From the register to the cells of a page.
     pub page_program: Nanos,
+    /// As `page_program`, where the page holds nothing but zeros.
+    pub zero_page_program: Nanos,
     /// From the cells to the register, and back, in blocks of the SLC region.
     pub slc_read: Nanos,
     /// See `slc_read`.
@@ -19,6 +21,13 @@ pub struct Timing {
     pub metadata_transfer: Nanos,
     /// The summary of a block.
     pub summary_transfer: Nanos,
+}
+
+impl Timing {
+    /// Whether it matters what is programmed.
+    pub const fn heeds_zeros(&self) -> bool {
+        self.zero_page_program.0 != self.page_program.0
+    }
 }
 
 /// `time` moved on by `duration`, which stops at the end of time instead of passing it.

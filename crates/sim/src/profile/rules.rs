@@ -269,10 +269,18 @@ impl Profile {
         for (field, time) in times {
             require(time > Nanos(0), field, time, "it must be longer than nothing")?;
         }
+        let zeros = flash.zero_page_program;
+        let copies_back = self.cleaning.transfer == Transfer::CopyBack;
+        let rule = "it must be 0 where cleaning.transfer is \"copy-back\"";
+        require(zeros == Nanos(0) || !copies_back, "flash.zero_page_program", zeros, rule)?;
         let transfer = |size| transfer_time(size, flash.serial_access_per_kib);
         Ok(Timing {
             page_read: flash.page_read,
             page_program: flash.page_program,
+            zero_page_program: match flash.zero_page_program {
+                Nanos(0) => flash.page_program,
+                time => time,
+            },
             slc_read: self.slc.page_read,
             slc_program: self.slc.page_program,
             block_erase: flash.block_erase,

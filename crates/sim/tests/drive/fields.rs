@@ -1,4 +1,4 @@
-use flashscope_block::{Completion, Device, DeviceInfo, Nanos, Op};
+use flashscope_block::{Completion, Data, Device, DeviceInfo, Io, Nanos, Op};
 use flashscope_sim::profile::{self, field_names};
 use flashscope_sim::{Counters, Drive, ProfileError};
 
@@ -60,6 +60,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("flash.metadata_size", "64"),
     ("flash.page_read", "26us"),
     ("flash.page_program", "201us"),
+    ("flash.zero_page_program", "50us"),
     ("flash.block_erase", "2ms"),
     ("flash.serial_access_per_kib", "10us"),
     ("log.blocks", "3"),
@@ -104,7 +105,9 @@ fn behaviour(mut drive: Drive) -> Behaviour {
     for batch in 0..800 {
         for _ in 0..random.u32(1..8) {
             let op = if random.u32(..4) == 0 { Op::Read } else { Op::Write };
-            drive.submit(&request(op, random.u64(..places) * len, len, drive.now()));
+            let io = request(op, random.u64(..places) * len, len, drive.now());
+            let data = if random.u32(..4) == 0 { Data::Zeros } else { Data::Random };
+            drive.submit(&Io { data, ..io });
         }
         completions.extend(std::iter::from_fn(|| drive.complete(Nanos::MAX)));
         for place in 0..3 {

@@ -172,7 +172,7 @@ fn write(
     let content = contents(ftl, nand, page, evicted);
     ftl.stamp = ftl.next_stamp(nand);
     let (lpn, stamp) = (ftl.mapping.lpn(page), ftl.stamp);
-    let entry = Entry { lpn, stamp };
+    let entry = Entry { lpn, stamp, zero: false };
     let (slot, done) = ftl.append(nand, front, &[entry], stamp.into(), ready, Cause::Mapping)?;
     if let Some(content) = content {
         nand.set_note(slot, content);

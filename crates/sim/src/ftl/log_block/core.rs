@@ -185,13 +185,13 @@ impl Core {
 
     /// What the metadata of a page says that is written now.
     #[inline]
-    pub(super) fn next_entry(&mut self, nand: &mut Array, page: HostPage) -> Entry {
+    pub(super) fn next_entry(&mut self, nand: &mut Array, page: HostPage, zero: bool) -> Entry {
         if self.stamp == Stamp::MAX {
             let kept = nand.renumber_stamps().len();
             self.stamp = Stamp::try_from(kept).expect("at most as many as places");
         }
         self.stamp += 1;
-        Entry { lpn: page.lpn, stamp: self.stamp }
+        Entry { lpn: page.lpn, stamp: self.stamp, zero }
     }
 
     /// A page of the host is at `slot`, once the program is done that runs until `done`.

@@ -90,8 +90,14 @@ impl<S: Scheme> LogBlock<S> {
         LogBlock { core: Core::new(layout, nand), scheme }
     }
 
-    fn write_page(&mut self, nand: &mut Array, page: HostPage, at: Nanos) -> Result<Nanos, Errno> {
-        let entry = self.core.next_entry(nand, page);
+    fn write_page(
+        &mut self,
+        nand: &mut Array,
+        page: HostPage,
+        zero: bool,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let entry = self.core.next_entry(nand, page, zero);
         let mut at = at.max(self.core.busy(page.pool));
         loop {
             let room = self.scheme.room(&mut self.core, nand, page, at)?;
@@ -119,7 +125,8 @@ impl<S: Scheme> Ftl for LogBlock<S> {
         let page = self.core.page(slice.lpn);
         let kept = [0..bytes.start, bytes.end..size];
         let ready = self.core.read(nand, page, &kept, at)?;
-        self.write_page(nand, page, ready).map_err(|errno| self.core.refusal(nand, errno, at))
+        let zero = slice.zero && slice.len == size;
+        self.write_page(nand, page, zero, ready).map_err(|errno| self.core.refusal(nand, errno, at))
     }
 
     fn read(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {

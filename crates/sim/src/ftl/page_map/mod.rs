@@ -392,7 +392,8 @@ impl<M: Mapping> PageMap<M> {
         self.stamp = self.next_stamp(nand);
         let stamp = self.stamp;
         if self.layout.geometry.slots_per_page == 1 {
-            let entry = Entry { lpn: slice.lpn, stamp };
+            let zero = slice.zero && slice.len == self.layout.logical_page_size();
+            let entry = Entry { lpn: slice.lpn, stamp, zero };
             let (slot, done) =
                 self.append(nand, front, &[entry], stamp.into(), ready, Cause::Host)?;
             self.mapping.changed(slice.lpn);
@@ -403,7 +404,10 @@ impl<M: Mapping> PageMap<M> {
             }
             return Ok(self.answer(nand, front, slot, done));
         }
-        let entries: Vec<_> = self.lpns(slice).map(|lpn| Entry { lpn: Lpn(lpn), stamp }).collect();
+        // A page of the flash is all zeros where each of its logical pages is written whole so.
+        let whole = u64::from(slice.len) == self.layout.geometry.element_page();
+        let entry = |lpn| Entry { lpn: Lpn(lpn), stamp, zero: slice.zero && whole };
+        let entries: Vec<_> = self.lpns(slice).map(entry).collect();
         let heat = u64::from(stamp) * entries.len() as u64;
         let (first, done) = self.append(nand, front, &entries, heat, ready, Cause::Host)?;
         for (nth, entry) in (0u32..).zip(entries) {

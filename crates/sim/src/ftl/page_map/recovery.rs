@@ -53,7 +53,7 @@ impl<M: Mapping> PageMap<M> {
         let pool = self.pool_of(lpn);
         let front = self.make_room(nand, pool, Role::Host, at)?;
         self.stamp = self.next_stamp(nand);
-        let entry = Entry { lpn, stamp: self.stamp };
+        let entry = Entry { lpn, stamp: self.stamp, zero: false };
         // It must not outlive a record before it that says more of a page whose program it outran.
         let at = at.max(self.programmed);
         let (slot, done) = self.append(nand, front, &[entry], 0, at, Cause::Mapping)?;
@@ -365,7 +365,8 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(1);
         let mut now = Nanos(0);
         for round in 0..200 {
-            let slice = Slice { lpn: Lpn(random.u32(..pages)), start: 0, len, stream: 0 };
+            let slice =
+                Slice { lpn: Lpn(random.u32(..pages)), start: 0, len, zero: false, stream: 0 };
             now = ftl.write(&mut nand, slice, now).expect("there is room");
             let map = ftl.map.clone();
             let latest = nand.entry(ftl.slot(slice.lpn).expect("written")).map(|e| e.stamp);

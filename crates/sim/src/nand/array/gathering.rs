@@ -101,7 +101,9 @@ impl Array {
             self.counters.programs.count(cause, span);
             let read = self.schedule_read(read_page, 0..span, at, cause, transfer);
             let page = Page { index, ..target };
-            done = done.max(self.schedule_program(page, read.done, cause, transfer).done);
+            let zero = self.blocks.is_zero(*source as usize - 1);
+            let program = self.schedule_program(page, read.done, cause, transfer, zero);
+            done = done.max(program.done);
             if self.faults.program_fails() {
                 self.counters.failed_programs += 1;
                 self.blocks.unprogram(Page { index: index + 1, ..target });

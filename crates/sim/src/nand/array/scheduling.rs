@@ -110,12 +110,18 @@ impl Array {
         at: Nanos,
         cause: Cause,
         transfer: Nanos,
+        zero: bool,
     ) -> Span {
-        let slc = self.is_slc(page.block);
+        let timing = self.schedule.timing();
+        let cells = match (self.is_slc(page.block), zero) {
+            (true, _) => timing.slc_program,
+            (false, true) => timing.zero_page_program,
+            (false, false) => timing.page_program,
+        };
         let members = 0..self.geometry().span;
         let job = Job::over_bus(CommandKind::Program, cause, page, transfer);
         let span = self.carry_out(job, members, at, |schedule, place, members| {
-            schedule.program(place, members, at, slc, transfer)
+            schedule.program(place, members, at, cells, transfer)
         });
         if let Some(undo) = &mut self.undo {
             undo.program(page, 1, span.start, span.done);
@@ -169,17 +175,19 @@ impl Array {
         let (transfer, span) = (self.schedule.timing().page_transfer, self.geometry().span);
         let (mut done, mut next) = (at, 0);
         for index in target.index..target.index + count {
-            // Only who looks on sees which pages are read.
-            let mut read_page = Page { block: from, index: 0 };
-            if self.is_observed()
+            // Only who looks on sees which pages are read, unless it matters what they hold.
+            let (mut read_page, mut zero) = (Page { block: from, index: 0 }, false);
+            if (self.is_observed() || self.schedule.timing().heeds_zeros())
                 && let Some(slot) = self.blocks.next_valid(from, next)
             {
                 next = self.geometry().index(slot) + 1;
                 read_page = self.geometry().page(slot);
+                zero = self.blocks.is_zero(slot.0 as usize);
             }
             let read = self.schedule_read(read_page, 0..span, at, cause, transfer);
             let page = Page { index, ..target };
-            done = done.max(self.schedule_program(page, read.done, cause, transfer).done);
+            let program = self.schedule_program(page, read.done, cause, transfer, zero);
+            done = done.max(program.done);
         }
         done
     }

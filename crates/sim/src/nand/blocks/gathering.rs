@@ -39,6 +39,9 @@ impl Blocks {
         if !self.stamps.is_empty() {
             self.stamps.copy_within(start..start + count, target);
         }
+        if !self.zeros.is_empty() {
+            (0..count).for_each(|nth| self.set_zero(target + nth, self.is_zero(start + nth)));
+        }
         self.set_live(target, target + count);
         self.clear_live(start, start + count);
         let (from, valid) = (self.geometry.block(source), u32::try_from(count).unwrap_or(u32::MAX));
