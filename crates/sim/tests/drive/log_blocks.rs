@@ -103,6 +103,44 @@ fn erases_follow_from_merges() {
     }
 }
 
+// With FAST: is a block erased for each switch and each partial merge, and for a random log block
+// that is merged one more than there are data blocks made?
+#[test]
+fn erases_of_fast_follow_from_merges() {
+    for merge in [Merge::Eager, Merge::Lazy] {
+        let mut profile = profile("fast", 6);
+        profile.log.merge = merge;
+        let flash = random_writes(&mut filled(&profile), 1500);
+        let [switch, partial, full] = merges(&flash);
+        assert!(switch > 50 && partial > 50 && full > 50, "{flash:?}");
+        assert_eq!(flash.erases.switch_merge, switch);
+        assert_eq!(flash.erases.partial_merge, partial);
+        assert_eq!(flash.erases.full_merge, full + flash.events.log_evictions);
+    }
+}
+
+// Does FAST take a write to the first page of a data block and those behind it to one log block, which
+// is completed when another begins, and any other to the ring, which costs nothing until that is full?
+#[test]
+fn fast_tells_sequential_from_random_writes() {
+    let mut drive = filled(&profile("fast", 3));
+    assert_eq!(write(&mut drive, 5 * PAGES, PAGES).0, PAGES * WRITE + ERASE);
+    let of = |drive: &SimDevice, page| {
+        drive.locate(flashscope_sim::nand::Lpn(page)).expect("written").block
+    };
+    write(&mut drive, 0, 10);
+    write(&mut drive, 10, 1);
+    assert_eq!(of(&drive, 0), of(&drive, 10));
+    for nth in 0..2 * PAGES {
+        assert_eq!(write(&mut drive, (nth % 60 + 2) * PAGES + 12, 1).0, WRITE);
+    }
+    let (time, flash) = write(&mut drive, 7 * PAGES, 1);
+    assert_eq!((time, merges(&flash)), (53 * (READ + WRITE) + ERASE + WRITE, [0, 1, 0]));
+    // All that the oldest block of the ring holds was written again, in the next.
+    let (time, flash) = write(&mut drive, 20 * PAGES + 12, 1);
+    assert_eq!((time, merges(&flash)), (ERASE + WRITE, [0, 0, 0]));
+}
+
 // Does the same page, written over and over, cost 63 writes nothing more and the 64th a merge of 64
 // pages and two blocks, to the nanosecond; or the 65th where merges are lazy?
 #[test]

@@ -8,6 +8,7 @@ mod exactness;
 mod fields;
 mod life;
 mod log_blocks;
+mod merges;
 mod observe;
 mod power;
 mod profiles;

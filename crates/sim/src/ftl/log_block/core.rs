@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use flashscope_block::{Errno, Nanos};
 
-use super::Role;
+use super::{Role, Room};
 use crate::arithmetic::Divisor;
 use crate::ftl::{Health, Layout};
 use crate::nand::{
@@ -28,11 +28,13 @@ pub struct HostPage {
 pub struct Log {
     pub(super) block: BlockId,
     pub(super) place: Place,
+    pub(super) role: Role,
     /// The logical block of its first page.
     pub(super) logical: u32,
     /// The next page to be programmed.
     pub(super) next: u32,
-    /// Whether every page of it so far is the page of `logical` with the same place.
+    /// Whether every page of it so far is the page of `logical` with the same place; never of those
+    /// that are shared.
     pub(super) in_order: bool,
     /// Whether a program of it has failed: it is to be taken out of use.
     pub(super) failed: bool,
@@ -40,9 +42,15 @@ pub struct Log {
 
 impl Log {
     /// One that holds nothing yet, and whose first page will be one of `logical`.
-    pub(super) fn new(nand: &Array, block: BlockId, logical: u32) -> Self {
-        let place = nand.place(block);
-        Log { block, place, logical, next: 0, in_order: true, failed: false }
+    pub(super) fn new(nand: &Array, block: BlockId, role: Role, logical: u32) -> Self {
+        let (place, in_order) = (nand.place(block), role == Role::Log);
+        Log { block, place, role, logical, next: 0, in_order, failed: false }
+    }
+
+    /// Its next place, from `at` on.
+    #[inline]
+    pub(super) fn room(&self, at: Nanos) -> Room {
+        Room { block: self.block, place: self.place, index: self.next, at }
     }
 
     /// A page was programmed at place `index`.
@@ -317,7 +325,7 @@ impl Core {
         at: Nanos,
     ) -> Result<Nanos, Errno> {
         let mut at = at;
-        if log.in_order && !log.failed && log.next > 0 && nand.valid(log.block) == log.next {
+        if self.can_be_completed(nand, log) {
             let (becomes_data, done) = self.complete(nand, log, at)?;
             if becomes_data {
                 return Ok(done);
@@ -335,6 +343,27 @@ impl Core {
             return Ok(at);
         }
         self.recycle(nand, pool, log.block, at, Cause::FullMerge)
+    }
+
+    /// Whether a log block could become a data block: it is in order, and the data block has no
+    /// newer pages in its place, as when it was made anew from others.
+    fn can_be_completed(&self, nand: &Array, log: &Log) -> bool {
+        if !log.in_order || log.failed || nand.valid(log.block) == 0 {
+            return false;
+        }
+        let pages = self.pages_of(log.logical);
+        let data = self.data[log.logical as usize];
+        let newer = |mapped: &u32| {
+            *mapped != NOWHERE && nand.geometry().block(Slot(mapped - 1)).0 + 1 == data
+        };
+        nand.valid(log.block) == log.next || !self.map[pages][..log.next as usize].iter().any(newer)
+    }
+
+    /// Whether a block holds newest pages of a logical block.
+    pub(super) fn holds(&self, nand: &Array, block: BlockId, logical: u32) -> bool {
+        let here =
+            |mapped: &u32| *mapped != NOWHERE && nand.geometry().block(Slot(mapped - 1)) == block;
+        self.map[self.pages_of(logical)].iter().any(here)
     }
 
     /// Makes a log block in order the data block, with what it lacks of that copied behind: a

@@ -15,6 +15,7 @@
 pub(super) mod bast;
 pub(super) mod block_map;
 mod core;
+pub(super) mod fast;
 pub(super) mod n_k;
 mod recovery;
 mod tied;
@@ -32,6 +33,18 @@ pub enum Role {
     Data = 0,
     /// A log block that may become a data block.
     Log = 1,
+    /// A log block that takes pages of any data block.
+    Shared = 2,
+}
+
+impl Role {
+    fn of(number: u8) -> Role {
+        match number {
+            0 => Role::Data,
+            1 => Role::Log,
+            _ => Role::Shared,
+        }
+    }
 }
 
 /// A place that was found for a page of the host.

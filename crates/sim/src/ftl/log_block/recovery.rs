@@ -139,9 +139,11 @@ impl Core {
     fn found_log(&self, nand: &Array, block: BlockId) -> Log {
         let first = entries(nand, block).next();
         let logical = first.map_or(0, |(_, _, lpn)| self.page(lpn).logical);
+        let log = Log::new(nand, block, Role::of(nand.opened(block).1), logical);
         let next = nand.written(block);
-        let in_order = self.whole_of(nand, block).is_some() && nand.valid(block) == next;
-        Log { next, in_order, ..Log::new(nand, block, logical) }
+        let whole =
+            self.whole_of(nand, block).is_some() && entries(nand, block).count() == next as usize;
+        Log { next, in_order: log.in_order && whole, ..log }
     }
 
     /// Sorts blocks into free ones and others, and erases those that hold nothing that counts.

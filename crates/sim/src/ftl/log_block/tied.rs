@@ -185,7 +185,7 @@ impl Tied {
             nand.count(Event::LogEviction);
         }
         let block = core.open(nand, page.pool, Role::Log, at)?;
-        let number = self.add(page.pool, Log::new(nand, block, page.logical));
+        let number = self.add(page.pool, Log::new(nand, block, Role::Log, page.logical));
         Ok((number.ok_or(Errno::ENOSPC)?, at))
     }
 
@@ -227,12 +227,11 @@ impl Scheme for Tied {
     ) -> Result<Room, Errno> {
         let (number, at) = self.log_for(core, nand, page, at)?;
         let log = &self.link(number).log;
-        let mut index = log.next;
-        if self.ties.in_place && page.index > index {
-            index = page.index;
-            nand.leave_out(log.block, index)?;
+        if !self.ties.in_place {
+            return Ok(log.room(at));
         }
-        Ok(Room { block: log.block, place: log.place, index, at })
+        nand.leave_out(log.block, page.index)?;
+        Ok(Room { index: page.index, ..log.room(at) })
     }
 
     #[inline]

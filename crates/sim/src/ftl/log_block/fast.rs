@@ -1,0 +1,219 @@
+//! Fully associative sector translation: one log block for writes that begin a data block, and a
+//! ring of others that take whatever else there is.
+
+use std::collections::VecDeque;
+
+use flashscope_block::{Errno, Nanos};
+
+use super::core::{Core, HostPage, Log};
+use super::{LogBlock, Role, Room, Scheme};
+use crate::ftl::{AnyFtl, Family, Kind, Layout, LogUse, Merge};
+use crate::nand::{Array, BlockId, Event};
+
+/// See [`KIND`].
+pub type Fast = LogBlock<Ring>;
+
+pub(in crate::ftl) const KIND: Kind = Kind {
+    name: "fast",
+    summary: "data by whole blocks; a write to the first page of one begins the sequential log \
+              block, those that follow it go on there, and all others go to a ring of log blocks \
+              that all data blocks share",
+    source: "Lee et al., ACM TECS 6(3), 2007; Boboila and Desnoyers, MSST'11, section II",
+    family: Family::LogBlock(LogUse { least: 2, groups: false }),
+    new: |layout, nand| AnyFtl::Fast(LogBlock::new(layout, nand, Ring::new(layout))),
+};
+
+/// The log blocks of a pool.
+#[derive(Default)]
+struct Logs {
+    sequential: Option<Log>,
+    /// The oldest first; the last one is written to.
+    random: VecDeque<Log>,
+}
+
+/// The sequential log block and the ring of random ones of each pool.
+pub struct Ring {
+    merge: Merge,
+    /// Random log blocks of a pool at most.
+    random: usize,
+    pools: Vec<Logs>,
+}
+
+impl Ring {
+    fn new(layout: &Layout) -> Self {
+        Ring {
+            merge: layout.logs.merge,
+            random: layout.logs.per_pool as usize - 1,
+            pools: (0..layout.pools).map(|_| Logs::default()).collect(),
+        }
+    }
+
+    fn logs(&mut self, pool: u32) -> &mut Logs {
+        &mut self.pools[pool as usize]
+    }
+
+    /// Merges the sequential log block of a pool, if there is one.
+    fn merge_sequential(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        pool: u32,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let logs = self.logs(pool);
+        let Some(log) = &mut logs.sequential else { return Ok(at) };
+        let done = core.merge(nand, log, at)?;
+        logs.sequential = None;
+        Ok(done)
+    }
+
+    /// Merges the oldest random log block of a pool with all data blocks that it holds newest pages
+    /// of. The sequential log block goes first where it is of one of them: it can be completed as
+    /// long as its data block was not made anew.
+    fn merge_oldest(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        pool: u32,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let mut at = at;
+        let Logs { sequential, random } = self.logs(pool);
+        let (Some(victim), sequential) = (random.front(), sequential.map(|log| log.logical)) else {
+            return Err(Errno::ENOSPC);
+        };
+        if sequential.is_some_and(|logical| core.holds(nand, victim.block, logical)) {
+            at = self.merge_sequential(core, nand, pool, at)?;
+        }
+        let Some(victim) = self.logs(pool).random.front_mut() else { return Ok(at) };
+        let done = core.merge(nand, victim, at)?;
+        self.logs(pool).random.pop_front();
+        nand.count(Event::LogEviction);
+        Ok(done)
+    }
+
+    /// Sees to it that a block can be taken, beside the one that merges need.
+    fn free_one(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        pool: u32,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let mut at = at;
+        while core.free_in(pool) < 2 {
+            at = match self.logs(pool).random.is_empty() && self.logs(pool).sequential.is_some() {
+                true => self.merge_sequential(core, nand, pool, at)?,
+                false => self.merge_oldest(core, nand, pool, at)?,
+            };
+        }
+        Ok(at)
+    }
+
+    /// Begins the sequential log block anew.
+    fn begin_sequential(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        page: HostPage,
+        at: Nanos,
+    ) -> Result<Room, Errno> {
+        let at = self.merge_sequential(core, nand, page.pool, at)?;
+        let at = self.free_one(core, nand, page.pool, at)?;
+        let block = core.open(nand, page.pool, Role::Log, at)?;
+        let log = Log::new(nand, block, Role::Log, page.logical);
+        self.logs(page.pool).sequential = Some(log);
+        Ok(log.room(at))
+    }
+
+    /// The random log block that is written to, a new one where the last is full.
+    fn random_room(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        page: HostPage,
+        at: Nanos,
+    ) -> Result<Room, Errno> {
+        if let Some(log) = self.logs(page.pool).random.back()
+            && log.has_room(core.places())
+        {
+            return Ok(log.room(at));
+        }
+        let mut at = at;
+        while self.logs(page.pool).random.len() >= self.random {
+            at = self.merge_oldest(core, nand, page.pool, at)?;
+        }
+        let at = self.free_one(core, nand, page.pool, at)?;
+        let block = core.open(nand, page.pool, Role::Shared, at)?;
+        let log = Log::new(nand, block, Role::Shared, page.logical);
+        self.logs(page.pool).random.push_back(log);
+        Ok(log.room(at))
+    }
+
+    /// The log block of a pool that `block` is.
+    fn log(&mut self, pool: u32, block: BlockId) -> Option<&mut Log> {
+        let Logs { sequential, random } = self.logs(pool);
+        sequential.as_mut().filter(|log| log.block == block).or_else(|| random.back_mut())
+    }
+}
+
+impl Scheme for Ring {
+    #[inline]
+    fn room(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        page: HostPage,
+        at: Nanos,
+    ) -> Result<Room, Errno> {
+        if page.index == 0 {
+            return self.begin_sequential(core, nand, page, at);
+        }
+        let goes_on = |log: &&Log| {
+            (log.logical, log.next) == (page.logical, page.index) && log.has_room(core.places())
+        };
+        match self.logs(page.pool).sequential.as_ref().filter(goes_on) {
+            Some(log) => Ok(log.room(at)),
+            None => self.random_room(core, nand, page, at),
+        }
+    }
+
+    #[inline]
+    fn written(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        page: HostPage,
+        block: BlockId,
+        done: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let places = core.places();
+        let Some(log) = self.log(page.pool, block) else { return Ok(done) };
+        log.append(page, log.next);
+        if log.role == Role::Shared || log.next < places || self.merge == Merge::Lazy {
+            return Ok(done);
+        }
+        match self.merge_sequential(core, nand, page.pool, done) {
+            // The page is there. It is the next that finds no room.
+            Err(Errno::ENOSPC) => Ok(done),
+            merged => merged,
+        }
+    }
+
+    fn failed(&mut self, nand: &Array, page: HostPage, block: BlockId) {
+        if let Some(log) = self.log(page.pool, block) {
+            log.fail(nand);
+        }
+    }
+
+    fn adopt(&mut self, core: &mut Core, found: Vec<Log>) {
+        self.pools.fill_with(Logs::default);
+        for log in found {
+            let logs = self.logs(core.pool_of(log.logical));
+            match log.role {
+                Role::Log if logs.sequential.is_none() => logs.sequential = Some(log),
+                _ => logs.random.push_back(log),
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! BAST and FAST against the equivalent throughput that an independent event simulation found, by
+//! the assumptions of Boboila and Desnoyers, MSST'11, section III: uniform starts, lengths that are
+//! geometric with the mean w, cut off at the end of the drive; 8192 data blocks of 64 pages.
+
+use flashscope_block::{Device, Op};
+use flashscope_sim::SimDevice;
+use flashscope_sim::ftl::{Eviction, Merge};
+
+use crate::{drive, one_pool, round_trip};
+
+const PAGE: u64 = 4096;
+const PAGES: u64 = 64;
+const DATA_BLOCKS: u32 = 8192;
+
+/// For each mean length: BAST with eager and with lazy merging, then FAST; 573 log blocks.
+const UNIFORM: [(u32, [f64; 3]); 15] = [
+    (1, [0.008462, 0.008462, 0.077413]),
+    (2, [0.016783, 0.016783, 0.090305]),
+    (4, [0.033027, 0.033027, 0.114370]),
+    (8, [0.063971, 0.063971, 0.156933]),
+    (16, [0.119970, 0.119943, 0.227328]),
+    (32, [0.211574, 0.211176, 0.336581]),
+    (64, [0.341663, 0.340759, 0.487434]),
+    (100, [0.439910, 0.440588, 0.598562]),
+    (128, [0.495910, 0.498968, 0.659939]),
+    (256, [0.641336, 0.658268, 0.812813]),
+    (512, [0.754314, 0.790364, 0.915683]),
+    (1000, [0.827087, 0.878560, 0.964617]),
+    (1024, [0.829244, 0.881168, 0.965692]),
+    (2048, [0.875232, 0.936189, 0.984849]),
+    (2500, [0.884490, 0.947117, 0.987717]),
+];
+
+/// Log blocks, mean length, and the same three figures.
+const FREE_SPACE: [(u32, u32, [f64; 3]); 8] = [
+    (246, 1, [0.008116, 0.008116, 0.043333]),
+    (246, 64, [0.339057, 0.338701, 0.454678]),
+    (1229, 4, [0.036005, 0.036005, 0.169557]),
+    (1229, 256, [0.619152, 0.647748, 0.857722]),
+    (2458, 1, [0.011214, 0.011214, 0.218173]),
+    (2458, 16, [0.152345, 0.152136, 0.350891]),
+    (2458, 64, [0.364079, 0.358810, 0.617936]),
+    (2458, 1024, [0.705313, 0.845889, 0.971522]),
+];
+
+/// Mean length, then BAST with FIFO and with LRU, and FAST; 80 % of the writes to 20 % of the space.
+const HOT_AND_COLD: [(u32, [f64; 3]); 5] = [
+    (1, [0.010008, 0.010093, 0.099052]),
+    (4, [0.038804, 0.039138, 0.162952]),
+    (16, [0.137968, 0.138922, 0.294279]),
+    (64, [0.355849, 0.356080, 0.566332]),
+    (256, [0.603040, 0.603058, 0.858904]),
+];
+
+/// An FTL, when it merges, and what it gives up.
+type Case = (&'static str, Merge, Eviction);
+
+const BAST: Case = ("bast", Merge::Eager, Eviction::Fifo);
+const LAZY_BAST: Case = ("bast", Merge::Lazy, Eviction::Fifo);
+const LRU_BAST: Case = ("bast", Merge::Eager, Eviction::Lru);
+const FAST: Case = ("fast", Merge::Eager, Eviction::Fifo);
+
+/// A drive on which every data block is merged.
+fn merged(case: Case, logs: u32) -> SimDevice {
+    let mut profile = one_pool(DATA_BLOCKS + logs + 1);
+    profile.over_provisioning = f64::from(logs + 1) / f64::from(DATA_BLOCKS + logs + 1);
+    profile.timed = false;
+    profile.log.blocks = logs;
+    (profile.ftl, profile.log.merge, profile.log.eviction) = (case.0.into(), case.1, case.2);
+    let mut drive = drive(&profile);
+    assert_eq!(drive.info().capacity.0, u64::from(DATA_BLOCKS) * PAGES * PAGE);
+    for block in 0..u64::from(DATA_BLOCKS) {
+        round_trip(&mut drive, Op::Write, block * PAGES * PAGE, PAGES * PAGE);
+    }
+    assert_eq!(drive.counters().flash.programs.total(), u64::from(DATA_BLOCKS) * PAGES);
+    drive
+}
+
+/// Writes requests of geometric lengths with the mean `w`; `local` ones by 80 % to a fifth.
+fn write(drive: &mut SimDevice, random: &mut fastrand::Rng, w: u32, local: bool, requests: u64) {
+    let pages = drive.info().capacity.0 / PAGE;
+    let hot = pages / 5;
+    for _ in 0..requests {
+        let start = match local {
+            false => random.u64(..pages),
+            true if random.f64() < 0.8 => random.u64(..hot),
+            true => random.u64(hot..pages),
+        };
+        let length = geometric(random, w).min(pages - start);
+        round_trip(drive, Op::Write, start * PAGE, length * PAGE);
+    }
+}
+
+/// Requests that turn the log blocks over once: by pages that do not begin a data block with FAST,
+/// by data blocks with BAST.
+fn turnover(case: Case, logs: u32, w: u32) -> u64 {
+    let (logs, w) = (f64::from(logs), f64::from(w));
+    let head = (1..64).map(|room| w * (1.0 - (1.0 - 1.0 / w).powi(room))).sum::<f64>() / 63.0;
+    let requests = match case {
+        ("fast", ..) => 64.0 * logs / head,
+        _ => logs / (1.0 + w / 64.0).min(2.0),
+    };
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive and small
+    let requests = requests.ceil() as u64;
+    requests
+}
+
+/// The equivalent throughput once the log blocks were turned over four times or, with FAST and short
+/// writes, more often, as the ring is merged in waves at first.
+fn equivalent_throughput(case: Case, logs: u32, w: u32, local: bool) -> f64 {
+    let (mut drive, mut random) = (merged(case, logs), fastrand::Rng::with_seed(u64::from(w)));
+    let (turnover, waves) = (turnover(case, logs, w), case == FAST && w <= 8);
+    write(&mut drive, &mut random, w, local, if waves { 6 } else { 4 } * turnover);
+    let before = drive.counters();
+    // Enough that what is random comes to a third of a percent.
+    let least = if w <= 4 { 20_000 } else { 3_000_000 / u64::from(w.max(64)) };
+    write(&mut drive, &mut random, w, local, least.max(if waves { 8 } else { 4 } * turnover));
+    let found = drive.counters().since(&before);
+    found.equivalent_throughput(64).expect("blocks were erased")
+}
+
+fn compare(case: Case, logs: u32, w: u32, local: bool, expected: f64) {
+    let found = equivalent_throughput(case, logs, w, local);
+    let error = found / expected - 1.0;
+    let percent = 100.0 * error;
+    assert!(error.abs() < 0.01, "{case:?}, {logs} logs, w {w}: {found:.5} is {percent:+.2} % off");
+}
+
+fn geometric(random: &mut fastrand::Rng, mean: u32) -> u64 {
+    if mean == 1 {
+        return 1;
+    }
+    let tail = (1.0 - 1.0 / f64::from(mean)).ln();
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive and small
+    let length = ((1.0 - random.f64()).ln() / tail).ceil() as u64;
+    length.max(1)
+}
+
+// Are BAST and FAST within 1 % of the simulation for every mean length of uniform writes?
+#[test]
+fn uniform_writes_cost_what_they_must() {
+    for (w, expected) in UNIFORM {
+        for (case, expected) in [BAST, LAZY_BAST, FAST].into_iter().zip(expected) {
+            compare(case, 573, w, false, expected);
+        }
+    }
+}
+
+// And for other shares of log blocks, from 3 to 30 %?
+#[test]
+fn so_they_do_with_more_and_fewer_log_blocks() {
+    for (logs, w, expected) in FREE_SPACE {
+        for (case, expected) in [BAST, LAZY_BAST, FAST].into_iter().zip(expected) {
+            compare(case, logs, w, false, expected);
+        }
+    }
+}
+
+// And where most writes go to a part of the drive, giving up the least recently written, too?
+#[test]
+fn so_they_do_where_writes_are_local() {
+    for (w, expected) in HOT_AND_COLD {
+        for (case, expected) in [BAST, LRU_BAST, FAST].into_iter().zip(expected) {
+            compare(case, 573, w, true, expected);
+        }
+    }
+}
