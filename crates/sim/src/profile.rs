@@ -319,6 +319,10 @@ pub struct Log {
     /// group that has all the blocks it may. Default: `eager`. Source: none, the papers leave it
     /// open.
     pub merge: Merge,
+    /// Whether a log block that holds its data block in order becomes the data block (switch and
+    /// partial merges); otherwise every merge is a full one. Default: true. Source: none; the drives
+    /// of Sun and Zhang, section 3.3, copy even what was written in order.
+    pub switch: bool,
     /// Which log block of a pool is merged when another data block needs one: the one that has been
     /// in use for longest (`fifo`), the one whose last write is longest ago (`lru`), or any
     /// (`random`). With `superblock`, the group that gives one up; of no consequence with `fast`,
@@ -472,7 +476,14 @@ impl Default for Cleaning {
 
 impl Default for Log {
     fn default() -> Self {
-        Log { blocks: 8, merge: Merge::Eager, eviction: Eviction::Fifo, group: 8, per_group: 4 }
+        Log {
+            blocks: 8,
+            merge: Merge::Eager,
+            switch: true,
+            eviction: Eviction::Fifo,
+            group: 8,
+            per_group: 4,
+        }
     }
 }
 

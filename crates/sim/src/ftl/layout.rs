@@ -86,6 +86,8 @@ pub struct Logs {
     pub per_pool: u32,
     /// When one that is full is merged.
     pub merge: Merge,
+    /// Whether one that is in order becomes the data block, whole or once it is completed.
+    pub switch: bool,
     /// Which is given up for another.
     pub eviction: Eviction,
     /// Logical blocks that share log blocks.

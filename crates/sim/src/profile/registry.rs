@@ -27,4 +27,34 @@ pub const KINDS: &[Kind] = &[
         source: "flash as in agrawal-2008; size, interface and background cleaning chosen",
         toml: include_str!("../../../../profiles/demo.toml"),
     },
+    Kind {
+        name: "flashsim-2009",
+        summary: "1 GiB of the flash that Boboila and Desnoyers simulate, with BAST: 7 % of it are log blocks",
+        source: "Boboila and Desnoyers, MSST 2011, section III; times as in FlashSim",
+        toml: include_str!("../../../../profiles/flashsim-2009.toml"),
+    },
+    Kind {
+        name: "flashsim-2009-30g",
+        summary: "30 GiB of it, as for their traces",
+        source: "as flashsim-2009",
+        toml: include_str!("../../../../profiles/flashsim-2009-30g.toml"),
+    },
+    Kind {
+        name: "sun-zhang-unknown",
+        summary: "the USB drive of Sun and Zhang that cares what is written: three log blocks, four groups",
+        source: "Sun and Zhang, Tables 2 and 3, sections 3.3 and 4",
+        toml: include_str!("../../../../profiles/sun-zhang-unknown.toml"),
+    },
+    Kind {
+        name: "sun-zhang-kingston",
+        summary: "their Kingston Data Traveler: four log blocks, two groups",
+        source: "Sun and Zhang, Table 3; times as of sun-zhang-unknown",
+        toml: include_str!("../../../../profiles/sun-zhang-kingston.toml"),
+    },
+    Kind {
+        name: "sun-zhang-pny",
+        summary: "their PNY attache: four larger log blocks, two groups",
+        source: "Sun and Zhang, Table 3; times as of sun-zhang-unknown",
+        toml: include_str!("../../../../profiles/sun-zhang-pny.toml"),
+    },
 ];

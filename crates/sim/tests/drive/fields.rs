@@ -65,6 +65,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("flash.serial_access_per_kib", "10us"),
     ("log.blocks", "3"),
     ("log.merge", "lazy"),
+    ("log.switch", "false"),
     ("log.eviction", "random"),
     ("log.group", "3"),
     ("log.per_group", "2"),
@@ -138,6 +139,7 @@ const NEEDS: &[(&str, &str)] = &[
         "ftl=bast&background_cleaning=false&persistence.map=pages&flash.pages_per_block=2\
          &log.blocks=12",
     ),
+    ("log.switch", "ftl=bast&background_cleaning=false&persistence.map=pages"),
     ("log.eviction", "ftl=bast&background_cleaning=false&persistence.map=pages"),
     ("log.group", "ftl=n-k&background_cleaning=false&persistence.map=pages"),
     (

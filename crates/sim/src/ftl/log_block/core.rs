@@ -348,7 +348,8 @@ impl Core {
     /// Whether a log block could become a data block: it is in order, and the data block has no
     /// newer pages in its place, as when it was made anew from others.
     fn can_be_completed(&self, nand: &Array, log: &Log) -> bool {
-        if !log.in_order || log.failed || nand.valid(log.block) == 0 {
+        let may = self.layout.logs.switch && log.in_order && !log.failed;
+        if !may || nand.valid(log.block) == 0 {
             return false;
         }
         let pages = self.pages_of(log.logical);

@@ -102,6 +102,7 @@ impl Profile {
         Logs {
             per_pool: log.blocks,
             merge: log.merge,
+            switch: log.switch,
             eviction: log.eviction,
             group: log.group,
             per_group: log.per_group,
