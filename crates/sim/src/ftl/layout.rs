@@ -231,6 +231,17 @@ impl Layout {
         Lpn(self.logical_pages() + self.records() + page)
     }
 
+    /// How many blocks of a lane hold translation pages before those are cleaned first. Translation
+    /// pages are few and change often: given four times the blocks that they fill, nearly all of
+    /// them are superseded before a block is cleaned; but what is spare is for data first.
+    pub fn translation_blocks_per_lane(&self) -> u32 {
+        let blocks = |pages: u32| pages.div_ceil(self.lanes()).div_ceil(self.slots_per_block());
+        let filled = blocks(self.translation_pages());
+        let used = blocks(self.logical_pages() + self.internal_pages());
+        let others = self.blocks_per_lane() - self.slc_blocks_per_lane;
+        filled + (3 * filled).min(others.saturating_sub(used) / 4)
+    }
+
     /// Whether a logical page is internal.
     pub const fn is_internal(&self, lpn: Lpn) -> bool {
         lpn.0 >= self.logical_pages()

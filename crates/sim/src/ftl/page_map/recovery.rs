@@ -121,6 +121,7 @@ impl<M: Mapping> PageMap<M> {
         (self.programmed, self.recorded) = (at, at);
         self.count_bad(nand);
         self.policy = (self.layout.policy.new)(&self.layout);
+        self.mapping.forget_blocks(&self.layout);
         for lane in 0..self.layout.lanes() {
             self.take_stock(nand, lane, recovery.done)?;
         }
