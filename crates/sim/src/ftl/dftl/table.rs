@@ -31,16 +31,14 @@ impl Bits {
     }
 
     fn clear_range(&mut self, range: Range<u32>) {
-        let mut nth = range.start;
-        while nth < range.end {
-            if nth.is_multiple_of(64) && nth + 64 <= range.end {
-                self.0[nth as usize / 64] = 0;
-                nth += 64;
-            } else {
-                self.clear(nth);
-                nth += 1;
-            }
+        // Whole words, as most ranges are, at once.
+        let whole = range.start.next_multiple_of(64)..range.end / 64 * 64;
+        if whole.is_empty() {
+            range.for_each(|nth| self.clear(nth));
+            return;
         }
+        self.0[whole.start as usize / 64..whole.end as usize / 64].fill(0);
+        (range.start..whole.start).chain(whole.end..range.end).for_each(|nth| self.clear(nth));
     }
 }
 
