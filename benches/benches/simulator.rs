@@ -24,8 +24,7 @@ const CASES: [(&str, &str, Option<f64>); 5] = [
     ("full timing", "persistence.map=nv-ram", Some(6.0)),
     ("timing, summaries", "persistence.map=summary", None),
     ("counting only", "persistence.map=nv-ram&timed=false", Some(15.0)),
-    // Memory for an eighth of the map, which is what little memory a drive of that size needs, and
-    // for a 64th.
+    // Memory for an eighth of the map, and for a 64th.
     ("dftl, 1/8 of map", "persistence.map=nv-ram&ftl=dftl&map_cache.size=3584KiB", Some(3.0)),
     ("dftl, 1/64 of map", "persistence.map=nv-ram&ftl=dftl&map_cache.size=448KiB", None),
 ];
