@@ -119,6 +119,15 @@ fn wrong_files_are_refused() {
     }
 }
 
+// Do drives with any FTL keep the duties of a device?
+#[test]
+fn every_ftl_keeps_the_contract() {
+    for kind in ftl::KINDS {
+        let spec = format!("demo?ftl={}&flash.blocks_per_plane=40", kind.name);
+        contract::check(&mut open(&spec).expect("it works"), true);
+    }
+}
+
 // Are profiles that cannot work refused with the field, its value and the rule?
 #[test]
 fn profiles_that_cannot_work_are_refused() {
@@ -182,6 +191,15 @@ fn profiles_that_cannot_work_are_refused() {
         ("persistence.summary_pages=0", "`persistence.summary_pages` is 0"),
         ("persistence.summary_pages=64", "leave pages for data"),
         ("persistence.map=paper", "nv-ram"),
+        ("map_cache.size=0", ""),
+        ("ftl=dftl&map_cache.size=7", "`map_cache.size` is 7: it must hold at least one entry"),
+        ("ftl=dftl&map_cache.size=0", "one entry, which takes 8 bytes"),
+        ("ftl=dftl&map_cache.entry_size=0", "`map_cache.entry_size` is 0: it must be at least 1"),
+        ("ftl=dftl&logical_page_size=2KiB", "maps whole pages of the flash"),
+        (
+            "ftl=dftl&flash.page_size=2&interface.logical_block=2",
+            "`flash.page_size` is 2: it must hold an entry of the map",
+        ),
         ("cache.kind=bpulru", "did you mean `bplru`?"),
         ("cache.size=5000", ""),
         ("cache.kind=lru&cache.size=5000", "`cache.size` is 5000: it must be a multiple"),
