@@ -11,11 +11,11 @@
 //! faster: a policy that chose among both would clean them too early.
 //!
 //! Pages that cleaning moves change their entries: those in memory there, the others on the flash,
-//! once for each translation page, right after the block was cleaned. With background cleaning, which
-//! cleans a page at a time, as many as a block has pages may wait.
+//! once for each translation page, right after the block was cleaned. With background cleaning,
+//! which cleans a page at a time, as many as a block has pages may wait.
 //!
-//! The paper's table is a segmented LRU; here it is a plain one, which is the same for accesses that
-//! are independent of each other.
+//! The paper's table is a segmented LRU; here it is a plain one, which is the same for accesses
+//! that are independent of each other.
 
 mod recovery;
 mod table;

@@ -17,8 +17,8 @@ pub trait Mapping: Sized {
     #[inline]
     fn expect(&self, _lpn: Lpn) {}
 
-    /// Has the entry of a logical page looked up, for a `write` or for something else, from `at` on. Returns
-    /// when it is known.
+    /// Has the entry of a logical page looked up, for a `write` or for something else, from `at`
+    /// on. Returns when it is known.
     ///
     /// # Errors
     /// As [`crate::ftl::Ftl::write`]; for want of room a write alone is refused.

@@ -272,8 +272,8 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// Marks the place that the map entry of a page of the host or of a record in `pool` pointed to, if any, as out of date, once a
-    /// program is done that runs until `settles`.
+    /// Marks the place that the map entry of a page of the host, or of a record, of `pool` pointed
+    /// to, if any, as out of date, once a program is done that runs until `settles`.
     #[inline]
     fn supersede(&mut self, nand: &mut Array, pool: u32, mapped: u32, settles: Nanos) {
         if mapped != NOWHERE {

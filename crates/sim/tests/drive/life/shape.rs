@@ -89,7 +89,8 @@ fn cleaning(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     profile.reliability.block_lifetime = 1_000_000;
 }
 
-/// Lets a drive that has too few spare pages have more, and one whose FTL maps whole pages have such.
+/// Lets a drive that has too few spare pages have more, and one whose FTL maps whole pages have
+/// such.
 fn make_room(profile: &mut Profile) {
     for _ in 0..12 {
         let Err(error) = profile.layout() else { return };
