@@ -20,10 +20,13 @@ const GIB_PER_PACKAGE: u64 = 4;
 const MEMORY_LIMIT: f64 = 16.0;
 
 /// What is measured: the drive (fields after `?`), and how many million writes a second are asked.
-const CASES: [(&str, &str, Option<f64>); 3] = [
+const CASES: [(&str, &str, Option<f64>); 5] = [
     ("full timing", "persistence.map=nv-ram", Some(6.0)),
     ("timing, summaries", "persistence.map=summary", None),
     ("counting only", "persistence.map=nv-ram&timed=false", Some(15.0)),
+    // Memory for an eighth of the map, and for a 64th.
+    ("dftl, 1/8 of map", "persistence.map=nv-ram&ftl=dftl&map_cache.size=3584KiB", Some(3.0)),
+    ("dftl, 1/64 of map", "persistence.map=nv-ram&ftl=dftl&map_cache.size=448KiB", None),
 ];
 
 /// What a child of this program is asked for, so that each case starts with memory of its own.

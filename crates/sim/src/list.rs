@@ -1,5 +1,7 @@
 //! A list by age.
 
+use crate::memory::prefetch;
+
 /// The end of a list, and the neighbour of what is in none.
 const NONE: u32 = u32::MAX;
 
@@ -25,6 +27,19 @@ impl List {
 
     pub(crate) fn oldest(&self) -> Option<u32> {
         (self.oldest != NONE).then_some(self.oldest)
+    }
+
+    /// The next newer one than `node`, which is in.
+    #[inline]
+    pub(crate) fn newer(&self, node: u32) -> Option<u32> {
+        let newer = self.links[node as usize].newer;
+        (newer != NONE).then_some(newer)
+    }
+
+    /// A hint that `node` is moved soon.
+    #[inline]
+    pub(crate) fn expect(&self, node: u32) {
+        prefetch(&self.links, node as usize);
     }
 
     fn contains(&self, node: u32) -> bool {

@@ -265,11 +265,6 @@ impl Layout {
         self.pools * self.logical_pages_per_pool
     }
 
-    /// Whether the map is rebuilt from the flash when the power comes back.
-    pub const fn is_rebuilt(&self) -> bool {
-        self.pages_per_record > 0
-    }
-
     /// Pages of the FTL's own, numbered after those of the host.
     pub const fn internal_pages(&self) -> u32 {
         self.records() + self.translation_pages()
@@ -294,6 +289,17 @@ impl Layout {
     /// The number of translation page `page`.
     pub const fn translation_page(&self, page: u32) -> Lpn {
         Lpn(self.logical_pages() + self.records() + page)
+    }
+
+    /// How many blocks of a lane hold translation pages before those are cleaned first. Translation
+    /// pages are few and change often: given four times the blocks that they fill, nearly all of
+    /// them are superseded before a block is cleaned; but what is spare is for data first.
+    pub fn translation_blocks_per_lane(&self) -> u32 {
+        let blocks = |pages: u32| pages.div_ceil(self.lanes()).div_ceil(self.slots_per_block());
+        let filled = blocks(self.translation_pages());
+        let used = blocks(self.logical_pages() + self.internal_pages());
+        let others = self.blocks_per_lane() - self.slc_blocks_per_lane;
+        filled + (3 * filled).min(others.saturating_sub(used) / 4)
     }
 
     /// Whether a logical page is internal.

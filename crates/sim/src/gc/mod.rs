@@ -119,6 +119,9 @@ macro_rules! registry {
     };
 }
 
+/// The policy for blocks that no profile says one for.
+pub(crate) const GREEDY: Kind = greedy::KIND;
+
 registry![
     greedy::Greedy,
     fifo::Fifo,

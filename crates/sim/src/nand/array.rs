@@ -178,6 +178,9 @@ impl Array {
     ) -> Result<Nanos, Illegal> {
         self.blocks.check_read(page)?;
         self.counters.reads.count(cause, members.end - members.start);
+        if self.plain {
+            return Ok(self.schedule.read_plain(self.schedule.place(page.block), at));
+        }
         let transfer = self.schedule.timing().page_transfer;
         Ok(self.schedule_read(page, members, at, cause, transfer).done)
     }

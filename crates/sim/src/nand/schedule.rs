@@ -386,6 +386,21 @@ impl Schedule {
         done
     }
 
+    /// As [`Schedule::read`], of a page with its data, for a schedule that is plain.
+    #[inline]
+    pub(super) fn read_plain(&mut self, place: Place, at: Nanos) -> Nanos {
+        if !self.timed {
+            return self.pass(at);
+        }
+        let (unit, bus) = (place.unit as usize, place.package as usize);
+        let start = at.max(self.units[unit]);
+        let read = later(start, self.timing.page_read).max(self.buses[bus]);
+        let done = later(read, self.timing.page_transfer);
+        self.buses[bus] = done;
+        self.units[unit] = done;
+        done
+    }
+
     /// What occupies the units of these packages of an element for `duration` and no bus.
     #[inline]
     fn internal(

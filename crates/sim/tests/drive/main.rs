@@ -4,6 +4,7 @@ mod agrawal;
 mod background;
 mod cache;
 mod cache_cuts;
+mod dftl;
 mod exactness;
 mod fields;
 mod life;

@@ -2,17 +2,20 @@
 //!
 //! *Translation pages* hold the entries of consecutive logical pages each; the *global translation
 //! directory*, in memory, says where they are. They are internal pages of [`PageMap`], written to
-//! blocks of their own, and cleaned as all others are. A look-up that the *cached mapping table*
+//! blocks of their own. A look-up that the *cached mapping table*
 //! does not answer reads a translation page; the entry takes the place of the one that was used
 //! last longest ago, which is written back if it has changed: the translation page is read, changed
 //! and programmed anew, with all other entries of it that have changed if writes are batched.
 //!
-//! Pages that cleaning moves change their entries: those in memory there, the others on the flash,
-//! once for each translation page, right after the block was cleaned. With background cleaning, which
-//! cleans a page at a time, as many as a block has pages may wait.
+//! Blocks of translation pages are cleaned apart from those of data, as they are superseded much
+//! faster: a policy that chose among both would clean them too early.
 //!
-//! The paper's table is a segmented LRU; here it is a plain one, which is the same for accesses that
-//! are independent of each other.
+//! Pages that cleaning moves change their entries: those in memory there, the others on the flash,
+//! once for each translation page, right after the block was cleaned. With background cleaning,
+//! which cleans a page at a time, as many as a block has pages may wait.
+//!
+//! The paper's table is a segmented LRU; here it is a plain one, which is the same for accesses
+//! that are independent of each other.
 
 mod recovery;
 mod table;
@@ -29,7 +32,8 @@ use self::table::Table;
 use super::page_map::{Front, Mapping, NOWHERE, PageMap, Role};
 use super::{AnyFtl, Family, Kind, Layout, Recovery};
 use crate::arithmetic::Divisor;
-use crate::nand::{Array, Cause, Entry, Event, Lpn, Note, Page, Slot};
+use crate::gc::{self, Policy, VictimPolicy};
+use crate::nand::{Array, BlockId, Cause, Entry, Event, Lpn, Note, Page, Slot};
 
 pub(super) const KIND: Kind = Kind {
     name: "dftl",
@@ -54,6 +58,7 @@ pub struct Cached {
     first: u32,
     batch: bool,
     behind: Behind,
+    blocks: TranslationBlocks,
     /// What of the contents of translation pages has to be known.
     contents: Option<Contents>,
 }
@@ -67,6 +72,25 @@ struct Behind {
     most: u32,
     /// By pool. Some of these may have been written since.
     queues: Vec<VecDeque<u32>>,
+}
+
+/// The full blocks that hold translation pages, which are cleaned apart from those of data: the
+/// emptiest first.
+struct TranslationBlocks {
+    policy: Policy,
+    /// How many there are in each lane, and how many may be.
+    count: Vec<u32>,
+    most: u32,
+}
+
+impl TranslationBlocks {
+    fn new(layout: &Layout) -> Self {
+        TranslationBlocks {
+            policy: (gc::GREEDY.new)(layout),
+            count: vec![0; layout.lanes() as usize],
+            most: layout.translation_blocks_per_lane(),
+        }
+    }
 }
 
 /// Where power cuts are expected, translation pages have contents: for each entry, a place and one,
@@ -178,7 +202,12 @@ fn write(
         nand.set_note(slot, content);
     }
     let before = ftl.point(lpn, slot, done);
-    ftl.supersede(nand, pool, before, done);
+    if before != NOWHERE {
+        let slot = Slot(before - 1);
+        let block = nand.geometry().block(slot);
+        let (lane, valid) = (ftl.lane_of(pool, block), nand.supersede(slot, done));
+        ftl.mapping.blocks.policy.superseded(lane, block, valid);
+    }
     let mapping = &mut ftl.mapping;
     mapping.behind.remove(page);
     let lpns = mapping.lpns(page);
@@ -273,6 +302,7 @@ impl Mapping for Cached {
             first: layout.translation_page(0).0,
             batch: layout.map_cache.batch,
             behind: Behind::new(layout),
+            blocks: TranslationBlocks::new(layout),
             contents: None,
         }
     }
@@ -311,6 +341,22 @@ impl Mapping for Cached {
         }
     }
 
+    fn closed(&mut self, lane: u32, block: BlockId, valid: u32) {
+        self.blocks.count[lane as usize] += 1;
+        self.blocks.policy.closed(lane, block, valid);
+    }
+
+    #[inline]
+    fn is_crowded(&self, lane: u32) -> bool {
+        self.blocks.count[lane as usize] > self.blocks.most
+    }
+
+    fn take(&mut self, lane: u32, suits: impl Fn(BlockId) -> bool) -> Option<BlockId> {
+        let block = self.blocks.policy.take(lane, suits)?;
+        self.blocks.count[lane as usize] -= 1;
+        Some(block)
+    }
+
     #[inline]
     fn is_behind(&self) -> bool {
         self.behind.count > self.behind.most
@@ -336,6 +382,10 @@ impl Mapping for Cached {
 
     fn expect_power_cuts(&mut self) {
         self.contents = Some(Contents { changed: BTreeSet::new() });
+    }
+
+    fn forget_blocks(&mut self, layout: &Layout) {
+        self.blocks = TranslationBlocks::new(layout);
     }
 
     fn recover(ftl: &mut Dftl, nand: &mut Array, recovery: &mut Recovery) -> Result<(), Errno> {

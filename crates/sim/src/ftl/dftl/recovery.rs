@@ -22,7 +22,7 @@ pub(super) fn recover(
     ftl.mapping.behind = super::Behind::new(&ftl.layout);
     let found = recovery.done;
     for page in 0..ftl.layout.translation_pages() {
-        if ftl.layout.is_rebuilt() && ftl.map[ftl.mapping.lpn(page).0 as usize] != NOWHERE {
+        if !ftl.layout.map_survives && ftl.map[ftl.mapping.lpn(page).0 as usize] != NOWHERE {
             recovery.read(fetch(ftl, nand, page, found)?);
         }
         let stale = stale(ftl, nand, page);

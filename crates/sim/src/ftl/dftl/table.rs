@@ -31,16 +31,14 @@ impl Bits {
     }
 
     fn clear_range(&mut self, range: Range<u32>) {
-        let mut nth = range.start;
-        while nth < range.end {
-            if nth.is_multiple_of(64) && nth + 64 <= range.end {
-                self.0[nth as usize / 64] = 0;
-                nth += 64;
-            } else {
-                self.clear(nth);
-                nth += 1;
-            }
+        // Whole words, as most ranges are, at once.
+        let whole = range.start.next_multiple_of(64)..range.end / 64 * 64;
+        if whole.is_empty() {
+            range.for_each(|nth| self.clear(nth));
+            return;
         }
+        self.0[whole.start as usize / 64..whole.end as usize / 64].fill(0);
+        (range.start..whole.start).chain(whole.end..range.end).for_each(|nth| self.clear(nth));
     }
 }
 
@@ -103,11 +101,13 @@ impl Table {
     /// Takes up an entry that is not held, in the place of the victim.
     #[inline]
     pub(super) fn insert(&mut self, lpn: Lpn) {
-        let place = match self.victim() {
-            Some(victim) => {
-                debug_assert!(!self.changed.get(victim.0), "{victim:?} is not on the flash");
-                self.held.clear(victim.0);
-                self.places[victim.0 as usize]
+        let oldest = self.by_age.oldest().filter(|_| self.used as usize == self.lpns.len());
+        let place = match oldest {
+            Some(oldest) => {
+                let victim = self.lpns[oldest as usize];
+                debug_assert!(!self.changed.get(victim), "{victim} is not on the flash");
+                self.held.clear(victim);
+                oldest
             }
             None => {
                 self.used += 1;
@@ -118,6 +118,22 @@ impl Table {
         self.places[lpn.0 as usize] = place;
         self.held.set(lpn.0);
         self.by_age.make_newest(place);
+        self.expect_victims();
+    }
+
+    /// Has what is asked of the next victims fetched: of the next one, whose number has been, its
+    /// bits; of the one after that, its number; and of the one after that, who is next.
+    #[inline]
+    fn expect_victims(&self) {
+        let Some(first) = self.by_age.oldest() else { return };
+        let lpn = self.lpns[first as usize];
+        prefetch(&self.held.0, lpn as usize / 64);
+        prefetch(&self.changed.0, lpn as usize / 64);
+        let Some(second) = self.by_age.newer(first) else { return };
+        prefetch(&self.lpns, second as usize);
+        if let Some(third) = self.by_age.newer(second) {
+            self.by_age.expect(third);
+        }
     }
 
     /// Notes that an entry has changed; false where it is not held.

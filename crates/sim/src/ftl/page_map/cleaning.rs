@@ -21,12 +21,9 @@ impl<M: Mapping> PageMap<M> {
         if !state.free.is_empty() || open(wanted) {
             return Front { lane, role: wanted };
         }
-        let other = Self::MOVING.into_iter().find(|role| open(*role));
-        Front { lane, role: other.unwrap_or(wanted) }
+        let other = wanted.moves_to().iter().find(|role| open(**role));
+        Front { lane, role: *other.unwrap_or(&wanted) }
     }
-
-    /// The frontiers that pages are moved to.
-    const MOVING: [Role; 3] = [Role::Host, Role::Other, Role::Map];
 
     /// Which frontier the pages of a victim should go to.
     fn wanted(&self, nand: &Array, victim: BlockId) -> Role {
@@ -69,7 +66,7 @@ impl<M: Mapping> PageMap<M> {
         let Some(victim) = self.lanes[lane as usize].victim else { return };
         if !self.fits(nand, lane, victim) {
             self.lane(lane).victim = None;
-            self.policy.closed(lane, victim, nand.valid(victim));
+            self.file(nand, lane, false, victim);
         }
     }
 
@@ -82,21 +79,37 @@ impl<M: Mapping> PageMap<M> {
         }
         let suited = self.suited(nand, lane);
         let suits = |block: BlockId| suited.as_ref().is_none_or(|suited| suited.contains(&block));
-        let victim = if self.wear.is_active() {
-            let average = self.average_remaining(lane);
-            let (policy, wear) = (&mut self.policy, &mut self.wear);
-            let lifetime = f64::from(self.layout.reliability.block_lifetime);
-            let judged = policy.take(lane, |block| {
-                let remaining = lifetime - f64::from(nand.erases(block));
-                suits(block) && wear.judge(remaining, average) != Verdict::Spare
-            });
-            // Where every block is spared, one has to be recycled all the same.
-            judged.or_else(|| policy.take(lane, suits))
-        } else {
-            self.policy.take(lane, suits)
-        };
+        let first = self.mapping.is_crowded(lane);
+        let victim = self.take(nand, lane, first, suits);
+        let victim = victim.or_else(|| self.take(nand, lane, !first, suits));
         self.lanes[lane as usize].victim = victim;
         victim
+    }
+
+    /// Takes a victim that `suits` from the candidates with pages of the map, or from the others.
+    #[inline]
+    fn take(
+        &mut self,
+        nand: &Array,
+        lane: u32,
+        of_map: bool,
+        suits: impl Fn(BlockId) -> bool,
+    ) -> Option<BlockId> {
+        if of_map {
+            return self.mapping.take(lane, suits);
+        }
+        if !self.wear.is_active() {
+            return self.policy.take(lane, suits);
+        }
+        let average = self.average_remaining(lane);
+        let (policy, wear) = (&mut self.policy, &mut self.wear);
+        let lifetime = f64::from(self.layout.reliability.block_lifetime);
+        let judged = policy.take(lane, |block| {
+            let remaining = lifetime - f64::from(nand.erases(block));
+            suits(block) && wear.judge(remaining, average) != Verdict::Spare
+        });
+        // Where every block is spared, one has to be recycled all the same.
+        judged.or_else(|| policy.take(lane, suits))
     }
 
     /// The blocks of a lane that can be cleaned with a gain, where there is a doubt: failures and
@@ -115,8 +128,9 @@ impl<M: Mapping> PageMap<M> {
     /// Whether there is room in a lane for the data of a block.
     pub(super) fn fits(&self, nand: &Array, lane: u32, block: BlockId) -> bool {
         let state = &self.lanes[lane as usize];
-        let open = Self::MOVING.map(|role| state.frontiers[role as usize]);
-        let room: u32 = open.iter().flatten().map(|front| front.places - front.next).sum();
+        let roles = Role::of(nand.opened(block).1).moves_to().iter();
+        let open = roles.filter_map(|role| state.frontiers[*role as usize]);
+        let room: u32 = open.map(|front| front.places - front.next).sum();
         nand.valid(block) <= room || !state.free.is_empty()
     }
 
@@ -377,7 +391,10 @@ impl<M: Mapping> PageMap<M> {
     /// The candidate with the coldest data, among blocks with more than the average lifetime left.
     fn coldest(&self, nand: &Array, lane: u32) -> Option<BlockId> {
         let (state, average) = (&self.lanes[lane as usize], self.average_remaining(lane));
-        let young = |block: &BlockId| self.remaining(nand, *block) > average;
+        // Pages of the map change too often to be cold, and keep to their own blocks.
+        let young = |block: &BlockId| {
+            self.remaining(nand, *block) > average && nand.opened(*block).1 != Role::Map as u8
+        };
         (state.blocks.iter().copied())
             .filter(|block| young(block) && state.is_candidate(nand, *block))
             .min_by_key(|block| self.temperatures[block.0 as usize])

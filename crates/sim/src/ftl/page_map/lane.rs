@@ -23,6 +23,14 @@ pub(in crate::ftl) enum Role {
 impl Role {
     pub(super) const COUNT: usize = 5;
 
+    /// The frontiers that pages of a block for it may be moved to.
+    pub(super) fn moves_to(self) -> &'static [Role] {
+        match self {
+            Role::Map => &[Role::Map],
+            Role::Host | Role::Other | Role::Slc | Role::Wear => &[Role::Host, Role::Other],
+        }
+    }
+
     pub(super) fn of(number: u8) -> Role {
         match number {
             0 => Role::Host,

@@ -5,7 +5,7 @@ use flashscope_block::{Errno, Nanos};
 
 use super::PageMap;
 use crate::ftl::{Layout, Recovery};
-use crate::nand::{Array, Lpn};
+use crate::nand::{Array, BlockId, Lpn};
 
 /// Where the map of a [`PageMap`] is kept. [`PageMap`] itself knows the newest place of every
 /// logical page all the time, as the simulator must; this says what it takes the drive to know it.
@@ -17,8 +17,8 @@ pub trait Mapping: Sized {
     #[inline]
     fn expect(&self, _lpn: Lpn) {}
 
-    /// Has the entry of a logical page looked up, for a `write` or for something else, from `at` on. Returns
-    /// when it is known.
+    /// Has the entry of a logical page looked up, for a `write` or for something else, from `at`
+    /// on. Returns when it is known.
     ///
     /// # Errors
     /// As [`crate::ftl::Ftl::write`]; for want of room a write alone is refused.
@@ -37,6 +37,23 @@ pub trait Mapping: Sized {
     /// moved.
     #[inline]
     fn changed(&mut self, _lpn: Lpn) {}
+
+    /// A block of `lane` that holds pages of the map is full, with `valid` of them valid.
+    fn closed(&mut self, _lane: u32, _block: BlockId, _valid: u32) {}
+
+    /// Whether a lane has more such blocks than are worth their room: they are cleaned before
+    /// others.
+    #[inline]
+    fn is_crowded(&self, _lane: u32) -> bool {
+        false
+    }
+
+    /// Chooses among such blocks of `lane` that `suit` the one to clean: see
+    /// [`crate::gc::VictimPolicy::take`].
+    #[inline]
+    fn take(&mut self, _lane: u32, _suits: impl Fn(BlockId) -> bool) -> Option<BlockId> {
+        None
+    }
 
     /// Whether changes have left more to do than may be put off.
     #[inline]
@@ -70,6 +87,9 @@ pub trait Mapping: Sized {
 
     /// From now on, [`Mapping::recover`] may be asked for.
     fn expect_power_cuts(&mut self) {}
+
+    /// Forgets which blocks hold pages of the map: they are found again.
+    fn forget_blocks(&mut self, _layout: &Layout) {}
 
     /// The power was cut, and where every page is has been found out by `recovery.done`: sees to
     /// the rest.

@@ -127,7 +127,7 @@ impl<M: Mapping> PageMap<M> {
 
     /// The lane that a block of `pool` is in.
     #[inline]
-    fn lane_of(&self, pool: u32, block: BlockId) -> u32 {
+    pub(super) fn lane_of(&self, pool: u32, block: BlockId) -> u32 {
         match self.layout.lanes_per_pool {
             1 => pool,
             _ => self.lane_of_part[(block.0 / self.layout.blocks_per_lane()) as usize],
@@ -265,15 +265,17 @@ impl<M: Mapping> PageMap<M> {
     fn file(&mut self, nand: &Array, lane: u32, slc: bool, block: BlockId) {
         if slc {
             self.lane(lane).slc_full.push_back(block);
+        } else if nand.opened(block).1 == Role::Map as u8 {
+            self.mapping.closed(lane, block, nand.valid(block));
         } else {
             self.policy.closed(lane, block, nand.valid(block));
         }
     }
 
-    /// Marks the place that a map entry of `pool` pointed to, if any, as out of date, once a
-    /// program is done that runs until `settles`.
+    /// Marks the place that the map entry of a page of the host, or of a record, of `pool` pointed
+    /// to, if any, as out of date, once a program is done that runs until `settles`.
     #[inline]
-    pub(super) fn supersede(&mut self, nand: &mut Array, pool: u32, mapped: u32, settles: Nanos) {
+    fn supersede(&mut self, nand: &mut Array, pool: u32, mapped: u32, settles: Nanos) {
         if mapped != NOWHERE {
             let slot = Slot(mapped - 1);
             let valid = nand.supersede(slot, settles);
@@ -555,7 +557,7 @@ impl<M: Mapping> Ftl for PageMap<M> {
         // What a cut takes back has to be known at once.
         self.defers = false;
         self.mapping.expect_power_cuts();
-        if !self.layout.is_rebuilt() {
+        if self.layout.map_survives {
             self.undo = Some(Vec::new());
             self.bulk = false;
         }

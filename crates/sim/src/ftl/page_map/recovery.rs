@@ -105,7 +105,7 @@ impl<M: Mapping> PageMap<M> {
                     self.map[lpn.0 as usize] = before;
                 }
             }
-        } else if self.layout.is_rebuilt() {
+        } else if !self.layout.map_survives {
             self.map.fill(NOWHERE);
             self.stamp = 0;
             for block in (0..self.layout.geometry.blocks()).map(BlockId) {
@@ -122,6 +122,7 @@ impl<M: Mapping> PageMap<M> {
         (self.programmed, self.recorded) = (at, at);
         self.count_bad(nand);
         self.policy = (self.layout.policy.new)(&self.layout);
+        self.mapping.forget_blocks(&self.layout);
         for lane in 0..self.layout.lanes() {
             self.take_stock(nand, lane, recovery.done)?;
         }

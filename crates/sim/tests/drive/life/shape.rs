@@ -116,7 +116,8 @@ pub(crate) fn without_cleaning(profile: &mut Profile) {
     }
 }
 
-/// Lets a drive that has too few spare pages have more, and one whose FTL maps whole pages have such.
+/// Lets a drive that has too few spare pages have more, and one whose FTL maps whole pages have
+/// such.
 fn make_room(profile: &mut Profile) {
     for _ in 0..12 {
         let Err(error) = profile.layout() else { return };

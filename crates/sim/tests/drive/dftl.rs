@@ -1,0 +1,197 @@
+//! The traffic of the map that is on the flash, for accesses that are uniform and independent, and
+//! what cleaning adds to it.
+
+#![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+
+use flashscope_block::{Bytes, Device, Op};
+use flashscope_sim::nand::FlashCounters;
+use flashscope_sim::profile::MapMemory;
+use flashscope_sim::{Profile, SimDevice};
+
+use crate::exactness::{PAGE, drive_with};
+use crate::{drive, one_pool, round_trip};
+
+/// Logical pages of the drive.
+const PAGES: u64 = 1 << 18;
+
+/// Accesses that are counted here, and in the reference.
+const ACCESSES: u64 = 400_000;
+const REFERENCE: u64 = 2_000_000;
+
+/// From `dftl-mapping-traffic.csv` of the project's reference results, an event simulation of 2
+/// million accesses: entries in memory; their share of hits; the write-backs an access, where they
+/// are not batched, of writes alone and where half of the accesses are reads. Misses all read a
+/// translation page, and how many entries it has makes no difference.
+const ONE_BY_ONE: [(u64, f64, [f64; 2]); 8] = [
+    (64, 0.0002375, [0.9997625, 0.49956]),
+    (256, 0.0009505, [0.9990495, 0.499388]),
+    (1024, 0.003896, [0.996104, 0.498672]),
+    (4096, 0.015615, [0.984385, 0.4957585]),
+    (16384, 0.0627705, [0.9372295, 0.483454]),
+    (32768, 0.1250325, [0.8749675, 0.466289]),
+    (65536, 0.250053, [0.749947, 0.428359]),
+    (131072, 0.4996965, [0.5003035, 0.3333275]),
+];
+
+/// As [`ONE_BY_ONE`], of write-backs that are batched: entries in memory, entries of a translation
+/// page, write-backs an access of writes alone and with half of them reads.
+const BATCHED: [(u64, u64, [f64; 2]); 4] = [
+    (64, 512, [0.890442, 0.470713]),
+    (64, 1024, [0.802527, 0.4450755]),
+    (4096, 512, [0.1101955, 0.099191]),
+    (4096, 1024, [0.058334, 0.0551195]),
+];
+
+/// What an access costs on average.
+#[derive(Debug, PartialEq)]
+struct Traffic {
+    hits: f64,
+    fetches: f64,
+    write_backs: f64,
+}
+
+/// A drive with so much flash that nothing is cleaned, every page of which was written.
+fn large_drive(entries: u64, per_page: u64, batch: bool) -> SimDevice {
+    // Every access programs two pages at most.
+    let share = 12;
+    let blocks = u32::try_from(share * PAGES / 64).expect("small");
+    let mut profile = Profile { ftl: "dftl".into(), timed: false, ..one_pool(blocks) };
+    profile.flash.page_size = Bytes(4 * per_page);
+    profile.over_provisioning = 1.0 - 1.0 / f64::from(u32::try_from(share).expect("small"));
+    profile.cleaning.free_threshold = 2.0 / f64::from(blocks);
+    profile.map_cache.size = Bytes(entries * profile.map_cache.entry_size.0);
+    profile.map_cache.batch = batch;
+    let mut drive = drive(&profile);
+    assert_eq!(drive.info().capacity.0, PAGES * 4 * per_page);
+    let stripe = 4 * per_page * 64;
+    for offset in (0..drive.info().capacity.0).step_by(usize::try_from(stripe).expect("small")) {
+        round_trip(&mut drive, Op::Write, offset, stripe);
+    }
+    drive
+}
+
+fn traffic(entries: u64, per_page: u64, batch: bool, reads: f64) -> Traffic {
+    let mut drive = large_drive(entries, per_page, batch);
+    let page = 4 * per_page;
+    let mut random = fastrand::Rng::with_seed(2009);
+    let mut access = |drive: &mut SimDevice, count: u64| {
+        for _ in 0..count {
+            let op = if random.f64() < reads { Op::Read } else { Op::Write };
+            round_trip(drive, op, random.u64(..PAGES) * page, page);
+        }
+    };
+    access(&mut drive, 4 * entries);
+    let start = drive.counters();
+    access(&mut drive, ACCESSES);
+    let done = drive.counters().since(&start).flash;
+    assert_eq!(done.erases.total(), 0, "{done:?}");
+    let events = done.events;
+    assert_eq!(events.map_hits + events.map_misses, ACCESSES);
+    // A miss reads a page, and so does a write-back, which programs one.
+    assert_eq!(done.reads.mapping, events.map_misses + events.map_write_backs);
+    assert_eq!(done.programs.mapping, events.map_write_backs);
+    let each = |count: u64| count as f64 / ACCESSES as f64;
+    Traffic {
+        hits: each(events.map_hits),
+        fetches: each(done.reads.mapping - done.programs.mapping),
+        write_backs: each(events.map_write_backs),
+    }
+}
+
+/// Whether shares of accesses agree within 1 %, or, where they are so rare that those of
+/// [`REFERENCE`] accesses are not known that well themselves, within four standard errors.
+fn agree(found: f64, expected: f64) -> bool {
+    let [here, there] = [ACCESSES, REFERENCE].map(|count| 1.0 / count as f64);
+    let error = (expected * (here + there)).sqrt();
+    (found - expected).abs() < (0.01 * expected).max(4.0 * error)
+}
+
+// Are hits, fetches and write-backs those of the reference, for memory from 64 entries to half of
+// the map, whether there are reads or not?
+#[test]
+fn entries_written_one_by_one_are_the_references() {
+    for (entries, hits, write_backs) in ONE_BY_ONE {
+        for (reads, expected) in [0.0, 0.5].into_iter().zip(write_backs) {
+            let found = traffic(entries, 512, false, reads);
+            assert!(agree(found.hits, hits), "{entries}, {reads}: {found:?}, expected {hits}");
+            let errors = [found.fetches / (1.0 - hits), found.write_backs / expected];
+            let near = errors.iter().all(|ratio| (ratio - 1.0).abs() < 0.01);
+            assert!(near, "{entries}, {reads}: {found:?}, expected {expected}");
+        }
+    }
+    let [small, large] = [512, 1024].map(|per_page| traffic(65_536, per_page, false, 0.5));
+    assert_eq!(small, large, "entries of a translation page make a difference");
+}
+
+// Are the write-backs those of the reference where they are batched, which depends on how many
+// entries a translation page has?
+#[test]
+fn batched_entries_are_the_references() {
+    for (entries, per_page, write_backs) in BATCHED {
+        for (reads, expected) in [0.0, 0.5].into_iter().zip(write_backs) {
+            let found = traffic(entries, per_page, true, reads);
+            let error = found.write_backs / expected - 1.0;
+            assert!(error.abs() < 0.01, "{entries}, {per_page}, {reads}: {found:?}, {error:+.4}");
+        }
+    }
+}
+
+/// What uniform writes of a drive that cleans cost in the steady state.
+fn steady(entries: u64, batch: bool) -> FlashCounters {
+    let (mut drive, pages) = drive_with(512, 0.8, |profile| {
+        profile.ftl = "dftl".into();
+        profile.persistence.map = MapMemory::Summary;
+        // A block of the map is open, too.
+        profile.over_provisioning += 0.01;
+        profile.map_cache.size = Bytes(8 * entries);
+        profile.map_cache.batch = batch;
+    });
+    for page in 0..pages {
+        round_trip(&mut drive, Op::Write, page * PAGE, PAGE);
+    }
+    let mut random = fastrand::Rng::with_seed(4);
+    let mut write = |drive: &mut SimDevice, count: u64| {
+        for _ in 0..count {
+            round_trip(drive, Op::Write, random.u64(..pages) * PAGE, PAGE);
+        }
+    };
+    write(&mut drive, 6 * pages);
+    let start = drive.counters();
+    write(&mut drive, 2 * pages);
+    let done = drive.counters().since(&start);
+    assert_eq!(done.flash.programs.host, 2 * pages);
+    done.flash
+}
+
+// Do the programs of a drive that cleans add up by cause: those of the host, moved pages, summaries
+// and translation pages, which are written back or brought up to date after cleaning, each after it
+// was read; and are the blocks erased as many as are filled?
+#[test]
+fn programs_add_up_by_cause() {
+    for batch in [false, true] {
+        let done = steady(1000, batch);
+        let (programs, reads, erases) = (&done.programs, &done.reads, &done.erases);
+        assert_eq!(programs.host + programs.cleaning + programs.mapping, programs.total());
+        assert_eq!(reads.cleaning, programs.cleaning, "each page that is moved is read");
+        let summaries = programs.total() / 64;
+        let translations = reads.mapping - done.events.map_misses;
+        assert!(translations.abs_diff(programs.mapping - summaries) < 4, "{done:?}");
+        let after_cleaning = translations - done.events.map_write_backs;
+        assert!(after_cleaning > done.programs.cleaning / 10, "{done:?}");
+        assert!(after_cleaning < done.programs.cleaning, "{done:?}");
+        assert!(erases.cleaning.abs_diff(summaries) < 40, "{done:?}");
+        assert_eq!(erases.total(), erases.cleaning);
+    }
+}
+
+// Does a memory for the whole map cost nothing but the first look-up of each page, so that as much
+// is written as with the map in memory; and does a smaller one cost more, the less of it there is?
+#[test]
+fn memory_saves_traffic() {
+    let [none, some, most, all] = [1, 1000, 10_000, 100_000].map(|entries| steady(entries, true));
+    assert_eq!((all.events.map_misses, all.events.map_write_backs), (0, 0));
+    let programs = [all, most, some, none].map(|done| done.programs.total());
+    assert!(programs.is_sorted() && 3 * programs[0] < 2 * programs[3], "{programs:?}");
+    let map_pages = all.programs.mapping - all.programs.total() / 64;
+    assert!(map_pages < 4, "{all:?}");
+}
