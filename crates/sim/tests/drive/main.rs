@@ -15,6 +15,7 @@ mod power;
 mod profiles;
 mod raid;
 mod robustness;
+mod sun_zhang;
 mod timing;
 mod write_amplification;
 
