@@ -220,6 +220,48 @@ fn one_to_one_is_bast() {
     }
 }
 
+// Do data blocks that share log blocks need no merges for writes to a few of their pages in turn, which
+// cost one each where every log block is tied to a data block?
+#[test]
+fn shared_log_blocks_take_turns() {
+    let full_merges = |name| {
+        let mut profile = profile(name, 2);
+        (profile.log.group, profile.log.per_group) = (4, 2);
+        let mut drive = filled(&profile);
+        let mut turns = |count: u64| {
+            let before = drive.counters();
+            for nth in 0..count {
+                write(&mut drive, nth % 4 * PAGES + 9, 1);
+            }
+            drive.counters().since(&before).flash
+        };
+        turns(4 * PAGES);
+        merges(&turns(10 * PAGES))[2]
+    };
+    assert_eq!((full_merges("n-k"), full_merges("bast")), (0, 10 * PAGES));
+}
+
+// Does a superblock that is written in one place cost, for each block that is filled, an erase and a
+// move of the one page that is newest, and nothing else; and may pages of one logical block be in several blocks?
+#[test]
+fn a_superblock_cleans_what_is_least_valid() {
+    let mut profile = profile("superblock", 2);
+    (profile.log.group, profile.log.per_group) = (2, 1);
+    let mut drive = filled(&profile);
+    for _ in 0..4 * PAGES {
+        write(&mut drive, 5, 1);
+    }
+    let (start, before) = (drive.now(), drive.counters());
+    for _ in 0..10 * PAGES {
+        write(&mut drive, 5, 1);
+    }
+    let flash = drive.counters().since(&before).flash;
+    assert_eq!((flash.erases.cleaning, flash.programs.cleaning), (10, 10));
+    assert_eq!((drive.now() - start).0, 10 * (PAGES * WRITE + READ + WRITE + ERASE));
+    let block = |page| drive.locate(flashscope_sim::nand::Lpn(page)).expect("written").block;
+    assert!(block(5) != block(6) && block(6) == block(7));
+}
+
 // Is a trim refused, and nothing lost by it?
 #[test]
 fn trims_are_refused() {

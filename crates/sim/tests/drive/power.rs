@@ -35,8 +35,9 @@ fn no_life_loses_a_page() {
         let lived: Vec<_> = stories.iter().filter(|story| story.ftl == kind.name).collect();
         let merges = lived.iter().filter(|story| story.counters.flash.erases.total() > 20).count();
         let cuts: usize = lived.iter().map(|story| story.cuts_in_flight).sum();
-        println!("{}: {} lives, {merges} with erases, {cuts} cuts", kind.name, lived.len());
-        assert!(merges > 7 && cuts > 200, "{} has hardly lived", kind.name);
+        let refused: usize = lived.iter().map(|story| story.refused_writes).sum();
+        println!("{}: {merges} lives, {cuts} cuts, {refused} refused", kind.name);
+        assert!(merges > 7 && cuts > 200 && refused > 0, "{} has hardly lived", kind.name);
     }
 }
 

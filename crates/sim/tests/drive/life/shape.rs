@@ -17,7 +17,7 @@ const MOST_PAGES: u32 = 4096;
 /// A drive, without failures; most of those that are drawn work.
 pub(crate) fn profile(bytes: &mut Unstructured<'_>) -> Profile {
     let mut profile = Profile::default();
-    let ftl = draw(bytes, 0, 15);
+    let ftl = draw(bytes, 0, 19);
     flash(bytes, &mut profile);
     pages(bytes, &mut profile);
     wiring(bytes, &mut profile);
@@ -92,13 +92,13 @@ fn cleaning(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
 fn choose_ftl(bytes: &mut Unstructured<'_>, choice: u32, profile: &mut Profile) {
     let with_logs: Vec<_> =
         ftl::KINDS.iter().filter(|kind| kind.family != Family::PageMapped).collect();
-    if choice < 8 {
-        if choice == 7 && profile.persistence.map == MapMemory::Summary {
+    if choice < 10 {
+        if choice == 9 && profile.persistence.map == MapMemory::Summary {
             profile.persistence.map = MapMemory::Pages;
         }
         return;
     }
-    profile.ftl = with_logs[(choice as usize - 8) % with_logs.len()].name.into();
+    profile.ftl = with_logs[choice as usize % with_logs.len()].name.into();
     profile.log.blocks = draw(bytes, 1, 6);
     profile.log.merge = pick(bytes, &[Merge::Eager, Merge::Lazy]);
     profile.log.eviction = pick(bytes, &[Eviction::Fifo, Eviction::Lru, Eviction::Random]);
