@@ -302,3 +302,29 @@ fn the_log_list_shows_as_a_step() {
         }
     }
 }
+
+// Does a pool begin nothing before a merge is done, even on another package?
+#[test]
+fn a_pool_does_one_thing_at_a_time() {
+    let mut profile = profile("bast", 7);
+    profile.flash.packages = 2;
+    profile.flash.blocks_per_plane /= 2;
+    profile.packages_per_pool = 2;
+    let mut drive = filled(&profile);
+    let mut packages = std::collections::BTreeSet::new();
+    for block in 1..7 {
+        write(&mut drive, block * PAGES + 1, 1);
+        (1..PAGES).for_each(|page| assert!(write(&mut drive, page, 1).1.erases.total() == 0));
+        let start = drive.now();
+        for page in [0, block * PAGES + 2] {
+            drive.submit(&crate::request(Op::Write, page * PAGE, PAGE, start));
+        }
+        let done: Vec<_> = crate::drain(&mut drive).iter().map(|done| done.completed).collect();
+        let merged = start.0 + PAGES * READ + 2 * ERASE;
+        assert!(done[0].0 > merged && done[1].0 == done[0].0 + WRITE, "{start:?} {done:?}");
+        let page = u32::try_from(block * PAGES + 2).expect("small");
+        let place = drive.locate(flashscope_sim::nand::Lpn(page)).expect("written");
+        packages.insert(place.block.0 / profile.flash.blocks_per_plane);
+    }
+    assert_eq!(packages.len(), 2, "the log blocks were on one package");
+}
