@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use flashscope_block::{Device, Nanos, Op};
+use flashscope_block::{Bytes, Device, Errno, Nanos, Op};
 use flashscope_drive::Clock;
 use flashscope_measure::{Ended, Gauge, Length, Load, Measured, Outcome, STEADY, Session, WarmUp};
 use flashscope_report::{Cleaning, LatencyNs, SimulationStatus, SimulationWarmUp};
@@ -242,11 +242,21 @@ fn end_of_life(device: &Drive) -> String {
     worn.unwrap_or_default()
 }
 
+/// What went wrong where.
+fn failure(errno: Errno, offset: Bytes) -> String {
+    let why = match errno {
+        Errno::EOPNOTSUPP => ", a trim, which the FTL of this drive does not know,",
+        _ => "",
+    };
+    format!("{errno} at offset {} B{why}", offset.0)
+}
+
 fn nothing_measured(outcome: &Outcome<Counters>, end_of_life: &str) -> anyhow::Error {
     match outcome.ended {
         Ended::Interrupted => anyhow!("interrupted before anything was measured"),
         Ended::Failed { errno, offset, .. } => {
-            anyhow!("{errno} at offset {} B before anything was measured{end_of_life}", offset.0)
+            let failure = failure(errno, offset);
+            anyhow!("{failure} before anything was measured{end_of_life}")
         }
         Ended::Complete => anyhow!(
             "the workload ended in its warm-up, after {} IOs: nothing is left to be measured",
@@ -275,7 +285,7 @@ fn found(
         Ended::Complete => (SimulationStatus::Complete, None),
         Ended::Interrupted => (SimulationStatus::Interrupted, None),
         Ended::Failed { errno, offset, .. } => {
-            (SimulationStatus::Failed, Some(format!("{errno} at offset {} B", offset.0)))
+            (SimulationStatus::Failed, Some(failure(errno, offset)))
         }
     };
     let data_pages = device.members()[0].nand().geometry().data_pages();

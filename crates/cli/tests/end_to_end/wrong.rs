@@ -77,7 +77,7 @@ fn simulated_drives() {
     in `flash.packages`
     "#);
     assert_snapshot!(bench("sim:demo?over_provisioning", ""), @"flashscope: `over_provisioning` after `?` is not of the form `field=value`; join several by `&`");
-    assert_snapshot!(bench("sim:demo?ftl=page-mapp", ""), @"flashscope: profile field `ftl` is page-mapp: it must be one of: page-map, dftl, block-map, bast, fast, n-k (did you mean `page-map`?)");
+    assert_snapshot!(bench("sim:demo?ftl=page-mapp", ""), @"flashscope: profile field `ftl` is page-mapp: it must be one of: page-map, dftl, block-map, bast, fast, superblock, n-k (did you mean `page-map`?)");
     assert_snapshot!(bench("sim:nowhere.toml", ""), @"flashscope: cannot read the profile nowhere.toml: No such file or directory (os error 2)");
 }
 

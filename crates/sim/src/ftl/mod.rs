@@ -12,7 +12,7 @@ use flashscope_block::{Errno, Nanos, StreamId};
 use crate::nand::{Array, Illegal, Lpn, Page, Slot};
 
 pub use layout::{Eviction, Frontiers, Layout, Logs, MapCache, Merge, Scope, Transfer};
-use log_block::{bast, block_map, fast, n_k};
+use log_block::{bast, block_map, fast, n_k, superblock};
 
 /// The part of a request that falls on one logical page or, where several fit on a page of the
 /// flash, on some of those that would share one.
@@ -277,4 +277,12 @@ macro_rules! registry {
     };
 }
 
-registry![page_map::PageMap, dftl::Dftl, block_map::BlockMap, bast::Bast, fast::Fast, n_k::NK,];
+registry![
+    page_map::PageMap,
+    dftl::Dftl,
+    block_map::BlockMap,
+    bast::Bast,
+    fast::Fast,
+    superblock::Superblock,
+    n_k::NK,
+];

@@ -220,6 +220,48 @@ fn one_to_one_is_bast() {
     }
 }
 
+// Do data blocks that share log blocks need no merges for writes to a few of their pages in turn, which
+// cost one each where every log block is tied to a data block?
+#[test]
+fn shared_log_blocks_take_turns() {
+    let full_merges = |name| {
+        let mut profile = profile(name, 2);
+        (profile.log.group, profile.log.per_group) = (4, 2);
+        let mut drive = filled(&profile);
+        let mut turns = |count: u64| {
+            let before = drive.counters();
+            for nth in 0..count {
+                write(&mut drive, nth % 4 * PAGES + 9, 1);
+            }
+            drive.counters().since(&before).flash
+        };
+        turns(4 * PAGES);
+        merges(&turns(10 * PAGES))[2]
+    };
+    assert_eq!((full_merges("n-k"), full_merges("bast")), (0, 10 * PAGES));
+}
+
+// Does a superblock that is written in one place cost, for each block that is filled, an erase and a
+// move of the one page that is newest, and nothing else; and may pages of one logical block be in several blocks?
+#[test]
+fn a_superblock_cleans_what_is_least_valid() {
+    let mut profile = profile("superblock", 2);
+    (profile.log.group, profile.log.per_group) = (2, 1);
+    let mut drive = filled(&profile);
+    for _ in 0..4 * PAGES {
+        write(&mut drive, 5, 1);
+    }
+    let (start, before) = (drive.now(), drive.counters());
+    for _ in 0..10 * PAGES {
+        write(&mut drive, 5, 1);
+    }
+    let flash = drive.counters().since(&before).flash;
+    assert_eq!((flash.erases.cleaning, flash.programs.cleaning), (10, 10));
+    assert_eq!((drive.now() - start).0, 10 * (PAGES * WRITE + READ + WRITE + ERASE));
+    let block = |page| drive.locate(flashscope_sim::nand::Lpn(page)).expect("written").block;
+    assert!(block(5) != block(6) && block(6) == block(7));
+}
+
 // Is a trim refused, and nothing lost by it?
 #[test]
 fn trims_are_refused() {
@@ -259,4 +301,30 @@ fn the_log_list_shows_as_a_step() {
             }
         }
     }
+}
+
+// Does a pool begin nothing before a merge is done, even on another package?
+#[test]
+fn a_pool_does_one_thing_at_a_time() {
+    let mut profile = profile("bast", 7);
+    profile.flash.packages = 2;
+    profile.flash.blocks_per_plane /= 2;
+    profile.packages_per_pool = 2;
+    let mut drive = filled(&profile);
+    let mut packages = std::collections::BTreeSet::new();
+    for block in 1..7 {
+        write(&mut drive, block * PAGES + 1, 1);
+        (1..PAGES).for_each(|page| assert!(write(&mut drive, page, 1).1.erases.total() == 0));
+        let start = drive.now();
+        for page in [0, block * PAGES + 2] {
+            drive.submit(&crate::request(Op::Write, page * PAGE, PAGE, start));
+        }
+        let done: Vec<_> = crate::drain(&mut drive).iter().map(|done| done.completed).collect();
+        let merged = start.0 + PAGES * READ + 2 * ERASE;
+        assert!(done[0].0 > merged && done[1].0 == done[0].0 + WRITE, "{start:?} {done:?}");
+        let page = u32::try_from(block * PAGES + 2).expect("small");
+        let place = drive.locate(flashscope_sim::nand::Lpn(page)).expect("written");
+        packages.insert(place.block.0 / profile.flash.blocks_per_plane);
+    }
+    assert_eq!(packages.len(), 2, "the log blocks were on one package");
 }

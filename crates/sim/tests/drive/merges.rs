@@ -119,11 +119,15 @@ fn equivalent_throughput(case: Case, logs: u32, w: u32, local: bool) -> f64 {
     found.equivalent_throughput(64).expect("blocks were erased")
 }
 
-fn compare(case: Case, logs: u32, w: u32, local: bool, expected: f64) {
+/// Compares it with what is expected; says what was found.
+fn compare(case: Case, logs: u32, w: u32, local: bool, expected: f64) -> String {
     let found = equivalent_throughput(case, logs, w, local);
     let error = found / expected - 1.0;
     let percent = 100.0 * error;
-    assert!(error.abs() < 0.01, "{case:?}, {logs} logs, w {w}: {found:.5} is {percent:+.2} % off");
+    let text =
+        format!("{case:?}, {logs} logs, w {w}: {found:.4}, not {expected:.4}: {percent:+.2} %");
+    assert!(error.abs() < 0.01, "{text}");
+    text
 }
 
 fn geometric(random: &mut fastrand::Rng, mean: u32) -> u64 {
@@ -141,7 +145,7 @@ fn geometric(random: &mut fastrand::Rng, mean: u32) -> u64 {
 fn uniform_writes_cost_what_they_must() {
     for (w, expected) in UNIFORM {
         for (case, expected) in [BAST, LAZY_BAST, FAST].into_iter().zip(expected) {
-            compare(case, 573, w, false, expected);
+            println!("{}", compare(case, 573, w, false, expected));
         }
     }
 }
@@ -151,7 +155,7 @@ fn uniform_writes_cost_what_they_must() {
 fn so_they_do_with_more_and_fewer_log_blocks() {
     for (logs, w, expected) in FREE_SPACE {
         for (case, expected) in [BAST, LAZY_BAST, FAST].into_iter().zip(expected) {
-            compare(case, logs, w, false, expected);
+            println!("{}", compare(case, logs, w, false, expected));
         }
     }
 }
@@ -161,7 +165,7 @@ fn so_they_do_with_more_and_fewer_log_blocks() {
 fn so_they_do_where_writes_are_local() {
     for (w, expected) in HOT_AND_COLD {
         for (case, expected) in [BAST, LRU_BAST, FAST].into_iter().zip(expected) {
-            compare(case, 573, w, true, expected);
+            println!("{}", compare(case, 573, w, true, expected));
         }
     }
 }

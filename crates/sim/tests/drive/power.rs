@@ -1,8 +1,10 @@
 use flashscope_block::{Device, Nanos, Op};
+use flashscope_sim::nand::{BlockId, Lpn};
+use flashscope_sim::profile::MapMemory;
 use flashscope_sim::{Profile, SimDevice, ftl};
 
 use super::life::{Life, Story, compare_with_another};
-use crate::{drive, one_pool, round_trip};
+use crate::{drive, one_pool, request, round_trip};
 
 /// The bytes of a random life.
 fn script(seed: u64, len: usize) -> Vec<u8> {
@@ -107,10 +109,10 @@ fn a_map_that_survives_needs_no_reads() {
     let mut drive = drive(&one_pool(64));
     drive.expect_power_cuts();
     round_trip(&mut drive, Op::Write, 0, 4096);
-    let (cut, stamp) = (drive.now(), drive.stamp(flashscope_sim::nand::Lpn(0)));
+    let (cut, stamp) = (drive.now(), drive.stamp(Lpn(0)));
     let recovery = drive.cut_power().expect("it recovers");
     assert_eq!((recovery.pages_read, recovery.done), (0, cut));
-    assert_eq!(drive.stamp(flashscope_sim::nand::Lpn(0)), stamp);
+    assert_eq!(drive.stamp(Lpn(0)), stamp);
 }
 
 // Would the tests above notice a drive that lost an acknowledged write in a power cut?
@@ -118,4 +120,61 @@ fn a_map_that_survives_needs_no_reads() {
 #[should_panic(expected = "page 0 came back as")]
 fn a_lost_write_is_noticed() {
     compare_with_another(&mut two_packages(), &mut two_packages());
+}
+
+/// A drive with log blocks whose only pool is on four packages, filled.
+fn four_packages(ftl: &str) -> SimDevice {
+    let mut profile = Profile::default();
+    profile.flash.packages = 4;
+    profile.packages_per_pool = 4;
+    profile.flash.dies_per_package = 1;
+    profile.flash.planes_per_die = 1;
+    profile.flash.blocks_per_plane = 6;
+    profile.flash.pages_per_block = 4;
+    profile.persistence.map = MapMemory::Pages;
+    profile.over_provisioning = 5.0 / 24.0;
+    profile.ftl = ftl.into();
+    (profile.log.blocks, profile.log.per_group) = (4, 2);
+    let mut drive = drive(&profile);
+    drive.expect_power_cuts();
+    for page in (0..19 * 4).chain(0..19 * 4) {
+        round_trip(&mut drive, Op::Write, page * 4096, 4096);
+    }
+    drive
+}
+
+/// The stamps of all pages of it.
+fn stamps(drive: &SimDevice) -> Vec<u32> {
+    (0..19 * 4).map(|page| drive.stamp(Lpn(page)).expect("every page was written")).collect()
+}
+
+// Whenever the power is cut in the midst of many merges, given at once, of blocks on several
+// packages: is every page there, old or new, and does the drive go on?
+#[test]
+fn merges_of_many_packages_survive_cuts_at_any_time() {
+    for kind in ftl::KINDS.iter().filter(|kind| !kind.trims()) {
+        let mut merges = 0;
+        for cut in 0..160 {
+            let mut drive = four_packages(kind.name);
+            let (before, start) = (stamps(&drive), drive.now());
+            for nth in 0..16 {
+                let page = nth * 7 % 19 * 4 + nth % 3 + 1;
+                drive.submit(&request(Op::Write, page * 4096, 4096, start));
+            }
+            let after = stamps(&drive);
+            merges += drive.counters().flash.erases.total();
+            let _ = std::iter::from_fn(|| drive.complete(Nanos(start.0 + cut * 400_000))).count();
+            drive.cut_power().expect("it recovers");
+            for ((found, before), after) in stamps(&drive).iter().zip(&before).zip(&after) {
+                assert!(found == before || found == after, "{} cut at {cut}", kind.name);
+            }
+            for nth in 0..60 {
+                round_trip(&mut drive, Op::Write, nth * 29 % 76 * 4096, 4096);
+            }
+            let blocks = (0..24).map(BlockId);
+            let used = blocks.filter(|block| drive.nand().written(*block) > 0).count();
+            assert_eq!(used + drive.free_blocks()[0] as usize, 24, "{} cut at {cut}", kind.name);
+        }
+        assert!(merges > 16 * 160, "{}: {merges} erases", kind.name);
+    }
 }

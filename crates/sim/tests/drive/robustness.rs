@@ -48,7 +48,7 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
     ];
     let flags =
         (any::<[bool; 8]>(), 1u32..6, interleaving, 0usize..3, 0usize..3, 0..gc::KINDS.len());
-    let logs = (0usize..8, 1u32..7, 0usize..3, any::<bool>(), 1u32..5, 1u32..4);
+    let logs = (0usize..10, 1u32..7, 0usize..3, any::<bool>(), 1u32..5, 1u32..4);
     let shares = (0.05..0.95f64, 0.02..0.5f64, 0.02..0.6f64, 0.01..0.2f64);
     (shapes(), flags, shares, logs).prop_map(|(mut profile, flags, shares, logs)| {
         let [background, two_plane, control, queues, gang, copy_back, slc, cut_through] = flags.0;
@@ -74,7 +74,7 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
         profile.wear.policy = wear::KINDS[flags.4].name.into();
         profile.reliability.block_lifetime = 1000;
         let kinds = ftl::KINDS.iter().filter(|kind| !kind.is_page_mapped());
-        if let Some(kind) = kinds.cycle().take(8).nth(logs.0).filter(|_| slc || copy_back) {
+        if let Some(kind) = kinds.cycle().nth(logs.0).filter(|_| slc || copy_back) {
             profile.ftl = kind.name.into();
             without_cleaning(&mut profile);
         }

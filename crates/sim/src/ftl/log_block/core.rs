@@ -337,12 +337,57 @@ impl Core {
             let entry = nand.entry(slot).ok_or(Errno::EIO)?;
             at = self.rewrite(nand, self.page(entry.lpn).logical, at)?;
         }
-        let pool = self.pool_of(log.logical);
+        self.release(nand, self.pool_of(log.logical), log, at, Cause::FullMerge)
+    }
+
+    /// Lets go of a block that holds nothing valid any more. Returns when that is done.
+    pub(super) fn release(
+        &mut self,
+        nand: &mut Array,
+        pool: u32,
+        log: &Log,
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<Nanos, Errno> {
         if log.failed {
             self.retire(nand, pool, log.block, at);
             return Ok(at);
         }
-        self.recycle(nand, pool, log.block, at, Cause::FullMerge)
+        self.recycle(nand, pool, log.block, at, cause)
+    }
+
+    /// Moves as many valid pages of a block as there is room for behind what another holds. If a
+    /// program fails, nothing is moved and there is no room any more.
+    pub(super) fn append_from(
+        &mut self,
+        nand: &mut Array,
+        from: BlockId,
+        to: &mut Log,
+        at: Nanos,
+        cause: Cause,
+    ) -> Result<Nanos, Errno> {
+        let geometry = *nand.geometry();
+        let after = |slot: &Slot| nand.next_valid(from, geometry.index(*slot) + 1);
+        let valid = std::iter::successors(nand.next_valid(from, 0), after);
+        let room = (self.places() - to.next) as usize;
+        let places: Vec<u32> = valid.map(|slot| slot.0 + 1).take(room).collect();
+        match nand.gather(&places, geometry.slot(to.block, to.next), at, cause) {
+            Ok(done) => {
+                for _ in places {
+                    let slot = geometry.slot(to.block, to.next);
+                    let entry = nand.entry(slot).ok_or(Errno::EIO)?;
+                    let index = self.index_of(self.page(entry.lpn));
+                    self.map[index] = slot.0 + 1;
+                    to.next += 1;
+                }
+                Ok(done)
+            }
+            Err(Fault::Failed(done)) => {
+                to.fail(nand);
+                Ok(done)
+            }
+            Err(Fault::Illegal(illegal)) => Err(illegal.into()),
+        }
     }
 
     /// Whether a log block could become a data block: it is in order, and the data block has no

@@ -18,6 +18,7 @@ mod core;
 pub(super) mod fast;
 pub(super) mod n_k;
 mod recovery;
+pub(super) mod superblock;
 mod tied;
 
 use flashscope_block::{Errno, Nanos};
@@ -59,6 +60,9 @@ pub struct Room {
 
 /// What is particular to one of these FTLs: which log block takes a page, and which is merged when.
 pub trait Scheme {
+    /// Whether data blocks, which hold each page at its place, are told from log blocks.
+    const KEEPS_ORDER: bool = true;
+
     /// Finds the place for a page that is written at `at`, merging log blocks if need be. Where it
     /// finds none, nothing is lost.
     ///
@@ -88,7 +92,8 @@ pub trait Scheme {
     /// The program of the page in the log block `block` has failed: that takes no more.
     fn failed(&mut self, nand: &Array, page: HostPage, block: BlockId);
 
-    /// Starts anew with the log blocks that were found when the power came back, the oldest first.
+    /// Starts anew with the log blocks that were found when the power came back, or all blocks if
+    /// not [`Scheme::KEEPS_ORDER`], the oldest first.
     fn adopt(&mut self, core: &mut Core, found: Vec<Log>);
 }
 
@@ -168,7 +173,7 @@ impl<S: Scheme> Ftl for LogBlock<S> {
     fn settle(&mut self, _now: Nanos) {}
 
     fn recover(&mut self, nand: &mut Array, at: Nanos) -> Result<Recovery, Errno> {
-        let (recovery, found) = self.core.rebuild(nand, at)?;
+        let (recovery, found) = self.core.rebuild(nand, S::KEEPS_ORDER, at)?;
         self.scheme.adopt(&mut self.core, found);
         Ok(recovery)
     }

@@ -19,10 +19,12 @@ type InUse = Vec<BlockId>;
 
 impl Core {
     /// Finds out from the flash what is where, from `at` on, and erases what a merge has left.
-    /// Returns the log blocks as well, the oldest first.
+    /// Returns the log blocks as well, the oldest first: all blocks, if they are not told from data
+    /// blocks by the order of their pages.
     pub(super) fn rebuild(
         &mut self,
         nand: &mut Array,
+        ordered: bool,
         at: Nanos,
     ) -> Result<(Recovery, Vec<Log>), Errno> {
         let mut recovery = Recovery { done: at, pages_read: 0 };
@@ -45,7 +47,13 @@ impl Core {
             nand.revalidate(Slot(mapped - 1));
         }
         self.count_bad(nand);
-        let found = self.find_data(nand, &blocks);
+        let holding: InUse = blocks.into_iter().filter(|block| nand.valid(*block) > 0).collect();
+        if ordered {
+            self.find_data(nand, &holding);
+        }
+        let data: BTreeSet<u32> = self.data.iter().copied().collect();
+        let logs = holding.into_iter().filter(|block| !data.contains(&(block.0 + 1)));
+        let found = logs.map(|block| self.found_log(nand, block)).collect();
         recovery.done = self.take_stock(nand, recovery.done)?;
         Ok((recovery, found))
     }
@@ -102,12 +110,9 @@ impl Core {
         self.health.failed_blocks = others.len() as u64 - self.health.factory_bad_blocks;
     }
 
-    /// Tells data blocks from log blocks among those that hold what counts, and returns the latter.
-    /// A data block has each page at its place; where there are two such of a logical block, a merge
-    /// has made it, or it was there first.
-    fn find_data(&mut self, nand: &Array, blocks: &[BlockId]) -> Vec<Log> {
-        let holding: InUse =
-            blocks.iter().copied().filter(|block| nand.valid(*block) > 0).collect();
+    /// Finds the data blocks among those that hold what counts. A data block has each page at its
+    /// place; where there are two such of a logical block, a merge has made it, or it was there first.
+    fn find_data(&mut self, nand: &Array, holding: &[BlockId]) {
         self.data.fill(0);
         for role in [Role::Data, Role::Log] {
             for block in holding.iter().filter(|block| nand.opened(**block).1 == role as u8) {
@@ -118,9 +123,6 @@ impl Core {
                 }
             }
         }
-        let data: BTreeSet<u32> = self.data.iter().copied().collect();
-        let logs = holding.iter().filter(|block| !data.contains(&(block.0 + 1)));
-        logs.map(|block| self.found_log(nand, *block)).collect()
     }
 
     /// The logical block that all pages of a block are of, each at its place.

@@ -32,6 +32,8 @@ pub(crate) fn profile(ftl: &ftl::Kind, bytes: &mut Unstructured<'_>) -> Profile 
     profile.map_cache.batch = profile.seed.is_multiple_of(2);
     if !ftl.is_page_mapped() {
         log_blocks(bytes, &mut profile);
+    } else if profile.persistence.map == MapMemory::Summary && profile.seed % 4 == 1 {
+        profile.persistence.map = MapMemory::Pages;
     }
     make_room(&mut profile);
     profile

@@ -1,0 +1,274 @@
+//! The superblock FTL: pages are mapped one by one, but only within a group of blocks.
+
+use flashscope_block::{Errno, Nanos};
+
+use super::core::{Core, HostPage, Log};
+use super::{LogBlock, Role, Room, Scheme};
+use crate::ftl::{AnyFtl, Eviction, Family, Kind, Layout, LogUse, Logs, Merge};
+use crate::nand::{Array, BlockId, Cause, Event};
+
+/// See [`KIND`].
+pub type Superblock = LogBlock<Groups>;
+
+pub(in crate::ftl) const KIND: Kind = Kind {
+    name: "superblock",
+    summary: "log.group consecutive logical blocks share as many blocks and up to log.per_group \
+              more, within which every page may be anywhere; the block with the fewest valid pages \
+              is cleaned when the group needs room",
+    source: "Kang et al., EMSOFT'06: superblocks of D-blocks and U-blocks",
+    family: Family::LogBlock(LogUse { least: 1, groups: true }),
+    new: |layout, nand| AnyFtl::Superblock(LogBlock::new(layout, nand, Groups::new(layout))),
+};
+
+/// A group of logical blocks.
+#[derive(Default)]
+struct Group {
+    /// Logical blocks in it: those of its blocks beyond that count as log blocks.
+    logical: usize,
+    /// Its blocks; the last one is written to.
+    blocks: Vec<Log>,
+}
+
+impl Group {
+    fn extra(&self) -> usize {
+        self.blocks.len().saturating_sub(self.logical)
+    }
+}
+
+/// The log blocks of a pool.
+#[derive(Default)]
+struct Pool {
+    count: usize,
+    /// The groups that have any, the one that gives one up next first.
+    extended: Vec<u32>,
+}
+
+/// The groups of a drive.
+pub struct Groups {
+    logs: Logs,
+    random: fastrand::Rng,
+    logical_per_pool: u32,
+    groups_per_pool: u32,
+    groups: Vec<Group>,
+    pools: Vec<Pool>,
+}
+
+impl Groups {
+    fn new(layout: &Layout) -> Self {
+        let logical_per_pool = layout.logical_pages_per_pool.div_ceil(layout.slots_per_block());
+        let mut groups = Groups {
+            logs: layout.logs,
+            random: fastrand::Rng::with_seed(layout.logs.seed),
+            logical_per_pool,
+            groups_per_pool: logical_per_pool.div_ceil(layout.logs.group),
+            groups: Vec::new(),
+            pools: (0..layout.pools).map(|_| Pool::default()).collect(),
+        };
+        groups.clear();
+        groups
+    }
+
+    /// Forgets all blocks.
+    fn clear(&mut self) {
+        let (size, logical) = (self.logs.group, self.logical_per_pool);
+        let in_pool = |nth: u32| Group {
+            logical: size.min(logical - nth * size) as usize,
+            blocks: Vec::new(),
+        };
+        let pools = self.pools.len();
+        self.groups = (0..pools).flat_map(|_| (0..self.groups_per_pool).map(in_pool)).collect();
+        self.pools.fill_with(Pool::default);
+    }
+
+    fn group_of(&self, logical: u32) -> u32 {
+        let (pool, within) = (logical / self.logical_per_pool, logical % self.logical_per_pool);
+        pool * self.groups_per_pool + within / self.logs.group
+    }
+
+    fn group(&mut self, group: u32) -> &mut Group {
+        &mut self.groups[group as usize]
+    }
+
+    fn pool(&mut self, group: u32) -> &mut Pool {
+        &mut self.pools[(group / self.groups_per_pool) as usize]
+    }
+
+    /// Gives a group a block, which is written to from now on.
+    fn extend(&mut self, group: u32, log: Log) {
+        self.group(group).blocks.push(log);
+        let extra = self.group(group).extra();
+        let pool = self.pool(group);
+        pool.count += usize::from(extra > 0);
+        if extra == 1 {
+            pool.extended.push(group);
+        }
+    }
+
+    /// Takes its block number `nth` from a group.
+    fn shorten(&mut self, group: u32, nth: usize) {
+        let extra = self.group(group).extra();
+        self.group(group).blocks.remove(nth);
+        let pool = self.pool(group);
+        pool.count -= usize::from(extra > 0);
+        if extra == 1 {
+            pool.extended.retain(|other| *other != group);
+        }
+    }
+
+    /// The group that gives up a log block for another.
+    fn victim(&mut self, pool: u32) -> Option<u32> {
+        let extended = &self.pools[pool as usize].extended;
+        match self.logs.eviction {
+            Eviction::Random if !extended.is_empty() => {
+                Some(extended[self.random.usize(..extended.len())])
+            }
+            _ => extended.first().copied(),
+        }
+    }
+
+    /// Whether a group has all the blocks that it may.
+    fn is_complete(&self, group: u32) -> bool {
+        self.groups[group as usize].extra() >= self.logs.per_group as usize
+    }
+
+    /// Whether a group may take a further block.
+    fn may_extend(&self, core: &Core, pool: u32, group: u32) -> bool {
+        let Group { logical, blocks } = &self.groups[group as usize];
+        let left = self.pools[pool as usize].count < self.logs.per_pool as usize;
+        let spare = left && !self.is_complete(group);
+        (blocks.len() < *logical || spare) && core.free_in(pool) >= 2
+    }
+
+    /// Moves the valid pages of the block of a group that has fewest, but for the one that is written
+    /// to, there and, if need be, to a further one, and erases it.
+    fn clean(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        group: u32,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let places = core.places();
+        let blocks = &self.group(group).blocks;
+        let open = blocks.last().is_some_and(|log| log.has_room(places));
+        let closed = &blocks[..blocks.len() - usize::from(open)];
+        let fewest = closed.iter().map(|log| nand.valid(log.block)).enumerate();
+        let (nth, valid) = fewest.min_by_key(|(_, valid)| *valid).ok_or(Errno::ENOSPC)?;
+        if valid == places {
+            return Err(Errno::ENOSPC);
+        }
+        let victim = closed[nth];
+        let mut at = at;
+        while nand.valid(victim.block) > 0 {
+            at = self.move_some(core, nand, group, victim, at)?;
+        }
+        let pool = core.pool_of(victim.logical);
+        // Pages were only added behind it.
+        self.shorten(group, nth);
+        core.release(nand, pool, &victim, at, Cause::Cleaning)
+    }
+
+    /// Moves as many pages of a block as there is room for where its group is written to.
+    fn move_some(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        group: u32,
+        victim: Log,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let places = core.places();
+        if !self.group(group).blocks.last().is_some_and(|log| log.has_room(places)) {
+            let block = core.open(nand, core.pool_of(victim.logical), Role::Data, at)?;
+            self.extend(group, Log::new(nand, block, Role::Data, victim.logical));
+        }
+        let Some(log) = self.group(group).blocks.last_mut() else { return Ok(at) };
+        core.append_from(nand, victim.block, log, at, Cause::Cleaning)
+    }
+
+    /// Has a group give up a block.
+    fn compact(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        group: u32,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let (blocks, mut at) = (self.group(group).blocks.len(), at);
+        while self.group(group).blocks.len() >= blocks {
+            at = self.clean(core, nand, group, at)?;
+        }
+        nand.count(Event::LogEviction);
+        Ok(at)
+    }
+}
+
+impl Scheme for Groups {
+    const KEEPS_ORDER: bool = false;
+
+    fn room(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        page: HostPage,
+        at: Nanos,
+    ) -> Result<Room, Errno> {
+        let (group, places, mut at) = (self.group_of(page.logical), core.places(), at);
+        loop {
+            let last = self.group(group).blocks.last();
+            if let Some(log) = last.filter(|log| log.has_room(places)) {
+                return Ok(log.room(at));
+            }
+            if self.may_extend(core, page.pool, group) {
+                let block = core.open(nand, page.pool, Role::Log, at)?;
+                self.extend(group, Log::new(nand, block, Role::Log, page.logical));
+                continue;
+            }
+            at = match self.victim(page.pool).filter(|_| !self.is_complete(group)) {
+                Some(victim) => self.compact(core, nand, victim, at)?,
+                None => self.clean(core, nand, group, at)?,
+            };
+        }
+    }
+
+    fn written(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        page: HostPage,
+        _block: BlockId,
+        done: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let group = self.group_of(page.logical);
+        let Some(log) = self.group(group).blocks.last_mut() else { return Ok(done) };
+        log.append(page, log.next);
+        let full = log.next == core.places();
+        if self.logs.eviction == Eviction::Lru && self.group(group).extra() > 0 {
+            let extended = &mut self.pool(group).extended;
+            extended.retain(|other| *other != group);
+            extended.push(group);
+        }
+        if !full || self.logs.merge == Merge::Lazy || !self.is_complete(group) {
+            return Ok(done);
+        }
+        match self.clean(core, nand, group, done) {
+            // The page is there. It is the next that finds no room.
+            Err(Errno::ENOSPC) => Ok(done),
+            cleaned => cleaned,
+        }
+    }
+
+    fn failed(&mut self, nand: &Array, page: HostPage, _block: BlockId) {
+        let group = self.group_of(page.logical);
+        if let Some(log) = self.group(group).blocks.last_mut() {
+            log.fail(nand);
+        }
+    }
+
+    fn adopt(&mut self, _core: &mut Core, found: Vec<Log>) {
+        self.clear();
+        for log in found {
+            self.extend(self.group_of(log.logical), log);
+        }
+    }
+}
