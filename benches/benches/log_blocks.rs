@@ -6,7 +6,7 @@
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
 use flashscope_benches::{cpu_time, verdict};
-use flashscope_block::{Bytes, Device, Io, Nanos, Op};
+use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_sim::{SimDevice, ftl};
 
 const PAGE: u64 = 4096;
@@ -39,7 +39,8 @@ fn seconds() -> f64 {
 
 fn write(drive: &mut SimDevice, page: u64, pages: u64) {
     let (offset, len, at) = (Bytes(page * PAGE), Bytes(pages * PAGE), drive.now());
-    drive.submit(&Io { op: Op::Write, stream: 0, offset, len, at });
+    let (op, data) = (Op::Write, Data::Random);
+    drive.submit(&Io { op, stream: 0, offset, len, data, at });
     let done = drive.complete(Nanos::MAX).expect("an IO in flight completes");
     assert_eq!(done.result, Ok(()));
 }
