@@ -347,6 +347,36 @@ fn text() {
     }
 }
 
+// Does a drive with any FTL run, with what it did counted by cause so that it adds up, and a message
+// where it cannot do what is asked?
+#[test]
+fn every_ftl_runs() {
+    for kind in flashscope_sim::ftl::KINDS {
+        let drive = format!(
+            "flashsim-2009?ftl={}&flash.blocks_per_plane=512&log.blocks=9&\
+                             cleaning.free_threshold=0.02&map_cache.size=4KiB",
+            kind.name
+        );
+        let command = ["--drive", &drive, "--warmup", "1x", "--ios", "3000", "--workload"];
+        let found = json(&[&command[..], &["uniform?size=geometric:16KiB"]].concat());
+        let sum = |pointer: &str| -> f64 {
+            found[pointer].as_object().unwrap().values().map(number).sum()
+        };
+        let host = number(&found["flash_programs"]["host"]);
+        let amplification = number(&found["write_amplification"]);
+        assert!((sum("flash_programs") / host - amplification).abs() < 1e-9, "{}", kind.name);
+        let throughput = number(&found["equivalent_throughput"]);
+        assert!((host / 64.0 / sum("erases") - throughput).abs() < 1e-9, "{}", kind.name);
+        assert!(sum("events") > 100.0 || kind.name == "page-map", "{}", kind.name);
+        if !kind.trims() {
+            let trims = ["--drive", &drive, "--workload", "uniform?trims=0.1"];
+            let place = Scratch::in_memory();
+            let refused = place.run(&[&["simulate"][..], &trims].concat()).says(1, &place);
+            assert!(refused.contains("a trim, which the FTL of this drive does not know"));
+        }
+    }
+}
+
 // Does --list show every drive and workload, with the fields?
 #[test]
 fn list() {

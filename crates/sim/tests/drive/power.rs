@@ -30,15 +30,15 @@ fn no_life_loses_a_page() {
 }
 
 fn no_life_loses_a_page_on(ftl: &ftl::Kind) {
-    let stories = lives(ftl, 0..700, 3000);
+    let stories = lives(ftl, 0..350, 3000);
     let sum = |count: fn(&Story) -> usize| stories.iter().map(count).sum::<usize>();
-    assert!(stories.len() > 100, "most drives were refused");
-    assert!(sum(|story| story.recoveries.len()) > 10_000);
-    assert!(sum(|story| story.cuts_in_flight) > 3000);
+    assert!(stories.len() > 50, "most drives were refused");
+    assert!(sum(|story| story.recoveries.len()) > 4000);
+    assert!(sum(|story| story.cuts_in_flight) > 1200);
     let worn_out = stories.iter().filter(|story| story.refused_writes > 0).count();
-    assert!(worn_out > 5, "{worn_out} drives came to their end");
+    assert!(worn_out > 2, "{worn_out} drives came to their end");
     let busy = stories.iter().filter(|story| story.counters.flash.erases.total() > 20).count();
-    assert!(busy > 70, "{busy} drives erased blocks");
+    assert!(busy > 40, "{busy} drives erased blocks");
 }
 
 // Are the inputs that once broke a drive, or reach what others do not, harmless?
