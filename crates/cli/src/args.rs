@@ -42,14 +42,29 @@ pub enum Command {
   flashscope bench /dev/nvme1n1 --read-only
   flashscope bench /dev/nvme1n1 --destroy-data-on S4EWNX0R123456
   flashscope bench 'sim:agrawal-2008?over_provisioning=0.28' --state sequential
-  flashscope bench 'file:scratch.img?size=8GiB' --trace 'hm_0.csv.gz?remap=compact&speed=10'")]
+  flashscope bench 'file:scratch.img?size=8GiB' --trace 'hm_0.csv.gz?remap=compact&speed=10'
+  flashscope bench --resume RESULT.flashscope --destroy-data-on scratch.img")]
 pub struct BenchArgs {
     /// What to measure: /dev/NAME, file:PATH, sim:PROFILE or null:
     ///
     /// A file takes `?size=1GiB` (it is created), `?engine=io_uring|libaio|psync` and
     /// `?direct=false`; a device takes `?engine=…`. A simulated drive takes any field of its
     /// profile, as in `sim:demo?over_provisioning=0.28`.
-    pub drive: String,
+    #[arg(required_unless_present = "resume")]
+    pub drive: Option<String>,
+
+    /// Go on with this result, which was stopped or cut off, at the run where it stopped
+    ///
+    /// The drive is the one that was measured, and what was asked for stands in the result; a drive
+    /// that is written has to be confirmed again. Its state is enforced again first. A simulated drive,
+    /// which has forgotten everything, repeats the runs that are done: so the result is the same as
+    /// if it had not been stopped.
+    #[arg(long, value_name = "RESULT", conflicts_with_all = [
+        "drive", "only", "trace", "output", "read_only", "state", "io_size", "io_count", "io_ignore",
+        "preparation_io_count", "burst_pause", "run_pause", "target_offset", "target_size", "on_error",
+        "seed",
+    ])]
+    pub resume: Option<PathBuf>,
 
     /// Run only these micro-benchmarks, by name and separated by commas
     ///

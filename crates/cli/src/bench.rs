@@ -21,11 +21,19 @@ use crate::args::BenchArgs;
 use crate::drives::{self, Purpose};
 use crate::progress::Bar;
 use crate::trace::{Benched, LONGEST_IO};
-use crate::{Failure, names, stop, usage};
+use crate::{Failure, names, resume, stop, usage};
 
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
+    match (&args.resume, &args.drive) {
+        (Some(path), _) => resume::resume(path, args),
+        (None, Some(drive)) => begin(drive, args),
+        (None, None) => Err(usage(anyhow!("name a drive, or a result to --resume"))),
+    }
+}
+
+fn begin(drive: &str, args: &BenchArgs) -> Result<(), Failure> {
     let benchmarks = names::micro_benchmarks(&args.only).map_err(usage)?;
-    let output = args.output.clone().unwrap_or_else(|| default_output(&args.drive));
+    let output = args.output.clone().unwrap_or_else(|| default_output(drive));
     if output.exists() {
         return Err(usage(flashscope_result::Error::Exists(output)));
     }
@@ -44,8 +52,8 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     };
     // From here on something may be left behind: an interruption ends in an orderly way.
     let stop = stop::flag()?;
-    let new_file = drives::file_to_create(&args.drive);
-    let mut device = drives::open(&args.drive, &purpose)?;
+    let new_file = drives::file_to_create(drive);
+    let mut device = drives::open(drive, &purpose)?;
     let prepared = options(args, device.as_ref())
         .and_then(|options| {
             let info = device.info();
@@ -62,8 +70,10 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
             .with_context(|| format!("cannot remove {} again", path.display()))?;
     }
     let (folder, mut manifest) = prepared?;
+    let lock = folder.lock()?;
     let facts = measure(device.as_mut(), &mut manifest, &folder, stop)?;
-    print(args, &folder, &manifest, &facts)?;
+    drop(lock);
+    print(args.json, &folder, &manifest, &facts)?;
     outcome(&manifest)
 }
 
@@ -74,8 +84,10 @@ pub fn measure(
     folder: &ResultFolder,
     stop: &AtomicBool,
 ) -> Result<Facts, Failure> {
-    let mut observer = Bar::new(manifest);
-    let bench = Bench { device, folder, manifest, stop, observer: &mut observer }.run();
+    let resumed = !manifest.resumed.is_empty();
+    let forgot = resumed && resume::forgets(device.info());
+    let mut observer = Bar::new(manifest, forgot);
+    let bench = Bench { device, folder, manifest, forgot, stop, observer: &mut observer }.run();
     observer.finish();
     bench.with_context(|| format!("what was measured is in {}", folder.path().display()))?;
     let facts = analyse(folder, manifest)?;
@@ -138,6 +150,7 @@ pub fn manifest(
         micro_benchmarks: plan,
         options,
         started: timestamp(),
+        resumed: Vec::new(),
         finished: None,
         status: Status::Running,
     };
@@ -157,14 +170,14 @@ pub fn manifest(
     }
 }
 
-fn print(
-    args: &BenchArgs,
+pub fn print(
+    json: bool,
     folder: &ResultFolder,
     manifest: &Manifest,
     facts: &Facts,
 ) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    if args.json {
+    if json {
         let result = folder.path().display().to_string();
         let summary = Summary { result, manifest: manifest.clone(), facts: facts.clone() };
         serde_json::to_writer_pretty(&mut out, &summary)?;

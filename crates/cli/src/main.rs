@@ -9,6 +9,7 @@ mod drives;
 mod names;
 mod progress;
 mod report;
+mod resume;
 mod simulate;
 mod stop;
 mod trace;

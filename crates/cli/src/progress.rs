@@ -99,8 +99,17 @@ pub struct Bar {
     done: f64,
 }
 
+/// Whether a run is ahead of a benchmark, on a drive that `forgot` runs that are done or not.
+fn ahead(run: &Run, forgot: bool) -> bool {
+    match run.progress {
+        Progress::Pending | Progress::Interrupted { .. } => true,
+        Progress::Done { .. } | Progress::Failed { .. } => forgot,
+        Progress::Skipped { .. } => false,
+    }
+}
+
 impl Bar {
-    pub fn new(manifest: &Manifest) -> Bar {
+    pub fn new(manifest: &Manifest, forgot: bool) -> Bar {
         let DeviceInfo { kind, .. } = manifest.device;
         let bar = empty_bar();
         #[allow(clippy::cast_precision_loss)]
@@ -110,7 +119,7 @@ impl Bar {
             virtual_time: matches!(kind, DeviceKind::Sim | DeviceKind::Null),
             run_pause: manifest.options.run_pause_ns,
             cost: [guess; 2],
-            pending: manifest.runs().filter(|r| r.progress == Progress::Pending).cloned().collect(),
+            pending: manifest.runs().filter(|run| ahead(run, forgot)).cloned().collect(),
             current: None,
             done: 0.0,
         }
@@ -179,8 +188,7 @@ impl Observer for Bar {
         self.show(ios);
     }
 
-    fn run_finished(&mut self, run: &Run, took: Nanos) {
-        let ios = run.progress.ios();
+    fn run_finished(&mut self, run: &Run, ios: u64, took: Nanos) {
         self.done += self.whole(run);
         self.current = None;
         let plain = matches!(&run.reference, Reference::Basic { pattern }

@@ -45,8 +45,9 @@ pub trait Observer {
     fn run_started(&mut self, benchmark: &MicroBenchmark, experiment: &Experiment, run: &Run);
     /// So many IOs of the current run are answered.
     fn progress(&mut self, ios: u64);
-    /// The current run ended, for better or worse, after so long on the clock of the drive.
-    fn run_finished(&mut self, run: &Run, took: Nanos);
+    /// The current run ended after so many IOs, for better or worse, and so long on the clock of the
+    /// drive.
+    fn run_finished(&mut self, run: &Run, ios: u64, took: Nanos);
 }
 
 /// The execution of the plan in a manifest: every IO of every run is kept.
@@ -57,6 +58,10 @@ pub struct Bench<'a, D: Device + ?Sized> {
     pub folder: &'a ResultFolder,
     /// The plan; the progress of its runs is noted in it, and written after each.
     pub manifest: &'a mut Manifest,
+    /// Whether the drive has lost what earlier executions of the plan did to it, as a simulated one
+    /// does with its process: then runs that were done are repeated, and their records left as they
+    /// are, so that the rest finds the drive as it would have been.
+    pub forgot: bool,
     /// Set to end early: what was done is kept.
     pub stop: &'a AtomicBool,
     /// Is told what happens.
@@ -64,7 +69,8 @@ pub struct Bench<'a, D: Device + ?Sized> {
 }
 
 impl<D: Device + ?Sized> Bench<'_, D> {
-    /// Enforces the state, executes what is pending, and writes the manifest as it goes.
+    /// Enforces the state, executes what was not run to its end, and writes the manifest as it goes.
+    /// A run that was interrupted begins anew.
     ///
     /// An error of the drive ends its run and, as the options say, the rest. An error of the result
     /// folder ends everything; what was written before is intact.
@@ -88,10 +94,23 @@ impl<D: Device + ?Sized> Bench<'_, D> {
         }
         let mut recorder = self.folder.recorder();
         for id in order(&self.manifest.micro_benchmarks) {
+            let over = self.manifest.run_mut(id).is_some_and(|run| {
+                matches!(run.progress, Progress::Done { .. } | Progress::Failed { .. })
+            });
+            if over && !self.forgot {
+                continue;
+            }
             self.pause();
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(Status::Interrupted);
             }
+            if over {
+                match self.execute_one(id, |_| Ok(()))? {
+                    Some((_, Ended::Interrupted)) => return Ok(Status::Interrupted),
+                    _ => continue,
+                }
+            }
+            self.folder.discard(id)?;
             let progress = self.run_one(id, &mut recorder)?;
             if let Some(run) = self.manifest.run_mut(id) {
                 run.progress = progress.clone();
@@ -118,12 +137,35 @@ impl<D: Device + ?Sized> Bench<'_, D> {
         }
     }
 
+    /// Executes a run, keeping its records.
     fn run_one(&mut self, id: u32, recorder: &mut Recorder) -> Result<Progress, Error> {
+        recorder.begin(id)?;
+        let ended = self.execute_one(id, |record| recorder.push(record))?;
+        let Some((run, ended)) = ended else { return Ok(Progress::Pending) };
+        let ios = recorder.end()?;
+        if ended == Ended::Complete && ios < run.reference.io_count() {
+            return Err(Error::Short { ios, planned: run.reference.io_count() });
+        }
+        Ok(match ended {
+            Ended::Complete => Progress::Done { ios },
+            Ended::Interrupted => Progress::Interrupted { ios },
+            Ended::Failed { errors, errno, offset } => {
+                let error = errno.to_string();
+                Progress::Failed { ios, errors, errno, error, offset_bytes: offset }
+            }
+        })
+    }
+
+    /// Executes a run of the plan, if there is such a one, and gives each IO to `keep`.
+    fn execute_one(
+        &mut self,
+        id: u32,
+        mut keep: impl FnMut(&Record) -> Result<(), flashscope_result::Error>,
+    ) -> Result<Option<(Run, Ended)>, Error> {
         let Some((benchmark, experiment, run)) = find(&self.manifest.micro_benchmarks, id) else {
-            return Ok(Progress::Pending);
+            return Ok(None);
         };
         self.observer.run_started(benchmark, experiment, run);
-        recorder.begin(id)?;
         let (depth, open_loop) = (run.reference.queue_depth(), run.reference.is_open_loop());
         let mut streams = run.reference.streams()?;
         let start = self.device.now();
@@ -136,26 +178,14 @@ impl<D: Device + ?Sized> Bench<'_, D> {
                     tell_at = completion.completed + PROGRESS_INTERVAL;
                     observer.progress(ios);
                 }
-                recorder.push(&match open_loop {
+                keep(&match open_loop {
                     true => Record::open_loop(completion, start),
                     false => Record::new(completion, start),
                 })
             })?;
         let took = Nanos(self.device.now().0 - start.0);
-        let ios = recorder.end()?;
-        if ended == Ended::Complete && ios < run.reference.io_count() {
-            return Err(Error::Short { ios, planned: run.reference.io_count() });
-        }
-        let progress = match ended {
-            Ended::Complete => Progress::Done { ios },
-            Ended::Interrupted => Progress::Interrupted { ios },
-            Ended::Failed { errors, errno, offset } => {
-                let error = errno.to_string();
-                Progress::Failed { ios, errors, errno, error, offset_bytes: offset }
-            }
-        };
-        self.observer.run_finished(&Run { progress: progress.clone(), ..run.clone() }, took);
-        Ok(progress)
+        self.observer.run_finished(run, ios, took);
+        Ok(Some((run.clone(), ended)))
     }
 
     fn enforce_state(&mut self) -> Result<Ended, Error> {

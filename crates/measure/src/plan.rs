@@ -80,8 +80,8 @@ fn refusal(
     reference.validate(end, device.logical_block).err().map(|error| error.to_string())
 }
 
-/// The numbers of the pending runs in the order of execution: the preparation first, then what
-/// does not write sequentially, then what does.
+/// The numbers of the runs that can be run in the order of execution: the preparation first, then
+/// what does not write sequentially, then what does.
 pub fn order(plan: &[MicroBenchmark]) -> Vec<u32> {
     let mut runs: Vec<(u8, u32)> = Vec::new();
     for benchmark in plan {
@@ -90,7 +90,7 @@ pub fn order(plan: &[MicroBenchmark]) -> Vec<u32> {
                 true => 0,
                 false => 1 + u8::from(writes_in_order(&run.reference)),
             };
-            if run.progress == Progress::Pending {
+            if !matches!(run.progress, Progress::Skipped { .. }) {
                 runs.push((rank, run.id));
             }
         }

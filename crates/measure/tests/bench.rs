@@ -87,7 +87,7 @@ impl Observer for Silent {
     fn state(&mut self, _: Bytes, _: Bytes) {}
     fn run_started(&mut self, _: &MicroBenchmark, _: &Experiment, _: &Run) {}
     fn progress(&mut self, _: u64) {}
-    fn run_finished(&mut self, _: &Run, _: Nanos) {}
+    fn run_finished(&mut self, _: &Run, _: u64, _: Nanos) {}
 }
 
 fn pattern(timing: Timing, io_count: u64) -> Pattern {
@@ -127,6 +127,7 @@ fn manifest(device: &Scripted, names: &[&str], state: State, on_error: OnError) 
         micro_benchmarks: plan(&benchmarks, &setup, &device.info, false),
         options: Options { setup, state, run_pause_ns: Nanos::secs(1), on_error },
         started: timestamp(),
+        resumed: Vec::new(),
         finished: None,
         status: Status::Running,
     }
@@ -139,7 +140,9 @@ fn bench(
 ) -> (Status, ResultFolder, tempfile::TempDir) {
     let parent = tempfile::tempdir().unwrap();
     let folder = ResultFolder::create(&parent.path().join("r.flashscope"), manifest).unwrap();
-    let status = Bench { device, folder: &folder, manifest, stop, observer: &mut Silent }.run();
+    let status =
+        Bench { device, folder: &folder, manifest, forgot: false, stop, observer: &mut Silent }
+            .run();
     (status.unwrap(), folder, parent)
 }
 

@@ -17,6 +17,9 @@ pub enum Error {
     /// There is something where the result is to be written.
     #[error("{} exists already: choose another name with --output, or remove it", .0.display())]
     Exists(PathBuf),
+    /// Another program writes the result.
+    #[error("{} is being measured by another flashscope: wait for it, or stop it", .0.display())]
+    Busy(PathBuf),
     /// The folder is no result.
     #[error("{} is no result: a result is a folder that holds a manifest.json", .0.display())]
     NoResult(PathBuf),

@@ -1,4 +1,4 @@
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -63,6 +63,33 @@ impl ResultFolder {
     /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Keeps others from going on with the result as long as the file that is returned is open.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] where another program does so.
+    pub fn lock(&self) -> Result<File, Error> {
+        let folder = File::open(&self.path).map_err(Error::io("open", &self.path))?;
+        match folder.try_lock() {
+            Ok(()) => Ok(folder),
+            Err(TryLockError::WouldBlock) => Err(Error::Busy(self.path.clone())),
+            Err(TryLockError::Error(error)) => Err(Error::io("lock", &self.path)(error)),
+        }
+    }
+
+    /// Removes the records of run `run`, whole or not, so that it can be run again.
+    pub fn discard(&self, run: u32) -> Result<(), Error> {
+        let records = self.path.join(RECORDS);
+        let of_run = format!("run-{run:05}-");
+        for entry in fs::read_dir(&records).map_err(Error::io("list", &records))? {
+            let path = entry.map_err(Error::io("list", &records))?.path();
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            if name.is_some_and(|name| name.starts_with(&of_run)) {
+                fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+            }
+        }
+        sync_folder(&records)
     }
 
     /// Replaces the manifest.

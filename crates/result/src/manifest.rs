@@ -28,6 +28,9 @@ pub struct Manifest {
     pub options: Options,
     /// When it began, as RFC 3339 in UTC.
     pub started: String,
+    /// When it was gone on with after it had been stopped or cut off, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<String>,
     /// When it ended; absent while it runs, or when it was cut off.
     pub finished: Option<String>,
     /// How far it came.

@@ -40,6 +40,7 @@ fn manifest() -> Manifest {
             on_error: OnError::Continue,
         },
         started: "2026-01-01T00:00:00Z".into(),
+        resumed: Vec::new(),
         finished: None,
         status: Status::Running,
         micro_benchmarks: vec![],

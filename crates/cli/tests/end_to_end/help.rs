@@ -57,7 +57,10 @@ fn examples_of_bench() {
     for example in examples(&disk, "bench") {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
         let place = with_a_trace(Scratch::on_disk());
-        if !arguments[1].starts_with("/dev/") {
+        if arguments[1] == "--resume" {
+            let message = place.run(&arguments).says(2, &place);
+            assert!(message.contains("RESULT.flashscope is no result"), "{message}");
+        } else if !arguments[1].starts_with("/dev/") {
             starts(&place, &arguments);
         } else if Path::new(arguments[1]).exists() {
             println!("passed by: this machine has {}", arguments[1]);

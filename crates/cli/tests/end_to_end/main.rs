@@ -12,6 +12,7 @@ mod interrupted;
 mod options;
 mod record;
 mod report;
+mod resume;
 mod simulate;
 mod stat;
 mod trace;

@@ -1,0 +1,132 @@
+//! `flashscope bench --resume`: whether a result that was cut off becomes what it would have been.
+
+use std::fs;
+use std::time::Duration;
+
+use flashscope_result::manifest::{Progress, Status};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::{QUICK, Scratch, files_of_records};
+
+const DRIVE: &str = "sim:demo?flash.blocks_per_plane=48";
+const ONLY: &str = "granularity,order,bursts";
+
+/// All of a result that does not say when and how fast it was made.
+fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, Vec<Value>) {
+    let folder = place.at(name);
+    let entries = fs::read_dir(folder.join("records")).unwrap().map(Result::unwrap);
+    let file = |entry: fs::DirEntry| {
+        let name = entry.file_name().into_string().unwrap();
+        (name, fs::read(entry.path()).unwrap())
+    };
+    let mut records: Vec<_> = entries.map(file).collect();
+    records.sort();
+    let json = |file: &str| -> Value {
+        serde_json::from_slice(&fs::read(folder.join(file)).unwrap()).unwrap()
+    };
+    let mut manifest = json("manifest.json");
+    for history in ["started", "finished", "resumed", "calibration"] {
+        manifest.as_object_mut().unwrap().remove(history);
+    }
+    (records, vec![manifest, json("facts.json")])
+}
+
+// Is a plan on a simulated drive that is killed at a hundred moments, and gone on with each time, the
+// same in the end, byte for byte but for its history?
+#[test]
+fn kills_leave_no_trace() {
+    let place = Scratch::in_memory();
+    place.bench(DRIVE, "whole", &["--only", ONLY]).ok();
+    let whole = content(&place, "whole");
+    let (mut random, mut results, mut kills, mut in_the_midst) = (1u64, 0, 0, 0);
+    while kills < 100 {
+        results += 1;
+        let name = format!("cut-{results}");
+        let begin = [&["bench", DRIVE, "--output", &name, "--only", ONLY][..], &QUICK].concat();
+        let go_on = ["bench", "--resume", &name];
+        // Three kills each, then to the end.
+        for attempt in 0..3 {
+            let begun = place.at(&name).join("manifest.json").exists();
+            let running = place.start(if begun { &go_on } else { &begin });
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(attempt + 1);
+            std::thread::sleep(Duration::from_micros((random >> 33) % 150_000));
+            running.signal("-KILL");
+            running.wait();
+            kills += 1;
+            let done = files_of_records(&place.at(&name));
+            in_the_midst += usize::from(done > 0 && done < whole.0.len());
+            if done == 0 && !place.at(&name).join("manifest.json").exists() {
+                let _ = fs::remove_dir_all(place.at(&name));
+            }
+        }
+        let begun = place.at(&name).join("manifest.json").exists();
+        let outcome = place.run(if begun { &go_on } else { &begin });
+        assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+        assert!(content(&place, &name) == whole, "{name} differs from what it would have been");
+    }
+    assert!(in_the_midst > 20, "only {in_the_midst} kills came in the midst of a plan");
+}
+
+// Does a benchmark of a file go on where Ctrl-C stopped it, once the file is confirmed again, with
+// what was measured before left as it is?
+#[test]
+fn a_file_goes_on() {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
+    let only = ["--only", "granularity", "--run-pause", "20ms"];
+    let arguments = ["bench", &drive, "--output", "r", "--io-count", "64"];
+    let mut running = place.start(&[&arguments[..], &only].concat());
+    let folder = place.at("r");
+    running.wait_until("two runs", || files_of_records(&folder) >= 2);
+    let busy = place.run(&["bench", "--resume", "r"]);
+    assert_snapshot!(busy.says(2, &place), @"flashscope: r is being measured by another flashscope: wait for it, or stop it");
+    running.signal("-INT");
+    running.wait();
+    let before = place.result("r");
+    let first = before.done().next().unwrap().clone();
+    let records = before.records(&first);
+
+    let unconfirmed = place.run(&["bench", "--resume", "r"]).says(2, &place);
+    assert!(unconfirmed.contains("--destroy-data-on"), "{unconfirmed}");
+    let confirmation = ["--destroy-data-on", &disk.arg("drive")];
+    place.run(&[&["bench", "--resume", "r"][..], &confirmation].concat()).ok();
+    let after = place.result("r");
+    assert_eq!((after.manifest.status, after.manifest.resumed.len()), (Status::Complete, 1));
+    assert!(after.manifest.runs().all(|run| run.progress != Progress::Pending));
+    assert_eq!(after.records(&first), records);
+    after.assert_readable();
+    let facts = after.json("facts.json");
+    assert_eq!(facts["runs"].as_array().unwrap().len(), after.done().count());
+
+    let again = place.run(&["bench", "--resume", "r"]).ok();
+    assert_eq!(again.stderr, "note: nothing was left to run\n");
+    assert_eq!(place.result("r").all_records(), after.all_records());
+}
+
+// Is a result refused that is none, is another version's or of a drive that is another now?
+#[test]
+fn what_cannot_go_on_is_refused() {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    let none = place.run(&["bench", "--resume", "nothing"]);
+    assert_snapshot!(none.says(2, &place), @"flashscope: nothing is no result: a result is a folder that holds a manifest.json");
+    let both = place.run(&["bench", "null:", "--resume", "nothing"]);
+    assert!(both.says(2, &place).contains("cannot be used with"));
+    let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
+    place.bench(&drive, "r", &["--only", "pause", "--io-count", "2"]).ok();
+    let manifest = place.at("r/manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let confirmation = ["--destroy-data-on", &disk.arg("drive")];
+    let resume = [&["bench", "--resume", "r"][..], &confirmation].concat();
+    let mut changed: Value = serde_json::from_str(&text).unwrap();
+    changed["micro_benchmarks"][0]["experiments"][0]["runs"][0]["progress"] =
+        serde_json::json!({ "status": "pending" });
+    changed["device"]["capacity_bytes"] = (8 << 20).into();
+    fs::write(&manifest, changed.to_string()).unwrap();
+    let other = place.run(&resume).says(2, &place).replace(disk.path().to_str().unwrap(), "DISK");
+    assert_snapshot!(other, @"flashscope: `file:DISK/drive?size=16MiB` is not the drive that was measured: its capacity was 8 MiB and is 16 MiB");
+    changed["tool"]["version"] = "0.0.1".into();
+    fs::write(&manifest, changed.to_string()).unwrap();
+    let version = place.run(&resume).says(2, &place);
+    assert!(version.contains("it was begun by flashscope 0.0.1, and this is"), "{version}");
+}
