@@ -129,6 +129,7 @@ export function progressWords(progress: Progress): string {
 /** The state of the drive before the first run. */
 export const STATE_WORDS: Record<State, string> = {
   keep: 'as it was found',
+  purged: 'discarded as a whole, so that nothing was written',
   sequential: 'written once from start to end',
   random: 'written once in random order, in IOs of random size',
 };

@@ -321,6 +321,8 @@ pub enum State {
     Random,
     /// Write everything once, from start to end
     Sequential,
+    /// Discard everything (TRIM), so that nothing is written: fresh, as few drives in use are
+    Purged,
     /// Leave the drive as it is
     Keep,
 }
@@ -330,6 +332,7 @@ impl From<State> for manifest::State {
         match state {
             State::Random => manifest::State::Random,
             State::Sequential => manifest::State::Sequential,
+            State::Purged => manifest::State::Purged,
             State::Keep => manifest::State::Keep,
         }
     }

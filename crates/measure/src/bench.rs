@@ -5,7 +5,7 @@ use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, OnError,
 use flashscope_result::manifest::{State, Status};
 use flashscope_result::{Recorder, ResultFolder};
 use flashscope_workload::Stream;
-use flashscope_workload::state::{RandomFill, SequentialFill};
+use flashscope_workload::state::{Purge, RandomFill, SequentialFill};
 
 use crate::execute::{Ended, PROGRESS_INTERVAL, execute, fill};
 use crate::{order, timestamp};
@@ -28,13 +28,22 @@ pub enum Error {
         planned: u64,
     },
     /// The drive failed while its state was enforced.
-    #[error("cannot bring the drive into its state: writing at {offset} failed with {errno}")]
+    #[error("cannot bring the drive into its state: {errno} at {offset}{}", hint(*errno))]
     State {
         /// What failed.
         errno: Errno,
         /// Where.
         offset: Bytes,
     },
+}
+
+fn hint(errno: Errno) -> &'static str {
+    match errno {
+        Errno::EOPNOTSUPP => {
+            "; a drive that knows no trims cannot be purged, choose another --state"
+        }
+        _ => "",
+    }
 }
 
 /// Is told what happens while a plan is executed.
@@ -194,6 +203,7 @@ impl<D: Device + ?Sized> Bench<'_, D> {
         let block = self.device.info().logical_block;
         let stream: Box<dyn Stream + Send> = match self.manifest.options.state {
             State::Keep => return Ok(Ended::Complete),
+            State::Purged => Box::new(Purge::new(offset, size)),
             State::Sequential => Box::new(SequentialFill::new(offset, size)),
             State::Random => Box::new(RandomFill::new(offset, size, block, setup.seed)),
         };

@@ -89,6 +89,8 @@ pub struct Options {
 pub enum State {
     /// As it was found.
     Keep,
+    /// Trimmed as a whole, so that nothing is written.
+    Purged,
     /// Written once from start to end.
     Sequential,
     /// Every part written once, in random order, in IOs of random size.

@@ -103,6 +103,28 @@ impl Stream for SequentialFill {
     }
 }
 
+/// Tells the drive that it need not keep anything of a space, from start to end, by trims of 64 MiB.
+pub struct Purge {
+    next: Bytes,
+    end: Bytes,
+}
+
+impl Purge {
+    /// Purges `size` bytes from `offset` on.
+    pub fn new(offset: Bytes, size: Bytes) -> Purge {
+        Purge { next: offset, end: offset + size }
+    }
+}
+
+impl Stream for Purge {
+    fn next(&mut self, previous: Nanos) -> Option<Io> {
+        let (offset, len) = (self.next, Bytes::mib(64).min(self.end - self.next));
+        self.next += len;
+        let (op, data) = (Op::Trim, Data::Random);
+        (len.0 > 0).then_some(Io { op, stream: 0, offset, len, at: previous, data })
+    }
+}
+
 /// The largest IO of either fill.
 pub const LARGEST_FILL_IO: Bytes = CHUNK;
 
@@ -135,6 +157,16 @@ mod tests {
             prop_assert!(ranges.windows(2).all(|pair| pair[0].1 == pair[1].0));
             prop_assert!(ios.iter().all(|io| io.len <= LARGEST_FILL_IO && io.len.0 >= 512));
         }
+    }
+
+    // Is every byte trimmed exactly once by a purge?
+    #[test]
+    fn a_purge_trims_every_byte_once() {
+        let ios = all(Purge::new(Bytes::mib(3), Bytes::mib(200)));
+        let ends: Vec<_> =
+            ios.iter().map(|io| (io.op, io.offset.0 >> 20, io.end().0 >> 20)).collect();
+        let trims = [(3, 67), (67, 131), (131, 195), (195, 203)];
+        assert_eq!(ends, trims.map(|(start, end)| (Op::Trim, start, end)));
     }
 
     // Is a random fill random, in place and in size, and does it depend on the seed?

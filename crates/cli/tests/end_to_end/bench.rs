@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -206,4 +207,26 @@ fn an_existing_file() {
     place.bench(&drive, "r.flashscope", &confirmed).ok();
     let after = fs::read(disk.at("drive")).unwrap();
     assert!(after.len() == content.len() && after != content);
+}
+
+// Does a purge give back the space of a file before anything is measured, and leave a simulated drive
+// with nothing but what the runs write; and is a drive that cannot be purged refused?
+#[test]
+fn purged() {
+    let place = Scratch::on_disk();
+    let len = 64 << 20;
+    fs::write(place.at("drive"), vec![1; len]).unwrap();
+    let blocks = || fs::metadata(place.at("drive")).unwrap().blocks() * 512;
+    assert!(blocks() >= len as u64);
+    let drive = format!("file:{}", place.arg("drive"));
+    let few = ["--state", "purged", "--only", "pause", "--io-count", "2"];
+    let confirmed = ["--destroy-data-on", &place.arg("drive")];
+    place.bench(&drive, "r", &[&few[..], &confirmed].concat()).ok();
+    assert_eq!(place.result("r").manifest.options.state, State::Purged);
+    assert!(blocks() < len as u64 / 4, "{} bytes are in use", blocks());
+    place.bench("sim:demo", "s", &few).ok();
+    let refused = place.bench("sim:sun-zhang-unknown", "t", &few).says(1, &place);
+    let hint =
+        "EOPNOTSUPP (operation not supported) at 0 B; a drive that knows no trims cannot be purged";
+    assert!(refused.contains(hint), "{refused}");
 }
