@@ -23,6 +23,18 @@ impl Divisor {
         number - self.quotient(number) * self.value
     }
 
+    /// As [`Divisor::quotient`], of a smaller number.
+    #[inline]
+    pub(crate) fn quotient_of(self, number: u32) -> u32 {
+        u32::try_from(self.quotient(number.into())).expect("at most the number")
+    }
+
+    /// As [`Divisor::remainder`], of a smaller number.
+    #[inline]
+    pub(crate) fn remainder_of(self, number: u32) -> u32 {
+        u32::try_from(self.remainder(number.into())).expect("at most the number")
+    }
+
     /// How often it goes into `number`.
     #[inline]
     pub(crate) fn quotient(self, number: u64) -> u64 {

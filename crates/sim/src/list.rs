@@ -1,7 +1,5 @@
 //! A list by age.
 
-use crate::memory::prefetch;
-
 /// The end of a list, and the neighbour of what is in none.
 const NONE: u32 = u32::MAX;
 
@@ -29,24 +27,13 @@ impl List {
         (self.oldest != NONE).then_some(self.oldest)
     }
 
-    /// The next newer one than `node`, which is in.
     #[inline]
-    pub(crate) fn newer(&self, node: u32) -> Option<u32> {
-        let newer = self.links[node as usize].newer;
-        (newer != NONE).then_some(newer)
-    }
-
-    /// A hint that `node` is moved soon.
-    #[inline]
-    pub(crate) fn expect(&self, node: u32) {
-        prefetch(&self.links, node as usize);
-    }
-
     fn contains(&self, node: u32) -> bool {
         self.links[node as usize].newer != NONE || self.newest == node
     }
 
     /// Puts `node` at the new end, wherever it was.
+    #[inline]
     pub(crate) fn make_newest(&mut self, node: u32) {
         self.remove(node);
         self.links[node as usize] = Link { newer: NONE, older: self.newest };
@@ -69,6 +56,7 @@ impl List {
     }
 
     /// Takes `node` out, if it is in.
+    #[inline]
     pub(crate) fn remove(&mut self, node: u32) {
         if !self.contains(node) {
             return;

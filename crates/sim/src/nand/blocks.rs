@@ -296,6 +296,7 @@ impl Blocks {
     }
 
     /// Marks the places from `start` to before `end` as valid.
+    #[inline]
     fn set_live(&mut self, start: usize, end: usize) {
         let mut place = start;
         while place < end {

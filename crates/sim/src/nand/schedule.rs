@@ -5,6 +5,7 @@ use std::ops::Range;
 use flashscope_block::Nanos;
 
 use super::{BlockId, Geometry, Timing, later};
+use crate::arithmetic::Divisor;
 use crate::observe::CommandKind;
 
 /// What works side by side within a package (section 2.2).
@@ -113,9 +114,9 @@ pub(super) struct Schedule {
     latest: Nanos,
     span: u32,
     units_per_package: u32,
-    blocks_per_element: u32,
-    blocks_per_unit: u32,
-    blocks_per_plane: u32,
+    blocks_per_element: Divisor,
+    blocks_per_unit: Divisor,
+    blocks_per_plane: Divisor,
     units: Vec<Nanos>,
     buses: Vec<Nanos>,
     gangs: Vec<Gang>,
@@ -140,9 +141,9 @@ impl Schedule {
             latest: Nanos(0),
             span: geometry.span,
             units_per_package,
-            blocks_per_element,
-            blocks_per_unit: blocks_per_element / units_per_package,
-            blocks_per_plane: geometry.blocks_per_plane,
+            blocks_per_element: Divisor::new(blocks_per_element.into()),
+            blocks_per_unit: Divisor::new((blocks_per_element / units_per_package).into()),
+            blocks_per_plane: Divisor::new(geometry.blocks_per_plane.into()),
             units: vec![Nanos(0); units],
             buses: vec![Nanos(0); geometry.packages as usize],
             gangs: vec![Gang::idle(Nanos(0)); (geometry.packages / wiring.gang) as usize],
@@ -186,16 +187,17 @@ impl Schedule {
         self.request += 1;
     }
 
+    #[inline]
     pub(super) fn place(&self, block: BlockId) -> Place {
-        let element = block.0 / self.blocks_per_element;
-        let within = block.0 % self.blocks_per_element;
+        let element = self.blocks_per_element.quotient_of(block.0);
+        let within = self.blocks_per_element.remainder_of(block.0);
         let package = element * self.span;
         let unit = if self.wiring.queue_per_package {
-            package * self.units_per_package + within / self.blocks_per_unit
+            package * self.units_per_package + self.blocks_per_unit.quotient_of(within)
         } else {
             package / self.wiring.gang
         };
-        Place { unit, package, plane: within / self.blocks_per_plane }
+        Place { unit, package, plane: self.blocks_per_plane.quotient_of(within) }
     }
 
     fn shares_bus(&self) -> bool {

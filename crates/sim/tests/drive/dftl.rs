@@ -4,7 +4,8 @@
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
 use flashscope_block::{Bytes, Device, Op};
-use flashscope_sim::nand::FlashCounters;
+use flashscope_sim::nand::{FlashCounters, Lpn};
+use flashscope_sim::observe::Observer;
 use flashscope_sim::profile::MapMemory;
 use flashscope_sim::{Profile, SimDevice};
 
@@ -136,16 +137,21 @@ fn batched_entries_are_the_references() {
     }
 }
 
-/// What uniform writes of a drive that cleans cost in the steady state.
-fn steady(entries: u64, batch: bool) -> FlashCounters {
-    let (mut drive, pages) = drive_with(512, 0.8, |profile| {
+/// A drive that cleans `used` blocks, with memory for so many entries, and its pages.
+fn cleaned_drive(used: u32, entries: u64, batch: bool, map: MapMemory) -> (SimDevice, u64) {
+    drive_with(used, 0.8, |profile| {
         profile.ftl = "dftl".into();
-        profile.persistence.map = MapMemory::Summary;
+        profile.persistence.map = map;
         // A block of the map is open, too.
         profile.over_provisioning += 0.01;
         profile.map_cache.size = Bytes(8 * entries);
         profile.map_cache.batch = batch;
-    });
+    })
+}
+
+/// What uniform writes of a drive that cleans cost in the steady state.
+fn steady(entries: u64, batch: bool) -> FlashCounters {
+    let (mut drive, pages) = cleaned_drive(512, entries, batch, MapMemory::Summary);
     for page in 0..pages {
         round_trip(&mut drive, Op::Write, page * PAGE, PAGE);
     }
@@ -194,4 +200,36 @@ fn memory_saves_traffic() {
     assert!(programs.is_sorted() && 3 * programs[0] < 2 * programs[3], "{programs:?}");
     let map_pages = all.programs.mapping - all.programs.total() / 64;
     assert!(map_pages < 4, "{all:?}");
+}
+
+/// Looks on, and sees nothing.
+struct Blind;
+
+impl Observer for Blind {}
+
+// Are the translation pages that cleaning leaves behind, which are written many at once where nobody
+// looks on, written at the same times and to the same places as one by one, whether stamps are kept
+// or not?
+#[test]
+fn many_at_once_are_the_same_as_one_by_one() {
+    for (map, batch) in [(MapMemory::NvRam, true), (MapMemory::Summary, false)] {
+        let (mut drive, pages) = cleaned_drive(256, 500, batch, map);
+        let (mut watched, _) = cleaned_drive(256, 500, batch, map);
+        watched.observe(Blind);
+        let mut random = fastrand::Rng::with_seed(7);
+        for nth in 0..4 * pages {
+            let page = if nth < pages { nth } else { random.u64(..pages) };
+            let offset = page * PAGE;
+            let one = round_trip(&mut drive, Op::Write, offset, PAGE);
+            assert_eq!(one, round_trip(&mut watched, Op::Write, offset, PAGE));
+        }
+        let done = drive.counters();
+        assert_eq!(done, watched.counters());
+        assert!(done.flash.programs.mapping > pages, "{done:?}");
+        assert!(drive.nand().erase_counts().eq(watched.nand().erase_counts()));
+        for lpn in (0..pages).map(|page| Lpn(u32::try_from(page).expect("small"))) {
+            assert_eq!(drive.locate(lpn), watched.locate(lpn), "{lpn:?}");
+            assert_eq!(drive.stamp(lpn), watched.stamp(lpn), "{lpn:?}");
+        }
+    }
 }

@@ -17,17 +17,19 @@
 //! The paper's table is a segmented LRU; here it is a plain one, which is the same for accesses
 //! that are independent of each other.
 
+mod behind;
 mod recovery;
 mod table;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use flashscope_block::{Errno, Nanos};
 
+use self::behind::{Behind, catch_up};
 use self::table::Table;
 use super::page_map::{Front, Mapping, NOWHERE, PageMap, Role};
 use super::{AnyFtl, Family, Kind, Layout, Recovery};
@@ -51,7 +53,7 @@ pub struct Cached {
     table: Table,
     /// Logical pages whose entries a translation page holds.
     per_page: Divisor,
-    pools: u32,
+    pools: Divisor,
     /// The logical pages of the host.
     logical_pages: u32,
     /// The number of the first translation page.
@@ -61,17 +63,6 @@ pub struct Cached {
     blocks: TranslationBlocks,
     /// What of the contents of translation pages has to be known.
     contents: Option<Contents>,
-}
-
-/// The translation pages that lack entries which changed while these were not in memory: mostly
-/// because cleaning moved pages.
-struct Behind {
-    is: Vec<bool>,
-    count: u32,
-    /// How many may wait.
-    most: u32,
-    /// By pool. Some of these may have been written since.
-    queues: Vec<VecDeque<u32>>,
 }
 
 /// The full blocks that hold translation pages, which are cleaned apart from those of data: the
@@ -100,47 +91,11 @@ struct Contents {
     changed: BTreeSet<Lpn>,
 }
 
-impl Behind {
-    fn new(layout: &Layout) -> Self {
-        Behind {
-            is: vec![false; layout.translation_pages() as usize],
-            count: 0,
-            most: if layout.background_below > 0 { layout.slots_per_block() } else { 0 },
-            queues: vec![VecDeque::new(); layout.pools as usize],
-        }
-    }
-
-    #[inline]
-    fn add(&mut self, page: u32, pool: u32) {
-        if !std::mem::replace(&mut self.is[page as usize], true) {
-            self.count += 1;
-            self.queues[pool as usize].push_back(page);
-        }
-    }
-
-    #[inline]
-    fn remove(&mut self, page: u32) {
-        self.count -= u32::from(std::mem::take(&mut self.is[page as usize]));
-    }
-
-    /// The one of a pool that has waited for longest.
-    fn oldest(&mut self, pool: u32) -> Option<u32> {
-        let queue = &mut self.queues[pool as usize];
-        while let Some(page) = queue.front().copied() {
-            if self.is[page as usize] {
-                return Some(page);
-            }
-            queue.pop_front();
-        }
-        None
-    }
-}
-
 impl Cached {
     /// The translation page with the entry of a logical page.
     #[inline]
     fn page_of(&self, lpn: Lpn) -> u32 {
-        u32::try_from(self.per_page.quotient(lpn.0.into())).expect("fewer than logical pages")
+        self.per_page.quotient_of(lpn.0)
     }
 
     /// The number of a translation page among all pages.
@@ -152,7 +107,7 @@ impl Cached {
     /// The pool that a translation page belongs to.
     #[inline]
     fn pool_of(&self, page: u32) -> u32 {
-        page % self.pools
+        self.pools.remainder_of(page)
     }
 
     /// The logical pages whose entries are on a translation page.
@@ -172,10 +127,12 @@ fn fetch(ftl: &Dftl, nand: &mut Array, page: u32, at: Nanos) -> Result<Nanos, Er
         return Ok(at);
     }
     let geometry = *nand.geometry();
-    let first = geometry.page(Slot(mapped - 1));
+    // A logical page is a page of the flash, or several.
+    let slot = Slot(mapped - 1);
+    let (block, first) = (geometry.block(slot), geometry.index(slot) * geometry.pages_per_slot);
     let mut ready = at;
-    for index in first.index..first.index + geometry.pages_per_slot {
-        let page = Page { index, ..first };
+    for index in first..first + geometry.pages_per_slot {
+        let page = Page { block, index };
         ready = ready.max(nand.read(page, 0..geometry.span, at, Cause::Mapping)?);
     }
     Ok(ready)
@@ -272,32 +229,13 @@ fn miss(
     Ok(known)
 }
 
-/// Writes the translation pages that are behind. Returns when they are there, or none if there was
-/// no room for some.
-fn catch_up(ftl: &mut Dftl, nand: &mut Array, at: Nanos) -> Result<Option<Nanos>, Errno> {
-    let mut done = at;
-    // Writes for one pool may take cleaning, which leaves pages of others behind.
-    while ftl.mapping.behind.count > 0 {
-        for pool in 0..ftl.mapping.pools {
-            while let Some(page) = ftl.mapping.behind.oldest(pool) {
-                done = match write(ftl, nand, page, None, at) {
-                    Ok(written) => done.max(written),
-                    Err(Errno::ENOSPC) => return Ok(None),
-                    Err(errno) => return Err(errno),
-                };
-            }
-        }
-    }
-    Ok(Some(done))
-}
-
 impl Mapping for Cached {
     fn new(layout: &Layout) -> Self {
         let logical_pages = layout.logical_pages();
         Cached {
             table: Table::new(layout.map_cache.entries, logical_pages),
             per_page: Divisor::new(layout.map_cache.entries_per_page.into()),
-            pools: layout.pools,
+            pools: Divisor::new(layout.pools.into()),
             logical_pages,
             first: layout.translation_page(0).0,
             batch: layout.map_cache.batch,
@@ -329,13 +267,18 @@ impl Mapping for Cached {
     }
 
     #[inline]
+    fn expect_change(&self, lpn: Lpn) {
+        self.table.expect_change(lpn);
+    }
+
+    #[inline]
     fn changed(&mut self, lpn: Lpn) {
         // Of internal pages only the directory knows.
         if lpn.0 >= self.logical_pages || self.table.change(lpn) {
             return;
         }
         let page = self.page_of(lpn);
-        self.behind.add(page, page % self.pools);
+        self.behind.add(page, self.pool_of(page));
         if let Some(contents) = &mut self.contents {
             contents.changed.insert(lpn);
         }

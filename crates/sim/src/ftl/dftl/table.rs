@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use crate::list::List;
 use crate::memory::prefetch;
 use crate::nand::Lpn;
 
@@ -44,31 +43,46 @@ impl Bits {
 
 /// The entries in memory. The one that was used last longest ago is given up for another.
 ///
-/// Flat arrays by logical page and by place in memory: nothing is searched for, nothing is hashed.
-/// Two bits say whether an entry is there and has changed, so that cleaning, which asks for pages
-/// all over the drive, finds the answer in the processor's cache.
+/// Instead of a list by age, which takes steps all over memory, there is a record of all uses, in
+/// the order in which they were. Of those of an entry only the last counts; the others are passed
+/// over. What is asked of the next victims is then known well before, and fetched. Two bits say
+/// whether an entry is there and has changed, so that cleaning, which asks for pages all over the
+/// drive, finds the answer in the processor's cache.
 pub(super) struct Table {
-    by_age: List,
-    /// For each place in memory, the logical page whose entry is there.
-    lpns: Vec<u32>,
-    /// For each logical page whose entry is in memory, its place.
-    places: Vec<u32>,
+    /// A ring of uses: the logical pages whose entries were used.
+    uses: Vec<u32>,
+    /// How many uses there may be.
+    room: u32,
+    /// Where the oldest of them is, and how many there are.
+    oldest: u32,
+    count: u32,
+    /// For each logical page whose entry is in memory, where in the ring its last use is.
+    last_use: Vec<u32>,
     held: Bits,
     /// Only of those held.
     changed: Bits,
     used: u32,
+    entries: u32,
 }
 
 impl Table {
+    /// How many uses ahead of being passed over one is looked at. Memory takes about as long as
+    /// this many writes.
+    const AHEAD: u32 = 4;
+
     /// An empty one with room for `entries`, at least 1, of those of `logical_pages`.
     pub(super) fn new(entries: u32, logical_pages: u32) -> Self {
+        let room = entries.saturating_mul(2).saturating_add(2);
         Table {
-            by_age: List::new(entries),
-            lpns: vec![0; entries as usize],
-            places: vec![0; logical_pages as usize],
+            uses: vec![0; room as usize],
+            room,
+            oldest: 0,
+            count: 0,
+            last_use: vec![0; logical_pages as usize],
             held: Bits::new(logical_pages),
             changed: Bits::new(logical_pages),
             used: 0,
+            entries,
         }
     }
 
@@ -76,7 +90,14 @@ impl Table {
     #[inline]
     pub(super) fn expect(&self, lpn: Lpn) {
         prefetch(&self.held.0, lpn.0 as usize / 64);
-        prefetch(&self.places, lpn.0 as usize);
+        prefetch(&self.last_use, lpn.0 as usize);
+    }
+
+    /// A hint that an entry changes soon.
+    #[inline]
+    pub(super) fn expect_change(&self, lpn: Lpn) {
+        prefetch(&self.held.0, lpn.0 as usize / 64);
+        prefetch(&self.changed.0, lpn.0 as usize / 64);
     }
 
     /// Uses an entry; false where it is not held.
@@ -84,56 +105,83 @@ impl Table {
     pub(super) fn touch(&mut self, lpn: Lpn) -> bool {
         let held = self.held.get(lpn.0);
         if held {
-            self.by_age.make_newest(self.places[lpn.0 as usize]);
+            self.note_use(lpn.0);
         }
         held
     }
 
+    /// The `nth` place of the ring from the oldest use on; for up to as many as there are places.
+    #[inline]
+    fn place(&self, nth: u32) -> u32 {
+        let left = self.room - self.oldest;
+        if nth < left { self.oldest + nth } else { nth - left }
+    }
+
+    #[inline]
+    fn note_use(&mut self, lpn: u32) {
+        if self.count == self.room {
+            self.forget_former_uses();
+        }
+        let place = self.place(self.count);
+        self.uses[place as usize] = lpn;
+        self.last_use[lpn as usize] = place;
+        self.count += 1;
+    }
+
+    /// Keeps of the uses of each entry the last alone: half of the ring or more is free then.
+    #[cold]
+    fn forget_former_uses(&mut self) {
+        let mut kept = 0;
+        for nth in 0..self.count {
+            let (from, to) = (self.place(nth), self.place(kept));
+            let lpn = self.uses[from as usize];
+            if self.last_use[lpn as usize] == from {
+                self.uses[to as usize] = lpn;
+                self.last_use[lpn as usize] = to;
+                kept += 1;
+            }
+        }
+        self.count = kept;
+    }
+
     /// The entry that the next one takes the place of, if there is no other.
     #[inline]
-    pub(super) fn victim(&self) -> Option<Lpn> {
-        if (self.used as usize) < self.lpns.len() {
+    pub(super) fn victim(&mut self) -> Option<Lpn> {
+        if self.used < self.entries {
             return None;
         }
-        self.by_age.oldest().map(|place| Lpn(self.lpns[place as usize]))
+        loop {
+            let lpn = self.uses[self.oldest as usize];
+            if self.last_use[lpn as usize] == self.oldest {
+                return Some(Lpn(lpn));
+            }
+            self.pass_over();
+        }
+    }
+
+    /// Takes out the oldest use.
+    #[inline]
+    fn pass_over(&mut self) {
+        let ahead = self.uses[self.place(Self::AHEAD) as usize];
+        prefetch(&self.last_use, ahead as usize);
+        self.expect_change(Lpn(ahead));
+        self.oldest = self.place(1);
+        self.count -= 1;
     }
 
     /// Takes up an entry that is not held, in the place of the victim.
     #[inline]
     pub(super) fn insert(&mut self, lpn: Lpn) {
-        let oldest = self.by_age.oldest().filter(|_| self.used as usize == self.lpns.len());
-        let place = match oldest {
-            Some(oldest) => {
-                let victim = self.lpns[oldest as usize];
+        match self.victim() {
+            Some(Lpn(victim)) => {
                 debug_assert!(!self.changed.get(victim), "{victim} is not on the flash");
                 self.held.clear(victim);
-                oldest
+                self.pass_over();
             }
-            None => {
-                self.used += 1;
-                self.used - 1
-            }
-        };
-        self.lpns[place as usize] = lpn.0;
-        self.places[lpn.0 as usize] = place;
-        self.held.set(lpn.0);
-        self.by_age.make_newest(place);
-        self.expect_victims();
-    }
-
-    /// Has what is asked of the next victims fetched: of the next one, whose number has been, its
-    /// bits; of the one after that, its number; and of the one after that, who is next.
-    #[inline]
-    fn expect_victims(&self) {
-        let Some(first) = self.by_age.oldest() else { return };
-        let lpn = self.lpns[first as usize];
-        prefetch(&self.held.0, lpn as usize / 64);
-        prefetch(&self.changed.0, lpn as usize / 64);
-        let Some(second) = self.by_age.newer(first) else { return };
-        prefetch(&self.lpns, second as usize);
-        if let Some(third) = self.by_age.newer(second) {
-            self.by_age.expect(third);
+            None => self.used += 1,
         }
+        self.held.set(lpn.0);
+        self.note_use(lpn.0);
     }
 
     /// Notes that an entry has changed; false where it is not held.
@@ -160,9 +208,8 @@ impl Table {
 
     /// Forgets all entries.
     pub(super) fn forget(&mut self) {
-        let entries = u32::try_from(self.lpns.len()).expect("the places are numbered by a u32");
-        let pages = u32::try_from(self.places.len()).expect("logical pages are");
-        *self = Table::new(entries, pages);
+        let pages = u32::try_from(self.last_use.len()).expect("logical pages are numbered so");
+        *self = Table::new(self.entries, pages);
     }
 }
 
@@ -186,6 +233,8 @@ mod tests {
             // The oldest first, with whether it has changed.
             let mut plain: Vec<(u32, bool)> = Vec::new();
             for (call, lpn) in calls {
+                // Enough uses of few entries that there is no room to record them all.
+                let lpn = if call == 0 { lpn % (entries + 2) } else { lpn };
                 let found = plain.iter().position(|entry| entry.0 == lpn);
                 match call {
                     0 => {

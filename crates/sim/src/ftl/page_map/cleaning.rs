@@ -165,6 +165,7 @@ impl<M: Mapping> PageMap<M> {
         let moved = |lpns: &[u32], first: Slot| {
             // Entries are all over the map. Reads of them go on side by side where the processor
             // would do one write after the other: once read, they are in the cache.
+            lpns.iter().for_each(|lpn| mapping.expect_change(Lpn(*lpn)));
             let read = lpns.iter().fold(0, |all, lpn| all ^ map[*lpn as usize]);
             std::hint::black_box(read);
             for (lpn, place) in lpns.iter().zip(first.0 + 1..) {

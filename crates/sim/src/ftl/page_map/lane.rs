@@ -51,25 +51,25 @@ pub(in crate::ftl) struct Front {
 
 /// A block that is being filled.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Frontier {
-    pub(super) block: BlockId,
+pub(in crate::ftl) struct Frontier {
+    pub(in crate::ftl) block: BlockId,
     pub(super) place: Place,
     /// The next place in it.
-    pub(super) next: u32,
+    pub(in crate::ftl) next: u32,
     /// Places in it.
-    pub(super) places: u32,
+    pub(in crate::ftl) places: u32,
     /// The temperatures of what it holds, added up.
     pub(super) temperature: u64,
 }
 
 /// Part of an allocation pool that is written to and cleaned for itself.
-pub(super) struct Lane {
+pub(in crate::ftl) struct Lane {
     /// Its number, which policies know it by.
     pub(super) index: u32,
     /// Its blocks, in the order in which they are used first.
     pub(super) blocks: Vec<BlockId>,
     /// Where its first and its last block are.
-    pub(super) places: (Place, Place),
+    pub(in crate::ftl) places: (Place, Place),
     /// Erased blocks; the one that has been free for longest is used first.
     pub(super) free: VecDeque<BlockId>,
     /// Erased blocks of the SLC region.

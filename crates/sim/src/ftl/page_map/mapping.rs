@@ -33,6 +33,10 @@ pub trait Mapping: Sized {
         Ok(at)
     }
 
+    /// A hint that an entry changes soon.
+    #[inline]
+    fn expect_change(&self, _lpn: Lpn) {}
+
     /// The entry of a logical page, which may be internal, has changed: it was written, trimmed or
     /// moved.
     #[inline]

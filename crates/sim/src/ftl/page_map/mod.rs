@@ -41,7 +41,7 @@ pub struct PageMap<M = InMemory> {
     /// For each logical page one more than its place, or [`NOWHERE`]; the pages of a drive never
     /// written to then cost no memory. Internal pages follow the host's.
     pub(super) map: Vec<u32>,
-    lanes: Vec<Lane>,
+    pub(super) lanes: Vec<Lane>,
     /// For each pool, how many host writes it has had: its lanes take turns.
     turns: Vec<u32>,
     /// The lane of the `n`th part of the array.
@@ -191,7 +191,12 @@ impl<M: Mapping> PageMap<M> {
 
     /// The frontier, in a free block if there is no open one.
     #[inline]
-    fn frontier(&mut self, nand: &mut Array, front: Front, at: Nanos) -> Result<Frontier, Errno> {
+    pub(super) fn frontier(
+        &mut self,
+        nand: &mut Array,
+        front: Front,
+        at: Nanos,
+    ) -> Result<Frontier, Errno> {
         match self.lane(front.lane).frontier(front.role) {
             Some(frontier) => Ok(*frontier),
             None => self.open(nand, front, at),
@@ -228,7 +233,14 @@ impl<M: Mapping> PageMap<M> {
     /// Moves a frontier on by `places`, which were programmed by `done` with data of this heat in
     /// all; a block that is full is closed.
     #[inline]
-    fn advance(&mut self, nand: &mut Array, front: Front, places: u32, heat: u64, done: Nanos) {
+    pub(super) fn advance(
+        &mut self,
+        nand: &mut Array,
+        front: Front,
+        places: u32,
+        heat: u64,
+        done: Nanos,
+    ) {
         let per_page = self.layout.geometry.slots_per_page;
         let slot = self.lane(front.lane).frontier(front.role);
         let Some(frontier) = slot else { return };

@@ -3,7 +3,7 @@
 use flashscope_block::Nanos;
 
 use super::Array;
-use crate::nand::{BlockId, Cause, Fault, Illegal, Page, Slot};
+use crate::nand::{BlockId, Cause, Fault, Illegal, Lpn, Page, Place, Slot, Stamp};
 
 /// What [`Array::gather`] is told of a logical page that there is none of.
 pub const NOWHERE: u32 = 0;
@@ -80,6 +80,41 @@ impl Array {
         self.counters.reads.count(cause, count);
         self.counters.programs.count(cause, count);
         Some(done)
+    }
+
+    /// Whether [`Array::rewrite`] can be used for blocks of which the first is at `first` and the
+    /// last at `last`: they are on one unit that they have to themselves, no program fails, and
+    /// nobody looks on.
+    #[inline]
+    pub fn rewrites(&self, first: Place, last: Place) -> bool {
+        self.plain && first.unit == last.unit
+    }
+
+    /// Reads logical pages at these places, programs them with new contents to place `to` and those
+    /// after it, with stamps from `stamp` on, and supersedes the former ones; `superseded` is told
+    /// of the block of each and how many of its places are still valid. The same as doing so one
+    /// by one, all of them given at `at`. Only where [`Array::rewrites`], and for pages without a
+    /// note.
+    ///
+    /// # Errors
+    /// [`Illegal::ProgramOutOfOrder`], [`Illegal::BadBlock`].
+    #[inline]
+    pub fn rewrite(
+        &mut self,
+        (from, to): (&[(Lpn, Slot)], Slot),
+        stamp: Stamp,
+        at: Nanos,
+        cause: Cause,
+        superseded: impl FnMut(BlockId, u32),
+    ) -> Result<Nanos, Illegal> {
+        let target = self.geometry().page(to);
+        let count = u32::try_from(from.len()).unwrap_or(u32::MAX);
+        self.blocks.advance(target, count)?;
+        self.counters.reads.count(cause, count);
+        self.counters.programs.count(cause, count);
+        let done = self.schedule_moves(target.block, target, count, at, cause);
+        self.blocks.rewrite(from, to, stamp, done, superseded);
+        Ok(done)
     }
 
     fn gather_one_by_one(

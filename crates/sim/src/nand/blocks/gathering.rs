@@ -2,8 +2,8 @@
 
 use flashscope_block::Nanos;
 
-use super::{Blocks, PADDING};
-use crate::nand::Slot;
+use super::{Blocks, PADDING, Stamp};
+use crate::nand::{BlockId, Lpn, Slot};
 
 impl Blocks {
     /// Copies the metadata of places, of which `from` gives one more than the number or 0 for none,
@@ -25,6 +25,33 @@ impl Blocks {
             self.gather_run(source, target, count, settles);
             (target, rest) = (target + count, &rest[count..]);
         }
+    }
+
+    /// Fills places from `to` on, which were just programmed, with logical pages that were at other
+    /// places, with stamps from `stamp` on. The former ones are superseded once a program is done
+    /// that runs until `settles`; `superseded` is told of the block of each, and how many of its
+    /// places are still valid.
+    #[inline]
+    pub(in crate::nand) fn rewrite(
+        &mut self,
+        from: &[(Lpn, Slot)],
+        to: Slot,
+        stamp: Stamp,
+        settles: Nanos,
+        mut superseded: impl FnMut(BlockId, u32),
+    ) {
+        let start = to.0 as usize;
+        for (target, (lpn, source)) in (start..).zip(from) {
+            self.logical[target] = lpn.0;
+            superseded(self.geometry.block(*source), self.supersede(*source, settles));
+        }
+        if !self.stamps.is_empty() {
+            let stamps = &mut self.stamps[start..start + from.len()];
+            stamps.iter_mut().zip(stamp..).for_each(|(place, stamp)| *place = stamp);
+        }
+        self.set_live(start, start + from.len());
+        let valid = &mut self.blocks[self.geometry.block(to).0 as usize].valid;
+        *valid += u32::try_from(from.len()).unwrap_or(u32::MAX);
     }
 
     /// How many numbers of places follow one in its block.

@@ -1,0 +1,146 @@
+//! The translation pages that cleaning leaves behind, and how they catch up.
+
+use std::collections::VecDeque;
+
+use flashscope_block::{Errno, Nanos};
+
+use super::{Cached, Dftl, Layout, write};
+use crate::ftl::page_map::{NOWHERE, Role};
+use crate::gc::VictimPolicy;
+use crate::nand::{Array, Cause, Lpn, Slot, Stamp};
+
+/// The translation pages that lack entries which changed while these were not in memory: mostly
+/// because cleaning moved pages.
+pub(super) struct Behind {
+    is: Vec<bool>,
+    pub(super) count: u32,
+    /// How many may wait.
+    pub(super) most: u32,
+    /// By pool. Some of these may have been written since.
+    queues: Vec<VecDeque<u32>>,
+    /// What is written at once: translation pages, as numbers among all pages, and where they are.
+    taken: Vec<(Lpn, Slot)>,
+}
+
+impl Behind {
+    pub(super) fn new(layout: &Layout) -> Self {
+        Behind {
+            is: vec![false; layout.translation_pages() as usize],
+            count: 0,
+            most: if layout.background_below > 0 { layout.slots_per_block() } else { 0 },
+            queues: vec![VecDeque::new(); layout.pools as usize],
+            taken: Vec::new(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, page: u32, pool: u32) {
+        if !std::mem::replace(&mut self.is[page as usize], true) {
+            self.count += 1;
+            self.queues[pool as usize].push_back(page);
+        }
+    }
+
+    #[inline]
+    pub(super) fn remove(&mut self, page: u32) {
+        self.count -= u32::from(std::mem::take(&mut self.is[page as usize]));
+    }
+
+    /// The one of a pool that has waited for longest.
+    pub(super) fn oldest(&mut self, pool: u32) -> Option<u32> {
+        let queue = &mut self.queues[pool as usize];
+        while let Some(page) = queue.front().copied() {
+            if self.is[page as usize] {
+                return Some(page);
+            }
+            queue.pop_front();
+        }
+        None
+    }
+
+    /// Takes out those of a pool that have waited for longest, `most` at most, and notes where they
+    /// are, as `map` says; it ends before one that is nowhere. The number of the first translation
+    /// page is `first`.
+    fn take(&mut self, pool: u32, most: u32, first: u32, map: &[u32]) {
+        self.taken.clear();
+        while self.taken.len() < most as usize
+            && let Some(page) = self.oldest(pool)
+            && map[(first + page) as usize] != NOWHERE
+        {
+            self.remove(page);
+            let lpn = first + page;
+            self.taken.push((Lpn(lpn), Slot(map[lpn as usize] - 1)));
+        }
+    }
+}
+
+/// Writes the translation pages that are behind. Returns when they are there, or none if there was
+/// no room for some.
+pub(super) fn catch_up(
+    ftl: &mut Dftl,
+    nand: &mut Array,
+    at: Nanos,
+) -> Result<Option<Nanos>, Errno> {
+    let mut done = at;
+    // Writes for one pool may take cleaning, which leaves pages of others behind.
+    while ftl.mapping.behind.count > 0 {
+        for pool in 0..ftl.layout.pools {
+            while let Some(page) = ftl.mapping.behind.oldest(pool) {
+                let written = match write_many(ftl, nand, pool, at) {
+                    Ok(None) => write(ftl, nand, page, None, at),
+                    Ok(Some(written)) => Ok(written),
+                    Err(errno) => Err(errno),
+                };
+                done = match written {
+                    Ok(written) => done.max(written),
+                    Err(Errno::ENOSPC) => return Ok(None),
+                    Err(errno) => return Err(errno),
+                };
+            }
+        }
+    }
+    Ok(Some(done))
+}
+
+/// As [`write`], for as many of the pages of a pool that are behind as the open block has room for;
+/// none where they have to be written one by one.
+fn write_many(
+    ftl: &mut Dftl,
+    nand: &mut Array,
+    pool: u32,
+    at: Nanos,
+) -> Result<Option<Nanos>, Errno> {
+    let places = ftl.lanes[pool as usize].places;
+    if ftl.layout.lanes_per_pool > 1 || !nand.rewrites(places.0, places.1) {
+        return Ok(None);
+    }
+    let front = ftl.make_room(nand, pool, Role::Map, at)?;
+    let frontier = ftl.frontier(nand, front, at)?;
+    let room = frontier.places - frontier.next;
+    if room > Stamp::MAX - ftl.stamp {
+        return Ok(None);
+    }
+    let Cached { behind, blocks, first, .. } = &mut ftl.mapping;
+    behind.take(pool, room, *first, &ftl.map);
+    let Ok(count @ 1..) = u32::try_from(behind.taken.len()) else { return Ok(None) };
+    let to = nand.geometry().slot(frontier.block, frontier.next);
+    let moves = (&behind.taken[..], to);
+    let done = nand.rewrite(moves, ftl.stamp + 1, at, Cause::Mapping, |block, valid| {
+        blocks.policy.superseded(front.lane, block, valid);
+    })?;
+    for ((lpn, _), place) in behind.taken.iter().zip(to.0 + 1..) {
+        ftl.map[lpn.0 as usize] = place;
+    }
+    if ftl.mapping.batch {
+        for nth in 0..count as usize {
+            let page = ftl.mapping.behind.taken[nth].0.0 - ftl.mapping.first;
+            let lpns = ftl.mapping.lpns(page);
+            ftl.mapping.table.settle(lpns);
+        }
+    }
+    let heat =
+        u64::from(count) * u64::from(ftl.stamp) + u64::from(count) * u64::from(count + 1) / 2;
+    ftl.stamp += count;
+    ftl.advance(nand, front, count, heat, done);
+    Ok(Some(done))
+}
