@@ -332,6 +332,10 @@ pub struct Log {
     /// Log blocks that a group may have, the K of `n-k` and the U-blocks of a `superblock`; of no
     /// consequence otherwise. Default: 4. Source: as `group`.
     pub per_group: u32,
+    /// Pages that a log block takes once they are not those of one data block from the first on in
+    /// order, for want of memory to map more; 0 for as many as fit. For `bast` and `n-k` alone.
+    /// Default: 0. Source: none; fitted to what drives of uFLIP's Table 3 take for writes in reverse.
+    pub unordered: u32,
 }
 
 /// The buffer memory between the host interface and the FTL. A write is done when it is in the
@@ -472,7 +476,14 @@ impl Default for Cleaning {
 
 impl Default for Log {
     fn default() -> Self {
-        Log { blocks: 8, merge: Merge::Eager, eviction: Eviction::Fifo, group: 8, per_group: 4 }
+        Log {
+            blocks: 8,
+            merge: Merge::Eager,
+            eviction: Eviction::Fifo,
+            group: 8,
+            per_group: 4,
+            unordered: 0,
+        }
     }
 }
 
