@@ -8,7 +8,7 @@
 //!   effect where RW costs at least 85 % of RW without, whatever the pause.
 //! - *Locality, A (xR):* A is the largest TargetSize, of those of the micro-benchmark from 1 MiB on,
 //!   up to which RW costs at most 1.15 times the printed R times SW; R is the most it costs up to
-//!   there. *No:* it costs at least half of RW over the whole drive in each of them.
+//!   there. *No:* it costs more than 20 times SW, the highest R that is printed, in each of them.
 //! - *Partitioning, N (xR):* as locality, for SW over partitions.
 //! - *Large Incr:* the most that SW costs with gaps of 1, 2, 4 and 8 MB, over RW.
 //!
@@ -23,6 +23,9 @@ use row::{Method, Row};
 
 /// How far a figure may be from the printed one.
 const TOLERANCE: f64 = 0.15;
+
+/// The highest ratio that is printed for a locality area.
+const HIGHEST_LOCALITY: f64 = 20.0;
 
 /// A row as it is printed.
 struct Printed {
@@ -105,7 +108,8 @@ fn figures(printed: &Printed, row: &Row) -> Vec<Figure> {
         }
         None => {
             let least = lowest(row.locality.iter().map(|(_, cost)| *cost));
-            figures.push(Figure::new("locality", 0.0, f64::from(u8::from(least < 0.5 * rw))));
+            let limit = HIGHEST_LOCALITY * sw;
+            figures.push(Figure::new("locality", 0.0, f64::from(u8::from(least <= limit))));
         }
     }
     let (count, ratio) = printed.partitions;
