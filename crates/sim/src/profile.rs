@@ -320,7 +320,8 @@ pub struct Log {
     /// open.
     pub merge: Merge,
     /// Whether a log block that holds its data block in order becomes the data block (switch and
-    /// partial merges); otherwise every merge is a full one. Default: true. Source: none; the drives
+    /// partial merges); otherwise every merge is a full one. Of no consequence with `superblock`, which
+    /// cleans. Default: true. Source: none; the drives
     /// of Sun and Zhang, section 3.3, copy even what was written in order.
     pub switch: bool,
     /// Which log block of a pool is merged when another data block needs one: the one that has been
@@ -336,6 +337,10 @@ pub struct Log {
     /// Log blocks that a group may have, the K of `n-k` and the U-blocks of a `superblock`; of no
     /// consequence otherwise. Default: 4. Source: as `group`.
     pub per_group: u32,
+    /// Pages that a log block takes once they are not those of one data block from the first on in
+    /// order, for want of memory to map more; 0 for as many as fit. For `bast` and `n-k` alone.
+    /// Default: 0. Source: none; fitted to what drives of uFLIP's Table 3 take for writes in reverse.
+    pub unordered: u32,
 }
 
 /// The buffer memory between the host interface and the FTL. A write is done when it is in the
@@ -483,6 +488,7 @@ impl Default for Log {
             eviction: Eviction::Fifo,
             group: 8,
             per_group: 4,
+            unordered: 0,
         }
     }
 }

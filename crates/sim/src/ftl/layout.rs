@@ -94,6 +94,8 @@ pub struct Logs {
     pub group: u32,
     /// How many log blocks a group may have.
     pub per_group: u32,
+    /// How many pages one takes that are not in order.
+    pub unordered: u32,
     /// Where the random numbers for it begin.
     pub seed: u64,
 }

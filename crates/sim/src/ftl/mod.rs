@@ -211,6 +211,8 @@ pub struct LogUse {
     pub least: u32,
     /// Whether groups of logical blocks share them.
     pub groups: bool,
+    /// Whether those of a data block take its pages in any order.
+    pub any_order: bool,
 }
 
 /// Makes [`AnyFtl`] and [`KINDS`] from one list, so that a call on the path of a page is a match

@@ -57,4 +57,47 @@ pub const KINDS: &[Kind] = &[
         source: "Sun and Zhang, Table 3; times as of sun-zhang-unknown",
         toml: include_str!("../../../../profiles/sun-zhang-pny.toml"),
     },
+    Kind {
+        name: "memoright",
+        summary: "a fast SSD of 2008, 1 GiB of it, with log blocks and a protected write buffer",
+        source: "fitted to uFLIP, CIDR'09, Table 3, Memoright",
+        toml: include_str!("../../../../profiles/memoright.toml"),
+    },
+    Kind {
+        name: "mtron",
+        summary: "a fast SSD of 2008, 1 GiB of it, with log blocks and a write buffer",
+        source: "fitted to uFLIP, CIDR'09, Table 3, Mtron",
+        toml: include_str!("../../../../profiles/mtron.toml"),
+    },
+    Kind {
+        name: "samsung",
+        summary: "an SSD of 2008, 1 GiB of it, with log blocks and a small write buffer",
+        source: "fitted to uFLIP, CIDR'09, Table 3, Samsung",
+        toml: include_str!("../../../../profiles/samsung.toml"),
+    },
+    Kind {
+        name: "transcend-module",
+        summary: "an IDE module of 2008, 1 GiB of it, with log blocks",
+        source: "fitted to uFLIP, CIDR'09, Table 3, Transcend Module",
+        toml: include_str!("../../../../profiles/transcend-module.toml"),
+    },
+    Kind {
+        name: "transcend-mlc",
+        summary: "a slow SSD of MLC flash of 2008, 1 GiB of it, with log blocks",
+        source: "fitted to uFLIP, CIDR'09, Table 3, Transcend MLC",
+        toml: include_str!("../../../../profiles/transcend-mlc.toml"),
+    },
+    Kind {
+        name: "kingston-dthx",
+        summary: "a fast USB drive of 2008, 1 GiB of it, with log blocks that take few pages out \
+                  of order",
+        source: "fitted to uFLIP, CIDR'09, Table 3, Kingston DTHX",
+        toml: include_str!("../../../../profiles/kingston-dthx.toml"),
+    },
+    Kind {
+        name: "kingston-dti",
+        summary: "a USB drive of 2008, 1 GiB of it: block-mapped, every random write costs a merge",
+        source: "fitted to uFLIP, CIDR'09, Table 3, Kingston DTI",
+        toml: include_str!("../../../../profiles/kingston-dti.toml"),
+    },
 ];

@@ -69,6 +69,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("log.eviction", "random"),
     ("log.group", "3"),
     ("log.per_group", "2"),
+    ("log.unordered", "2"),
     ("cleaning.policy", "fifo"),
     ("cleaning.free_threshold", "0.06"),
     ("cleaning.background_threshold", "0.08"),
@@ -141,6 +142,7 @@ const NEEDS: &[(&str, &str)] = &[
     ),
     ("log.switch", "ftl=bast&background_cleaning=false&persistence.map=pages"),
     ("log.eviction", "ftl=bast&background_cleaning=false&persistence.map=pages"),
+    ("log.unordered", "ftl=bast&background_cleaning=false&persistence.map=pages"),
     ("log.group", "ftl=n-k&background_cleaning=false&persistence.map=pages"),
     (
         "log.per_group",

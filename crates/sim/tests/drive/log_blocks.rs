@@ -177,6 +177,25 @@ fn order_decides_which_merge_it_is() {
     assert_eq!((time, merges(&flash)), (64 * (READ + WRITE) + 2 * ERASE + WRITE, [0, 0, 1]));
 }
 
+// Does a log block that takes 8 pages out of order take a whole block in order, be merged with the
+// 8th page of a block that is written backwards, and with the next page where it goes out of order
+// after more than 8?
+#[test]
+fn few_pages_are_taken_out_of_order() {
+    let mut profile = profile("bast", 4);
+    profile.log.unordered = 8;
+    let mut drive = filled(&profile);
+    let full = [0, 0, 1];
+    let (_, flash) = write(&mut drive, 0, PAGES);
+    assert_eq!(merges(&flash), [1, 0, 0]);
+    for page in (0..PAGES).rev() {
+        let (_, flash) = write(&mut drive, PAGES + page, 1);
+        assert_eq!(merges(&flash), if page % 8 == 0 { full } else { [0; 3] }, "{page}");
+    }
+    assert_eq!(merges(&write(&mut drive, 2 * PAGES, 20).1), [0; 3]);
+    assert_eq!(merges(&write(&mut drive, 2 * PAGES, 1).1), [0, 1, 0]);
+}
+
 // Are pages that were never written left out of a merge, so that what is moved is what was written?
 #[test]
 fn what_was_never_written_is_left_out() {

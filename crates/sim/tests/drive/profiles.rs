@@ -225,6 +225,10 @@ fn profiles_that_cannot_work_are_refused() {
         ),
         ("ftl=bast&background_cleaning=false&persistence.map=pages&log.blocks=91", ""),
         (
+            "ftl=fast&background_cleaning=false&persistence.map=pages&log.unordered=8",
+            "`log.unordered` is 8: with ftl = \"fast\" it must be 0",
+        ),
+        (
             "ftl=bast&background_cleaning=false&persistence.map=pages&over_provisioning=0.001",
             "`over_provisioning` is 0.001: it must be larger",
         ),

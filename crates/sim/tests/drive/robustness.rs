@@ -82,6 +82,9 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
         profile.log.eviction = [Eviction::Fifo, Eviction::Lru, Eviction::Random][logs.2];
         profile.log.merge = if logs.3 { Merge::Eager } else { Merge::Lazy };
         (profile.log.group, profile.log.per_group) = (logs.4, logs.5);
+        if ["bast", "n-k"].contains(&profile.ftl.as_str()) {
+            profile.log.unordered = (logs.4 + logs.5) % 5;
+        }
         profile
     })
 }

@@ -13,7 +13,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               with it when it is full or another data block needs one",
     source: "Kim et al., IEEE Trans. Consumer Electronics 48(2), 2002; Boboila and Desnoyers, \
              MSST'11, section II (Hybrid Log Block)",
-    family: Family::LogBlock(LogUse { least: 1, groups: false }),
+    family: Family::LogBlock(LogUse { least: 1, groups: false, any_order: true }),
     new: |layout, nand| {
         let ties = Ties { group: 1, per_group: 1, in_place: false };
         AnyFtl::Bast(LogBlock::new(layout, nand, Tied::new(layout, ties)))

@@ -14,7 +14,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               write goes back in it",
     source: "Ban, US patent 5,404,485 (1995), the replacement blocks of NFTL; pages in ascending \
              order, as flash with large blocks asks for",
-    family: Family::LogBlock(LogUse { least: 1, groups: false }),
+    family: Family::LogBlock(LogUse { least: 1, groups: false, any_order: false }),
     new: |layout, nand| {
         let ties = Ties { group: 1, per_group: 1, in_place: true };
         AnyFtl::BlockMap(LogBlock::new(layout, nand, Tied::new(layout, ties)))

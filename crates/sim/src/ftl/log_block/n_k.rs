@@ -12,7 +12,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
     summary: "data by whole blocks, log.group of which share up to log.per_group log blocks; with \
               1 and 1 it is bast",
     source: "Park et al., ACM TECS 7(4), 2008: N/K adaptive mapping",
-    family: Family::LogBlock(LogUse { least: 1, groups: true }),
+    family: Family::LogBlock(LogUse { least: 1, groups: true, any_order: true }),
     new: |layout, nand| {
         let (group, per_group) = (layout.logs.group, layout.logs.per_group);
         let ties = Ties { group, per_group, in_place: false };

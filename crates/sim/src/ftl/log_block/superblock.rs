@@ -16,7 +16,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               more, within which every page may be anywhere; the block with the fewest valid pages \
               is cleaned when the group needs room",
     source: "Kang et al., EMSOFT'06: superblocks of D-blocks and U-blocks",
-    family: Family::LogBlock(LogUse { least: 1, groups: true }),
+    family: Family::LogBlock(LogUse { least: 1, groups: true, any_order: false }),
     new: |layout, nand| AnyFtl::Superblock(LogBlock::new(layout, nand, Groups::new(layout))),
 };
 

@@ -42,6 +42,8 @@ pub struct Tied {
     merge: Merge,
     eviction: Eviction,
     per_pool: u32,
+    /// Pages that a log block takes out of order.
+    unordered: u32,
     random: fastrand::Rng,
     logical_per_pool: u32,
     groups_per_pool: u32,
@@ -62,6 +64,7 @@ impl Tied {
             merge: logs.merge,
             eviction: logs.eviction,
             per_pool: logs.per_pool,
+            unordered: logs.unordered,
             random: fastrand::Rng::with_seed(logs.seed),
             logical_per_pool,
             groups_per_pool,
@@ -109,7 +112,14 @@ impl Tied {
     #[inline]
     fn takes(&self, log: &Log, page: HostPage, places: u32) -> bool {
         let fits = !self.ties.in_place || page.index >= log.next;
-        log.has_room(places) && fits
+        let goes_on = (log.logical, log.next) == (page.logical, page.index);
+        log.has_room(self.most(log.in_order && goes_on, places)) && fits
+    }
+
+    /// How many pages a log block takes.
+    #[inline]
+    fn most(&self, in_order: bool, places: u32) -> u32 {
+        if in_order { places } else { places.min(self.unordered) }
     }
 
     /// Whether a group has all the log blocks that it may.
@@ -251,7 +261,8 @@ impl Scheme for Tied {
         if self.eviction == Eviction::Lru {
             self.pools[page.pool as usize].order.make_newest(number % self.per_pool);
         }
-        let full = self.link(number).log.next == core.places();
+        let log = &self.link(number).log;
+        let full = log.next >= self.most(log.in_order, core.places());
         if !full || self.merge == Merge::Lazy || !self.is_complete(group) {
             return Ok(done);
         }

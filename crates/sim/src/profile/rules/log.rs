@@ -56,6 +56,9 @@ impl Profile {
         let log = &self.log;
         let rule = format!("with ftl = \"{}\" it must be at least {}", self.ftl, uses.least);
         require(log.blocks >= uses.least, "log.blocks", log.blocks, rule)?;
+        let rule = format!("with ftl = \"{}\" it must be 0", self.ftl);
+        let heeded = uses.any_order || log.unordered == 0;
+        require(heeded, "log.unordered", log.unordered, rule)?;
         if !uses.groups {
             return Ok(());
         }
@@ -106,6 +109,10 @@ impl Profile {
             eviction: log.eviction,
             group: log.group,
             per_group: log.per_group,
+            unordered: match log.unordered {
+                0 => u32::MAX,
+                pages => pages,
+            },
             seed: self.seed ^ EVICTION_SEED,
         }
     }
