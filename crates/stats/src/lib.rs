@@ -6,6 +6,7 @@ mod change;
 mod estimate;
 mod interval;
 mod length;
+mod lingering;
 mod period;
 mod phases;
 #[cfg(test)]
@@ -16,6 +17,7 @@ pub use batch::BatchMeans;
 pub use estimate::Estimate;
 pub use interval::{Interval, mean_interval, quantile_interval};
 pub use length::{LEAST_COUNT, Length, Rule, Statistic};
+pub use lingering::{Lingering, lingering};
 pub use period::{Period, period};
 pub use phases::{Phases, StartUp};
 pub use summary::Summary;
