@@ -9,6 +9,7 @@ mod length;
 mod lingering;
 mod period;
 mod phases;
+mod repeats;
 #[cfg(test)]
 mod scripted;
 mod summary;
@@ -20,4 +21,5 @@ pub use length::{LEAST_COUNT, Length, Rule, Statistic};
 pub use lingering::{Lingering, lingering};
 pub use period::{Period, period};
 pub use phases::{Phases, StartUp};
+pub use repeats::{Repeats, RunMean, repeats};
 pub use summary::Summary;
