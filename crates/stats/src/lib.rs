@@ -1,9 +1,25 @@
-//! Samples, estimates with intervals, and quantiles: pure functions, no IO.
+//! Samples, estimates with intervals, quantiles, change points and periods: pure functions, no
+//! IO.
 
 mod batch;
+mod change;
 mod estimate;
+mod interval;
+mod length;
+mod lingering;
+mod period;
+mod phases;
+mod repeats;
+#[cfg(test)]
+mod scripted;
 mod summary;
 
 pub use batch::BatchMeans;
 pub use estimate::Estimate;
+pub use interval::{Interval, mean_interval, quantile_interval};
+pub use length::{LEAST_COUNT, Length, Rule, Statistic};
+pub use lingering::{Lingering, lingering};
+pub use period::{Period, period};
+pub use phases::{Phases, StartUp};
+pub use repeats::{Repeats, RunMean, repeats};
 pub use summary::Summary;

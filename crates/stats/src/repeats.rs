@@ -1,0 +1,120 @@
+use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
+
+use crate::Estimate;
+
+/// The mean of one run, with its standard error from within the run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunMean {
+    /// The mean.
+    pub mean: f64,
+    /// The standard error of the mean, with dependence between IOs allowed for; over 0.
+    pub standard_error: f64,
+}
+
+/// Repeated runs of one experiment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Repeats {
+    /// The mean of the runs, each counted once, with its 95 % interval from the spread of the
+    /// runs: it is wide for few.
+    pub mean: Estimate,
+    /// Variance of a run's mean that IOs within the run account for: the mean of the squared
+    /// standard errors.
+    pub within_variance: f64,
+    /// Variance of true means between runs; 0 where the runs differ by no more than `within`
+    /// accounts for.
+    pub between_variance: f64,
+    /// 1 less the probability that runs with one true mean differ as much.
+    pub confidence: f64,
+}
+
+/// Tells the variance between runs from that within runs: the random-effects model, by the method
+/// of moments with equal weights (Hedges and Olkin, *Statistical Methods for Meta-Analysis*,
+/// chapter 9), and Cochran's test (*Biometrics* 10, 1954). `None` for fewer than two runs, or
+/// where a standard error is not over 0.
+pub fn repeats(runs: &[RunMean]) -> Option<Repeats> {
+    if runs.len() < 2 || !runs.iter().all(|run| run.standard_error > 0.0) {
+        return None;
+    }
+    let count = runs.len() as f64;
+    let freedom = count - 1.0;
+    let mean = runs.iter().map(|run| run.mean).sum::<f64>() / count;
+    let variance = runs.iter().map(|run| (run.mean - mean).powi(2)).sum::<f64>() / freedom;
+    let within_variance = runs.iter().map(|run| run.standard_error.powi(2)).sum::<f64>() / count;
+    let t = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.975);
+    Some(Repeats {
+        mean: Estimate::symmetric(mean, Some(t * (variance / count).sqrt())),
+        within_variance,
+        between_variance: (variance - within_variance).max(0.0),
+        confidence: ChiSquared::new(freedom).ok()?.cdf(heterogeneity(runs)),
+    })
+}
+
+/// Cochran's Q: squared distances from the weighted mean, in standard errors.
+fn heterogeneity(runs: &[RunMean]) -> f64 {
+    let weight = |run: &RunMean| run.standard_error.powi(-2);
+    let weights: f64 = runs.iter().map(weight).sum();
+    let mean = runs.iter().map(|run| weight(run) * run.mean).sum::<f64>() / weights;
+    runs.iter().map(|run| weight(run) * (run.mean - mean).powi(2)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mean_interval;
+    use crate::scripted::{Kind, Script};
+
+    /// 300 experiments of three runs of dependent values; the true means of runs differ by
+    /// `between` (standard deviation, relative).
+    fn experiments(between: f64) -> Vec<Repeats> {
+        let experiment = |seed: u64| {
+            let runs: Vec<RunMean> = (0..3_u64)
+                .map(|run| {
+                    let mut script = Script::new(Kind::Dependent, 3 * seed + run);
+                    let factor = script.noise(between);
+                    let values: Vec<f64> = script.take(4096).iter().map(|x| x * factor).collect();
+                    let interval = mean_interval(&values, 1, 0.95).unwrap();
+                    RunMean { mean: interval.value, standard_error: interval.standard_error }
+                })
+                .collect();
+            repeats(&runs).unwrap()
+        };
+        (0..300).map(experiment).collect()
+    }
+
+    fn average(of: impl Fn(&Repeats) -> f64, all: &[Repeats]) -> f64 {
+        all.iter().map(of).sum::<f64>() / all.len() as f64
+    }
+
+    // Is the variance between runs told from that within them, and tested for at its level?
+    #[test]
+    fn between_is_told_from_within() {
+        let (alike, unlike) = (experiments(1e-9), experiments(0.1));
+        let within = average(|repeats| repeats.within_variance, &alike);
+        let between = average(|repeats| repeats.between_variance, &alike);
+        assert!(between < within / 2.0);
+        let between = average(|repeats| repeats.between_variance, &unlike);
+        assert!((1300.0..1900.0).contains(&between), "{between}");
+        let alarms = alike.iter().filter(|repeats| repeats.confidence > 0.95).count();
+        assert!((5..=27).contains(&alarms), "{alarms}");
+    }
+
+    // Do intervals from the spread of runs hold the mean as often as they say?
+    #[test]
+    fn intervals_of_repeats_cover() {
+        for between in [1e-9, 0.1] {
+            let all = experiments(between);
+            let held = all.iter().filter(|repeats| repeats.mean.covers(400.0)).count();
+            assert!((274..=296).contains(&held), "{held}");
+        }
+    }
+
+    // Is nothing said of too few runs, or of runs without an error?
+    #[test]
+    fn too_little_to_tell() {
+        let run = RunMean { mean: 1.0, standard_error: 0.1 };
+        assert_eq!(repeats(&[run]), None);
+        assert_eq!(repeats(&[run, RunMean { standard_error: 0.0, ..run }]), None);
+        let alike = repeats(&[run, run, run]).unwrap();
+        assert_eq!((alike.between_variance, alike.confidence), (0.0, 0.0));
+    }
+}

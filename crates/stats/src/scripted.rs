@@ -1,0 +1,152 @@
+//! Series of response times whose truth is known, for the tests of this crate.
+
+use rand::distr::{Distribution, Open01};
+use rand::rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// What a cheap IO takes, in microseconds (the paper's example, section 4.2).
+pub const CHEAP: f64 = 400.0;
+
+/// What a dear IO takes, in microseconds (the paper's example, section 4.2).
+pub const DEAR: f64 = 27_000.0;
+
+/// How response times of the running phase come about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// All alike but for a jitter of 1 %.
+    Plain,
+    /// Independent noise of 30 %.
+    Noise,
+    /// Independent, Pareto with exponent 2.5: a finite variance, but no third moment.
+    HeavyTails,
+    /// Three in ten are dear, by chance.
+    Bimodal,
+    /// Noise of 30 % with a correlation of 0.9 from one IO to the next.
+    Dependent,
+    /// Dearer by 30 % every 10,000 IOs.
+    Drift,
+    /// Every n-th is dear.
+    Spikes(usize),
+    /// Half a period of cheap IOs, half a period of IOs of twice the cost.
+    Square(usize),
+    /// A sine of 40 % with this period, under noise of 40 %.
+    Wave(usize),
+}
+
+/// Kinds without a period.
+pub const APERIODIC: [Kind; 6] =
+    [Kind::Plain, Kind::Noise, Kind::HeavyTails, Kind::Bimodal, Kind::Dependent, Kind::Drift];
+
+/// A scripted series.
+pub struct Script {
+    pub kind: Kind,
+    rng: Xoshiro256PlusPlus,
+    state: f64,
+    offset: usize,
+    next: usize,
+}
+
+impl Script {
+    /// A series that begins at a random point of its period.
+    pub fn new(kind: Kind, seed: u64) -> Script {
+        let mut script = Script::aligned(kind, seed);
+        let period = kind.period().unwrap_or(1);
+        let place = script.uniform();
+        script.offset = (0..period).filter(|&i| (i as f64) < place * period as f64).count();
+        script
+    }
+
+    /// A series that begins where its period does, with a dear IO if it has any.
+    pub fn aligned(kind: Kind, seed: u64) -> Script {
+        let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut script = Script { kind, rng, state: 0.0, offset: 0, next: 0 };
+        script.state = script.normal();
+        script
+    }
+
+    /// A uniform number between 0 and 1.
+    pub fn uniform(&mut self) -> f64 {
+        Open01.sample(&mut self.rng)
+    }
+
+    fn normal(&mut self) -> f64 {
+        let (radius, angle) = (self.uniform(), self.uniform());
+        (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+    }
+
+    /// Log-normal noise with mean 1.
+    pub fn noise(&mut self, sigma: f64) -> f64 {
+        (sigma * self.normal() - sigma * sigma / 2.0).exp()
+    }
+
+    /// The next value.
+    pub fn value(&mut self) -> f64 {
+        let expected = self.kind.expected(self.next + self.offset);
+        let first = self.next == 0;
+        self.next += 1;
+        match self.kind {
+            Kind::Plain => expected * self.noise(0.01),
+            Kind::Noise => expected * self.noise(0.3),
+            Kind::HeavyTails => expected * 0.6 * self.uniform().powf(-0.4),
+            Kind::Bimodal => {
+                let dear = self.uniform() < 0.3 || first;
+                (if dear { DEAR } else { CHEAP }) * self.noise(0.1)
+            }
+            Kind::Dependent => {
+                self.state = 0.9 * self.state + (1.0_f64 - 0.81).sqrt() * self.normal();
+                expected * (0.3 * self.state - 0.045).exp()
+            }
+            Kind::Wave(_) => expected * self.noise(0.4),
+            Kind::Drift | Kind::Spikes(_) | Kind::Square(_) => expected * self.noise(0.1),
+        }
+    }
+
+    /// The next `count` values.
+    pub fn take(&mut self, count: usize) -> Vec<f64> {
+        (0..count).map(|_| self.value()).collect()
+    }
+
+    /// The true mean of `count` values after the first `skip`.
+    pub fn mean(&self, skip: usize, count: usize) -> f64 {
+        let sum: f64 = (skip..skip + count).map(|i| self.kind.expected(i + self.offset)).sum();
+        sum / count as f64
+    }
+}
+
+impl Kind {
+    /// The period of the series.
+    pub fn period(self) -> Option<usize> {
+        match self {
+            Kind::Spikes(period) | Kind::Square(period) | Kind::Wave(period) => Some(period),
+            _ => None,
+        }
+    }
+
+    /// The expected value of IO `i`.
+    fn expected(self, i: usize) -> f64 {
+        match self {
+            Kind::Plain | Kind::Noise | Kind::HeavyTails | Kind::Dependent => CHEAP,
+            Kind::Bimodal => 0.3 * DEAR + 0.7 * CHEAP,
+            Kind::Drift => CHEAP * (1.0 + 0.3 * i as f64 / 10_000.0),
+            Kind::Spikes(period) if i.is_multiple_of(period) => DEAR,
+            Kind::Spikes(_) => CHEAP,
+            Kind::Square(period) if i % period < period / 2 => 2.0 * CHEAP,
+            Kind::Square(_) => CHEAP,
+            Kind::Wave(period) => {
+                let turn = (i % period) as f64 / period as f64;
+                CHEAP * (1.0 + 0.4 * (std::f64::consts::TAU * turn).sin())
+            }
+        }
+    }
+}
+
+/// `startup` IOs at a third of the cheap cost, with the noise of the kind where it has one, then
+/// the kind itself.
+pub fn with_startup(kind: Kind, startup: usize, count: usize, seed: u64) -> Vec<f64> {
+    let mut script = Script::aligned(kind, seed);
+    let sigma =
+        if matches!(kind, Kind::Noise | Kind::Dependent | Kind::Wave(_)) { 0.3 } else { 0.1 };
+    let mut values: Vec<f64> = (0..startup).map(|_| CHEAP / 3.0 * script.noise(sigma)).collect();
+    values.extend(script.take(count - startup));
+    values
+}
