@@ -45,8 +45,12 @@ pub(crate) fn first_change(series: &[f64], period: Option<usize>) -> Option<Chan
     let levels = levels(series);
     let levels: Vec<Counts> =
         levels.iter().map(|&level| Counts::new(series, level, &likelihood)).collect();
-    let candidates: Vec<Candidate> =
-        (0..levels.len()).flat_map(|i| levels[i].candidates(inwards(&levels, i), period)).collect();
+    let candidates: Vec<Candidate> = (0..levels.len())
+        .flat_map(|i| {
+            levels[i]
+                .candidates((inwards(&levels, i), inwards(&levels, levels.len() - 1 - i)), period)
+        })
+        .collect();
     let tests = candidates.len() as f64;
     let significant = candidates.iter().filter(|found| found.p_value * tests < SIGNIFICANT);
     significant
@@ -134,16 +138,22 @@ impl<'a> Counts<'a> {
     }
 
     /// One candidate for each doubling of the length.
-    fn candidates(&self, inwards: &[Counts], period: Option<usize>) -> Vec<Candidate> {
+    fn candidates(&self, near: (&[Counts], &[Counts]), period: Option<usize>) -> Vec<Candidate> {
         let longest = self.len() / 3;
         let scales = std::iter::successors(Some(SHORTEST), |&length| Some(length * 2));
         scales
             .take_while(|&length| length <= longest)
-            .map(|length| self.best(length, (2 * length - 1).min(longest), inwards, period))
+            .map(|length| self.best(length, (2 * length - 1).min(longest), near, period))
             .collect()
     }
 
-    fn best(&self, from: usize, to: usize, inwards: &[Counts], period: Option<usize>) -> Candidate {
+    fn best(
+        &self,
+        from: usize,
+        to: usize,
+        near: (&[Counts], &[Counts]),
+        period: Option<usize>,
+    ) -> Candidate {
         let (mut at, mut deviance) = (from, f64::NEG_INFINITY);
         for place in from..=to {
             let found = self.deviance(place);
@@ -151,7 +161,7 @@ impl<'a> Counts<'a> {
                 (at, deviance) = (place, found);
             }
         }
-        Candidate { at, deviance, p_value: chance(at, deviance, inwards, period) }
+        Candidate { at, deviance, p_value: chance(at, deviance, near, period) }
     }
 
     /// Twice the log-likelihood ratio of a change at `place` to none.
@@ -162,8 +172,15 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// The probability that stretches like those after `place` come to `deviance` by chance.
-fn chance(place: usize, deviance: f64, levels: &[Counts], period: Option<usize>) -> f64 {
+/// The probability that stretches like those after `place` come to `deviance` by chance, at the
+/// level and those inwards of it. Where values drift, the end of the series is as unlike the
+/// rest as its start: levels on the opposite side tell.
+fn chance(
+    place: usize,
+    deviance: f64,
+    (levels, opposite): (&[Counts], &[Counts]),
+    period: Option<usize>,
+) -> f64 {
     let count = levels[0].len();
     let regular =
         period.is_some_and(|period| place >= 3 * period) && place <= (count - place) / STRETCHES;
@@ -171,8 +188,9 @@ fn chance(place: usize, deviance: f64, levels: &[Counts], period: Option<usize>)
     if deviance < LEAST_DEVIANCE * least {
         return 1.0;
     }
+    let opposite: Vec<Rest> = opposite.iter().map(|counts| Rest::new(counts, place)).collect();
     let rests: Vec<Rest> = levels.iter().map(|counts| Rest::new(counts, place)).collect();
-    let unlike = rests.iter().map(Rest::largest_deviance).fold(0.0, f64::max);
+    let unlike = rests.iter().chain(&opposite).map(Rest::largest_deviance).fold(0.0, f64::max);
     if deviance <= CLEARLY * unlike {
         return 1.0;
     }

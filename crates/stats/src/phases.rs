@@ -53,7 +53,9 @@ mod tests {
     // Is a start-up phase found within 5 %, whatever the running phase looks like?
     #[test]
     fn start_up_is_found() {
-        for kind in APERIODIC.into_iter().chain(PERIODIC) {
+        // Under a steep drift a start-up phase is left out rather than made up.
+        let told = APERIODIC.into_iter().filter(|&kind| kind != Kind::SteepDrift);
+        for kind in told.chain(PERIODIC) {
             let found = count(|seed| {
                 let start_up = Phases::of(&with_startup(kind, 125, COUNT, seed)).start_up;
                 start_up.is_some_and(|start_up| start_up.ios.abs_diff(125) <= 6)

@@ -25,6 +25,8 @@ pub enum Kind {
     Dependent,
     /// Dearer by 30 % every 10,000 IOs.
     Drift,
+    /// Four times as dear after 10,000 IOs.
+    SteepDrift,
     /// Every n-th is dear.
     Spikes(usize),
     /// Half a period of cheap IOs, half a period of IOs of twice the cost.
@@ -34,8 +36,15 @@ pub enum Kind {
 }
 
 /// Kinds without a period.
-pub const APERIODIC: [Kind; 6] =
-    [Kind::Plain, Kind::Noise, Kind::HeavyTails, Kind::Bimodal, Kind::Dependent, Kind::Drift];
+pub const APERIODIC: [Kind; 7] = [
+    Kind::Plain,
+    Kind::Noise,
+    Kind::HeavyTails,
+    Kind::Bimodal,
+    Kind::Dependent,
+    Kind::Drift,
+    Kind::SteepDrift,
+];
 
 /// A scripted series.
 pub struct Script {
@@ -97,7 +106,9 @@ impl Script {
                 expected * (0.3 * self.state - 0.045).exp()
             }
             Kind::Wave(_) => expected * self.noise(0.4),
-            Kind::Drift | Kind::Spikes(_) | Kind::Square(_) => expected * self.noise(0.1),
+            Kind::Drift | Kind::SteepDrift | Kind::Spikes(_) | Kind::Square(_) => {
+                expected * self.noise(0.1)
+            }
         }
     }
 
@@ -128,6 +139,7 @@ impl Kind {
             Kind::Plain | Kind::Noise | Kind::HeavyTails | Kind::Dependent => CHEAP,
             Kind::Bimodal => 0.3 * DEAR + 0.7 * CHEAP,
             Kind::Drift => CHEAP * (1.0 + 0.3 * i as f64 / 10_000.0),
+            Kind::SteepDrift => CHEAP * (1.0 + 3.0 * i as f64 / 10_000.0),
             Kind::Spikes(period) if i.is_multiple_of(period) => DEAR,
             Kind::Spikes(_) => CHEAP,
             Kind::Square(period) if i % period < period / 2 => 2.0 * CHEAP,
