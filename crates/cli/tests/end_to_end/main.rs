@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, reason = "says what is passed by, and why")]
 
 mod bench;
+mod devices;
 mod failing;
 mod help;
 mod interrupted;
