@@ -234,6 +234,25 @@ pub fn devices(system: &System) -> io::Result<Inventory> {
     Ok(Inventory { devices })
 }
 
+/// Where sysfs tells of a whole drive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Its directory.
+    pub disk: PathBuf,
+    /// The file that holds its temperature, in thousandths of a degree Celsius.
+    pub sensor: Option<PathBuf>,
+}
+
+/// Of the drive that is, or holds, the device or file at `path`; `None` where it lies on none, as
+/// in memory, on a network, or on several drives.
+pub fn place(system: &System, path: &Path) -> Option<Place> {
+    let number = match Identity::from(&fs::metadata(path).ok()?) {
+        Identity::Block(number) | Identity::File { device: number, .. } => number,
+    };
+    let disk = system.whole_disk(number)?;
+    Some(Place { sensor: hang::sensor(&disk), disk })
+}
+
 fn partitions(disk: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(disk).into_iter().flatten().flatten();
     let mut partitions: Vec<_> =
@@ -289,7 +308,9 @@ fn describe(system: &System, directory: &Path, whole: Option<&str>) -> Option<Bl
             _ => None,
         }),
         discard: number_at(&queue.join("discard_max_bytes")).map(|most: u64| most > 0),
-        temperature_celsius: hang::temperature(disk),
+        temperature_celsius: hang::sensor(disk)
+            .and_then(|sensor| number_at::<f64>(&sensor))
+            .map(|millis| millis / 1000.0),
         backing_file: text(&disk.join("loop/backing_file")),
         measurable: measurable(system, &path, &node, number, capacity, serial),
         model: hardware.model,

@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashscope_block::{Bytes, Completion, Device, Errno, Nanos, Record};
+use flashscope_result::environment::Conditions;
 use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, OnError, Progress, Run};
 use flashscope_result::manifest::{State, Status};
 use flashscope_result::{Recorder, ResultFolder};
@@ -8,6 +9,7 @@ use flashscope_workload::Stream;
 use flashscope_workload::state::{RandomFill, SequentialFill};
 
 use crate::execute::{Ended, PROGRESS_INTERVAL, execute, fill};
+use crate::surroundings::{Asked, Snapshot, Surroundings};
 use crate::{order, timestamp};
 
 /// Why a benchmark could not go on.
@@ -61,6 +63,8 @@ pub struct Bench<'a, D: Device + ?Sized> {
     pub stop: &'a AtomicBool,
     /// Is told what happens.
     pub observer: &'a mut dyn Observer,
+    /// What else happens on the drive and the machine is recorded from here, for a real drive.
+    pub surroundings: Option<&'a Surroundings>,
 }
 
 impl<D: Device + ?Sized> Bench<'_, D> {
@@ -88,13 +92,15 @@ impl<D: Device + ?Sized> Bench<'_, D> {
         }
         let mut recorder = self.folder.recorder();
         for id in order(&self.manifest.micro_benchmarks) {
+            let before = self.surroundings.map(Surroundings::snapshot);
             self.pause();
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(Status::Interrupted);
             }
-            let progress = self.run_one(id, &mut recorder)?;
+            let (progress, conditions) = self.run_one(id, &mut recorder, before.as_ref())?;
             if let Some(run) = self.manifest.run_mut(id) {
                 run.progress = progress.clone();
+                run.conditions = conditions;
             }
             self.folder.write_manifest(self.manifest)?;
             match progress {
@@ -118,23 +124,30 @@ impl<D: Device + ?Sized> Bench<'_, D> {
         }
     }
 
-    fn run_one(&mut self, id: u32, recorder: &mut Recorder) -> Result<Progress, Error> {
+    fn run_one(
+        &mut self,
+        id: u32,
+        recorder: &mut Recorder,
+        before: Option<&Snapshot>,
+    ) -> Result<(Progress, Option<Conditions>), Error> {
         let Some((benchmark, experiment, run)) = find(&self.manifest.micro_benchmarks, id) else {
-            return Ok(Progress::Pending);
+            return Ok((Progress::Pending, None));
         };
         self.observer.run_started(benchmark, experiment, run);
         recorder.begin(id)?;
         let (depth, open_loop) = (run.reference.queue_depth(), run.reference.is_open_loop());
         let mut streams = run.reference.streams()?;
+        let surroundings = self.surroundings;
+        let began = surroundings.map(Surroundings::snapshot);
         let start = self.device.now();
-        let (mut ios, mut tell_at) = (0, start + PROGRESS_INTERVAL);
+        let (mut asked, mut tell_at) = (Asked::default(), start + PROGRESS_INTERVAL);
         let observer = &mut *self.observer;
         let ended =
             execute(self.device, &mut streams, depth, self.stop, |_, completion: &Completion| {
-                ios += 1;
+                asked.add(completion);
                 if completion.completed >= tell_at {
                     tell_at = completion.completed + PROGRESS_INTERVAL;
-                    observer.progress(ios);
+                    observer.progress(asked.ios);
                 }
                 recorder.push(&match open_loop {
                     true => Record::open_loop(completion, start),
@@ -142,6 +155,11 @@ impl<D: Device + ?Sized> Bench<'_, D> {
                 })
             })?;
         let took = Nanos(self.device.now().0 - start.0);
+        // What is still to be recorded is written after this, perhaps to the same drive.
+        let conditions =
+            surroundings.zip(before).zip(began).map(|((surroundings, before), began)| {
+                surroundings.conditions([before, &began, &surroundings.snapshot()], asked)
+            });
         let ios = recorder.end()?;
         if ended == Ended::Complete && ios < run.reference.io_count() {
             return Err(Error::Short { ios, planned: run.reference.io_count() });
@@ -155,7 +173,7 @@ impl<D: Device + ?Sized> Bench<'_, D> {
             }
         };
         self.observer.run_finished(&Run { progress: progress.clone(), ..run.clone() }, took);
-        Ok(progress)
+        Ok((progress, conditions))
     }
 
     fn enforce_state(&mut self) -> Result<Ended, Error> {

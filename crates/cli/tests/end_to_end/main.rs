@@ -15,6 +15,7 @@ mod record;
 mod report;
 mod simulate;
 mod stat;
+mod surroundings;
 mod trace;
 mod wrong;
 

@@ -85,15 +85,15 @@ pub(super) fn pcie_link(disk: &Path) -> Option<PcieLink> {
     })
 }
 
-/// The first temperature that the drive's own sensors tell, in degrees Celsius.
+/// The first of the drive's own sensors that tells a temperature, in thousandths of a degree Celsius.
 ///
 /// The directory of a sensor is within that of the device, or within `hwmon` there
-/// (`Documentation/hwmon/sysfs-interface.rst`; thousandths of a degree).
-pub(super) fn temperature(disk: &Path) -> Option<f64> {
+/// (`Documentation/hwmon/sysfs-interface.rst`).
+pub(super) fn sensor(disk: &Path) -> Option<PathBuf> {
     let device = disk.join("device").canonicalize().ok();
     let holders = controllers(disk).into_iter().chain(device);
     let places = holders.flat_map(|holder| [holder.join("hwmon"), holder]);
-    let sensors = places.flat_map(|place| {
+    let mut sensors = places.flat_map(|place| {
         let within = fs::read_dir(place).into_iter().flatten().flatten();
         let mut sensors: Vec<_> = within
             .filter(|entry| entry.file_name().to_string_lossy().starts_with("hwmon"))
@@ -102,5 +102,5 @@ pub(super) fn temperature(disk: &Path) -> Option<f64> {
         sensors.sort();
         sensors
     });
-    sensors.into_iter().find_map(|sensor| number_at::<f64>(&sensor)).map(|millis| millis / 1000.0)
+    sensors.find(|sensor| number_at::<f64>(sensor).is_some())
 }
