@@ -19,7 +19,7 @@ const RULES: [(&str, &[&str]); 12] = [
     ("report", &["analysis", "block", "result", "stats", "workload"]),
     ("cli", EVERYTHING),
     ("benches", EVERYTHING),
-    ("xtask", &["analysis", "report", "result", "sim", "workload"]),
+    ("xtask", &["analysis", "drive", "report", "result", "sim", "workload"]),
 ];
 
 const EVERYTHING: &[&str] =

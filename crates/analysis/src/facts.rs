@@ -1,6 +1,7 @@
 //! `facts.json`: what the records of a result say.
 
 use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_result::environment::Disturbance;
 use flashscope_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,9 @@ pub struct RunFacts {
     pub duration_ns: Nanos,
     /// Bytes of the IOs counted over that time.
     pub throughput_bytes_per_s: f64,
+    /// What others did during the run that may have changed its numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbed_by: Vec<Disturbance>,
 }
 
 /// The IOs of one operation in a run.

@@ -17,7 +17,9 @@ pub fn analyse(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Erro
     let mut runs = Vec::new();
     for run in manifest.runs().filter(|run| run.progress.ios() > 0) {
         let rows = folder.records(run)?;
-        runs.extend(runs::run_facts(run.id, &run.reference, &rows)?);
+        let disturbed_by = run.conditions.iter().flat_map(|c| c.disturbed_by.clone()).collect();
+        let facts = runs::run_facts(run.id, &run.reference, &rows)?;
+        runs.extend(facts.map(|facts| facts::RunFacts { disturbed_by, ..facts }));
     }
     let characteristics = characteristics::characteristics(manifest, &runs);
     Ok(Facts { schema_version: facts::SCHEMA_VERSION, characteristics, runs })

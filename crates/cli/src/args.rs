@@ -10,6 +10,7 @@ use flashscope_report::SimulationFill;
 use flashscope_result::manifest;
 use flashscope_workload::uflip::PerBaseline;
 
+use crate::devices::DevicesArgs;
 use crate::names;
 use crate::trace::TraceArgs;
 
@@ -23,6 +24,7 @@ pub struct Args {
 
 #[derive(Subcommand)]
 pub enum Command {
+    Devices(DevicesArgs),
     Bench(BenchArgs),
     Simulate(SimulateArgs),
     Trace(TraceArgs),

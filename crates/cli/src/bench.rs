@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use flashscope_analysis::{Facts, analyse};
 use flashscope_block::Device;
 use flashscope_drive::Clock;
-use flashscope_measure::{Bench, fresh_seed, machine, plan, timestamp, trace_plan};
+use flashscope_measure::{Bench, Surroundings, fresh_seed, machine, plan, timestamp, trace_plan};
 use flashscope_report::{Summary, terminal};
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::{
@@ -54,6 +54,8 @@ fn begin(drive: &str, args: &BenchArgs) -> Result<(), Failure> {
     let stop = stop::flag()?;
     let new_file = drives::file_to_create(drive);
     let mut device = drives::open(drive, &purpose)?;
+    let surroundings = drives::surroundings(drive);
+    let environment = surroundings.as_ref().map(Surroundings::environment);
     let prepared = options(args, device.as_ref())
         .and_then(|options| {
             let info = device.info();
@@ -63,6 +65,7 @@ fn begin(drive: &str, args: &BenchArgs) -> Result<(), Failure> {
             };
             manifest(device.as_ref(), plan, options)
         })
+        .map(|manifest| Manifest { environment, ..manifest })
         .and_then(|manifest| Ok((create(&output, &manifest)?, manifest)));
     if let (Err(_), Some(path)) = (&prepared, new_file) {
         // What is refused leaves nothing behind.
@@ -71,7 +74,7 @@ fn begin(drive: &str, args: &BenchArgs) -> Result<(), Failure> {
     }
     let (folder, mut manifest) = prepared?;
     let lock = folder.lock()?;
-    let facts = measure(device.as_mut(), &mut manifest, &folder, stop)?;
+    let facts = measure(device.as_mut(), &mut manifest, &folder, stop, surroundings.as_ref())?;
     drop(lock);
     print(args.json, &folder, &manifest, &facts)?;
     outcome(&manifest)
@@ -83,11 +86,13 @@ pub fn measure(
     manifest: &mut Manifest,
     folder: &ResultFolder,
     stop: &AtomicBool,
+    surroundings: Option<&Surroundings>,
 ) -> Result<Facts, Failure> {
     let resumed = !manifest.resumed.is_empty();
     let forgot = resumed && resume::forgets(device.info());
     let mut observer = Bar::new(manifest, forgot);
-    let bench = Bench { device, folder, manifest, forgot, stop, observer: &mut observer }.run();
+    let observer = &mut observer;
+    let bench = Bench { device, folder, manifest, forgot, stop, observer, surroundings }.run();
     observer.finish();
     bench.with_context(|| format!("what was measured is in {}", folder.path().display()))?;
     let facts = analyse(folder, manifest)?;
@@ -142,6 +147,7 @@ pub fn manifest(
             commit: option_env!("FLASHSCOPE_COMMIT").map(str::to_string),
         },
         machine: machine::describe(),
+        environment: None,
         device: device.info().clone(),
         calibration: Calibration {
             clock_resolution_ns: calibration.clock_resolution,

@@ -42,7 +42,7 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let mut manifest = manifest(&device, plan, options)?;
     let stop = stop::flag()?;
     let folder = create(&output, &manifest)?;
-    let facts = measure(&mut device, &mut manifest, &folder, stop)?;
+    let facts = measure(&mut device, &mut manifest, &folder, stop, None)?;
     let outlines = outlines(&folder, &manifest)?;
     let text = terminal(&manifest, &facts);
     let outcome = outcome(&manifest);

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use flashscope_block::{Bytes, Device, NullDevice, nearest};
+use flashscope_drive::guard::System;
+use flashscope_drive::inventory::place;
 use flashscope_drive::{Access, Clock, Location, OpenOptions};
+use flashscope_measure::Surroundings;
 
 use crate::{Failure, usage};
 
@@ -51,6 +54,14 @@ pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
         return Ok(Box::new(flashscope_drive::open(&options).map_err(usage)?));
     }
     Err(Failure::Usage(unknown(name)))
+}
+
+/// What surrounds the drive `name`, if it is a real one.
+pub fn surroundings(name: &str) -> Option<Surroundings> {
+    let options = OpenOptions::parse(name).ok()?;
+    let place = place(&System::default(), options.location.path());
+    let (disk, sensor) = place.map_or((None, None), |place| (Some(place.disk), place.sensor));
+    Some(Surroundings::at(Path::new("/"), disk, sensor))
 }
 
 /// The file that opening the drive `name` would create.

@@ -5,6 +5,7 @@
 mod args;
 mod bench;
 mod demo;
+mod devices;
 mod drives;
 mod names;
 mod progress;
@@ -47,6 +48,7 @@ fn usage<E: Into<anyhow::Error>>(error: E) -> Failure {
 
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
+        Command::Devices(args) => devices::devices(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Simulate(args) => simulate::simulate(&args),
         Command::Trace(args) => trace::trace(&args),

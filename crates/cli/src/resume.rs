@@ -29,10 +29,11 @@ pub fn resume(path: &Path, args: &BenchArgs) -> Result<(), Failure> {
     let stop: &AtomicBool = stop::flag()?;
     let mut device = drives::open(&manifest.device.name, &purpose(&manifest, args))?;
     check_drive(&manifest.device, device.info())?;
+    let surroundings = drives::surroundings(&manifest.device.name);
     manifest.resumed.push(timestamp());
     (manifest.status, manifest.finished) = (Status::Running, None);
     folder.write_manifest(&manifest)?;
-    let facts = measure(device.as_mut(), &mut manifest, &folder, stop)?;
+    let facts = measure(device.as_mut(), &mut manifest, &folder, stop, surroundings.as_ref())?;
     print(args.json, &folder, &manifest, &facts)?;
     drop(lock);
     outcome(&manifest)

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub use signature::{SIGNATURES, Signature};
 pub use usage::System;
+pub(crate) use usage::parse_number;
 
 use crate::hardware::Hardware;
 
@@ -244,10 +245,18 @@ pub(crate) fn check(system: &System, path: &Path, probe: &File) -> Result<(), Re
     let unknown = |source| Refusal::Unknown { path: path.into(), source };
     let identity = Identity::of(probe).map_err(unknown)?;
     system.check_unused(path, identity)?;
-    if let Some((signature, offset)) = signature::find(probe).map_err(unknown)? {
-        return Err(Refusal::Signature { path: path.into(), found: signature.name, offset });
+    check_unmarked(path, probe)
+}
+
+/// Whether what `probe` is open on bears nothing that looks like data.
+pub(crate) fn check_unmarked(path: &Path, probe: &File) -> Result<(), Refusal> {
+    let unknown = |source| Refusal::Unknown { path: path.into(), source };
+    match signature::find(probe).map_err(unknown)? {
+        Some((signature, offset)) => {
+            Err(Refusal::Signature { path: path.into(), found: signature.name, offset })
+        }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 #[cfg(test)]

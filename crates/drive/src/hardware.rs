@@ -38,7 +38,8 @@ impl Hardware {
     }
 }
 
-fn text(path: &Path) -> Option<String> {
+/// What an attribute of sysfs says, if it says anything.
+pub(crate) fn text(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     (!text.is_empty()).then(|| text.to_owned())

@@ -5,6 +5,7 @@
 //! - [`guard`] decides whether a device or file may be written; nothing is opened for writing
 //!   before it agreed, and what was opened is checked again by its identity.
 //! - [`engine`] holds the ways to hand IOs to the kernel, and chooses one by a probe.
+//! - [`inventory`] lists the block devices of the machine, and which the guards let be measured.
 //! - [`record`] has the kernel trace what a drive is asked for.
 //! - [`Clock`] is the machine's monotonic clock, as cheap as the machine allows.
 
@@ -16,6 +17,7 @@ pub mod engine;
 mod error;
 pub mod guard;
 mod hardware;
+pub mod inventory;
 mod options;
 pub mod record;
 mod target;

@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashscope_block::{Bytes, Completion, Device, Errno, Nanos, Record};
+use flashscope_result::environment::Conditions;
 use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, OnError, Progress, Run};
 use flashscope_result::manifest::{State, Status};
 use flashscope_result::{Recorder, ResultFolder};
@@ -8,6 +9,7 @@ use flashscope_workload::Stream;
 use flashscope_workload::state::{Purge, RandomFill, SequentialFill};
 
 use crate::execute::{Ended, PROGRESS_INTERVAL, execute, fill};
+use crate::surroundings::{Asked, Snapshot, Surroundings};
 use crate::{order, timestamp};
 
 /// Why a benchmark could not go on.
@@ -75,6 +77,8 @@ pub struct Bench<'a, D: Device + ?Sized> {
     pub stop: &'a AtomicBool,
     /// Is told what happens.
     pub observer: &'a mut dyn Observer,
+    /// What else happens on the drive and the machine is recorded from here, for a real drive.
+    pub surroundings: Option<&'a Surroundings>,
 }
 
 impl<D: Device + ?Sized> Bench<'_, D> {
@@ -109,20 +113,24 @@ impl<D: Device + ?Sized> Bench<'_, D> {
             if over && !self.forgot {
                 continue;
             }
+            let before = self.surroundings.map(Surroundings::snapshot);
             self.pause();
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(Status::Interrupted);
             }
             if over {
-                match self.execute_one(id, |_| Ok(()))? {
-                    Some((_, Ended::Interrupted)) => return Ok(Status::Interrupted),
+                match self.execute_one(id, None, |_| Ok(()))? {
+                    Some(Executed { ended: Ended::Interrupted, .. }) => {
+                        return Ok(Status::Interrupted);
+                    }
                     _ => continue,
                 }
             }
             self.folder.discard(id)?;
-            let progress = self.run_one(id, &mut recorder)?;
+            let (progress, conditions) = self.run_one(id, &mut recorder, before.as_ref())?;
             if let Some(run) = self.manifest.run_mut(id) {
                 run.progress = progress.clone();
+                run.conditions = conditions;
             }
             self.folder.write_manifest(self.manifest)?;
             match progress {
@@ -146,46 +154,58 @@ impl<D: Device + ?Sized> Bench<'_, D> {
         }
     }
 
-    /// Executes a run, keeping its records.
-    fn run_one(&mut self, id: u32, recorder: &mut Recorder) -> Result<Progress, Error> {
+    /// Executes a run, keeping its records. `before` is what the surroundings were like before the
+    /// pause.
+    fn run_one(
+        &mut self,
+        id: u32,
+        recorder: &mut Recorder,
+        before: Option<&Snapshot>,
+    ) -> Result<(Progress, Option<Conditions>), Error> {
         recorder.begin(id)?;
-        let ended = self.execute_one(id, |record| recorder.push(record))?;
-        let Some((run, ended)) = ended else { return Ok(Progress::Pending) };
+        let executed = self.execute_one(id, before, |record| recorder.push(record))?;
+        let Some(Executed { planned, ended, conditions }) = executed else {
+            return Ok((Progress::Pending, None));
+        };
         let ios = recorder.end()?;
-        if ended == Ended::Complete && ios < run.reference.io_count() {
-            return Err(Error::Short { ios, planned: run.reference.io_count() });
+        if ended == Ended::Complete && ios < planned {
+            return Err(Error::Short { ios, planned });
         }
-        Ok(match ended {
+        let progress = match ended {
             Ended::Complete => Progress::Done { ios },
             Ended::Interrupted => Progress::Interrupted { ios },
             Ended::Failed { errors, errno, offset } => {
                 let error = errno.to_string();
                 Progress::Failed { ios, errors, errno, error, offset_bytes: offset }
             }
-        })
+        };
+        Ok((progress, conditions))
     }
 
     /// Executes a run of the plan, if there is such a one, and gives each IO to `keep`.
     fn execute_one(
         &mut self,
         id: u32,
+        before: Option<&Snapshot>,
         mut keep: impl FnMut(&Record) -> Result<(), flashscope_result::Error>,
-    ) -> Result<Option<(Run, Ended)>, Error> {
+    ) -> Result<Option<Executed>, Error> {
         let Some((benchmark, experiment, run)) = find(&self.manifest.micro_benchmarks, id) else {
             return Ok(None);
         };
         self.observer.run_started(benchmark, experiment, run);
         let (depth, open_loop) = (run.reference.queue_depth(), run.reference.is_open_loop());
         let mut streams = run.reference.streams()?;
+        let surroundings = self.surroundings;
+        let began = surroundings.map(Surroundings::snapshot);
         let start = self.device.now();
-        let (mut ios, mut tell_at) = (0, start + PROGRESS_INTERVAL);
+        let (mut asked, mut tell_at) = (Asked::default(), start + PROGRESS_INTERVAL);
         let observer = &mut *self.observer;
         let ended =
             execute(self.device, &mut streams, depth, self.stop, |_, completion: &Completion| {
-                ios += 1;
+                asked.add(completion);
                 if completion.completed >= tell_at {
                     tell_at = completion.completed + PROGRESS_INTERVAL;
-                    observer.progress(ios);
+                    observer.progress(asked.ios);
                 }
                 keep(&match open_loop {
                     true => Record::open_loop(completion, start),
@@ -193,8 +213,13 @@ impl<D: Device + ?Sized> Bench<'_, D> {
                 })
             })?;
         let took = Nanos(self.device.now().0 - start.0);
-        self.observer.run_finished(run, ios, took);
-        Ok(Some((run.clone(), ended)))
+        // What is still to be recorded is written after this, perhaps to the same drive.
+        let conditions =
+            surroundings.zip(before).zip(began).map(|((surroundings, before), began)| {
+                surroundings.conditions([before, &began, &surroundings.snapshot()], asked)
+            });
+        self.observer.run_finished(run, asked.ios, took);
+        Ok(Some(Executed { planned: run.reference.io_count(), ended, conditions }))
     }
 
     fn enforce_state(&mut self) -> Result<Ended, Error> {
@@ -214,6 +239,14 @@ impl<D: Device + ?Sized> Bench<'_, D> {
             ended => Ok(ended),
         }
     }
+}
+
+/// A run that was executed.
+struct Executed {
+    /// How many IOs it was to have.
+    planned: u64,
+    ended: Ended,
+    conditions: Option<Conditions>,
 }
 
 fn find(plan: &[MicroBenchmark], id: u32) -> Option<(&MicroBenchmark, &Experiment, &Run)> {

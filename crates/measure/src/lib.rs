@@ -7,6 +7,7 @@ mod load;
 pub mod machine;
 mod plan;
 mod steady;
+mod surroundings;
 
 pub use bench::{Bench, Error, Observer};
 pub use execute::{Ended, execute};
@@ -15,6 +16,7 @@ pub use load::{
 };
 pub use plan::{order, plan, trace_plan};
 pub use steady::{Criterion, STEADY};
+pub use surroundings::{Asked, Snapshot, Surroundings};
 
 /// A seed that was never used before: the present in nanoseconds.
 ///

@@ -31,7 +31,7 @@ pub fn plan(
                 Progress::Pending
             }
         };
-        Run { id, value: run.value, reference: run.reference, progress }
+        Run { id, value: run.value, reference: run.reference, progress, conditions: None }
     };
     let mut plan_experiment = |experiment: uflip::Experiment| Experiment {
         name: experiment.name,
@@ -52,7 +52,7 @@ pub fn plan(
 pub fn trace_plan(reference: Reference) -> Vec<MicroBenchmark> {
     let pace = if reference.is_open_loop() { "timed" } else { "asap" };
     let value = i64::from(reference.queue_depth());
-    let run = Run { id: 1, value, reference, progress: Progress::Pending };
+    let run = Run { id: 1, value, reference, progress: Progress::Pending, conditions: None };
     vec![MicroBenchmark {
         name: "trace".into(),
         title: "Trace".into(),

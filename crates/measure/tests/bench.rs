@@ -122,6 +122,7 @@ fn manifest(device: &Scripted, names: &[&str], state: State, on_error: OnError) 
         schema_version: SCHEMA_VERSION,
         tool: Tool { version: "0".into(), commit: None },
         machine: machine::describe(),
+        environment: None,
         device: device.info.clone(),
         calibration: Calibration { clock_resolution_ns: Nanos(1), clock_cost_ns: Nanos(1) },
         micro_benchmarks: plan(&benchmarks, &setup, &device.info, false),
@@ -140,9 +141,16 @@ fn bench(
 ) -> (Status, ResultFolder, tempfile::TempDir) {
     let parent = tempfile::tempdir().unwrap();
     let folder = ResultFolder::create(&parent.path().join("r.flashscope"), manifest).unwrap();
-    let status =
-        Bench { device, folder: &folder, manifest, forgot: false, stop, observer: &mut Silent }
-            .run();
+    let status = Bench {
+        device,
+        folder: &folder,
+        manifest,
+        forgot: false,
+        stop,
+        observer: &mut Silent,
+        surroundings: None,
+    }
+    .run();
     (status.unwrap(), folder, parent)
 }
 

@@ -4,6 +4,7 @@ use flashscope_analysis::Facts;
 use flashscope_analysis::facts::{Bounded, Characteristics, Latency, PauseEffect, RunFacts};
 use flashscope_block::{Bytes, Nanos};
 use flashscope_result::Manifest;
+use flashscope_result::environment::Disturbance;
 use flashscope_result::manifest::{MicroBenchmark, Progress, Run, Status};
 use flashscope_stats::Estimate;
 use flashscope_workload::pattern::Reference;
@@ -56,6 +57,27 @@ fn head(out: &mut String, manifest: &Manifest) {
             line!(out, "run {} failed at offset {} with {error}", run.id, offset_bytes.0);
         }
     }
+    for what in [Disturbance::Ios, Disturbance::Processors] {
+        disturbed(out, manifest, what);
+    }
+}
+
+/// How many runs are named before the rest is only counted.
+const NAMED_RUNS: usize = 8;
+
+/// Which runs others disturbed.
+fn disturbed(out: &mut String, manifest: &Manifest, what: Disturbance) {
+    let is = |run: &&Run| run.conditions.as_ref().is_some_and(|c| c.disturbed_by.contains(&what));
+    let runs: Vec<String> = manifest.runs().filter(is).map(|run| run.id.to_string()).collect();
+    if runs.is_empty() {
+        return;
+    }
+    let named = runs[..runs.len().min(NAMED_RUNS)].join(", ");
+    let more = match runs.len().saturating_sub(NAMED_RUNS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    line!(out, "disturbed, as others {} meanwhile: runs {named}{more}", what.text());
 }
 
 fn characteristics(out: &mut String, found: &Characteristics) {

@@ -5,6 +5,7 @@
 //! is whole at every instant, whatever happens to the machine.
 
 mod constant;
+pub mod environment;
 mod error;
 mod folder;
 pub mod manifest;

@@ -6,6 +6,8 @@ use flashscope_workload::uflip::{Setup, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::environment::{Conditions, Environment};
+
 /// Version of the result format: since 2, records say how late an IO was, and a run may be that of a
 /// trace. A higher version may add fields; a reader refuses one it does
 /// not know.
@@ -20,6 +22,10 @@ pub struct Manifest {
     pub tool: Tool,
     /// The machine it ran on.
     pub machine: Machine,
+    /// The settings under which it was measured; of real drives alone, and absent from results of
+    /// versions that did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Environment>,
     /// The drive.
     pub device: DeviceInfo,
     /// What the harness itself costs, measured before the first run.
@@ -122,7 +128,7 @@ pub enum Status {
 }
 
 /// One micro-benchmark of the plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MicroBenchmark {
     /// Its name, such as `granularity`.
     pub name: String,
@@ -139,7 +145,7 @@ pub struct MicroBenchmark {
 }
 
 /// A collection of runs of the same reference pattern.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Experiment {
     /// The baseline or mix, such as `RW` or `SR/RW`.
     pub name: String,
@@ -148,7 +154,7 @@ pub struct Experiment {
 }
 
 /// One execution of a reference pattern.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Its number in the result, from 1, in the order of the plan; `run` in the records.
     pub id: u32,
@@ -158,6 +164,9 @@ pub struct Run {
     pub reference: Reference,
     /// How far it came.
     pub progress: Progress,
+    /// What happened around it; of real drives alone, once it was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Conditions>,
 }
 
 /// How far a run came.

@@ -21,6 +21,7 @@ fn manifest() -> Manifest {
             memory_bytes: Bytes::gib(1),
             kernel: "Linux".into(),
         },
+        environment: None,
         device: DeviceInfo {
             name: "null:".into(),
             kind: DeviceKind::Null,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::Scratch;
 
-const COMMANDS: [&str; 4] = ["bench", "simulate", "report", "demo"];
+const COMMANDS: [&str; 5] = ["devices", "bench", "simulate", "report", "demo"];
 
 /// The examples in the help of a command, split as a shell does.
 fn examples(place: &Scratch, command: &str) -> Vec<Vec<String>> {
@@ -48,6 +48,17 @@ fn every_command_has_an_example() {
             assert_eq!(example[..2], ["flashscope", command]);
         }
     }
+}
+
+// Does every example of the list of devices work?
+#[test]
+fn examples_of_devices() {
+    let place = Scratch::in_memory();
+    for example in examples(&place, "devices") {
+        let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
+        assert!(!place.run(&arguments).ok().stdout.is_empty());
+    }
+    assert!(place.names().is_empty());
 }
 
 // Does every example of a benchmark do what it shows, as far as the drive is there?

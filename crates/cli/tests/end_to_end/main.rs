@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, reason = "says what is passed by, and why")]
 
 mod bench;
+mod devices;
 mod failing;
 mod help;
 mod interrupted;
@@ -15,6 +16,7 @@ mod report;
 mod resume;
 mod simulate;
 mod stat;
+mod surroundings;
 mod trace;
 mod wrong;
 

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::{Running, Scratch};
 
-/// The published schema of what `--json` prints.
-fn schema() -> Value {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas/simulation.schema.json");
-    serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
+/// A published schema.
+pub fn published(name: &str) -> Value {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas");
+    serde_json::from_slice(&fs::read(format!("{folder}/{name}.schema.json")).unwrap()).unwrap()
 }
 
 /// A drive of one pool of 2048 blocks in use beside two free ones, where 90 % of the used pages are
@@ -38,7 +38,7 @@ fn number(value: &Value) -> f64 {
 
 /// Asserts that a value is as the schema says, in the keywords that our schemas use; another
 /// keyword is a panic, so that none is passed over.
-fn assert_conforms(value: &Value, schema: &Value, root: &Value, path: &str) {
+pub fn assert_conforms(value: &Value, schema: &Value, root: &Value, path: &str) {
     if let Err(reason) = conforms(value, schema, root) {
         panic!("{path}: {reason}");
     }
@@ -110,7 +110,7 @@ fn is_of_type(value: &Value, rule: &Value) -> bool {
 // Is what --json prints as the published schema says, in every kind of workload?
 #[test]
 fn json_conforms_to_its_schema() {
-    let schema = schema();
+    let schema = published("simulation");
     let short = ["--warmup", "none", "--ios", "2000", "--workload"];
     for workload in [
         "uniform?reads=0.3&trims=0.2",
@@ -265,7 +265,7 @@ fn observed() {
     let plain = json(&options);
     let names = "utilization,free_blocks,cleaning";
     let mut found = json(&[&options[..], &["--observe", names]].concat());
-    assert_conforms(&found, &schema(), &schema(), names);
+    assert_conforms(&found, &published("simulation"), &published("simulation"), names);
     let seen = found["observations"].take();
     let took = number(&found["simulated_ns"]);
     let utilization = &seen["utilization"];

@@ -14,6 +14,8 @@
 //!
 //! A ratio printed as `=` is 1.
 
+#![allow(clippy::print_stdout, reason = "prints the rows beside those of the paper")]
+
 mod row;
 
 use flashscope_block::Nanos;

@@ -210,7 +210,8 @@ impl Mount {
     }
 }
 
-fn parse_number(text: &str) -> Option<DeviceNumber> {
+/// As in sysfs: `259:0`.
+pub(crate) fn parse_number(text: &str) -> Option<DeviceNumber> {
     let (major, minor) = text.split_once(':')?;
     Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }

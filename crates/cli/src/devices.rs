@@ -1,0 +1,271 @@
+//! `flashscope devices`.
+
+use std::io::Write;
+
+use anyhow::Context;
+use flashscope_drive::guard::System;
+use flashscope_drive::inventory::{self, BlockDevice, Inventory, Measurable, PcieLink, WriteCache};
+
+use crate::Failure;
+
+/// List the block devices of this machine, and whether they can be measured.
+///
+/// Each is shown with what the kernel knows of it, and with the command line to type; where it
+/// cannot be written, with what is in the way, as the guards before any write find it. Nothing is
+/// written to find this out. As another user than root, devices that cannot be opened are listed and
+/// said to be so.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  flashscope devices
+  flashscope devices --json")]
+pub struct DevicesArgs {
+    /// Print the list as JSON (schema: docs/schemas/devices.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn devices(args: &DevicesArgs) -> Result<(), Failure> {
+    let found = inventory::devices(&System::default())
+        .context("cannot list block devices: is /sys mounted here?")?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &found)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{}", table(&found))?;
+    }
+    Ok(())
+}
+
+/// How wide a line may be.
+const WIDTH: usize = 100;
+
+/// What stands under a device, for people.
+const INDENT: &str = "    ";
+
+const COLUMNS: usize = 10;
+
+const HEAD: [&str; COLUMNS] =
+    ["DEVICE", "SIZE", "SECTORS", "BUS", "ROTATES", "SCHEDULER", "QUEUE", "CACHE", "TRIM", "TEMP"];
+
+/// The devices as a table, each with what it is and what can be done with it below its row.
+fn table(found: &Inventory) -> String {
+    let (shown, empty): (Vec<_>, Vec<_>) =
+        found.devices.iter().partition(|device| device.capacity_bytes.0 > 0);
+    let rows: Vec<[String; COLUMNS]> = shown.iter().map(|device| row(device)).collect();
+    let head = HEAD.map(str::to_owned);
+    let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
+        let cells = rows.iter().chain([&head]).map(|row| row[column].chars().count());
+        cells.max().unwrap_or(0)
+    });
+    let mut text = String::new();
+    if !shown.is_empty() {
+        text += &line(&head, &widths);
+    }
+    for (device, row) in shown.iter().zip(&rows) {
+        text += &line(row, &widths);
+        text += &about(device);
+    }
+    if !empty.is_empty() {
+        let names: Vec<&str> = empty.iter().map(|device| device.path.as_str()).collect();
+        text += &wrapped(&format!("holding nothing: {}", names.join(", ")), "");
+    }
+    if text.is_empty() { "this machine has no block device\n".into() } else { text }
+}
+
+fn line(row: &[String; COLUMNS], widths: &[usize; COLUMNS]) -> String {
+    let cells = row.iter().zip(widths).map(|(cell, &width)| format!("{cell:<width$}"));
+    let line = cells.collect::<Vec<_>>().join(" ");
+    format!("{}\n", line.trim_end())
+}
+
+/// The facts of a device; of a partition only what it does not share with its drive.
+fn row(device: &BlockDevice) -> [String; COLUMNS] {
+    let name = device.path.trim_start_matches("/dev/");
+    let size = device.capacity_bytes.to_string();
+    if device.partition_of.is_some() {
+        let mut row: [String; COLUMNS] = Default::default();
+        (row[0], row[1]) = (format!(" {name}"), size);
+        return row;
+    }
+    let or_unknown = |text: Option<String>| text.unwrap_or_else(|| "–".into());
+    let sectors = [device.logical_sector_bytes, device.physical_sector_bytes]
+        .map(|size| or_unknown(size.map(|size| size.0.to_string())))
+        .join("/");
+    let bus = match &device.pcie_link {
+        Some(link) => format!("{} {}", device.bus.name(), speed(link)),
+        None => device.bus.name().into(),
+    };
+    let yes = |flag| if flag { "yes" } else { "no" }.to_owned();
+    let cache = device.write_cache.map(|cache| match cache {
+        WriteCache::Back => "back".into(),
+        WriteCache::Through => "through".into(),
+    });
+    [
+        name.into(),
+        size,
+        sectors,
+        bus,
+        or_unknown(device.rotational.map(yes)),
+        or_unknown(device.scheduler.clone()),
+        or_unknown(device.queue_depth.map(|depth| depth.to_string())),
+        or_unknown(cache),
+        or_unknown(device.discard.map(yes)),
+        or_unknown(device.temperature_celsius.map(|celsius| format!("{celsius:.0} °C"))),
+    ]
+}
+
+fn speed(link: &PcieLink) -> String {
+    format!("{}GT/s x{}", link.gigatransfers_per_s, link.lanes)
+}
+
+/// The lines below the row of a device.
+fn about(device: &BlockDevice) -> String {
+    let mut text = String::new();
+    if device.partition_of.is_none() {
+        let named = [("serial", &device.serial), ("firmware", &device.firmware)];
+        let named = named.into_iter().filter_map(|(what, name)| Some((what, name.as_ref()?)));
+        let named = named.map(|(what, name)| format!("{what} {name}"));
+        let behind = device.backing_file.as_ref().map(|file| format!("of the file {file}"));
+        let identity: Vec<String> =
+            device.model.iter().cloned().chain(named).chain(behind).chain(slowed(device)).collect();
+        text += &wrapped(&identity.join(", "), INDENT);
+    }
+    match &device.measurable {
+        Measurable::Everything { command } => {
+            text += &format!("{INDENT}destroys its data: {command}\n");
+        }
+        Measurable::Reads { command, reason, .. } => {
+            text += &format!("{INDENT}only reads: {command}\n");
+            text += &wrapped(&format!("no writes: {reason}"), INDENT);
+        }
+        Measurable::Nothing { reason, .. } => {
+            text += &wrapped(&format!("cannot be measured: {reason}"), INDENT);
+        }
+    }
+    text
+}
+
+/// That a drive is on a slower link than it could be, which bounds what is measured.
+fn slowed(device: &BlockDevice) -> Option<String> {
+    let link = device.pcie_link?;
+    let best = PcieLink {
+        gigatransfers_per_s: link.max_gigatransfers_per_s?,
+        lanes: link.max_lanes?,
+        ..link
+    };
+    let slower = link.gigatransfers_per_s < best.gigatransfers_per_s || link.lanes < best.lanes;
+    slower.then(|| format!("on a slower link than its best of {}", speed(&best)))
+}
+
+/// A text in lines of at most [`WIDTH`], broken between words, each after `indent`.
+///
+/// Texts of drives may hold what would steer a terminal; it is shown as `?`.
+fn wrapped(text: &str, indent: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let room = WIDTH - indent.len() - word.chars().count().min(WIDTH - indent.len());
+        match lines.last_mut() {
+            Some(line) if line.chars().count() < room => *line += &format!(" {word}"),
+            _ => lines.push(word.into()),
+        }
+    }
+    lines.iter().map(|line| format!("{indent}{line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::Bytes;
+    use flashscope_drive::inventory::{Bus, Obstacle};
+
+    use super::*;
+
+    fn nvme() -> BlockDevice {
+        BlockDevice {
+            path: "/dev/nvme10n1".into(),
+            partition_of: None,
+            capacity_bytes: Bytes(1_000_204_886_016),
+            logical_sector_bytes: Some(Bytes(512)),
+            physical_sector_bytes: Some(Bytes(4096)),
+            model: Some("Flash 9000 PRO with a \x1b[31mname of the whole forty".into()),
+            serial: Some("S4EWNX0R123456789012".into()),
+            firmware: Some("2B2QEXM7".into()),
+            bus: Bus::Nvme,
+            pcie_link: Some(PcieLink {
+                gigatransfers_per_s: 8.0,
+                lanes: 4,
+                max_gigatransfers_per_s: Some(16.0),
+                max_lanes: Some(4),
+            }),
+            rotational: Some(false),
+            scheduler: Some("mq-deadline".into()),
+            queue_depth: Some(1023),
+            write_cache: Some(WriteCache::Through),
+            discard: Some(true),
+            temperature_celsius: Some(35.85),
+            backing_file: None,
+            measurable: Measurable::Everything {
+                command: "flashscope bench /dev/nvme10n1 --destroy-data-on S4EWNX0R123456789012"
+                    .into(),
+            },
+        }
+    }
+
+    fn partition() -> BlockDevice {
+        BlockDevice {
+            path: "/dev/nvme10n1p12".into(),
+            partition_of: Some("/dev/nvme10n1".into()),
+            measurable: Measurable::Reads {
+                command: "flashscope bench /dev/nvme10n1p12 --read-only".into(),
+                obstacle: Obstacle::Mounted,
+                reason: "`/dev/nvme10n1p12` is in use: /dev/nvme10n1p12 is mounted at \
+                         `/srv/data`; unmount it first"
+                    .into(),
+            },
+            ..nvme()
+        }
+    }
+
+    fn empty(name: &str) -> BlockDevice {
+        let measurable = Measurable::Nothing { obstacle: None, reason: "it holds nothing".into() };
+        BlockDevice { path: name.into(), capacity_bytes: Bytes(0), measurable, ..nvme() }
+    }
+
+    // Does the table say everything, in lines of 100 columns, and let no drive steer the terminal?
+    #[test]
+    fn the_table() {
+        let devices = vec![nvme(), partition(), empty("/dev/loop0"), empty("/dev/loop1")];
+        let text = table(&Inventory { devices });
+        insta::assert_snapshot!(text, @r"
+        DEVICE       SIZE    SECTORS  BUS           ROTATES SCHEDULER   QUEUE CACHE   TRIM TEMP
+        nvme10n1     932 GiB 512/4096 nvme 8GT/s x4 no      mq-deadline 1023  through yes  36 °C
+            Flash 9000 PRO with a ?[31mname of the whole forty, serial S4EWNX0R123456789012, firmware
+            2B2QEXM7, on a slower link than its best of 16GT/s x4
+            destroys its data: flashscope bench /dev/nvme10n1 --destroy-data-on S4EWNX0R123456789012
+         nvme10n1p12 932 GiB
+            only reads: flashscope bench /dev/nvme10n1p12 --read-only
+            no writes: `/dev/nvme10n1p12` is in use: /dev/nvme10n1p12 is mounted at `/srv/data`; unmount it
+            first
+        holding nothing: /dev/loop0, /dev/loop1
+        ");
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+    }
+
+    // Does a machine without a block device get a sentence, not an empty table?
+    #[test]
+    fn no_device() {
+        let text = table(&Inventory { devices: Vec::new() });
+        assert_eq!(text, "this machine has no block device\n");
+    }
+
+    // Is a line filled to its width and not beyond, and a word that is longer left whole?
+    #[test]
+    fn lines_are_filled() {
+        let half = "x".repeat(WIDTH / 2);
+        let rest = "y".repeat(WIDTH / 2 - 1);
+        assert_eq!(wrapped(&format!("{half} {rest} z"), ""), format!("{half} {rest}\nz\n"));
+        let long = "z".repeat(WIDTH + 1);
+        assert_eq!(wrapped(&format!("a {long} b"), ""), format!("a\n{long}\nb\n"));
+    }
+}
