@@ -32,7 +32,10 @@ pub fn resume(path: &Path, args: &BenchArgs) -> Result<(), Failure> {
     let surroundings = drives::surroundings(&manifest.device.name);
     manifest.resumed.push(timestamp());
     (manifest.status, manifest.finished) = (Status::Running, None);
+    // What was not run to its end begins anew, and says so before its records go.
+    manifest.runs_mut().filter(|run| is_left(run)).for_each(|run| run.progress = Progress::Pending);
     folder.write_manifest(&manifest)?;
+    folder.discard_unfinished(&manifest)?;
     let facts = measure(device.as_mut(), &mut manifest, &folder, stop, surroundings.as_ref())?;
     print(args.json, &folder, &manifest, &facts)?;
     drop(lock);

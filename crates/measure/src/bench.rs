@@ -82,8 +82,7 @@ pub struct Bench<'a, D: Device + ?Sized> {
 }
 
 impl<D: Device + ?Sized> Bench<'_, D> {
-    /// Enforces the state, executes what was not run to its end, and writes the manifest as it goes.
-    /// A run that was interrupted begins anew.
+    /// Enforces the state, executes what is pending, and writes the manifest as it goes.
     ///
     /// An error of the drive ends its run and, as the options say, the rest. An error of the result
     /// folder ends everything; what was written before is intact.
@@ -126,7 +125,6 @@ impl<D: Device + ?Sized> Bench<'_, D> {
                     _ => continue,
                 }
             }
-            self.folder.discard(id)?;
             let (progress, conditions) = self.run_one(id, &mut recorder, before.as_ref())?;
             if let Some(run) = self.manifest.run_mut(id) {
                 run.progress = progress.clone();

@@ -21,7 +21,12 @@ pub struct ResultFolder {
 
 /// The name of a file of records: part `part` of run `run`.
 pub(crate) fn records_file(run: u32, part: u32) -> String {
-    format!("run-{run:05}-{part:03}.parquet")
+    format!("{}{part:03}.parquet", records_prefix(run))
+}
+
+/// How the names of all files of run `run` begin.
+fn records_prefix(run: u32) -> String {
+    format!("run-{run:05}-")
 }
 
 /// Makes the names of files in `folder` durable.
@@ -78,15 +83,16 @@ impl ResultFolder {
         }
     }
 
-    /// Removes the records of run `run`, whole or not, so that it can be run again.
-    pub fn discard(&self, run: u32) -> Result<(), Error> {
+    /// Removes the records, whole or not, of runs that the manifest says are not run.
+    pub fn discard_unfinished(&self, manifest: &Manifest) -> Result<(), Error> {
+        let of_run = |run: &Run| (run.progress.ios() == 0).then(|| records_prefix(run.id));
+        let unfinished: Vec<String> = manifest.runs().filter_map(of_run).collect();
         let records = self.path.join(RECORDS);
-        let of_run = format!("run-{run:05}-");
         for entry in fs::read_dir(&records).map_err(Error::io("list", &records))? {
-            let path = entry.map_err(Error::io("list", &records))?.path();
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-            if name.is_some_and(|name| name.starts_with(&of_run)) {
-                fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+            let entry = entry.map_err(Error::io("list", &records))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if unfinished.iter().any(|prefix| name.starts_with(prefix)) {
+                fs::remove_file(entry.path()).map_err(Error::io("remove", &entry.path()))?;
             }
         }
         sync_folder(&records)
