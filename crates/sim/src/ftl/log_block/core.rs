@@ -74,6 +74,45 @@ impl Log {
     }
 }
 
+/// How logical blocks are grouped: consecutive ones of a pool, the last group of which may be smaller.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grouping {
+    size: u32,
+    /// Logical blocks of each pool.
+    blocks: u32,
+    /// Groups of each pool.
+    pub(super) groups: u32,
+}
+
+impl Grouping {
+    pub(super) fn new(layout: &Layout, size: u32) -> Self {
+        let blocks = logical_blocks(layout);
+        Grouping { size, blocks, groups: blocks.div_ceil(size) }
+    }
+
+    /// The group of a logical block. Groups are counted over the drive, pool by pool.
+    #[inline]
+    pub(super) fn group_of(&self, logical: u32) -> u32 {
+        let (pool, within) = (logical / self.blocks, logical % self.blocks);
+        pool * self.groups + within / self.size
+    }
+
+    /// The pool of a group.
+    pub(super) fn pool_of(&self, group: u32) -> u32 {
+        group / self.groups
+    }
+
+    /// How many logical blocks are in group `nth` of a pool.
+    pub(super) fn blocks_in(&self, nth: u32) -> u32 {
+        self.size.min(self.blocks - nth * self.size)
+    }
+}
+
+/// Logical blocks of each pool.
+fn logical_blocks(layout: &Layout) -> u32 {
+    layout.logical_pages_per_pool.div_ceil(layout.slots_per_block())
+}
+
 /// The blocks of an allocation pool.
 pub struct Pool {
     /// In the order in which they are used first.
@@ -104,7 +143,7 @@ pub struct Core {
 impl Core {
     pub(super) fn new(layout: &Layout, nand: &Array) -> Self {
         let places = layout.slots_per_block();
-        let logical_blocks = layout.logical_pages_per_pool.div_ceil(places);
+        let logical_blocks = logical_blocks(layout);
         let all = (layout.pools * logical_blocks) as usize;
         let pool = |index| {
             let blocks = layout.blocks_of_lane(index);

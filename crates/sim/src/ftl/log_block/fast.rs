@@ -193,11 +193,7 @@ impl Scheme for Ring {
         if log.role == Role::Shared || log.next < places || self.merge == Merge::Lazy {
             return Ok(done);
         }
-        match self.merge_sequential(core, nand, page.pool, done) {
-            // The page is there. It is the next that finds no room.
-            Err(Errno::ENOSPC) => Ok(done),
-            merged => merged,
-        }
+        self.merge_sequential(core, nand, page.pool, done)
     }
 
     fn failed(&mut self, nand: &Array, page: HostPage, block: BlockId) {

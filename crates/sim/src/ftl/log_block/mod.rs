@@ -79,7 +79,7 @@ pub trait Scheme {
     /// The page is in the log block `block` from `done` on. Returns when the host is answered.
     ///
     /// # Errors
-    /// As [`Scheme::room`].
+    /// As [`Scheme::room`]; a merge that finds no room is not the concern of this page.
     fn written(
         &mut self,
         core: &mut Core,
@@ -123,7 +123,12 @@ impl<S: Scheme> LogBlock<S> {
             match nand.program(room.place, slot, &[entry], room.at, Cause::Host) {
                 Ok(done) => {
                     self.core.put(nand, page, slot, done);
-                    return self.scheme.written(&mut self.core, nand, page, room.block, done);
+                    let core = &mut self.core;
+                    return match self.scheme.written(core, nand, page, room.block, done) {
+                        // The page is there. It is the next that finds no room.
+                        Err(Errno::ENOSPC) => Ok(done),
+                        answered => answered,
+                    };
                 }
                 Err(Fault::Failed(done)) => {
                     self.scheme.failed(nand, page, room.block);

@@ -2,7 +2,7 @@
 
 use flashscope_block::{Errno, Nanos};
 
-use super::core::{Core, HostPage, Log};
+use super::core::{Core, Grouping, HostPage, Log};
 use super::{LogBlock, Role, Room, Scheme};
 use crate::ftl::{AnyFtl, Eviction, Family, Kind, Layout, LogUse, Logs, Merge};
 use crate::nand::{Array, BlockId, Cause, Event};
@@ -47,20 +47,17 @@ struct Pool {
 pub struct Groups {
     logs: Logs,
     random: fastrand::Rng,
-    logical_per_pool: u32,
-    groups_per_pool: u32,
+    grouping: Grouping,
     groups: Vec<Group>,
     pools: Vec<Pool>,
 }
 
 impl Groups {
     fn new(layout: &Layout) -> Self {
-        let logical_per_pool = layout.logical_pages_per_pool.div_ceil(layout.slots_per_block());
         let mut groups = Groups {
             logs: layout.logs,
             random: fastrand::Rng::with_seed(layout.logs.seed),
-            logical_per_pool,
-            groups_per_pool: logical_per_pool.div_ceil(layout.logs.group),
+            grouping: Grouping::new(layout, layout.logs.group),
             groups: Vec::new(),
             pools: (0..layout.pools).map(|_| Pool::default()).collect(),
         };
@@ -70,19 +67,11 @@ impl Groups {
 
     /// Forgets all blocks.
     fn clear(&mut self) {
-        let (size, logical) = (self.logs.group, self.logical_per_pool);
-        let in_pool = |nth: u32| Group {
-            logical: size.min(logical - nth * size) as usize,
-            blocks: Vec::new(),
-        };
+        let grouping = self.grouping;
+        let in_pool = |nth| Group { logical: grouping.blocks_in(nth) as usize, blocks: Vec::new() };
         let pools = self.pools.len();
-        self.groups = (0..pools).flat_map(|_| (0..self.groups_per_pool).map(in_pool)).collect();
+        self.groups = (0..pools).flat_map(|_| (0..grouping.groups).map(in_pool)).collect();
         self.pools.fill_with(Pool::default);
-    }
-
-    fn group_of(&self, logical: u32) -> u32 {
-        let (pool, within) = (logical / self.logical_per_pool, logical % self.logical_per_pool);
-        pool * self.groups_per_pool + within / self.logs.group
     }
 
     fn group(&mut self, group: u32) -> &mut Group {
@@ -90,7 +79,7 @@ impl Groups {
     }
 
     fn pool(&mut self, group: u32) -> &mut Pool {
-        &mut self.pools[(group / self.groups_per_pool) as usize]
+        &mut self.pools[self.grouping.pool_of(group) as usize]
     }
 
     /// Gives a group a block, which is written to from now on.
@@ -213,7 +202,7 @@ impl Scheme for Groups {
         page: HostPage,
         at: Nanos,
     ) -> Result<Room, Errno> {
-        let (group, places, mut at) = (self.group_of(page.logical), core.places(), at);
+        let (group, places, mut at) = (self.grouping.group_of(page.logical), core.places(), at);
         loop {
             let last = self.group(group).blocks.last();
             if let Some(log) = last.filter(|log| log.has_room(places)) {
@@ -239,7 +228,7 @@ impl Scheme for Groups {
         _block: BlockId,
         done: Nanos,
     ) -> Result<Nanos, Errno> {
-        let group = self.group_of(page.logical);
+        let group = self.grouping.group_of(page.logical);
         let Some(log) = self.group(group).blocks.last_mut() else { return Ok(done) };
         log.append(page, log.next);
         let full = log.next == core.places();
@@ -251,15 +240,11 @@ impl Scheme for Groups {
         if !full || self.logs.merge == Merge::Lazy || !self.is_complete(group) {
             return Ok(done);
         }
-        match self.clean(core, nand, group, done) {
-            // The page is there. It is the next that finds no room.
-            Err(Errno::ENOSPC) => Ok(done),
-            cleaned => cleaned,
-        }
+        self.clean(core, nand, group, done)
     }
 
     fn failed(&mut self, nand: &Array, page: HostPage, _block: BlockId) {
-        let group = self.group_of(page.logical);
+        let group = self.grouping.group_of(page.logical);
         if let Some(log) = self.group(group).blocks.last_mut() {
             log.fail(nand);
         }
@@ -268,7 +253,7 @@ impl Scheme for Groups {
     fn adopt(&mut self, _core: &mut Core, found: Vec<Log>) {
         self.clear();
         for log in found {
-            self.extend(self.group_of(log.logical), log);
+            self.extend(self.grouping.group_of(log.logical), log);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use flashscope_block::{Errno, Nanos};
 
-use super::core::{Core, HostPage, Log};
+use super::core::{Core, Grouping, HostPage, Log};
 use super::{Role, Room, Scheme};
 use crate::ftl::{Eviction, Layout, Merge};
 use crate::list::List;
@@ -45,8 +45,7 @@ pub struct Tied {
     /// Pages that a log block takes out of order.
     unordered: u32,
     random: fastrand::Rng,
-    logical_per_pool: u32,
-    groups_per_pool: u32,
+    grouping: Grouping,
     /// For each group, its newest log block, or [`NONE`].
     newest: Vec<u32>,
     /// By number: those of the first pool, then of the next.
@@ -57,8 +56,6 @@ pub struct Tied {
 impl Tied {
     pub(super) fn new(layout: &Layout, ties: Ties) -> Self {
         let logs = layout.logs;
-        let logical_per_pool = layout.logical_pages_per_pool.div_ceil(layout.slots_per_block());
-        let groups_per_pool = logical_per_pool.div_ceil(ties.group);
         let mut tied = Tied {
             ties,
             merge: logs.merge,
@@ -66,8 +63,7 @@ impl Tied {
             per_pool: logs.per_pool,
             unordered: logs.unordered,
             random: fastrand::Rng::with_seed(logs.seed),
-            logical_per_pool,
-            groups_per_pool,
+            grouping: Grouping::new(layout, ties.group),
             newest: Vec::new(),
             logs: Vec::new(),
             pools: (0..layout.pools)
@@ -81,20 +77,13 @@ impl Tied {
     /// Forgets all log blocks.
     fn clear(&mut self) {
         let pools = self.pools.len();
-        self.newest = vec![NONE; pools * self.groups_per_pool as usize];
+        self.newest = vec![NONE; pools * self.grouping.groups as usize];
         self.logs.clear();
         self.logs.resize_with(pools * self.per_pool as usize, || None);
         for pool in &mut self.pools {
             pool.order = List::new(self.per_pool);
             pool.unused = (0..self.per_pool).rev().collect();
         }
-    }
-
-    /// The group of a logical block.
-    #[inline]
-    fn group_of(&self, logical: u32) -> u32 {
-        let (pool, within) = (logical / self.logical_per_pool, logical % self.logical_per_pool);
-        pool * self.groups_per_pool + within / self.ties.group
     }
 
     fn link(&self, number: u32) -> &Link {
@@ -137,7 +126,7 @@ impl Tied {
     ) -> Result<Nanos, Errno> {
         let link = self.logs[number as usize].as_mut().expect("a log block in use");
         let done = core.merge(nand, &mut link.log, at)?;
-        let (older, group) = (link.older, self.group_of(self.link(number).log.logical));
+        let (older, group) = (link.older, self.grouping.group_of(self.link(number).log.logical));
         let newer = self.chain(group).find(|other| self.link(*other).older == number);
         match newer {
             Some(newer) => {
@@ -173,7 +162,7 @@ impl Tied {
     fn add(&mut self, pool: u32, log: Log) -> Option<u32> {
         let number = self.pools[pool as usize].unused.pop()?;
         self.pools[pool as usize].order.make_newest(number);
-        let (number, group) = (pool * self.per_pool + number, self.group_of(log.logical));
+        let (number, group) = (pool * self.per_pool + number, self.grouping.group_of(log.logical));
         let older = std::mem::replace(&mut self.newest[group as usize], number);
         self.logs[number as usize] = Some(Link { log, older });
         Some(number)
@@ -208,7 +197,7 @@ impl Tied {
         page: HostPage,
         at: Nanos,
     ) -> Result<(u32, Nanos), Errno> {
-        let group = self.group_of(page.logical);
+        let group = self.grouping.group_of(page.logical);
         let newest = self.newest[group as usize];
         if newest == NONE {
             return self.allocate(core, nand, page, at);
@@ -253,7 +242,7 @@ impl Scheme for Tied {
         _block: BlockId,
         done: Nanos,
     ) -> Result<Nanos, Errno> {
-        let group = self.group_of(page.logical);
+        let group = self.grouping.group_of(page.logical);
         let number = self.newest[group as usize];
         let Some(Link { log, .. }) = &mut self.logs[number as usize] else { return Ok(done) };
         let index = if self.ties.in_place { page.index } else { log.next };
@@ -267,15 +256,11 @@ impl Scheme for Tied {
             return Ok(done);
         }
         let oldest = self.chain(group).last().unwrap_or(number);
-        match self.give_up(core, nand, oldest, done) {
-            // The page is there. It is the next that finds no room.
-            Err(Errno::ENOSPC) => Ok(done),
-            merged => merged,
-        }
+        self.give_up(core, nand, oldest, done)
     }
 
     fn failed(&mut self, nand: &Array, page: HostPage, _block: BlockId) {
-        let number = self.newest[self.group_of(page.logical) as usize];
+        let number = self.newest[self.grouping.group_of(page.logical) as usize];
         if let Some(Link { log, .. }) = &mut self.logs[number as usize] {
             log.fail(nand);
         }
