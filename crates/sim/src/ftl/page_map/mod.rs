@@ -1,8 +1,9 @@
-//! The page-mapped FTL of Agrawal et al.: host path here, then lanes, cleaning, the SLC region and
-//! recovery in files of their own.
+//! The page-mapped FTL of Agrawal et al.: host path here, then lanes, frontiers, cleaning, the SLC
+//! region and recovery in files of their own.
 
 mod cleaning;
 mod deferred;
+mod frontiers;
 mod lane;
 mod mapping;
 mod recovery;
@@ -13,13 +14,13 @@ use std::collections::BTreeSet;
 use flashscope_block::{Errno, Nanos};
 
 use self::deferred::Deferred;
+use self::lane::Lane;
 pub(super) use self::lane::{Front, Role};
-use self::lane::{Frontier, Lane};
 pub(super) use self::mapping::{InMemory, Mapping};
 use super::{AnyFtl, Family, Frontiers, Ftl, Health, Kind, Layout, Recovery, Slice, Transfer};
 use crate::arithmetic::Divisor;
 use crate::gc::{Policy, VictimPolicy};
-use crate::nand::{Array, BlockId, Cause, Entry, Fault, Lpn, Page, Slot, Stamp};
+use crate::nand::{Array, BlockId, Cause, Entry, Lpn, Page, Slot, Stamp};
 use crate::wear::Wear;
 
 pub(super) const KIND: Kind = Kind {
@@ -131,156 +132,6 @@ impl<M: Mapping> PageMap<M> {
         match self.layout.lanes_per_pool {
             1 => pool,
             _ => self.lane_of_part[(block.0 / self.layout.blocks_per_lane()) as usize],
-        }
-    }
-
-    /// Programs logical pages, `heat` hot in all, at the frontier `front`, opening a block for it
-    /// where there is none. Returns where they are now and when that is done; the map and their
-    /// former places are left to the caller. A block that fails is set aside, and the next one
-    /// tried.
-    #[inline]
-    pub(super) fn append(
-        &mut self,
-        nand: &mut Array,
-        front: Front,
-        entries: &[Entry],
-        heat: u64,
-        at: Nanos,
-        cause: Cause,
-    ) -> Result<(Slot, Nanos), Errno> {
-        self.append_by(nand, front, heat, at, |nand, frontier, slot, at| {
-            nand.program(frontier.place, slot, entries, at, cause)
-        })
-    }
-
-    /// As [`PageMap::append`], with a page that is programmed as `program` does.
-    #[inline]
-    fn append_by(
-        &mut self,
-        nand: &mut Array,
-        front: Front,
-        heat: u64,
-        at: Nanos,
-        mut program: impl FnMut(&mut Array, &Frontier, Slot, Nanos) -> Result<Nanos, Fault>,
-    ) -> Result<(Slot, Nanos), Errno> {
-        let mut at = at;
-        loop {
-            let frontier = self.frontier(nand, front, at)?;
-            let slot = nand.geometry().slot(frontier.block, frontier.next);
-            match program(nand, &frontier, slot, at) {
-                Ok(done) => {
-                    let places = self.layout.geometry.slots_per_page;
-                    self.advance(nand, front, places, heat, done);
-                    return Ok((slot, done));
-                }
-                Err(Fault::Failed(done)) => {
-                    self.set_aside(front, frontier.block);
-                    at = done;
-                }
-                Err(Fault::Illegal(illegal)) => return Err(illegal.into()),
-            }
-        }
-    }
-
-    /// A program on the open block has failed: what it holds is to be moved.
-    fn set_aside(&mut self, front: Front, block: BlockId) {
-        let lane = self.lane(front.lane);
-        *lane.frontier(front.role) = None;
-        lane.failed.push_back(block);
-    }
-
-    /// The frontier, in a free block if there is no open one.
-    #[inline]
-    pub(super) fn frontier(
-        &mut self,
-        nand: &mut Array,
-        front: Front,
-        at: Nanos,
-    ) -> Result<Frontier, Errno> {
-        match self.lane(front.lane).frontier(front.role) {
-            Some(frontier) => Ok(*frontier),
-            None => self.open(nand, front, at),
-        }
-    }
-
-    #[cold]
-    fn open(&mut self, nand: &mut Array, front: Front, at: Nanos) -> Result<Frontier, Errno> {
-        let Front { lane: index, role } = front;
-        let places = match role {
-            Role::Slc => self.layout.slc_slots_per_block,
-            _ => self.layout.geometry.slots_per_block,
-        };
-        let lane = self.lane(index);
-        let free = if role == Role::Slc { &mut lane.slc_free } else { &mut lane.free };
-        let block = free.pop_front().ok_or(Errno::ENOSPC)?;
-        nand.open(block, role as u8);
-        let frontier =
-            Frontier { block, place: nand.place(block), next: 0, places, temperature: 0 };
-        *lane.frontier(role) = Some(frontier);
-        self.announce_free(nand, index, at);
-        Ok(frontier)
-    }
-
-    /// Tells those who look on how many blocks of a lane are free.
-    #[inline]
-    fn announce_free(&self, nand: &mut Array, lane: u32, at: Nanos) {
-        if nand.is_observed() {
-            let free = self.lanes[lane as usize].free_blocks();
-            nand.observers().iter_mut().for_each(|observer| observer.free_blocks(lane, free, at));
-        }
-    }
-
-    /// Moves a frontier on by `places`, which were programmed by `done` with data of this heat in
-    /// all; a block that is full is closed.
-    #[inline]
-    pub(super) fn advance(
-        &mut self,
-        nand: &mut Array,
-        front: Front,
-        places: u32,
-        heat: u64,
-        done: Nanos,
-    ) {
-        let per_page = self.layout.geometry.slots_per_page;
-        let slot = self.lane(front.lane).frontier(front.role);
-        let Some(frontier) = slot else { return };
-        frontier.next += places;
-        frontier.temperature += heat;
-        if frontier.next + per_page > frontier.places {
-            let full = *frontier;
-            *slot = None;
-            self.close(nand, front, &full, done);
-        }
-    }
-
-    /// A block is full: it gets its summary, and may be cleaned from now on.
-    fn close(&mut self, nand: &mut Array, front: Front, full: &Frontier, done: Nanos) {
-        let (Front { lane, role }, block) = (front, full.block);
-        self.carry_out_all(nand);
-        self.note_temperature(full);
-        if self.layout.geometry.summary_pages > 0 && nand.program_summary(block, done).is_err() {
-            self.lane(lane).failed.push_back(block);
-        } else {
-            self.file(nand, lane, role == Role::Slc, block);
-        }
-    }
-
-    /// Notes how hot the data of a block is that takes no more.
-    fn note_temperature(&mut self, full: &Frontier) {
-        if let Some(temperature) = self.temperatures.get_mut(full.block.0 as usize) {
-            let mean = full.temperature / u64::from(full.next.max(1));
-            *temperature = Stamp::try_from(mean).unwrap_or(Stamp::MAX);
-        }
-    }
-
-    /// Puts a block that takes no more data among the full ones.
-    fn file(&mut self, nand: &Array, lane: u32, slc: bool, block: BlockId) {
-        if slc {
-            self.lane(lane).slc_full.push_back(block);
-        } else if nand.opened(block).1 == Role::Map as u8 {
-            self.mapping.closed(lane, block, nand.valid(block));
-        } else {
-            self.policy.closed(lane, block, nand.valid(block));
         }
     }
 
