@@ -14,12 +14,13 @@ type Simulation = flashscope_report::Simulation<flashscope_sim::observe::Finding
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 10] {
+fn all() -> [(&'static str, Schema); 11] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
         ("report", schemars::schema_for!(flashscope_report::Report)),
         ("summary", schemars::schema_for!(flashscope_report::Summary)),
+        ("plan", schemars::schema_for!(flashscope_result::plan::Plan)),
         ("devices", schemars::schema_for!(flashscope_drive::inventory::Inventory)),
         ("trace", schemars::schema_for!(flashscope_report::Trace)),
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),

@@ -8,7 +8,8 @@ use flashscope_block::{Bytes, Nanos};
 use flashscope_result::Manifest;
 use flashscope_stats::Estimate;
 
-use crate::facts::{Bounded, Characteristics, PauseEffect, RunFacts};
+use crate::facts::{Bounded, Characteristics, PauseEffect, RepeatFacts, RunFacts};
+use crate::repeats::means;
 
 /// Up to this ratio, something costs "about the same" as sequential writes.
 const ABOUT_THE_SAME: f64 = 1.5;
@@ -23,9 +24,13 @@ const STILL_CHEAP: f64 = 0.5;
 /// The gaps between IOs that count as large increments (Table 3: "from one 1 MB to 8 MB").
 const LARGE_GAPS: std::ops::RangeInclusive<u64> = Bytes::MIB.0..=Bytes::mib(8).0;
 
-pub(crate) fn characteristics(manifest: &Manifest, runs: &[RunFacts]) -> Characteristics {
+pub(crate) fn characteristics(
+    manifest: &Manifest,
+    runs: &[RunFacts],
+    repeats: &[RepeatFacts],
+) -> Characteristics {
     let io_size = manifest.options.setup.io_size;
-    Means { series: series(manifest, runs), io_size }.characteristics()
+    Means { series: series(manifest, runs, repeats), io_size }.characteristics()
 }
 
 /// The mean response times of an experiment by rising value of its parameter.
@@ -35,16 +40,15 @@ struct Series {
     means: Vec<(i64, Estimate)>,
 }
 
-fn series(manifest: &Manifest, runs: &[RunFacts]) -> Vec<Series> {
-    let mean_of = |id| runs.iter().find(|facts| facts.run == id).map(|facts| facts.latency_ns.mean);
+fn series(manifest: &Manifest, runs: &[RunFacts], repeats: &[RepeatFacts]) -> Vec<Series> {
     let mut all = Vec::new();
     for benchmark in &manifest.micro_benchmarks {
         for experiment in &benchmark.experiments {
-            let means = experiment.runs.iter().filter_map(|r| Some((r.value, mean_of(r.id)?)));
+            let means = means(experiment, runs, repeats).into_iter();
             all.push(Series {
                 benchmark: benchmark.name.clone(),
                 experiment: experiment.name.clone(),
-                means: means.collect(),
+                means: means.filter_map(|(value, mean)| Some((value, mean?))).collect(),
             });
         }
     }

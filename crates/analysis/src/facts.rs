@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the format of the facts.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// Everything that was found in a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +18,31 @@ pub struct Facts {
     pub characteristics: Characteristics,
     /// The statistics of each run that has any IO, by its number.
     pub runs: Vec<RunFacts>,
+    /// What runs that were repeated say together.
+    #[serde(default)]
+    pub repeats: Vec<RepeatFacts>,
+}
+
+/// One value of the parameter of an experiment that was run several times.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RepeatFacts {
+    /// The micro-benchmark.
+    pub micro_benchmark: String,
+    /// The experiment.
+    pub experiment: String,
+    /// The value of its parameter.
+    pub value: i64,
+    /// The numbers of the runs.
+    pub runs: Vec<u32>,
+    /// The mean of the runs' means, in ns, with an interval from how they differ: wide for few.
+    pub mean_ns: Estimate,
+    /// The standard deviation of a run's mean that the IOs within the run account for, in ns.
+    pub within_runs_ns: f64,
+    /// The standard deviation of the runs' true means, in ns; 0 where they differ by no more than
+    /// what is within them accounts for.
+    pub between_runs_ns: f64,
+    /// 1 less the probability that runs with one true mean differ as much.
+    pub differ_confidence: f64,
 }
 
 /// The statistics of one run.

@@ -2,11 +2,14 @@
 //! said rests on the records alone.
 
 mod characteristics;
+mod costs;
 pub mod facts;
 mod outline;
+mod repeats;
 mod runs;
 pub mod trace;
 
+pub use costs::costs;
 pub use facts::Facts;
 use flashscope_result::{Error, Manifest, ResultFolder};
 pub use outline::{Outline, outlines};
@@ -14,13 +17,17 @@ pub use trace::TraceFacts;
 
 /// Everything that the records of a result say.
 pub fn analyse(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Error> {
-    let mut runs = Vec::new();
+    let mut found = Vec::new();
     for run in manifest.runs().filter(|run| run.progress.ios() > 0) {
-        let rows = folder.records(run)?;
-        let disturbed_by = run.conditions.iter().flat_map(|c| c.disturbed_by.clone()).collect();
-        let facts = runs::run_facts(run.id, &run.reference, &rows)?;
-        runs.extend(facts.map(|facts| facts::RunFacts { disturbed_by, ..facts }));
+        found.extend(runs::find(run, &folder.records(run)?)?);
     }
-    let characteristics = characteristics::characteristics(manifest, &runs);
-    Ok(Facts { schema_version: facts::SCHEMA_VERSION, characteristics, runs })
+    let repeats = repeats::repeat_facts(manifest, &found);
+    let mut runs: Vec<_> = found.into_iter().map(|found| found.facts).collect();
+    let conditions = manifest.runs().filter_map(|run| Some((run.id, run.conditions.as_ref()?)));
+    for (id, conditions) in conditions {
+        let facts = runs.iter_mut().find(|facts| facts.run == id);
+        facts.into_iter().for_each(|facts| facts.disturbed_by.clone_from(&conditions.disturbed_by));
+    }
+    let characteristics = characteristics::characteristics(manifest, &runs, &repeats);
+    Ok(Facts { schema_version: facts::SCHEMA_VERSION, characteristics, runs, repeats })
 }

@@ -1,19 +1,31 @@
 use flashscope_block::{Bytes, Nanos, Op, Record};
+use flashscope_result::manifest::Run;
 use flashscope_result::{Error, Rows};
-use flashscope_stats::Summary;
+use flashscope_stats::{Estimate, Summary, mean_interval};
 use flashscope_workload::pattern::Reference;
 
 use crate::facts::{Latency, OpenLoop, OperationFacts, RunFacts};
 
-/// The statistics of the run `run`, its `IOIgnore` first IOs left out; `None` where no IO counts.
-pub(crate) fn run_facts(
-    run: u32,
-    reference: &Reference,
-    rows: &Rows,
-) -> Result<Option<RunFacts>, Error> {
-    let mut gathered = Gathered::new(reference);
+/// What is found in one run.
+pub(crate) struct Found {
+    pub facts: RunFacts,
+    /// The standard error of the mean response time in ns, where there is data enough for one.
+    pub standard_error: Option<f64>,
+}
+
+/// As many response times are kept for the interval of their mean; the one of more comes from batch
+/// means that need no memory.
+const MOST_KEPT: usize = 1 << 22;
+
+/// How often intervals hold the truth.
+const CONFIDENCE: f64 = 0.95;
+
+/// What is found in a run, its `IOIgnore` first IOs left out; `None` where no IO counts.
+pub(crate) fn find(run: &Run, rows: &Rows) -> Result<Option<Found>, Error> {
+    let mut gathered = Gathered::new(&run.reference);
     rows.for_each(|record| gathered.push(record))?;
-    Ok(gathered.facts(run))
+    let period = run.length.map_or(1, |length| length.period_ios);
+    Ok(gathered.facts(run.id).map(|facts| gathered.with_interval(facts, period)))
 }
 
 struct Gathered<'a> {
@@ -30,6 +42,8 @@ struct Gathered<'a> {
     /// Of a trace, for each operation apart.
     operations: Vec<(Summary, u64)>,
     open_loop: Option<OpenLoopSummary>,
+    /// Response times in order, up to [`MOST_KEPT`] of them.
+    values: Vec<f64>,
 }
 
 #[derive(Default)]
@@ -56,6 +70,7 @@ impl Gathered<'_> {
                 _ => vec![],
             },
             open_loop: reference.is_open_loop().then(OpenLoopSummary::default),
+            values: Vec::new(),
         }
     }
 
@@ -80,7 +95,23 @@ impl Gathered<'_> {
             self.first.get_or_insert(record.submitted);
             self.last = self.last.max(record.completed());
             self.latency.push(record.latency.0);
+            if self.values.len() < MOST_KEPT {
+                #[allow(clippy::cast_precision_loss)] // far below 2^53 ns
+                self.values.push(record.latency.0 as f64);
+            }
         }
+    }
+
+    /// The facts with the interval of the mean as the length of a run rests on it, over whole periods.
+    fn with_interval(&self, mut facts: RunFacts, period: u64) -> Found {
+        let kept = self.values.len() as u64 == facts.ios;
+        let period = usize::try_from(period).unwrap_or(usize::MAX);
+        let interval = kept.then(|| mean_interval(&self.values, period, CONFIDENCE)).flatten();
+        if let Some(interval) = interval {
+            let (low, high) = (Some(interval.low), Some(interval.high));
+            facts.latency_ns.mean = Estimate { low, high, ..facts.latency_ns.mean };
+        }
+        Found { facts, standard_error: interval.map(|interval| interval.standard_error) }
     }
 
     #[allow(clippy::cast_precision_loss)]

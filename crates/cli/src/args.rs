@@ -4,12 +4,11 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use flashscope_block::{Bytes, Nanos};
+use flashscope_block::Nanos;
 use flashscope_measure::{Fill, WarmUp};
 use flashscope_report::SimulationFill;
-use flashscope_result::manifest;
-use flashscope_workload::uflip::PerBaseline;
 
+use crate::bench::{BenchArgs, PlanArgs};
 use crate::devices::DevicesArgs;
 use crate::names;
 use crate::trace::TraceArgs;
@@ -25,128 +24,12 @@ pub struct Args {
 #[derive(Subcommand)]
 pub enum Command {
     Devices(DevicesArgs),
+    Plan(PlanArgs),
     Bench(BenchArgs),
     Simulate(SimulateArgs),
     Trace(TraceArgs),
     Report(ReportArgs),
     Demo(DemoArgs),
-}
-
-/// Measure a drive with the nine micro-benchmarks of uFLIP, or with a trace.
-///
-/// The drive is first brought into a well-defined state by writing all of it (see --state), then
-/// every micro-benchmark (or the trace) is run, and every single IO is kept in a result folder that
-/// `flashscope report` turns into a page, and DuckDB, Polars, pandas or Spark can read.
-#[derive(clap::Args)]
-#[command(after_help = "Examples:
-  flashscope bench sim:demo
-  flashscope bench 'file:scratch.img?size=1GiB' --only granularity,locality
-  flashscope bench /dev/nvme1n1 --read-only
-  flashscope bench /dev/nvme1n1 --destroy-data-on S4EWNX0R123456
-  flashscope bench 'sim:agrawal-2008?over_provisioning=0.28' --state sequential
-  flashscope bench 'file:scratch.img?size=8GiB' --trace 'hm_0.csv.gz?remap=compact&speed=10'
-  flashscope bench --resume RESULT.flashscope --destroy-data-on scratch.img")]
-pub struct BenchArgs {
-    /// What to measure: /dev/NAME, file:PATH, sim:PROFILE or null:
-    ///
-    /// A file takes `?size=1GiB` (it is created), `?engine=io_uring|libaio|psync` and
-    /// `?direct=false`; a device takes `?engine=…`. A simulated drive takes any field of its
-    /// profile, as in `sim:demo?over_provisioning=0.28`.
-    #[arg(required_unless_present = "resume")]
-    pub drive: Option<String>,
-
-    /// Go on with this result, which was stopped or cut off, at the run where it stopped
-    ///
-    /// The drive is the one that was measured, and what was asked for stands in the result; a drive
-    /// that is written has to be confirmed again. Its state is enforced again first. A simulated drive,
-    /// which has forgotten everything, repeats the runs that are done: so the result is the same as
-    /// if it had not been stopped.
-    #[arg(long, value_name = "RESULT", conflicts_with_all = [
-        "drive", "only", "trace", "output", "read_only", "state", "io_size", "io_count", "io_ignore",
-        "preparation_io_count", "burst_pause", "run_pause", "target_offset", "target_size", "on_error",
-        "seed",
-    ])]
-    pub resume: Option<PathBuf>,
-
-    /// Run only these micro-benchmarks, by name and separated by commas
-    ///
-    /// There are: preparation, granularity, alignment, locality, partitioning, order,
-    /// parallelism, mix, pause, bursts.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub only: Vec<String>,
-
-    /// Play a trace instead: a file, with any field of a trace after `?`
-    ///
-    /// As in `hm_0.csv.gz?remap=compact&speed=10`, or with `pace=asap&queue_depth=32`; a timed trace
-    /// has up to 64 IOs in flight unless `queue_depth` says otherwise. How late each IO was submitted
-    /// is recorded. `flashscope simulate --list` shows the fields.
-    #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "only", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
-        "target_offset", "target_size",
-    ])]
-    pub trace: Option<String>,
-
-    /// Write the result here [default: named after the drive and the time]
-    #[arg(long, short, value_name = "FOLDER")]
-    pub output: Option<PathBuf>,
-
-    /// Confirm that all data on the drive may be destroyed, by typing its serial number or path
-    #[arg(long, value_name = "SERIAL_OR_PATH")]
-    pub destroy_data_on: Option<String>,
-
-    /// Open the drive for reading alone, and run only what reads
-    #[arg(long, conflicts_with = "destroy_data_on")]
-    pub read_only: bool,
-
-    /// The state to bring the drive into first [default: random, or keep with --read-only]
-    #[arg(long, value_enum, value_name = "STATE")]
-    pub state: Option<State>,
-
-    /// Size of an IO wherever it is not what varies (uFLIP's IOSize)
-    #[arg(long, default_value = "32KiB", value_name = "SIZE", value_parser = names::io_size)]
-    pub io_size: Bytes,
-
-    /// IOs in a run (IOCount): one number, or some of SR, RR, SW, RW
-    #[arg(long, default_value = "SR=1024,RR=1024,SW=1024,RW=5120", value_name = "COUNTS",
-          value_parser = names::io_count)]
-    pub io_count: PerBaseline,
-
-    /// IOs at the start of a run that the statistics leave out (IOIgnore)
-    #[arg(long, default_value = "0", value_name = "COUNTS", value_parser = names::io_ignore)]
-    pub io_ignore: PerBaseline,
-
-    /// IOs in each run of the preparation
-    #[arg(long, default_value_t = 20_480, value_name = "COUNT",
-          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
-    pub preparation_io_count: u64,
-
-    /// Pause between bursts
-    #[arg(long, default_value = "100ms", value_name = "TIME", value_parser = names::pause)]
-    pub burst_pause: Nanos,
-
-    /// Pause between runs
-    #[arg(long, default_value = "1s", value_name = "TIME", value_parser = names::pause)]
-    pub run_pause: Nanos,
-
-    /// Use the drive from this byte on (TargetOffset)
-    #[arg(long, default_value = "0", value_name = "SIZE")]
-    pub target_offset: Bytes,
-
-    /// Use so much of the drive (TargetSize) [default: all of it]
-    #[arg(long, value_name = "SIZE")]
-    pub target_size: Option<Bytes>,
-
-    /// What an IO error does to the runs after it
-    #[arg(long, value_enum, default_value = "continue", value_name = "WHAT")]
-    pub on_error: OnError,
-
-    /// Seed of everything random; the same seed gives the same IOs
-    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
-    pub seed: u64,
-
-    /// Print the outcome as JSON (schema: docs/schemas/summary.schema.json)
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Run a workload on a simulated drive: how it answers, and what its flash does.
@@ -314,46 +197,4 @@ pub struct DemoArgs {
     /// Write the result here [default: demo.flashscope, or demo-2.flashscope, …]
     #[arg(long, short, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-}
-
-/// The state of the drive before the first run.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum State {
-    /// Write everything once, in random order, in IOs of random size from 512 B to 128 KiB
-    Random,
-    /// Write everything once, from start to end
-    Sequential,
-    /// Discard everything (TRIM), so that nothing is written: fresh, as few drives in use are
-    Purged,
-    /// Leave the drive as it is
-    Keep,
-}
-
-impl From<State> for manifest::State {
-    fn from(state: State) -> Self {
-        match state {
-            State::Random => manifest::State::Random,
-            State::Sequential => manifest::State::Sequential,
-            State::Purged => manifest::State::Purged,
-            State::Keep => manifest::State::Keep,
-        }
-    }
-}
-
-/// What an IO error does to the rest of the plan.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum OnError {
-    /// End the run, and go on with the next
-    Continue,
-    /// End the run, and everything
-    Stop,
-}
-
-impl From<OnError> for manifest::OnError {
-    fn from(on_error: OnError) -> Self {
-        match on_error {
-            OnError::Continue => manifest::OnError::Continue,
-            OnError::Stop => manifest::OnError::Stop,
-        }
-    }
 }

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use flashscope_analysis::outlines;
-use flashscope_block::Nanos;
-use flashscope_measure::plan;
+use flashscope_measure::{LEAST_RUN_PAUSE, plan};
 use flashscope_report::{Report, terminal};
 use flashscope_result::manifest::{OnError, Options, State};
+use flashscope_result::methodology::{Methodology, Precision};
 use flashscope_workload::uflip::{PerBaseline, Setup, all};
 
 use crate::args::DemoArgs;
@@ -15,30 +15,27 @@ use crate::bench::{create, manifest, measure, outcome};
 use crate::report::write_page;
 use crate::{Failure, stop, usage};
 
-/// The writes that the demo drive takes before it has to clean: what background cleaning frees
-/// in a pause (5 % of its pages, as 32 KiB), rounded up.
-const START_UP: u64 = 2560;
-
 /// The nine micro-benchmarks on a simulated drive: everything but the drive is real.
 pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let output = args.output.clone().unwrap_or_else(unused_name);
     let mut device = flashscope_sim::open("demo").map_err(usage)?;
     let info = flashscope_block::Device::info(&device);
-    // As section 5.1 of the paper does for drives with a start-up phase: runs of writes are long
-    // enough to show the running phase, and the start-up phase is left out of the statistics.
-    let reads = PerBaseline::same(1024);
-    let io_count = PerBaseline { sequential_write: 5120, random_write: 5120, ..reads };
-    let none = PerBaseline::same(0);
-    let io_ignore = PerBaseline { sequential_write: START_UP, random_write: START_UP, ..none };
-    let setup = Setup { io_count, io_ignore, ..Setup::paper(info.capacity, 1) };
+    let setup = Setup::paper(info.capacity, 1);
     let options = Options {
-        setup,
+        setup: Setup { io_count: PerBaseline::same(5120), ..setup },
         state: State::Random,
-        run_pause_ns: Nanos::secs(5),
+        run_pause_ns: LEAST_RUN_PAUSE,
         on_error: OnError::Continue,
+        methodology: Methodology {
+            repeats: 3,
+            precision: Some(Precision::default()),
+            finds_io_ignore: true,
+            finds_run_pause: true,
+            ..Methodology::default()
+        },
     };
     let benchmarks: Vec<_> = all().collect();
-    let plan = plan(&benchmarks, &options.setup, info, false);
+    let plan = plan(&benchmarks, &options, info, false);
     let mut manifest = manifest(&device, plan, options)?;
     let stop = stop::flag()?;
     let folder = create(&output, &manifest)?;

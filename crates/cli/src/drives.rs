@@ -15,6 +15,7 @@ use crate::{Failure, usage};
 const NULL_CAPACITY: Bytes = Bytes::gib(64);
 
 /// What a drive is opened for.
+#[derive(Default)]
 pub struct Purpose {
     /// Whether it is written.
     pub write: bool,

@@ -10,7 +10,6 @@ mod drives;
 mod names;
 mod progress;
 mod report;
-mod resume;
 mod simulate;
 mod stop;
 mod trace;
@@ -49,6 +48,7 @@ fn usage<E: Into<anyhow::Error>>(error: E) -> Failure {
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Devices(args) => devices::devices(&args),
+        Command::Plan(args) => bench::plan(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Simulate(args) => simulate::simulate(&args),
         Command::Trace(args) => trace::trace(&args),

@@ -59,6 +59,47 @@ pub fn duration(text: &str) -> Result<Nanos> {
     Ok(duration)
 }
 
+/// A share between nothing and everything, as `2%` or `0.02`.
+pub fn share(text: &str) -> Result<f64> {
+    let number = text.strip_suffix('%').unwrap_or(text);
+    let scale = if number == text { 1.0 } else { 100.0 };
+    match number.trim().parse::<f64>().map(|number| number / scale) {
+        Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
+        _ => bail!("write it like `2%` or `0.02`: more than 0 and less than 100 %"),
+    }
+}
+
+/// What is to be known of response times.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Statistic {
+    /// Their mean.
+    Mean,
+    /// What this share of them does not exceed.
+    Quantile(f64),
+}
+
+impl Statistic {
+    /// The share, of a percentile.
+    pub fn quantile(self) -> Option<f64> {
+        match self {
+            Statistic::Mean => None,
+            Statistic::Quantile(share) => Some(share),
+        }
+    }
+}
+
+/// `mean`, or a percentile as `p99.9`.
+pub fn statistic(text: &str) -> Result<Statistic> {
+    if text == "mean" {
+        return Ok(Statistic::Mean);
+    }
+    let percent = text.strip_prefix('p').and_then(|percent| percent.parse::<f64>().ok());
+    match percent.filter(|percent| *percent > 0.0 && *percent < 100.0) {
+        Some(percent) => Ok(Statistic::Quantile(percent / 100.0)),
+        None => bail!("there are: mean, and percentiles such as p50, p99 and p99.9"),
+    }
+}
+
 /// How long a workload runs before it is measured.
 pub fn warm_up(text: &str) -> Result<WarmUp> {
     match text {

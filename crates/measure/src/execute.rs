@@ -8,7 +8,7 @@ use flashscope_workload::Stream;
 const LONGEST_WAIT: Nanos = Nanos::millis(100);
 
 /// How many IOs of a fill are in flight: it prepares, so it may be as fast as the drive allows.
-const FILL_DEPTH: u32 = 16;
+pub(crate) const FILL_DEPTH: u32 = 16;
 
 /// How often progress is told, on the clock of the drive.
 pub(crate) const PROGRESS_INTERVAL: Nanos = Nanos::millis(100);

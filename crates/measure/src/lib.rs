@@ -2,7 +2,13 @@
 //! (uFLIP section 4). Only a [`Device`](flashscope_block::Device) is seen, never what is behind it.
 
 mod bench;
+mod budget;
+mod costs;
+mod estimate;
 mod execute;
+mod execution;
+mod findings;
+mod length;
 mod load;
 pub mod machine;
 mod plan;
@@ -10,7 +16,11 @@ mod steady;
 mod surroundings;
 
 pub use bench::{Bench, Error, Observer};
+pub use budget::{Planned, Unaffordable, fitting};
+pub use costs::measure_costs;
+pub use estimate::estimate;
 pub use execute::{Ended, execute};
+pub use findings::{LEAST_RUN_PAUSE, PAUSE_MARGIN};
 pub use load::{
     Fill, Gauge, Latencies, Length, Load, Measured, Outcome, Phase, Session, WarmUp, WarmedUp,
 };

@@ -1,58 +1,119 @@
 use flashscope_block::{Bytes, DeviceInfo};
-use flashscope_result::manifest::{Experiment, MicroBenchmark, Progress, Run};
-use flashscope_workload::pattern::{Address, Reference};
+use flashscope_result::manifest::{Experiment, MicroBenchmark, Options, Progress, Run, State};
+use flashscope_result::methodology::Methodology;
+use flashscope_workload::pattern::{Address, Pattern, Reference};
+use flashscope_workload::seed_for;
 use flashscope_workload::uflip::{self, Setup, Unit};
 
 /// Where target spaces begin: at multiples of this, which every usual flash block divides.
 const ALIGNMENT: Bytes = Bytes::mib(1);
 
 /// The runs of `benchmarks` on a drive, each with its target space and, where the drive cannot do
-/// it within the space that `setup` allows, why it is skipped. With `read_only`, runs that write are skipped.
+/// it within the space that the options allow, why it is skipped. With `read_only`, runs that write
+/// are skipped.
 ///
 /// Sequential writes are what disturbs the state of a drive most, so each run of a basic or
-/// parallel pattern that does them gets a target space of its own as long as there is room, and
-/// after that from the start again (uFLIP section 4.1).
+/// parallel pattern that does them gets a target space of its own as long as there is room. When
+/// there is none, the state is enforced again and the next begins at the start (uFLIP section 4.1).
 pub fn plan(
     benchmarks: &[&uflip::MicroBenchmark],
-    setup: &Setup,
+    options: &Options,
     device: &DeviceInfo,
     read_only: bool,
 ) -> Vec<MicroBenchmark> {
-    let mut spaces = Spaces::new(setup);
+    plan_every(1, benchmarks, options, device, read_only)
+}
+
+/// The same with one in `step` values of each parameter, the first and the last among them.
+pub(crate) fn plan_every(
+    step: usize,
+    benchmarks: &[&uflip::MicroBenchmark],
+    options: &Options,
+    device: &DeviceInfo,
+    read_only: bool,
+) -> Vec<MicroBenchmark> {
+    let setup = &options.setup;
     // Nothing outside of the space that may be used is read or written.
     let end = device.capacity.min(setup.target_offset + setup.target_size);
     let mut id = 0;
-    let mut plan_run = |mut run: uflip::Run| {
+    let mut plan_run = |value: i64, reference: Reference| {
         id += 1;
-        let progress = match refusal(&run.reference, device, end, read_only) {
+        let progress = match refusal(&reference, device, end, read_only) {
             Some(reason) => Progress::Skipped { reason },
-            None => {
-                spaces.place(&mut run.reference);
-                Progress::Pending
-            }
+            None => Progress::Pending,
         };
-        Run { id, value: run.value, reference: run.reference, progress, conditions: None }
+        Run { progress, ..Run::new(id, value, reference) }
     };
-    let mut plan_experiment = |experiment: uflip::Experiment| Experiment {
-        name: experiment.name,
-        runs: experiment.runs.into_iter().map(&mut plan_run).collect(),
-    };
-    let plan_benchmark = |benchmark: &&uflip::MicroBenchmark| MicroBenchmark {
+    let mut plan_benchmark = |benchmark: &&uflip::MicroBenchmark| MicroBenchmark {
         name: benchmark.name.into(),
         title: benchmark.title.into(),
         question: benchmark.question.into(),
         parameter: benchmark.parameter.into(),
         unit: benchmark.unit,
-        experiments: benchmark.experiments(setup).into_iter().map(&mut plan_experiment).collect(),
+        experiments: benchmark
+            .experiments(setup)
+            .into_iter()
+            .map(|experiment| {
+                let repeats = repeats(benchmark, &experiment.name, &options.methodology);
+                let (mut runs, last) = (Vec::new(), experiment.runs.len().saturating_sub(1));
+                let kept = |(i, _): &(usize, _)| i % step == 0 || *i == last;
+                for (_, run) in experiment.runs.into_iter().enumerate().filter(kept) {
+                    runs.extend((1..=repeats).map(|repeat| Run {
+                        repeat,
+                        ..plan_run(run.value, repeated(&run.reference, repeat))
+                    }));
+                }
+                Experiment { name: experiment.name, runs }
+            })
+            .collect(),
     };
-    benchmarks.iter().map(plan_benchmark).collect()
+    let mut plan: Vec<MicroBenchmark> = benchmarks.iter().map(&mut plan_benchmark).collect();
+    place(&mut plan, options);
+    plan
+}
+
+/// How often the runs of an experiment are done: those of the preparation, which characterize the
+/// drive, once; but how long writes linger is looked at again with each pass over the rest, at
+/// least once more.
+fn repeats(benchmark: &uflip::MicroBenchmark, name: &str, methodology: &Methodology) -> u32 {
+    match benchmark.name == uflip::PREPARATION.name {
+        true if name != uflip::INTERFERENCE => 1,
+        true if !methodology.finds_run_pause => 1,
+        true => methodology.repeats.max(2),
+        false => methodology.repeats,
+    }
+}
+
+/// The same with other random addresses.
+fn repeated(reference: &Reference, repeat: u32) -> Reference {
+    let mut reference = reference.clone();
+    if repeat > 1 {
+        for pattern in reference.patterns_mut() {
+            pattern.seed = seed_for(pattern.seed, repeat.into());
+        }
+    }
+    reference
+}
+
+/// Gives sequential writes target spaces in the order in which they are run.
+fn place(plan: &mut [MicroBenchmark], options: &Options) {
+    let mut spaces = Spaces::new(&options.setup);
+    let order = order(plan);
+    let mut runs: Vec<&mut Run> =
+        plan.iter_mut().flat_map(|m| &mut m.experiments).flat_map(|e| &mut e.runs).collect();
+    // Runs are numbered from 1, as they stand.
+    for id in order {
+        let run = &mut runs[id as usize - 1];
+        run.reset = spaces.resets(&run.reference) && options.state != State::Keep;
+        spaces.place(&mut run.reference);
+    }
 }
 
 /// The plan that plays a trace once, as `reference` says.
 pub fn trace_plan(reference: Reference) -> Vec<MicroBenchmark> {
     let pace = if reference.is_open_loop() { "timed" } else { "asap" };
     let value = i64::from(reference.queue_depth());
-    let run = Run { id: 1, value, reference, progress: Progress::Pending, conditions: None };
+    let run = Run::new(1, value, reference);
     vec![MicroBenchmark {
         name: "trace".into(),
         title: "Trace".into(),
@@ -80,30 +141,36 @@ fn refusal(
     reference.validate(end, device.logical_block).err().map(|error| error.to_string())
 }
 
-/// The numbers of the runs that can be run in the order of execution: the preparation first, then
-/// what does not write sequentially, then what does.
+/// The numbers of the runs that can be run in the order of execution: the preparation first, and of
+/// it first what tells how long to pause; then what does not write sequentially, then what does;
+/// of both everything once before anything is repeated, so that repeats show what changes over the
+/// plan.
 pub fn order(plan: &[MicroBenchmark]) -> Vec<u32> {
-    let mut runs: Vec<(u8, u32)> = Vec::new();
+    let mut runs: Vec<(u8, u32, u32)> = Vec::new();
     for benchmark in plan {
-        for run in benchmark.experiments.iter().flat_map(|e| &e.runs) {
-            let rank = match benchmark.name == uflip::PREPARATION.name {
-                true => 0,
-                false => 1 + u8::from(writes_in_order(&run.reference)),
-            };
-            if !matches!(run.progress, Progress::Skipped { .. }) {
-                runs.push((rank, run.id));
+        let prepares = benchmark.name == uflip::PREPARATION.name;
+        for experiment in &benchmark.experiments {
+            let interference = experiment.name == uflip::INTERFERENCE;
+            for run in &experiment.runs {
+                let rank = match (prepares, run.repeat) {
+                    (true, 1) => u8::from(!interference),
+                    (true, _) => 2,
+                    (false, _) => {
+                        2 + u8::from(run.reference.patterns().into_iter().any(writes_in_order))
+                    }
+                };
+                if !matches!(run.progress, Progress::Skipped { .. }) {
+                    runs.push((rank, run.repeat, run.id));
+                }
             }
         }
     }
     runs.sort_unstable();
-    runs.into_iter().map(|(_, id)| id).collect()
+    runs.into_iter().map(|(_, _, id)| id).collect()
 }
 
-fn writes_in_order(reference: &Reference) -> bool {
-    let in_order = |p: &&flashscope_workload::pattern::Pattern| {
-        p.op.modifies() && p.address != Address::Random
-    };
-    reference.patterns().iter().any(in_order)
+fn writes_in_order(pattern: &Pattern) -> bool {
+    pattern.op.modifies() && pattern.address != Address::Random
 }
 
 /// Hands out disjoint target spaces, from the start of the space that may be used to its end, and
@@ -112,21 +179,24 @@ struct Spaces {
     start: u64,
     end: u64,
     next: u64,
+    /// Bytes that were written sequentially since the state was enforced.
+    disturbed: u64,
 }
 
 impl Spaces {
     fn new(setup: &Setup) -> Spaces {
         let start = setup.target_offset.0;
-        Spaces { start, end: start + setup.target_size.0, next: start }
+        Spaces { start, end: start + setup.target_size.0, next: start, disturbed: 0 }
     }
 
+    /// Gives a pattern that writes sequentially a space of its own, as long as there is one.
     fn place(&mut self, reference: &mut Reference) {
         // The two halves of a mix and the parts of a sequence belong together: they stay.
         let (Reference::Basic { pattern } | Reference::Parallel { pattern, .. }) = reference else {
             return;
         };
         let movable = pattern.target_size.0 < self.end - self.start;
-        if !pattern.op.modifies() || pattern.address == Address::Random || !movable {
+        if !writes_in_order(pattern) || !movable {
             return;
         }
         if self.end - self.next < pattern.target_size.0 {
@@ -136,11 +206,30 @@ impl Spaces {
         let used = self.next - self.start + pattern.target_size.0;
         self.next = (self.start + used.next_multiple_of(ALIGNMENT.0)).min(self.end);
     }
+
+    /// Counts what a run disturbs, and whether the state has to be enforced again before it: what
+    /// was written sequentially since, together with this, is more than the whole space.
+    fn resets(&mut self, reference: &Reference) -> bool {
+        let disturbs = |pattern: &&Pattern| writes_in_order(pattern);
+        let space = |pattern: &Pattern| {
+            pattern.target_size.0.min(pattern.io_count.saturating_mul(pattern.io_size.0))
+        };
+        let patterns = reference.patterns();
+        let more: u64 = patterns.into_iter().filter(disturbs).map(space).sum();
+        let resets =
+            more > 0 && self.disturbed > 0 && self.disturbed + more > self.end - self.start;
+        if resets {
+            (self.disturbed, self.next) = (0, self.start);
+        }
+        self.disturbed += more;
+        resets
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use flashscope_block::{DeviceKind, Op};
+    use flashscope_block::{DeviceKind, Nanos, Op};
+    use flashscope_result::manifest::OnError;
 
     use super::*;
 
@@ -158,10 +247,20 @@ mod tests {
         }
     }
 
+    fn options(setup: Setup) -> Options {
+        Options {
+            setup,
+            state: State::Random,
+            run_pause_ns: Nanos::secs(1),
+            on_error: OnError::Continue,
+            methodology: Methodology::default(),
+        }
+    }
+
     fn everything(capacity: Bytes, logical_block: Bytes, read_only: bool) -> Vec<MicroBenchmark> {
         let benchmarks: Vec<_> = uflip::all().collect();
-        let setup = Setup::paper(capacity, 1);
-        plan(&benchmarks, &setup, &device(capacity, logical_block), read_only)
+        let options = options(Setup::paper(capacity, 1));
+        plan(&benchmarks, &options, &device(capacity, logical_block), read_only)
     }
 
     fn runs(plan: &[MicroBenchmark]) -> impl Iterator<Item = &Run> {
@@ -176,7 +275,10 @@ mod tests {
         assert_eq!(order.len(), runs(&plan).count());
         let preparation = runs(&plan[..1]).count();
         assert!(order[..preparation].iter().all(|&id| id as usize <= preparation));
-        let in_order = |id: &u32| runs(&plan).any(|r| r.id == *id && writes_in_order(&r.reference));
+        let in_order = |id: &u32| {
+            let run = runs(&plan).find(|run| run.id == *id).unwrap();
+            run.reference.patterns().into_iter().any(writes_in_order)
+        };
         let rest = &order[preparation..];
         let first = rest.iter().position(in_order).unwrap();
         assert!(rest[first..].iter().all(in_order));
@@ -222,7 +324,7 @@ mod tests {
         let benchmarks: Vec<_> = uflip::all().collect();
         let (offset, size) = (Bytes::mib(512), Bytes::mib(64));
         let setup = Setup { target_offset: offset, ..Setup::paper(size, 1) };
-        let plan = plan(&benchmarks, &setup, &device(Bytes::gib(32), Bytes(512)), false);
+        let plan = plan(&benchmarks, &options(setup), &device(Bytes::gib(32), Bytes(512)), false);
         let pending = runs(&plan).filter(|r| r.progress == Progress::Pending);
         for pattern in pending.flat_map(|run| run.reference.patterns()) {
             assert!(pattern.target_offset >= offset);
@@ -237,7 +339,8 @@ mod tests {
     fn too_many_processes_are_skipped() {
         let benchmarks = [uflip::find("parallelism").unwrap()];
         let shallow = DeviceInfo { queue_depth: 4, ..device(Bytes::gib(1), Bytes(512)) };
-        let plan = plan(&benchmarks, &Setup::paper(Bytes::gib(1), 1), &shallow, false);
+        let options = options(Setup::paper(Bytes::gib(1), 1));
+        let plan = plan(&benchmarks, &options, &shallow, false);
         for run in runs(&plan) {
             let reason = format!("ParallelDegree = {}: the drive takes 4 IOs at once", run.value);
             let skipped = run.progress == Progress::Skipped { reason };
@@ -252,5 +355,59 @@ mod tests {
         let mut pending = runs(&plan).filter(|r| r.progress == Progress::Pending).peekable();
         assert!(pending.peek().is_some());
         assert!(pending.all(|run| !run.reference.writes()));
+    }
+
+    // Is everything run once before anything is repeated, with other random addresses each time, and
+    // how writes linger looked at with each pass?
+    #[test]
+    fn repeats_are_passes() {
+        let benchmarks = [uflip::PREPARATION, uflip::find("locality").unwrap()];
+        let methodology =
+            Methodology { repeats: 3, finds_run_pause: true, ..Methodology::default() };
+        let setup = Setup::paper(Bytes::gib(32), 1);
+        let options = Options { methodology, ..options(setup) };
+        let plan = plan(&benchmarks, &options, &device(Bytes::gib(32), Bytes(512)), false);
+        let of = |name: &str| {
+            plan[0].experiments.iter().find(|e| e.name == name).map(|e| e.runs.len()).unwrap()
+        };
+        assert_eq!((of("SR"), of("RW"), of(uflip::INTERFERENCE)), (1, 1, 3));
+        let order = order(&plan);
+        let run_of = |id: &u32| runs(&plan).find(|run| run.id == *id).unwrap();
+        let interference: Vec<u32> = plan[0].experiments[4].runs.iter().map(|run| run.id).collect();
+        assert_eq!(order[0], interference[0]);
+        for pair in order[5..].windows(2) {
+            let [a, b] = [run_of(&pair[0]), run_of(&pair[1])];
+            let same_kind = |run: &Run| run.reference.patterns().into_iter().any(writes_in_order);
+            assert!(a.repeat <= b.repeat || same_kind(a) != same_kind(b));
+            assert!(a.repeat == b.repeat || interference.contains(&b.id) || same_kind(b));
+        }
+        let random = &plan[1].experiments[1].runs;
+        let seeds: Vec<u64> = random[..3].iter().map(|r| r.reference.patterns()[0].seed).collect();
+        assert!(seeds[0] != seeds[1] && seeds[1] != seeds[2] && seeds[0] != seeds[2]);
+    }
+
+    // Is the state enforced again just when sequential writes would pass over more than the space?
+    #[test]
+    fn the_state_is_reset_when_it_is_used_up() {
+        let benchmarks = [uflip::find("granularity").unwrap()];
+        let resets = |capacity, state| {
+            let setup = Setup::paper(capacity, 1);
+            let options = Options { state, ..options(setup) };
+            let plan = plan(&benchmarks, &options, &device(capacity, Bytes(512)), false);
+            let (mut disturbed, mut resets) = (0, 0);
+            for id in order(&plan) {
+                let run = runs(&plan).find(|run| run.id == id).unwrap();
+                let pattern = *run.reference.patterns()[0];
+                let more = if writes_in_order(&pattern) { pattern.target_size.0 } else { 0 };
+                let due = state != State::Keep && more > 0 && disturbed + more > capacity.0;
+                assert_eq!(run.reset, due, "{id}");
+                disturbed = if due { more } else { disturbed + more };
+                resets += u32::from(due);
+            }
+            resets
+        };
+        assert_eq!(resets(Bytes::gib(32), State::Random), 0);
+        assert!(resets(Bytes::mib(300), State::Random) > 1);
+        assert_eq!(resets(Bytes::mib(300), State::Keep), 0);
     }
 }

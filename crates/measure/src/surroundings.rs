@@ -170,6 +170,7 @@ impl Surroundings {
             others_processor_share: share,
             temperature_celsius_before: start.temperature_celsius,
             temperature_celsius_after: end.temperature_celsius,
+            repeated_as_disturbed_by: vec![],
             disturbed_by,
         }
     }

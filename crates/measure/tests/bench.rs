@@ -8,8 +8,9 @@ use flashscope_measure::{Bench, Ended, Observer, execute, machine, plan, timesta
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::{
     Calibration, Experiment, Manifest, MicroBenchmark, OnError, Options, Progress, Run,
-    SCHEMA_VERSION, State, Status, Tool,
+    SCHEMA_VERSION, Spent, State, Status, Tool,
 };
+use flashscope_result::methodology::{Findings, Methodology};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 
@@ -118,6 +119,8 @@ fn run(device: &mut Scripted, reference: &Reference) -> (Ended, Vec<Completion>)
 fn manifest(device: &Scripted, names: &[&str], state: State, on_error: OnError) -> Manifest {
     let benchmarks: Vec<_> = names.iter().map(|name| uflip::find(name).unwrap()).collect();
     let setup = Setup { io_count: PerBaseline::same(32), ..Setup::paper(Bytes::mib(64), 1) };
+    let (run_pause_ns, methodology) = (Nanos::secs(1), Methodology::default());
+    let options = Options { setup, state, run_pause_ns, on_error, methodology };
     Manifest {
         schema_version: SCHEMA_VERSION,
         tool: Tool { version: "0".into(), commit: None },
@@ -125,8 +128,11 @@ fn manifest(device: &Scripted, names: &[&str], state: State, on_error: OnError) 
         environment: None,
         device: device.info.clone(),
         calibration: Calibration { clock_resolution_ns: Nanos(1), clock_cost_ns: Nanos(1) },
-        micro_benchmarks: plan(&benchmarks, &setup, &device.info, false),
-        options: Options { setup, state, run_pause_ns: Nanos::secs(1), on_error },
+        micro_benchmarks: plan(&benchmarks, &options, &device.info, false),
+        options,
+        findings: Findings::default(),
+        spent: Spent::default(),
+        enforcing: None,
         started: timestamp(),
         resumed: Vec::new(),
         finished: None,

@@ -6,6 +6,7 @@ macro_rules! line {
 }
 
 mod conversion;
+mod plan;
 mod recording;
 mod simulation;
 mod terminal;
@@ -14,6 +15,7 @@ mod trace;
 pub use conversion::{Conversion, conversion};
 use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;
+pub use plan::plan;
 pub use recording::{Recording, recording};
 use schemars::JsonSchema;
 use serde::Serialize;

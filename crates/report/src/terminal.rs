@@ -3,9 +3,9 @@ use std::fmt::Write;
 use flashscope_analysis::Facts;
 use flashscope_analysis::facts::{Bounded, Characteristics, Latency, PauseEffect, RunFacts};
 use flashscope_block::{Bytes, Nanos};
-use flashscope_result::Manifest;
 use flashscope_result::environment::Disturbance;
-use flashscope_result::manifest::{MicroBenchmark, Progress, Run, Status};
+use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, Progress, Run, Status};
+use flashscope_result::methodology::{EndedBy, Interference};
 use flashscope_stats::Estimate;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::trace::Pace;
@@ -59,6 +59,59 @@ fn head(out: &mut String, manifest: &Manifest) {
     }
     for what in [Disturbance::Ios, Disturbance::Processors] {
         disturbed(out, manifest, what);
+    }
+    methodology(out, manifest);
+}
+
+/// What the preparation found, and which runs do not know their mean as well as they were to.
+fn methodology(out: &mut String, manifest: &Manifest) {
+    let Some(precision) = manifest.options.methodology.precision else { return };
+    let found = &manifest.findings;
+    let phases = found.phases.iter().filter_map(|phases| {
+        let start_up = phases.start_up.map(|found| format!("start-up {}", found.ios));
+        let period = phases.period.map(|found| format!("period {}", found.ios));
+        let parts: Vec<String> = start_up.into_iter().chain(period).collect();
+        let name = phases.baseline.name();
+        (!parts.is_empty()).then(|| format!("{name} {}", parts.join(" and ")))
+    });
+    let phases: Vec<String> = phases.collect();
+    let phases = match phases.is_empty() {
+        true => "no start-up and no period".into(),
+        false => format!("{} IOs", phases.join(", ")),
+    };
+    if !found.phases.is_empty() {
+        line!(
+            out,
+            "preparation: {phases}{}",
+            found.interference.last().map(lingering).unwrap_or_default()
+        );
+    }
+    let short = |run: &&Run| run.length.is_some_and(|length| length.ended_by != EndedBy::Precision);
+    let runs: Vec<&Run> = manifest.runs().filter(short).collect();
+    let widest = runs.iter().filter_map(|run| run.length?.relative_precision);
+    let widest = widest.fold(0.0, f64::max);
+    if !runs.is_empty() {
+        line!(
+            out,
+            "{} runs ended before their mean was known within {} % (the least known: {:.1} %): \
+             allow more with --most-ios and --most-time",
+            runs.len(),
+            100.0 * precision.relative,
+            100.0 * widest
+        );
+    }
+}
+
+fn lingering(found: &Interference) -> String {
+    let pause = found.run_pause_ns;
+    match found.reads {
+        None => format!("; writes do not linger; pauses of {pause}"),
+        Some(reads) => format!(
+            "; writes linger for {} reads ({}{}); pauses of {pause}",
+            reads.ios,
+            found.lasted_ns,
+            if found.settled { "" } else { " or more" }
+        ),
     }
 }
 
@@ -173,13 +226,10 @@ fn micro_benchmark(out: &mut String, benchmark: &MicroBenchmark, facts: &Facts) 
         format!(", {} {min} … {max}", benchmark.parameter)
     });
     line!(out, "\n{}{}", benchmark.title, range.unwrap_or_default());
-    let mean_of =
-        |run: &Run| facts.runs.iter().find(|f| f.run == run.id).map(|f| f.latency_ns.mean);
-    let experiments: Vec<_> = benchmark
-        .experiments
-        .iter()
-        .map(|e| (&e.name, e.runs.iter().map(mean_of).collect::<Vec<_>>()))
-        .collect();
+    let means = |experiment: &Experiment| -> Vec<Option<Estimate>> {
+        facts.means(experiment).into_iter().map(|(_, mean)| mean).collect()
+    };
+    let experiments: Vec<_> = benchmark.experiments.iter().map(|e| (&e.name, means(e))).collect();
     let all = || experiments.iter().flat_map(|(_, means)| means.iter().flatten()).map(|m| m.value);
     let (low, high) = (all().fold(f64::MAX, f64::min), all().fold(0.0, f64::max));
     for (name, means) in &experiments {

@@ -68,6 +68,10 @@ pub struct Conditions {
     pub temperature_celsius_after: Option<f64>,
     /// Why the run is not to be trusted without a second look; empty where nobody disturbed it.
     pub disturbed_by: Vec<Disturbance>,
+    /// What disturbed the run when it was done for the first time, and was why it was done once more;
+    /// that first time is not in the records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeated_as_disturbed_by: Vec<Disturbance>,
 }
 
 /// What others did during a run that may have changed its numbers.

@@ -9,6 +9,8 @@ pub mod environment;
 mod error;
 mod folder;
 pub mod manifest;
+pub mod methodology;
+pub mod plan;
 mod reader;
 mod recorder;
 mod rows;

@@ -7,11 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::{Conditions, Environment};
+use crate::methodology::{Findings, Length, Methodology};
 
 /// Version of the result format: since 2, records say how late an IO was, and a run may be that of a
-/// trace. A higher version may add fields; a reader refuses one it does
-/// not know.
-pub const SCHEMA_VERSION: u32 = 2;
+/// trace; since 3, runs may be repeated and their length found. A higher version may add fields; a
+/// reader refuses one it does not know.
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// Everything about a result but the IOs themselves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +33,15 @@ pub struct Manifest {
     pub calibration: Calibration,
     /// What was asked for.
     pub options: Options,
+    /// What the preparation found.
+    #[serde(default)]
+    pub findings: Findings,
+    /// What measuring has taken so far.
+    #[serde(default)]
+    pub spent: Spent,
+    /// How far a state that is being enforced is; absent while none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enforcing: Option<Enforcing>,
     /// When it began, as RFC 3339 in UTC.
     pub started: String,
     /// When it was gone on with after it had been stopped or cut off, in order.
@@ -77,16 +87,37 @@ pub struct Calibration {
 }
 
 /// What was asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Options {
     /// The parameters of the micro-benchmarks.
     pub setup: Setup,
     /// The state that was enforced before the first run.
     pub state: State,
-    /// The pause between runs.
+    /// The pause between runs; where it is found, the one before that.
     pub run_pause_ns: Nanos,
     /// What an IO error does.
     pub on_error: OnError,
+    /// What is found while measuring.
+    #[serde(default)]
+    pub methodology: Methodology,
+}
+
+/// A state that is being enforced, so that it can be gone on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Enforcing {
+    /// IOs of the fill, from its start, that are done.
+    pub ios: u64,
+    /// Their bytes.
+    pub bytes: Bytes,
+}
+
+/// What measuring has taken, states of the drive and pauses among it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Spent {
+    /// Time on the clock of the drive.
+    pub time_ns: Nanos,
+    /// Bytes written.
+    pub bytes: Bytes,
 }
 
 /// The state of the drive before the first run (uFLIP section 4.1).
@@ -149,7 +180,7 @@ pub struct MicroBenchmark {
 pub struct Experiment {
     /// The baseline or mix, such as `RW` or `SR/RW`.
     pub name: String,
-    /// One for each value of the parameter, rising.
+    /// One for each value of the parameter and each repeat of it, rising.
     pub runs: Vec<Run>,
 }
 
@@ -160,13 +191,49 @@ pub struct Run {
     pub id: u32,
     /// The value of the parameter.
     pub value: i64,
-    /// What is executed.
+    /// Which time it is that this value is run, from 1.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub repeat: u32,
+    /// Whether the state of the drive is enforced again before it: sequential writes have passed over
+    /// the whole target space since (uFLIP section 4.1).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reset: bool,
+    /// What is executed; of a run whose length is found, at most so many IOs.
     pub reference: Reference,
+    /// How it came to its length, where that is found, once it was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length: Option<Length>,
     /// How far it came.
     pub progress: Progress,
     /// What happened around it; of real drives alone, once it was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
+}
+
+fn first() -> u32 {
+    1
+}
+
+// Serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_first(repeat: &u32) -> bool {
+    *repeat == 1
+}
+
+impl Run {
+    /// A run that is not run yet.
+    pub fn new(id: u32, value: i64, reference: Reference) -> Run {
+        Run {
+            id,
+            value,
+            repeat: first(),
+            reset: false,
+            reference,
+            length: None,
+            progress: Progress::Pending,
+            conditions: None,
+        }
+    }
 }
 
 /// How far a run came.
@@ -217,10 +284,15 @@ impl Progress {
     }
 }
 
+/// Every run of a plan.
+pub fn runs_of(plan: &[MicroBenchmark]) -> impl Iterator<Item = &Run> {
+    plan.iter().flat_map(|m| &m.experiments).flat_map(|e| &e.runs)
+}
+
 impl Manifest {
     /// Every run of the plan.
     pub fn runs(&self) -> impl Iterator<Item = &Run> {
-        self.micro_benchmarks.iter().flat_map(|m| &m.experiments).flat_map(|e| &e.runs)
+        runs_of(&self.micro_benchmarks)
     }
 
     /// Every run of the plan, to record its progress.

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno, Nanos, Op, Record};
 use flashscope_result::manifest::{
-    Calibration, Machine, Manifest, OnError, Options, SCHEMA_VERSION, State, Status, Tool,
+    Calibration, Machine, Manifest, OnError, Options, SCHEMA_VERSION, Spent, State, Status, Tool,
 };
+use flashscope_result::methodology::{Findings, Methodology};
 use flashscope_result::{Error, ResultFolder};
 use flashscope_workload::uflip::Setup;
 use proptest::prelude::*;
@@ -39,7 +40,11 @@ fn manifest() -> Manifest {
             state: State::Keep,
             run_pause_ns: Nanos(0),
             on_error: OnError::Continue,
+            methodology: Methodology::default(),
         },
+        findings: Findings::default(),
+        spent: Spent::default(),
+        enforcing: None,
         started: "2026-01-01T00:00:00Z".into(),
         resumed: Vec::new(),
         finished: None,

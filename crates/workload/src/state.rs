@@ -128,6 +128,9 @@ impl Stream for Purge {
 /// The largest IO of either fill.
 pub const LARGEST_FILL_IO: Bytes = CHUNK;
 
+/// How large the IOs of a random fill are in the mean.
+pub const MEAN_RANDOM_FILL_IO: Bytes = Bytes(CHUNK.0 / PIECES as u64);
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -16,6 +16,7 @@ mod pause;
 mod preparation;
 
 use flashscope_block::{Bytes, Nanos, Op};
+pub use preparation::INTERFERENCE;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -170,7 +171,8 @@ impl Baseline {
         }
     }
 
-    const fn is_random(self) -> bool {
+    /// Whether its addresses are drawn at random, not in sequence.
+    pub const fn is_random(self) -> bool {
         matches!(self, RandomRead | RandomWrite)
     }
 }

@@ -16,6 +16,10 @@ pub const PREPARATION: MicroBenchmark = MicroBenchmark {
     experiments,
 };
 
+/// The experiment of the preparation that shows how long writes linger: reads, writes, and reads
+/// again.
+pub const INTERFERENCE: &str = "SR-RW-SR";
+
 fn experiments(setup: &Setup) -> Vec<Experiment> {
     let count = setup.preparation_io_count;
     let setup = &Setup { io_count: PerBaseline::same(count), ..setup.clone() };
@@ -36,5 +40,5 @@ fn interference(setup: &Setup, count: u64) -> Experiment {
         part(SequentialRead, 2 * quarter),
     ];
     let run = Run { value: signed(4 * quarter), reference: Reference::Sequence { patterns } };
-    Experiment { name: "SR-RW-SR".into(), runs: vec![run] }
+    Experiment { name: INTERFERENCE.into(), runs: vec![run] }
 }

@@ -1,4 +1,10 @@
-//! `flashscope bench`.
+//! `flashscope bench` and `flashscope plan`.
+
+mod args;
+mod asked;
+mod plan;
+mod resume;
+mod same;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,63 +14,75 @@ use anyhow::{Context, anyhow};
 use flashscope_analysis::{Facts, analyse};
 use flashscope_block::Device;
 use flashscope_drive::Clock;
-use flashscope_measure::{Bench, Surroundings, fresh_seed, machine, plan, timestamp, trace_plan};
+use flashscope_measure::{Bench, Surroundings, fresh_seed, machine, timestamp};
 use flashscope_report::{Summary, terminal};
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::{
-    Calibration, Manifest, MicroBenchmark, Options, Progress, SCHEMA_VERSION, State, Status, Tool,
+    Calibration, Manifest, MicroBenchmark, Options, Progress, Run, SCHEMA_VERSION, Spent, Status,
+    Tool, runs_of,
 };
-use flashscope_workload::state::LARGEST_FILL_IO;
-use flashscope_workload::uflip::{Setup, needs};
+use flashscope_result::methodology::Findings;
 
-use crate::args::BenchArgs;
+pub use args::{BenchArgs, PlanArgs};
+use asked::Wanted;
+pub use plan::plan;
+
+use same::{check_drive, check_tool, purpose};
+
 use crate::drives::{self, Purpose};
 use crate::progress::Bar;
-use crate::trace::{Benched, LONGEST_IO};
-use crate::{Failure, names, resume, stop, usage};
+use crate::{Failure, stop, usage};
 
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
-    match (&args.resume, &args.drive) {
-        (Some(path), _) => resume::resume(path, args),
-        (None, Some(drive)) => begin(drive, args),
-        (None, None) => Err(usage(anyhow!("name a drive, or a result to --resume"))),
+    if let Some(path) = &args.resume {
+        return resume::resume(path, args);
     }
+    if let Some(path) = &args.plan {
+        let plan = plan::read(path)?;
+        check_tool(&plan.tool, "it was planned by", "plan anew")?;
+        let runs: Vec<&Run> = runs_of(&plan.micro_benchmarks).collect();
+        let confirmation = args.destroy_data_on.clone();
+        let purpose = purpose(&runs, &plan.options, confirmation);
+        let name = plan.device.name.clone();
+        return begin(&name, purpose, args, |device, _| {
+            check_drive(&plan.device, device.info(), "that was planned for")?;
+            Ok((plan.options, plan.micro_benchmarks))
+        });
+    }
+    let Some(drive) = &args.drive else {
+        return Err(usage(anyhow!("name a drive, a --plan, or a result to --resume")));
+    };
+    let mut wanted = Wanted::new(&args.asked, args.destroy_data_on.clone(), fresh_seed())?;
+    let purpose = std::mem::take(&mut wanted.purpose);
+    begin(drive, purpose, args, |device, stop| {
+        let planned = wanted.plan(device, stop)?;
+        planned
+            .left_out
+            .iter()
+            .for_each(|what| eprintln!("note: left out to keep within the budget: {what}"));
+        Ok((planned.options, planned.micro_benchmarks))
+    })
 }
 
-fn begin(drive: &str, args: &BenchArgs) -> Result<(), Failure> {
-    let benchmarks = names::micro_benchmarks(&args.only).map_err(usage)?;
+/// Measures `drive` by what `plan` says of it.
+fn begin(
+    drive: &str,
+    purpose: Purpose,
+    args: &BenchArgs,
+    plan: impl FnOnce(&mut dyn Device, &AtomicBool) -> Result<(Options, Vec<MicroBenchmark>), Failure>,
+) -> Result<(), Failure> {
     let output = args.output.clone().unwrap_or_else(|| default_output(drive));
     if output.exists() {
         return Err(usage(flashscope_result::Error::Exists(output)));
     }
-    let trace = args.trace.as_deref().map(Benched::parse).transpose()?;
-    let needs = needs(&benchmarks, args.io_size);
-    let (queue_depth, max_io) = match &trace {
-        Some(trace) => (trace.queue_depth, LONGEST_IO),
-        None => (needs.streams.into(), needs.io),
-    };
-    let purpose = Purpose {
-        write: !args.read_only,
-        confirmation: args.destroy_data_on.clone(),
-        queue_depth,
-        max_io: max_io.max(LARGEST_FILL_IO),
-        seed: fresh_seed(),
-    };
     // From here on something may be left behind: an interruption ends in an orderly way.
     let stop = stop::flag()?;
     let new_file = drives::file_to_create(drive);
     let mut device = drives::open(drive, &purpose)?;
     let surroundings = drives::surroundings(drive);
     let environment = surroundings.as_ref().map(Surroundings::environment);
-    let prepared = options(args, device.as_ref())
-        .and_then(|options| {
-            let info = device.info();
-            let plan = match &trace {
-                Some(trace) => trace_plan(trace.reference(info, args.read_only, stop)?),
-                None => plan(&benchmarks, &options.setup, info, args.read_only),
-            };
-            manifest(device.as_ref(), plan, options)
-        })
+    let prepared = plan(device.as_mut(), stop)
+        .and_then(|(options, plan)| manifest(device.as_ref(), plan, options))
         .map(|manifest| Manifest { environment, ..manifest })
         .and_then(|manifest| Ok((create(&output, &manifest)?, manifest)));
     if let (Err(_), Some(path)) = (&prepared, new_file) {
@@ -108,29 +126,12 @@ pub fn create(output: &Path, manifest: &Manifest) -> Result<ResultFolder, Failur
     })
 }
 
-fn options(args: &BenchArgs, device: &dyn Device) -> Result<Options, Failure> {
-    let target_size =
-        drives::check_target(device, args.io_size, args.target_offset, args.target_size);
-    let setup = Setup {
-        io_size: args.io_size,
-        target_offset: args.target_offset,
-        target_size: target_size.map_err(usage)?,
-        io_count: args.io_count,
-        io_ignore: args.io_ignore,
-        preparation_io_count: args.preparation_io_count,
-        burst_pause: args.burst_pause,
-        seed: args.seed,
-    };
-    let state = match (args.state.map(State::from), args.read_only) {
-        (None | Some(State::Keep), true) | (Some(State::Keep), false) => State::Keep,
-        (Some(state), false) => state,
-        (None, false) => State::Random,
-        (Some(_), true) => {
-            return Err(usage(anyhow!("--state writes to the drive, and --read-only forbids it")));
-        }
-    };
-    let (run_pause_ns, on_error) = (args.run_pause, args.on_error.into());
-    Ok(Options { setup, state, run_pause_ns, on_error })
+/// This program.
+fn tool() -> Tool {
+    Tool {
+        version: env!("CARGO_PKG_VERSION").into(),
+        commit: option_env!("FLASHSCOPE_COMMIT").map(str::to_string),
+    }
 }
 
 /// The manifest of what is about to be measured by a plan.
@@ -142,10 +143,7 @@ pub fn manifest(
     let calibration = Clock::new().calibrate();
     let manifest = Manifest {
         schema_version: SCHEMA_VERSION,
-        tool: Tool {
-            version: env!("CARGO_PKG_VERSION").into(),
-            commit: option_env!("FLASHSCOPE_COMMIT").map(str::to_string),
-        },
+        tool: tool(),
         machine: machine::describe(),
         environment: None,
         device: device.info().clone(),
@@ -155,6 +153,9 @@ pub fn manifest(
         },
         micro_benchmarks: plan,
         options,
+        findings: Findings::default(),
+        spent: Spent::default(),
+        enforcing: None,
         started: timestamp(),
         resumed: Vec::new(),
         finished: None,

@@ -1,0 +1,266 @@
+//! The options of `flashscope bench` and `flashscope plan`, as they are documented.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use flashscope_block::{Bytes, Nanos};
+use flashscope_result::manifest;
+use flashscope_workload::uflip::PerBaseline;
+
+use crate::names;
+
+/// Measure a drive with the nine micro-benchmarks of uFLIP, or with a trace.
+///
+/// The drive is first brought into a well-defined state by writing all of it (see --state). A
+/// preparation then finds how the drive starts, oscillates and recovers from writes, and from this
+/// follow the pauses between runs and what of each run counts. Every micro-benchmark (or the trace)
+/// is run, each run until its mean is known well enough (see --precision), and every single IO is
+/// kept in a result folder that `flashscope report` turns into a page, and DuckDB, Polars, pandas or
+/// Spark can read. `flashscope plan` says beforehand what will be run.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  flashscope bench sim:demo
+  flashscope bench 'file:scratch.img?size=1GiB' --only granularity,locality
+  flashscope bench /dev/nvme1n1 --read-only
+  flashscope bench /dev/nvme1n1 --destroy-data-on S4EWNX0R123456
+  flashscope bench 'sim:agrawal-2008?over_provisioning=0.28' --state sequential
+  flashscope bench 'file:scratch.img?size=8GiB' --precision 1% --statistic p99 --budget-time 2h
+  flashscope bench 'file:scratch.img?size=8GiB' --trace 'hm_0.csv.gz?remap=compact&speed=10'
+  flashscope bench --plan PLAN.json --destroy-data-on scratch.img
+  flashscope bench --resume RESULT.flashscope --destroy-data-on scratch.img")]
+pub struct BenchArgs {
+    /// What to measure: /dev/NAME, file:PATH, sim:PROFILE or null:
+    ///
+    /// A file takes `?size=1GiB` (it is created), `?engine=io_uring|libaio|psync` and
+    /// `?direct=false`; a device takes `?engine=…`. A simulated drive takes any field of its
+    /// profile, as in `sim:demo?over_provisioning=0.28`.
+    #[arg(required_unless_present_any = ["resume", "plan"])]
+    pub drive: Option<String>,
+
+    /// Go on with this result, which was stopped or cut off, at the run where it stopped
+    ///
+    /// The drive is the one that was measured, and what was asked for stands in the result; a drive
+    /// that is written has to be confirmed again. Its state is enforced again first, or what was
+    /// left of that is done. A simulated drive, which has forgotten everything, repeats the runs
+    /// that are done: so the result is the same as if it had not been stopped.
+    #[arg(long, value_name = "RESULT", conflicts_with_all = ["drive", "plan", "output", "Asked"])]
+    pub resume: Option<PathBuf>,
+
+    /// Run this plan, as `flashscope plan` saved it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["drive", "Asked"])]
+    pub plan: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub asked: Asked,
+
+    /// Write the result here [default: named after the drive and the time]
+    #[arg(long, short, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+
+    /// Confirm that all data on the drive may be destroyed, by typing its serial number or path
+    #[arg(long, value_name = "SERIAL_OR_PATH", conflicts_with = "read_only")]
+    pub destroy_data_on: Option<String>,
+
+    /// Print the outcome as JSON (schema: docs/schemas/summary.schema.json)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Say what a benchmark would run, how long it takes and how much it writes; write nothing.
+///
+/// The drive is opened for reading alone. What an IO takes is measured for reads; for writes it is
+/// assumed, unless --like names an earlier result.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  flashscope plan sim:demo
+  flashscope plan /dev/nvme1n1 --budget-time 2h --endurance 600TB
+  flashscope plan /dev/nvme1n1 --budget-bytes 2TB --output PLAN.json
+  flashscope plan /dev/nvme1n1 --like last-month.flashscope")]
+pub struct PlanArgs {
+    /// What would be measured: /dev/NAME, file:PATH, sim:PROFILE or null:
+    pub drive: String,
+
+    #[command(flatten)]
+    pub asked: Asked,
+
+    /// Save the plan here, for `flashscope bench --plan`
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Take what an IO takes from this result of the drive, or of one like it
+    #[arg(long, value_name = "RESULT")]
+    pub like: Option<PathBuf>,
+
+    /// What may be written to the drive in its life (its rating, TBW), to say what share the plan takes
+    #[arg(long, value_name = "SIZE")]
+    pub endurance: Option<Bytes>,
+
+    /// Print the plan as JSON (schema: docs/schemas/plan.schema.json)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What is to be measured.
+#[derive(clap::Args)]
+pub struct Asked {
+    /// Run only these micro-benchmarks, by name and separated by commas
+    ///
+    /// There are: preparation, granularity, alignment, locality, partitioning, order,
+    /// parallelism, mix, pause, bursts. The preparation is run whenever it is needed.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub only: Vec<String>,
+
+    /// Play a trace instead: a file, with any field of a trace after `?`
+    ///
+    /// As in `hm_0.csv.gz?remap=compact&speed=10`, or with `pace=asap&queue_depth=32`; a timed trace
+    /// has up to 64 IOs in flight unless `queue_depth` says otherwise. How late each IO was submitted
+    /// is recorded. `flashscope simulate --list` shows the fields.
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "only", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
+        "target_offset", "target_size", "precision", "confidence", "statistic", "most_ios",
+        "most_time", "most_bytes", "repeats", "budget_time", "budget_bytes",
+    ])]
+    pub trace: Option<String>,
+
+    /// Open the drive for reading alone, and run only what reads
+    #[arg(long)]
+    pub read_only: bool,
+
+    /// The state to bring the drive into first [default: random, or keep with --read-only]
+    ///
+    /// It is enforced again when sequential writes have passed over the whole target space.
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub state: Option<State>,
+
+    /// How well each run is to know its mean: half the width of its interval, as a share of it
+    #[arg(long, default_value = "2%", value_name = "SHARE", value_parser = names::share,
+          conflicts_with = "io_count")]
+    pub precision: f64,
+
+    /// How often the intervals are to hold the truth
+    #[arg(long, default_value = "95%", value_name = "SHARE", value_parser = names::share,
+          conflicts_with = "io_count")]
+    pub confidence: f64,
+
+    /// What is to be known so well: `mean`, or a percentile such as `p99` or `p99.9`
+    #[arg(long, default_value = "mean", value_name = "STATISTIC", value_parser = names::statistic,
+          conflicts_with = "io_count")]
+    pub statistic: names::Statistic,
+
+    /// IOs that count in a run at most, however well its mean is known then
+    #[arg(long, default_value_t = 5120, value_name = "COUNT", conflicts_with = "io_count",
+          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+    pub most_ios: u64,
+
+    /// Time of a run at most
+    #[arg(long, default_value = "10min", value_name = "TIME", value_parser = names::duration,
+          conflicts_with = "io_count")]
+    pub most_time: Nanos,
+
+    /// Bytes that a run writes at most [default: no limit]
+    #[arg(long, value_name = "SIZE", conflicts_with = "io_count")]
+    pub most_bytes: Option<Bytes>,
+
+    /// How often each run is done, each time with other random addresses
+    ///
+    /// What differs between them, beyond what varies within each, is reported apart.
+    #[arg(long, default_value_t = 3, value_name = "COUNT",
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeats: u32,
+
+    /// Give the IOs in a run (IOCount) rather than let them be found: one number, or some of SR,
+    /// RR, SW, RW
+    ///
+    /// What is not named is as in the paper: SR=1024,RR=1024,SW=1024,RW=5120. --io-ignore and
+    /// --run-pause are not found either then.
+    #[arg(long, value_name = "COUNTS", value_parser = names::io_count)]
+    pub io_count: Option<PerBaseline>,
+
+    /// IOs at the start of a run that the statistics leave out (IOIgnore) [default: found by the
+    /// preparation, or 0 with --io-count]
+    #[arg(long, value_name = "COUNTS", value_parser = names::io_ignore)]
+    pub io_ignore: Option<PerBaseline>,
+
+    /// Pause between runs [default: found by the preparation, or 1s with --io-count]
+    #[arg(long, value_name = "TIME", value_parser = names::pause)]
+    pub run_pause: Option<Nanos>,
+
+    /// IOs in each run of the preparation
+    #[arg(long, default_value_t = 20_480, value_name = "COUNT",
+          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+    pub preparation_io_count: u64,
+
+    /// Size of an IO wherever it is not what varies (uFLIP's IOSize)
+    #[arg(long, default_value = "32KiB", value_name = "SIZE", value_parser = names::io_size)]
+    pub io_size: Bytes,
+
+    /// Pause between bursts
+    #[arg(long, default_value = "100ms", value_name = "TIME", value_parser = names::pause)]
+    pub burst_pause: Nanos,
+
+    /// Use the drive from this byte on (TargetOffset)
+    #[arg(long, default_value = "0", value_name = "SIZE")]
+    pub target_offset: Bytes,
+
+    /// Use so much of the drive (TargetSize) [default: all of it]
+    #[arg(long, value_name = "SIZE")]
+    pub target_size: Option<Bytes>,
+
+    /// Take no longer than this: what does not fit is left out, and what is left then is skipped
+    #[arg(long, value_name = "TIME", value_parser = names::duration)]
+    pub budget_time: Option<Nanos>,
+
+    /// Write no more than this, the state of the drive included
+    #[arg(long, value_name = "SIZE")]
+    pub budget_bytes: Option<Bytes>,
+
+    /// What an IO error does to the runs after it
+    #[arg(long, value_enum, default_value = "continue", value_name = "WHAT")]
+    pub on_error: OnError,
+
+    /// Seed of everything random; the same seed gives the same IOs
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
+    pub seed: u64,
+}
+
+/// The state of the drive before the first run.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum State {
+    /// Write everything once, in random order, in IOs of random size from 512 B to 128 KiB
+    Random,
+    /// Write everything once, from start to end
+    Sequential,
+    /// Discard everything (TRIM), so that nothing is written: fresh, as few drives in use are
+    Purged,
+    /// Leave the drive as it is
+    Keep,
+}
+
+impl From<State> for manifest::State {
+    fn from(state: State) -> Self {
+        match state {
+            State::Random => manifest::State::Random,
+            State::Sequential => manifest::State::Sequential,
+            State::Purged => manifest::State::Purged,
+            State::Keep => manifest::State::Keep,
+        }
+    }
+}
+
+/// What an IO error does to the rest of the plan.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum OnError {
+    /// End the run, and go on with the next
+    Continue,
+    /// End the run, and everything
+    Stop,
+}
+
+impl From<OnError> for manifest::OnError {
+    fn from(on_error: OnError) -> Self {
+        match on_error {
+            OnError::Continue => manifest::OnError::Continue,
+            OnError::Stop => manifest::OnError::Stop,
+        }
+    }
+}

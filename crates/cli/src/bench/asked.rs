@@ -1,0 +1,151 @@
+//! From what is asked for to the options and the plan of a benchmark.
+
+use std::sync::atomic::AtomicBool;
+
+use anyhow::anyhow;
+use flashscope_block::{Device, DeviceInfo, DeviceKind};
+use flashscope_measure::{
+    LEAST_RUN_PAUSE, Planned, estimate, fitting, measure_costs, plan, trace_plan,
+};
+use flashscope_result::manifest::{MicroBenchmark, Options, State};
+use flashscope_result::methodology::{Budget, Methodology, Precision};
+use flashscope_result::plan::{Costs, Estimate};
+use flashscope_workload::state::LARGEST_FILL_IO;
+use flashscope_workload::uflip::{self, PREPARATION, PerBaseline, Setup, needs};
+
+use super::args::Asked;
+use crate::drives::{self, Purpose};
+use crate::trace::{Benched, LONGEST_IO};
+use crate::{Failure, names, usage};
+
+/// What is asked for, understood as far as it can be without the drive.
+pub struct Wanted<'a> {
+    asked: &'a Asked,
+    benchmarks: Vec<&'static uflip::MicroBenchmark>,
+    trace: Option<Benched>,
+    pub purpose: Purpose,
+}
+
+impl Wanted<'_> {
+    /// Understands what is asked for; `seed` is that of the data written, and `confirmation` what the
+    /// user typed to confirm that.
+    pub fn new(
+        asked: &Asked,
+        confirmation: Option<String>,
+        seed: u64,
+    ) -> Result<Wanted<'_>, Failure> {
+        let benchmarks = names::micro_benchmarks(&asked.only).map_err(usage)?;
+        let trace = asked.trace.as_deref().map(Benched::parse).transpose()?;
+        let mut wanted = Wanted { asked, benchmarks, trace, purpose: Purpose::default() };
+        let prepared = wanted.benchmarks.iter().any(|benchmark| benchmark.name == PREPARATION.name);
+        if !prepared && wanted.methodology().finds() {
+            wanted.benchmarks.insert(0, PREPARATION);
+        }
+        let needs = needs(&wanted.benchmarks, asked.io_size);
+        let (queue_depth, max_io) = match &wanted.trace {
+            Some(trace) => (trace.queue_depth, LONGEST_IO),
+            None => (needs.streams.into(), needs.io),
+        };
+        let (write, max_io) = (!asked.read_only, max_io.max(LARGEST_FILL_IO));
+        wanted.purpose = Purpose { write, confirmation, queue_depth, max_io, seed };
+        Ok(wanted)
+    }
+
+    /// The options and the plan on a drive; within the budget, if there is one.
+    pub fn plan(&self, device: &mut dyn Device, stop: &AtomicBool) -> Result<Planned, Failure> {
+        let options = self.options(device)?;
+        if options.methodology.budget != Budget::default() {
+            return self.estimated(device, None, stop);
+        }
+        let micro_benchmarks = self.runs(&options, device.info(), stop)?;
+        let (estimate, left_out) = (Estimate::default(), vec![]);
+        Ok(Planned { options, micro_benchmarks, estimate, left_out })
+    }
+
+    /// The same with what it takes, by IOs that cost what `costs` says or, without, some reads do.
+    pub fn estimated(
+        &self,
+        device: &mut dyn Device,
+        costs: Option<Costs>,
+        stop: &AtomicBool,
+    ) -> Result<Planned, Failure> {
+        let options = self.options(device)?;
+        let kind = device.info().kind;
+        let forgets = matches!(kind, DeviceKind::Sim | DeviceKind::Null);
+        let costs = costs.unwrap_or_else(|| measure_costs(device, &options.setup, forgets, stop));
+        if self.trace.is_some() {
+            let micro_benchmarks = self.runs(&options, device.info(), stop)?;
+            let estimate = estimate(&micro_benchmarks, &options, &costs);
+            return Ok(Planned { options, micro_benchmarks, estimate, left_out: vec![] });
+        }
+        fitting(&self.benchmarks, &options, device.info(), self.asked.read_only, &costs)
+            .map_err(usage)
+    }
+
+    fn runs(
+        &self,
+        options: &Options,
+        info: &DeviceInfo,
+        stop: &AtomicBool,
+    ) -> Result<Vec<MicroBenchmark>, Failure> {
+        let read_only = self.asked.read_only;
+        Ok(match &self.trace {
+            Some(trace) => trace_plan(trace.reference(info, read_only, stop)?),
+            None => plan(&self.benchmarks, options, info, read_only),
+        })
+    }
+
+    fn options(&self, device: &dyn Device) -> Result<Options, Failure> {
+        let asked = self.asked;
+        let target_size =
+            drives::check_target(device, asked.io_size, asked.target_offset, asked.target_size);
+        let setup = Setup {
+            io_size: asked.io_size,
+            target_offset: asked.target_offset,
+            target_size: target_size.map_err(usage)?,
+            io_count: asked.io_count.unwrap_or(PerBaseline::same(asked.most_ios)),
+            io_ignore: asked.io_ignore.unwrap_or(PerBaseline::same(0)),
+            preparation_io_count: asked.preparation_io_count,
+            burst_pause: asked.burst_pause,
+            seed: asked.seed,
+        };
+        let state = match (asked.state.map(State::from), asked.read_only) {
+            (None | Some(State::Keep), true) | (Some(State::Keep), false) => State::Keep,
+            (Some(state), false) => state,
+            (None, false) => State::Random,
+            (Some(_), true) => {
+                return Err(usage(anyhow!(
+                    "--state writes to the drive, and --read-only forbids it"
+                )));
+            }
+        };
+        let run_pause_ns = asked.run_pause.unwrap_or(LEAST_RUN_PAUSE);
+        let (on_error, methodology) = (asked.on_error.into(), self.methodology());
+        Ok(Options { setup, state, run_pause_ns, on_error, methodology })
+    }
+
+    fn methodology(&self) -> Methodology {
+        let asked = self.asked;
+        if self.trace.is_some() {
+            return Methodology::default();
+        }
+        let budget = Budget { time_ns: asked.budget_time, bytes: asked.budget_bytes };
+        let given = Methodology { repeats: asked.repeats, budget, ..Methodology::default() };
+        if asked.io_count.is_some() {
+            return given;
+        }
+        Methodology {
+            precision: Some(Precision {
+                quantile: asked.statistic.quantile(),
+                relative: asked.precision,
+                confidence: asked.confidence,
+                ..Precision::default()
+            }),
+            finds_io_ignore: asked.io_ignore.is_none(),
+            finds_run_pause: asked.run_pause.is_none(),
+            most_run_time_ns: Some(asked.most_time),
+            most_run_bytes: asked.most_bytes,
+            ..given
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! `flashscope plan`: what a benchmark would run.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, anyhow};
+use flashscope_analysis::{analyse, costs};
+use flashscope_block::Device;
+use flashscope_measure::{Planned, order};
+use flashscope_result::ResultFolder;
+use flashscope_result::plan::{Costs, Estimate, PLAN_SCHEMA_VERSION, Plan};
+
+use super::args::PlanArgs;
+use super::asked::Wanted;
+use super::tool;
+use crate::{Failure, drives, stop, usage};
+
+/// Prints the plan of a benchmark, and saves it.
+pub fn plan(args: &PlanArgs) -> Result<(), Failure> {
+    let mut wanted = Wanted::new(&args.asked, None, 0)?;
+    let like = args.like.as_deref().map(costs_of).transpose()?;
+    if let Some(output) = args.output.as_ref().filter(|output| output.exists()) {
+        return Err(usage(anyhow!("{} exists already: choose another name", output.display())));
+    }
+    // A drive that is there is only read; a file that is not is made, and removed again.
+    let new_file = drives::file_to_create(&args.drive);
+    wanted.purpose.write = new_file.is_some();
+    let stop = stop::flag()?;
+    let planned = drives::open(&args.drive, &wanted.purpose)
+        .and_then(|mut device| planned(&wanted, device.as_mut(), like, args, stop));
+    if let Some(path) = new_file.filter(|path| path.exists()) {
+        fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+    }
+    let plan = planned?;
+    if let Some(output) = &args.output {
+        save(&plan, output)?;
+    }
+    print(&plan, args)?;
+    Ok(())
+}
+
+fn planned(
+    wanted: &Wanted,
+    device: &mut dyn Device,
+    like: Option<Costs>,
+    args: &PlanArgs,
+    stop: &AtomicBool,
+) -> Result<Plan, Failure> {
+    let Planned { options, micro_benchmarks, estimate, left_out } =
+        wanted.estimated(device, like, stop)?;
+    #[allow(clippy::cast_precision_loss)]
+    let share = args
+        .endurance
+        .map(|endurance| estimate.expected.bytes_written.0 as f64 / endurance.0.max(1) as f64);
+    Ok(Plan {
+        schema_version: PLAN_SCHEMA_VERSION,
+        tool: tool(),
+        device: device.info().clone(),
+        options,
+        estimate: Estimate { endurance_share: share, ..estimate },
+        left_out,
+        micro_benchmarks,
+    })
+}
+
+/// What IOs took according to an earlier result.
+fn costs_of(path: &Path) -> Result<Costs, Failure> {
+    let (folder, manifest) = ResultFolder::open(path).map_err(usage)?;
+    let facts = analyse(&folder, &manifest)?;
+    costs(&manifest, &facts)
+        .ok_or_else(|| usage(anyhow!("{} has no reads to tell what IOs take", path.display())))
+}
+
+fn save(plan: &Plan, path: &Path) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(plan)? + "\n";
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(())
+}
+
+/// Reads a plan that was saved.
+pub fn read(path: &Path) -> Result<Plan, Failure> {
+    let text = fs::read(path)
+        .with_context(|| format!("cannot read {}", path.display()))
+        .map_err(Failure::Usage)?;
+    let plan: Plan = serde_json::from_slice(&text)
+        .with_context(|| format!("{} is no plan, as `flashscope plan` saves it", path.display()))
+        .map_err(Failure::Usage)?;
+    let (found, known) = (plan.schema_version, PLAN_SCHEMA_VERSION);
+    if found > known {
+        let path = path.display();
+        return Err(usage(anyhow!(
+            "{path} has format version {found}; this flashscope reads up to {known}: plan anew"
+        )));
+    }
+    Ok(plan)
+}
+
+fn print(plan: &Plan, args: &PlanArgs) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, plan)?;
+        writeln!(out)?;
+        return Ok(());
+    }
+    write!(out, "{}", flashscope_report::plan(plan, &order(&plan.micro_benchmarks)))?;
+    if let Some(output) = &args.output {
+        let output = output.display();
+        writeln!(out, "\nplan: {output}\nrun it: flashscope bench --plan {output}")?;
+    }
+    Ok(())
+}

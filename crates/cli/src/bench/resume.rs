@@ -1,0 +1,66 @@
+//! `flashscope bench --resume`: going on with a result that was stopped or cut off.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use flashscope_analysis::analyse;
+use flashscope_block::{Device, DeviceInfo, DeviceKind};
+use flashscope_measure::timestamp;
+use flashscope_result::ResultFolder;
+use flashscope_result::manifest::{Manifest, Progress, Run, Status};
+
+use super::args::BenchArgs;
+use super::same::{check_drive, check_tool, purpose};
+use super::{measure, outcome, print};
+use crate::{Failure, drives, stop, usage};
+
+/// Goes on with the result at `path` at the run where it stopped.
+pub fn resume(path: &Path, args: &BenchArgs) -> Result<(), Failure> {
+    let (folder, _) = ResultFolder::open(path).map_err(usage)?;
+    let lock = folder.lock().map_err(usage)?;
+    // Read while nobody else writes it.
+    let (folder, mut manifest) = ResultFolder::open(path).map_err(usage)?;
+    check_tool(&manifest.tool, "it was begun by", "measure anew")?;
+    if !manifest.runs().any(is_left) {
+        return finish(&folder, &mut manifest, args);
+    }
+    let stop: &AtomicBool = stop::flag()?;
+    let runs: Vec<&Run> = manifest.runs().collect();
+    let purpose = purpose(&runs, &manifest.options, args.destroy_data_on.clone());
+    let mut device = drives::open(&manifest.device.name, &purpose)?;
+    check_drive(&manifest.device, device.info(), "that was measured")?;
+    let surroundings = drives::surroundings(&manifest.device.name);
+    manifest.resumed.push(timestamp());
+    (manifest.status, manifest.finished) = (Status::Running, None);
+    // What was not run to its end begins anew, and says so before its records go.
+    manifest.runs_mut().filter(|run| is_left(run)).for_each(|run| run.progress = Progress::Pending);
+    folder.write_manifest(&manifest)?;
+    folder.discard_unfinished(&manifest)?;
+    let facts = measure(device.as_mut(), &mut manifest, &folder, stop, surroundings.as_ref())?;
+    print(args.json, &folder, &manifest, &facts)?;
+    drop(lock);
+    outcome(&manifest)
+}
+
+/// Ends a result of which every run was run: all that may be missing is that it says so.
+fn finish(folder: &ResultFolder, manifest: &mut Manifest, args: &BenchArgs) -> Result<(), Failure> {
+    if manifest.status == Status::Running {
+        (manifest.status, manifest.finished) = (Status::Complete, Some(timestamp()));
+        folder.write_manifest(manifest)?;
+    }
+    let facts = analyse(folder, manifest)?;
+    folder.write_facts(&facts)?;
+    eprintln!("note: nothing was left to run");
+    print(args.json, folder, manifest, &facts)?;
+    outcome(manifest)
+}
+
+/// Whether a run is still to be run, or to be run anew.
+fn is_left(run: &Run) -> bool {
+    matches!(run.progress, Progress::Pending | Progress::Interrupted { .. })
+}
+
+/// Whether a drive has lost what was written to it before this program began.
+pub fn forgets(info: &DeviceInfo) -> bool {
+    info.kind == DeviceKind::Sim
+}

@@ -1,0 +1,59 @@
+//! Whether what was planned or begun can go on: by the same program, on the same drive.
+
+use anyhow::anyhow;
+use flashscope_block::DeviceInfo;
+use flashscope_measure::fresh_seed;
+use flashscope_result::manifest::{Options, Progress, Run, State, Tool};
+use flashscope_workload::state::LARGEST_FILL_IO;
+
+use crate::drives::Purpose;
+use crate::{Failure, usage};
+
+/// What is planned and measured by two versions is not one result. `what` was done by the other one.
+pub fn check_tool(tool: &Tool, what: &str, advice: &str) -> Result<(), Failure> {
+    let (then, now) = (&tool.version, env!("CARGO_PKG_VERSION"));
+    if then != now {
+        let reason = "a result of both would be neither's";
+        return Err(usage(anyhow!(
+            "{what} flashscope {then}, and this is {now}: {reason}; {advice}"
+        )));
+    }
+    Ok(())
+}
+
+/// What runs need of the drive.
+pub fn purpose(runs: &[&Run], options: &Options, confirmation: Option<String>) -> Purpose {
+    let runs = || runs.iter().filter(|run| !matches!(run.progress, Progress::Skipped { .. }));
+    let depth = |run: &&Run| u32::from(run.reference.streams_count()) * run.reference.queue_depth();
+    let largest = runs().map(|run| run.reference.largest_io()).max().unwrap_or_default();
+    let fills = options.state != State::Keep;
+    Purpose {
+        write: fills || runs().any(|run| run.reference.writes()),
+        confirmation,
+        queue_depth: runs().map(|run| depth(run)).max().unwrap_or(1),
+        max_io: largest.max(LARGEST_FILL_IO),
+        seed: fresh_seed(),
+    }
+}
+
+/// Refuses another drive than the one `that was measured`.
+pub fn check_drive(then: &DeviceInfo, now: &DeviceInfo, that: &str) -> Result<(), Failure> {
+    let told = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
+    let properties = [
+        ("capacity", then.capacity.to_string(), now.capacity.to_string()),
+        ("logical block", then.logical_block.to_string(), now.logical_block.to_string()),
+        ("model", told(&then.model), told(&now.model)),
+        ("serial number", told(&then.serial), told(&now.serial)),
+        ("firmware", told(&then.firmware), told(&now.firmware)),
+        ("engine", told(&then.engine), told(&now.engine)),
+    ];
+    let changed = properties.iter().filter(|(_, then, now)| then != now);
+    let changed: Vec<_> =
+        changed.map(|(what, then, now)| format!("its {what} was {then} and is {now}")).collect();
+    match changed.is_empty() {
+        true => Ok(()),
+        false => {
+            Err(usage(anyhow!("`{}` is not the drive {that}: {}", now.name, changed.join("; "))))
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What can be run within a budget.
+
+use flashscope_block::{Bytes, DeviceInfo, Nanos};
+use flashscope_result::manifest::{MicroBenchmark, Options};
+use flashscope_result::methodology::Methodology;
+use flashscope_result::plan::{Costs, Estimate};
+use flashscope_workload::uflip;
+
+use crate::estimate::estimate;
+use crate::plan::plan_every;
+
+/// Of the values of a parameter, every so many are kept at the most.
+const WIDEST_STEP: usize = 4;
+
+/// What is to be run.
+#[derive(Debug)]
+pub struct Planned {
+    /// The options, with as many repeats as there is room for.
+    pub options: Options,
+    /// The runs.
+    pub micro_benchmarks: Vec<MicroBenchmark>,
+    /// What they take.
+    pub estimate: Estimate,
+    /// What was left out, in words.
+    pub left_out: Vec<String>,
+}
+
+/// Nothing of use can be run within the budget.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the budget cannot be met: the least of use takes {time} and writes {bytes}, {states} of it to \
+     bring the drive into its state; allow more, use less of the drive with --target-size, or \
+     leave its state with --state keep"
+)]
+pub struct Unaffordable {
+    time: Nanos,
+    bytes: Bytes,
+    states: Bytes,
+}
+
+/// The runs of `benchmarks` that fit into the budget of the options: if not all do, first repeats
+/// are left out, then values of parameters between others, then micro-benchmarks from the last on.
+///
+/// # Errors
+/// Where even the least does not fit.
+pub fn fitting(
+    benchmarks: &[&uflip::MicroBenchmark],
+    options: &Options,
+    device: &DeviceInfo,
+    read_only: bool,
+    costs: &Costs,
+) -> Result<Planned, Unaffordable> {
+    let mut tried = None;
+    for reduction in reductions(benchmarks, &options.methodology) {
+        let methodology = Methodology { repeats: reduction.repeats, ..options.methodology };
+        let options = Options { methodology, ..options.clone() };
+        let kept = &benchmarks[..reduction.benchmarks];
+        let micro_benchmarks = plan_every(reduction.step, kept, &options, device, read_only);
+        let estimate = estimate(&micro_benchmarks, &options, costs);
+        if fits(&estimate, &methodology) {
+            let left_out = reduction.left_out(benchmarks, tried.is_some());
+            return Ok(Planned { options, micro_benchmarks, estimate, left_out });
+        }
+        tried = Some(estimate);
+    }
+    let least = tried.map(|estimate| (estimate.expected, estimate.states)).unwrap_or_default();
+    let states = Bytes(least.1 * options.setup.target_size.0);
+    Err(Unaffordable { time: least.0.time_ns, bytes: least.0.bytes_written, states })
+}
+
+fn fits(estimate: &Estimate, methodology: &Methodology) -> bool {
+    let (budget, takes) = (methodology.budget, estimate.expected);
+    budget.time_ns.is_none_or(|time| takes.time_ns <= time)
+        && budget.bytes.is_none_or(|bytes| takes.bytes_written <= bytes)
+}
+
+/// What is kept of a plan.
+struct Reduction {
+    repeats: u32,
+    step: usize,
+    benchmarks: usize,
+}
+
+impl Reduction {
+    fn left_out(&self, all: &[&uflip::MicroBenchmark], any: bool) -> Vec<String> {
+        let mut left_out = Vec::new();
+        if any {
+            left_out.push(format!("repeats: each run is done {} times", self.repeats));
+        }
+        if self.step > 1 {
+            left_out.push(format!("values of parameters: one in {} is kept", self.step));
+        }
+        left_out.extend(all[self.benchmarks..].iter().map(|benchmark| benchmark.name.to_string()));
+        left_out
+    }
+}
+
+/// Ever smaller plans.
+fn reductions(
+    benchmarks: &[&uflip::MicroBenchmark],
+    methodology: &Methodology,
+) -> impl Iterator<Item = Reduction> {
+    let all = benchmarks.len();
+    let repeats = (1..=methodology.repeats).rev();
+    let fewer_repeats = repeats.map(move |repeats| Reduction { repeats, step: 1, benchmarks: all });
+    let steps = (2..=WIDEST_STEP).map(move |step| Reduction { repeats: 1, step, benchmarks: all });
+    let prepares = benchmarks.first().is_some_and(|first| first.name == uflip::PREPARATION.name);
+    let least = if prepares { 2.min(all) } else { 1 };
+    let step = WIDEST_STEP;
+    let fewer =
+        (least..all).rev().map(move |benchmarks| Reduction { repeats: 1, step, benchmarks });
+    fewer_repeats.chain(steps).chain(fewer)
+}

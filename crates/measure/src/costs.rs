@@ -1,0 +1,86 @@
+//! What IOs take, measured in a moment so that a plan can be estimated.
+
+use std::convert::Infallible;
+use std::sync::atomic::AtomicBool;
+
+use flashscope_block::{Bytes, Device, Op};
+use flashscope_result::plan::{Cost, Costs};
+use flashscope_workload::pattern::{Address, Pattern, Timing};
+use flashscope_workload::uflip::Setup;
+
+use crate::execute::execute;
+
+/// IOs of each size: enough for a mean that is right within a factor of two.
+const IOS: u64 = 64;
+
+/// The sizes that are measured, within what there is room for.
+const SIZES: [Bytes; 2] = [Bytes::kib(4), Bytes::kib(128)];
+
+/// Random writes are taken to take so many times as long as reads, as long as nobody has measured
+/// them.
+const ASSUMED_RANDOM_WRITE: f64 = 4.0;
+
+/// What IOs take on a drive, by some reads. Only where the drive `may_be_written` are writes
+/// measured; else sequential ones are assumed to take as long as reads and random ones four times
+/// as long.
+pub fn measure_costs<D: Device + ?Sized>(
+    device: &mut D,
+    setup: &Setup,
+    may_be_written: bool,
+    stop: &AtomicBool,
+) -> Costs {
+    let mut measured = |op, address| measure(device, setup, op, address, stop);
+    if may_be_written {
+        return Costs {
+            sequential_write: measured(Op::Write, Address::Sequential),
+            random_write: measured(Op::Write, Address::Random),
+            read: measured(Op::Read, Address::Random),
+        };
+    }
+    let read = measured(Op::Read, Address::Random);
+    let assumed = |times| Cost {
+        per_io_ns: times * read.per_io_ns,
+        per_byte_ns: times * read.per_byte_ns,
+        measured: false,
+    };
+    Costs { read, sequential_write: assumed(1.0), random_write: assumed(ASSUMED_RANDOM_WRITE) }
+}
+
+fn measure<D: Device + ?Sized>(
+    device: &mut D,
+    setup: &Setup,
+    op: Op,
+    address: Address,
+    stop: &AtomicBool,
+) -> Cost {
+    let block = device.info().logical_block;
+    let [small, large] = SIZES.map(|size| {
+        let io_size = size.min(setup.target_size.round_down(block)).max(block);
+        let pattern = Pattern {
+            op,
+            address,
+            timing: Timing::Consecutive,
+            io_size,
+            io_shift: Bytes(0),
+            target_offset: setup.target_offset,
+            target_size: setup.target_size,
+            io_count: IOS,
+            io_ignore: 0,
+            seed: setup.seed,
+        };
+        (io_size, mean(device, &pattern, stop))
+    });
+    Cost::through(small, large)
+}
+
+/// The mean response time of a pattern in ns.
+#[allow(clippy::cast_precision_loss)]
+fn mean<D: Device + ?Sized>(device: &mut D, pattern: &Pattern, stop: &AtomicBool) -> f64 {
+    let (mut ios, mut total) = (0u32, 0.0);
+    // An error of the drive is for the benchmark to meet: here it only ends the sample.
+    let Ok(_) = execute(device, &mut [pattern.stream(0)], 1, stop, |_, completion| {
+        (ios, total) = (ios + 1, total + completion.latency().0 as f64);
+        Ok::<(), Infallible>(())
+    });
+    total / f64::from(ios.max(1))
+}

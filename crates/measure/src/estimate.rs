@@ -1,0 +1,158 @@
+//! What a plan will take.
+
+use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_result::manifest::{MicroBenchmark, Options, Progress, Run, State};
+use flashscope_result::plan::{Amount, Cost, Costs, Estimate};
+use flashscope_stats::LEAST_COUNT;
+use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
+use flashscope_workload::state::{LARGEST_FILL_IO, MEAN_RANDOM_FILL_IO};
+use flashscope_workload::uflip;
+
+/// How long runs are that end when their mean is known.
+#[derive(Debug, Clone, Copy)]
+enum Case {
+    /// At the first look.
+    Least,
+    /// After twice as many IOs.
+    Expected,
+    /// At the caps.
+    Most,
+}
+
+/// What `plan` takes with IOs that take what `costs` says.
+pub fn estimate(plan: &[MicroBenchmark], options: &Options, costs: &Costs) -> Estimate {
+    let runs = || {
+        let of = |benchmark: &MicroBenchmark| benchmark.name == uflip::PREPARATION.name;
+        let all = plan.iter().map(move |benchmark| (of(benchmark), benchmark));
+        let runs = all.flat_map(|(prepares, benchmark)| {
+            benchmark.experiments.iter().flat_map(|e| &e.runs).map(move |run| (prepares, run))
+        });
+        runs.filter(|(_, run)| run.progress == Progress::Pending)
+    };
+    let states = match options.state {
+        State::Keep => 0,
+        _ => 1 + runs().filter(|(_, run)| run.reset).count() as u64,
+    };
+    let amount = |case| {
+        let parts = runs().map(|(prepares, run)| of_run(run, prepares, options, costs, case));
+        let states = (0..states).map(|_| of_state(options, costs));
+        parts.chain(states).fold(Amount::default(), add)
+    };
+    Estimate {
+        runs: runs().count() as u64,
+        states,
+        least: amount(Case::Least),
+        expected: amount(Case::Expected),
+        most: amount(Case::Most),
+        costs: *costs,
+        endurance_share: None,
+    }
+}
+
+fn add(a: Amount, b: Amount) -> Amount {
+    Amount {
+        ios: a.ios + b.ios,
+        bytes_written: a.bytes_written + b.bytes_written,
+        time_ns: Nanos(a.time_ns.0.saturating_add(b.time_ns.0)),
+    }
+}
+
+/// What it takes to bring the drive into its state once.
+fn of_state(options: &Options, costs: &Costs) -> Amount {
+    let size = options.setup.target_size;
+    let (cost, io) = match options.state {
+        State::Keep | State::Purged => return Amount::default(),
+        State::Sequential => (costs.sequential_write, LARGEST_FILL_IO),
+        State::Random => (costs.random_write, MEAN_RANDOM_FILL_IO),
+    };
+    let ios = size.0.div_ceil(io.0);
+    Amount { ios: 0, bytes_written: size, time_ns: nanos(whole(ios) * cost.of(io)) }
+}
+
+fn of_run(run: &Run, prepares: bool, options: &Options, costs: &Costs, case: Case) -> Amount {
+    let methodology = &options.methodology;
+    let planned = run.reference.io_count();
+    let per_second = match &run.reference {
+        Reference::Mixed { ratio, .. } => ratio + 1,
+        _ => 1,
+    };
+    let least = (LEAST_COUNT as u64).saturating_mul(per_second);
+    let ios = match case {
+        _ if prepares || methodology.precision.is_none() => planned,
+        Case::Least => least.min(planned),
+        Case::Expected => (2 * least).min(planned),
+        Case::Most => planned,
+    };
+    let shares = shares(&run.reference);
+    let time: f64 = shares.iter().map(|(pattern, share)| share * time(pattern, costs)).sum();
+    let written = |(pattern, share): &(&Pattern, f64)| match pattern.op {
+        Op::Write => share * whole(pattern.io_size.0),
+        _ => 0.0,
+    };
+    let bytes: f64 = shares.iter().map(written).sum();
+    // What ends a run early ends both.
+    let time_allowed =
+        methodology.most_run_time_ns.map_or(1.0, |most| ratio(most.0, time * whole(ios)));
+    let bytes_allowed =
+        methodology.most_run_bytes.map_or(1.0, |most| ratio(most.0, bytes * whole(ios)));
+    let done = whole(ios) * time_allowed.min(bytes_allowed);
+    Amount {
+        ios: rounded(done),
+        bytes_written: Bytes(rounded(done * bytes)),
+        time_ns: nanos(done * time + whole(options.run_pause_ns.0)),
+    }
+}
+
+/// The patterns of a reference, each with its share of the IOs.
+fn shares(reference: &Reference) -> Vec<(&Pattern, f64)> {
+    match reference {
+        Reference::Mixed { first, second, ratio } => {
+            let of_second = 1.0 / whole(ratio + 1);
+            vec![(first, 1.0 - of_second), (second, of_second)]
+        }
+        _ => {
+            let all = whole(reference.io_count().max(1));
+            let patterns = reference.patterns().into_iter();
+            let count = patterns.len();
+            let share = |pattern: &Pattern| match count {
+                1 => 1.0,
+                _ => whole(pattern.io_count) / all,
+            };
+            patterns.map(|pattern| (pattern, share(pattern))).collect()
+        }
+    }
+}
+
+/// What an IO of a pattern takes in ns, with its share of the pauses.
+fn time(pattern: &Pattern, costs: &Costs) -> f64 {
+    let cost: Cost = match (pattern.op, pattern.address) {
+        (Op::Read | Op::Flush, _) => costs.read,
+        (_, Address::Random) => costs.random_write,
+        (_, _) => costs.sequential_write,
+    };
+    let pause = match pattern.timing {
+        Timing::Consecutive => 0.0,
+        Timing::Pause { pause } => whole(pause.0),
+        Timing::Burst { pause, burst } => whole(pause.0) / whole(burst.max(1)),
+    };
+    cost.of(pattern.io_size) + pause
+}
+
+/// How much of `wanted` there may be, at most all.
+fn ratio(most: u64, wanted: f64) -> f64 {
+    if wanted > 0.0 { (whole(most) / wanted).min(1.0) } else { 1.0 }
+}
+
+#[allow(clippy::cast_precision_loss)] // estimates
+fn whole(number: u64) -> f64 {
+    number as f64
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
+fn rounded(number: f64) -> u64 {
+    number.round() as u64
+}
+
+fn nanos(ns: f64) -> Nanos {
+    Nanos(rounded(ns))
+}

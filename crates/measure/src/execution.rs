@@ -1,0 +1,386 @@
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+
+use flashscope_block::{Bytes, Device, Io, Nanos, Record};
+use flashscope_result::Recorder;
+use flashscope_result::environment::Conditions;
+use flashscope_result::manifest::{
+    Enforcing, Experiment, Manifest, MicroBenchmark, OnError, Progress, Run, Spent, State, Status,
+};
+use flashscope_result::methodology::Length;
+use flashscope_workload::Stream;
+use flashscope_workload::state::{Purge, RandomFill, SequentialFill};
+use flashscope_workload::uflip;
+
+use crate::bench::{Bench, Error};
+use crate::execute::{Ended, FILL_DEPTH, PROGRESS_INTERVAL, execute};
+use crate::length::{Limits, Watch};
+use crate::surroundings::{Asked, Snapshot, Surroundings};
+use crate::{findings, order};
+
+/// How often it is noted how far a fill is, on the clock of the drive: what a crash loses of it.
+const NOTE_INTERVAL: Nanos = Nanos::secs(10);
+
+/// After its state was enforced, the drive rests for this share of the time that took, so that what
+/// it has put off is not taken for the effect of the runs after it.
+const REST: u64 = 20;
+
+/// The shortest such rest, in pauses between runs.
+const LEAST_REST: u64 = 5;
+
+/// IOs before those that are noted as done which may not be: more than are ever in flight.
+const IN_FLIGHT: u64 = 1024;
+
+/// A plan that is being executed.
+pub(crate) struct Execution<'b, 'a, D: Device + ?Sized> {
+    bench: &'b mut Bench<'a, D>,
+    /// What was spent before, and the clock of the drive at the start.
+    before: Spent,
+    began: Nanos,
+    written: Bytes,
+    /// Whether the state was enforced and nothing done to the drive since.
+    fresh: bool,
+    /// The pause between runs, once it was found.
+    pause: Option<Nanos>,
+}
+
+impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
+    pub(crate) fn new(bench: &'b mut Bench<'a, D>) -> Self {
+        let before = if bench.forgot { Spent::default() } else { bench.manifest.spent };
+        let began = bench.device.now();
+        // What is repeated finds the pauses that there were then.
+        let found = findings::run_pause(&bench.manifest.findings).filter(|_| !bench.forgot);
+        let (written, fresh) = (Bytes(0), false);
+        Execution { bench, before, began, written, fresh, pause: found }
+    }
+
+    pub(crate) fn run(&mut self) -> Result<Status, Error> {
+        if self.enforce_state()? == Ended::Interrupted {
+            return Ok(Status::Interrupted);
+        }
+        let mut recorder = self.bench.folder.recorder();
+        for id in order(&self.bench.manifest.micro_benchmarks) {
+            let Some(run) = self.bench.manifest.run_mut(id) else { continue };
+            let over = matches!(run.progress, Progress::Done { .. } | Progress::Failed { .. });
+            let reset = run.reset;
+            if over && !self.bench.forgot {
+                continue;
+            }
+            if !over && let Some(reason) = self.exhausted() {
+                self.skip(id, reason)?;
+                continue;
+            }
+            if reset && !self.fresh && self.enforce_state()? == Ended::Interrupted {
+                return Ok(Status::Interrupted);
+            }
+            let status = if over { self.repeat(id)? } else { self.measure(id, &mut recorder)? };
+            let mut looks = self.bench.manifest.findings.interference.iter();
+            if let Some(found) = looks.find(|found| found.run == id) {
+                self.pause = Some(found.run_pause_ns);
+            }
+            if let Some(status) = status {
+                return Ok(status);
+            }
+        }
+        Ok(Status::Complete)
+    }
+
+    /// Does again what was done before, for a drive that has forgotten it. The status with which
+    /// everything ends, if it does.
+    fn repeat(&mut self, id: u32) -> Result<Option<Status>, Error> {
+        let stopped = !self.rest(self.run_pause());
+        let executed = if stopped { None } else { self.execute(id, None, None)? };
+        let interrupted = executed.is_some_and(|executed| executed.ended == Ended::Interrupted);
+        Ok((stopped || interrupted).then_some(Status::Interrupted))
+    }
+
+    /// Measures a run that is pending. The status with which everything ends, if it does.
+    fn measure(&mut self, id: u32, recorder: &mut Recorder) -> Result<Option<Status>, Error> {
+        if self.bench.manifest.options.methodology.finds_io_ignore {
+            let found = self.bench.manifest.findings.clone();
+            self.bench
+                .manifest
+                .run_mut(id)
+                .into_iter()
+                .for_each(|run| findings::adapt(&found, run));
+        }
+        let mut disturbed_before = None;
+        loop {
+            let before = self.bench.surroundings.map(Surroundings::snapshot);
+            if !self.rest(self.run_pause()) {
+                return Ok(Some(Status::Interrupted));
+            }
+            let Some((progress, executed)) = self.record(id, before.as_ref(), recorder)? else {
+                return Ok(None);
+            };
+            let mut conditions = executed.conditions;
+            let disturbed = conditions.as_ref().is_some_and(|c| !c.disturbed_by.is_empty());
+            let again = disturbed && executed.ended == Ended::Complete;
+            if again && disturbed_before.is_none() {
+                // Once: who is disturbed all the time learns it, and gets to the end.
+                disturbed_before = conditions.map(|conditions| conditions.disturbed_by);
+                self.bench.folder.discard_unfinished(self.bench.manifest)?;
+                continue;
+            }
+            if let Some(conditions) = &mut conditions {
+                conditions.repeated_as_disturbed_by = disturbed_before.unwrap_or_default();
+            }
+            let spent = self.spent();
+            let manifest = &mut *self.bench.manifest;
+            manifest.spent = spent;
+            if let Some(run) = manifest.run_mut(id) {
+                run.progress = progress.clone();
+                (run.conditions, run.length) = (conditions, executed.length);
+            }
+            self.learn(id, &executed.series);
+            self.bench.folder.write_manifest(self.bench.manifest)?;
+            let stops = self.bench.manifest.options.on_error == OnError::Stop;
+            return Ok(match progress {
+                Progress::Interrupted { .. } => Some(Status::Interrupted),
+                Progress::Failed { .. } if stops => Some(Status::Failed),
+                _ => None,
+            });
+        }
+    }
+
+    /// Learns from a run of the preparation that was run to its end.
+    fn learn(&mut self, id: u32, series: &[f64]) {
+        let manifest = &mut *self.bench.manifest;
+        let found = find(&manifest.micro_benchmarks, id);
+        let Some((benchmark, experiment, run)) = found else { return };
+        let done = matches!(run.progress, Progress::Done { .. });
+        if done && benchmark.name == uflip::PREPARATION.name {
+            findings::learn(&mut manifest.findings, &experiment.name, run, series);
+        }
+    }
+
+    /// What the plan has taken so far.
+    fn spent(&self) -> Spent {
+        let time = self.bench.device.now() - self.began;
+        Spent { time_ns: self.before.time_ns + time, bytes: self.before.bytes + self.written }
+    }
+
+    /// Why nothing more is to be run, if so.
+    fn exhausted(&self) -> Option<String> {
+        let (budget, spent) = (self.bench.manifest.options.methodology.budget, self.spent());
+        if let Some(time) = budget.time_ns.filter(|time| spent.time_ns >= *time) {
+            return Some(format!("the time of the budget, {time}, is used up"));
+        }
+        let bytes = budget.bytes.filter(|bytes| spent.bytes >= *bytes)?;
+        Some(format!("the bytes of the budget, {bytes}, are written"))
+    }
+
+    fn limits(&self) -> Limits {
+        let methodology = &self.bench.manifest.options.methodology;
+        let (budget, spent) = (methodology.budget, self.spent());
+        let left = |most: Option<u64>, spent: u64| {
+            most.map_or(u64::MAX, |most| most.saturating_sub(spent))
+        };
+        let time = Nanos(left(budget.time_ns.map(|time| time.0), spent.time_ns.0));
+        let bytes = Bytes(left(budget.bytes.map(|bytes| bytes.0), spent.bytes.0));
+        Limits::of(methodology, Limits { time, bytes })
+    }
+
+    fn skip(&mut self, id: u32, reason: String) -> Result<(), Error> {
+        if let Some(run) = self.bench.manifest.run_mut(id) {
+            run.progress = Progress::Skipped { reason };
+        }
+        Ok(self.bench.folder.write_manifest(self.bench.manifest)?)
+    }
+
+    /// The pause between runs, as far as it is known.
+    fn run_pause(&self) -> Nanos {
+        self.pause.unwrap_or(self.bench.manifest.options.run_pause_ns)
+    }
+
+    /// Lets the drive rest, in steps, so that an interruption does not wait for it; `false` when there
+    /// was one.
+    fn rest(&mut self, pause: Nanos) -> bool {
+        let Bench { device, stop, .. } = &mut *self.bench;
+        let end = Nanos(device.now().0.saturating_add(pause.0));
+        while device.now() < end && !stop.load(Ordering::Relaxed) {
+            let step = Nanos(device.now().0.saturating_add(PROGRESS_INTERVAL.0));
+            device.idle_until(step.min(end));
+        }
+        !stop.load(Ordering::Relaxed)
+    }
+
+    /// Executes a run, keeping its records. `before` is what the surroundings were like before the
+    /// pause.
+    fn record(
+        &mut self,
+        id: u32,
+        before: Option<&Snapshot>,
+        recorder: &mut Recorder,
+    ) -> Result<Option<(Progress, Executed)>, Error> {
+        recorder.begin(id)?;
+        let Some(executed) = self.execute(id, before, Some(recorder))? else { return Ok(None) };
+        let ios = recorder.end()?;
+        let planned = executed.planned;
+        if executed.ended == Ended::Complete && executed.length.is_none() && ios < planned {
+            return Err(Error::Short { ios, planned });
+        }
+        let progress = match executed.ended {
+            Ended::Complete => Progress::Done { ios },
+            Ended::Interrupted => Progress::Interrupted { ios },
+            Ended::Failed { errors, errno, offset } => {
+                let error = errno.to_string();
+                Progress::Failed { ios, errors, errno, error, offset_bytes: offset }
+            }
+        };
+        Ok(Some((progress, executed)))
+    }
+
+    /// Executes a run of the plan, if there is such a one, and gives each IO to the recorder.
+    fn execute(
+        &mut self,
+        id: u32,
+        before: Option<&Snapshot>,
+        mut recorder: Option<&mut Recorder>,
+    ) -> Result<Option<Executed>, Error> {
+        let limits = self.limits();
+        let Bench { device, manifest, stop, observer, surroundings, .. } = &mut *self.bench;
+        let found = find(&manifest.micro_benchmarks, id);
+        let Some((benchmark, experiment, run)) = found else { return Ok(None) };
+        observer.run_started(benchmark, experiment, run);
+        let prepares = benchmark.name == uflip::PREPARATION.name;
+        let (depth, open_loop) = (run.reference.queue_depth(), run.reference.is_open_loop());
+        let enough = Cell::new(false);
+        let streams = run.reference.streams()?.into_iter();
+        let mut streams: Vec<_> = streams.map(|stream| Until { stream, enough: &enough }).collect();
+        let began = surroundings.map(Surroundings::snapshot);
+        let start = device.now();
+        let period = findings::period(&manifest.findings, &run.reference);
+        // The preparation is to show what comes late, so it is as long as it was planned.
+        let precision = manifest.options.methodology.precision.filter(|_| !prepares);
+        let mut watch = Watch::new(precision, limits, (run.reference.io_ignore(), period), start);
+        let mut series = Vec::new();
+        let (mut asked, mut tell_at) = (Asked::default(), start + PROGRESS_INTERVAL);
+        let ended = execute(&mut **device, &mut streams, depth, stop, |_, completion| {
+            asked.add(completion);
+            if completion.completed >= tell_at {
+                tell_at = completion.completed + PROGRESS_INTERVAL;
+                observer.progress(asked.ios);
+            }
+            if watch.take(completion) {
+                enough.set(true);
+            }
+            if prepares {
+                #[allow(clippy::cast_precision_loss)] // far below 2^53 ns
+                series.push(completion.latency().0 as f64);
+            }
+            let Some(recorder) = &mut recorder else { return Ok(()) };
+            recorder.push(&match open_loop {
+                true => Record::open_loop(completion, start),
+                false => Record::new(completion, start),
+            })
+        })?;
+        let took = device.now() - start;
+        // What is still to be recorded is written after this, perhaps to the same drive.
+        let conditions =
+            surroundings.zip(before).zip(began).map(|((surroundings, before), began)| {
+                surroundings.conditions([before, &began, &surroundings.snapshot()], asked)
+            });
+        observer.run_finished(run, asked.ios, took);
+        let planned = run.reference.io_count();
+        self.written += watch.written();
+        self.fresh &= watch.written() == Bytes(0);
+        Ok(Some(Executed { planned, ended, length: watch.length(), series, conditions }))
+    }
+
+    /// Brings the drive into its state, from where that was left on.
+    fn enforce_state(&mut self) -> Result<Ended, Error> {
+        let forgot = self.bench.forgot;
+        let Bench { device, manifest, stop, observer, folder, .. } = &mut *self.bench;
+        let Some(mut fill) = fill(manifest, device.info().logical_block) else {
+            return Ok(Ended::Complete);
+        };
+        let size = manifest.options.setup.target_size;
+        let mut done = manifest.enforcing.filter(|_| !forgot).unwrap_or_default();
+        skip(&mut done, &mut fill);
+        let began = device.now();
+        let (left_before, depth) = (done.bytes, device.info().queue_depth.min(FILL_DEPTH));
+        let (mut tell_at, mut note_at) = (Nanos(0), device.now() + NOTE_INTERVAL);
+        let ended = execute(&mut **device, &mut [fill], depth, stop, |_, completion| {
+            (done.ios, done.bytes) = (done.ios + 1, done.bytes + completion.io.len);
+            if completion.completed >= tell_at {
+                tell_at = completion.completed + PROGRESS_INTERVAL;
+                observer.state(done.bytes, size);
+            }
+            if completion.completed < note_at {
+                return Ok(());
+            }
+            note_at = completion.completed + NOTE_INTERVAL;
+            manifest.enforcing = Some(done);
+            folder.write_manifest(manifest)
+        })?;
+        observer.state(done.bytes, size);
+        if manifest.options.state != State::Purged {
+            self.written += done.bytes - left_before;
+        }
+        manifest.enforcing = Some(done).filter(|_| ended != Ended::Complete);
+        self.fresh = true;
+        if let Ended::Failed { errno, offset, .. } = ended {
+            return Err(Error::State { errno, offset });
+        }
+        let rest = (device.now() - began).0 / REST;
+        let pauses = LEAST_REST * self.run_pause().0;
+        let rested = ended == Ended::Interrupted || self.rest(Nanos(rest.max(pauses)));
+        Ok(if rested { ended } else { Ended::Interrupted })
+    }
+}
+
+/// What brings the drive into the state that is wanted, if anything does.
+fn fill(manifest: &Manifest, logical_block: Bytes) -> Option<Box<dyn Stream + Send>> {
+    let setup = &manifest.options.setup;
+    let (offset, size) = (setup.target_offset, setup.target_size);
+    match manifest.options.state {
+        State::Keep => None,
+        State::Purged => Some(Box::new(Purge::new(offset, size))),
+        State::Sequential => Some(Box::new(SequentialFill::new(offset, size))),
+        State::Random => Some(Box::new(RandomFill::new(offset, size, logical_block, setup.seed))),
+    }
+}
+
+/// Passes over what was done of a fill before, but for what may have been in flight then.
+fn skip(done: &mut Enforcing, fill: &mut dyn Stream) {
+    let ios = done.ios.saturating_sub(IN_FLIGHT);
+    *done = Enforcing::default();
+    while done.ios < ios
+        && let Some(io) = fill.next(Nanos(0))
+    {
+        (done.ios, done.bytes) = (done.ios + 1, done.bytes + io.len);
+    }
+}
+
+/// A stream that ends once there is enough.
+struct Until<'a, S> {
+    stream: S,
+    enough: &'a Cell<bool>,
+}
+
+impl<S: Stream> Stream for Until<'_, S> {
+    fn next(&mut self, previous: Nanos) -> Option<Io> {
+        if self.enough.get() { None } else { self.stream.next(previous) }
+    }
+}
+
+/// A run that was executed.
+struct Executed {
+    /// How many IOs it was to have.
+    planned: u64,
+    ended: Ended,
+    length: Option<Length>,
+    /// Response times in ns, of the preparation alone.
+    series: Vec<f64>,
+    conditions: Option<Conditions>,
+}
+
+fn find(plan: &[MicroBenchmark], id: u32) -> Option<(&MicroBenchmark, &Experiment, &Run)> {
+    plan.iter().find_map(|benchmark| {
+        benchmark.experiments.iter().find_map(|experiment| {
+            let run = experiment.runs.iter().find(|run| run.id == id)?;
+            Some((benchmark, experiment, run))
+        })
+    })
+}

@@ -1,0 +1,130 @@
+//! What the preparation shows, and what follows from it for the runs after it (uFLIP sections 4.2
+//! and 4.3).
+
+use flashscope_block::{Nanos, Op};
+use flashscope_result::manifest::Run;
+use flashscope_result::methodology::{BaselinePhases, Findings, Found, Interference};
+use flashscope_stats::{Phases, lingering};
+use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
+use flashscope_workload::uflip::{Baseline, INTERFERENCE};
+
+/// IOIgnore is so much more than the start-up phase, which is found within 5 %.
+const IGNORE_MARGIN: f64 = 1.1;
+
+/// The pause between runs is so many times as long as writes were seen to linger.
+pub const PAUSE_MARGIN: u64 = 2;
+
+/// The shortest pause between runs that is chosen: the paper's for drives whose writes do not linger
+/// (section 5.1).
+pub const LEAST_RUN_PAUSE: Nanos = Nanos::secs(1);
+
+/// Periods that do not divide each other are joined up to here.
+const LONGEST_JOINT_PERIOD: u64 = 4096;
+
+/// Adds what a run of the preparation showed, by its response times in ns.
+pub(crate) fn learn(findings: &mut Findings, experiment: &str, run: &Run, series: &[f64]) {
+    if experiment == INTERFERENCE {
+        let least = run_pause(findings).unwrap_or(LEAST_RUN_PAUSE);
+        findings.interference.extend(interference(run, series, least));
+    }
+    if let Some(baseline) = Baseline::ALL.into_iter().find(|baseline| baseline.name() == experiment)
+    {
+        let Phases { start_up, period } = Phases::of(series);
+        let start_up = start_up.map(|s| Found { ios: s.ios as u64, confidence: s.confidence });
+        let period = period.map(|p| Found { ios: p.ios as u64, confidence: p.confidence });
+        findings.phases.push(BaselinePhases { baseline, run: run.id, start_up, period });
+    }
+}
+
+/// How long writes linger in the reads after them, and the pause that follows, of `least` at least.
+fn interference(run: &Run, series: &[f64], least: Nanos) -> Option<Interference> {
+    let Reference::Sequence { patterns } = &run.reference else { return None };
+    let ends: Vec<usize> =
+        patterns.iter().map(|p| usize::try_from(p.io_count).unwrap_or(usize::MAX)).collect();
+    let [before, writes, _] = ends[..] else { return None };
+    let (before, after) = (series.get(..before)?, series.get(before + writes..)?);
+    let lingering = lingering(before, after);
+    let affected = lingering.map_or(0, |found| found.ios);
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Nanoseconds of a run.
+    let lasted_ns = Nanos(after[..affected].iter().sum::<f64>() as u64);
+    Some(Interference {
+        run: run.id,
+        reads: lingering.map(|l| Found { ios: l.ios as u64, confidence: l.confidence }),
+        lasted_ns,
+        settled: lingering.is_none_or(|found| found.settled),
+        run_pause_ns: least.max(Nanos(PAUSE_MARGIN * lasted_ns.0)),
+    })
+}
+
+/// The pause between runs; `None` while it is not known.
+pub(crate) fn run_pause(findings: &Findings) -> Option<Nanos> {
+    findings.interference.last().map(|found| found.run_pause_ns)
+}
+
+/// Gives a run the IOIgnore that covers the start-up phases of its operations, and as many more
+/// IOs. Those are upper bounds across the baselines, as the paper takes them: writes in another
+/// order may behave as random ones do.
+pub(crate) fn adapt(findings: &Findings, run: &mut Run) {
+    let ops: Vec<Op> = run.reference.patterns().iter().map(|pattern| pattern.op).collect();
+    let start_up = start_up(findings, &ops);
+    let adapt = |pattern: &mut Pattern| {
+        let counted = pattern.io_count - pattern.io_ignore;
+        (pattern.io_count, pattern.io_ignore) = (counted + start_up, start_up);
+    };
+    match &mut run.reference {
+        Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => adapt(pattern),
+        // What counts of a mix follows from its second pattern.
+        Reference::Mixed { second, .. } => adapt(second),
+        Reference::Sequence { .. } | Reference::Trace { .. } => {}
+    }
+}
+
+/// IOs that cover every start-up phase of baselines with one of `ops`.
+fn start_up(findings: &Findings, ops: &[Op]) -> u64 {
+    let relevant = findings.phases.iter().filter(|phases| ops.contains(&phases.baseline.op()));
+    let longest = relevant.filter_map(|phases| phases.start_up).map(|found| found.ios).max();
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    longest.map_or(0, |ios| (ios as f64 * IGNORE_MARGIN).ceil() as u64)
+}
+
+/// The period, in IOs, in which the response times of a run repeat themselves as far as known; 1
+/// for none.
+pub(crate) fn period(findings: &Findings, reference: &Reference) -> u64 {
+    let of = |pattern: &Pattern| joint(oscillation(findings, pattern), cycle(pattern));
+    match reference {
+        Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => of(pattern),
+        Reference::Mixed { second, ratio, .. } => (ratio + 1).saturating_mul(of(second)),
+        Reference::Sequence { .. } | Reference::Trace { .. } => 1,
+    }
+}
+
+/// The period of the baseline that a pattern derives from.
+fn oscillation(findings: &Findings, pattern: &Pattern) -> u64 {
+    let random = pattern.address == Address::Random;
+    let same = |phases: &&BaselinePhases| {
+        (phases.baseline.op(), phases.baseline.is_random()) == (pattern.op, random)
+    };
+    findings.phases.iter().find(same).and_then(|phases| phases.period).map_or(1, |found| found.ios)
+}
+
+/// The period that a pattern has by itself.
+fn cycle(pattern: &Pattern) -> u64 {
+    let in_time = match pattern.timing {
+        Timing::Burst { burst, .. } => burst,
+        Timing::Consecutive | Timing::Pause { .. } => 1,
+    };
+    match pattern.address {
+        Address::Partitioned { partitions } => joint(in_time, partitions),
+        _ => in_time,
+    }
+}
+
+/// Least common multiple where that is of use, else the longer one.
+fn joint(a: u64, b: u64) -> u64 {
+    let (mut divisor, mut rest) = (a, b);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    let multiple = a / divisor.max(1) * b;
+    if multiple <= LONGEST_JOINT_PERIOD { multiple } else { a.max(b) }
+}

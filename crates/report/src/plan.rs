@@ -1,0 +1,182 @@
+use std::fmt::Write;
+
+use flashscope_block::{Bytes, Nanos};
+use flashscope_result::manifest::{MicroBenchmark, Progress, Run, State};
+use flashscope_result::methodology::Precision;
+use flashscope_result::plan::{Amount, Cost, Plan};
+
+/// A plan as text. `order` has the numbers of its runs in the order of execution.
+pub fn plan(plan: &Plan, order: &[u32]) -> String {
+    let mut out = String::new();
+    let capacity = plan.device.capacity;
+    line!(
+        out,
+        "{}: {capacity}, of which {} are used",
+        plan.device.name,
+        plan.options.setup.target_size
+    );
+    row(&mut out, "state", &state(plan));
+    row(&mut out, "runs", &runs(plan));
+    row(&mut out, "length", &length(plan));
+    row(&mut out, "pauses", &pauses(plan));
+    takes(&mut out, plan);
+    for (i, what) in plan.left_out.iter().enumerate() {
+        row(&mut out, if i == 0 { "left out" } else { "" }, what);
+    }
+    line!(out, "\nIn this order:");
+    steps(&mut out, plan, order);
+    out
+}
+
+fn row(out: &mut String, name: &str, text: &str) {
+    line!(out, "  {name:<10} {text}");
+}
+
+fn state(plan: &Plan) -> String {
+    let name = match plan.options.state {
+        State::Keep => return "as it is".into(),
+        State::Purged => "purged",
+        State::Sequential => "written in sequence",
+        State::Random => "written at random",
+    };
+    match plan.estimate.states {
+        0 | 1 => format!("{name}, first"),
+        times => format!(
+            "{name}, first and {} times more, when sequential writes have passed over all of it",
+            times - 1
+        ),
+    }
+}
+
+fn runs(plan: &Plan) -> String {
+    let all = || plan.micro_benchmarks.iter().flat_map(|m| &m.experiments).flat_map(|e| &e.runs);
+    let skipped = all().filter(|run| matches!(run.progress, Progress::Skipped { .. })).count();
+    let reason = all().find_map(|run| match &run.progress {
+        Progress::Skipped { reason } => Some(reason),
+        _ => None,
+    });
+    let skipped = match reason {
+        Some(reason) => format!("; {skipped} cannot be run (the first: {reason})"),
+        None => String::new(),
+    };
+    let repeats = plan.options.methodology.repeats;
+    format!("{}, each done {repeats} times with other addresses{skipped}", plan.estimate.runs)
+        .replace("each done 1 times with other addresses", "each done once")
+}
+
+fn length(plan: &Plan) -> String {
+    let counts = plan.options.setup.io_count;
+    let Some(precision) = plan.options.methodology.precision else {
+        return format!(
+            "SR={}, RR={}, SW={}, RW={} IOs",
+            counts.sequential_read,
+            counts.random_read,
+            counts.sequential_write,
+            counts.random_write
+        );
+    };
+    let Precision { quantile, relative, confidence, .. } = precision;
+    let statistic = quantile.map_or("mean".into(), |share| format!("p{}", 100.0 * share));
+    format!(
+        "until the {statistic} is known within {} % at {} %, {} IOs at most",
+        100.0 * relative,
+        100.0 * confidence,
+        counts.random_write,
+    )
+}
+
+fn pauses(plan: &Plan) -> String {
+    let pause = plan.options.run_pause_ns;
+    match plan.options.methodology.finds_run_pause {
+        true => format!(
+            "of {pause} between runs, longer where the preparation finds that writes linger"
+        ),
+        false => format!("of {pause} between runs"),
+    }
+}
+
+fn takes(out: &mut String, plan: &Plan) {
+    let estimate = &plan.estimate;
+    let amount = |amount: Amount| (rounded(amount.time_ns), amount.bytes_written);
+    let ((least, less), (expected, some), (most, more)) =
+        (amount(estimate.least), amount(estimate.expected), amount(estimate.most));
+    row(out, "takes", &format!("about {expected}, from {least} to {most}"));
+    let share = estimate.endurance_share;
+    let share = share.map(|share| format!(": {:.2} % of its endurance", 100.0 * share));
+    let writes = format!("about {some}, from {less} to {more}{}", share.unwrap_or_default());
+    row(out, "writes", &writes);
+    let costs = &estimate.costs;
+    let size = plan.options.setup.io_size;
+    let cost = |cost: &Cost| {
+        let time = rounded(nanos(cost.of(size)));
+        format!("{time}{}", if cost.measured { "" } else { " (assumed)" })
+    };
+    row(
+        out,
+        "",
+        &format!(
+            "if IOs of {size} take {} to read, {} to write in sequence and {} to write at random",
+            cost(&costs.read),
+            cost(&costs.sequential_write),
+            cost(&costs.random_write)
+        ),
+    );
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
+fn nanos(ns: f64) -> Nanos {
+    Nanos(ns as u64)
+}
+
+/// A time to two digits, as an estimate has them.
+fn rounded(time: Nanos) -> Nanos {
+    let unit = 10u64.pow(time.0.max(1).ilog10().saturating_sub(1));
+    Nanos(time.0.next_multiple_of(unit))
+}
+
+/// Runs that follow upon each other and belong together, each group as a line.
+fn steps(out: &mut String, plan: &Plan, order: &[u32]) {
+    let run_of = |id: &u32| find(&plan.micro_benchmarks, *id);
+    let mut steps: Vec<(String, Vec<&Run>)> = Vec::new();
+    for (benchmark, experiment, run) in order.iter().filter_map(run_of) {
+        let name = match run.repeat {
+            1 => format!("{benchmark} {experiment}"),
+            repeat => format!("{benchmark} {experiment}, repeat {repeat}"),
+        };
+        match steps.last_mut().filter(|(last, _)| *last == name && !run.reset) {
+            Some((_, runs)) => runs.push(run),
+            None => steps.push((name, vec![run])),
+        }
+    }
+    if plan.options.state != State::Keep {
+        line!(out, "       the state is enforced");
+    }
+    for (name, runs) in &steps {
+        if runs[0].reset {
+            line!(out, "       the state is enforced again");
+        }
+        let space = space(runs).map(|(from, to)| format!(", {from} to {to}"));
+        let values = match runs.len() {
+            1 => String::new(),
+            count => format!(", {count} values"),
+        };
+        line!(out, "  {:>4} {name}{values}{}", runs[0].id, space.unwrap_or_default());
+    }
+}
+
+/// The space that runs use, from where to where.
+fn space(runs: &[&Run]) -> Option<(Bytes, Bytes)> {
+    let patterns = || runs.iter().flat_map(|run| run.reference.patterns());
+    let from = patterns().map(|pattern| pattern.target_offset).min()?;
+    let to = patterns().map(|pattern| pattern.target_offset + pattern.target_size).max()?;
+    Some((from, to))
+}
+
+fn find(plan: &[MicroBenchmark], id: u32) -> Option<(&str, &str, &Run)> {
+    plan.iter().find_map(|benchmark| {
+        benchmark.experiments.iter().find_map(|experiment| {
+            let run = experiment.runs.iter().find(|run| run.id == id)?;
+            Some((benchmark.name.as_str(), experiment.name.as_str(), run))
+        })
+    })
+}
