@@ -12,6 +12,9 @@ use crate::reference::{profiles, workloads};
 /// With what a simulated drive shows of itself.
 type Simulation = flashscope_report::Simulation<flashscope_sim::observe::Findings>;
 
+/// With what an NVMe drive tells of its health.
+type Inventory = flashscope_drive::inventory::Inventory<flashscope_result::environment::Health>;
+
 const FOLDER: &str = "docs/schemas";
 
 fn all() -> [(&'static str, Schema); 11] {
@@ -21,7 +24,7 @@ fn all() -> [(&'static str, Schema); 11] {
         ("report", schemars::schema_for!(flashscope_report::Report)),
         ("summary", schemars::schema_for!(flashscope_report::Summary)),
         ("plan", schemars::schema_for!(flashscope_result::plan::Plan)),
-        ("devices", schemars::schema_for!(flashscope_drive::inventory::Inventory)),
+        ("devices", schemars::schema_for!(Inventory)),
         ("trace", schemars::schema_for!(flashscope_report::Trace)),
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),
         ("simulation", schemars::schema_for!(Simulation)),

@@ -1,19 +1,26 @@
 //! `flashscope devices`.
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::Context;
 use flashscope_drive::guard::System;
-use flashscope_drive::inventory::{self, BlockDevice, Inventory, Measurable, PcieLink, WriteCache};
+use flashscope_drive::health;
+use flashscope_drive::inventory::{self, Measurable, PcieLink, WriteCache};
+use flashscope_result::environment::Health;
 
 use crate::Failure;
+
+type Inventory = inventory::Inventory<Health>;
+type BlockDevice = inventory::BlockDevice<Health>;
 
 /// List the block devices of this machine, and whether they can be measured.
 ///
 /// Each is shown with what the kernel knows of it, and with the command line to type; where it
 /// cannot be written, with what is in the way, as the guards before any write find it. Nothing is
 /// written to find this out. As another user than root, devices that cannot be opened are listed and
-/// said to be so.
+/// said to be so. NVMe drives are asked for their health, which takes root: what is used of their
+/// rated life and left of their spare blocks, and what they warn of.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope devices
@@ -25,7 +32,9 @@ pub struct DevicesArgs {
 }
 
 pub fn devices(args: &DevicesArgs) -> Result<(), Failure> {
-    let found = inventory::devices(&System::default())
+    let system = System::default();
+    let health = |drive: &Path| Health::decode(&health::smart(&system, drive).ok()?, None);
+    let found = inventory::devices(&system, health)
         .context("cannot list block devices: is /sys mounted here?")?;
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -111,8 +120,14 @@ fn row(device: &BlockDevice) -> [String; COLUMNS] {
         or_unknown(device.queue_depth.map(|depth| depth.to_string())),
         or_unknown(cache),
         or_unknown(device.discard.map(yes)),
-        or_unknown(device.temperature_celsius.map(|celsius| format!("{celsius:.0} °C"))),
+        or_unknown(temperature(device).map(|celsius| format!("{celsius:.0} °C"))),
     ]
+}
+
+/// By the kernel's sensor, or where the kernel has none by the drive's own word, in degrees Celsius.
+fn temperature(device: &BlockDevice) -> Option<f64> {
+    let told = device.health.as_ref().and_then(|health| health.temperature_celsius);
+    device.temperature_celsius.or(told)
 }
 
 fn speed(link: &PcieLink) -> String {
@@ -127,9 +142,10 @@ fn about(device: &BlockDevice) -> String {
         let named = named.into_iter().filter_map(|(what, name)| Some((what, name.as_ref()?)));
         let named = named.map(|(what, name)| format!("{what} {name}"));
         let behind = device.backing_file.as_ref().map(|file| format!("of the file {file}"));
-        let identity: Vec<String> =
-            device.model.iter().cloned().chain(named).chain(behind).chain(slowed(device)).collect();
-        text += &wrapped(&identity.join(", "), INDENT);
+        let identity = device.model.iter().cloned().chain(named).chain(behind);
+        let facts: Vec<String> = identity.chain(slowed(device)).collect();
+        text += &wrapped(&facts.join(", "), INDENT);
+        text += &device.health.as_ref().map(wear).unwrap_or_default();
     }
     match &device.measurable {
         Measurable::Everything { command } => {
@@ -158,6 +174,18 @@ fn slowed(device: &BlockDevice) -> Option<String> {
     slower.then(|| format!("on a slower link than its best of {}", speed(&best)))
 }
 
+/// The lines on what an NVMe drive used of its rated life, has left to replace worn blocks, and warns
+/// of.
+fn wear(health: &Health) -> String {
+    let (used, spare) = (health.percentage_used, health.available_spare_percent);
+    let mut text =
+        format!("{INDENT}{used} % of its rated life used, {spare} % of its spare blocks left\n");
+    for warning in &health.critical_warnings {
+        text += &wrapped(&format!("the drive warns that {}", warning.text()), INDENT);
+    }
+    text
+}
+
 /// A text in lines of at most [`WIDTH`], broken between words, each after `indent`.
 ///
 /// Texts of drives may hold what would steer a terminal; it is shown as `?`.
@@ -180,6 +208,14 @@ mod tests {
     use flashscope_drive::inventory::{Bus, Obstacle};
 
     use super::*;
+
+    /// The page of a worn drive at 318 K with 4 % of its spare left, of which it warns, and that its
+    /// media are read-only.
+    fn smart() -> [u8; 512] {
+        let mut page = [0; 512];
+        page[..6].copy_from_slice(&[0b1001, 0x3E, 0x01, 4, 10, 103]);
+        page
+    }
 
     fn nvme() -> BlockDevice {
         BlockDevice {
@@ -204,6 +240,7 @@ mod tests {
             write_cache: Some(WriteCache::Through),
             discard: Some(true),
             temperature_celsius: Some(35.85),
+            health: Health::decode(&smart(), None),
             backing_file: None,
             measurable: Measurable::Everything {
                 command: "flashscope bench /dev/nvme10n1 --destroy-data-on S4EWNX0R123456789012"
@@ -242,6 +279,9 @@ mod tests {
         nvme10n1     932 GiB 512/4096 nvme 8GT/s x4 no      mq-deadline 1023  through yes  36 °C
             Flash 9000 PRO with a ?[31mname of the whole forty, serial S4EWNX0R123456789012, firmware
             2B2QEXM7, on a slower link than its best of 16GT/s x4
+            103 % of its rated life used, 4 % of its spare blocks left
+            the drive warns that few spare blocks are left
+            the drive warns that it cannot be written any more
             destroys its data: flashscope bench /dev/nvme10n1 --destroy-data-on S4EWNX0R123456789012
          nvme10n1p12 932 GiB
             only reads: flashscope bench /dev/nvme10n1p12 --read-only
@@ -250,6 +290,16 @@ mod tests {
         holding nothing: /dev/loop0, /dev/loop1
         ");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+    }
+
+    // Is a drive's own word on its temperature taken where the kernel has no sensor, and only there?
+    #[test]
+    fn temperature_without_a_sensor() {
+        let cell = |device: &BlockDevice| row(device)[COLUMNS - 1].clone();
+        assert_eq!(cell(&nvme()), "36 °C");
+        let without = BlockDevice { temperature_celsius: None, ..nvme() };
+        assert_eq!(cell(&without), "45 °C");
+        assert_eq!(cell(&BlockDevice { health: None, ..without }), "–");
     }
 
     // Does a machine without a block device get a sentence, not an empty table?

@@ -59,6 +59,13 @@ impl Identity {
     pub(crate) fn of(file: &File) -> io::Result<Identity> {
         Ok(Identity::from(&file.metadata()?))
     }
+
+    /// The block device that it is, or that the file system of the file lies on.
+    pub(crate) fn device(self) -> DeviceNumber {
+        match self {
+            Identity::Block(number) | Identity::File { device: number, .. } => number,
+        }
+    }
 }
 
 impl From<&Metadata> for Identity {

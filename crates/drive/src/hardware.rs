@@ -16,11 +16,7 @@ pub(crate) struct Hardware {
 impl Hardware {
     /// Of a block device, or of the one that the file system of a file lies on.
     pub(crate) fn of(identity: Identity) -> Hardware {
-        match identity {
-            Identity::Block(number) | Identity::File { device: number, .. } => {
-                Hardware::of_device(&System::default(), number)
-            }
-        }
+        Hardware::of_device(&System::default(), identity.device())
     }
 
     /// Of the whole drive that the device `number` is, or is a partition of.

@@ -22,14 +22,16 @@ const SIZE_UNIT: u64 = 512;
 
 /// The block devices of a machine, each drive before its partitions, in the order of their names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Inventory {
+#[schemars(rename = "Inventory")]
+pub struct Inventory<H> {
     /// Every one.
-    pub devices: Vec<BlockDevice>,
+    pub devices: Vec<BlockDevice<H>>,
 }
 
 /// A block device: a drive, or a partition of one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BlockDevice {
+#[schemars(rename = "BlockDevice")]
+pub struct BlockDevice<H> {
     /// Where it is, such as `/dev/nvme0n1`.
     pub path: String,
     /// The drive that it is a partition of. What is said below but for the capacity and what can be
@@ -64,6 +66,8 @@ pub struct BlockDevice {
     pub discard: Option<bool>,
     /// Its temperature now, in degrees Celsius.
     pub temperature_celsius: Option<f64>,
+    /// What it tells of its own health: of NVMe drives alone, and as root.
+    pub health: Option<H>,
     /// The file behind a loop device.
     pub backing_file: Option<String>,
     /// What can be measured on it.
@@ -207,14 +211,18 @@ impl From<&Refusal> for Obstacle {
     }
 }
 
-/// Every block device of `system`.
+/// Every block device of `system`, with what `health` finds of the health of an NVMe drive by its
+/// path.
 ///
 /// Nothing is written. A drive that nobody uses is opened for reading, to see whether it bears data;
 /// one that goes away meanwhile is left out.
 ///
 /// # Errors
 /// Where sysfs does not list the devices.
-pub fn devices(system: &System) -> io::Result<Inventory> {
+pub fn devices<H: Clone>(
+    system: &System,
+    health: impl Fn(&Path) -> Option<H>,
+) -> io::Result<Inventory<H>> {
     let mut disks = Vec::new();
     for entry in fs::read_dir(system.path("sys/block"))? {
         if let Ok(directory) = entry?.path().canonicalize() {
@@ -226,10 +234,12 @@ pub fn devices(system: &System) -> io::Result<Inventory> {
     disks.sort_by_key(|disk| natural(&name_of(disk)));
     let mut devices = Vec::new();
     for disk in disks {
-        devices.extend(describe(system, &disk, None));
         let whole = path_of(&disk);
+        let health = (bus_of(&disk) == Bus::Nvme).then(|| health(Path::new(&whole))).flatten();
+        devices.extend(describe(system, &disk, None, health.clone()));
         let partitions = partitions(&disk);
-        devices.extend(partitions.iter().filter_map(|part| describe(system, part, Some(&whole))));
+        let describe = |part: &PathBuf| describe(system, part, Some(&whole), health.clone());
+        devices.extend(partitions.iter().filter_map(describe));
     }
     Ok(Inventory { devices })
 }
@@ -246,10 +256,7 @@ pub struct Place {
 /// Of the drive that is, or holds, the device or file at `path`; `None` where it lies on none, as
 /// in memory, on a network, or on several drives.
 pub fn place(system: &System, path: &Path) -> Option<Place> {
-    let number = match Identity::from(&fs::metadata(path).ok()?) {
-        Identity::Block(number) | Identity::File { device: number, .. } => number,
-    };
-    let disk = system.whole_disk(number)?;
+    let disk = system.whole_disk(Identity::from(&fs::metadata(path).ok()?).device())?;
     Some(Place { sensor: hang::sensor(&disk), disk })
 }
 
@@ -266,8 +273,14 @@ fn name_of(directory: &Path) -> String {
     directory.file_name().unwrap_or_default().to_string_lossy().replace('!', "/")
 }
 
-fn path_of(directory: &Path) -> String {
+/// The path in `/dev` of the device whose directory in sysfs is `directory`.
+pub(crate) fn path_of(directory: &Path) -> String {
     format!("/dev/{}", name_of(directory))
+}
+
+/// The bus of the drive whose directory in sysfs is `disk`.
+pub(crate) fn bus_of(disk: &Path) -> Bus {
+    hang::bus(&name_of(disk), disk)
 }
 
 /// Splits a name where digits begin or end, so that `sd10` comes after `sd9`.
@@ -281,7 +294,12 @@ fn natural(name: &str) -> Vec<(u64, String)> {
 }
 
 /// The device whose directory in sysfs is `directory`; `None` where it is gone.
-fn describe(system: &System, directory: &Path, whole: Option<&str>) -> Option<BlockDevice> {
+fn describe<H>(
+    system: &System,
+    directory: &Path,
+    whole: Option<&str>,
+    health: Option<H>,
+) -> Option<BlockDevice<H>> {
     let disk = if whole.is_some() { directory.parent()? } else { directory };
     let number = guard::parse_number(&text(&directory.join("dev"))?)?;
     let sectors: u64 = number_at(&directory.join("size"))?;
@@ -296,7 +314,7 @@ fn describe(system: &System, directory: &Path, whole: Option<&str>) -> Option<Bl
         capacity_bytes: capacity,
         logical_sector_bytes: number_at(&queue.join("logical_block_size")).map(Bytes),
         physical_sector_bytes: number_at(&queue.join("physical_block_size")).map(Bytes),
-        bus: hang::bus(&name_of(disk), disk),
+        bus: bus_of(disk),
         pcie_link: hang::pcie_link(disk),
         rotational: text(&queue.join("rotational")).map(|text| text == "1"),
         scheduler: text(&queue.join("scheduler")).map(|text| chosen(&text)),
@@ -311,6 +329,7 @@ fn describe(system: &System, directory: &Path, whole: Option<&str>) -> Option<Bl
         temperature_celsius: hang::sensor(disk)
             .and_then(|sensor| number_at::<f64>(&sensor))
             .map(|millis| millis / 1000.0),
+        health,
         backing_file: text(&disk.join("loop/backing_file")),
         measurable: measurable(system, &path, &node, number, capacity, serial),
         model: hardware.model,

@@ -6,6 +6,7 @@
 //!   before it agreed, and what was opened is checked again by its identity.
 //! - [`engine`] holds the ways to hand IOs to the kernel, and chooses one by a probe.
 //! - [`inventory`] lists the block devices of the machine, and which the guards let be measured.
+//! - [`health`] asks an NVMe drive for the log pages of its health.
 //! - [`record`] has the kernel trace what a drive is asked for.
 //! - [`Clock`] is the machine's monotonic clock, as cheap as the machine allows.
 
@@ -17,6 +18,7 @@ pub mod engine;
 mod error;
 pub mod guard;
 mod hardware;
+pub mod health;
 pub mod inventory;
 mod options;
 pub mod record;

@@ -60,11 +60,13 @@ impl Machine {
         symlink(format!("../../../bus/{subsystem}"), device.join("subsystem")).unwrap();
     }
 
-    fn devices(&self) -> Vec<BlockDevice> {
-        devices(&System::at(self.0.path())).unwrap().devices
+    /// With the path that the health was asked of in place of it.
+    fn devices(&self) -> Vec<BlockDevice<PathBuf>> {
+        let asked = |path: &Path| Some(path.to_path_buf());
+        devices(&System::at(self.0.path()), asked).unwrap().devices
     }
 
-    fn only(&self) -> BlockDevice {
+    fn only(&self) -> BlockDevice<PathBuf> {
         let devices = self.devices();
         assert_eq!(devices.len(), 1, "{devices:?}");
         devices.into_iter().next().unwrap()
@@ -138,6 +140,7 @@ fn nvme_drive() {
         write_cache: Some(WriteCache::Back),
         discard: Some(true),
         temperature_celsius: Some(35.85),
+        health: Some("/dev/nvme0n1".into()),
         backing_file: None,
         measurable: Measurable::Everything {
             command: "flashscope bench /dev/nvme0n1 --destroy-data-on S4EWNX0R".into(),
@@ -206,7 +209,7 @@ fn scsi_disks_by_what_they_hang_on() {
     ];
     for (host, bus) in cases {
         let drive = with_scsi(host).only();
-        assert_eq!((drive.bus, drive.pcie_link), (bus, None));
+        assert_eq!((drive.bus, drive.pcie_link, drive.health), (bus, None, None));
         assert_eq!((drive.queue_depth, drive.rotational), (Some(32), Some(true)));
         assert_eq!((drive.write_cache, drive.discard), (Some(WriteCache::Through), Some(false)));
         assert_eq!(drive.scheduler.as_deref(), Some("mq-deadline"));
@@ -296,6 +299,7 @@ fn partitions_and_holders() {
     let partition = &machine.devices()[1];
     assert_eq!(partition.partition_of.as_deref(), Some("/dev/nvme0n1"));
     assert_eq!(partition.model.as_deref(), Some("Flash 9000"));
+    assert_eq!(partition.health.as_deref(), Some(Path::new("/dev/nvme0n1")));
     // The serial number is that of the whole drive, so the partition is confirmed by its path.
     let command = "flashscope bench /dev/nvme0n1p1 --destroy-data-on /dev/nvme0n1p1".into();
     assert_eq!(partition.measurable, Measurable::Everything { command });
@@ -375,5 +379,6 @@ fn virtual_devices() {
 // Does a machine whose sysfs lists no device say so rather than that it has none?
 #[test]
 fn no_sysfs_is_an_error() {
-    assert!(devices(&System::at(TempDir::new().unwrap().path())).is_err());
+    let nowhere = System::at(TempDir::new().unwrap().path());
+    assert!(devices(&nowhere, |_| None::<()>).is_err());
 }

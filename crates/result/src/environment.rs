@@ -1,9 +1,16 @@
 //! What surrounds a measurement and may change its numbers: the settings of the machine and of the
-//! drive's queue, and what others did meanwhile.
+//! drive's queue, the drive's own health, and what others did meanwhile.
+
+mod health;
 
 use flashscope_block::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use health::{
+    CriticalWarning, DATA_UNIT, Health, HealthChange, LogPage, OcpHealth, ThermalSign,
+    WriteAmplification,
+};
 
 /// The settings under which a real drive was measured. What the kernel does not tell is absent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

@@ -60,6 +60,8 @@ fn a_loop_device() {
     let idle = find(&devices(&place), path);
     assert_eq!((&idle["bus"], &idle["capacity_bytes"]), (&json!("loop"), &json!(32 << 20)));
     assert_eq!(idle["backing_file"], json!(disk.at("image")));
+    // Even where the file lies on an NVMe drive, which has it.
+    assert_eq!(idle["health"], Value::Null);
     let command = format!("flashscope bench {path} --destroy-data-on {path}");
     assert_eq!(idle["measurable"], json!({"can": "everything", "command": command}));
     assert!(place.run(&["devices"]).ok().stdout.contains(&command));
