@@ -71,6 +71,10 @@ pub struct RunFacts {
     pub duration_ns: Nanos,
     /// Bytes of the IOs counted over that time.
     pub throughput_bytes_per_s: f64,
+    /// What the harness itself takes of the mean response time, as a share of it, where that is more
+    /// than 5 %: then it is not the drive alone that was measured. Never on virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness_share: Option<f64>,
     /// What others did during the run that may have changed its numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed_by: Vec<Disturbance>,

@@ -11,9 +11,13 @@ pub mod trace;
 
 pub use costs::costs;
 pub use facts::Facts;
+use flashscope_block::DeviceKind;
 use flashscope_result::{Error, Manifest, ResultFolder};
 pub use outline::{Outline, outlines};
 pub use trace::TraceFacts;
+
+/// The harness may take this share of what is measured.
+const HARNESS_SHARE: f64 = 0.05;
 
 /// Everything that the records of a result say.
 pub fn analyse(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Error> {
@@ -27,6 +31,13 @@ pub fn analyse(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Erro
     for (id, conditions) in conditions {
         let facts = runs.iter_mut().find(|facts| facts.run == id);
         facts.into_iter().for_each(|facts| facts.disturbed_by.clone_from(&conditions.disturbed_by));
+    }
+    if manifest.device.kind != DeviceKind::Sim {
+        let cost = manifest.calibration.harness_cost_ns;
+        let share = |facts: &facts::RunFacts| Some(cost? / facts.latency_ns.mean.value);
+        for facts in &mut runs {
+            facts.harness_share = share(facts).filter(|share| *share > HARNESS_SHARE);
+        }
     }
     let characteristics = characteristics::characteristics(manifest, &runs, &repeats);
     Ok(Facts { schema_version: facts::SCHEMA_VERSION, characteristics, runs, repeats })

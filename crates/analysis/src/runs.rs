@@ -131,6 +131,7 @@ impl Gathered<'_> {
             }),
             duration_ns,
             throughput_bytes_per_s: self.bytes as f64 / duration_ns.as_secs_f64().max(1e-9),
+            harness_share: None,
             disturbed_by: vec![],
         })
     }

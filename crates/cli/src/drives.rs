@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use flashscope_block::{Bytes, Device, NullDevice, nearest};
 use flashscope_drive::guard::System;
+use flashscope_drive::health::log_pages;
 use flashscope_drive::inventory::place;
 use flashscope_drive::{Access, Clock, Location, OpenOptions};
 use flashscope_measure::Surroundings;
+use flashscope_result::environment::Health;
 
 use crate::{Failure, usage};
 
@@ -15,7 +17,7 @@ use crate::{Failure, usage};
 const NULL_CAPACITY: Bytes = Bytes::gib(64);
 
 /// What a drive is opened for.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Purpose {
     /// Whether it is written.
     pub write: bool,
@@ -63,6 +65,14 @@ pub fn surroundings(name: &str) -> Option<Surroundings> {
     let place = place(&System::default(), options.location.path());
     let (disk, sensor) = place.map_or((None, None), |place| (Some(place.disk), place.sensor));
     Some(Surroundings::at(Path::new("/"), disk, sensor))
+}
+
+/// What the drive `name`, or the one that it lies on, tells of its health; `None` where there is
+/// nothing to read.
+pub fn health(name: &str) -> Option<Health> {
+    let options = OpenOptions::parse(name).ok()?;
+    let pages = log_pages(&System::default(), options.location.path()).ok()?;
+    Health::decode(&pages.smart, pages.extended.as_ref())
 }
 
 /// The file that opening the drive `name` would create.

@@ -4,14 +4,16 @@ use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, Op};
+use flashscope_result::manifest::Options;
 use flashscope_result::plan::{Cost, Costs};
 use flashscope_workload::pattern::{Address, Pattern, Timing};
 use flashscope_workload::uflip::Setup;
 
-use crate::execute::execute;
+use crate::execute::{execute, fill};
+use crate::execution::state_fill;
 
 /// IOs of each size: enough for a mean that is right within a factor of two.
-const IOS: u64 = 64;
+const IOS: u64 = 256;
 
 /// The sizes that are measured, within what there is room for.
 const SIZES: [Bytes; 2] = [Bytes::kib(4), Bytes::kib(128)];
@@ -20,17 +22,33 @@ const SIZES: [Bytes; 2] = [Bytes::kib(4), Bytes::kib(128)];
 /// them.
 const ASSUMED_RANDOM_WRITE: f64 = 4.0;
 
-/// What IOs take on a drive, by some reads. Only where the drive `may_be_written` are writes
-/// measured; else sequential ones are assumed to take as long as reads and random ones four times
-/// as long.
+/// What may be done to a drive to find what IOs take on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sample {
+    /// It may be read. Sequential writes are assumed to take as long as reads, and random ones four
+    /// times as long.
+    Reads,
+    /// It may be written, too.
+    Writes,
+    /// It may be brought into the state that is wanted, as a simulated one can be in a moment.
+    InState,
+}
+
+/// What IOs take on a drive, by some of each kind.
 pub fn measure_costs<D: Device + ?Sized>(
     device: &mut D,
-    setup: &Setup,
-    may_be_written: bool,
+    options: &Options,
+    sample: Sample,
     stop: &AtomicBool,
 ) -> Costs {
-    let mut measured = |op, address| measure(device, setup, op, address, stop);
-    if may_be_written {
+    if sample == Sample::InState
+        && let Some(stream) = state_fill(options, device.info().logical_block)
+    {
+        // What goes wrong here goes wrong again where it is reported.
+        fill(device, stream, stop, |_| {});
+    }
+    let mut measured = |op, address| measure(device, &options.setup, op, address, stop);
+    if sample != Sample::Reads {
         return Costs {
             sequential_write: measured(Op::Write, Address::Sequential),
             random_write: measured(Op::Write, Address::Random),

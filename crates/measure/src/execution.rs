@@ -5,7 +5,7 @@ use flashscope_block::{Bytes, Device, Io, Nanos, Record};
 use flashscope_result::Recorder;
 use flashscope_result::environment::Conditions;
 use flashscope_result::manifest::{
-    Enforcing, Experiment, Manifest, MicroBenchmark, OnError, Progress, Run, Spent, State, Status,
+    Enforcing, Experiment, MicroBenchmark, OnError, Options, Progress, Run, Spent, State, Status,
 };
 use flashscope_result::methodology::Length;
 use flashscope_workload::Stream;
@@ -292,7 +292,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
     fn enforce_state(&mut self) -> Result<Ended, Error> {
         let forgot = self.bench.forgot;
         let Bench { device, manifest, stop, observer, folder, .. } = &mut *self.bench;
-        let Some(mut fill) = fill(manifest, device.info().logical_block) else {
+        let block = device.info().logical_block;
+        let Some(mut fill) = state_fill(&manifest.options, block) else {
             return Ok(Ended::Complete);
         };
         let size = manifest.options.setup.target_size;
@@ -331,10 +332,13 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
 }
 
 /// What brings the drive into the state that is wanted, if anything does.
-fn fill(manifest: &Manifest, logical_block: Bytes) -> Option<Box<dyn Stream + Send>> {
-    let setup = &manifest.options.setup;
+pub(crate) fn state_fill(
+    options: &Options,
+    logical_block: Bytes,
+) -> Option<Box<dyn Stream + Send>> {
+    let setup = &options.setup;
     let (offset, size) = (setup.target_offset, setup.target_size);
-    match manifest.options.state {
+    match options.state {
         State::Keep => None,
         State::Purged => Some(Box::new(Purge::new(offset, size))),
         State::Sequential => Some(Box::new(SequentialFill::new(offset, size))),

@@ -12,12 +12,13 @@ mod length;
 mod load;
 pub mod machine;
 mod plan;
+mod self_check;
 mod steady;
 mod surroundings;
 
 pub use bench::{Bench, Error, Observer};
 pub use budget::{Planned, Unaffordable, fitting};
-pub use costs::measure_costs;
+pub use costs::{Sample, measure_costs};
 pub use estimate::estimate;
 pub use execute::{Ended, execute};
 pub use findings::{LEAST_RUN_PAUSE, PAUSE_MARGIN};
@@ -25,6 +26,7 @@ pub use load::{
     Fill, Gauge, Latencies, Length, Load, Measured, Outcome, Phase, Session, WarmUp, WarmedUp,
 };
 pub use plan::{order, plan, trace_plan};
+pub use self_check::harness_cost;
 pub use steady::{Criterion, STEADY};
 pub use surroundings::{Asked, Snapshot, Surroundings};
 

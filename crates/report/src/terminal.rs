@@ -17,6 +17,7 @@ pub(crate) const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '�
 pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
     let mut out = String::new();
     head(&mut out, manifest);
+    harness(&mut out, manifest, facts);
     characteristics(&mut out, &facts.characteristics);
     for benchmark in &manifest.micro_benchmarks {
         let runs = benchmark.experiments.iter().flat_map(|experiment| &experiment.runs);
@@ -98,6 +99,20 @@ fn methodology(out: &mut String, manifest: &Manifest) {
             runs.len(),
             100.0 * precision.relative,
             100.0 * widest
+        );
+    }
+}
+
+/// Which runs are so fast that the harness is a part of what was measured.
+fn harness(out: &mut String, manifest: &Manifest, facts: &Facts) {
+    let shares = facts.runs.iter().filter_map(|facts| facts.harness_share);
+    let (count, largest) = (shares.clone().count(), shares.fold(0.0, f64::max));
+    if let Some(cost) = manifest.calibration.harness_cost_ns.filter(|_| count > 0) {
+        line!(
+            out,
+            "the harness itself takes {cost:.0} ns of each IO, up to {:.0} % of what {count} runs \
+             measured: they tell of it, not of the drive alone",
+            100.0 * largest.min(1.0)
         );
     }
 }

@@ -6,7 +6,7 @@ use flashscope_workload::uflip::{Setup, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::environment::{Conditions, Environment};
+use crate::environment::{Conditions, Environment, Health, HealthChange};
 use crate::methodology::{Findings, Length, Methodology};
 
 /// Version of the result format: since 2, records say how late an IO was, and a run may be that of a
@@ -27,6 +27,9 @@ pub struct Manifest {
     /// versions that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
+    /// What an NVMe drive told of its health; absent where there was nothing to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<HealthAround>,
     /// The drive.
     pub device: DeviceInfo,
     /// What the harness itself costs, measured before the first run.
@@ -55,6 +58,17 @@ pub struct Manifest {
     pub micro_benchmarks: Vec<MicroBenchmark>,
 }
 
+/// What a drive told of its health around a measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HealthAround {
+    /// Before anything was done to it.
+    pub before: Health,
+    /// After the last run; absent while there was none.
+    pub after: Option<Health>,
+    /// What happened in between.
+    pub change: Option<HealthChange>,
+}
+
 /// The program that measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
@@ -78,12 +92,15 @@ pub struct Machine {
 }
 
 /// What the harness costs on its own. Nothing is subtracted from what is measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Calibration {
     /// The smallest step of the clock that was seen.
     pub clock_resolution_ns: Nanos,
     /// The cost of one reading of the clock.
     pub clock_cost_ns: Nanos,
+    /// What an IO takes on a drive that answers at once, two readings of the clock among it.
+    #[serde(default)]
+    pub harness_cost_ns: Option<f64>,
 }
 
 /// What was asked for.

@@ -23,6 +23,7 @@ fn manifest() -> Manifest {
             kernel: "Linux".into(),
         },
         environment: None,
+        health: None,
         device: DeviceInfo {
             name: "null:".into(),
             kind: DeviceKind::Null,
@@ -34,7 +35,11 @@ fn manifest() -> Manifest {
             firmware: None,
             engine: None,
         },
-        calibration: Calibration { clock_resolution_ns: Nanos(1), clock_cost_ns: Nanos(10) },
+        calibration: Calibration {
+            clock_resolution_ns: Nanos(1),
+            clock_cost_ns: Nanos(10),
+            harness_cost_ns: None,
+        },
         options: Options {
             setup: Setup::paper(Bytes::gib(1), 1),
             state: State::Keep,

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::anyhow;
 use flashscope_block::{Device, DeviceInfo, DeviceKind};
 use flashscope_measure::{
-    LEAST_RUN_PAUSE, Planned, estimate, fitting, measure_costs, plan, trace_plan,
+    LEAST_RUN_PAUSE, Planned, Sample, estimate, fitting, measure_costs, plan, trace_plan,
 };
 use flashscope_result::manifest::{MicroBenchmark, Options, State};
 use flashscope_result::methodology::{Budget, Methodology, Precision};
@@ -70,9 +70,10 @@ impl Wanted<'_> {
         stop: &AtomicBool,
     ) -> Result<Planned, Failure> {
         let options = self.options(device)?;
-        let kind = device.info().kind;
-        let forgets = matches!(kind, DeviceKind::Sim | DeviceKind::Null);
-        let costs = costs.unwrap_or_else(|| measure_costs(device, &options.setup, forgets, stop));
+        let costs = match costs {
+            Some(costs) => costs,
+            None => self.costs(device, &options, stop)?,
+        };
         if self.trace.is_some() {
             let micro_benchmarks = self.runs(&options, device.info(), stop)?;
             let estimate = estimate(&micro_benchmarks, &options, &costs);
@@ -80,6 +81,23 @@ impl Wanted<'_> {
         }
         fitting(&self.benchmarks, &options, device.info(), self.asked.read_only, &costs)
             .map_err(usage)
+    }
+
+    /// What IOs take on a drive, as far as may be found out.
+    fn costs(
+        &self,
+        device: &mut dyn Device,
+        options: &Options,
+        stop: &AtomicBool,
+    ) -> Result<Costs, Failure> {
+        if matches!(device.info().kind, DeviceKind::Sim | DeviceKind::Null) {
+            // Another one, so that the one to be measured is as it was.
+            let mut another = drives::open(&device.info().name, &self.purpose)?;
+            return Ok(measure_costs(another.as_mut(), options, Sample::InState, stop));
+        }
+        let overwritten = self.purpose.write && options.state != State::Keep;
+        let sample = if overwritten { Sample::Writes } else { Sample::Reads };
+        Ok(measure_costs(device, options, sample, stop))
     }
 
     fn runs(

@@ -14,12 +14,13 @@ use anyhow::{Context, anyhow};
 use flashscope_analysis::{Facts, analyse};
 use flashscope_block::Device;
 use flashscope_drive::Clock;
-use flashscope_measure::{Bench, Surroundings, fresh_seed, machine, timestamp};
+use flashscope_measure::{Bench, Surroundings, fresh_seed, harness_cost, machine, timestamp};
 use flashscope_report::{Summary, terminal};
 use flashscope_result::ResultFolder;
+use flashscope_result::environment::HealthChange;
 use flashscope_result::manifest::{
-    Calibration, Manifest, MicroBenchmark, Options, Progress, Run, SCHEMA_VERSION, Spent, Status,
-    Tool, runs_of,
+    Calibration, HealthAround, Manifest, MicroBenchmark, Options, Progress, Run, SCHEMA_VERSION,
+    Spent, Status, Tool, runs_of,
 };
 use flashscope_result::methodology::Findings;
 
@@ -52,9 +53,8 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let Some(drive) = &args.drive else {
         return Err(usage(anyhow!("name a drive, a --plan, or a result to --resume")));
     };
-    let mut wanted = Wanted::new(&args.asked, args.destroy_data_on.clone(), fresh_seed())?;
-    let purpose = std::mem::take(&mut wanted.purpose);
-    begin(drive, purpose, args, |device, stop| {
+    let wanted = Wanted::new(&args.asked, args.destroy_data_on.clone(), fresh_seed())?;
+    begin(drive, wanted.purpose.clone(), args, |device, stop| {
         let planned = wanted.plan(device, stop)?;
         planned
             .left_out
@@ -83,7 +83,10 @@ fn begin(
     let environment = surroundings.as_ref().map(Surroundings::environment);
     let prepared = plan(device.as_mut(), stop)
         .and_then(|(options, plan)| manifest(device.as_ref(), plan, options))
-        .map(|manifest| Manifest { environment, ..manifest })
+        .map(|manifest| {
+            let around = |before| HealthAround { before, after: None, change: None };
+            Manifest { environment, health: drives::health(drive).map(around), ..manifest }
+        })
         .and_then(|manifest| Ok((create(&output, &manifest)?, manifest)));
     if let (Err(_), Some(path)) = (&prepared, new_file) {
         // What is refused leaves nothing behind.
@@ -112,6 +115,12 @@ pub fn measure(
     let observer = &mut observer;
     let bench = Bench { device, folder, manifest, forgot, stop, observer, surroundings }.run();
     observer.finish();
+    if let Some(around) = &mut manifest.health {
+        around.after = drives::health(&manifest.device.name);
+        let change = |after| HealthChange::between(&around.before, after);
+        around.change = around.after.as_ref().map(change);
+        folder.write_manifest(manifest)?;
+    }
     bench.with_context(|| format!("what was measured is in {}", folder.path().display()))?;
     let facts = analyse(folder, manifest)?;
     folder.write_facts(&facts)?;
@@ -140,16 +149,19 @@ pub fn manifest(
     plan: Vec<MicroBenchmark>,
     options: Options,
 ) -> Result<Manifest, Failure> {
-    let calibration = Clock::new().calibrate();
+    let clock = Clock::new();
+    let calibration = clock.calibrate();
     let manifest = Manifest {
         schema_version: SCHEMA_VERSION,
         tool: tool(),
         machine: machine::describe(),
         environment: None,
+        health: None,
         device: device.info().clone(),
         calibration: Calibration {
             clock_resolution_ns: calibration.clock_resolution,
             clock_cost_ns: calibration.clock_cost,
+            harness_cost_ns: Some(harness_cost(|| clock.now())),
         },
         micro_benchmarks: plan,
         options,

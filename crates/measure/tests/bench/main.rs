@@ -1,95 +1,18 @@
 //! Whole benchmarks against a drive whose every answer is known.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+mod drive;
+mod methodology;
 
-use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
-use flashscope_measure::{Bench, Ended, Observer, execute, machine, plan, timestamp};
+use std::sync::atomic::AtomicBool;
+
+use drive::{Scripted, bench, manifest, short};
+use flashscope_block::{Bytes, Completion, Errno, Nanos, Op};
+use flashscope_measure::{Ended, execute};
 use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{
-    Calibration, Experiment, Manifest, MicroBenchmark, OnError, Options, Progress, Run,
-    SCHEMA_VERSION, Spent, State, Status, Tool,
-};
-use flashscope_result::methodology::{Findings, Methodology};
+use flashscope_result::manifest::{OnError, Progress, State, Status};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
-use flashscope_workload::uflip::{self, PerBaseline, Setup};
 
 const LATENCY: Nanos = Nanos::micros(100);
-
-/// Serves every IO in 100 µs, all in flight at once, on virtual time.
-struct Scripted {
-    info: DeviceInfo,
-    now: Nanos,
-    in_flight: VecDeque<(Nanos, Io)>,
-    /// Every IO that was submitted, with when.
-    log: Vec<(Nanos, Io)>,
-    fail_at: Option<usize>,
-    /// Sets the flag once so many IOs were submitted.
-    stop_at: Option<(usize, &'static AtomicBool)>,
-}
-
-impl Scripted {
-    fn new() -> Scripted {
-        Scripted {
-            info: DeviceInfo {
-                name: "scripted".into(),
-                kind: DeviceKind::Sim,
-                capacity: Bytes::gib(1),
-                logical_block: Bytes(512),
-                queue_depth: 16,
-                model: None,
-                serial: None,
-                firmware: None,
-                engine: None,
-            },
-            now: Nanos(0),
-            in_flight: VecDeque::new(),
-            log: vec![],
-            fail_at: None,
-            stop_at: None,
-        }
-    }
-}
-
-impl Device for Scripted {
-    fn info(&self) -> &DeviceInfo {
-        &self.info
-    }
-    fn now(&self) -> Nanos {
-        self.now
-    }
-    fn submit(&mut self, io: &Io) {
-        assert!(self.in_flight.len() < 16 && io.at <= self.now);
-        self.log.push((self.now, *io));
-        self.in_flight.push_back((self.now, *io));
-        if let Some((count, stop)) = self.stop_at {
-            stop.fetch_or(self.log.len() >= count, Ordering::Relaxed);
-        }
-    }
-    fn complete(&mut self, until: Nanos) -> Option<Completion> {
-        let due = self.in_flight.front().map(|(submitted, _)| *submitted + LATENCY);
-        let Some(completed) = due.filter(|&due| due <= until) else {
-            if until != Nanos::MAX {
-                self.now = self.now.max(until);
-            }
-            return None;
-        };
-        let (submitted, io) = self.in_flight.pop_front()?;
-        self.now = completed;
-        let number = self.log.iter().position(|entry| *entry == (submitted, io));
-        let result =
-            if number == self.fail_at && number.is_some() { Err(Errno::EIO) } else { Ok(()) };
-        Some(Completion { io, submitted, completed, result })
-    }
-}
-
-struct Silent;
-impl Observer for Silent {
-    fn state(&mut self, _: Bytes, _: Bytes) {}
-    fn run_started(&mut self, _: &MicroBenchmark, _: &Experiment, _: &Run) {}
-    fn progress(&mut self, _: u64) {}
-    fn run_finished(&mut self, _: &Run, _: u64, _: Nanos) {}
-}
 
 fn pattern(timing: Timing, io_count: u64) -> Pattern {
     Pattern {
@@ -116,54 +39,10 @@ fn run(device: &mut Scripted, reference: &Reference) -> (Ended, Vec<Completion>)
     (ended.unwrap(), completions)
 }
 
-fn manifest(device: &Scripted, names: &[&str], state: State, on_error: OnError) -> Manifest {
-    let benchmarks: Vec<_> = names.iter().map(|name| uflip::find(name).unwrap()).collect();
-    let setup = Setup { io_count: PerBaseline::same(32), ..Setup::paper(Bytes::mib(64), 1) };
-    let (run_pause_ns, methodology) = (Nanos::secs(1), Methodology::default());
-    let options = Options { setup, state, run_pause_ns, on_error, methodology };
-    Manifest {
-        schema_version: SCHEMA_VERSION,
-        tool: Tool { version: "0".into(), commit: None },
-        machine: machine::describe(),
-        environment: None,
-        device: device.info.clone(),
-        calibration: Calibration { clock_resolution_ns: Nanos(1), clock_cost_ns: Nanos(1) },
-        micro_benchmarks: plan(&benchmarks, &options, &device.info, false),
-        options,
-        findings: Findings::default(),
-        spent: Spent::default(),
-        enforcing: None,
-        started: timestamp(),
-        resumed: Vec::new(),
-        finished: None,
-        status: Status::Running,
-    }
-}
-
-fn bench(
-    device: &mut Scripted,
-    manifest: &mut Manifest,
-    stop: &AtomicBool,
-) -> (Status, ResultFolder, tempfile::TempDir) {
-    let parent = tempfile::tempdir().unwrap();
-    let folder = ResultFolder::create(&parent.path().join("r.flashscope"), manifest).unwrap();
-    let status = Bench {
-        device,
-        folder: &folder,
-        manifest,
-        forgot: false,
-        stop,
-        observer: &mut Silent,
-        surroundings: None,
-    }
-    .run();
-    (status.unwrap(), folder, parent)
-}
-
 // Are parallel patterns concurrent streams: one IO of each in flight, each at its own pace?
 #[test]
 fn parallel_streams_are_concurrent() {
-    let mut device = Scripted::new();
+    let mut device = Scripted::even(LATENCY);
     let reference = Reference::Parallel { pattern: pattern(Timing::Consecutive, 40), degree: 4 };
     let (ended, completions) = run(&mut device, &reference);
     assert_eq!((ended, completions.len()), (Ended::Complete, 40));
@@ -177,7 +56,7 @@ fn parallel_streams_are_concurrent() {
 // Is a pause counted from the completion of an IO, to the nanosecond?
 #[test]
 fn pauses_are_exact() {
-    let mut device = Scripted::new();
+    let mut device = Scripted::even(LATENCY);
     let pause = Nanos::micros(250);
     let reference = Reference::Basic { pattern: pattern(Timing::Pause { pause }, 5) };
     run(&mut device, &reference);
@@ -188,7 +67,7 @@ fn pauses_are_exact() {
 // Does a stream that pauses hold up no other?
 #[test]
 fn pauses_of_one_stream_do_not_delay_others() {
-    let mut device = Scripted::new();
+    let mut device = Scripted::even(LATENCY);
     let timing = Timing::Burst { pause: Nanos::millis(1), burst: 2 };
     let reference = Reference::Parallel { pattern: pattern(timing, 12), degree: 3 };
     let (ended, completions) = run(&mut device, &reference);
@@ -200,9 +79,9 @@ fn pauses_of_one_stream_do_not_delay_others() {
 // Does an error end its run only, with errno and offset, and everything before it kept?
 #[test]
 fn an_error_ends_its_run() {
-    let mut device = Scripted::new();
+    let mut device = Scripted::even(LATENCY);
     device.fail_at = Some(5);
-    let mut manifest = manifest(&device, &["order"], State::Keep, OnError::Continue);
+    let mut manifest = manifest(&device, &["order"], short(State::Keep, OnError::Continue));
     let (status, folder, _parent) = bench(&mut device, &mut manifest, &AtomicBool::new(false));
     assert_eq!(status, Status::Complete);
     let offset = device.log[5].1.offset;
@@ -228,9 +107,9 @@ fn an_error_ends_its_run() {
 // Does an error end everything where that was asked for?
 #[test]
 fn an_error_stops_where_asked() {
-    let mut device = Scripted::new();
+    let mut device = Scripted::even(LATENCY);
     device.fail_at = Some(5);
-    let mut manifest = manifest(&device, &["order"], State::Keep, OnError::Stop);
+    let mut manifest = manifest(&device, &["order"], short(State::Keep, OnError::Stop));
     let (status, ..) = bench(&mut device, &mut manifest, &AtomicBool::new(false));
     assert_eq!(status, Status::Failed);
     assert_eq!(manifest.runs().filter(|run| run.progress.ios() > 0).count(), 1);
@@ -240,9 +119,9 @@ fn an_error_stops_where_asked() {
 #[test]
 fn an_interruption_keeps_what_was_done() {
     static STOP: AtomicBool = AtomicBool::new(false);
-    let mut device = Scripted::new();
+    let mut device = Scripted::even(LATENCY);
     device.stop_at = Some((100, &STOP));
-    let mut manifest = manifest(&device, &["pause"], State::Keep, OnError::Continue);
+    let mut manifest = manifest(&device, &["pause"], short(State::Keep, OnError::Continue));
     let (status, folder, _parent) = bench(&mut device, &mut manifest, &STOP);
     assert_eq!((status, device.log.len()), (Status::Interrupted, 100));
     let ios: u64 = manifest.runs().map(|run| run.progress.ios()).sum();
@@ -255,8 +134,8 @@ fn an_interruption_keeps_what_was_done() {
 #[test]
 fn the_state_is_enforced_first() {
     for state in [State::Sequential, State::Random] {
-        let mut device = Scripted::new();
-        let mut manifest = manifest(&device, &["order"], state, OnError::Continue);
+        let mut device = Scripted::even(LATENCY);
+        let mut manifest = manifest(&device, &["order"], short(state, OnError::Continue));
         bench(&mut device, &mut manifest, &AtomicBool::new(false));
         let mut filled = 0;
         let fill = device.log.iter().take_while(|(_, io)| {
@@ -271,8 +150,8 @@ fn the_state_is_enforced_first() {
 // Is there the pause between runs that was asked for?
 #[test]
 fn runs_are_apart() {
-    let mut device = Scripted::new();
-    let mut manifest = manifest(&device, &["order"], State::Keep, OnError::Continue);
+    let mut device = Scripted::even(LATENCY);
+    let mut manifest = manifest(&device, &["order"], short(State::Keep, OnError::Continue));
     bench(&mut device, &mut manifest, &AtomicBool::new(false));
     let starts: Vec<Nanos> = device.log.iter().step_by(32).map(|(at, _)| *at).collect();
     assert_eq!(starts.len(), 22);

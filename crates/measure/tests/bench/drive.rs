@@ -1,0 +1,157 @@
+//! A drive whose every answer is known, and what it takes to measure it.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos};
+use flashscope_measure::{Bench, Observer, Surroundings, machine, plan, timestamp};
+use flashscope_result::ResultFolder;
+use flashscope_result::manifest::{
+    Calibration, Experiment, Manifest, MicroBenchmark, OnError, Options, Run, SCHEMA_VERSION,
+    Spent, State, Status, Tool,
+};
+use flashscope_result::methodology::{Findings, Methodology};
+use flashscope_workload::uflip::{self, PerBaseline, Setup};
+
+/// How long an IO takes that is submitted at that time.
+type Latency = Box<dyn FnMut(&Io, Nanos) -> Nanos>;
+
+/// Answers every IO when its script says so, in the order of submission, on virtual time.
+pub struct Scripted {
+    pub info: DeviceInfo,
+    pub now: Nanos,
+    latency: Latency,
+    /// When they are answered, what they are and which number they have.
+    in_flight: VecDeque<(Nanos, Nanos, Io, usize)>,
+    /// Every IO that was submitted, with when.
+    pub log: Vec<(Nanos, Io)>,
+    pub fail_at: Option<usize>,
+    /// Sets the flag once so many IOs were submitted.
+    pub stop_at: Option<(usize, &'static AtomicBool)>,
+}
+
+impl Scripted {
+    /// Every IO takes as long as the script says.
+    pub fn new(latency: impl FnMut(&Io, Nanos) -> Nanos + 'static) -> Scripted {
+        Scripted {
+            info: DeviceInfo {
+                name: "scripted".into(),
+                kind: DeviceKind::Sim,
+                capacity: Bytes::gib(1),
+                logical_block: Bytes(512),
+                queue_depth: 16,
+                model: None,
+                serial: None,
+                firmware: None,
+                engine: None,
+            },
+            now: Nanos(0),
+            latency: Box::new(latency),
+            in_flight: VecDeque::new(),
+            log: vec![],
+            fail_at: None,
+            stop_at: None,
+        }
+    }
+
+    /// Every IO takes as long.
+    pub fn even(latency: Nanos) -> Scripted {
+        Scripted::new(move |_, _| latency)
+    }
+}
+
+impl Device for Scripted {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+    fn now(&self) -> Nanos {
+        self.now
+    }
+    fn submit(&mut self, io: &Io) {
+        assert!(self.in_flight.len() < 16 && io.at <= self.now);
+        let answered = self.now + (self.latency)(io, self.now);
+        self.in_flight.push_back((answered, self.now, *io, self.log.len()));
+        self.log.push((self.now, *io));
+        if let Some((count, stop)) = self.stop_at {
+            stop.fetch_or(self.log.len() >= count, Ordering::Relaxed);
+        }
+    }
+    fn complete(&mut self, until: Nanos) -> Option<Completion> {
+        let due = self.in_flight.front().map(|(answered, ..)| (*answered).max(self.now));
+        let Some(completed) = due.filter(|&due| due <= until) else {
+            if until != Nanos::MAX {
+                self.now = self.now.max(until);
+            }
+            return None;
+        };
+        let (_, submitted, io, number) = self.in_flight.pop_front()?;
+        self.now = completed;
+        let result = if self.fail_at == Some(number) { Err(Errno::EIO) } else { Ok(()) };
+        Some(Completion { io, submitted, completed, result })
+    }
+}
+
+struct Silent;
+impl Observer for Silent {
+    fn state(&mut self, _: Bytes, _: Bytes) {}
+    fn run_started(&mut self, _: &MicroBenchmark, _: &Experiment, _: &Run) {}
+    fn progress(&mut self, _: u64) {}
+    fn run_finished(&mut self, _: &Run, _: u64, _: Nanos) {}
+}
+
+/// Options of short runs on the first 64 MiB.
+pub fn short(state: State, on_error: OnError) -> Options {
+    let setup = Setup { io_count: PerBaseline::same(32), ..Setup::paper(Bytes::mib(64), 1) };
+    let (run_pause_ns, methodology) = (Nanos::secs(1), Methodology::default());
+    Options { setup, state, run_pause_ns, on_error, methodology }
+}
+
+pub fn manifest(device: &Scripted, names: &[&str], options: Options) -> Manifest {
+    let benchmarks: Vec<_> = names.iter().map(|name| uflip::find(name).unwrap()).collect();
+    Manifest {
+        schema_version: SCHEMA_VERSION,
+        tool: Tool { version: "0".into(), commit: None },
+        machine: machine::describe(),
+        environment: None,
+        health: None,
+        device: device.info.clone(),
+        calibration: Calibration {
+            clock_resolution_ns: Nanos(1),
+            clock_cost_ns: Nanos(1),
+            harness_cost_ns: None,
+        },
+        micro_benchmarks: plan(&benchmarks, &options, &device.info, false),
+        options,
+        findings: Findings::default(),
+        spent: Spent::default(),
+        enforcing: None,
+        started: timestamp(),
+        resumed: Vec::new(),
+        finished: None,
+        status: Status::Running,
+    }
+}
+
+pub fn bench(
+    device: &mut Scripted,
+    manifest: &mut Manifest,
+    stop: &AtomicBool,
+) -> (Status, ResultFolder, tempfile::TempDir) {
+    bench_among(device, manifest, stop, None)
+}
+
+/// The same, with what surrounds the drive recorded.
+pub fn bench_among(
+    device: &mut Scripted,
+    manifest: &mut Manifest,
+    stop: &AtomicBool,
+    surroundings: Option<&Surroundings>,
+) -> (Status, ResultFolder, tempfile::TempDir) {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = ResultFolder::create(&parent.path().join("r.flashscope"), manifest).unwrap();
+    let observer = &mut Silent;
+    let status =
+        Bench { device, folder: &folder, manifest, forgot: false, stop, observer, surroundings }
+            .run();
+    (status.unwrap(), folder, parent)
+}
