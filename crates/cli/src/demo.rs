@@ -26,8 +26,8 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
         state: State::Random,
         run_pause_ns: LEAST_RUN_PAUSE,
         on_error: OnError::Continue,
+        // Once, so that it takes seconds.
         methodology: Methodology {
-            repeats: 3,
             precision: Some(Precision::default()),
             finds_io_ignore: true,
             finds_run_pause: true,

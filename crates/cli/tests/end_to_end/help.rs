@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::Scratch;
 
-const COMMANDS: [&str; 5] = ["devices", "bench", "simulate", "report", "demo"];
+const COMMANDS: [&str; 6] = ["devices", "plan", "bench", "simulate", "report", "demo"];
 
 /// The examples in the help of a command, split as a shell does.
 fn examples(place: &Scratch, command: &str) -> Vec<Vec<String>> {
@@ -61,6 +61,19 @@ fn examples_of_devices() {
     assert!(place.names().is_empty());
 }
 
+// Does every example of a plan work, as far as the drive is there, and write nothing but the plan?
+#[test]
+fn examples_of_plan() {
+    let place = Scratch::in_memory();
+    for example in examples(&place, "plan") {
+        let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
+        if !arguments[1].starts_with("/dev/") {
+            assert!(place.run(&arguments).ok().stdout.contains("In this order:"));
+        }
+    }
+    assert!(place.names().is_empty());
+}
+
 // Does every example of a benchmark do what it shows, as far as the drive is there?
 #[test]
 fn examples_of_bench() {
@@ -71,6 +84,10 @@ fn examples_of_bench() {
         if arguments[1] == "--resume" {
             let message = place.run(&arguments).says(2, &place);
             assert!(message.contains("RESULT.flashscope is no result"), "{message}");
+        } else if arguments[1] == "--plan" {
+            let drive = "file:scratch.img?size=64MiB";
+            place.run(&["plan", drive, "--output", "PLAN.json"]).ok();
+            starts(&place, &arguments);
         } else if !arguments[1].starts_with("/dev/") {
             starts(&place, &arguments);
         } else if Path::new(arguments[1]).exists() {

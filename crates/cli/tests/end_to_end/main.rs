@@ -5,12 +5,14 @@
 
 #![allow(clippy::print_stdout, reason = "says what is passed by, and why")]
 
+mod automatic;
 mod bench;
 mod devices;
 mod failing;
 mod help;
 mod interrupted;
 mod options;
+mod plan;
 mod record;
 mod report;
 mod resume;

@@ -169,10 +169,10 @@ fn burst_pause() {
 #[test]
 fn run_pause() {
     let place = Scratch::in_memory();
-    let more = ["--only", "preparation", "--preparation-io-count", "4000"];
+    let more = ["--only", "granularity", "--io-count", "128", "--run-pause"];
     let with = |name, pause| {
-        let more = [&more[..], &["--run-pause", pause, "--target-size", "900MiB"]].concat();
-        measure(&place, name, &more)
+        place.bench("sim:demo", name, &[&more[..], &[pause]].concat()).ok();
+        place.result(name)
     };
     let [without, with] = [with("a", "0ms"), with("b", "5s")];
     assert!(offsets(&without) == offsets(&with));
@@ -189,10 +189,70 @@ fn run_pause() {
 fn output() {
     let place = Scratch::in_memory();
     let more = ["bench", "null:", "--only", "order", "--io-count", "2", "--run-pause", "0ms"];
-    let outcome = place.run(&more).ok();
+    let outcome = place.run(&[&more[..], &["--repeats", "1"]].concat()).ok();
     let [name] = &place.names()[..] else { panic!("{:?}", place.names()) };
     let digits: String = name.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     assert_eq!(digits, "null-00000000-000000.flashscope");
     assert!(outcome.stdout.contains(&format!("result: {name}\n")));
     assert_eq!(place.result(name).done().count(), 22);
+}
+
+// Does --repeats do each run so often, each time at other random addresses, and say what they say
+// together?
+#[test]
+fn repeats() {
+    let place = Scratch::in_memory();
+    let measured = measure(&place, "r", &["--only", "alignment", "--repeats", "3"]);
+    let runs = measured.experiment("alignment", "RW");
+    assert_eq!(runs.iter().map(|run| run.repeat).collect::<Vec<_>>(), [1, 2, 3].repeat(8));
+    let offsets = |run| measured.records(run).iter().map(|r| r.offset).collect::<Vec<_>>();
+    assert_ne!(offsets(&runs[0]), offsets(&runs[1]));
+    let facts = measured.json("facts.json");
+    let repeats = facts["repeats"].as_array().unwrap();
+    assert!(repeats.iter().all(|facts| facts["runs"].as_array().unwrap().len() == 3));
+}
+
+/// What is found while measuring, with these options beside those that keep it short.
+fn found(place: &Scratch, name: &str, more: &[&str]) -> Measured {
+    let short = ["--only", "alignment", "--preparation-io-count", "4096", "--repeats", "1"];
+    place.run(&[&["bench", "sim:demo", "--output", name][..], &short, more].concat()).ok();
+    place.result(name)
+}
+
+// Do --precision, --confidence, --statistic, --most-ios, --most-time and --most-bytes say how long runs
+// are?
+#[test]
+fn length_of_runs() {
+    let place = Scratch::in_memory();
+    let ios = |name, more: &[&str]| -> u64 {
+        let measured = found(&place, name, more);
+        let names: Vec<_> = measured.manifest.micro_benchmarks.iter().map(|b| &b.name).collect();
+        assert_eq!(names, ["preparation", "alignment"]);
+        let runs = measured.experiment("alignment", "RW");
+        runs.iter().map(|run| run.progress.ios() - run.reference.io_ignore()).sum()
+    };
+    let usual = ios("usual", &[]);
+    assert!(ios("wide", &["--precision", "20%"]) < usual);
+    assert!(ios("unsure", &["--confidence", "50%"]) < usual);
+    assert_ne!(ios("p90", &["--statistic", "p90"]), usual);
+    assert_eq!(ios("ios", &["--most-ios", "100"]), 800);
+    assert!(ios("time", &["--most-time", "100ms"]) < usual);
+    let bytes = found(&place, "bytes", &["--most-bytes", "1MiB"]);
+    let runs = bytes.experiment("alignment", "RW");
+    assert!(runs.iter().all(|run| run.progress.ios() == 32));
+}
+
+// Do --io-ignore and --run-pause that are given stand, and are found where they are not?
+#[test]
+fn given_or_found() {
+    let place = Scratch::in_memory();
+    let given = found(&place, "given", &["--io-ignore", "7", "--run-pause", "3s"]);
+    assert!(given.experiment("alignment", "SR").iter().all(|run| run.reference.io_ignore() == 7));
+    assert_eq!(given.manifest.options.run_pause_ns, Nanos::secs(3));
+    assert!(!given.manifest.options.methodology.finds());
+    assert_eq!(given.manifest.micro_benchmarks.len(), 1);
+    let found = found(&place, "found", &[]);
+    let findings = &found.manifest.findings;
+    assert_eq!((findings.phases.len(), findings.interference.len()), (4, 2));
+    assert!(findings.interference.iter().all(|look| look.run_pause_ns >= Nanos::secs(1)));
 }

@@ -7,10 +7,26 @@ use flashscope_result::manifest::{Progress, Status};
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::{QUICK, Scratch, files_of_records};
+use crate::{Scratch, files_of_records};
 
 const DRIVE: &str = "sim:demo?flash.blocks_per_plane=48";
 const ONLY: &str = "granularity,order,bursts";
+
+/// Everything is found while measuring, repeated, and the state enforced again, all of it short.
+const FOUND: [&str; 12] = [
+    "--preparation-io-count",
+    "1024",
+    "--most-ios",
+    "600",
+    "--precision",
+    "10%",
+    "--repeats",
+    "2",
+    "--target-size",
+    "24MiB",
+    "--burst-pause",
+    "1ms",
+];
 
 /// All of a result that does not say when and how fast it was made.
 fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, Vec<Value>) {
@@ -37,13 +53,15 @@ fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, Vec<Value>) 
 #[test]
 fn kills_leave_no_trace() {
     let place = Scratch::in_memory();
-    place.bench(DRIVE, "whole", &["--only", ONLY]).ok();
+    place.run(&[&["bench", DRIVE, "--output", "whole", "--only", ONLY][..], &FOUND].concat()).ok();
     let whole = content(&place, "whole");
+    let manifest = place.result("whole").manifest;
+    assert!(manifest.runs().any(|run| run.reset) && manifest.runs().any(|run| run.repeat == 2));
     let (mut random, mut results, mut kills, mut in_the_midst) = (1u64, 0, 0, 0);
     while kills < 100 {
         results += 1;
         let name = format!("cut-{results}");
-        let begin = [&["bench", DRIVE, "--output", &name, "--only", ONLY][..], &QUICK].concat();
+        let begin = [&["bench", DRIVE, "--output", &name, "--only", ONLY][..], &FOUND].concat();
         let go_on = ["bench", "--resume", &name];
         // Three kills each, then to the end.
         for attempt in 0..3 {
@@ -75,7 +93,7 @@ fn a_file_goes_on() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
     let only = ["--only", "granularity", "--run-pause", "20ms"];
-    let arguments = ["bench", &drive, "--output", "r", "--io-count", "64"];
+    let arguments = ["bench", &drive, "--output", "r", "--io-count", "64", "--repeats", "1"];
     let mut running = place.start(&[&arguments[..], &only].concat());
     let folder = place.at("r");
     running.wait_until("two runs", || files_of_records(&folder) >= 2);

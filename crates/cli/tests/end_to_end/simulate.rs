@@ -49,7 +49,7 @@ fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
     let refused = |why: &str| Err(format!("{why}: {value} against {schema}"));
     for (keyword, rule) in keywords {
         match keyword.as_str() {
-            "$schema" | "$defs" | "title" | "description" | "format" | "required" => {}
+            "$schema" | "$defs" | "title" | "description" | "format" | "required" | "default" => {}
             "$ref" => {
                 let pointer = rule.as_str().unwrap().strip_prefix('#').unwrap();
                 conforms(value, root.pointer(pointer).unwrap(), root)?;
@@ -68,6 +68,10 @@ fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
                 return refused("too small");
             }
             "minimum" => {}
+            "maximum" if value.is_number() && number(value) > number(rule) => {
+                return refused("too large");
+            }
+            "maximum" => {}
             "items" => {
                 for item in value.as_array().into_iter().flatten() {
                     conforms(item, rule, root)?;
@@ -80,6 +84,8 @@ fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
                     conforms(field, schema, root).map_err(|why| format!("{name}: {why}"))?;
                 }
             }
+            // What is none of the properties is refused there.
+            "additionalProperties" if *rule == Value::Bool(false) => {}
             "additionalProperties" => {
                 for field in value.as_object().into_iter().flat_map(|fields| fields.values()) {
                     conforms(field, rule, root)?;
