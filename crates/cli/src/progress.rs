@@ -93,11 +93,19 @@ pub struct Bar {
     run_pause: Nanos,
     /// Mean response times of reads and writes so far, in ns.
     cost: [f64; 2],
+    /// Of what runs may take whose length is found, the share that they took so far.
+    share: Option<f64>,
     /// What is left after the current run, in the unit of the bar.
     pending: Vec<Run>,
     current: Option<Run>,
     done: f64,
 }
+
+/// The share that runs whose length is found are taken to take of what they may, until the first did.
+const FIRST_SHARE: f64 = 0.2;
+
+/// How much the last run tells of those to come.
+const SHARE_WEIGHT: f64 = 0.05;
 
 /// Whether a run is ahead of a benchmark, on a drive that `forgot` runs that are done or not.
 fn ahead(run: &Run, forgot: bool) -> bool {
@@ -119,6 +127,7 @@ impl Bar {
             virtual_time: matches!(kind, DeviceKind::Sim | DeviceKind::Null),
             run_pause: manifest.options.run_pause_ns,
             cost: [guess; 2],
+            share: manifest.options.methodology.precision.map(|_| FIRST_SHARE),
             pending: manifest.runs().filter(|run| ahead(run, forgot)).cloned().collect(),
             current: None,
             done: 0.0,
@@ -153,7 +162,7 @@ impl Bar {
     fn whole(&self, run: &Run) -> f64 {
         #[allow(clippy::cast_precision_loss)]
         let pause = if self.virtual_time { 0.0 } else { self.run_pause.0 as f64 };
-        self.work(run, run.reference.io_count()) + pause
+        self.share.unwrap_or(1.0) * self.work(run, run.reference.io_count()) + pause
     }
 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -189,6 +198,11 @@ impl Observer for Bar {
     }
 
     fn run_finished(&mut self, run: &Run, ios: u64, took: Nanos) {
+        #[allow(clippy::cast_precision_loss)]
+        if let Some(share) = &mut self.share {
+            let took = ios as f64 / run.reference.io_count().max(1) as f64;
+            *share += SHARE_WEIGHT * (took - *share);
+        }
         self.done += self.whole(run);
         self.current = None;
         let plain = matches!(&run.reference, Reference::Basic { pattern }
