@@ -56,8 +56,11 @@ pub(super) struct Table {
     /// Where the oldest of them is, and how many there are.
     oldest: u32,
     count: u32,
-    /// For each logical page whose entry is in memory, where in the ring its last use is.
+    /// For each logical page whose entry is in memory, where in the ring its last use is; of the
+    /// newest uses only the ring knows.
     last_use: Vec<u32>,
+    /// How many these are: noting them waits until memory has been fetched for it.
+    unnoted: u32,
     held: Bits,
     /// Only of those held.
     changed: Bits,
@@ -69,6 +72,8 @@ impl Table {
     /// How many uses ahead of being passed over one is looked at. Memory takes about as long as
     /// this many writes.
     const AHEAD: u32 = 4;
+    /// How many uses may be not noted yet. Memory takes about as long as this many writes.
+    const UNNOTED: u32 = 4;
 
     /// An empty one with room for `entries`, at least 1, of those of `logical_pages`.
     pub(super) fn new(entries: u32, logical_pages: u32) -> Self {
@@ -79,6 +84,7 @@ impl Table {
             oldest: 0,
             count: 0,
             last_use: vec![0; logical_pages as usize],
+            unnoted: 0,
             held: Bits::new(logical_pages),
             changed: Bits::new(logical_pages),
             used: 0,
@@ -122,15 +128,40 @@ impl Table {
         if self.count == self.room {
             self.forget_former_uses();
         }
+        if self.unnoted == Self::UNNOTED {
+            self.note_oldest();
+        }
         let place = self.place(self.count);
         self.uses[place as usize] = lpn;
-        self.last_use[lpn as usize] = place;
         self.count += 1;
+        self.unnoted += 1;
+    }
+
+    /// Notes the oldest of the uses that are not yet.
+    #[inline]
+    fn note_oldest(&mut self) {
+        let place = self.place(self.count - self.unnoted);
+        self.last_use[self.uses[place as usize] as usize] = place;
+        self.unnoted -= 1;
+    }
+
+    /// Whether the oldest use, which is of this page, is the last of its entry.
+    #[inline]
+    fn is_last(&mut self, lpn: u32) -> bool {
+        if self.unnoted == self.count {
+            self.note_oldest();
+        }
+        let newest = self.count - self.unnoted..self.count;
+        self.last_use[lpn as usize] == self.oldest
+            && newest.into_iter().all(|nth| self.uses[self.place(nth) as usize] != lpn)
     }
 
     /// Keeps of the uses of each entry the last alone: half of the ring or more is free then.
     #[cold]
     fn forget_former_uses(&mut self) {
+        while self.unnoted > 0 {
+            self.note_oldest();
+        }
         let mut kept = 0;
         for nth in 0..self.count {
             let (from, to) = (self.place(nth), self.place(kept));
@@ -152,7 +183,7 @@ impl Table {
         }
         loop {
             let lpn = self.uses[self.oldest as usize];
-            if self.last_use[lpn as usize] == self.oldest {
+            if self.is_last(lpn) {
                 return Some(Lpn(lpn));
             }
             self.pass_over();
