@@ -14,6 +14,8 @@ use crate::nand::{Array, Lpn, Slot};
 
 /// How many writes are put off at most. Memory takes about as long as this many.
 const MOST: usize = 8;
+/// How many of them, the oldest, have had fetched what they supersede.
+const FETCHED: usize = MOST / 2;
 
 #[derive(Debug, Clone, Copy)]
 struct Write {
@@ -71,14 +73,20 @@ impl<M: Mapping> PageMap<M> {
         }
         self.deferred.push(Write { lpn, slot, done });
         prefetch(&self.map, lpn.0 as usize);
-        if self.deferred.count > MOST / 2 {
+        if self.deferred.count > FETCHED {
             // Its map entry has come by now, and says what to fetch next.
-            let before = self.map[self.deferred.nth(MOST / 2 - 1).lpn.0 as usize];
-            if before != NOWHERE {
-                let slot = Slot(before - 1);
-                nand.expect_supersede(slot);
-                self.policy.expect_supersede(nand.geometry().block(slot));
-            }
+            self.expect_supersede(nand, self.deferred.nth(FETCHED - 1));
+        }
+    }
+
+    /// A hint that what a write supersedes, as far as the map knows, is superseded soon.
+    #[inline]
+    fn expect_supersede(&self, nand: &Array, write: Write) {
+        let before = self.map[write.lpn.0 as usize];
+        if before != NOWHERE {
+            let slot = Slot(before - 1);
+            nand.expect_supersede(slot);
+            self.policy.expect_supersede(nand.geometry().block(slot));
         }
     }
 
@@ -91,6 +99,10 @@ impl<M: Mapping> PageMap<M> {
     /// Carries out every write that was put off.
     #[inline]
     pub(super) fn carry_out_all(&mut self, nand: &mut Array) {
+        // Nothing was fetched yet for the newest of them: what is, is fetched side by side.
+        for nth in FETCHED - 1..self.deferred.count {
+            self.expect_supersede(nand, self.deferred.nth(nth));
+        }
         while let Some(write) = self.deferred.pop() {
             self.carry_out(nand, write);
         }
