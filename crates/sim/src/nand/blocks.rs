@@ -386,6 +386,20 @@ impl Blocks {
         prefetch(&self.blocks, block);
     }
 
+    #[inline]
+    pub(super) fn metadata(&self, slots: std::ops::Range<u32>) -> &[u32] {
+        &self.logical[slots.start as usize..slots.end as usize]
+    }
+
+    /// A hint that a block is cleaned soon.
+    pub(super) fn expect_cleaning(&self, block: BlockId) {
+        const PER_LINE: usize = 16;
+        self.places(block).step_by(PER_LINE).for_each(|place| prefetch(&self.logical, place));
+        prefetch(&self.live, self.words(block).start);
+        prefetch(&self.blocks, block.0 as usize);
+        prefetch(&self.lives, block.0 as usize);
+    }
+
     /// Programs that supersede places of a block run until `until`.
     #[inline]
     pub(super) fn settle(&mut self, block: BlockId, until: Nanos) {
