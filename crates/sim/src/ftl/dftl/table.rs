@@ -95,7 +95,7 @@ impl Table {
     /// A hint that an entry is asked for soon.
     #[inline]
     pub(super) fn expect(&self, lpn: Lpn) {
-        prefetch(&self.held.0, lpn.0 as usize / 64);
+        self.expect_change(lpn);
         prefetch(&self.last_use, lpn.0 as usize);
     }
 
