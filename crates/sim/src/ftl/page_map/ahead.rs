@@ -20,10 +20,10 @@ impl<M: Mapping> PageMap<M> {
         let Some(likely) = &mut self.lanes[lane as usize].likely else {
             return self.guess(nand, lane);
         };
-        if likely.is_empty() {
+        let from = likely.start;
+        if from >= likely.end {
             return;
         }
-        let from = likely.start;
         likely.start += PLACES;
         for lpn in nand.metadata(from..likely.start.min(likely.end)) {
             prefetch(&self.map, *lpn as usize);
