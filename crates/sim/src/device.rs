@@ -4,7 +4,7 @@ use crate::arithmetic::Divisor;
 use crate::cache::Cache;
 use crate::counters::Counters;
 use crate::ftl::{AnyFtl, Ftl, Health, Recovery, Slice};
-use crate::interface::{Costs, Interface, Pending};
+use crate::interface::{Costs, Interface, Request};
 use crate::nand::{Array, Lpn, Page, Stamp, later};
 use crate::observe::{Observed, Observer};
 use crate::profile::{self, Profile, ProfileError};
@@ -274,11 +274,11 @@ impl SimDevice {
         }
     }
 
-    fn write(&mut self, mut request: Pending) {
+    fn write(&mut self, request: &mut Request) {
         let (mut from, mut arrived) = (request.io.offset.0, request.ready);
         loop {
-            let end = self.end_of_part(&request.io, from);
-            self.write_part(&mut request, from, end, arrived);
+            let end = self.end_of_part(request.io, from);
+            self.write_part(request, from, end, arrived);
             if end == request.io.end().0 || request.result.is_err() {
                 break;
             }
@@ -289,13 +289,13 @@ impl SimDevice {
 
     /// Writes from `from` to before `end`, where the command reached the controller at `arrived`.
     #[inline]
-    fn write_part(&mut self, request: &mut Pending, from: u64, end: u64, arrived: Nanos) {
+    fn write_part(&mut self, request: &mut Request, from: u64, end: u64, arrived: Nanos) {
         let (mut from, mut arrived) = (from, arrived);
         if !self.cut_through {
             arrived = self.interface.receive_data(Bytes(end - from));
         }
         while from < end && request.result.is_ok() {
-            let slice = self.slice(&request.io, from, end);
+            let slice = self.slice(request.io, from, end);
             if self.cut_through {
                 arrived = self.interface.receive_data(Bytes(u64::from(slice.len)));
             }
@@ -317,11 +317,11 @@ impl SimDevice {
         }
     }
 
-    fn read(&mut self, mut request: Pending) {
+    fn read(&mut self, request: &mut Request) {
         let (mut from, mut arrived) = (request.io.offset.0, request.ready);
         let (first, len) = loop {
-            let end = self.end_of_part(&request.io, from);
-            let first = self.read_part(&mut request, from, end, arrived);
+            let end = self.end_of_part(request.io, from);
+            let first = self.read_part(request, from, end, arrived);
             if end == request.io.end().0 || request.result.is_err() {
                 break (first, Bytes(end - from));
             }
@@ -333,7 +333,7 @@ impl SimDevice {
             return self.interface.acknowledge(request);
         }
         if self.cached {
-            self.cache.read_ahead(&mut self.ftl, &mut self.nand, &request.io, arrived);
+            self.cache.read_ahead(&mut self.ftl, &mut self.nand, request.io, arrived);
         }
         self.interface.send_data(request, first, len, Bytes(self.extent.value()));
     }
@@ -341,10 +341,10 @@ impl SimDevice {
     /// Reads from `from` to before `end`, where the command reached the controller at `arrived`.
     /// Returns when the first page is there.
     #[inline]
-    fn read_part(&mut self, request: &mut Pending, from: u64, end: u64, arrived: Nanos) -> Nanos {
+    fn read_part(&mut self, request: &mut Request, from: u64, end: u64, arrived: Nanos) -> Nanos {
         let (mut from, mut first) = (from, Nanos::MAX);
         while from < end {
-            let slice = self.slice(&request.io, from, end);
+            let slice = self.slice(request.io, from, end);
             from += u64::from(slice.len);
             let read = match self.cached {
                 false => self.ftl.read(&mut self.nand, slice, arrived),
@@ -366,7 +366,7 @@ impl SimDevice {
     }
 
     /// Forgets the pages that are trimmed as a whole.
-    fn trim(&mut self, mut request: Pending) {
+    fn trim(&mut self, request: &mut Request) {
         let page_size = self.page_size.value();
         let whole = request.io.offset.0.div_ceil(page_size)..request.io.end().0 / page_size;
         for lpn in whole {
@@ -382,7 +382,7 @@ impl SimDevice {
     }
 
     /// Puts everything on the flash that a power cut would lose.
-    fn flush(&mut self, mut request: Pending) {
+    fn flush(&mut self, request: &mut Request) {
         match self.cache.flush(&mut self.ftl, &mut self.nand, request.ready) {
             Ok(done) => request.ready = request.ready.max(done),
             Err(errno) => request.result = Err(errno),
@@ -429,8 +429,8 @@ impl Device for SimDevice {
             Some(groups) => groups.switch_to(io),
             None => Nanos(0),
         };
-        let request = Pending {
-            io: *io,
+        let mut request = Request {
+            io,
             submitted,
             sequence: self.submitted,
             result: self.check(io),
@@ -439,11 +439,11 @@ impl Device for SimDevice {
         self.submitted += 1;
         self.nand.next_request();
         match (request.result, io.op) {
-            (Err(_), _) => self.interface.acknowledge(request),
-            (Ok(()), Op::Write) => self.write(request),
-            (Ok(()), Op::Read) => self.read(request),
-            (Ok(()), Op::Trim) => self.trim(request),
-            (Ok(()), Op::Flush) => self.flush(request),
+            (Err(_), _) => self.interface.acknowledge(&request),
+            (Ok(()), Op::Write) => self.write(&mut request),
+            (Ok(()), Op::Read) => self.read(&mut request),
+            (Ok(()), Op::Trim) => self.trim(&mut request),
+            (Ok(()), Op::Flush) => self.flush(&mut request),
         }
     }
 

@@ -23,10 +23,10 @@ impl Costs {
     }
 }
 
-/// An IO that the drive has taken and not yet answered.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Pending {
-    pub(crate) io: Io,
+/// An IO while the drive works it out.
+pub(crate) struct Request<'a> {
+    /// Not a copy: reading what was written a moment ago, in other pieces, stalls the processor.
+    pub(crate) io: &'a Io,
     pub(crate) submitted: Nanos,
     /// The order of submission.
     pub(crate) sequence: u64,
@@ -35,7 +35,26 @@ pub(crate) struct Pending {
     pub(crate) ready: Nanos,
 }
 
+impl Request<'_> {
+    #[inline]
+    fn pending(&self) -> Pending {
+        let Request { io, submitted, sequence, result, ready } = *self;
+        Pending { io: *io, submitted, sequence, result, ready }
+    }
+}
+
+/// An IO that the drive has worked out and not yet answered: see [`Request`].
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    io: Io,
+    submitted: Nanos,
+    sequence: u64,
+    result: Result<(), Errno>,
+    ready: Nanos,
+}
+
 impl Pending {
+    #[inline]
     fn completed(&self, completed: Nanos) -> Completion {
         Completion { io: self.io, submitted: self.submitted, completed, result: self.result }
     }
@@ -173,13 +192,13 @@ impl Interface {
 
     /// Answers a request that has no data to send, when it is ready.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, request: Pending) {
+    pub(crate) fn acknowledge(&mut self, request: &Request) {
         if self.in_flight() == 0 {
-            self.lone = Some(request);
+            self.lone = Some(request.pending());
             return;
         }
         self.queue_lone();
-        self.acknowledged.push(Reverse(ByTime(request)));
+        self.acknowledged.push(Reverse(ByTime(request.pending())));
     }
 
     /// Another request comes: the lone one is alone no longer.
@@ -206,10 +225,10 @@ impl Interface {
 
     /// Answers a read with its last `len` bytes, whose first page is there at `first`, in pages of
     /// up to `page` bytes.
-    pub(crate) fn send_data(&mut self, request: Pending, first: Nanos, len: Bytes, page: Bytes) {
+    pub(crate) fn send_data(&mut self, request: &Request, first: Nanos, len: Bytes, page: Bytes) {
         self.queue_lone();
         self.fetched.push(Reverse(ByTime(Fetched {
-            request,
+            request: request.pending(),
             first,
             transfer: self.costs.transfer(len),
             last_transfer: self.costs.transfer(len.min(page)),
@@ -217,20 +236,21 @@ impl Interface {
     }
 
     /// Answers a flush when all earlier requests are done.
-    pub(crate) fn flush(&mut self, request: Pending) {
+    pub(crate) fn flush(&mut self, request: &Request) {
         self.queue_lone();
-        self.flushes.push_back(request);
+        self.flushes.push_back(request.pending());
     }
 
     /// The next completion of a drive whose clock shows `now`, if it is there by `until`.
     #[inline]
     pub(crate) fn next(&mut self, now: Nanos, until: Nanos) -> Option<Completion> {
-        if let Some(request) = self.lone {
+        if let Some(request) = &self.lone {
             if request.ready > until {
                 return None;
             }
+            let completion = request.completed(request.ready);
             self.lone = None;
-            return Some(request.completed(request.ready));
+            return Some(completion);
         }
         self.next_of_many(now, until)
     }
@@ -254,7 +274,7 @@ impl Interface {
 
     /// When the next completion of a drive whose clock shows `now` is there.
     pub(crate) fn next_due(&self, now: Nanos) -> Option<Nanos> {
-        let lone = self.lone.map(|request| request.ready);
+        let lone = self.lone.as_ref().map(|request| request.ready);
         lone.or_else(|| self.earliest(now).map(|(completed, _, _)| completed))
     }
 

@@ -60,6 +60,21 @@ impl Buckets {
         }
     }
 
+    /// The block with the fewest valid pages, if it has at most [`Layout::most_valid`].
+    pub(super) fn likely(&self, lane: u32) -> Option<BlockId> {
+        let mut buckets = self.lowest[lane as usize]..=self.most_valid;
+        buckets.find_map(|valid| self.first(self.list(lane, valid)))
+    }
+
+    /// The block of a list that is preferred among equals.
+    #[inline]
+    fn first(&self, list: usize) -> Option<BlockId> {
+        match self.ties {
+            Ties::Oldest => self.lists.front(list),
+            Ties::Youngest => self.lists.back(list),
+        }
+    }
+
     /// Takes the block with the fewest valid pages, at most [`Layout::most_valid`], that `accept`
     /// does not turn down.
     #[inline]
@@ -71,10 +86,7 @@ impl Buckets {
         let mut all_empty = true;
         for valid in self.lowest[lane as usize]..=self.most_valid {
             let list = self.list(lane, valid);
-            let mut next = match self.ties {
-                Ties::Oldest => self.lists.front(list),
-                Ties::Youngest => self.lists.back(list),
-            };
+            let mut next = self.first(list);
             all_empty &= next.is_none();
             if all_empty {
                 self.lowest[lane as usize] = valid + 1;

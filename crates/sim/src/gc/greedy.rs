@@ -36,6 +36,10 @@ impl VictimPolicy for Greedy {
         self.buckets.take(lane, &mut accept)
     }
 
+    fn likely(&self, lane: u32) -> Option<BlockId> {
+        self.buckets.likely(lane)
+    }
+
     fn remove(&mut self, lane: u32, block: BlockId, valid: u32) {
         self.buckets.remove(lane, block, valid);
     }

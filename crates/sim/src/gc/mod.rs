@@ -40,6 +40,11 @@ pub trait VictimPolicy {
     /// draws anew, and in the end offers every candidate once.
     fn take(&mut self, lane: u32, accept: impl FnMut(BlockId) -> bool) -> Option<BlockId>;
 
+    /// A hint which candidate [`VictimPolicy::take`] would choose now.
+    fn likely(&self, _lane: u32) -> Option<BlockId> {
+        None
+    }
+
     /// `block`, a candidate with `valid` valid pages, is one no longer.
     fn remove(&mut self, lane: u32, block: BlockId, valid: u32);
 }
@@ -108,6 +113,9 @@ macro_rules! registry {
                 accept: impl FnMut(BlockId) -> bool,
             ) -> Option<BlockId> {
                 match self { $(Policy::$policy(policy) => policy.take(lane, accept),)+ }
+            }
+            fn likely(&self, lane: u32) -> Option<BlockId> {
+                match self { $(Policy::$policy(policy) => policy.likely(lane),)+ }
             }
             fn remove(&mut self, lane: u32, block: BlockId, valid: u32) {
                 match self { $(Policy::$policy(policy) => policy.remove(lane, block, valid),)+ }

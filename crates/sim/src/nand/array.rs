@@ -429,6 +429,17 @@ impl Array {
         self.blocks.expect_supersede(slot);
     }
 
+    /// The logical pages that places were last programmed with; any number where there was none.
+    #[inline]
+    pub fn metadata(&self, slots: Range<u32>) -> &[u32] {
+        self.blocks.metadata(slots)
+    }
+
+    /// A hint that a block is cleaned soon, and that [`Array::metadata`] is asked for its places.
+    pub fn expect_cleaning(&self, block: BlockId) {
+        self.blocks.expect_cleaning(block);
+    }
+
     /// Notes in the metadata of a block that it is used from now on, and for what.
     pub fn open(&mut self, block: BlockId, role: u8) {
         self.blocks.open(block, role);

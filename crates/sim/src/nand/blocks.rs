@@ -72,6 +72,9 @@ struct Block {
     written: u32,
     /// Logical pages programmed and not superseded.
     valid: u32,
+    /// Until when programs run that supersede a page of it: an erase before would destroy the only
+    /// copy if they failed.
+    settles: Nanos,
 }
 
 /// What of a block does not change with its pages.
@@ -117,9 +120,8 @@ pub(super) struct Blocks {
     geometry: Geometry,
     blocks: Vec<Block>,
     lives: Vec<Life>,
-    /// For each block, until when programs run that supersede a page of it: an erase before would
-    /// destroy the only copy if they failed. Empty where the order of commands sees to it.
-    settles: Vec<Nanos>,
+    /// Whether erases wait for programs; not where the order of commands sees to it.
+    settling: bool,
     /// One bit a place: programmed and not superseded.
     live: Vec<u64>,
     /// For each place, the logical page it holds.
@@ -141,7 +143,7 @@ impl Blocks {
         Blocks {
             blocks: vec![Block::default(); blocks],
             lives: vec![Life::default(); blocks],
-            settles: vec![Nanos(0); if settling { blocks } else { 0 }],
+            settling,
             live: vec![0; slots / 64],
             logical: vec![0; slots],
             stamps: vec![0; if stamped { slots } else { 0 }],
@@ -382,13 +384,27 @@ impl Blocks {
         let block = self.geometry.block(slot).0 as usize;
         prefetch(&self.live, slot.0 as usize / 64);
         prefetch(&self.blocks, block);
-        prefetch(&self.settles, block);
+    }
+
+    #[inline]
+    pub(super) fn metadata(&self, slots: std::ops::Range<u32>) -> &[u32] {
+        &self.logical[slots.start as usize..slots.end as usize]
+    }
+
+    /// A hint that a block is cleaned soon.
+    pub(super) fn expect_cleaning(&self, block: BlockId) {
+        const PER_LINE: usize = 16;
+        self.places(block).step_by(PER_LINE).for_each(|place| prefetch(&self.logical, place));
+        prefetch(&self.live, self.words(block).start);
+        prefetch(&self.blocks, block.0 as usize);
+        prefetch(&self.lives, block.0 as usize);
     }
 
     /// Programs that supersede places of a block run until `until`.
     #[inline]
     pub(super) fn settle(&mut self, block: BlockId, until: Nanos) {
-        if let Some(settles) = self.settles.get_mut(block.0 as usize) {
+        if self.settling {
+            let settles = &mut self.blocks[block.0 as usize].settles;
             *settles = until.max(*settles);
         }
     }
@@ -396,7 +412,7 @@ impl Blocks {
     /// From when on a block may be erased.
     #[inline]
     pub(super) fn settled(&self, block: BlockId) -> Nanos {
-        self.settles.get(block.0 as usize).copied().unwrap_or_default()
+        self.blocks[block.0 as usize].settles
     }
 
     #[inline]
@@ -561,8 +577,7 @@ impl Blocks {
     /// Forgets which places are valid: the FTL has to find out.
     pub(super) fn forget_validity(&mut self) {
         self.live.fill(0);
-        self.blocks.iter_mut().for_each(|block| block.valid = 0);
-        self.settles.fill(Nanos(0));
+        self.blocks.iter_mut().for_each(|block| (block.valid, block.settles) = (0, Nanos(0)));
     }
 
     /// Notes that a place that was programmed before holds the newest copy of its page.

@@ -268,7 +268,7 @@ impl Mapping for Cached {
 
     #[inline]
     fn expect_change(&self, lpn: Lpn) {
-        self.table.expect_change(lpn);
+        self.table.expect(lpn);
     }
 
     #[inline]

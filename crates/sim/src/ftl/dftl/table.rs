@@ -41,13 +41,31 @@ impl Bits {
     }
 }
 
+/// Of 64 logical pages that follow each other, a bit each.
+#[derive(Clone, Copy, Default)]
+#[repr(align(16))]
+struct Group {
+    /// Whether its entry is there.
+    held: u64,
+    /// Whether the entry, which is held, has been used more than once since it came.
+    used_again: u64,
+}
+
+/// Pages in a group.
+const GROUP: u32 = 64;
+
+#[inline]
+const fn bit(lpn: u32) -> u64 {
+    1 << (lpn % GROUP)
+}
+
 /// The entries in memory. The one that was used last longest ago is given up for another.
 ///
 /// Instead of a list by age, which takes steps all over memory, there is a record of all uses, in
 /// the order in which they were. Of those of an entry only the last counts; the others are passed
-/// over. What is asked of the next victims is then known well before, and fetched. Two bits say
-/// whether an entry is there and has changed, so that cleaning, which asks for pages all over the
-/// drive, finds the answer in the processor's cache.
+/// over. What is asked of the next victims is then known well before, and fetched. Bits say whether
+/// an entry is there, whether it was used again, without which its only use is the last, and whether
+/// it has changed, so that most questions find the answer in the processor's cache.
 pub(super) struct Table {
     /// A ring of uses: the logical pages whose entries were used.
     uses: Vec<u32>,
@@ -56,9 +74,12 @@ pub(super) struct Table {
     /// Where the oldest of them is, and how many there are.
     oldest: u32,
     count: u32,
-    /// For each logical page whose entry is in memory, where in the ring its last use is.
+    /// For each logical page whose entry was used again, where in the ring its last use is; of the
+    /// newest uses only the ring knows.
     last_use: Vec<u32>,
-    held: Bits,
+    /// How many these are: noting them waits until memory has been fetched for it.
+    unnoted: u32,
+    groups: Vec<Group>,
     /// Only of those held.
     changed: Bits,
     used: u32,
@@ -66,48 +87,58 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// How many uses ahead of being passed over one is looked at. Memory takes about as long as
-    /// this many writes.
+    /// How many uses ahead of being passed over one is looked at, and twice as many. Memory takes
+    /// about as long as this many writes.
     const AHEAD: u32 = 4;
+    /// How many uses may be not noted yet. Memory takes about as long as this many writes.
+    const UNNOTED: u32 = 4;
 
     /// An empty one with room for `entries`, at least 1, of those of `logical_pages`.
     pub(super) fn new(entries: u32, logical_pages: u32) -> Self {
-        let room = entries.saturating_mul(2).saturating_add(2);
+        let room = entries.saturating_mul(2).saturating_add(2).max(2 * Self::AHEAD);
         Table {
             uses: vec![0; room as usize],
             room,
             oldest: 0,
             count: 0,
             last_use: vec![0; logical_pages as usize],
-            held: Bits::new(logical_pages),
+            unnoted: 0,
+            groups: vec![Group::default(); logical_pages.div_ceil(GROUP) as usize],
             changed: Bits::new(logical_pages),
             used: 0,
             entries,
         }
     }
 
-    /// A hint that an entry is asked for soon.
     #[inline]
-    pub(super) fn expect(&self, lpn: Lpn) {
-        prefetch(&self.held.0, lpn.0 as usize / 64);
-        prefetch(&self.last_use, lpn.0 as usize);
+    fn group(&mut self, lpn: u32) -> &mut Group {
+        &mut self.groups[(lpn / GROUP) as usize]
     }
 
-    /// A hint that an entry changes soon.
     #[inline]
-    pub(super) fn expect_change(&self, lpn: Lpn) {
-        prefetch(&self.held.0, lpn.0 as usize / 64);
+    fn is_used_again(&self, lpn: u32) -> bool {
+        self.groups[(lpn / GROUP) as usize].used_again & bit(lpn) != 0
+    }
+
+    /// A hint that an entry is asked for, or changes, soon.
+    #[inline]
+    pub(super) fn expect(&self, lpn: Lpn) {
+        prefetch(&self.groups, (lpn.0 / GROUP) as usize);
         prefetch(&self.changed.0, lpn.0 as usize / 64);
     }
 
     /// Uses an entry; false where it is not held.
     #[inline]
     pub(super) fn touch(&mut self, lpn: Lpn) -> bool {
-        let held = self.held.get(lpn.0);
-        if held {
-            self.note_use(lpn.0);
+        let held = self.group(lpn.0).held & bit(lpn.0);
+        if held == 0 {
+            return false;
         }
-        held
+        prefetch(&self.last_use, lpn.0 as usize);
+        // In this order: making room for the use may leave the former ones of the entry one.
+        self.note_use(lpn.0);
+        self.group(lpn.0).used_again |= held;
+        true
     }
 
     /// The `nth` place of the ring from the oldest use on; for up to as many as there are places.
@@ -122,22 +153,53 @@ impl Table {
         if self.count == self.room {
             self.forget_former_uses();
         }
+        if self.unnoted == Self::UNNOTED {
+            self.note_oldest();
+        }
         let place = self.place(self.count);
         self.uses[place as usize] = lpn;
-        self.last_use[lpn as usize] = place;
         self.count += 1;
+        self.unnoted += 1;
+    }
+
+    /// Notes the oldest of the uses that are not yet.
+    #[inline]
+    fn note_oldest(&mut self) {
+        let place = self.place(self.count - self.unnoted);
+        let lpn = self.uses[place as usize];
+        if self.is_used_again(lpn) {
+            self.last_use[lpn as usize] = place;
+        }
+        self.unnoted -= 1;
+    }
+
+    /// Whether the oldest use, which is of this page, is the last of its entry.
+    #[inline]
+    fn is_last(&mut self, lpn: u32) -> bool {
+        if self.unnoted == self.count {
+            self.note_oldest();
+        }
+        if !self.is_used_again(lpn) {
+            return true;
+        }
+        let newest = self.count - self.unnoted..self.count;
+        self.last_use[lpn as usize] == self.oldest
+            && newest.into_iter().all(|nth| self.uses[self.place(nth) as usize] != lpn)
     }
 
     /// Keeps of the uses of each entry the last alone: half of the ring or more is free then.
     #[cold]
     fn forget_former_uses(&mut self) {
+        while self.unnoted > 0 {
+            self.note_oldest();
+        }
         let mut kept = 0;
         for nth in 0..self.count {
             let (from, to) = (self.place(nth), self.place(kept));
             let lpn = self.uses[from as usize];
-            if self.last_use[lpn as usize] == from {
+            if !self.is_used_again(lpn) || self.last_use[lpn as usize] == from {
                 self.uses[to as usize] = lpn;
-                self.last_use[lpn as usize] = to;
+                self.group(lpn).used_again &= !bit(lpn);
                 kept += 1;
             }
         }
@@ -152,7 +214,7 @@ impl Table {
         }
         loop {
             let lpn = self.uses[self.oldest as usize];
-            if self.last_use[lpn as usize] == self.oldest {
+            if self.is_last(lpn) {
                 return Some(Lpn(lpn));
             }
             self.pass_over();
@@ -162,9 +224,12 @@ impl Table {
     /// Takes out the oldest use.
     #[inline]
     fn pass_over(&mut self) {
-        let ahead = self.uses[self.place(Self::AHEAD) as usize];
-        prefetch(&self.last_use, ahead as usize);
-        self.expect_change(Lpn(ahead));
+        let ahead = |uses: u32| self.uses[self.place(uses) as usize];
+        let (near, far) = (ahead(Self::AHEAD), ahead(2 * Self::AHEAD));
+        self.expect(Lpn(far));
+        if self.is_used_again(near) {
+            prefetch(&self.last_use, near as usize);
+        }
         self.oldest = self.place(1);
         self.count -= 1;
     }
@@ -175,19 +240,21 @@ impl Table {
         match self.victim() {
             Some(Lpn(victim)) => {
                 debug_assert!(!self.changed.get(victim), "{victim} is not on the flash");
-                self.held.clear(victim);
+                let group = self.group(victim);
+                group.held &= !bit(victim);
+                group.used_again &= !bit(victim);
                 self.pass_over();
             }
             None => self.used += 1,
         }
-        self.held.set(lpn.0);
+        self.group(lpn.0).held |= bit(lpn.0);
         self.note_use(lpn.0);
     }
 
     /// Notes that an entry has changed; false where it is not held.
     #[inline]
     pub(super) fn change(&mut self, lpn: Lpn) -> bool {
-        let held = self.held.get(lpn.0);
+        let held = self.group(lpn.0).held & bit(lpn.0) != 0;
         if held {
             self.changed.set(lpn.0);
         }

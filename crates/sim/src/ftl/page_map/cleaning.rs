@@ -98,6 +98,7 @@ impl<M: Mapping> PageMap<M> {
         if of_map {
             return self.mapping.take(lane, suits);
         }
+        self.lane(lane).likely = None;
         if !self.wear.is_active() {
             return self.policy.take(lane, suits);
         }

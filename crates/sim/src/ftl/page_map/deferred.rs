@@ -14,6 +14,8 @@ use crate::nand::{Array, Lpn, Slot};
 
 /// How many writes are put off at most. Memory takes about as long as this many.
 const MOST: usize = 8;
+/// How many writes it takes until a map entry has been fetched, and says what to fetch next.
+const AHEAD: usize = MOST / 2;
 
 #[derive(Debug, Clone, Copy)]
 struct Write {
@@ -27,12 +29,14 @@ pub(super) struct Deferred {
     ring: [Write; MOST],
     first: usize,
     count: usize,
+    /// How many of them, the oldest, have had fetched what they supersede.
+    fetched: usize,
 }
 
 impl Deferred {
     pub(super) fn new() -> Self {
         let none = Write { lpn: Lpn(0), slot: Slot(0), done: Nanos(0) };
-        Deferred { ring: [none; MOST], first: 0, count: 0 }
+        Deferred { ring: [none; MOST], first: 0, count: 0, fetched: 0 }
     }
 
     fn nth(&self, nth: usize) -> Write {
@@ -48,6 +52,7 @@ impl Deferred {
         let oldest = (self.count > 0).then(|| self.nth(0))?;
         self.first = (self.first + 1) % MOST;
         self.count -= 1;
+        self.fetched = self.fetched.saturating_sub(1);
         Some(oldest)
     }
 
@@ -71,14 +76,22 @@ impl<M: Mapping> PageMap<M> {
         }
         self.deferred.push(Write { lpn, slot, done });
         prefetch(&self.map, lpn.0 as usize);
-        if self.deferred.count > MOST / 2 {
-            // Its map entry has come by now, and says what to fetch next.
-            let before = self.map[self.deferred.nth(MOST / 2 - 1).lpn.0 as usize];
-            if before != NOWHERE {
-                let slot = Slot(before - 1);
-                nand.expect_supersede(slot);
-                self.policy.expect_supersede(nand.geometry().block(slot));
-            }
+        if self.deferred.count > self.deferred.fetched + AHEAD {
+            self.expect_supersede(nand);
+        }
+    }
+
+    /// A hint that what the next of the writes supersedes, as far as the map knows, is superseded
+    /// soon.
+    #[inline]
+    fn expect_supersede(&mut self, nand: &Array) {
+        let write = self.deferred.nth(self.deferred.fetched);
+        self.deferred.fetched += 1;
+        let before = self.map[write.lpn.0 as usize];
+        if before != NOWHERE {
+            let slot = Slot(before - 1);
+            nand.expect_supersede(slot);
+            self.policy.expect_supersede(nand.geometry().block(slot));
         }
     }
 
@@ -91,6 +104,10 @@ impl<M: Mapping> PageMap<M> {
     /// Carries out every write that was put off.
     #[inline]
     pub(super) fn carry_out_all(&mut self, nand: &mut Array) {
+        // What is missing of the newest of them is fetched side by side.
+        while self.deferred.fetched < self.deferred.count {
+            self.expect_supersede(nand);
+        }
         while let Some(write) = self.deferred.pop() {
             self.carry_out(nand, write);
         }

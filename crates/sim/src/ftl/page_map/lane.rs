@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use flashscope_block::Nanos;
 
@@ -81,6 +82,9 @@ pub(in crate::ftl) struct Lane {
     pub(super) frontiers: [Option<Frontier>; Role::COUNT],
     /// The block that is being cleaned.
     pub(super) victim: Option<BlockId>,
+    /// The places that will be cleaned next, as it looks, from the first on that nothing was fetched
+    /// for; none where that is to be guessed anew.
+    pub(super) likely: Option<Range<u32>>,
     /// Until when background work has been worked out.
     pub(super) settled: Nanos,
     /// Erases of all its blocks.
@@ -104,6 +108,7 @@ impl Lane {
             failed: VecDeque::new(),
             frontiers: [None; Role::COUNT],
             victim: None,
+            likely: None,
             settled: Nanos(0),
             erases: 0,
             blocks,

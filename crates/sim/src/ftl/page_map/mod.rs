@@ -1,6 +1,7 @@
 //! The page-mapped FTL of Agrawal et al.: host path here, then lanes, frontiers, cleaning, the SLC
 //! region and recovery in files of their own.
 
+mod ahead;
 mod cleaning;
 mod deferred;
 mod frontiers;
@@ -262,6 +263,7 @@ impl<M: Mapping> PageMap<M> {
             let (slot, done) =
                 self.append(nand, front, &[entry], stamp.into(), ready, Cause::Host)?;
             self.mapping.changed(slice.lpn);
+            self.look_ahead(nand, front.lane);
             if self.defers {
                 self.point_soon(nand, slice.lpn, slot, done);
             } else {
