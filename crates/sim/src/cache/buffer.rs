@@ -504,10 +504,10 @@ mod tests {
         }
     }
 
-    /// The buffers that hold pages from anywhere.
+    /// The buffers that hold pages from anywhere, and what they are written over with.
     fn kinds() -> impl Iterator<Item = &'static str> {
         let names = KINDS.iter().map(|kind| kind.name);
-        names.filter(|name| !["none", "gather"].contains(name))
+        names.filter(|name| !["none", "fifo", "gather"].contains(name))
     }
 
     // Does the write that needs the slot of a page that the FTL refuses fail, with nothing lost

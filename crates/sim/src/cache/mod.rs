@@ -37,6 +37,7 @@
 
 mod bplru;
 mod buffer;
+mod fifo;
 mod gather;
 mod held;
 mod lru;
@@ -190,7 +191,13 @@ macro_rules! registry {
     };
 }
 
-registry![none::PassThrough, lru::LruBuffer, bplru::BplruBuffer, gather::GatherBuffer];
+registry![
+    none::PassThrough,
+    lru::LruBuffer,
+    fifo::FifoBuffer,
+    bplru::BplruBuffer,
+    gather::GatherBuffer
+];
 
 /// What a profile says of the buffer memory, checked.
 #[derive(Debug, Clone, Copy)]

@@ -254,6 +254,24 @@ fn the_background_works_side_by_side() {
     }
 }
 
+// Does `fifo` write out a page as often as it was written: does one that is written again leave first,
+// with all that came before it?
+#[test]
+fn fifo_writes_all_out() {
+    let mut drive = drive(&buffered("fifo", 3));
+    for (page, programmed, holds) in [
+        (5, 0, vec![5]),
+        (6, 0, vec![5, 6]),
+        (5, 1, vec![5, 6]),
+        (7, 1, vec![5, 6, 7]),
+        (7, 4, vec![7]),
+        (8, 4, vec![7, 8]),
+    ] {
+        write(&mut drive, page);
+        assert_eq!((programs(&drive), held(&drive)), (programmed, holds));
+    }
+}
+
 // Does `gather` hold what goes on in either direction, and give all of it up in order when it is full,
 // when a page elsewhere is written, and when one that it holds is written again?
 #[test]
