@@ -215,7 +215,7 @@ fn transcend_module() {
         reverse: 3.0,
         in_place: 2.0,
         large: 2.0,
-        differs: &[("reverse", 1.99), ("large increments", 0.88)],
+        differs: &[("reverse", 1.91)],
     });
 }
 
