@@ -359,9 +359,15 @@ pub struct Cache {
     /// of no consequence where `kind` is `none`. Default: false. Source: none, chosen.
     pub protected: bool,
     /// Share of the write buffer (0 to 1) that is kept free in the background: while less is free,
-    /// what would be given up next is written out when everything before it is done. 0 for none,
-    /// of no consequence where `kind` is `none`. Default: 0. Source: as `protected`.
+    /// what would be given up next is written out when fewer than `batch` programs are under way. 0 for
+    /// none, of no consequence where `kind` is `none`. Default: 0. Source: as `protected`.
     pub write_back: f64,
+    /// How many times over a full write buffer gives up what it does (1 to the logical pages of `size`)
+    /// before it waits for all of that, so that merges and programs in several packages overlap; also
+    /// how many programs are under way at once in the background. Of no consequence where `kind` is
+    /// `none`. Default: 1. Source: none; fitted to what drives of uFLIP's
+    /// Table 3 take for writes that all fall on one package.
+    pub batch: u32,
     /// Logical pages fetched behind sequential reads (0 to 65536), into a memory of their own;
     /// 0 for none. Default: 0. Source: as `kind`.
     pub read_ahead: u32,
@@ -546,6 +552,7 @@ impl Default for Cache {
             size: Bytes::mib(16),
             protected: false,
             write_back: 0.0,
+            batch: 1,
             read_ahead: 0,
         }
     }

@@ -19,6 +19,11 @@ pub trait Replacement {
     /// One that knows of no page, for a buffer of `layout.cache.pages` slots.
     fn new(layout: &Layout) -> Self;
 
+    /// Whether what is in the buffer must leave before a page is written so.
+    fn keeps_out(&self, _slice: &Slice) -> bool {
+        false
+    }
+
     /// `lpn` has come into `slot`; [`Replacement::written`] follows.
     fn inserted(&mut self, slot: u32, lpn: Lpn);
 
@@ -79,6 +84,10 @@ pub struct Buffered<R> {
     together: u32,
     /// When the last program that was given is done.
     programmed: Nanos,
+    /// When the last programs that were given are done, as many as may be under way at once.
+    under_way: BinaryHeap<Reverse<Nanos>>,
+    /// Victims that are given up at once.
+    batch: u32,
     /// When the last request came.
     requested: Nanos,
     /// Slots to keep free in the background.
@@ -99,6 +108,8 @@ impl<R: Replacement> Buffered<R> {
             page_size: layout.logical_page_size(),
             together: layout.slots_per_page(),
             programmed: Nanos(0),
+            under_way: BinaryHeap::new(),
+            batch: layout.cache.batch,
             requested: Nanos(0),
             keep_free: layout.cache.keep_free,
             protected: layout.cache.protected,
@@ -119,6 +130,14 @@ impl<R: Replacement> Buffered<R> {
         self.slots.len() - self.free.len()
     }
 
+    /// From when on fewer programs are under way than may be in the background.
+    fn lets_another_begin(&self) -> Nanos {
+        match self.under_way.peek() {
+            Some(Reverse(first)) if self.under_way.len() == self.batch as usize => *first,
+            _ => Nanos(0),
+        }
+    }
+
     /// Puts a page that is not here into a slot; returns when that is free.
     fn insert<F: Ftl>(
         &mut self,
@@ -131,12 +150,17 @@ impl<R: Replacement> Buffered<R> {
         let page =
             |ready| Slot { lpn: slice.lpn, held, zero: slice.zero, stream: slice.stream, ready };
         let used = u32::try_from(self.slots.len()).expect("at most the capacity");
-        if self.free.is_empty() && used == self.capacity {
-            self.evict(ftl, nand, at)?;
-        }
-        let slot = match self.free.pop() {
+        let room = match self.free.is_empty() && used == self.capacity {
+            true => self.evict_batch(ftl, nand, at)?,
+            false => at,
+        };
+        // A slot that was never used is better than one that is waited for.
+        let all_used = used == self.capacity;
+        let takes = |free: &Reverse<(Nanos, u32)>| all_used || free.0.0 <= at;
+        let slot = match self.free.peek().copied().filter(takes) {
             Some(Reverse((ready, slot))) => {
-                *self.slot(slot) = page(ready);
+                self.free.pop();
+                *self.slot(slot) = page(ready.max(room));
                 slot
             }
             None => {
@@ -166,6 +190,9 @@ impl<R: Replacement> Buffered<R> {
         slice: &Slice,
         at: Nanos,
     ) -> Result<Nanos, Errno> {
+        while self.pages() > 0 && self.replacement.keeps_out(slice) {
+            self.evict(ftl, nand, at)?;
+        }
         let slot = match self.find(slice.lpn) {
             Some(slot) => {
                 let whole = slice.len == self.page_size;
@@ -181,9 +208,28 @@ impl<R: Replacement> Buffered<R> {
         Ok(at.max(self.slot(slot).ready))
     }
 
-    /// Gives a victim to the FTL, in the order of its pages.
-    fn evict<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, at: Nanos) -> Result<(), Errno> {
-        let mut run: Option<Run> = None;
+    /// Gives a batch of victims to the FTL, or those there are. Returns when a page of each is
+    /// programmed. A victim that is refused after others stays for the next time.
+    fn evict_batch<F: Ftl>(
+        &mut self,
+        ftl: &mut F,
+        nand: &mut Array,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let mut room = self.evict(ftl, nand, at)?;
+        for _ in 1..self.batch {
+            match self.evict(ftl, nand, at) {
+                Ok(done) => room = room.max(done),
+                Err(_) => break,
+            }
+        }
+        Ok(room)
+    }
+
+    /// Gives a victim, if there is one, to the FTL, in the order of its pages. Returns when the first
+    /// of them is programmed.
+    fn evict<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
+        let (mut run, mut first) = (None::<Run>, Nanos::MAX);
         for lpn in self.replacement.victim().map(Lpn) {
             let Some(next) = self.fetch(ftl, nand, lpn, at)? else { continue };
             match &mut run {
@@ -194,12 +240,15 @@ impl<R: Replacement> Buffered<R> {
                 }
                 _ => {
                     if let Some(before) = run.replace(next) {
-                        self.write_out(ftl, nand, &before, at)?;
+                        first = first.min(self.write_out(ftl, nand, &before, at)?);
                     }
                 }
             }
         }
-        run.map_or(Ok(()), |last| self.write_out(ftl, nand, &last, at))
+        match run {
+            Some(last) => Ok(first.min(self.write_out(ftl, nand, &last, at)?)),
+            None => Ok(at),
+        }
     }
 
     /// What of a page of a victim is to be programmed, if any, from the buffer or the flash.
@@ -228,16 +277,21 @@ impl<R: Replacement> Buffered<R> {
             && from(&first) + first.len == from(&then)
     }
 
-    /// Gives pages to the FTL; those that were in the buffer leave it.
+    /// Gives pages to the FTL; those that were in the buffer leave it. Returns when they are
+    /// programmed.
     fn write_out<F: Ftl>(
         &mut self,
         ftl: &mut F,
         nand: &mut Array,
         run: &Run,
         at: Nanos,
-    ) -> Result<(), Errno> {
+    ) -> Result<Nanos, Errno> {
         let done = ftl.write(nand, run.slice, run.ready.max(at))?;
         self.programmed = self.programmed.max(done);
+        self.under_way.push(Reverse(done));
+        if self.under_way.len() > self.batch as usize {
+            self.under_way.pop();
+        }
         for page in run.slice.pages(self.page_size) {
             let Some(slot) = self.find(page.lpn) else { continue };
             if let Some(leaving) = &mut self.leaving {
@@ -245,7 +299,7 @@ impl<R: Replacement> Buffered<R> {
             }
             self.remove(slot, done);
         }
-        Ok(())
+        Ok(done)
     }
 }
 
@@ -299,7 +353,7 @@ impl<R: Replacement> Buffer for Buffered<R> {
     fn background<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, until: Nanos) {
         let most = (self.capacity - self.keep_free) as usize;
         while self.keep_free > 0 && self.pages() > most {
-            let idle = self.programmed.max(self.requested);
+            let idle = self.lets_another_begin().max(self.requested);
             if idle >= until || self.evict(ftl, nand, idle).is_err() {
                 return;
             }
@@ -344,6 +398,7 @@ impl<R: Replacement> Buffer for Buffered<R> {
         }
         self.slots.clear();
         self.free.clear();
+        self.under_way.clear();
         self.leaving.iter_mut().for_each(VecDeque::clear);
         (self.programmed, self.requested) = (Nanos(0), Nanos(0));
     }
@@ -449,9 +504,10 @@ mod tests {
         }
     }
 
-    /// The buffers that hold anything.
+    /// The buffers that hold pages from anywhere, and what they are written over with.
     fn kinds() -> impl Iterator<Item = &'static str> {
-        KINDS.iter().map(|kind| kind.name).filter(|name| *name != "none")
+        let names = KINDS.iter().map(|kind| kind.name);
+        names.filter(|name| !["none", "fifo", "gather"].contains(name))
     }
 
     // Does the write that needs the slot of a page that the FTL refuses fail, with nothing lost
@@ -468,6 +524,21 @@ mod tests {
             assert_eq!(drive.write(1), Ok(()));
             assert_eq!((drive.held(), drive.on_flash()), (vec![1, 100], vec![0]));
         }
+    }
+
+    // Does a write that a run has to leave for fail if the FTL refuses a page of it, with that page and
+    // those after it kept, and work once the FTL takes pages again?
+    #[test]
+    fn a_refused_run_stays() {
+        let mut drive = Drive::new("gather", 4, 1);
+        for lpn in [6, 7, 5] {
+            assert_eq!(drive.write(lpn), Ok(()));
+        }
+        assert_eq!(drive.write(100), Err(Errno::ENOSPC));
+        assert_eq!((drive.held(), drive.on_flash()), (vec![6, 7], vec![5]));
+        drive.ftl.room = 9;
+        assert_eq!(drive.write(100), Ok(()));
+        assert_eq!((drive.held(), drive.on_flash()), (vec![100], vec![5, 6, 7]));
     }
 
     // Does a flush that the FTL refuses in the middle fail, and keep what is not on flash?

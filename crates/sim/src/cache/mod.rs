@@ -7,9 +7,14 @@
 //! it gets is free: when the program of the page that was there is done. Until then the page waits
 //! in the controller, from where it can be read, merged into and programmed like any other.
 //!
+//! *In batches.* A full buffer gives up `cache.batch` victims at once, and the page that needed room
+//! waits until a page of each of them is programmed. So what pages in several parts of the flash
+//! wait for, merges above all, overlaps.
+//!
 //! *In the background,* as long as less of the buffer is free than `cache.write_back` asks for, what
-//! would be given up next is written out at the moment when no request has come and all programs
-//! that the buffer gave are done. A request waits for one victim at most.
+//! would be given up next is written out at the moment when no request has come and fewer than
+//! `cache.batch` of the programs that the buffer gave are not done. A request waits for no more than
+//! these, and takes the slot that is free first.
 //!
 //! *What is on flash.* A flush writes out every page and is done when all programs are, those of
 //! earlier evictions included. A buffer that is protected against power cuts need not: there a
@@ -32,6 +37,8 @@
 
 mod bplru;
 mod buffer;
+mod fifo;
+mod gather;
 mod held;
 mod lru;
 mod none;
@@ -184,7 +191,13 @@ macro_rules! registry {
     };
 }
 
-registry![none::PassThrough, lru::LruBuffer, bplru::BplruBuffer];
+registry![
+    none::PassThrough,
+    lru::LruBuffer,
+    fifo::FifoBuffer,
+    bplru::BplruBuffer,
+    gather::GatherBuffer
+];
 
 /// What a profile says of the buffer memory, checked.
 #[derive(Debug, Clone, Copy)]
@@ -195,6 +208,8 @@ pub struct Setup {
     pub pages: u32,
     /// How many of these are kept free in the background; 0 if none are.
     pub keep_free: u32,
+    /// How many victims are given up at once; at least one.
+    pub batch: u32,
     /// Whether it survives a power cut.
     pub protected: bool,
     /// Pages that are read ahead; 0 if none are.

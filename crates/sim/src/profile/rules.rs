@@ -131,7 +131,8 @@ impl Profile {
         };
         let (protected, read_ahead) = (cache.protected, cache.read_ahead);
         let keep_free = self.write_back(pages)?;
-        Ok(cache::Setup { kind, pages, keep_free, protected, read_ahead })
+        let batch = self.batch(pages)?;
+        Ok(cache::Setup { kind, pages, keep_free, batch, protected, read_ahead })
     }
 
     /// Logical pages that the write buffer holds.
@@ -156,6 +157,14 @@ impl Profile {
             1.0 => Ok(pages),
             _ => share(field, value, pages, f64::ceil),
         }
+    }
+
+    /// How many victims a write buffer of so many `pages` gives up at once.
+    fn batch(&self, pages: u32) -> Result<u32, ProfileError> {
+        let (field, value, most) = ("cache.batch", self.cache.batch, pages.max(1));
+        let rule = format!("it must be from 1 to the {most} logical pages of cache.size");
+        require(pages == 0 || (1..=most).contains(&value), field, value, rule)?;
+        Ok(value)
     }
 
     fn check_raid(&self, layout: &Layout) -> Result<(), ProfileError> {

@@ -211,6 +211,88 @@ fn the_background_keeps_slots_free() {
     }
 }
 
+// Does a write that finds the buffer full wait for as many programs as leave at once, where these
+// are on one package, and for the longest of them where they are on two; and does the write after it
+// find room?
+#[test]
+fn a_batch_leaves_side_by_side() {
+    for (packages, batch, waits) in
+        [(1, 1, [WRITE, WRITE]), (1, 2, [2 * WRITE, 0]), (2, 1, [WRITE, WRITE]), (2, 2, [WRITE, 0])]
+    {
+        let mut profile = buffered("lru", 4);
+        profile.flash.packages = packages;
+        profile.cache.batch = batch;
+        let mut drive = drive(&profile);
+        for page in 0..4 {
+            assert_eq!(write(&mut drive, page), Nanos(0));
+        }
+        let latencies = [4, 5].map(|page| write(&mut drive, page).0);
+        assert_eq!(latencies, waits, "{batch} at once, packages: {packages}");
+        assert_eq!((programs(&drive), held(&drive)), (2, vec![2, 3, 4, 5]));
+    }
+}
+
+// Are as many pages on their way in the background as leave at once: is the second of two slots that
+// are kept free ready when the first is, where their pages are on two packages, and a program later
+// with one at a time or where they are on one package?
+#[test]
+fn the_background_works_side_by_side() {
+    for (packages, batch, second) in
+        [(1, 1, 2 * WRITE), (1, 2, 2 * WRITE), (2, 1, 2 * WRITE), (2, 2, WRITE)]
+    {
+        let mut profile = buffered("lru", 4);
+        profile.flash.packages = packages;
+        profile.cache.batch = batch;
+        profile.cache.write_back = 0.5;
+        let mut drive = drive(&profile);
+        for page in 0..4 {
+            write(&mut drive, page);
+        }
+        drive.idle_until(Nanos(WRITE));
+        let waits = [write(&mut drive, 4).0, write(&mut drive, 5).0];
+        assert_eq!(waits, [0, second - WRITE], "{batch} at once, packages: {packages}");
+    }
+}
+
+// Does `fifo` write out a page as often as it was written: does one that is written again leave first,
+// with all that came before it?
+#[test]
+fn fifo_writes_all_out() {
+    let mut drive = drive(&buffered("fifo", 3));
+    for (page, programmed, holds) in [
+        (5, 0, vec![5]),
+        (6, 0, vec![5, 6]),
+        (5, 1, vec![5, 6]),
+        (7, 1, vec![5, 6, 7]),
+        (7, 4, vec![7]),
+        (8, 4, vec![7, 8]),
+    ] {
+        write(&mut drive, page);
+        assert_eq!((programs(&drive), held(&drive)), (programmed, holds));
+    }
+}
+
+// Does `gather` hold what goes on in either direction, and give all of it up in order when it is full,
+// when a page elsewhere is written, and when one that it holds is written again?
+#[test]
+fn gather_holds_one_run() {
+    let mut drive = drive(&buffered("gather", 3));
+    for (page, programmed, holds) in [
+        (5, 0, vec![5]),
+        (4, 0, vec![4, 5]),
+        (6, 0, vec![4, 5, 6]),
+        (7, 3, vec![7]),
+        (20, 4, vec![20]),
+        (20, 5, vec![20]),
+        (18, 6, vec![18]),
+    ] {
+        write(&mut drive, page);
+        assert_eq!((programs(&drive), held(&drive)), (programmed, holds));
+    }
+    let places = [4, 5, 6].map(|lpn| place(&drive, lpn).map(|(page, _)| page.index));
+    assert_eq!(places, [Some(0), Some(1), Some(2)]);
+}
+
 /// Logical pages oldest first: a plain model of the buffer's order.
 struct PlainLru {
     pages: Vec<u32>,
@@ -324,7 +406,7 @@ fn bplru_gives_up_sequential_blocks_first() {
 
 /// Small drives of every shape with buffers of every kind; many of them are refused.
 pub fn buffered_profiles() -> impl Strategy<Value = Profile> {
-    let buffer = (0..KINDS.len(), 1u64..40, any::<bool>(), 0u8..3, 0u32..4);
+    let buffer = (0..KINDS.len(), 1u64..40, any::<bool>(), 0u8..3, 0u32..4, 1u32..4);
     (profiles(), buffer, any::<bool>()).prop_map(|(mut profile, buffer, timed)| {
         let logical_page = match profile.logical_page_size.0 {
             0 => profile.flash.page_size.0 * u64::from(profile.page_span),
@@ -336,6 +418,7 @@ pub fn buffered_profiles() -> impl Strategy<Value = Profile> {
         profile.cache.protected = buffer.2;
         profile.cache.write_back = f64::from(buffer.3) / 2.0;
         profile.cache.read_ahead = buffer.4;
+        profile.cache.batch = buffer.5;
         profile
     })
 }

@@ -1,0 +1,57 @@
+use std::ops::Range;
+
+use super::buffer::{Buffered, Replacement};
+use super::lru::Lru;
+use super::{AnyBuffer, Kind};
+use crate::ftl::{Layout, Slice};
+use crate::nand::Lpn;
+
+pub(super) const KIND: Kind = Kind {
+    name: "fifo",
+    summary: "a queue: gives up the page that was written first, with those in the buffer that would \
+              share a page of the flash with it; a page that is in it already leaves, after all \
+              before it, when it is written again",
+    source: "none; fitted to the writes in place of uFLIP's Transcend Module, Bouganim et al., CIDR'09, \
+             Table 3",
+    new: |layout| AnyBuffer::FifoBuffer(Buffered::new(layout)),
+};
+
+/// A write buffer that writes every page out as often as it was written.
+pub type FifoBuffer = Buffered<Fifo>;
+
+/// Pages in the order of their writes.
+pub struct Fifo {
+    order: Lru,
+    /// For each logical page whether it is in the buffer.
+    held: Vec<bool>,
+}
+
+impl Replacement for Fifo {
+    const PADS: bool = false;
+
+    fn new(layout: &Layout) -> Self {
+        Fifo { order: Lru::new(layout), held: vec![false; layout.logical_pages() as usize] }
+    }
+
+    fn keeps_out(&self, slice: &Slice) -> bool {
+        self.held[slice.lpn.0 as usize]
+    }
+
+    fn inserted(&mut self, slot: u32, lpn: Lpn) {
+        self.held[lpn.0 as usize] = true;
+        self.order.inserted(slot, lpn);
+    }
+
+    fn written(&mut self, slot: u32, slice: &Slice) {
+        self.order.written(slot, slice);
+    }
+
+    fn removed(&mut self, slot: u32, lpn: Lpn) {
+        self.held[lpn.0 as usize] = false;
+        self.order.removed(slot, lpn);
+    }
+
+    fn victim(&self) -> Range<u32> {
+        self.order.victim()
+    }
+}

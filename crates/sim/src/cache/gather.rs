@@ -1,0 +1,71 @@
+use std::ops::Range;
+
+use super::buffer::{Buffered, Replacement};
+use super::{AnyBuffer, Kind};
+use crate::ftl::{Layout, Slice};
+use crate::nand::Lpn;
+
+pub(super) const KIND: Kind = Kind {
+    name: "gather",
+    summary: "gathers writes that go on where the ones before end, or end where they begin, and \
+              gives all of them up, from the first byte to the last, when they fill it or another \
+              write comes, as to what is in it already",
+    source: "none; fitted to the writes in reverse of uFLIP's Kingston DTI, Bouganim et al., CIDR'09, \
+             Table 3",
+    new: |layout| AnyBuffer::GatherBuffer(Buffered::new(layout)),
+};
+
+/// A write buffer that holds one run of bytes.
+pub type GatherBuffer = Buffered<Gather>;
+
+/// The run of bytes in the buffer.
+pub struct Gather {
+    /// In bytes of the drive; empty if the buffer is.
+    run: Range<u64>,
+    pages: u32,
+    page_size: u64,
+}
+
+impl Gather {
+    fn bytes(&self, slice: &Slice) -> Range<u64> {
+        let start = u64::from(slice.lpn.0) * self.page_size + u64::from(slice.start);
+        start..start + u64::from(slice.len)
+    }
+}
+
+impl Replacement for Gather {
+    const PADS: bool = false;
+
+    fn new(layout: &Layout) -> Self {
+        Gather { run: 0..0, pages: 0, page_size: u64::from(layout.logical_page_size()) }
+    }
+
+    fn keeps_out(&self, slice: &Slice) -> bool {
+        let bytes = self.bytes(slice);
+        self.pages > 0 && bytes.start != self.run.end && bytes.end != self.run.start
+    }
+
+    fn inserted(&mut self, _slot: u32, _lpn: Lpn) {
+        self.pages += 1;
+    }
+
+    fn written(&mut self, _slot: u32, slice: &Slice) {
+        let bytes = self.bytes(slice);
+        self.run = match self.run.is_empty() {
+            true => bytes,
+            false => self.run.start.min(bytes.start)..self.run.end.max(bytes.end),
+        };
+    }
+
+    fn removed(&mut self, _slot: u32, _lpn: Lpn) {
+        self.pages -= 1;
+        if self.pages == 0 {
+            self.run = 0..0;
+        }
+    }
+
+    fn victim(&self) -> Range<u32> {
+        let page = |byte: u64| u32::try_from(byte).expect("the pages of a drive fit in a u32");
+        page(self.run.start / self.page_size)..page(self.run.end.div_ceil(self.page_size))
+    }
+}
