@@ -307,6 +307,36 @@ pub fn runs_of(plan: &[MicroBenchmark]) -> impl Iterator<Item = &Run> {
 }
 
 impl Manifest {
+    /// That of a plan of which nothing was run yet.
+    pub fn new(
+        tool: Tool,
+        machine: Machine,
+        calibration: Calibration,
+        device: DeviceInfo,
+        options: Options,
+        micro_benchmarks: Vec<MicroBenchmark>,
+        started: String,
+    ) -> Manifest {
+        Manifest {
+            schema_version: SCHEMA_VERSION,
+            tool,
+            machine,
+            environment: None,
+            health: None,
+            device,
+            calibration,
+            options,
+            findings: Findings::default(),
+            spent: Spent::default(),
+            enforcing: None,
+            started,
+            resumed: Vec::new(),
+            finished: None,
+            status: Status::Running,
+            micro_benchmarks,
+        }
+    }
+
     /// Every run of the plan.
     pub fn runs(&self) -> impl Iterator<Item = &Run> {
         runs_of(&self.micro_benchmarks)

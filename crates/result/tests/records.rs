@@ -5,57 +5,46 @@ use std::path::Path;
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno, Nanos, Op, Record};
 use flashscope_result::manifest::{
-    Calibration, Machine, Manifest, OnError, Options, SCHEMA_VERSION, Spent, State, Status, Tool,
+    Calibration, Machine, Manifest, OnError, Options, SCHEMA_VERSION, State, Status, Tool,
 };
-use flashscope_result::methodology::{Findings, Methodology};
+use flashscope_result::methodology::Methodology;
 use flashscope_result::{Error, ResultFolder};
 use flashscope_workload::uflip::Setup;
 use proptest::prelude::*;
 
 fn manifest() -> Manifest {
-    Manifest {
-        schema_version: SCHEMA_VERSION,
-        tool: Tool { version: "0.1.0".into(), commit: None },
-        machine: Machine {
-            processor: "test".into(),
-            processors: 2,
-            memory_bytes: Bytes::gib(1),
-            kernel: "Linux".into(),
-        },
-        environment: None,
-        health: None,
-        device: DeviceInfo {
-            name: "null:".into(),
-            kind: DeviceKind::Null,
-            capacity: Bytes::gib(1),
-            logical_block: Bytes(512),
-            queue_depth: 1,
-            model: None,
-            serial: None,
-            firmware: None,
-            engine: None,
-        },
-        calibration: Calibration {
-            clock_resolution_ns: Nanos(1),
-            clock_cost_ns: Nanos(10),
-            harness_cost_ns: None,
-        },
-        options: Options {
-            setup: Setup::paper(Bytes::gib(1), 1),
-            state: State::Keep,
-            run_pause_ns: Nanos(0),
-            on_error: OnError::Continue,
-            methodology: Methodology::default(),
-        },
-        findings: Findings::default(),
-        spent: Spent::default(),
-        enforcing: None,
-        started: "2026-01-01T00:00:00Z".into(),
-        resumed: Vec::new(),
-        finished: None,
-        status: Status::Running,
-        micro_benchmarks: vec![],
-    }
+    let tool = Tool { version: "0.1.0".into(), commit: None };
+    let machine = Machine {
+        processor: "test".into(),
+        processors: 2,
+        memory_bytes: Bytes::gib(1),
+        kernel: "Linux".into(),
+    };
+    let calibration = Calibration {
+        clock_resolution_ns: Nanos(1),
+        clock_cost_ns: Nanos(10),
+        harness_cost_ns: None,
+    };
+    let device = DeviceInfo {
+        name: "null:".into(),
+        kind: DeviceKind::Null,
+        capacity: Bytes::gib(1),
+        logical_block: Bytes(512),
+        queue_depth: 1,
+        model: None,
+        serial: None,
+        firmware: None,
+        engine: None,
+    };
+    let options = Options {
+        setup: Setup::paper(Bytes::gib(1), 1),
+        state: State::Keep,
+        run_pause_ns: Nanos(0),
+        on_error: OnError::Continue,
+        methodology: Methodology::default(),
+    };
+    let started = "2026-01-01T00:00:00Z".into();
+    Manifest::new(tool, machine, calibration, device, options, vec![], started)
 }
 
 // Is a result of version 1, whose records do not say how late they were, still read?

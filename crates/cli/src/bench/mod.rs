@@ -19,10 +19,9 @@ use flashscope_report::{Summary, terminal};
 use flashscope_result::ResultFolder;
 use flashscope_result::environment::HealthChange;
 use flashscope_result::manifest::{
-    Calibration, HealthAround, Manifest, MicroBenchmark, Options, Progress, Run, SCHEMA_VERSION,
-    Spent, Status, Tool, runs_of,
+    Calibration, HealthAround, Manifest, MicroBenchmark, Options, Progress, Run, Status, Tool,
+    runs_of,
 };
-use flashscope_result::methodology::Findings;
 
 pub use args::{BenchArgs, PlanArgs};
 use asked::Wanted;
@@ -151,28 +150,13 @@ pub fn manifest(
 ) -> Result<Manifest, Failure> {
     let clock = Clock::new();
     let calibration = clock.calibrate();
-    let manifest = Manifest {
-        schema_version: SCHEMA_VERSION,
-        tool: tool(),
-        machine: machine::describe(),
-        environment: None,
-        health: None,
-        device: device.info().clone(),
-        calibration: Calibration {
-            clock_resolution_ns: calibration.clock_resolution,
-            clock_cost_ns: calibration.clock_cost,
-            harness_cost_ns: Some(harness_cost(|| clock.now())),
-        },
-        micro_benchmarks: plan,
-        options,
-        findings: Findings::default(),
-        spent: Spent::default(),
-        enforcing: None,
-        started: timestamp(),
-        resumed: Vec::new(),
-        finished: None,
-        status: Status::Running,
+    let calibration = Calibration {
+        clock_resolution_ns: calibration.clock_resolution,
+        clock_cost_ns: calibration.clock_cost,
+        harness_cost_ns: Some(harness_cost(|| clock.now())),
     };
+    let (info, machine) = (device.info().clone(), machine::describe());
+    let manifest = Manifest::new(tool(), machine, calibration, info, options, plan, timestamp());
     let skipped = manifest.runs().find_map(|run| match &run.progress {
         Progress::Skipped { reason } => Some(reason),
         _ => None,

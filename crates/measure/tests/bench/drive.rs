@@ -7,10 +7,9 @@ use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno,
 use flashscope_measure::{Bench, Observer, Surroundings, machine, plan, timestamp};
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::{
-    Calibration, Experiment, Manifest, MicroBenchmark, OnError, Options, Run, SCHEMA_VERSION,
-    Spent, State, Status, Tool,
+    Calibration, Experiment, Manifest, MicroBenchmark, OnError, Options, Run, State, Status, Tool,
 };
-use flashscope_result::methodology::{Findings, Methodology};
+use flashscope_result::methodology::Methodology;
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 
 /// How long an IO takes that is submitted at that time.
@@ -108,28 +107,15 @@ pub fn short(state: State, on_error: OnError) -> Options {
 
 pub fn manifest(device: &Scripted, names: &[&str], options: Options) -> Manifest {
     let benchmarks: Vec<_> = names.iter().map(|name| uflip::find(name).unwrap()).collect();
-    Manifest {
-        schema_version: SCHEMA_VERSION,
-        tool: Tool { version: "0".into(), commit: None },
-        machine: machine::describe(),
-        environment: None,
-        health: None,
-        device: device.info.clone(),
-        calibration: Calibration {
-            clock_resolution_ns: Nanos(1),
-            clock_cost_ns: Nanos(1),
-            harness_cost_ns: None,
-        },
-        micro_benchmarks: plan(&benchmarks, &options, &device.info, false),
-        options,
-        findings: Findings::default(),
-        spent: Spent::default(),
-        enforcing: None,
-        started: timestamp(),
-        resumed: Vec::new(),
-        finished: None,
-        status: Status::Running,
-    }
+    let calibration = Calibration {
+        clock_resolution_ns: Nanos(1),
+        clock_cost_ns: Nanos(1),
+        harness_cost_ns: None,
+    };
+    let tool = Tool { version: "0".into(), commit: None };
+    let plan = plan(&benchmarks, &options, &device.info, false);
+    let (info, machine) = (device.info.clone(), machine::describe());
+    Manifest::new(tool, machine, calibration, info, options, plan, timestamp())
 }
 
 pub fn bench(
