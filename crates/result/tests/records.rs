@@ -5,7 +5,7 @@ use std::path::Path;
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno, Nanos, Op, Record};
 use flashscope_result::manifest::{
-    Calibration, Machine, Manifest, OnError, Options, SCHEMA_VERSION, State, Status, Tool,
+    Calibration, Machine, Manifest, OnError, Options, SCHEMA_VERSION, State, Tool,
 };
 use flashscope_result::methodology::Methodology;
 use flashscope_result::{Error, ResultFolder};
