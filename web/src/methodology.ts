@@ -96,7 +96,7 @@ export const isShort = ({ length }: Run): boolean =>
 /** What a baseline's run showed. */
 export function phasesWords({ start_up, period }: BaselinePhases): string {
   if (start_up == null && period == null) {
-    return 'No start-up phase was found, and no period: response times are alike from the first IO on.';
+    return 'No start-up phase was found, and no period.';
   }
   const first =
     start_up == null
@@ -109,9 +109,10 @@ export function phasesWords({ start_up, period }: BaselinePhases): string {
 /** How long writes lingered, and the pause that follows from it. */
 export function interferenceWords(seen: Interference): string {
   const pause = `Pauses of ${exactTime(seen.run_pause_ns)} between runs follow from it.`;
-  if (seen.reads == null) return `The reads after the writes were as fast as before. ${pause}`;
+  if (seen.reads == null)
+    return `No reads were found that the writes before them had made slower. ${pause}`;
   const lasted = `${time(seen.lasted_ns)}${seen.settled ? '' : ' or more, as it did not come back to its former times'}`;
-  return `The writes lingered in the ${found(seen.reads)} after them, for ${lasted}. ${pause}`;
+  return `The writes lingered in the reads after them: ${found(seen.reads)}, for ${lasted}. ${pause}`;
 }
 
 /** Whether runs of one value differ by more than what is within them accounts for. */
@@ -122,13 +123,18 @@ export function differs(together: RepeatFacts | undefined): boolean {
 /** What differing runs mean to the reader. */
 export function differWords({ mean_ns, between_runs_ns, differ_confidence }: RepeatFacts): string {
   const spread = share(between_runs_ns / mean_ns.value);
-  return `runs differ by more than the IOs within them account for: standard deviation ${spread} (confidence ${sure(differ_confidence)})`;
+  return `they differ by more than the IOs within them account for: standard deviation ${spread} (confidence ${sure(differ_confidence)})`;
 }
 
 /** What runs of one value have in common, where none of it needs words: nothing. */
 export function remarks({ views, together }: ValueView): string[] {
   const all: string[] = [];
-  if (together !== undefined && differs(together)) all.push(differWords(together));
+  if (together !== undefined && differs(together)) {
+    const { mean_ns, between_runs_ns, differ_confidence } = together;
+    all.push(
+      `≠ repeats differ: sd of ${share(between_runs_ns / mean_ns.value)} (confidence ${sure(differ_confidence)})`,
+    );
+  }
   const ended = views.filter(({ run }) => isShort(run));
   const widest = Math.max(...ended.map(({ run }) => run.length?.relative_precision ?? 0));
   if (ended.length > 0) {
@@ -215,7 +221,7 @@ export function runNotes(view: RunView, ios: number | undefined): Note[] {
     const how = differs(together) ? differWords(together) : same;
     notes.push([
       'Repeats',
-      `Run ${count(repeats.length)} times, by the repeats ${time(together.mean_ns.value)} on average; ${how}.`,
+      `Run ${count(repeats.length)} times, with a mean of ${time(together.mean_ns.value)} over all; ${how}.`,
     ]);
   }
   const first = run.conditions?.repeated_as_disturbed_by ?? [];
@@ -293,7 +299,7 @@ function repeatNote(methodology: Methodology, repeats: RepeatFacts[]): Note {
       ? ''
       : differing === 0
         ? ` At none ${of} they differ by more than the IOs within them account for.`
-        : ` At ${count(differing)} ${of} they differ by more than the IOs within them account for: the state of the drive tells more there than the length of runs.`;
+        : ` At ${count(differing)} ${of} they differ by more than the IOs within them account for; longer runs would not change that.`;
   return ['Repeats', `Each value was run ${count(methodology.repeats)} times.${compared}`];
 }
 
