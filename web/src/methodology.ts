@@ -150,14 +150,15 @@ export function remarks({ views, together }: ValueView): string[] {
   return all;
 }
 
+/** What others used. */
 const DISTURBED: Record<Disturbance, string> = {
-  ios: 'others used the drive',
-  processors: 'others used the processors',
+  ios: 'the drive',
+  processors: 'the processors',
 };
 
 /** What others did, in words. */
 export function disturbedWords(by: Disturbance[]): string {
-  return by.map((what, i) => (i === 0 ? DISTURBED[what] : DISTURBED[what].slice(7))).join(' and ');
+  return `others used ${listed(by.map((what) => DISTURBED[what]))}`;
 }
 
 /** What others did during a run that may have changed its numbers. */
@@ -168,9 +169,10 @@ export function conditionNotes(c: Conditions): Note[] {
   const notes: Note[] = [];
   if (c.others_ios != null) {
     const size = c.others_bytes == null ? '' : `, ${bytes(c.others_bytes)}`;
-    const before =
-      c.others_ios_before == null ? '' : `; ${count(c.others_ios_before)} in the pause before`;
-    notes.push(['IOs of others on the drive', `${count(c.others_ios)} at most${size}${before}`]);
+    const during = c.others_ios === 0 ? 'none' : `${count(c.others_ios)} at most${size}`;
+    const before = c.others_ios_before ?? 0;
+    const pause = before === 0 ? '' : `; ${count(before)} in the pause before`;
+    notes.push(['IOs of others', `${during}${pause}`]);
   }
   if (c.others_processor_share != null) {
     notes.push(['Processors', `${share(c.others_processor_share)} of their time taken by others`]);
@@ -239,7 +241,7 @@ export function disturbedRuns(manifest: Manifest): { by: string; runs: Run[] }[]
   const all = runsOf(manifest.micro_benchmarks);
   return (Object.keys(DISTURBED) as Disturbance[])
     .map((what) => ({
-      by: DISTURBED[what],
+      by: disturbedWords([what]),
       runs: all.filter((run) => disturbances(run).includes(what)),
     }))
     .filter(({ runs }) => runs.length > 0);

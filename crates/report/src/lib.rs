@@ -113,7 +113,8 @@ mod tests {
     fn outlines_are_only_compressed() {
         let outline =
             Outline { run: 7, ios: 2, latency_ns: vec![u64::MAX, 1], ..Outline::default() };
-        let gzip = BASE64_STANDARD.decode(compressed(&[outline.clone()]).unwrap()).unwrap();
+        let gzip =
+            BASE64_STANDARD.decode(compressed(std::slice::from_ref(&outline)).unwrap()).unwrap();
         let mut json = String::new();
         GzDecoder::new(&gzip[..]).read_to_string(&mut json).unwrap();
         assert_eq!(serde_json::from_str::<Vec<Outline>>(&json).unwrap(), [outline]);
