@@ -187,9 +187,9 @@ function periodLines(u: uPlot, start: number, view: RunView, colors: Palette): v
     (period / (high - low)) * bbox.width < LEAST_PERIOD * devicePixelRatio
   )
     return;
-  ctx.strokeStyle = fade(colors.axis, 0.6);
+  ctx.strokeStyle = fade(colors.text, 0.45);
   ctx.lineWidth = devicePixelRatio;
-  ctx.setLineDash([devicePixelRatio, 3 * devicePixelRatio]);
+  ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
   ctx.beginPath();
   const first = start + Math.max(0, Math.ceil((low - start) / period)) * period;
   for (let at = first; at <= high; at += period) {
