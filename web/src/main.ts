@@ -10,7 +10,7 @@ const target = document.getElementById('app');
 if (target === null) throw new Error('the page has no place for the report');
 
 try {
-  const shown = loadReport(document);
+  const shown = await loadReport(document);
   if (isTrace(shown)) mount(TraceApp, { target, props: { trace: shown } });
   else mount(App, { target, props: { model: indexReport(shown) } });
 } catch (error) {

@@ -9,6 +9,7 @@ const json = makeReportJson();
 // Are the fixtures what the program may write, by the published schemas?
 it.each([
   ['report', JSON.parse(json), { manifest: {} }],
+  ['report', JSON.parse(makeReportJson(makeReport({ old: true }))), { manifest: {} }],
   ['trace', makeTrace(), { inputs: [] }],
 ])('obeys the schema of a %s', async (name, made, wrong) => {
   const schema = new URL(`../../docs/schemas/${name}.schema.json`, import.meta.url);
@@ -44,6 +45,13 @@ it('is whole', () => {
   expect(runs.map((run) => run.id)).toEqual(runs.map((_, i) => i + 1));
   expect(facts.runs).toHaveLength(outlines.length);
   expect(outlines.some((o) => o.index.length < o.ios)).toBe(true);
+  expect(new Set(runs.map((run) => run.length?.ended_by))).toEqual(
+    new Set([undefined, 'precision', 'ios']),
+  );
+  expect(runs.some((run) => run.reset)).toBe(true);
+  const sure = facts.repeats?.filter((r) => r.differ_confidence > 0.99).length ?? 0;
+  expect(sure).toBeGreaterThan(20);
+  expect(sure).toBeLessThan((facts.repeats?.length ?? 0) / 2);
   expect(runs.every((run) => ioCount(run.reference) > 0)).toBe(true);
   expect(json).toMatch(/"seed":\d{19}/);
 });

@@ -4,11 +4,13 @@ import { makeReport } from '../fixtures/make-fixture.mjs';
 import { Bench, drawAll, inked, overflow, template, violations } from './browser';
 
 const report = makeReport();
-const run = (benchmark: string, experiment: string, value: number): number =>
+const run = (benchmark: string, experiment: string, value: number, repeat = 1): number =>
   report.manifest.micro_benchmarks
     .find((b) => b.name === benchmark)
     ?.experiments.find((e) => e.name === experiment)
-    ?.runs.find((r: { value: number }) => r.value === value).id;
+    ?.runs.find(
+      (r: { value: number; repeat?: number }) => r.value === value && (r.repeat ?? 1) === repeat,
+    ).id;
 
 const FAILED = run('alignment', 'RW', 8192);
 const SKIPPED = run('locality', 'RW', 2 ** 31);
@@ -78,10 +80,13 @@ describe('ways', () => {
     withPage(async (page) => {
       await page.getByRole('link', { name: /Granularity What does an IO cost/ }).click();
       await page.getByRole('heading', { level: 1, name: 'Granularity' }).waitFor();
-      await page.getByRole('link', { name: '32 KiB' }).first().click();
-      await page.getByRole('heading', { level: 1, name: 'SR, IOSize 32 KiB' }).waitFor();
+      await page.getByRole('link', { name: '32 KiB, repeat 2' }).first().click();
+      await page.getByRole('heading', { level: 1, name: 'SR, IOSize 32 KiB, repeat 2' }).waitFor();
       await page.getByRole('link', { name: /48 KiB/ }).click();
-      await page.getByRole('heading', { level: 1, name: 'SR, IOSize 48 KiB' }).waitFor();
+      await page.getByRole('heading', { level: 1, name: 'SR, IOSize 48 KiB, repeat 2' }).waitFor();
+      await page.getByRole('link', { name: 'repeat 3' }).click();
+      await page.getByRole('heading', { level: 1, name: 'SR, IOSize 48 KiB, repeat 3' }).waitFor();
+      await page.goBack();
       await page.goBack();
       await page.goBack();
       await page.getByRole('heading', { level: 1, name: 'Granularity' }).waitFor();
@@ -107,7 +112,7 @@ describe('ways', () => {
         const { width, height } = (await over.boundingBox()) ?? { width: 0, height: 0 };
         await over.hover({ position: { x: width / 2, y: height / 2 } });
         const tip = await chart.locator('.tip').textContent();
-        for (const name of ['mean', '95 % interval', 'min', 'p99', 'max', 'throughput']) {
+        for (const name of ['mean of 3 runs', '95 % interval', 'mean of repeat 3', 'min', 'max']) {
           expect(tip).toContain(name);
         }
         await over.click({ position: { x: width / 2, y: height / 2 } });
@@ -146,13 +151,132 @@ describe('honesty', () => {
   it('outlined, by position and by time', () =>
     withPage(
       async (page) => {
-        await page.getByText('of 5,120 IOs: the fastest and the slowest').waitFor();
+        await page.getByText('of 5,130 IOs: the fastest and the slowest').waitFor();
         await page.getByRole('button', { name: 'by time' }).click();
         const label = page.getByRole('img', { name: /Response times of .* against time/ });
         await label.locator('canvas').waitFor();
       },
       { hash: ROUTES[11] ?? '' },
     ));
+});
+
+// Is how it was measured said, with what falls short of what was wanted?
+describe('methodology', () => {
+  it('of the whole', () =>
+    withPage(async (page) => {
+      const main = page.locator('main');
+      await main.getByText(/9 runs were disturbed: others used the drive meanwhile/).waitFor();
+      const text = (await main.innerText()).replaceAll(/\s+/g, ' ');
+      expect(text).toMatch(/within 2 %, with 95 % confidence, over at least 3 periods/);
+      expect(text).toMatch(/of 923 runs reached it; the others ended 396 at the limit of IOs/);
+      expect(text).toMatch(/Each value was run 3 times\. At 72 of 309 values/);
+      expect(text).toMatch(/4\.355 s between runs, as found: writes linger in the 3,000 reads/);
+      expect(text).toMatch(/Enforced again \d+ times/);
+      expect(text).toMatch(/Spent ?90\.2 min, and 57\.5 GiB written, of a budget of 2\.00 h/);
+      expect(text).toMatch(/RW 125 IOs, confidence 99\.7 % none found run 4/);
+      expect(text).toMatch(/Scheduler ?none/);
+      await main.getByRole('link', { name: 'run 140', exact: true }).first().click();
+      await main.getByText('others used the drive and the processors while it ran').waitFor();
+    }));
+
+  it('of an experiment', () =>
+    withPage(
+      async (page) => {
+        await page.getByText('≠ stands above values whose repeats differ').waitFor();
+        await page
+          .getByText(/^≠ repeats differ: sd of 1[0-9] % \(confidence/)
+          .first()
+          .waitFor();
+        await page
+          .getByText(/of 3 ended at a limit, known within/)
+          .first()
+          .waitFor();
+        const values = page.getByRole('region', { name: /^Values of RW/ }).locator('tbody tr');
+        expect(await values.count()).toBe(15);
+        await page.getByRole('button', { name: 'by run' }).click();
+        const runs = page.getByRole('region', { name: /^Runs of RW/ }).locator('tbody tr');
+        expect(await runs.count()).toBe(45);
+      },
+      { hash: '#/b/granularity' },
+    ));
+
+  it('of a run', () =>
+    withPage(
+      async (page) => {
+        const main = page.locator('main');
+        await main.getByText(/^The first 138 IOs are left out of the numbers/).waitFor();
+        await main.getByText(/^Ended at 5,130 IOs, its mean known within .* only/).waitFor();
+        await main.getByText('41 °C before, 43 °C after').waitFor();
+        await go(page, `#/r/${run('granularity', 'SR', 32_768)}`);
+        await main.getByText(/^Ended at \d+ IOs, when its mean was known within/).waitFor();
+        await go(page, `#/r/${run('granularity', 'SW', 8192)}`);
+        await main.getByText(/^The state of the drive was enforced again before it/).waitFor();
+        await main.getByText('repeat every 128 IOs').waitFor();
+        await main.getByText('Dotted lines: its period of 128 IOs').waitFor();
+        const disturbedBefore = report.manifest.micro_benchmarks
+          .flatMap((b) => b.experiments)
+          .flatMap((e) => e.runs)
+          .find((r) => r.conditions?.repeated_as_disturbed_by);
+        await go(page, `#/r/${disturbedBefore.id}`);
+        await main.getByText(/^The first time, others used the processors/).waitFor();
+      },
+      { hash: `#/r/${run('granularity', 'RW', 32_768)}` },
+    ));
+
+  it('of the preparation', () =>
+    withPage(
+      async (page) => {
+        const main = page.locator('main');
+        await main
+          .getByText('A start-up phase of 125 IOs (confidence 99.7 %) was found, and no period')
+          .waitFor();
+        await main.getByText('a period of 128 IOs (confidence over 99.9 %)').waitFor();
+        const lingering = main.getByText('3,000 IOs (confidence over 99.9 %), for 2.17 s');
+        expect(await lingering.count()).toBe(1);
+        await main.getByText('Pauses of 4.345 s between runs follow from it').waitFor();
+      },
+      { hash: '#/b/preparation' },
+    ));
+
+  // Is the stretch of affected reads shaded: is more of the chart drawn on than without it?
+  it('in the picture', async () => {
+    const without = structuredClone(report);
+    for (const found of without.manifest.findings?.interference ?? []) found.reads = null as never;
+    const hash = `#/r/${run('preparation', 'SR-RW-SR', 20_480)}`;
+    const ink: number[] = [];
+    for (const other of [address, await bench.write('unfound', without)]) {
+      await withPage(
+        async (page) => {
+          await drawAll(page);
+          ink.push(await inked(page, 0));
+        },
+        { hash, address: other },
+      );
+    }
+    expect(ink[0]).toBeGreaterThan((ink[1] ?? 1) + 0.1);
+  });
+});
+
+// Does a result of the program's first version open as it did, without what it cannot know?
+it('opens an old result', async () => {
+  const old = makeReport({ old: true });
+  await withPage(
+    async (page) => {
+      const main = page.locator('main');
+      await main.getByText('1 s between runs.').waitFor();
+      const text = await main.textContent();
+      for (const unknown of ['What the preparation found', 'The settings around', 'Repeats']) {
+        expect(text).not.toContain(unknown);
+      }
+      for (const { name, experiments } of old.manifest.micro_benchmarks) {
+        await go(page, `#/b/${name}`);
+        expect(await drawAll(page)).toBeGreaterThan(0);
+        await go(page, `#/r/${experiments[0].runs[0].id}`);
+        expect(await drawAll(page)).toBe(2);
+      }
+    },
+    { address: await bench.write('old', old) },
+  );
 });
 
 // Does no screen scroll sideways on a phone, at the smallest width and with a tip open?
@@ -182,7 +306,7 @@ it.each(['light', 'dark'] as const)('is accessible, %s', (colorScheme) =>
   withPage(
     async (page) => {
       expect(await page.locator('html').getAttribute('data-theme')).toBe(colorScheme);
-      for (const hash of ['#/', '#/b/alignment', '#/b/preparation', `#/r/${FAILED}`]) {
+      for (const hash of ['#/', '#/b/alignment', '#/b/preparation', `#/r/${FAILED}`, '#/r/40']) {
         await go(page, hash);
         for (const details of await page.locator('summary').all()) await details.click();
         expect(await violations(page), hash).toEqual([]);
@@ -221,7 +345,7 @@ describe('robustness', () => {
       'without micro-benchmarks',
       changed((r) => {
         r.manifest.micro_benchmarks = [];
-        r.facts = { schema_version: 1, characteristics: {} as never, runs: [] };
+        r.facts = { schema_version: 3, characteristics: {} as never, runs: [], repeats: [] };
         r.outlines = [];
         Object.assign(r.manifest, { status: 'failed', finished: null });
       }),
@@ -231,6 +355,7 @@ describe('robustness', () => {
       'without facts',
       changed((r) => {
         r.facts.runs = [];
+        r.facts.repeats = [];
         r.outlines = [];
         r.facts.characteristics = {} as never;
         Object.assign(r.manifest, { status: 'running', finished: null });
@@ -246,6 +371,7 @@ describe('robustness', () => {
         granularity.experiments[0].runs = granularity.experiments[0].runs.slice(0, 1);
         granularity.experiments[0].runs[0].progress = { status: 'interrupted', ios: 20 };
         r.manifest.micro_benchmarks = [granularity];
+        r.facts.repeats = [];
         r.facts.runs = r.facts.runs.filter((f) => f.run === granularity.experiments[0].runs[0].id);
         for (const { latency_ns } of r.facts.runs) latency_ns.mean = { value: 9 } as never;
         r.manifest.status = 'interrupted';

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { cells, isSame, ratioSign } from '../src/characteristics';
 import { loadReport, parseReport } from '../src/data/load';
@@ -141,12 +142,25 @@ describe('loading', () => {
   });
 
   // Is an empty or damaged page told from a report?
-  it('no report', () => {
+  it('no report', async () => {
     const page = (text: string) =>
       ({ getElementById: () => ({ textContent: text }) }) as unknown as Document;
-    expect(() => loadReport(page('/*REPORT*/'))).toThrow('empty form');
-    expect(() => loadReport(page('{"manifest":'))).toThrow('damaged');
-    expect(loadReport(page('{}'))).toEqual({});
+    await expect(loadReport(page('/*REPORT*/'))).rejects.toThrow('empty form');
+    await expect(loadReport(page('{"manifest":'))).rejects.toThrow('damaged');
+    await expect(loadReport(page('{"outlines":"SGVsbG8="}'))).rejects.toThrow('damaged');
+    expect(await loadReport(page('{}'))).toEqual({});
+  });
+
+  // Are pictures the same whether they are compressed, as the program has them, or not?
+  it('outlines', async () => {
+    const outlines = [{ run: 7, ios: 2, index: [0, 1], latency_ns: [5, 6] }];
+    const packed = gzipSync(JSON.stringify(outlines)).toString('base64');
+    const page = (held: unknown) =>
+      ({
+        getElementById: () => ({ textContent: JSON.stringify({ outlines: held }) }),
+      }) as unknown as Document;
+    expect(await loadReport(page(packed))).toEqual({ outlines });
+    expect(await loadReport(page(outlines))).toEqual({ outlines });
   });
 });
 

@@ -12,9 +12,15 @@ mod simulation;
 mod terminal;
 mod trace;
 
+use std::io::Write as _;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 pub use conversion::{Conversion, conversion};
 use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 pub use plan::plan;
 pub use recording::{Recording, recording};
 use schemars::JsonSchema;
@@ -53,12 +59,30 @@ pub struct Summary {
     pub facts: Facts,
 }
 
+/// A [`Report`] as the page holds it: the pictures, which are nearly all of it, take a quarter of
+/// the room when compressed.
+#[derive(Serialize)]
+struct Paged<'a> {
+    manifest: &'a Manifest,
+    facts: &'a Facts,
+    /// JSON, by gzip, in base64.
+    outlines: String,
+}
+
 /// The report as one HTML file that needs nothing else, and no network.
 ///
 /// # Errors
 /// Where it cannot be written as JSON.
 pub fn html(report: &Report) -> Result<String, serde_json::Error> {
-    page(report)
+    let Report { manifest, facts, outlines } = report;
+    page(&Paged { manifest, facts, outlines: compressed(outlines)? })
+}
+
+fn compressed(outlines: &[Outline]) -> Result<String, serde_json::Error> {
+    let json = serde_json::to_vec(outlines)?;
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    let gzip = encoder.write_all(&json).and_then(|()| encoder.finish());
+    Ok(BASE64_STANDARD.encode(gzip.map_err(serde_json::Error::io)?))
 }
 
 /// The characteristics of a trace as such a file.
@@ -78,7 +102,23 @@ fn page(report: &impl Serialize) -> Result<String, serde_json::Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+
+    use flate2::read::GzDecoder;
+
     use super::*;
+
+    // Do outlines come out of the page's form of them as they went in?
+    #[test]
+    fn outlines_are_only_compressed() {
+        let outline =
+            Outline { run: 7, ios: 2, latency_ns: vec![u64::MAX, 1], ..Outline::default() };
+        let gzip =
+            BASE64_STANDARD.decode(compressed(std::slice::from_ref(&outline)).unwrap()).unwrap();
+        let mut json = String::new();
+        GzDecoder::new(&gzip[..]).read_to_string(&mut json).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<Outline>>(&json).unwrap(), [outline]);
+    }
 
     // Is there one place in the page where the report goes?
     #[test]

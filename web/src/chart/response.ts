@@ -1,23 +1,28 @@
 // Response time against the varied parameter: one experiment in full, or several by their means.
 import type uPlot from 'uplot';
-import type { RunView } from '../data/model';
+import { type RunView, repeatOf, type ValueView } from '../data/model';
 import type { MicroBenchmark } from '../data/report.gen';
 import { count, interval, parameter, throughput, time } from '../format';
+import { differs, remarks } from '../methodology';
 import { runHref } from '../route';
 import { progressWords } from '../words';
 import { labelled, type ParameterAxis, parameterAxis } from './axes';
 import { fade, type LineStyle, lineStyle, type Palette } from './palette';
 import { axis, type ChartSpec, common, cross, type Tip, timeAxis } from './spec';
 
-/** An experiment and its runs. */
+/** An experiment and its runs, by value. */
 export interface ExperimentViews {
   name: string;
-  views: RunView[];
+  values: ValueView[];
 }
+
+/** All runs of some experiments. */
+export const runViews = (experiments: ExperimentViews[]): RunView[] =>
+  experiments.flatMap((e) => e.values).flatMap((v) => v.views);
 
 /** Whether there is anything to draw, and so a scale to draw it on. */
 export function isMeasured(experiments: ExperimentViews[]): boolean {
-  return experiments.some((e) => e.views.some((view) => view.facts !== undefined));
+  return runViews(experiments).some((view) => view.facts !== undefined);
 }
 
 /** A span of response times, ns. */
@@ -35,10 +40,10 @@ function positions(axisOf: ParameterAxis): { at: number; value: number | undefin
 /** A column: null breaks the line (no facts, a break), undefined does not (no such run). */
 function column(
   places: { value: number | undefined }[],
-  views: RunView[],
-  pick: (view: RunView) => number | undefined,
+  values: ValueView[],
+  pick: (view: ValueView) => number | undefined,
 ): Column {
-  const byValue = new Map(views.map((view) => [view.run.value, view]));
+  const byValue = new Map(values.map((view) => [view.value, view]));
   return places.map(({ value }) => {
     if (value === undefined) return null;
     const view = byValue.get(value);
@@ -46,10 +51,15 @@ function column(
   });
 }
 
-const drawn = (ns: number | undefined) => (ns === undefined ? undefined : Math.max(1, ns));
-const mean = (view: RunView) => drawn(view.facts?.latency_ns.mean.value);
-const least = (view: RunView) => drawn(view.facts?.latency_ns.min);
-const most = (view: RunView) => drawn(view.facts?.latency_ns.max);
+/** The latencies of the runs of a value. */
+const latencies = (view: ValueView) => view.views.flatMap(({ facts }) => facts?.latency_ns ?? []);
+
+const drawn = (ns: number | undefined) =>
+  ns === undefined || !Number.isFinite(ns) ? undefined : Math.max(1, ns);
+const mean = (view: ValueView) => drawn(view.mean?.value);
+const least = (view: ValueView) => drawn(Math.min(...latencies(view).map(({ min }) => min)));
+const most = (view: ValueView) =>
+  drawn(Math.max(...latencies(view).map(({ max }) => max), Number.NEGATIVE_INFINITY));
 
 function parameterAxisOf(
   colors: Palette,
@@ -110,14 +120,14 @@ export function comparison(
   span: Span,
   small: boolean,
 ): ChartSpec {
-  const values = parameterAxis(experiments.flatMap((e) => e.views.map((v) => v.run.value)));
+  const values = parameterAxis(experiments.flatMap((e) => e.values.map((v) => v.value)));
   const places = positions(values);
-  const columns = experiments.map((e) => column(places, e.views, mean));
+  const columns = experiments.map((e) => column(places, e.values, mean));
   const twice = experiments.map((e) => e.name.includes('/'));
   const tip = (u: uPlot, left: number): Tip | null => {
     const value = nearest(values, u.posToVal(left, 'x'));
     const rows = experiments.flatMap((e): [string, string][] => {
-      const view = e.views.find((v) => v.run.value === value);
+      const view = e.values.find((v) => v.value === value);
       return view === undefined ? [] : [[e.name, meanOrProgress(view)]];
     });
     return {
@@ -145,15 +155,7 @@ export function comparison(
         ),
       ],
       hooks: {
-        draw: [
-          (u) =>
-            marks(
-              u,
-              colors,
-              values,
-              experiments.flatMap((e) => e.views),
-            ),
-        ],
+        draw: [(u) => marks(u, colors, values, runViews(experiments))],
       },
     }),
     ...(small ? {} : { tip }),
@@ -173,8 +175,8 @@ export function experimentChart(
   experiment: ExperimentViews,
   span: Span,
 ): ChartSpec {
-  const { views } = experiment;
-  const values = parameterAxis(views.map((v) => v.run.value));
+  const views = experiment.values;
+  const values = parameterAxis(views.map((v) => v.value));
   const places = positions(values);
   const columns = [least, most, mean].map((pick) => column(places, views, pick));
   const isMix = experiment.name.includes('/');
@@ -203,29 +205,30 @@ export function experimentChart(
           draw: [
             (u) => isolatedRanges(u, values, views, style.color),
             (u) => whiskers(u, values, views, style.color),
-            (u) => marks(u, colors, values, views),
+            (u) => repeatDots(u, values, views, style.color),
+            (u) => differing(u, values, views, colors),
+            (u) => marks(u, colors, values, runViews([experiment])),
           ],
         },
       };
     },
     tip: (u, left) => {
       const value = nearest(values, u.posToVal(left, 'x'));
-      const view = views.find((v) => v.run.value === value);
-      return view === undefined ? null : runTip(u, values, view);
+      const view = views.find((v) => v.value === value);
+      return view === undefined ? null : valueTip(u, benchmark, values, view);
     },
   };
 }
 
 /** Zero and negative values stand alone, where no band is: a bar from the least to the most. */
-function isolatedRanges(u: uPlot, values: ParameterAxis, views: RunView[], color: string): void {
+function isolatedRanges(u: uPlot, values: ParameterAxis, views: ValueView[], color: string): void {
   const { ctx } = u;
   ctx.save();
   ctx.fillStyle = fade(color, 0.22);
   for (const view of views) {
     const [low, high] = [least(view), most(view)];
-    if ((view.run.value > 0 && views.length > 1) || low === undefined || high === undefined)
-      continue;
-    const x = u.valToPos(values.at(view.run.value), 'x', true);
+    if ((view.value > 0 && views.length > 1) || low === undefined || high === undefined) continue;
+    const x = u.valToPos(values.at(view.value), 'x', true);
     const [top, bottom] = [u.valToPos(high, 'y', true), u.valToPos(low, 'y', true)];
     const width = 6 * devicePixelRatio;
     ctx.fillRect(x - width / 2, top, width, Math.max(1, bottom - top));
@@ -234,30 +237,78 @@ function isolatedRanges(u: uPlot, values: ParameterAxis, views: RunView[], color
 }
 
 /** The 95 % intervals of the means. */
-function whiskers(u: uPlot, values: ParameterAxis, views: RunView[], color: string): void {
+function whiskers(u: uPlot, values: ParameterAxis, views: ValueView[], color: string): void {
   const { ctx } = u;
   const half = 3.5 * devicePixelRatio;
   ctx.save();
   ctx.strokeStyle = color;
   ctx.lineWidth = 1.25 * devicePixelRatio;
   ctx.beginPath();
-  for (const { run, facts } of views) {
-    const { low, high } = facts?.latency_ns.mean ?? {};
+  const [floor, ceiling] = [u.scales.y?.min ?? 1, u.scales.y?.max ?? Number.POSITIVE_INFINITY];
+  for (const view of views) {
+    const { low, high } = view.mean ?? {};
     if (low == null || high == null) continue;
-    const x = u.valToPos(values.at(run.value), 'x', true);
-    // A lower end at or under zero goes down to the edge of the plot.
-    const [top, bottom] = [high, Math.max(low, u.scales.y?.min ?? 1)].map((ns) =>
-      u.valToPos(ns, 'y', true),
-    );
-    if (top === undefined || bottom === undefined) continue;
-    ctx.moveTo(x, top);
-    ctx.lineTo(x, bottom);
-    for (const y of [top, bottom]) {
-      ctx.moveTo(x - half, y);
-      ctx.lineTo(x + half, y);
+    const x = u.valToPos(values.at(view.value), 'x', true);
+    // An end beyond the scale, as a lower one at or under zero, goes up to the edge of the plot.
+    for (const [end, edge] of [
+      [Math.max(low, floor), low < floor],
+      [Math.min(high, ceiling), high > ceiling],
+    ] as const) {
+      const [from, to] = [
+        u.valToPos(view.mean?.value ?? end, 'y', true),
+        u.valToPos(end, 'y', true),
+      ];
+      ctx.moveTo(x, from);
+      ctx.lineTo(x, to);
+      if (edge) continue;
+      ctx.moveTo(x - half, to);
+      ctx.lineTo(x + half, to);
     }
   }
   ctx.stroke();
+  ctx.restore();
+}
+
+/** The means of the single runs, small, to the right of what they say together. */
+function repeatDots(u: uPlot, values: ParameterAxis, views: ValueView[], color: string): void {
+  const { ctx } = u;
+  const most = Math.max(...views.map((view) => view.views.length), 1);
+  const room = leastGap(u, values) / (most + 2);
+  const step = Math.min(4 * devicePixelRatio, Math.max(room, devicePixelRatio));
+  ctx.save();
+  ctx.fillStyle = fade(color, 0.75);
+  for (const view of views) {
+    if (view.views.length < 2) continue;
+    const x = u.valToPos(values.at(view.value), 'x', true);
+    for (const [i, { facts }] of view.views.entries()) {
+      const ns = drawn(facts?.latency_ns.mean.value);
+      if (ns === undefined) continue;
+      ctx.beginPath();
+      const at = x + 3 * devicePixelRatio + step * (i + 1);
+      ctx.arc(at, u.valToPos(ns, 'y', true), 1.5 * devicePixelRatio, 0, 2 * Math.PI);
+      ctx.fill();
+    }
+  }
+  ctx.restore();
+}
+
+/** How far the values that are nearest to each other are apart, in pixels of the canvas. */
+function leastGap(u: uPlot, values: ParameterAxis): number {
+  const at = values.values.map((value) => u.valToPos(values.at(value), 'x', true));
+  return Math.min(...at.slice(1).map((x, i) => x - (at[i] ?? 0)), u.bbox.width);
+}
+
+/** The sign above a value whose runs differ beyond what is within them. */
+function differing(u: uPlot, values: ParameterAxis, views: ValueView[], colors: Palette): void {
+  const { ctx } = u;
+  ctx.save();
+  ctx.fillStyle = colors.text;
+  ctx.font = `700 ${12 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textAlign = 'center';
+  for (const view of views.filter(({ together }) => differs(together))) {
+    const x = u.valToPos(values.at(view.value), 'x', true);
+    ctx.fillText('≠', x, u.bbox.top + 11 * devicePixelRatio);
+  }
   ctx.restore();
 }
 
@@ -273,43 +324,72 @@ function marks(u: uPlot, colors: Palette, values: ParameterAxis, views: RunView[
   for (const [value, color] of marked) cross(u, u.valToPos(values.at(value), 'x', true), y, color);
 }
 
-function meanOrProgress(view: RunView): string {
-  const words = view.run.progress.status === 'done' ? '' : ` (${view.run.progress.status})`;
-  return `${time(view.facts?.latency_ns.mean.value)}${words}`;
+function meanOrProgress({ mean: found, views }: ValueView): string {
+  const odd = views.find(({ run }) => run.progress.status !== 'done')?.run.progress.status;
+  return `${time(found?.value)}${odd === undefined ? '' : ` (${odd})`}`;
 }
 
-function runTip(u: uPlot, values: ParameterAxis, view: RunView): Tip {
-  const { run, facts, benchmark } = view;
-  const latency = facts?.latency_ns;
-  const rows: [string, string][] =
-    latency === undefined
-      ? []
-      : [
-          ['mean', time(latency.mean.value)],
-          ['95 % interval', interval(latency.mean.low, latency.mean.high, (ns) => time(ns))],
-          ['min', time(latency.min)],
-          ['p50', time(latency.p50)],
-          ['p99', time(latency.p99)],
-          ['max', time(latency.max)],
-          ['throughput', throughput(facts?.throughput_bytes_per_s)],
-          ['IOs', count(facts?.ios)],
-        ];
-  if (run.progress.status !== 'done') rows.push(['run', progressWords(run.progress)]);
+function valueTip(
+  u: uPlot,
+  benchmark: MicroBenchmark,
+  values: ParameterAxis,
+  view: ValueView,
+): Tip | null {
+  const [first] = view.views;
+  if (first === undefined) return null;
+  const rows = view.views.length > 1 ? repeatRows(view) : runRows(first);
+  for (const { run } of view.views) {
+    if (run.progress.status !== 'done')
+      rows.push([runName(view, run), progressWords(run.progress)]);
+  }
   return {
-    left: u.valToPos(values.at(run.value), 'x'),
+    left: u.valToPos(values.at(view.value), 'x'),
     top: 8,
-    title: `${benchmark.parameter} ${parameter(run.value, benchmark.unit)}`,
-    rows,
-    href: runHref(run.id),
+    title: `${benchmark.parameter} ${parameter(view.value, benchmark.unit)}`,
+    rows: [...rows, ...remarks(view).map((remark): [string, string] => ['note', remark])],
+    href: runHref(first.run.id),
   };
 }
 
+/** How a tip calls a run. */
+const runName = (view: ValueView, run: RunView['run']) =>
+  view.views.length > 1 ? `repeat ${repeatOf(run)}` : 'run';
+
+function runRows({ facts }: RunView): [string, string][] {
+  if (facts === undefined) return [];
+  const latency = facts.latency_ns;
+  return [
+    ['mean', time(latency.mean.value)],
+    ['95 % interval', interval(latency.mean.low, latency.mean.high, (ns) => time(ns))],
+    ['min', time(latency.min)],
+    ['p50', time(latency.p50)],
+    ['p99', time(latency.p99)],
+    ['max', time(latency.max)],
+    ['throughput', throughput(facts.throughput_bytes_per_s)],
+    ['IOs', count(facts.ios)],
+  ];
+}
+
+function repeatRows(view: ValueView): [string, string][] {
+  const { mean: found, together, views } = view;
+  return [
+    [`mean of ${count(together?.runs.length ?? 1)} runs`, time(found?.value)],
+    ['95 % interval', interval(found?.low, found?.high, (ns) => time(ns))],
+    ...views.map(({ run, facts }): [string, string] => [
+      `mean of repeat ${repeatOf(run)}`,
+      time(facts?.latency_ns.mean.value),
+    ]),
+    ['min', time(least(view))],
+    ['max', time(most(view))],
+  ];
+}
+
 /** An experiment in a sentence: where its means begin and end. */
-function summary({ name, views }: ExperimentViews, benchmark: MicroBenchmark): string {
-  const known = views.filter((view) => view.facts !== undefined);
+function summary({ name, values }: ExperimentViews, benchmark: MicroBenchmark): string {
+  const known = values.filter((view) => view.mean !== undefined);
   const [first, last] = [known[0], known.at(-1)];
   if (first === undefined || last === undefined) return `${name}: no run.`;
-  const at = (view: RunView) =>
-    `${time(view.facts?.latency_ns.mean.value)} at ${parameter(view.run.value, benchmark.unit)}`;
+  const at = (view: ValueView) =>
+    `${time(view.mean?.value)} at ${parameter(view.value, benchmark.unit)}`;
   return first === last ? `${name}: ${at(first)}.` : `${name}: from ${at(first)} to ${at(last)}.`;
 }

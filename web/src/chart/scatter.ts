@@ -1,6 +1,6 @@
 // The IOs of a run: response times, or addresses, against time or position.
 import type uPlot from 'uplot';
-import { ioIgnore, type RunView } from '../data/model';
+import { ioIgnore, periodOf, type RunView, type Stretch, stretches } from '../data/model';
 import type { Outline } from '../data/report.gen';
 import { bytes, count, exactTime, parameter, time } from '../format';
 import { timeSpan } from './axes';
@@ -146,10 +146,90 @@ export function responseScatter(
         { ...timeAxis(colors), size: options.small ? 50 : WIDTH },
       ],
       series: dots(colors, options.small ? 2.5 : 4),
-      hooks: options.small ? {} : { draw: [(u) => levels(u, view, colors)] },
+      hooks: {
+        drawClear: [(u) => background(u, view, outline, options, colors)],
+        ...(options.small ? {} : { draw: [(u) => levels(u, view, colors)] }),
+      },
     }),
     ...(options.small ? {} : { tip: ioTip(view, outline, order) }),
   };
+}
+
+/** Lines for the period of a run are drawn where they are at least so far apart, in CSS pixels. */
+const LEAST_PERIOD = 5;
+
+/** What lies behind the IOs: what stands out of the run, and its period. */
+function background(
+  u: uPlot,
+  view: RunView,
+  outline: Outline,
+  options: ScatterOptions,
+  colors: Palette,
+): void {
+  const { ctx, bbox } = u;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  const found = stretches(view);
+  const start = found.find(({ kind }) => kind === 'start-up')?.to ?? 0;
+  if (options.x === 'index') periodLines(u, start, view, colors);
+  for (const stretch of found) shade(u, stretch, outline, options, colors);
+  ctx.restore();
+}
+
+function periodLines(u: uPlot, start: number, view: RunView, colors: Palette): void {
+  const { ctx, bbox } = u;
+  const period = periodOf(view);
+  const [low, high] = [u.scales.x?.min ?? 0, u.scales.x?.max ?? 0];
+  if (
+    period === undefined ||
+    (period / (high - low)) * bbox.width < LEAST_PERIOD * devicePixelRatio
+  )
+    return;
+  ctx.strokeStyle = fade(colors.text, 0.45);
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+  ctx.beginPath();
+  const first = start + Math.max(0, Math.ceil((low - start) / period)) * period;
+  for (let at = first; at <= high; at += period) {
+    const x = u.valToPos(at, 'x', true);
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+  }
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
+function shade(
+  u: uPlot,
+  { kind, name, from, to }: Stretch,
+  outline: Outline,
+  { x, small }: ScatterOptions,
+  colors: Palette,
+): void {
+  const { ctx, bbox } = u;
+  const place = (index: number) => {
+    if (x === 'index') return u.valToPos(index, 'x', true);
+    const next = outline.index.findIndex((shown) => shown >= index);
+    return next < 0
+      ? bbox.left + bbox.width
+      : u.valToPos(index === 0 ? 0 : (outline.submitted_ns[next] ?? 0), 'x', true);
+  };
+  const [left, right] = [place(from), place(to)];
+  const color = kind === 'affected' ? colors.write : colors.ignored;
+  ctx.fillStyle = fade(color, 0.2);
+  ctx.fillRect(left, bbox.top, Math.max(right - left, devicePixelRatio), bbox.height);
+  ctx.fillStyle = fade(color, 0.8);
+  for (const edge of from > 0 ? [left, right] : [right]) {
+    ctx.fillRect(edge, bbox.top, devicePixelRatio, bbox.height);
+  }
+  if (small || right < bbox.left || left > bbox.left + bbox.width) return;
+  ctx.font = `600 ${10.5 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.fillStyle = colors.text;
+  const inside = right - left > ctx.measureText(name).width + 10 * devicePixelRatio;
+  const at = inside ? Math.max(left, bbox.left) : right;
+  ctx.fillText(name, at + 5 * devicePixelRatio, bbox.top + 13 * devicePixelRatio);
 }
 
 /** Lines at the mean, the median and the 99th percentile. */

@@ -1,11 +1,16 @@
 // The report as the pages ask for it: who belongs to whom. Nothing is computed.
 import type {
+  BaselinePhases,
+  Estimate,
   Experiment,
+  Interference,
+  Methodology,
   MicroBenchmark,
   Outline,
   Pattern,
   Progress,
   Reference,
+  RepeatFacts,
   Report,
   Run,
   RunFacts,
@@ -16,11 +21,31 @@ export interface RunView {
   run: Run;
   experiment: Experiment;
   benchmark: MicroBenchmark;
+  /** What was to be found while measuring; absent from results of older versions. */
+  methodology: Methodology | undefined;
   facts: RunFacts | undefined;
   outline: Outline | undefined;
-  /** Its neighbours in the experiment. */
+  /** All runs of its value, itself among them. */
+  repeats: Run[];
+  /** What they say together, where it was repeated. */
+  together: RepeatFacts | undefined;
+  /** The same repeat of the values beside. */
   previous: Run | undefined;
   next: Run | undefined;
+  /** What it showed, as a run of the preparation. */
+  phases: BaselinePhases | undefined;
+  interference: Interference | undefined;
+}
+
+/** A value of the parameter of an experiment, with all its runs. */
+export interface ValueView {
+  value: number;
+  /** By repeat; never empty. */
+  views: RunView[];
+  /** What they say together, where it was repeated. */
+  together: RepeatFacts | undefined;
+  /** The mean response time in ns: over the repeats, or of the one run. */
+  mean: Estimate | undefined;
 }
 
 /** A report, indexed. */
@@ -30,41 +55,82 @@ export interface Model {
   benchmark(name: string): MicroBenchmark | undefined;
   run(id: number): RunView | undefined;
   views(experiment: Experiment): RunView[];
+  values(experiment: Experiment): ValueView[];
+}
+
+/** Which run it is of its value, from 1. */
+export const repeatOf = (run: Run): number => run.repeat ?? 1;
+
+/** The runs of each value, in the order of the plan. */
+export function byValue(runs: Run[]): Run[][] {
+  const values = new Map<number, Run[]>();
+  for (const run of runs) values.set(run.value, [...(values.get(run.value) ?? []), run]);
+  return [...values.values()];
 }
 
 /** Indexes a report. */
 export function indexReport(report: Report): Model {
-  const facts = new Map(report.facts.runs.map((f) => [f.run, f]));
+  const { manifest, facts } = report;
+  const runFacts = new Map(facts.runs.map((f) => [f.run, f]));
   const outlines = new Map(report.outlines.map((o) => [o.run, o]));
+  const together = new Map((facts.repeats ?? []).flatMap((f) => f.runs.map((id) => [id, f])));
+  const phases = new Map((manifest.findings?.phases ?? []).map((f) => [f.run, f]));
+  const lingering = new Map((manifest.findings?.interference ?? []).map((f) => [f.run, f]));
   const views = new Map<number, RunView>();
-  for (const benchmark of report.manifest.micro_benchmarks) {
+  for (const benchmark of manifest.micro_benchmarks) {
     for (const experiment of benchmark.experiments) {
-      for (const [i, run] of experiment.runs.entries()) {
-        views.set(run.id, {
-          run,
-          experiment,
-          benchmark,
-          facts: facts.get(run.id),
-          outline: outlines.get(run.id),
-          previous: experiment.runs[i - 1],
-          next: experiment.runs[i + 1],
-        });
+      const values = byValue(experiment.runs);
+      for (const [i, repeats] of values.entries()) {
+        for (const run of repeats) {
+          const same = (beside: Run[] | undefined) =>
+            beside?.find((other) => repeatOf(other) === repeatOf(run)) ?? beside?.[0];
+          views.set(run.id, {
+            run,
+            experiment,
+            benchmark,
+            methodology: manifest.options.methodology,
+            facts: runFacts.get(run.id),
+            outline: outlines.get(run.id),
+            repeats,
+            together: together.get(run.id),
+            previous: same(values[i - 1]),
+            next: same(values[i + 1]),
+            phases: phases.get(run.id),
+            interference: lingering.get(run.id),
+          });
+        }
       }
     }
   }
-  const benchmarks = report.manifest.micro_benchmarks;
+  const viewsOf = (runs: Run[]) => runs.flatMap((run) => views.get(run.id) ?? []);
+  const benchmarks = manifest.micro_benchmarks;
   return {
     report,
     benchmarks,
     benchmark: (name) => benchmarks.find((b) => b.name === name),
     run: (id) => views.get(id),
-    views: (experiment) => experiment.runs.flatMap((run) => views.get(run.id) ?? []),
+    views: (experiment) => viewsOf(experiment.runs),
+    values: (experiment) =>
+      byValue(experiment.runs).map((runs) => valueView(runs[0]?.value ?? 0, viewsOf(runs))),
   };
 }
 
-/** Whether every experiment has one run only, so that the IOs themselves are what there is to see. */
-export function isSingleRuns(benchmark: MicroBenchmark): boolean {
-  return benchmark.experiments.every((e) => e.runs.length <= 1);
+function valueView(value: number, views: RunView[]): ValueView {
+  const together = views.find((view) => view.together !== undefined)?.together;
+  const one = views.find((view) => view.facts !== undefined)?.facts;
+  return { value, views, together, mean: together?.mean_ns ?? one?.latency_ns.mean };
+}
+
+/**
+ * Whether no experiment varies its parameter, so that the IOs themselves are what there is to see.
+ */
+export function isSingleValues(benchmark: MicroBenchmark): boolean {
+  return benchmark.experiments.every((e) => new Set(e.runs.map((run) => run.value)).size <= 1);
+}
+
+/** Whether any value of a micro-benchmark was to be run several times. */
+export function isRepeated(benchmark: MicroBenchmark): boolean {
+  return benchmark.experiments.some((e) => e.runs.some((run) => repeatOf(run) > 1));
 }
 
 /** The patterns that a reference is composed of. */
@@ -97,16 +163,49 @@ export function ioIgnore(reference: Reference): number {
   }
 }
 
+/** A part of a run that is not like the rest, by positions of IOs. */
+export interface Stretch {
+  kind: 'start-up' | 'affected';
+  name: string;
+  from: number;
+  /** The position after the last. */
+  to: number;
+}
+
+/** What stands out in a run: its start-up, or the reads that writes before them made dear. */
+export function stretches({ run, phases, interference }: RunView): Stretch[] {
+  const found: Stretch[] = [];
+  const [ignored, startUp] = [ioIgnore(run.reference), phases?.start_up?.ios ?? 0];
+  if (ignored > 0) found.push({ kind: 'start-up', name: 'left out', from: 0, to: ignored });
+  else if (startUp > 0) found.push({ kind: 'start-up', name: 'start-up', from: 0, to: startUp });
+  if (interference?.reads != null && run.reference.kind === 'sequence') {
+    const [before, writes] = run.reference.patterns;
+    const from = (before?.io_count ?? 0) + (writes?.io_count ?? 0);
+    const to = from + interference.reads.ios;
+    found.push({ kind: 'affected', name: 'affected reads', from, to });
+  }
+  return found;
+}
+
+/** The period of a run's response times in IOs, where it is known to oscillate. */
+export function periodOf({ run, phases }: RunView): number | undefined {
+  const period = phases?.period?.ios ?? run.length?.period_ios ?? 1;
+  return period > 1 ? period : undefined;
+}
+
 /** IOs recorded. */
 export function recorded(progress: Progress): number | undefined {
   return 'ios' in progress ? progress.ios : undefined;
 }
 
+/** All runs of some micro-benchmarks. */
+export function runsOf(benchmarks: MicroBenchmark[]): Run[] {
+  return benchmarks.flatMap((b) => b.experiments).flatMap((e) => e.runs);
+}
+
 /** How many runs came how far. */
 export function tally(benchmarks: MicroBenchmark[]): Record<Progress['status'], number> {
   const counts = { done: 0, failed: 0, interrupted: 0, skipped: 0, pending: 0 };
-  for (const run of benchmarks.flatMap((b) => b.experiments).flatMap((e) => e.runs)) {
-    counts[run.progress.status] += 1;
-  }
+  for (const run of runsOf(benchmarks)) counts[run.progress.status] += 1;
   return counts;
 }

@@ -44,10 +44,14 @@ fn demo() {
     assert_eq!(report["facts"], measured.json("facts.json"));
     let runs = measured.done().count();
     assert!(runs > 250);
-    assert_eq!(report["outlines"].as_array().unwrap().len(), runs);
+    // The page has them compressed.
+    assert!(report["outlines"].as_str().unwrap().starts_with("H4sI"));
 
     let printed = place.run(&["report", "demo.flashscope", "--json"]).ok().stdout;
-    assert_eq!(serde_json::from_str::<Value>(&printed).unwrap(), report);
+    let printed: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(printed["manifest"], report["manifest"]);
+    assert_eq!(printed["facts"], report["facts"]);
+    assert_eq!(printed["outlines"].as_array().unwrap().len(), runs);
 
     let second = place.run(&["demo"]).ok();
     assert!(second.stdout.ends_with("report: demo-2.flashscope/report.html\n"));

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import { makeReport } from '../fixtures/make-fixture.mjs';
+import { indexReport, periodOf, stretches } from '../src/data/model';
+import type { Conditions, Length, Methodology, RepeatFacts, Report } from '../src/data/report.gen';
+import {
+  conditionNotes,
+  differs,
+  disturbedRuns,
+  disturbedWords,
+  environmentNotes,
+  interferenceWords,
+  lengthWords,
+  methodNotes,
+  phasesWords,
+  precisionWords,
+  runNotes,
+  sure,
+} from '../src/methodology';
+
+const report = makeReport() as unknown as Report;
+const model = indexReport(report);
+
+const methodology: Methodology = {
+  repeats: 3,
+  precision: { relative: 0.02, confidence: 0.95, least_periods: 20, quantile: null },
+  finds_io_ignore: true,
+  finds_run_pause: true,
+  most_run_time_ns: 2e9,
+  most_run_bytes: 2 ** 30,
+};
+
+describe('words', () => {
+  // Is each way for a run to end said, with what was reached and what was wanted?
+  it('length', () => {
+    const words = (ended_by: Length['ended_by'], known?: number, wanted = methodology) =>
+      lengthWords({ ended_by, relative_precision: known ?? null, period_ios: 1 }, 5120, wanted);
+    expect(words('precision', 0.0189)).toBe(
+      'Ended at 5,120 IOs, when its mean was known within 1.9 % (wanted: 2 %).',
+    );
+    expect(words('ios', 0.0641)).toBe(
+      'Ended at 5,120 IOs, its mean known within 6.4 % only (wanted: 2 %).',
+    );
+    // Too few periods, but precise.
+    expect(words('ios', 0.015)).toContain('known within 1.5 % (wanted');
+    expect(words('time', 0.3)).toContain('Ended at 5,120 IOs by its time of 2 s, its mean known');
+    expect(words('bytes')).toBe(
+      'Ended at 5,120 IOs by what it may write, 1 GiB, too few to say how well its mean is known.',
+    );
+    const { precision: _, ...given } = methodology;
+    expect(words('time', 0.1, given)).toBe('Ended at 5,120 IOs by its time of 2 s.');
+    const tail = { ...methodology, precision: { ...methodology.precision, quantile: 0.99 } };
+    expect(words('precision', 0.02, tail as Methodology)).toContain(
+      'when its 99th percentile of response times was known',
+    );
+    expect(precisionWords({ relative: 0.05, confidence: 0.99, least_periods: 1 })).toBe(
+      'its mean known within 5 %, with 99 % confidence, over at least 1 periods of what oscillates',
+    );
+  });
+
+  // Is what was not found said as not found, and nothing called certain?
+  it('phases', () => {
+    expect(sure(1)).toBe('over 99.9 %');
+    expect(sure(0.973)).toBe('97.3 %');
+    expect(phasesWords({ baseline: 'SR', run: 1 })).toBe(
+      'No start-up phase was found, and no period.',
+    );
+    expect(phasesWords({ baseline: 'SW', run: 1, period: { ios: 128, confidence: 0.98 } })).toBe(
+      'No start-up phase was found, and a period of 128 IOs (confidence 98 %).',
+    );
+    const seen = { run: 5, lasted_ns: 2.2e9, run_pause_ns: 4.4e9, settled: false };
+    expect(interferenceWords({ ...seen, reads: { ios: 3000, confidence: 1 } })).toBe(
+      'The writes lingered in the reads after them: 3,000 IOs (confidence over 99.9 %), for 2.20 s or more, as it did not come back to its former times. Pauses of 4.4 s between runs follow from it.',
+    );
+    expect(interferenceWords({ ...seen, reads: null })).toMatch(/^No reads were found/);
+  });
+
+  // Do repeats differ only where there is hardly a doubt?
+  it('repeats', () => {
+    const facts = (differ_confidence: number) => ({ differ_confidence }) as RepeatFacts;
+    expect([undefined, facts(0.98), facts(0.99)].map(differs)).toEqual([false, false, true]);
+  });
+
+  // Is what others did said, and what the kernel did not tell left out?
+  it('conditions', () => {
+    expect(disturbedWords(['ios', 'processors'])).toBe('others used the drive and the processors');
+    const known: Conditions = { disturbed_by: [], others_processor_share: 0.904 };
+    expect(conditionNotes(known)).toEqual([['Processors', '90 % of their time taken by others']]);
+    expect(environmentNotes({ governors: [] })).toEqual([]);
+    expect(
+      environmentNotes({ governors: ['powersave'], queue: { drive: 'sda', write_throttle_us: 0 } }),
+    ).toEqual([
+      ['Clock rate', 'powersave'],
+      ['Block device', 'sda'],
+      ['Write throttling', 'off'],
+    ]);
+  });
+
+  // Are all disturbed runs named, each under what was done?
+  it('disturbed runs', () => {
+    const found = disturbedRuns(report.manifest);
+    expect(found.map(({ by, runs }) => [by, runs.length])).toEqual([
+      ['others used the drive', 9],
+      ['others used the processors', 4],
+    ]);
+  });
+
+  // Does a result that knows nothing of it say nothing of it?
+  it('of an old result', () => {
+    const old = makeReport({ old: true }) as unknown as Report;
+    expect(methodNotes(old.manifest, []).map(([name]) => name)).toEqual(['State', 'Pauses']);
+    const view = indexReport(old).run(30);
+    if (view === undefined) throw new Error('the fixture has more runs');
+    expect(runNotes(view, 1024)).toEqual([]);
+  });
+});
+
+describe('model', () => {
+  const experiment = (benchmark: string, name: string) => {
+    const found = model.benchmark(benchmark)?.experiments.find((e) => e.name === name);
+    if (found === undefined) throw new Error(`the fixture has ${benchmark} ${name}`);
+    return found;
+  };
+
+  // Has each value its repeats, and the mean that they have together?
+  it('values', () => {
+    const values = model.values(experiment('granularity', 'SW'));
+    expect(values).toHaveLength(15);
+    for (const { value, views, together, mean } of values) {
+      expect(views.map(({ run }) => [run.value, run.repeat ?? 1])).toEqual(
+        [1, 2, 3].map((repeat) => [value, repeat]),
+      );
+      expect(together?.runs).toEqual(views.map(({ run }) => run.id));
+      expect(mean).toBe(together?.mean_ns);
+    }
+  });
+
+  // Do neighbours keep to the repeat where there is one?
+  it('neighbours', () => {
+    const [first, second] = model.values(experiment('granularity', 'RR'));
+    const third = first?.views[2];
+    expect(third?.previous).toBeUndefined();
+    expect(third?.next).toBe(second?.views[2]?.run);
+    expect(third?.next?.repeat).toBe(3);
+  });
+
+  // Does the start-up stand at the start, and do affected reads stand behind the writes?
+  it('stretches', () => {
+    const [random] = model.views(experiment('preparation', 'RW'));
+    const [lingering] = model.views(experiment('preparation', 'SR-RW-SR'));
+    const [counted] = model.views(experiment('granularity', 'RW'));
+    const [read] = model.views(experiment('granularity', 'SR'));
+    if (!random || !lingering || !counted || !read) throw new Error('the fixture has them');
+    expect(stretches(random)).toMatchObject([{ kind: 'start-up', from: 0, to: 125 }]);
+    expect(stretches(lingering)).toMatchObject([{ kind: 'affected', from: 10_240, to: 13_240 }]);
+    expect(stretches(counted)).toMatchObject([{ name: 'left out', from: 0, to: 138 }]);
+    expect(stretches(read)).toEqual([]);
+    expect([random, counted, read].map(periodOf)).toEqual([undefined, undefined, undefined]);
+    const [sequential] = model.views(experiment('preparation', 'SW'));
+    expect(sequential && periodOf(sequential)).toBe(128);
+  });
+});
