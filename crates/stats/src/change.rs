@@ -75,6 +75,9 @@ fn inwards<'a, 'b>(levels: &'a [Counts<'b>], i: usize) -> &'a [Counts<'b>] {
 /// A smaller deviance, which independent values reach once in a thousand series, never counts.
 const LEAST_DEVIANCE: f64 = 10.8;
 
+/// So many values beyond a level in every stretch of the rest tell how such values clump.
+const TELLING: usize = 16;
+
 /// So many levels inwards, up to eight times as many values lie beyond.
 const INWARDS: usize = 3;
 
@@ -161,7 +164,7 @@ impl<'a> Counts<'a> {
                 (at, deviance) = (place, found);
             }
         }
-        Candidate { at, deviance, p_value: chance(at, deviance, near, period) }
+        Candidate { at, deviance, p_value: self.chance(at, deviance, near, period) }
     }
 
     /// Twice the log-likelihood ratio of a change at `place` to none.
@@ -170,34 +173,40 @@ impl<'a> Counts<'a> {
         2.0 * (self.likelihood.of(hits, place) + self.likelihood.of(all - hits, count - place)
             - self.likelihood.of(all, count))
     }
-}
 
-/// The probability that stretches like those after `place` come to `deviance` by chance, at the
-/// level and those inwards of it. Where values drift, the end of the series is as unlike the
-/// rest as its start: levels on the opposite side tell.
-fn chance(
-    place: usize,
-    deviance: f64,
-    (levels, opposite): (&[Counts], &[Counts]),
-    period: Option<usize>,
-) -> f64 {
-    let count = levels[0].len();
-    let regular =
-        period.is_some_and(|period| place >= 3 * period) && place <= (count - place) / STRETCHES;
-    let least = if regular { LEAST_REGULAR_DISPERSION } else { 1.0 };
-    if deviance < LEAST_DEVIANCE * least {
-        return 1.0;
+    /// The probability that stretches like those after `place` come to `deviance` by chance, at this
+    /// level and, where too few values lie beyond it to tell, at those inwards of it. Where values
+    /// drift, the end of the series is as unlike the rest as its start: levels on the opposite side
+    /// tell.
+    fn chance(
+        &self,
+        place: usize,
+        deviance: f64,
+        (levels, opposite): (&[Counts], &[Counts]),
+        period: Option<usize>,
+    ) -> f64 {
+        let count = self.len();
+        let regular = period.is_some_and(|period| place >= 3 * period)
+            && place <= (count - place) / STRETCHES;
+        let least = if regular { LEAST_REGULAR_DISPERSION } else { 1.0 };
+        if deviance < LEAST_DEVIANCE * least {
+            return 1.0;
+        }
+        let own = Rest::new(self, place);
+        let freedom = own.freedom();
+        let rests: Vec<Rest> = match own.tells() {
+            true => vec![own],
+            false => levels.iter().map(|counts| Rest::new(counts, place)).collect(),
+        };
+        let opposite: Vec<Rest> = opposite.iter().map(|counts| Rest::new(counts, place)).collect();
+        let unlike = rests.iter().chain(&opposite).map(Rest::largest_deviance).fold(0.0, f64::max);
+        if deviance <= CLEARLY * unlike {
+            return 1.0;
+        }
+        let student = StudentsT::new(0.0, 1.0, freedom).expect("there are several stretches");
+        let dispersion = rests.iter().map(Rest::dispersion).fold(least, f64::max);
+        2.0 * student.sf((deviance / dispersion).sqrt())
     }
-    let opposite: Vec<Rest> = opposite.iter().map(|counts| Rest::new(counts, place)).collect();
-    let rests: Vec<Rest> = levels.iter().map(|counts| Rest::new(counts, place)).collect();
-    let unlike = rests.iter().chain(&opposite).map(Rest::largest_deviance).fold(0.0, f64::max);
-    if deviance <= CLEARLY * unlike {
-        return 1.0;
-    }
-    let student =
-        StudentsT::new(0.0, 1.0, rests[0].freedom()).expect("there are several stretches");
-    let dispersion = rests.iter().map(Rest::dispersion).fold(least, f64::max);
-    2.0 * student.sf((deviance / dispersion).sqrt())
 }
 
 /// What follows a piece, cut into stretches as long as the piece, or shorter where there would
@@ -219,6 +228,11 @@ impl<'a> Rest<'a> {
 
     fn freedom(&self) -> f64 {
         (self.hits.len() - 1) as f64
+    }
+
+    /// Whether so many values lie beyond the level in every stretch that these show how they clump.
+    fn tells(&self) -> bool {
+        self.hits.iter().all(|&hits| hits.min(self.stretch - hits) >= TELLING)
     }
 
     /// How much more the stretches differ from each other than independent values would make

@@ -38,7 +38,7 @@ impl Phases {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scripted::{APERIODIC, Kind, Script, with_startup};
+    use crate::scripted::{APERIODIC, DEAR, Kind, Script, with_startup};
 
     const PERIODIC: [Kind; 5] =
         [Kind::Spikes(4), Kind::Spikes(16), Kind::Spikes(128), Kind::Square(128), Kind::Wave(128)];
@@ -62,6 +62,31 @@ mod tests {
             });
             assert!(found >= SEEDS * 98 / 100, "{kind:?}: {found}");
         }
+    }
+
+    // Is a start-up phase found that differs by lacking what is rare and comes in clumps, as cleaning
+    // does; and none where it comes from the start?
+    #[test]
+    fn start_up_without_clumps_is_found() {
+        let clumped = |start_up: usize, seed: u64| -> Vec<f64> {
+            let (mut script, mut clump) = (Script::new(Kind::Noise, seed), 0);
+            let value = |i: usize| {
+                if clump == 0 && script.uniform() < 0.06 {
+                    let length = script.uniform();
+                    clump = 1 + usize::from(length > 0.3) + usize::from(length > 0.6);
+                }
+                let dear = clump > 0 && i >= start_up;
+                clump = clump.saturating_sub(1);
+                script.value() + if dear { DEAR } else { 0.0 }
+            };
+            (0..8192).map(value).collect()
+        };
+        let found = |start_up, seed| Phases::of(&clumped(start_up, seed)).start_up;
+        let near = count(|seed| {
+            found(1200, seed).is_some_and(|start_up| start_up.ios.abs_diff(1200) <= 60)
+        });
+        let alarms = count(|seed| found(0, seed).is_some());
+        assert!(near >= SEEDS * 95 / 100 && alarms <= SEEDS / 50, "{near} {alarms}");
     }
 
     // Is a period found within one IO?
