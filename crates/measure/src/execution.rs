@@ -97,12 +97,10 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
     /// Measures a run that is pending. The status with which everything ends, if it does.
     fn measure(&mut self, id: u32, recorder: &mut Recorder) -> Result<Option<Status>, Error> {
         if self.bench.manifest.options.methodology.finds_io_ignore {
-            let found = self.bench.manifest.findings.clone();
-            self.bench
-                .manifest
-                .run_mut(id)
-                .into_iter()
-                .for_each(|run| findings::adapt(&found, run));
+            let findings = std::mem::take(&mut self.bench.manifest.findings);
+            let run = self.bench.manifest.run_mut(id);
+            run.into_iter().for_each(|run| findings::adapt(&findings, run));
+            self.bench.manifest.findings = findings;
         }
         let mut disturbed_before = None;
         loop {
@@ -149,8 +147,16 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let found = find(&manifest.micro_benchmarks, id);
         let Some((benchmark, experiment, run)) = found else { return };
         let done = matches!(run.progress, Progress::Done { .. });
-        if done && benchmark.name == uflip::PREPARATION.name {
-            findings::learn(&mut manifest.findings, &experiment.name, run, series);
+        if !done || benchmark.name != uflip::PREPARATION.name {
+            return;
+        }
+        findings::learn(&mut manifest.findings, &experiment.name, run, series);
+        if manifest.options.methodology.finds_io_ignore {
+            let findings = std::mem::take(&mut manifest.findings);
+            manifest.run_mut(id).into_iter().for_each(|run| {
+                findings::ignore_start_up(&findings, run);
+            });
+            manifest.findings = findings;
         }
     }
 

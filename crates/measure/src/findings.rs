@@ -36,6 +36,15 @@ pub(crate) fn learn(findings: &mut Findings, experiment: &str, run: &Run, series
     }
 }
 
+/// Leaves its own start-up phase out of what a run of the preparation says of the running phase.
+pub(crate) fn ignore_start_up(findings: &Findings, run: &mut Run) {
+    let of_run = findings.phases.iter().find(|phases| phases.run == run.id);
+    let start_up = of_run.and_then(|phases| phases.start_up);
+    if let (Some(found), Reference::Basic { pattern }) = (start_up, &mut run.reference) {
+        pattern.io_ignore = with_margin(found.ios);
+    }
+}
+
 /// How long writes linger in the reads after them, and the pause that follows, of `least` at least.
 fn interference(run: &Run, series: &[f64], least: Nanos) -> Option<Interference> {
     let Reference::Sequence { patterns } = &run.reference else { return None };
@@ -83,8 +92,12 @@ pub(crate) fn adapt(findings: &Findings, run: &mut Run) {
 fn start_up(findings: &Findings, ops: &[Op]) -> u64 {
     let relevant = findings.phases.iter().filter(|phases| ops.contains(&phases.baseline.op()));
     let longest = relevant.filter_map(|phases| phases.start_up).map(|found| found.ios).max();
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
-    longest.map_or(0, |ios| (ios as f64 * IGNORE_MARGIN).ceil() as u64)
+    longest.map_or(0, with_margin)
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+fn with_margin(start_up: u64) -> u64 {
+    (start_up as f64 * IGNORE_MARGIN).ceil() as u64
 }
 
 /// The period, in IOs, in which the response times of a run repeat themselves as far as known; 1
