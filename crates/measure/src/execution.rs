@@ -96,12 +96,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
 
     /// Measures a run that is pending. The status with which everything ends, if it does.
     fn measure(&mut self, id: u32, recorder: &mut Recorder) -> Result<Option<Status>, Error> {
-        if self.bench.manifest.options.methodology.finds_io_ignore {
-            let findings = std::mem::take(&mut self.bench.manifest.findings);
-            let run = self.bench.manifest.run_mut(id);
-            run.into_iter().for_each(|run| findings::adapt(&findings, run));
-            self.bench.manifest.findings = findings;
-        }
+        self.adapt(id);
         let mut disturbed_before = None;
         loop {
             let before = self.bench.surroundings.map(Surroundings::snapshot);
@@ -141,13 +136,26 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         }
     }
 
+    /// Lets a run that is pending follow what was found. The preparation itself stays as planned.
+    fn adapt(&mut self, id: u32) {
+        let manifest = &mut *self.bench.manifest;
+        let found = find(&manifest.micro_benchmarks, id);
+        let prepares = found.is_some_and(|(benchmark, ..)| prepares(benchmark));
+        if prepares || !manifest.options.methodology.finds_io_ignore {
+            return;
+        }
+        let findings = std::mem::take(&mut manifest.findings);
+        manifest.run_mut(id).into_iter().for_each(|run| findings::adapt(&findings, run));
+        manifest.findings = findings;
+    }
+
     /// Learns from a run of the preparation that was run to its end.
     fn learn(&mut self, id: u32, series: &[f64]) {
         let manifest = &mut *self.bench.manifest;
         let found = find(&manifest.micro_benchmarks, id);
         let Some((benchmark, experiment, run)) = found else { return };
         let done = matches!(run.progress, Progress::Done { .. });
-        if !done || benchmark.name != uflip::PREPARATION.name {
+        if !done || !prepares(benchmark) {
             return;
         }
         findings::learn(&mut manifest.findings, &experiment.name, run, series);
@@ -249,7 +257,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let found = find(&manifest.micro_benchmarks, id);
         let Some((benchmark, experiment, run)) = found else { return Ok(None) };
         observer.run_started(benchmark, experiment, run);
-        let prepares = benchmark.name == uflip::PREPARATION.name;
+        let prepares = prepares(benchmark);
         let (depth, open_loop) = (run.reference.queue_depth(), run.reference.is_open_loop());
         let enough = Cell::new(false);
         let streams = run.reference.streams()?.into_iter();
@@ -373,6 +381,11 @@ impl<S: Stream> Stream for Until<'_, S> {
     fn next(&mut self, previous: Nanos) -> Option<Io> {
         if self.enough.get() { None } else { self.stream.next(previous) }
     }
+}
+
+/// Whether the runs of a micro-benchmark characterize the drive rather than measure it.
+fn prepares(benchmark: &MicroBenchmark) -> bool {
+    benchmark.name == uflip::PREPARATION.name
 }
 
 /// A run that was executed.
