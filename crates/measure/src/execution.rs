@@ -8,6 +8,7 @@ use flashscope_result::manifest::{
     Enforcing, Experiment, Manifest, MicroBenchmark, OnError, Progress, Run, Spent, State, Status,
 };
 use flashscope_result::methodology::Length;
+use flashscope_result::rounds::Totals;
 use flashscope_workload::Stream;
 use flashscope_workload::state::{Purge, RandomFill, SequentialFill};
 use flashscope_workload::uflip;
@@ -16,6 +17,7 @@ use crate::bench::{Bench, Error};
 use crate::execute::{Ended, FILL_DEPTH, PROGRESS_INTERVAL, execute};
 use crate::length::{Limits, Watch};
 use crate::surroundings::{Asked, Snapshot, Surroundings};
+use crate::rounds::{self, Meter};
 use crate::{findings, order};
 
 /// How often it is noted how far a fill is, on the clock of the drive: what a crash loses of it.
@@ -61,6 +63,10 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let mut recorder = self.bench.folder.recorder();
         for id in order(&self.bench.manifest.micro_benchmarks) {
             let Some(run) = self.bench.manifest.run_mut(id) else { continue };
+            // Of a test that ended meanwhile.
+            if matches!(run.progress, Progress::Skipped { .. }) {
+                continue;
+            }
             let over = matches!(run.progress, Progress::Done { .. } | Progress::Failed { .. });
             let reset = run.reset;
             if over && !self.bench.forgot {
@@ -68,6 +74,11 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             }
             if !over && let Some(reason) = self.exhausted() {
                 self.skip(id, reason)?;
+                continue;
+            }
+            if !over && let Some(reason) = rounds::over(self.bench.manifest, id) {
+                rounds::end(self.bench.manifest, &reason);
+                self.bench.folder.write_manifest(self.bench.manifest)?;
                 continue;
             }
             if reset && !self.fresh && self.enforce_state()? == Ended::Interrupted {
@@ -132,7 +143,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 run.progress = progress.clone();
                 (run.conditions, run.length) = (conditions, executed.length);
             }
-            self.learn(id, &executed.series);
+            self.learn(id, &executed.series, executed.totals);
             self.bench.folder.write_manifest(self.bench.manifest)?;
             let stops = self.bench.manifest.options.on_error == OnError::Stop;
             return Ok(match progress {
@@ -143,15 +154,18 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         }
     }
 
-    /// Learns from a run of the preparation that was run to its end.
-    fn learn(&mut self, id: u32, series: &[f64]) {
+    /// Learns from a run that was run to its end what it tells of those after it.
+    fn learn(&mut self, id: u32, series: &[f64], totals: Totals) {
         let manifest = &mut *self.bench.manifest;
         let found = find(&manifest.micro_benchmarks, id);
         let Some((benchmark, experiment, run)) = found else { return };
-        let done = matches!(run.progress, Progress::Done { .. });
-        if done && benchmark.name == uflip::PREPARATION.name {
+        if !matches!(run.progress, Progress::Done { .. }) {
+            return;
+        }
+        if benchmark.name == uflip::PREPARATION.name {
             findings::learn(&mut manifest.findings, &experiment.name, run, series);
         }
+        rounds::keep(manifest, id, totals);
     }
 
     /// What the plan has taken so far.
@@ -238,13 +252,14 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         before: Option<&Snapshot>,
         mut recorder: Option<&mut Recorder>,
     ) -> Result<Option<Executed>, Error> {
-        let limits = self.limits();
+        let mut limits = self.limits();
         let Bench { device, manifest, stop, observer, surroundings, .. } = &mut *self.bench;
         let found = find(&manifest.micro_benchmarks, id);
         let Some((benchmark, experiment, run)) = found else { return Ok(None) };
         observer.run_started(benchmark, experiment, run);
         let prepares = benchmark.name == uflip::PREPARATION.name;
         let (depth, open_loop) = (run.reference.queue_depth(), run.reference.is_open_loop());
+        limits.time = run.reference.time().map_or(limits.time, |time| time.min(limits.time));
         let enough = Cell::new(false);
         let streams = run.reference.streams()?.into_iter();
         let mut streams: Vec<_> = streams.map(|stream| Until { stream, enough: &enough }).collect();
@@ -254,10 +269,11 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         // The preparation is to show what comes late, so it is as long as it was planned.
         let precision = manifest.options.methodology.precision.filter(|_| !prepares);
         let mut watch = Watch::new(precision, limits, (run.reference.io_ignore(), period), start);
-        let mut series = Vec::new();
+        let (mut series, mut meter) = (Vec::new(), Meter::default());
         let (mut asked, mut tell_at) = (Asked::default(), start + PROGRESS_INTERVAL);
         let ended = execute(&mut **device, &mut streams, depth, stop, |_, completion| {
             asked.add(completion);
+            meter.take(completion);
             if completion.completed >= tell_at {
                 tell_at = completion.completed + PROGRESS_INTERVAL;
                 observer.progress(asked.ios);
@@ -285,7 +301,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let planned = run.reference.io_count();
         self.written += watch.written();
         self.fresh &= watch.written() == Bytes(0);
-        Ok(Some(Executed { planned, ended, length: watch.length(), series, conditions }))
+        let (length, totals) = (watch.length(), meter.totals(id));
+        Ok(Some(Executed { planned, ended, length, series, totals, conditions }))
     }
 
     /// Brings the drive into its state, from where that was left on.
@@ -373,6 +390,7 @@ struct Executed {
     length: Option<Length>,
     /// Response times in ns, of the preparation alone.
     series: Vec<f64>,
+    totals: Totals,
     conditions: Option<Conditions>,
 }
 

@@ -12,6 +12,8 @@ mod length;
 mod load;
 pub mod machine;
 mod plan;
+pub mod pts;
+mod rounds;
 mod steady;
 mod surroundings;
 
@@ -25,7 +27,7 @@ pub use load::{
     Fill, Gauge, Latencies, Length, Load, Measured, Outcome, Phase, Session, WarmUp, WarmedUp,
 };
 pub use plan::{order, plan, trace_plan};
-pub use steady::{Criterion, STEADY};
+pub use steady::{Criterion, PTS, STEADY};
 pub use surroundings::{Asked, Snapshot, Surroundings};
 
 /// A seed that was never used before: the present in nanoseconds.

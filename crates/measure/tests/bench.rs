@@ -120,7 +120,7 @@ fn manifest(device: &Scripted, names: &[&str], state: State, on_error: OnError) 
     let benchmarks: Vec<_> = names.iter().map(|name| uflip::find(name).unwrap()).collect();
     let setup = Setup { io_count: PerBaseline::same(32), ..Setup::paper(Bytes::mib(64), 1) };
     let (run_pause_ns, methodology) = (Nanos::secs(1), Methodology::default());
-    let options = Options { setup, state, run_pause_ns, on_error, methodology };
+    let options = Options { setup, state, run_pause_ns, on_error, methodology, rounds: None };
     Manifest {
         schema_version: SCHEMA_VERSION,
         tool: Tool { version: "0".into(), commit: None },

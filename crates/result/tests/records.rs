@@ -41,6 +41,7 @@ fn manifest() -> Manifest {
             run_pause_ns: Nanos(0),
             on_error: OnError::Continue,
             methodology: Methodology::default(),
+            rounds: None,
         },
         findings: Findings::default(),
         spent: Spent::default(),
