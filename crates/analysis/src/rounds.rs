@@ -43,9 +43,8 @@ pub(crate) fn rounds_facts(manifest: &Manifest, runs: &[RunFacts]) -> Option<Rou
 
 /// How many rounds, from the first on, were run to their end.
 fn whole_rounds(test: &MicroBenchmark) -> u32 {
-    let ended = |run: &&Run| {
-        matches!(run.progress, Progress::Done { .. } | Progress::Failed { .. })
-    };
+    let ended =
+        |run: &&Run| matches!(run.progress, Progress::Done { .. } | Progress::Failed { .. });
     // What cannot be run on the drive is in no round.
     let counts = test.experiments.iter().filter_map(|e| {
         let possible = e.runs.first().is_some_and(|run| run.progress.ios() > 0);
@@ -85,10 +84,10 @@ fn cell(experiment: &Experiment, [first, last]: [u32; 2], runs: &[RunFacts]) -> 
     };
     let counts = |run: &&Run| (first.into()..=last.into()).contains(&run.value);
     let facts = |run: &Run| runs.iter().find(|facts| facts.run == run.id);
-    let found: Vec<&RunFacts> =
-        experiment.runs.iter().filter(counts).filter_map(facts).collect();
+    let found: Vec<&RunFacts> = experiment.runs.iter().filter(counts).filter_map(facts).collect();
     let count = found.len() as f64;
-    let mean = |value: fn(&RunFacts) -> f64| found.iter().map(|facts| value(facts)).sum::<f64>() / count;
+    let mean =
+        |value: fn(&RunFacts) -> f64| found.iter().map(|facts| value(facts)).sum::<f64>() / count;
     (!found.is_empty()).then(|| Cell {
         experiment: experiment.name.clone(),
         reads_percent: *reads_percent,

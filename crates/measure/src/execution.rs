@@ -16,8 +16,8 @@ use flashscope_workload::uflip;
 use crate::bench::{Bench, Error};
 use crate::execute::{Ended, FILL_DEPTH, PROGRESS_INTERVAL, execute};
 use crate::length::{Limits, Watch};
-use crate::surroundings::{Asked, Snapshot, Surroundings};
 use crate::rounds::{self, Meter};
+use crate::surroundings::{Asked, Snapshot, Surroundings};
 use crate::{findings, order};
 
 /// How often it is noted how far a fill is, on the clock of the drive: what a crash loses of it.

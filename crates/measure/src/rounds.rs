@@ -77,9 +77,8 @@ fn is_steady(manifest: &Manifest, rule: &Rounds, round: usize) -> bool {
 pub(crate) fn end(manifest: &mut Manifest, reason: &str) {
     let Some(name) = manifest.options.rounds.as_ref().map(|rule| rule.test.clone()) else { return };
     let tests = manifest.micro_benchmarks.iter_mut().filter(|test| test.name == name);
-    let left = |run: &&mut Run| {
-        matches!(run.progress, Progress::Pending | Progress::Interrupted { .. })
-    };
+    let left =
+        |run: &&mut Run| matches!(run.progress, Progress::Pending | Progress::Interrupted { .. });
     for run in tests.flat_map(|t| &mut t.experiments).flat_map(|e| &mut e.runs).filter(left) {
         run.progress = Progress::Skipped { reason: reason.into() };
     }

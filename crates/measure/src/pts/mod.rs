@@ -118,6 +118,11 @@ impl Test {
         self.sizes.iter().copied().fold(PRECONDITIONING_IO, Bytes::max)
     }
 
+    /// How many IOs the drive has to take at once, if it can.
+    pub fn deepest(&self, wanted: Option<u32>) -> u32 {
+        wanted.filter(|_| self.queue_depth.is_none()).unwrap_or(QUEUE_DEPTH)
+    }
+
     /// How many IOs are in flight on a drive that takes `most`.
     ///
     /// # Errors

@@ -73,12 +73,10 @@ fn rounds_are_as_specified() {
     assert_eq!(rule.tracked, ["0/100 4 KiB", "65/35 64 KiB", "100/0 1 MiB"]);
     assert_eq!((rule.window, rule.range, rule.slope), (5, 0.2, 0.1));
     let names = |i: usize| plan[1].experiments[i].name.as_str();
-    assert_eq!([names(0), names(7), names(8), names(55)], [
-        "100/0 1 MiB",
-        "100/0 512 B",
-        "95/5 1 MiB",
-        "0/100 512 B"
-    ]);
+    assert_eq!(
+        [names(0), names(7), names(8), names(55)],
+        ["100/0 1 MiB", "100/0 512 B", "95/5 1 MiB", "0/100 512 B"]
+    );
 }
 
 // Is a plan executed round after round, what is written in sequence among it, with other addresses
@@ -115,7 +113,8 @@ fn drives_have_limits() {
         .collect();
     assert_eq!(skipped.len(), 14, "{skipped:?}");
     assert_eq!(rule.tracked, ["65/35 64 KiB", "100/0 1 MiB"]);
-    let depth_of = |plan: &[MicroBenchmark]| runs_of(plan).map(|run| run.reference.queue_depth()).max();
+    let depth_of =
+        |plan: &[MicroBenchmark]| runs_of(plan).map(|run| run.reference.queue_depth()).max();
     assert_eq!(depth_of(&plan), Some(32));
     let choose = |test: &Test, depth| {
         let choice = Choice { queue_depth: Some(depth), ..AS_SPECIFIED };
