@@ -34,13 +34,13 @@ pub struct RoundsFacts {
     pub test: String,
     /// Rounds that were run to their end.
     pub rounds: u32,
-    /// The first and the last round of the measurement window, over which the report goes: the window
-    /// in which the drive was steady first or, where it never was, the last rounds. Of a test that
-    /// does not end when the drive is steady, all rounds.
+    /// The first and the last of the rounds over which the report goes: the measurement window in which
+    /// the drive was steady or, where it never was, the last one. Of a test that does not end when
+    /// the drive is steady, all rounds.
     pub window: [u32; 2],
-    /// Whether the drive was steady in some window.
+    /// Whether the drive was steady at the end.
     pub steady: bool,
-    /// The round at whose end that was seen first.
+    /// The round with which the first measurement window ended since which it was steady.
     pub steady_round: Option<u32>,
     /// What was tracked to see it.
     pub tracked: Vec<Tracked>,
@@ -57,10 +57,10 @@ pub struct Tracked {
     pub experiment: String,
     /// What of it.
     pub metric: Metric,
-    /// Its values in rounds 1, 2, …; IOs or bytes a second, or ns.
-    pub values: Vec<f64>,
-    /// The mean of the last values, as many as a measurement window has, where there are as many: of
-    /// the window in which the drive was steady first, if it was.
+    /// Its values in rounds 1, 2, …; IOs or bytes a second, or ns; `null` for a round that was not run
+    /// to its end.
+    pub values: Vec<Option<f64>>,
+    /// The mean of the values in the last measurement window, where it is whole.
     pub mean: Option<f64>,
     /// From the smallest to the largest of them, relative to the mean.
     pub range: Option<f64>,

@@ -14,18 +14,18 @@ pub(crate) fn rounds_facts(manifest: &Manifest, runs: &[RunFacts]) -> Option<Rou
     if rounds == 0 {
         return None;
     }
-    let tracked: Vec<(&String, Vec<f64>)> =
+    let tracked: Vec<(&String, Vec<Option<f64>>)> =
         rule.tracked.iter().map(|name| (name, manifest.tracked_values(name))).collect();
     let steady_in = |round: &u32| {
-        let within = |(_, values): &(_, Vec<f64>)| {
+        let within = |(_, values): &(_, Vec<Option<f64>>)| {
             window(values, *round, rule).is_some_and(|w| w.is_within(rule.range, rule.slope))
         };
         !tracked.is_empty() && tracked.iter().all(within)
     };
-    let steady_round = (1..=rounds).find(steady_in);
+    // Of a test that goes on: since when it was steady up to its end.
+    let steady_round = (1..=rounds).rev().take_while(steady_in).last();
     let last = if rule.until_steady { steady_round.unwrap_or(rounds) } else { rounds };
     let first = if rule.until_steady { (last + 1).saturating_sub(rule.window).max(1) } else { 1 };
-    let judged = steady_round.unwrap_or(rounds);
     Some(RoundsFacts {
         test: test.name.clone(),
         rounds,
@@ -34,7 +34,7 @@ pub(crate) fn rounds_facts(manifest: &Manifest, runs: &[RunFacts]) -> Option<Rou
         steady_round,
         tracked: tracked
             .into_iter()
-            .map(|(name, values)| tracked_facts(name, values, judged, rule))
+            .map(|(name, values)| tracked_facts(name, values, last, rule))
             .collect(),
         cells: test.experiments.iter().filter_map(|e| cell(e, [first, last], runs)).collect(),
         deviations: deviations(manifest, rule),
@@ -54,12 +54,11 @@ fn whole_rounds(test: &MicroBenchmark) -> u32 {
 }
 
 /// How steady the values up to `round` are over as many rounds as are looked at together.
-fn window(values: &[f64], round: u32, rule: &Rounds) -> Option<Steadiness> {
-    let (end, length) = (usize::try_from(round).ok()?, usize::try_from(rule.window).ok()?);
-    Steadiness::of(values.get(end.checked_sub(length)?..end)?)
+fn window(values: &[Option<f64>], round: u32, rule: &Rounds) -> Option<Steadiness> {
+    Steadiness::of(&rule.window_of(values, round)?)
 }
 
-fn tracked_facts(experiment: &str, values: Vec<f64>, round: u32, rule: &Rounds) -> Tracked {
+fn tracked_facts(experiment: &str, values: Vec<Option<f64>>, round: u32, rule: &Rounds) -> Tracked {
     let found = window(&values, round, rule);
     Tracked {
         experiment: experiment.into(),

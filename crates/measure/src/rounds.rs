@@ -4,8 +4,7 @@ use flashscope_block::{Completion, Nanos};
 use flashscope_result::Manifest;
 use flashscope_result::manifest::{Progress, Run};
 use flashscope_result::rounds::{Rounds, Totals};
-
-use crate::steady::Criterion;
+use flashscope_stats::Steadiness;
 
 /// Counts what a run comes to.
 #[derive(Debug, Default)]
@@ -52,7 +51,7 @@ pub(crate) fn keep(manifest: &mut Manifest, id: u32, totals: Totals) {
 pub(crate) fn over(manifest: &Manifest, id: u32) -> Option<String> {
     let (rule, test) = manifest.rounds()?;
     let run = test.experiments.iter().flat_map(|e| &e.runs).find(|run| run.id == id)?;
-    let before = usize::try_from(run.value - 1).ok()?;
+    let before = u32::try_from(run.value - 1).ok()?;
     if rule.until_steady && is_steady(manifest, rule, before) {
         let since = run.value - i64::from(rule.window);
         return Some(format!("steady since round {since}"));
@@ -63,12 +62,11 @@ pub(crate) fn over(manifest: &Manifest, id: u32) -> Option<String> {
 }
 
 /// Whether everything that is tracked was steady after `round` rounds.
-fn is_steady(manifest: &Manifest, rule: &Rounds, round: usize) -> bool {
-    let windows = usize::try_from(rule.window).unwrap_or(usize::MAX);
-    let criterion = Criterion { windows, range: rule.range, slope: rule.slope, most: round };
+fn is_steady(manifest: &Manifest, rule: &Rounds, round: u32) -> bool {
     let holds = |experiment: &String| {
-        let values = manifest.tracked_values(experiment);
-        values.get(..round).is_some_and(|values| criterion.holds(values))
+        let window = rule.window_of(&manifest.tracked_values(experiment), round);
+        let found = window.and_then(|values| Steadiness::of(&values));
+        found.is_some_and(|found| found.is_within(rule.range, rule.slope))
     };
     !rule.tracked.is_empty() && rule.tracked.iter().all(holds)
 }

@@ -46,14 +46,17 @@ fn verdict(out: &mut String, rule: &Rounds, facts: &RoundsFacts) {
             let since = (round + 1).saturating_sub(rule.window);
             line!(out, "  steady since round {since}, seen after round {round}");
         }
-        None => line!(out, "  NOT STEADY in any {} of {} rounds", rule.window, facts.rounds),
+        None if rule.until_steady => {
+            line!(out, "  NOT STEADY in any {} of {} rounds", rule.window, facts.rounds);
+        }
+        None => line!(out, "  not steady in the last {} rounds", rule.window),
     }
 }
 
 /// What was tracked, round by round, with how steady it was beside how steady it has to be.
 fn series(out: &mut String, tracked: &Tracked) {
     let values = &tracked.values;
-    let high = values.iter().copied().fold(0.0, f64::max);
+    let high = values.iter().flatten().copied().fold(0.0, f64::max);
     let step = values.len().div_ceil(SHOWN).max(1);
     let bars: String = values.iter().step_by(step).map(|value| bar(*value, high)).collect();
     let how = match (tracked.range, tracked.slope) {
@@ -71,7 +74,8 @@ fn series(out: &mut String, tracked: &Tracked) {
 
 /// A bar for `value` between 0 and the highest.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
-fn bar(value: f64, high: f64) -> char {
+fn bar(value: Option<f64>, high: f64) -> char {
+    let Some(value) = value else { return '·' };
     let position = if high > 0.0 { value / high } else { 0.0 };
     BARS[((position * BARS.len() as f64) as usize).min(BARS.len() - 1)]
 }

@@ -80,6 +80,16 @@ impl Totals {
     }
 }
 
+impl Rounds {
+    /// Of values in rounds 1, 2, … those of the measurement window that ends with `round`; `None`
+    /// where one is missing.
+    pub fn window_of(&self, values: &[Option<f64>], round: u32) -> Option<Vec<f64>> {
+        let first = round.checked_sub(self.window)?;
+        let [first, end] = [first, round].map(|round| usize::try_from(round).unwrap_or(usize::MAX));
+        values.get(first..end)?.iter().copied().collect()
+    }
+}
+
 impl Manifest {
     /// The micro-benchmark that is run in rounds, and its rule.
     pub fn rounds(&self) -> Option<(&Rounds, &MicroBenchmark)> {
@@ -87,12 +97,16 @@ impl Manifest {
         Some((rule, self.micro_benchmarks.iter().find(|test| test.name == rule.test)?))
     }
 
-    /// The values of a tracked experiment in rounds 1, 2, … as far as they were all measured.
-    pub fn tracked_values(&self, experiment: &str) -> Vec<f64> {
+    /// The values of a tracked experiment in rounds 1, 2, … up to the last that has one; `None` for
+    /// those that were not run to their end.
+    pub fn tracked_values(&self, experiment: &str) -> Vec<Option<f64>> {
         let Some((rule, test)) = self.rounds() else { return vec![] };
         let runs = test.experiments.iter().filter(|e| e.name == experiment).flat_map(|e| &e.runs);
         let totals = |id: u32| self.findings.rounds.iter().find(|totals| totals.run == id);
-        runs.map_while(|run| totals(run.id)?.value(rule.metric)).collect()
+        let mut values: Vec<_> = runs.map(|run| totals(run.id)?.value(rule.metric)).collect();
+        let measured = values.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        values.truncate(measured);
+        values
     }
 
     /// Bytes that the rounds before `round` have written, by the shares of their runs.
