@@ -72,6 +72,7 @@ export function patternsOf(reference: Reference): Pattern[] {
   switch (reference.kind) {
     case 'basic':
     case 'parallel':
+    case 'blend':
       return [reference.pattern];
     case 'mixed':
       return [reference.first, reference.second];
@@ -87,6 +88,7 @@ export function ioIgnore(reference: Reference): number {
   switch (reference.kind) {
     case 'basic':
     case 'parallel':
+    case 'blend':
       return reference.pattern.io_ignore;
     case 'mixed':
       return reference.second.io_ignore * (reference.ratio + 1);

@@ -11,6 +11,7 @@ mod failing;
 mod help;
 mod interrupted;
 mod options;
+mod pts;
 mod record;
 mod report;
 mod resume;

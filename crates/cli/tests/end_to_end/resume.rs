@@ -13,7 +13,7 @@ const DRIVE: &str = "sim:demo?flash.blocks_per_plane=48";
 const ONLY: &str = "granularity,order,bursts";
 
 /// All of a result that does not say when and how fast it was made.
-fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, Vec<Value>) {
+pub fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, Vec<Value>) {
     let folder = place.at(name);
     let entries = fs::read_dir(folder.join("records")).unwrap().map(Result::unwrap);
     let file = |entry: fs::DirEntry| {
