@@ -1,4 +1,4 @@
-use flashscope_block::Nanos;
+use flashscope_block::{DeviceKind, Nanos};
 use flashscope_result::Manifest;
 use flashscope_result::manifest::{Experiment, MicroBenchmark, Progress, Run, State};
 use flashscope_result::rounds::Rounds;
@@ -117,6 +117,10 @@ fn deviations(manifest: &Manifest, rule: &Rounds) -> Vec<String> {
     }
     if options.run_pause_ns > Nanos(0) {
         found.push(format!("the drive rested for {} between runs", options.run_pause_ns));
+    }
+    // A simulated drive that is gone on with has not noticed.
+    if !manifest.resumed.is_empty() && manifest.device.kind != DeviceKind::Sim {
+        found.push(format!("it was stopped and gone on with, {} times", manifest.resumed.len()));
     }
     let test = manifest.rounds().map(|(_, test)| test);
     let impossible = test.into_iter().flat_map(|test| &test.experiments).find_map(|e| {

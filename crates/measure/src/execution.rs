@@ -57,7 +57,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
     }
 
     pub(crate) fn run(&mut self) -> Result<Status, Error> {
-        if self.enforce_state()? == Ended::Interrupted {
+        let under_way = !self.bench.forgot && rounds::begun(self.bench.manifest);
+        if !under_way && self.enforce_state()? == Ended::Interrupted {
             return Ok(Status::Interrupted);
         }
         let mut recorder = self.bench.folder.recorder();

@@ -45,6 +45,13 @@ pub(crate) fn keep(manifest: &mut Manifest, id: u32, totals: Totals) {
     }
 }
 
+/// Whether a test is under way: then the drive is as its rounds have left it, and its state must not
+/// be enforced again.
+pub(crate) fn begun(manifest: &Manifest) -> bool {
+    let over = |run: &Run| matches!(run.progress, Progress::Done { .. } | Progress::Failed { .. });
+    manifest.options.rounds.is_some() && manifest.runs().any(over)
+}
+
 /// Why run `id` and all of its test that are not run yet are not needed, if so.
 ///
 /// Of the rounds before it alone, so that a test that is gone on with ends where it would have ended.
