@@ -2,7 +2,6 @@
 //! measured.
 
 use std::fs;
-use std::time::Duration;
 
 use flashscope_block::{Bytes, Nanos, Op, Record};
 use flashscope_result::manifest::{Progress, Run, State};
@@ -292,30 +291,26 @@ fn kills_leave_no_trace() {
     let place = Scratch::in_memory();
     let (_, _) = test(&place, "pts-latency", &[]);
     let whole = content(&place, "pts-latency");
-    let (mut in_the_midst, mut random) = (0, 1u64);
+    let mut random = 1u64;
     for cut in 0..6 {
         let name = format!("cut-{cut}");
         let options = ["--output", &name, "--test", "pts-latency", "--round", "4ms"];
         let begin = [&["bench", DRIVE][..], &options].concat();
         let go_on = ["bench", "--resume", &name];
+        // Three kills, each some runs after the one before, and then to the end.
         for attempt in 0..3 {
-            let begun = place.at(&name).join("manifest.json").exists();
-            let running = place.start(if begun { &go_on } else { &begin });
+            let done = files_of_records(&place.at(&name));
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(attempt + 1);
-            std::thread::sleep(Duration::from_micros((random >> 33) % 250_000));
+            let until = done + 1 + usize::try_from((random >> 33) % 15).unwrap();
+            assert!(until < whole.0.len(), "a kill comes in the midst of a test");
+            let mut running = place.start(if attempt == 0 { &begin } else { &go_on });
+            running.wait_until("runs", || files_of_records(&place.at(&name)) >= until);
             running.signal("-KILL");
             running.wait();
-            let done = files_of_records(&place.at(&name));
-            in_the_midst += usize::from(done > 0 && done < whole.0.len());
-            if done == 0 && !place.at(&name).join("manifest.json").exists() {
-                let _ = fs::remove_dir_all(place.at(&name));
-            }
         }
-        let begun = place.at(&name).join("manifest.json").exists();
-        place.run(if begun { &go_on } else { &begin }).ok();
+        place.run(&go_on).ok();
         assert!(content(&place, &name) == whole, "{name} differs from what it would have been");
     }
-    assert!(in_the_midst > 3, "only {in_the_midst} kills came in the midst of a test");
 }
 
 // Does a plan say what a test takes, and is it run as it was saved?
