@@ -64,6 +64,8 @@ export function sentence(reference: Reference): string {
       return `${count(reference.pattern.io_count)} ${ios(reference.pattern)}, shared by ${count(reference.degree)} concurrent ${reference.degree === 1 ? 'process' : 'processes'}, ${moments(reference.pattern.timing)} in each.`;
     case 'mixed':
       return `${count(reference.ratio)} of the ${ios(reference.first)}, then one of the ${ios(reference.second)}, and so on.`;
+    case 'blend':
+      return `${ios(reference.pattern)}, of which ${reference.reads_percent} % read, ${count(reference.queue_depth)} in flight${reference.time_ns == null ? '' : `, for ${exactTime(reference.time_ns)}`}.`;
     case 'sequence':
       return `${reference.patterns.map((p) => `${count(p.io_count)} ${ios(p)}`).join('; then ')}.`;
     case 'trace':
@@ -73,6 +75,15 @@ export function sentence(reference: Reference): string {
 
 /** What is executed, as rows of names and values for each of its patterns. */
 export function parameterRows(reference: Reference): [string, string][][] {
+  if (reference.kind === 'blend') {
+    const time = reference.time_ns == null ? [] : [['Time', exactTime(reference.time_ns)]];
+    const rows = [
+      ['Reads', `${reference.reads_percent} %`],
+      ['QueueDepth', count(reference.queue_depth)],
+      ...time,
+    ] as [string, string][];
+    return [[...parameters(reference.pattern), ...rows]];
+  }
   if (reference.kind !== 'trace') return patternsOf(reference).map(parameters);
   const { playback } = reference;
   return [

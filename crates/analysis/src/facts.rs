@@ -2,6 +2,7 @@
 
 use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_result::environment::Disturbance;
+use flashscope_result::rounds::Metric;
 use flashscope_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,80 @@ pub struct Facts {
     /// What runs that were repeated say together.
     #[serde(default)]
     pub repeats: Vec<RepeatFacts>,
+    /// What a test in rounds says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<RoundsFacts>,
+}
+
+/// What a test in rounds says: its report after SNIA SSS PTS 2.0.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RoundsFacts {
+    /// The micro-benchmark, such as `pts-iops`.
+    pub test: String,
+    /// Rounds that were run to their end.
+    pub rounds: u32,
+    /// The first and the last of the rounds over which the report goes: the measurement window in which
+    /// the drive was steady or, where it never was, the last one. Of a test that does not end when
+    /// the drive is steady, all rounds.
+    pub window: [u32; 2],
+    /// Whether the drive was steady at the end.
+    pub steady: bool,
+    /// The round with which the first measurement window ended since which it was steady.
+    pub steady_round: Option<u32>,
+    /// What was tracked to see it.
+    pub tracked: Vec<Tracked>,
+    /// The means over the measurement window of each run of a round, in the order of a round.
+    pub cells: Vec<Cell>,
+    /// In which ways the test was not run as it is specified, in words.
+    pub deviations: Vec<String>,
+}
+
+/// A value that has to be steady.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tracked {
+    /// The experiment.
+    pub experiment: String,
+    /// What of it.
+    pub metric: Metric,
+    /// Its values in rounds 1, 2, …; IOs or bytes a second, or ns; `null` for a round that was not run
+    /// to its end.
+    pub values: Vec<Option<f64>>,
+    /// The mean of the values in the last measurement window, where it is whole.
+    pub mean: Option<f64>,
+    /// From the smallest to the largest of them, relative to the mean.
+    pub range: Option<f64>,
+    /// How far the line fitted to them rises over the window, relative to the mean; negative where it
+    /// falls.
+    pub slope: Option<f64>,
+    /// The largest range of a steady drive.
+    pub range_limit: f64,
+    /// The largest rise or fall of a steady drive.
+    pub slope_limit: f64,
+    /// Whether both are kept.
+    pub steady: bool,
+}
+
+/// What a run of a round comes to over the measurement window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cell {
+    /// The experiment.
+    pub experiment: String,
+    /// The share of reads in percent.
+    pub reads_percent: u8,
+    /// The size of an IO.
+    pub io_size_bytes: Bytes,
+    /// IOs in flight.
+    pub queue_depth: u32,
+    /// The runs that count, one of each round.
+    pub runs: Vec<u32>,
+    /// The mean of the rounds' IOs a second.
+    pub iops: f64,
+    /// The mean of the rounds' bytes a second.
+    pub throughput_bytes_per_s: f64,
+    /// The mean of the rounds' mean response times.
+    pub mean_latency_ns: f64,
+    /// The longest response time of all rounds.
+    pub max_latency_ns: u64,
 }
 
 /// One value of the parameter of an experiment that was run several times.

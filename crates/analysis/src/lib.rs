@@ -6,6 +6,7 @@ mod costs;
 pub mod facts;
 mod outline;
 mod repeats;
+mod rounds;
 mod runs;
 pub mod trace;
 
@@ -40,5 +41,7 @@ pub fn analyse(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Erro
         }
     }
     let characteristics = characteristics::characteristics(manifest, &runs, &repeats);
-    Ok(Facts { schema_version: facts::SCHEMA_VERSION, characteristics, runs, repeats })
+    let rounds = rounds::rounds_facts(manifest, &runs);
+    let schema_version = facts::SCHEMA_VERSION;
+    Ok(Facts { schema_version, characteristics, runs, repeats, rounds })
 }

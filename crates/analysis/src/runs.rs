@@ -39,7 +39,7 @@ struct Gathered<'a> {
     latency: Summary,
     /// For each pattern apart; empty where there is but one.
     parts: Vec<Summary>,
-    /// Of a trace, for each operation apart.
+    /// Of a trace or a blend, for each operation apart.
     operations: Vec<(Summary, u64)>,
     open_loop: Option<OpenLoopSummary>,
     /// Response times in order, up to [`MOST_KEPT`] of them.
@@ -66,7 +66,9 @@ impl Gathered<'_> {
             latency: Summary::default(),
             parts: if patterns > 1 { vec![Summary::default(); patterns] } else { vec![] },
             operations: match reference {
-                Reference::Trace { .. } => vec![Default::default(); Op::ALL.len()],
+                Reference::Trace { .. } | Reference::Blend { .. } => {
+                    vec![Default::default(); Op::ALL.len()]
+                }
                 _ => vec![],
             },
             open_loop: reference.is_open_loop().then(OpenLoopSummary::default),

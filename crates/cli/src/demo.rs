@@ -33,6 +33,7 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
             finds_run_pause: true,
             ..Methodology::default()
         },
+        rounds: None,
     };
     let benchmarks: Vec<_> = all().collect();
     let plan = plan(&benchmarks, &options, info, false);

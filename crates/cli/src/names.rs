@@ -3,10 +3,15 @@
 use anyhow::{Result, anyhow, bail};
 use flashscope_block::{Bytes, Nanos, nearest};
 use flashscope_measure::WarmUp;
+use flashscope_measure::pts::{self, TESTS, Test};
 use flashscope_workload::uflip::{self, Baseline, MicroBenchmark, PerBaseline};
 
 /// The most IOs in a run: years of them on any drive, and what follows from it fits in 64 bits.
 pub const MOST_IOS: u64 = 1_000_000_000_000;
+/// The most rounds of a test: a run has a number of 32 bits.
+pub const MOST_ROUNDS: i64 = 1_000_000;
+/// The most IOs in flight: what the queues of NVMe drives hold.
+pub const DEEPEST: i64 = 65_535;
 /// The longest IO, which is the longest that a real drive takes.
 const LONGEST_IO: Bytes = Bytes::GIB;
 /// The longest pause.
@@ -25,6 +30,17 @@ pub fn micro_benchmarks(names: &[String]) -> Result<Vec<&'static MicroBenchmark>
     }
     let wanted = |name| names.is_empty() || names.iter().any(|wanted| wanted == name);
     Ok(uflip::all().filter(|benchmark| wanted(benchmark.name)).collect())
+}
+
+/// The test of this name.
+pub fn test(name: &str) -> Result<&'static Test> {
+    let known = || TESTS.into_iter().map(|test| test.name);
+    pts::find(name).ok_or_else(|| {
+        let list: Vec<&str> = known().collect();
+        let meant = nearest(name, known());
+        let meant = meant.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
+        anyhow!("`{name}` is no test{meant}\nthere are: {}", list.join(", "))
+    })
 }
 
 /// The size of an IO.

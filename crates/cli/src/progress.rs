@@ -116,6 +116,14 @@ fn ahead(run: &Run, forgot: bool) -> bool {
     }
 }
 
+/// How many IOs a run whose length is counted in time has in flight.
+fn at_once(run: &Run) -> f64 {
+    match run.reference {
+        Reference::Blend { queue_depth, .. } => f64::from(queue_depth.max(1)),
+        _ => 1.0,
+    }
+}
+
 impl Bar {
     pub fn new(manifest: &Manifest, forgot: bool) -> Bar {
         let DeviceInfo { kind, .. } = manifest.device;
@@ -124,7 +132,9 @@ impl Bar {
         let guess = FIRST_GUESS.0 as f64;
         Bar {
             bar,
-            virtual_time: matches!(kind, DeviceKind::Sim | DeviceKind::Null),
+            // Runs that end by the clock are counted by it.
+            virtual_time: matches!(kind, DeviceKind::Sim | DeviceKind::Null)
+                && manifest.options.rounds.is_none(),
             run_pause: manifest.options.run_pause_ns,
             cost: [guess; 2],
             share: manifest.options.methodology.precision.map(|_| FIRST_SHARE),
@@ -156,7 +166,12 @@ impl Bar {
                 Timing::Burst { pause, burst } => pause.0 as f64 / burst as f64,
             })
             .sum();
-        ios * (self.cost[share_of_writes] + pauses)
+        let cost = self.cost[share_of_writes] / at_once(run);
+        let work = ios * (cost + pauses);
+        match run.reference.time() {
+            Some(time) => work.min(time.0 as f64),
+            None => work,
+        }
     }
 
     fn whole(&self, run: &Run) -> f64 {
@@ -205,12 +220,13 @@ impl Observer for Bar {
         }
         self.done += self.whole(run);
         self.current = None;
-        let plain = matches!(&run.reference, Reference::Basic { pattern }
+        let plain = matches!(&run.reference,
+            Reference::Basic { pattern } | Reference::Blend { pattern, .. }
             if pattern.timing == Timing::Consecutive);
         if plain && ios > 0 {
             let write = usize::from(run.reference.patterns()[0].op == Op::Write);
             #[allow(clippy::cast_precision_loss)]
-            let mean = took.0 as f64 / ios as f64;
+            let mean = took.0 as f64 / ios as f64 * at_once(run);
             self.cost[write] = 0.5 * (self.cost[write] + mean);
         }
         self.show(0);

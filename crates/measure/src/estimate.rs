@@ -84,15 +84,22 @@ fn of_run(run: &Run, prepares: bool, options: &Options, costs: &Costs, case: Cas
         Case::Most => planned,
     };
     let shares = shares(&run.reference);
-    let time: f64 = shares.iter().map(|(pattern, share)| share * time(pattern, costs)).sum();
-    let written = |(pattern, share): &(&Pattern, f64)| match pattern.op {
+    let one: f64 = shares.iter().map(|(pattern, share)| share * time(pattern, costs)).sum();
+    // Several in flight take no longer than one after the other, and at best all at once.
+    let time = match (&run.reference, case) {
+        (Reference::Blend { queue_depth, .. }, Case::Expected | Case::Most) => {
+            one / f64::from(*queue_depth)
+        }
+        _ => one,
+    };
+    let written = |(pattern, share): &(Pattern, f64)| match pattern.op {
         Op::Write => share * whole(pattern.io_size.0),
         _ => 0.0,
     };
     let bytes: f64 = shares.iter().map(written).sum();
     // What ends a run early ends both.
-    let time_allowed =
-        methodology.most_run_time_ns.map_or(1.0, |most| ratio(most.0, time * whole(ios)));
+    let most_time = methodology.most_run_time_ns.into_iter().chain(run.reference.time()).min();
+    let time_allowed = most_time.map_or(1.0, |most| ratio(most.0, time * whole(ios)));
     let bytes_allowed =
         methodology.most_run_bytes.map_or(1.0, |most| ratio(most.0, bytes * whole(ios)));
     let done = whole(ios) * time_allowed.min(bytes_allowed);
@@ -104,11 +111,15 @@ fn of_run(run: &Run, prepares: bool, options: &Options, costs: &Costs, case: Cas
 }
 
 /// The patterns of a reference, each with its share of the IOs.
-fn shares(reference: &Reference) -> Vec<(&Pattern, f64)> {
+fn shares(reference: &Reference) -> Vec<(Pattern, f64)> {
     match reference {
         Reference::Mixed { first, second, ratio } => {
             let of_second = 1.0 / whole(ratio + 1);
-            vec![(first, 1.0 - of_second), (second, of_second)]
+            vec![(*first, 1.0 - of_second), (*second, of_second)]
+        }
+        Reference::Blend { pattern, reads_percent, .. } => {
+            let reads = f64::from(*reads_percent) / 100.0;
+            vec![(Pattern { op: Op::Read, ..*pattern }, reads), (*pattern, 1.0 - reads)]
         }
         _ => {
             let all = whole(reference.io_count().max(1));
@@ -118,7 +129,7 @@ fn shares(reference: &Reference) -> Vec<(&Pattern, f64)> {
                 1 => 1.0,
                 _ => whole(pattern.io_count) / all,
             };
-            patterns.map(|pattern| (pattern, share(pattern))).collect()
+            patterns.map(|pattern| (*pattern, share(pattern))).collect()
         }
     }
 }

@@ -8,6 +8,7 @@ use flashscope_result::manifest::{
     Enforcing, Experiment, MicroBenchmark, OnError, Options, Progress, Run, Spent, State, Status,
 };
 use flashscope_result::methodology::Length;
+use flashscope_result::rounds::Totals;
 use flashscope_workload::Stream;
 use flashscope_workload::state::{Purge, RandomFill, SequentialFill};
 use flashscope_workload::uflip;
@@ -15,6 +16,7 @@ use flashscope_workload::uflip;
 use crate::bench::{Bench, Error};
 use crate::execute::{Ended, FILL_DEPTH, PROGRESS_INTERVAL, execute};
 use crate::length::{Limits, Watch};
+use crate::rounds::{self, Meter};
 use crate::surroundings::{Asked, Snapshot, Surroundings};
 use crate::{findings, order};
 
@@ -49,18 +51,24 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let before = if bench.forgot { Spent::default() } else { bench.manifest.spent };
         let began = bench.device.now();
         // What is repeated finds the pauses that there were then.
-        let found = findings::run_pause(&bench.manifest.findings).filter(|_| !bench.forgot);
+        let finds = bench.manifest.options.methodology.finds_run_pause && !bench.forgot;
+        let found = findings::run_pause(&bench.manifest.findings).filter(|_| finds);
         let (written, fresh) = (Bytes(0), false);
         Execution { bench, before, began, written, fresh, pause: found }
     }
 
     pub(crate) fn run(&mut self) -> Result<Status, Error> {
-        if self.enforce_state()? == Ended::Interrupted {
+        let under_way = !self.bench.forgot && rounds::begun(self.bench.manifest);
+        if !under_way && self.enforce_state()? == Ended::Interrupted {
             return Ok(Status::Interrupted);
         }
         let mut recorder = self.bench.folder.recorder();
         for id in order(&self.bench.manifest.micro_benchmarks) {
             let Some(run) = self.bench.manifest.run_mut(id) else { continue };
+            // Of a test that ended meanwhile.
+            if matches!(run.progress, Progress::Skipped { .. }) {
+                continue;
+            }
             let over = matches!(run.progress, Progress::Done { .. } | Progress::Failed { .. });
             let reset = run.reset;
             if over && !self.bench.forgot {
@@ -70,19 +78,30 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 self.skip(id, reason)?;
                 continue;
             }
+            if !over && let Some(reason) = rounds::over(self.bench.manifest, id) {
+                rounds::end(self.bench.manifest, &reason);
+                self.bench.folder.write_manifest(self.bench.manifest)?;
+                continue;
+            }
             if reset && !self.fresh && self.enforce_state()? == Ended::Interrupted {
                 return Ok(Status::Interrupted);
             }
             let status = if over { self.repeat(id)? } else { self.measure(id, &mut recorder)? };
-            let mut looks = self.bench.manifest.findings.interference.iter();
-            if let Some(found) = looks.find(|found| found.run == id) {
-                self.pause = Some(found.run_pause_ns);
-            }
+            self.follow(id);
             if let Some(status) = status {
                 return Ok(status);
             }
         }
         Ok(Status::Complete)
+    }
+
+    /// Lets the pauses from here on be those that run `id` showed, where it did.
+    fn follow(&mut self, id: u32) {
+        let manifest = &*self.bench.manifest;
+        let mut looks = manifest.findings.interference.iter();
+        let found =
+            looks.find(|found| found.run == id && manifest.options.methodology.finds_run_pause);
+        self.pause = found.map(|found| found.run_pause_ns).or(self.pause);
     }
 
     /// Does again what was done before, for a drive that has forgotten it. The status with which
@@ -125,7 +144,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 run.progress = progress.clone();
                 (run.conditions, run.length) = (conditions, executed.length);
             }
-            self.learn(id, &executed.series);
+            self.learn(id, &executed.series, executed.totals);
             self.bench.folder.write_manifest(self.bench.manifest)?;
             let stops = self.bench.manifest.options.on_error == OnError::Stop;
             return Ok(match progress {
@@ -149,23 +168,25 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         manifest.findings = findings;
     }
 
-    /// Learns from a run of the preparation that was run to its end.
-    fn learn(&mut self, id: u32, series: &[f64]) {
+    /// Learns from a run that was run to its end what it tells of those after it.
+    fn learn(&mut self, id: u32, series: &[f64], totals: Totals) {
         let manifest = &mut *self.bench.manifest;
         let found = find(&manifest.micro_benchmarks, id);
         let Some((benchmark, experiment, run)) = found else { return };
-        let done = matches!(run.progress, Progress::Done { .. });
-        if !done || !prepares(benchmark) {
+        if !matches!(run.progress, Progress::Done { .. }) {
             return;
         }
-        findings::learn(&mut manifest.findings, &experiment.name, run, series);
-        if manifest.options.methodology.finds_io_ignore {
+        let methodology = &manifest.options.methodology;
+        if prepares(benchmark) && methodology.finds() {
+            findings::learn(&mut manifest.findings, &experiment.name, run, series);
             let findings = std::mem::take(&mut manifest.findings);
-            manifest.run_mut(id).into_iter().for_each(|run| {
-                findings::ignore_start_up(&findings, run);
-            });
+            if methodology.finds_io_ignore {
+                let run = manifest.run_mut(id);
+                run.into_iter().for_each(|run| findings::ignore_start_up(&findings, run));
+            }
             manifest.findings = findings;
         }
+        rounds::keep(manifest, id, totals);
     }
 
     /// What the plan has taken so far.
@@ -252,13 +273,14 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         before: Option<&Snapshot>,
         mut recorder: Option<&mut Recorder>,
     ) -> Result<Option<Executed>, Error> {
-        let limits = self.limits();
+        let mut limits = self.limits();
         let Bench { device, manifest, stop, observer, surroundings, .. } = &mut *self.bench;
         let found = find(&manifest.micro_benchmarks, id);
         let Some((benchmark, experiment, run)) = found else { return Ok(None) };
         observer.run_started(benchmark, experiment, run);
         let prepares = prepares(benchmark);
         let (depth, open_loop) = (run.reference.queue_depth(), run.reference.is_open_loop());
+        limits.time = run.reference.time().map_or(limits.time, |time| time.min(limits.time));
         let enough = Cell::new(false);
         let streams = run.reference.streams()?.into_iter();
         let mut streams: Vec<_> = streams.map(|stream| Until { stream, enough: &enough }).collect();
@@ -268,10 +290,11 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         // The preparation is to show what comes late, so it is as long as it was planned.
         let precision = manifest.options.methodology.precision.filter(|_| !prepares);
         let mut watch = Watch::new(precision, limits, (run.reference.io_ignore(), period), start);
-        let mut series = Vec::new();
+        let (mut series, mut meter) = (Vec::new(), Meter::default());
         let (mut asked, mut tell_at) = (Asked::default(), start + PROGRESS_INTERVAL);
         let ended = execute(&mut **device, &mut streams, depth, stop, |_, completion| {
             asked.add(completion);
+            meter.take(completion);
             if completion.completed >= tell_at {
                 tell_at = completion.completed + PROGRESS_INTERVAL;
                 observer.progress(asked.ios);
@@ -299,7 +322,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let planned = run.reference.io_count();
         self.written += watch.written();
         self.fresh &= watch.written() == Bytes(0);
-        Ok(Some(Executed { planned, ended, length: watch.length(), series, conditions }))
+        let (length, totals) = (watch.length(), meter.totals(id));
+        Ok(Some(Executed { planned, ended, length, series, totals, conditions }))
     }
 
     /// Brings the drive into its state, from where that was left on.
@@ -396,6 +420,7 @@ struct Executed {
     length: Option<Length>,
     /// Response times in ns, of the preparation alone.
     series: Vec<f64>,
+    totals: Totals,
     conditions: Option<Conditions>,
 }
 

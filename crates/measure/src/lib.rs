@@ -12,6 +12,8 @@ mod length;
 mod load;
 pub mod machine;
 mod plan;
+pub mod pts;
+mod rounds;
 mod self_check;
 mod steady;
 mod surroundings;
@@ -27,7 +29,7 @@ pub use load::{
 };
 pub use plan::{order, plan, trace_plan};
 pub use self_check::harness_cost;
-pub use steady::{Criterion, STEADY};
+pub use steady::{Criterion, PTS, STEADY};
 pub use surroundings::{Asked, Snapshot, Surroundings};
 
 /// A seed that was never used before: the present in nanoseconds.

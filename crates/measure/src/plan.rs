@@ -125,7 +125,7 @@ pub fn trace_plan(reference: Reference) -> Vec<MicroBenchmark> {
 }
 
 /// Why a run cannot be done within the space that ends at `end`, if it cannot.
-fn refusal(
+pub(crate) fn refusal(
     reference: &Reference,
     device: &DeviceInfo,
     end: Bytes,
@@ -144,7 +144,8 @@ fn refusal(
 /// The numbers of the runs that can be run in the order of execution: the preparation first, and of
 /// it first what tells how long to pause; then what does not write sequentially, then what does;
 /// of both everything once before anything is repeated, so that repeats show what changes over the
-/// plan.
+/// plan. What several IOs are in flight of is run as it is numbered: the rounds of a test follow upon
+/// each other.
 pub fn order(plan: &[MicroBenchmark]) -> Vec<u32> {
     let mut runs: Vec<(u8, u32, u32)> = Vec::new();
     for benchmark in plan {
@@ -156,7 +157,9 @@ pub fn order(plan: &[MicroBenchmark]) -> Vec<u32> {
                     (true, 1) => u8::from(!interference),
                     (true, _) => 2,
                     (false, _) => {
-                        2 + u8::from(run.reference.patterns().into_iter().any(writes_in_order))
+                        let in_order = run.reference.patterns().into_iter().any(writes_in_order);
+                        let ordered = matches!(run.reference, Reference::Blend { .. });
+                        2 + u8::from(in_order && !ordered)
                     }
                 };
                 if !matches!(run.progress, Progress::Skipped { .. }) {
@@ -254,6 +257,7 @@ mod tests {
             run_pause_ns: Nanos::secs(1),
             on_error: OnError::Continue,
             methodology: Methodology::default(),
+            rounds: None,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use flashscope_stats::Steadiness;
+
 /// What is asked of a metric before the drive counts as steady: over the last windows its values
 /// lie close together, and the line fitted to them is nearly level.
 ///
@@ -25,22 +27,15 @@ pub struct Criterion {
 /// write amplification that still falls by 10 % is not steady.
 pub const STEADY: Criterion = Criterion { windows: 5, range: 0.02, slope: 0.01, most: 50 };
 
+/// SNIA's criterion as it is specified: a test is given up after 25 rounds.
+pub const PTS: Criterion = Criterion { windows: 5, range: 0.2, slope: 0.1, most: 25 };
+
 impl Criterion {
     /// Whether the last of `values` fulfil it.
-    #[allow(clippy::cast_precision_loss)]
     pub fn holds(&self, values: &[f64]) -> bool {
-        let Some(start) = values.len().checked_sub(self.windows) else { return false };
-        let last = &values[start..];
-        let count = last.len() as f64;
-        let mean = last.iter().sum::<f64>() / count;
-        let lowest = last.iter().copied().fold(f64::INFINITY, f64::min);
-        let highest = last.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        // The least-squares line through the values at −(n−1)/2 … (n−1)/2.
-        let middle = (count - 1.0) / 2.0;
-        let moment: f64 = last.iter().enumerate().map(|(i, y)| (i as f64 - middle) * y).sum();
-        let squares: f64 = (0..last.len()).map(|i| (i as f64 - middle).powi(2)).sum();
-        let rise = if squares > 0.0 { (moment / squares * (count - 1.0)).abs() } else { 0.0 };
-        highest - lowest <= self.range * mean && rise <= self.slope * mean
+        let start = values.len().checked_sub(self.windows);
+        let last = start.and_then(|start| Steadiness::of(&values[start..]));
+        last.is_some_and(|last| last.is_within(self.range, self.slope))
     }
 }
 
@@ -64,7 +59,7 @@ mod tests {
     // Does the criterion hold exactly where both of its bounds are kept?
     #[test]
     fn bounds_of_the_criterion() {
-        let snia = Criterion { range: 0.2, slope: 0.1, ..STEADY };
+        let snia = PTS;
         assert!(!snia.holds(&[1.0; 4]));
         assert!(snia.holds(&[1.0; 5]));
         // Range 19 % and 21 %, level.
@@ -75,6 +70,10 @@ mod tests {
         assert!(snia.holds(&line(0.024)));
         assert!(!snia.holds(&line(0.026)));
         assert!(!snia.holds(&line(-0.026)));
+        // On both bounds: a range of 20 %, a rise of 10 %.
+        assert!(snia.holds(&[10.0, 11.0, 10.0, 9.0, 10.0]));
+        assert!(snia.holds(&[95.0, 97.5, 100.0, 102.5, 105.0]));
+        assert!(!snia.holds(&[94.9, 97.5, 100.0, 102.5, 105.1]));
         // What came before does not count.
         assert!(snia.holds(&[9.0, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0]));
     }

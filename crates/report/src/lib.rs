@@ -8,6 +8,7 @@ macro_rules! line {
 mod conversion;
 mod plan;
 mod recording;
+mod rounds;
 mod simulation;
 mod terminal;
 mod trace;

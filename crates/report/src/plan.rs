@@ -5,6 +5,8 @@ use flashscope_result::manifest::{MicroBenchmark, Progress, Run, State};
 use flashscope_result::methodology::Precision;
 use flashscope_result::plan::{Amount, Cost, Plan};
 
+use crate::rounds;
+
 /// A plan as text. `order` has the numbers of its runs in the order of execution.
 pub fn plan(plan: &Plan, order: &[u32]) -> String {
     let mut out = String::new();
@@ -24,7 +26,10 @@ pub fn plan(plan: &Plan, order: &[u32]) -> String {
         row(&mut out, if i == 0 { "left out" } else { "" }, what);
     }
     line!(out, "\nIn this order:");
-    steps(&mut out, plan, order);
+    match plan.options.rounds {
+        Some(_) => rounds::steps(&mut out, &plan.micro_benchmarks, &plan.options),
+        None => steps(&mut out, plan, order),
+    }
     out
 }
 
@@ -65,6 +70,9 @@ fn runs(plan: &Plan) -> String {
 }
 
 fn length(plan: &Plan) -> String {
+    if let Some(rule) = &plan.options.rounds {
+        return rounds::length(rule);
+    }
     let counts = plan.options.setup.io_count;
     let Some(precision) = plan.options.methodology.precision else {
         return format!(

@@ -10,6 +10,8 @@ use flashscope_stats::Estimate;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::trace::Pace;
 
+use crate::rounds;
+
 pub(crate) const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The summary of a result as text: the drive, its key characteristics, and the mean response
@@ -19,6 +21,10 @@ pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
     head(&mut out, manifest);
     harness(&mut out, manifest, facts);
     characteristics(&mut out, &facts.characteristics);
+    if let Some(found) = &facts.rounds {
+        rounds::report(&mut out, manifest, found);
+        return out;
+    }
     for benchmark in &manifest.micro_benchmarks {
         let runs = benchmark.experiments.iter().flat_map(|experiment| &experiment.runs);
         let traced = runs.clone().find(|run| matches!(run.reference, Reference::Trace { .. }));

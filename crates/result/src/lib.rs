@@ -13,6 +13,7 @@ pub mod methodology;
 pub mod plan;
 mod reader;
 mod recorder;
+pub mod rounds;
 mod rows;
 mod writer;
 

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment::{Conditions, Environment, Health, HealthChange};
 use crate::methodology::{Findings, Length, Methodology};
+use crate::rounds::Rounds;
 
 /// Version of the result format: since 2, records say how late an IO was, and a run may be that of a
-/// trace; since 3, runs may be repeated and their length found. A higher version may add fields; a
+/// trace; since 3, runs may be repeated and their length found, and a test may run in rounds. A higher version may add fields; a
 /// reader refuses one it does not know.
 pub const SCHEMA_VERSION: u32 = 3;
 
@@ -117,6 +118,9 @@ pub struct Options {
     /// What is found while measuring.
     #[serde(default)]
     pub methodology: Methodology,
+    /// The rule of a test that is run in rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Rounds>,
 }
 
 /// A state that is being enforced, so that it can be gone on with.

@@ -5,6 +5,8 @@ use flashscope_workload::uflip::Baseline;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::rounds::Totals;
+
 /// What is found while measuring instead of being given.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Methodology {
@@ -102,13 +104,16 @@ pub enum EndedBy {
     Bytes,
 }
 
-/// What the preparation found.
+/// What the preparation found, and what runs before tell those after them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
     /// The phases of each baseline that was run long enough to show them.
     pub phases: Vec<BaselinePhases>,
     /// How long writes lingered, each time that was looked at.
     pub interference: Vec<Interference>,
+    /// Of a test in rounds: what the runs came to by which it is judged whether the drive is steady.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<Totals>,
 }
 
 /// The phases of one baseline (uFLIP section 4.2).

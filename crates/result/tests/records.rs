@@ -42,6 +42,7 @@ fn manifest() -> Manifest {
         run_pause_ns: Nanos(0),
         on_error: OnError::Continue,
         methodology: Methodology::default(),
+        rounds: None,
     };
     let started = "2026-01-01T00:00:00Z".into();
     Manifest::new(tool, machine, calibration, device, options, vec![], started)

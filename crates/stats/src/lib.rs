@@ -12,6 +12,7 @@ mod phases;
 mod repeats;
 #[cfg(test)]
 mod scripted;
+mod steady;
 mod summary;
 
 pub use batch::BatchMeans;
@@ -22,4 +23,5 @@ pub use lingering::{Lingering, lingering};
 pub use period::{Period, period};
 pub use phases::{Phases, StartUp};
 pub use repeats::{Repeats, RunMean, repeats};
+pub use steady::Steadiness;
 pub use summary::Summary;

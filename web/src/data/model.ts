@@ -138,6 +138,7 @@ export function patternsOf(reference: Reference): Pattern[] {
   switch (reference.kind) {
     case 'basic':
     case 'parallel':
+    case 'blend':
       return [reference.pattern];
     case 'mixed':
       return [reference.first, reference.second];
@@ -153,6 +154,7 @@ export function ioIgnore(reference: Reference): number {
   switch (reference.kind) {
     case 'basic':
     case 'parallel':
+    case 'blend':
       return reference.pattern.io_ignore;
     case 'mixed':
       return reference.second.io_ignore * (reference.ratio + 1);

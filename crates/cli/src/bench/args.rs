@@ -9,7 +9,7 @@ use flashscope_workload::uflip::PerBaseline;
 
 use crate::names;
 
-/// Measure a drive with the nine micro-benchmarks of uFLIP, or with a trace.
+/// Measure a drive with the nine micro-benchmarks of uFLIP, a test of SNIA's, or a trace.
 ///
 /// The drive is first brought into a well-defined state by writing all of it (see --state). A
 /// preparation then finds how the drive starts, oscillates and recovers from writes, and from this
@@ -26,6 +26,8 @@ use crate::names;
   flashscope bench 'sim:agrawal-2008?over_provisioning=0.28' --state sequential
   flashscope bench 'file:scratch.img?size=8GiB' --precision 1% --statistic p99 --budget-time 2h
   flashscope bench 'file:scratch.img?size=8GiB' --trace 'hm_0.csv.gz?remap=compact&speed=10'
+  flashscope bench 'file:scratch.img?size=8GiB' --test pts-iops
+  flashscope bench sim:demo --test pts-write-saturation --round 1s
   flashscope bench --plan PLAN.json --destroy-data-on scratch.img
   flashscope bench --resume RESULT.flashscope --destroy-data-on scratch.img")]
 pub struct BenchArgs {
@@ -75,7 +77,8 @@ pub struct BenchArgs {
   flashscope plan sim:demo
   flashscope plan /dev/nvme1n1 --budget-time 2h --endurance 600TB
   flashscope plan /dev/nvme1n1 --budget-bytes 2TB --output PLAN.json
-  flashscope plan /dev/nvme1n1 --like last-month.flashscope")]
+  flashscope plan /dev/nvme1n1 --like last-month.flashscope
+  flashscope plan sim:demo --test pts-latency")]
 pub struct PlanArgs {
     /// What would be measured: /dev/NAME, file:PATH, sim:PROFILE or null:
     pub drive: String,
@@ -110,6 +113,36 @@ pub struct Asked {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub only: Vec<String>,
 
+    /// Run a test of the SNIA Solid State Storage Performance Test Specification (PTS 2.0) instead
+    ///
+    /// There are: pts-iops, pts-throughput, pts-throughput-128k, pts-latency, pts-write-saturation.
+    /// The drive is purged and, but for the last, written twice in sequence; then rounds of runs of
+    /// a minute are repeated until the drive is steady: over five rounds, what the test tracks has a
+    /// range of at most 20 % of its mean, and the line fitted to it rises or falls by at most 10 %.
+    /// A drive that cannot be purged is refused; --state tests it from another state, and the
+    /// report says so.
+    #[arg(long, value_name = "NAME", conflicts_with_all = [
+        "only", "trace", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
+        "precision", "confidence", "statistic", "most_ios", "most_time", "most_bytes", "repeats",
+        "budget_time", "budget_bytes",
+    ])]
+    pub test: Option<String>,
+
+    /// Length of each run in a round of --test
+    #[arg(long, default_value = "1min", value_name = "TIME", value_parser = names::duration,
+          requires = "test")]
+    pub round: Nanos,
+
+    /// Rounds of --test at most [default: 25, or 1440 for pts-write-saturation]
+    #[arg(long, value_name = "COUNT", requires = "test",
+          value_parser = clap::value_parser!(u32).range(1..=names::MOST_ROUNDS))]
+    pub most_rounds: Option<u32>,
+
+    /// IOs in flight in --test [default: 128 (32 for each of four threads), or what the drive takes]
+    #[arg(long, value_name = "COUNT", requires = "test",
+          value_parser = clap::value_parser!(u32).range(1..=names::DEEPEST))]
+    pub queue_depth: Option<u32>,
+
     /// Play a trace instead: a file, with any field of a trace after `?`
     ///
     /// As in `hm_0.csv.gz?remap=compact&speed=10`, or with `pace=asap&queue_depth=32`; a timed trace
@@ -126,7 +159,8 @@ pub struct Asked {
     #[arg(long)]
     pub read_only: bool,
 
-    /// The state to bring the drive into first [default: random, or keep with --read-only]
+    /// The state to bring the drive into first [default: random; keep with --read-only; purged with
+    /// --test]
     ///
     /// It is enforced again when sequential writes have passed over the whole target space.
     #[arg(long, value_enum, value_name = "STATE")]
@@ -181,7 +215,7 @@ pub struct Asked {
     #[arg(long, value_name = "COUNTS", value_parser = names::io_ignore)]
     pub io_ignore: Option<PerBaseline>,
 
-    /// Pause between runs [default: found by the preparation, or 1s with --io-count]
+    /// Pause between runs [default: found by the preparation; 1s with --io-count; none with --test]
     #[arg(long, value_name = "TIME", value_parser = names::pause)]
     pub run_pause: Option<Nanos>,
 

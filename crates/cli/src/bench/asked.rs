@@ -3,9 +3,10 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
-use flashscope_block::{Device, DeviceInfo, DeviceKind};
+use flashscope_block::{Device, DeviceInfo, DeviceKind, Nanos};
+use flashscope_measure::pts::{Choice, Test, estimate_rounds};
 use flashscope_measure::{
-    LEAST_RUN_PAUSE, Planned, Sample, estimate, fitting, measure_costs, plan, trace_plan,
+    LEAST_RUN_PAUSE, Planned, Sample, fitting, measure_costs, plan, trace_plan,
 };
 use flashscope_result::manifest::{MicroBenchmark, Options, State};
 use flashscope_result::methodology::{Budget, Methodology, Precision};
@@ -23,6 +24,7 @@ pub struct Wanted<'a> {
     asked: &'a Asked,
     benchmarks: Vec<&'static uflip::MicroBenchmark>,
     trace: Option<Benched>,
+    test: Option<&'static Test>,
     pub purpose: Purpose,
 }
 
@@ -36,15 +38,21 @@ impl Wanted<'_> {
     ) -> Result<Wanted<'_>, Failure> {
         let benchmarks = names::micro_benchmarks(&asked.only).map_err(usage)?;
         let trace = asked.trace.as_deref().map(Benched::parse).transpose()?;
-        let mut wanted = Wanted { asked, benchmarks, trace, purpose: Purpose::default() };
+        let test = asked.test.as_deref().map(names::test).transpose().map_err(usage)?;
+        if let Some(test) = test.filter(|_| asked.read_only) {
+            let name = test.name;
+            return Err(usage(anyhow!("{name} writes to the drive, and --read-only forbids it")));
+        }
+        let mut wanted = Wanted { asked, benchmarks, trace, test, purpose: Purpose::default() };
         let prepared = wanted.benchmarks.iter().any(|benchmark| benchmark.name == PREPARATION.name);
         if !prepared && wanted.methodology().finds() {
             wanted.benchmarks.insert(0, PREPARATION);
         }
         let needs = needs(&wanted.benchmarks, asked.io_size);
-        let (queue_depth, max_io) = match &wanted.trace {
-            Some(trace) => (trace.queue_depth, LONGEST_IO),
-            None => (needs.streams.into(), needs.io),
+        let (queue_depth, max_io) = match (&wanted.trace, test) {
+            (Some(trace), _) => (trace.queue_depth, LONGEST_IO),
+            (None, Some(test)) => (test.deepest(asked.queue_depth), test.largest_io()),
+            (None, None) => (needs.streams.into(), needs.io),
         };
         let (write, max_io) = (!asked.read_only, max_io.max(LARGEST_FILL_IO));
         wanted.purpose = Purpose { write, confirmation, queue_depth, max_io, seed };
@@ -53,11 +61,11 @@ impl Wanted<'_> {
 
     /// The options and the plan on a drive; within the budget, if there is one.
     pub fn plan(&self, device: &mut dyn Device, stop: &AtomicBool) -> Result<Planned, Failure> {
-        let options = self.options(device)?;
+        let mut options = self.options(device)?;
         if options.methodology.budget != Budget::default() {
             return self.estimated(device, None, stop);
         }
-        let micro_benchmarks = self.runs(&options, device.info(), stop)?;
+        let micro_benchmarks = self.runs(&mut options, device.info(), stop)?;
         let (estimate, left_out) = (Estimate::default(), vec![]);
         Ok(Planned { options, micro_benchmarks, estimate, left_out })
     }
@@ -69,14 +77,14 @@ impl Wanted<'_> {
         costs: Option<Costs>,
         stop: &AtomicBool,
     ) -> Result<Planned, Failure> {
-        let options = self.options(device)?;
+        let mut options = self.options(device)?;
         let costs = match costs {
             Some(costs) => costs,
             None => self.costs(device, &options, stop)?,
         };
-        if self.trace.is_some() {
-            let micro_benchmarks = self.runs(&options, device.info(), stop)?;
-            let estimate = estimate(&micro_benchmarks, &options, &costs);
+        if self.trace.is_some() || self.test.is_some() {
+            let micro_benchmarks = self.runs(&mut options, device.info(), stop)?;
+            let estimate = estimate_rounds(&micro_benchmarks, &options, &costs);
             return Ok(Planned { options, micro_benchmarks, estimate, left_out: vec![] });
         }
         fitting(&self.benchmarks, &options, device.info(), self.asked.read_only, &costs)
@@ -100,13 +108,21 @@ impl Wanted<'_> {
         Ok(measure_costs(device, options, sample, stop))
     }
 
+    /// The runs; where they are those of a test, its rule stands in the options then.
     fn runs(
         &self,
-        options: &Options,
+        options: &mut Options,
         info: &DeviceInfo,
         stop: &AtomicBool,
     ) -> Result<Vec<MicroBenchmark>, Failure> {
         let read_only = self.asked.read_only;
+        if let Some(test) = self.test {
+            let Asked { round, queue_depth, most_rounds, .. } = *self.asked;
+            let choice = Choice { round, queue_depth, most_rounds };
+            let (rule, runs) = test.plan(&options.setup, choice, info).map_err(usage)?;
+            options.rounds = Some(rule);
+            return Ok(runs);
+        }
         Ok(match &self.trace {
             Some(trace) => trace_plan(trace.reference(info, read_only, stop)?),
             None => plan(&self.benchmarks, options, info, read_only),
@@ -130,6 +146,7 @@ impl Wanted<'_> {
         let state = match (asked.state.map(State::from), asked.read_only) {
             (None | Some(State::Keep), true) | (Some(State::Keep), false) => State::Keep,
             (Some(state), false) => state,
+            (None, false) if self.test.is_some() => State::Purged,
             (None, false) => State::Random,
             (Some(_), true) => {
                 return Err(usage(anyhow!(
@@ -137,14 +154,16 @@ impl Wanted<'_> {
                 )));
             }
         };
-        let run_pause_ns = asked.run_pause.unwrap_or(LEAST_RUN_PAUSE);
+        // A test's runs follow upon each other, or the drive would recover.
+        let least = if self.test.is_some() { Nanos(0) } else { LEAST_RUN_PAUSE };
+        let run_pause_ns = asked.run_pause.unwrap_or(least);
         let (on_error, methodology) = (asked.on_error.into(), self.methodology());
-        Ok(Options { setup, state, run_pause_ns, on_error, methodology })
+        Ok(Options { setup, state, run_pause_ns, on_error, methodology, rounds: None })
     }
 
     fn methodology(&self) -> Methodology {
         let asked = self.asked;
-        if self.trace.is_some() {
+        if self.trace.is_some() || self.test.is_some() {
             return Methodology::default();
         }
         let budget = Budget { time_ns: asked.budget_time, bytes: asked.budget_bytes };

@@ -13,6 +13,7 @@ mod help;
 mod interrupted;
 mod options;
 mod plan;
+mod pts;
 mod record;
 mod report;
 mod resume;

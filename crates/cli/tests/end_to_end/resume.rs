@@ -29,7 +29,7 @@ const FOUND: [&str; 12] = [
 ];
 
 /// All of a result that does not say when and how fast it was made.
-fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, Vec<Value>) {
+pub fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, Vec<Value>) {
     let folder = place.at(name);
     let entries = fs::read_dir(folder.join("records")).unwrap().map(Result::unwrap);
     let file = |entry: fs::DirEntry| {

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos};
-use flashscope_measure::{Bench, Observer, Surroundings, machine, plan, timestamp};
+use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
+use flashscope_measure::{Bench, Error, Observer, Surroundings, machine, plan, timestamp};
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::{
     Calibration, Experiment, Manifest, MicroBenchmark, OnError, Options, Run, State, Status, Tool,
@@ -25,6 +25,7 @@ pub struct Scripted {
     /// Every IO that was submitted, with when.
     pub log: Vec<(Nanos, Io)>,
     pub fail_at: Option<usize>,
+    pub knows_trims: bool,
     /// Sets the flag once so many IOs were submitted.
     pub stop_at: Option<(usize, &'static AtomicBool)>,
 }
@@ -49,6 +50,7 @@ impl Scripted {
             in_flight: VecDeque::new(),
             log: vec![],
             fail_at: None,
+            knows_trims: true,
             stop_at: None,
         }
     }
@@ -85,7 +87,11 @@ impl Device for Scripted {
         };
         let (_, submitted, io, number) = self.in_flight.pop_front()?;
         self.now = completed;
-        let result = if self.fail_at == Some(number) { Err(Errno::EIO) } else { Ok(()) };
+        let result = match (io.op, self.fail_at == Some(number)) {
+            (Op::Trim, _) if !self.knows_trims => Err(Errno::EOPNOTSUPP),
+            (_, true) => Err(Errno::EIO),
+            _ => Ok(()),
+        };
         Some(Completion { io, submitted, completed, result })
     }
 }
@@ -102,18 +108,24 @@ impl Observer for Silent {
 pub fn short(state: State, on_error: OnError) -> Options {
     let setup = Setup { io_count: PerBaseline::same(32), ..Setup::paper(Bytes::mib(64), 1) };
     let (run_pause_ns, methodology) = (Nanos::secs(1), Methodology::default());
-    Options { setup, state, run_pause_ns, on_error, methodology }
+    Options { setup, state, run_pause_ns, on_error, methodology, rounds: None }
 }
 
+/// What is about to be measured of these micro-benchmarks.
 pub fn manifest(device: &Scripted, names: &[&str], options: Options) -> Manifest {
     let benchmarks: Vec<_> = names.iter().map(|name| uflip::find(name).unwrap()).collect();
+    let plan = plan(&benchmarks, &options, &device.info, false);
+    planned(device, options, plan)
+}
+
+/// What is about to be measured by a plan.
+pub fn planned(device: &Scripted, options: Options, plan: Vec<MicroBenchmark>) -> Manifest {
     let calibration = Calibration {
         clock_resolution_ns: Nanos(1),
         clock_cost_ns: Nanos(1),
         harness_cost_ns: None,
     };
     let tool = Tool { version: "0".into(), commit: None };
-    let plan = plan(&benchmarks, &options, &device.info, false);
     let (info, machine) = (device.info.clone(), machine::describe());
     Manifest::new(tool, machine, calibration, info, options, plan, timestamp())
 }
@@ -135,9 +147,27 @@ pub fn bench_among(
 ) -> (Status, ResultFolder, tempfile::TempDir) {
     let parent = tempfile::tempdir().unwrap();
     let folder = ResultFolder::create(&parent.path().join("r.flashscope"), manifest).unwrap();
-    let observer = &mut Silent;
-    let status =
-        Bench { device, folder: &folder, manifest, forgot: false, stop, observer, surroundings }
-            .run();
+    let status = execute(device, manifest, stop, &folder, surroundings);
     (status.unwrap(), folder, parent)
+}
+
+/// Goes on with a result.
+pub fn go_on(
+    device: &mut Scripted,
+    manifest: &mut Manifest,
+    stop: &AtomicBool,
+    folder: &ResultFolder,
+) -> Result<Status, Error> {
+    execute(device, manifest, stop, folder, None)
+}
+
+fn execute(
+    device: &mut Scripted,
+    manifest: &mut Manifest,
+    stop: &AtomicBool,
+    folder: &ResultFolder,
+    surroundings: Option<&Surroundings>,
+) -> Result<Status, Error> {
+    let observer = &mut Silent;
+    Bench { device, folder, manifest, forgot: false, stop, observer, surroundings }.run()
 }

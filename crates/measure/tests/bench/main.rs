@@ -2,6 +2,7 @@
 
 mod drive;
 mod methodology;
+mod rounds;
 
 use std::sync::atomic::AtomicBool;
 

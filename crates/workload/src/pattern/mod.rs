@@ -1,6 +1,7 @@
 //! IO patterns: one function for each of the four attributes of an IO (uFLIP section 3.1).
 
 mod address;
+mod blend;
 mod reference;
 
 use address::Cursor;

@@ -2,6 +2,7 @@ use flashscope_block::{Bytes, Io, Nanos, Op, StreamId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::blend::{self, BlendStream};
 use super::{Pattern, PatternError, PatternStream};
 use crate::trace::{self, Pace, Playback};
 use crate::{Stream, seed_for};
@@ -42,6 +43,20 @@ pub enum Reference {
         /// The patterns, in order.
         patterns: Vec<Pattern>,
     },
+    /// One process that keeps several IOs of a pattern in flight, of which a share reads, each with
+    /// that probability, whatever the others do.
+    Blend {
+        /// What it issues, but for what reads instead; `IOCount` IOs at most.
+        pattern: Pattern,
+        /// How many of a hundred IOs read, on average.
+        reads_percent: u8,
+        /// How many are in flight at most.
+        queue_depth: u32,
+        /// After so long on the clock of the drive no further IO is issued; absent where `IOCount`
+        /// alone ends it.
+        #[serde(rename = "time_ns", default, skip_serializing_if = "Option::is_none")]
+        time: Option<Nanos>,
+    },
     /// The requests of a trace.
     Trace {
         /// Which, and when they are issued.
@@ -59,7 +74,9 @@ impl Reference {
     /// The patterns that it is composed of, as given.
     pub fn patterns(&self) -> Vec<&Pattern> {
         match self {
-            Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => vec![pattern],
+            Reference::Basic { pattern }
+            | Reference::Parallel { pattern, .. }
+            | Reference::Blend { pattern, .. } => vec![pattern],
             Reference::Mixed { first, second, .. } => vec![first, second],
             Reference::Sequence { patterns } => patterns.iter().collect(),
             Reference::Trace { .. } => vec![],
@@ -69,7 +86,9 @@ impl Reference {
     /// The same, to change their parameters.
     pub fn patterns_mut(&mut self) -> Vec<&mut Pattern> {
         match self {
-            Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => vec![pattern],
+            Reference::Basic { pattern }
+            | Reference::Parallel { pattern, .. }
+            | Reference::Blend { pattern, .. } => vec![pattern],
             Reference::Mixed { first, second, .. } => vec![first, second],
             Reference::Sequence { patterns } => patterns.iter_mut().collect(),
             Reference::Trace { .. } => vec![],
@@ -79,7 +98,7 @@ impl Reference {
     /// How many IOs a run issues.
     pub fn io_count(&self) -> u64 {
         match self {
-            Reference::Basic { pattern } => pattern.io_count,
+            Reference::Basic { pattern } | Reference::Blend { pattern, .. } => pattern.io_count,
             Reference::Mixed { second, ratio, .. } => second.io_count * (ratio + 1),
             Reference::Parallel { pattern, degree } => {
                 (0..*degree).map(|p| share(pattern.io_count, *degree, p)).sum()
@@ -92,7 +111,9 @@ impl Reference {
     /// How many of them, at the start of the run, are left out of the statistics.
     pub fn io_ignore(&self) -> u64 {
         match self {
-            Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => pattern.io_ignore,
+            Reference::Basic { pattern }
+            | Reference::Parallel { pattern, .. }
+            | Reference::Blend { pattern, .. } => pattern.io_ignore,
             Reference::Mixed { second, ratio, .. } => second.io_ignore * (ratio + 1),
             Reference::Sequence { patterns } => patterns.first().map_or(0, |p| p.io_ignore),
             Reference::Trace { .. } => 0,
@@ -102,7 +123,10 @@ impl Reference {
     /// Which of its [patterns](Reference::patterns) issues the IO at `position` in the run.
     pub fn part_of(&self, position: u64) -> usize {
         match self {
-            Reference::Basic { .. } | Reference::Parallel { .. } | Reference::Trace { .. } => 0,
+            Reference::Basic { .. }
+            | Reference::Parallel { .. }
+            | Reference::Blend { .. }
+            | Reference::Trace { .. } => 0,
             Reference::Mixed { ratio, .. } => usize::from(position % (ratio + 1) == *ratio),
             Reference::Sequence { patterns } => {
                 let ends = patterns.iter().scan(0, |end, pattern| {
@@ -117,8 +141,18 @@ impl Reference {
     /// How many IOs each of its streams has in flight at most.
     pub fn queue_depth(&self) -> u32 {
         match self {
-            Reference::Trace { queue_depth, .. } => *queue_depth,
+            Reference::Trace { queue_depth, .. } | Reference::Blend { queue_depth, .. } => {
+                *queue_depth
+            }
             _ => 1,
+        }
+    }
+
+    /// After how long on the clock of the drive a run ends, where that is given.
+    pub fn time(&self) -> Option<Nanos> {
+        match self {
+            Reference::Blend { time, .. } => *time,
+            _ => None,
         }
     }
 
@@ -144,6 +178,7 @@ impl Reference {
     pub fn writes(&self) -> bool {
         match self {
             Reference::Trace { modifies, .. } => *modifies,
+            Reference::Blend { reads_percent: blend::ALL, .. } => false,
             _ => self.patterns().iter().any(|p| p.op == Op::Write),
         }
     }
@@ -160,6 +195,14 @@ impl Reference {
             Reference::Parallel { degree: 0, .. } => return Err(at_least_one("ParallelDegree", 0)),
             Reference::Sequence { patterns } if patterns.is_empty() => {
                 return Err(at_least_one("patterns", 0));
+            }
+            Reference::Blend { queue_depth: 0, .. } => return Err(at_least_one("QueueDepth", 0)),
+            Reference::Blend { reads_percent, .. } if *reads_percent > blend::ALL => {
+                return Err(PatternError {
+                    parameter: "Reads",
+                    value: format!("{reads_percent} %"),
+                    rule: format!("at most {} %", blend::ALL),
+                });
             }
             Reference::Parallel { pattern, degree } => {
                 pattern.validate(capacity, logical_block)?;
@@ -193,6 +236,9 @@ impl Reference {
                 streams: patterns.iter().map(|p| p.stream(0)).collect(),
                 current: 0,
             })],
+            Reference::Blend { pattern, reads_percent, .. } => {
+                vec![Box::new(BlendStream::new(pattern, *reads_percent))]
+            }
             Reference::Trace { playback, .. } => vec![Box::new(playback.replay()?)],
         })
     }

@@ -1,0 +1,377 @@
+//! `--test`: whether the tests of SNIA's specification run as they are specified, and say what was
+//! measured.
+
+use std::fs;
+
+use flashscope_block::{Bytes, Nanos, Op, Record};
+use flashscope_result::manifest::{Progress, Run, State};
+use flashscope_workload::pattern::Reference;
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::resume::content;
+use crate::{Measured, Scratch, files_of_records};
+
+/// 107 MiB, so that all of it is soon written.
+const DRIVE: &str = "sim:demo?flash.blocks_per_plane=8";
+
+/// A test on it, with rounds of a few milliseconds.
+fn test(place: &Scratch, name: &str, more: &[&str]) -> (Measured, String) {
+    let arguments = ["bench", DRIVE, "--output", name, "--test", name, "--round", "4ms"];
+    let told = place.run(&[&arguments[..], more].concat()).ok().stdout;
+    let measured = place.result(name);
+    measured.assert_readable();
+    assert_eq!(measured.manifest.options.state, State::Purged);
+    (measured, told)
+}
+
+fn rounds(measured: &Measured) -> Value {
+    measured.json("facts.json")["rounds"].clone()
+}
+
+/// IOs a second of a run, by its records.
+#[allow(clippy::cast_precision_loss)]
+fn iops(records: &[Record]) -> f64 {
+    let first = records.iter().map(|record| record.submitted).min().unwrap();
+    let last = records.iter().map(Record::completed).max().unwrap();
+    records.len() as f64 / (last - first).as_secs_f64()
+}
+
+/// The most IOs in flight at once.
+fn most_in_flight(records: &[Record]) -> i64 {
+    let mut changes: Vec<(Nanos, i64)> = records
+        .iter()
+        .flat_map(|record| [(record.submitted, 1), (record.completed(), -1)])
+        .collect();
+    changes.sort_unstable();
+    let mut in_flight = 0;
+    let levels = changes.iter().map(|(_, change)| {
+        in_flight += change;
+        in_flight
+    });
+    levels.max().unwrap_or(0)
+}
+
+/// The value of a number in the facts.
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn is_near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+/// Range and slope of the last five values, relative to their mean.
+fn steadiness(values: &[f64]) -> (f64, f64) {
+    let [a, b, c, d, e] = values[values.len() - 5..] else { panic!("five values") };
+    let mean = (a + b + c + d + e) / 5.0;
+    let (low, high) = values[values.len() - 5..]
+        .iter()
+        .fold((f64::MAX, f64::MIN), |(low, high), &value| (low.min(value), high.max(value)));
+    let slope = (2.0 * e + d - b - 2.0 * a) / 10.0;
+    ((high - low) / mean, 4.0 * slope / mean)
+}
+
+/// Asserts that the facts about what was tracked are what its values say, and that the test ended as
+/// soon as all were steady.
+fn assert_ended_when_steady(measured: &Measured, facts: &Value) {
+    let tracked = facts["tracked"].as_array().unwrap();
+    assert!(!tracked.is_empty());
+    let all: Vec<Vec<f64>> = tracked
+        .iter()
+        .map(|tracked| tracked["values"].as_array().unwrap().iter().map(number).collect())
+        .collect();
+    let steady_after = |round: usize| {
+        all.iter().all(|values| {
+            let (range, slope) = steadiness(&values[..round]);
+            range <= 0.2 && slope.abs() <= 0.1
+        })
+    };
+    let count = all[0].len();
+    let first = (5..=count).find(|&round| steady_after(round));
+    assert_eq!(facts["steady"], first.is_some());
+    assert_eq!(facts["rounds"], count);
+    if let Some(first) = first {
+        assert_eq!((first, &facts["steady_round"]), (count, &first.into()));
+        assert_eq!(facts["window"], serde_json::json!([first - 4, first]));
+    }
+    for (tracked, values) in tracked.iter().zip(&all) {
+        let (range, slope) = steadiness(values);
+        assert!(is_near(number(&tracked["range"]), range), "{tracked}");
+        assert!((number(&tracked["slope"]) - slope).abs() < 1e-9, "{tracked}");
+        assert_eq!((&tracked["range_limit"], &tracked["slope_limit"]), (&0.2.into(), &0.1.into()));
+    }
+    let skipped = |run: &&Run| matches!(run.progress, Progress::Skipped { .. });
+    for run in measured.manifest.runs().filter(skipped) {
+        let reason = format!("steady since round {}", count - 4);
+        assert_eq!(run.progress, Progress::Skipped { reason });
+    }
+}
+
+/// Asserts that the target space was written twice from start to end before anything else.
+fn assert_preconditioned(measured: &Measured) {
+    let first = &measured.experiment("preconditioning", "SW")[0];
+    assert_eq!(first.id, 1);
+    let mut offsets: Vec<u64> = measured.records(first).iter().map(|r| r.offset.0).collect();
+    let whole = measured.manifest.options.setup.target_size.0 / (128 << 10);
+    assert_eq!(offsets.len() as u64, 2 * whole);
+    offsets.sort_unstable();
+    assert!(offsets.chunks(2).zip(0u64..).all(|(pair, i)| *pair == [i * (128 << 10); 2]));
+    assert!(measured.records(first).iter().all(|r| r.op == Op::Write && r.len == Bytes::kib(128)));
+}
+
+// Does the IOPS test measure every size with every mix, keep its IOs in flight, and report the means
+// of the measurement window as its records have them?
+#[test]
+fn iops_test() {
+    let place = Scratch::in_memory();
+    let (measured, told) = test(&place, "pts-iops", &["--most-rounds", "7"]);
+    assert_preconditioned(&measured);
+    let facts = rounds(&measured);
+    assert_ended_when_steady(&measured, &facts);
+    let cells = facts["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 56);
+    let of_run = |id: &Value| measured.manifest.runs().find(|run| run.id == *id).unwrap();
+    for cell in cells {
+        let runs: Vec<&Run> = cell["runs"].as_array().unwrap().iter().map(of_run).collect();
+        assert_eq!(runs.len(), 5, "{cell}");
+        let mut sum = 0.0;
+        for run in &runs {
+            let records = measured.records(run);
+            sum += iops(&records);
+            assert_eq!(most_in_flight(&records), 32.min(records.len() as i64));
+            assert!(records.iter().all(|record| record.len.0 == cell["io_size_bytes"]));
+            assert!(records.iter().map(|record| record.submitted).max() < Some(Nanos::millis(4)));
+        }
+        assert!(is_near(number(&cell["iops"]), sum / 5.0), "{cell}");
+        let bytes = number(&cell["io_size_bytes"]) * sum / 5.0;
+        assert!(is_near(number(&cell["throughput_bytes_per_s"]), bytes), "{cell}");
+    }
+    let first = &cells[0];
+    assert_eq!(
+        (&first["experiment"], &first["reads_percent"]),
+        (&"100/0 1 MiB".into(), &100.into())
+    );
+    assert_eq!(facts["deviations"], serde_json::json!(["each run took 4 ms instead of 60 s"]));
+    assert!(told.contains("SNIA PTS IOPS") && told.contains("range"), "{told}");
+}
+
+// Are the shares of reads those of the specification, over all rounds of a mix?
+#[test]
+fn mixes_are_mixed() {
+    let place = Scratch::in_memory();
+    let (measured, _) = test(&place, "pts-latency", &["--most-rounds", "25"]);
+    for (experiment, share) in [("100/0 4 KiB", 1.0), ("65/35 4 KiB", 0.65), ("0/100 4 KiB", 0.0)] {
+        let runs = measured.experiment("pts-latency", experiment);
+        let ops: Vec<Op> =
+            runs.iter().flat_map(|run| measured.records(run)).map(|r| r.op).collect();
+        let (reads, all) = (ops.iter().filter(|op| **op == Op::Read).count(), ops.len());
+        #[allow(clippy::cast_precision_loss)]
+        let (found, count) = (reads as f64 / all as f64, all as f64);
+        let deviation = (share * (1.0 - share) / count).sqrt();
+        assert!((found - share).abs() <= 4.0 * deviation, "{reads} of {all}");
+    }
+}
+
+// Does the latency test measure one IO at a time, and report the mean and the longest?
+#[test]
+fn latency_test() {
+    let place = Scratch::in_memory();
+    let (measured, told) = test(&place, "pts-latency", &[]);
+    assert_preconditioned(&measured);
+    let facts = rounds(&measured);
+    assert_ended_when_steady(&measured, &facts);
+    assert_eq!(facts["tracked"][0]["metric"], "latency");
+    let cells = facts["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 9);
+    for cell in cells {
+        let name = cell["experiment"].as_str().unwrap();
+        let window = facts["window"][0].as_i64().unwrap()..=facts["window"][1].as_i64().unwrap();
+        let runs = measured.experiment("pts-latency", name);
+        let counted = runs.iter().filter(|run| window.contains(&run.value));
+        let records: Vec<Vec<Record>> = counted.map(|run| measured.records(run)).collect();
+        assert!(records.iter().all(|records| most_in_flight(records) == 1));
+        let longest = records.iter().flatten().map(|record| record.latency.0).max();
+        assert_eq!(cell["max_latency_ns"].as_u64(), longest);
+    }
+    assert!(told.contains("one IO at a time"), "{told}");
+}
+
+// Does each throughput test read and write its size in sequence?
+#[test]
+fn throughput_tests() {
+    let place = Scratch::in_memory();
+    for (name, size) in [("pts-throughput", 1 << 20), ("pts-throughput-128k", 128 << 10)] {
+        let (measured, told) = test(&place, name, &[]);
+        assert_preconditioned(&measured);
+        let facts = rounds(&measured);
+        assert_ended_when_steady(&measured, &facts);
+        assert_eq!(facts["cells"].as_array().unwrap().len(), 2);
+        assert_eq!(facts["tracked"][0]["metric"], "throughput");
+        for run in measured.done().filter(|run| run.id > 1) {
+            let Reference::Blend { pattern, reads_percent, .. } = &run.reference else {
+                panic!("{run:?}")
+            };
+            let mut records = measured.records(run);
+            records.sort_by_key(|record| record.offset);
+            let op = if *reads_percent == 100 { Op::Read } else { Op::Write };
+            let slots = pattern.slots();
+            assert!(records.len() as u64 <= slots, "a round passes over the drive once at most");
+            for (i, record) in records.iter().enumerate() {
+                assert_eq!((record.op, record.len.0), (op, size));
+                assert_eq!(record.offset.0, i as u64 * size);
+            }
+        }
+        assert!(told.contains("MB/s"), "{told}");
+    }
+}
+
+// Does a write saturation begin on a purged drive, write it four times, and show how it gets slower?
+#[test]
+fn saturation_test() {
+    let place = Scratch::in_memory();
+    let more = ["--round", "100ms"];
+    let arguments = ["bench", DRIVE, "--output", "r", "--test", "pts-write-saturation", "--json"];
+    let told = place.run(&[&arguments[..], &more].concat()).ok().stdout;
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let measured = place.result("r");
+    let facts = rounds(&measured);
+    assert_eq!(told["facts"]["rounds"], facts);
+    let written: u64 = measured.all_records().iter().map(|record| record.len.0).sum();
+    let size = measured.manifest.options.setup.target_size.0;
+    let last = measured.done().last().unwrap();
+    let of_last: u64 = measured.records(last).iter().map(|record| record.len.0).sum();
+    assert!(written >= 4 * size && written - of_last < 4 * size, "{written} of {size}");
+    assert!(measured.all_records().iter().all(|r| r.op == Op::Write && r.len == Bytes::kib(4)));
+    let done = measured.done().count();
+    assert_eq!((&facts["rounds"], &facts["window"]), (&done.into(), &serde_json::json!([1, done])));
+    let values = facts["tracked"][0]["values"].as_array().unwrap();
+    let (first, last) = (number(&values[0]), number(&values[done - 1]));
+    assert!(last < 0.5 * first, "{first} {last}");
+    let reason = measured.manifest.runs().find_map(|run| match &run.progress {
+        Progress::Skipped { reason } => Some(reason.clone()),
+        _ => None,
+    });
+    assert!(reason.unwrap().ends_with(&format!("were written by round {done}")));
+}
+
+// Is a drive that is not steady in as many rounds as may be said not to be, in text and in facts?
+#[test]
+fn what_is_not_steady_is_said() {
+    let place = Scratch::in_memory();
+    let (measured, told) = test(&place, "pts-latency", &["--most-rounds", "3"]);
+    let facts = rounds(&measured);
+    assert_eq!((&facts["steady"], &facts["rounds"]), (&false.into(), &3.into()));
+    assert_eq!(facts["steady_round"], Value::Null);
+    assert!(told.contains("NOT STEADY in any 5 of 3 rounds"), "{told}");
+    assert!(told.contains("too few rounds to tell"), "{told}");
+}
+
+// Does a test from another state, on a part of the drive, at another depth, do so and say so?
+#[test]
+fn choices_are_kept_and_said() {
+    let place = Scratch::in_memory();
+    let more = ["--state", "keep", "--target-size", "16MiB", "--queue-depth", "3"];
+    let arguments = ["bench", DRIVE, "--output", "r", "--test", "pts-throughput-128k"];
+    let round = ["--round", "2ms", "--most-rounds", "5"];
+    place.run(&[&arguments[..], &more, &round].concat()).ok();
+    let measured = place.result("r");
+    assert!(measured.all_records().iter().all(|r| r.offset + r.len <= Bytes::mib(16)));
+    assert!(measured.done().all(|run| most_in_flight(&measured.records(run)) == 3));
+    let deviations = rounds(&measured)["deviations"].to_string();
+    for deviation in ["was not purged first", "took 2 ms instead of 60 s", "16 MiB of 107 MiB"] {
+        assert!(deviations.contains(deviation), "{deviations}");
+    }
+}
+
+// Is a test that is killed, wherever, and gone on with the same in the end, byte for byte but for its
+// history?
+#[test]
+fn kills_leave_no_trace() {
+    let place = Scratch::in_memory();
+    let (_, _) = test(&place, "pts-latency", &[]);
+    let whole = content(&place, "pts-latency");
+    let mut random = 1u64;
+    for cut in 0..6 {
+        let name = format!("cut-{cut}");
+        let options = ["--output", &name, "--test", "pts-latency", "--round", "4ms"];
+        let begin = [&["bench", DRIVE][..], &options].concat();
+        let go_on = ["bench", "--resume", &name];
+        // Three kills, each some runs after the one before, and then to the end.
+        for attempt in 0..3 {
+            let done = files_of_records(&place.at(&name));
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(attempt + 1);
+            let until = done + 1 + usize::try_from((random >> 33) % 15).unwrap();
+            assert!(until < whole.0.len(), "a kill comes in the midst of a test");
+            let mut running = place.start(if attempt == 0 { &begin } else { &go_on });
+            running.wait_until("runs", || files_of_records(&place.at(&name)) >= until);
+            running.signal("-KILL");
+            running.wait();
+        }
+        place.run(&go_on).ok();
+        assert!(content(&place, &name) == whole, "{name} differs from what it would have been");
+    }
+}
+
+// Does a plan say what a test takes, and is it run as it was saved?
+#[test]
+fn planned_tests_are_run() {
+    let place = Scratch::in_memory();
+    let options = ["--test", "pts-throughput", "--round", "4ms"];
+    let planned = place.run(&[&["plan", DRIVE][..], &options, &["--output", "p.json"]].concat());
+    let told = planned.ok().stdout;
+    assert!(told.contains("4 ms for each run of a round, until 5 rounds are steady"), "{told}");
+    assert!(told.contains("pts-throughput: 25 rounds at most"), "{told}");
+    place.run(&["bench", "--plan", "p.json", "--output", "planned"]).ok();
+    place.run(&[&["bench", DRIVE, "--output", "asked"][..], &options].concat()).ok();
+    let [planned, asked] = ["planned", "asked"].map(|name| place.result(name));
+    assert_eq!(planned.all_records(), asked.all_records());
+    assert_eq!(rounds(&planned), rounds(&asked));
+}
+
+// Does the page of a test hold what was found, and what its runs did?
+#[test]
+fn a_test_has_a_page() {
+    let place = Scratch::in_memory();
+    test(&place, "pts-throughput", &[]);
+    place.run(&["report", "pts-throughput"]).ok();
+    let page = fs::read_to_string(place.at("pts-throughput/report.html")).unwrap();
+    assert!(page.contains("\"test\":\"pts-throughput\"") && page.contains("\"kind\":\"blend\""));
+}
+
+// Is what a test does not do refused before anything is written, with what is wrong?
+#[test]
+fn refusals() {
+    let place = Scratch::on_disk();
+    let refused = |drive: &str, options: &str| {
+        let options: Vec<&str> = options.split_whitespace().collect();
+        let message = place.run(&[&["bench", drive][..], &options].concat()).says(2, &place);
+        assert!(place.names().is_empty(), "{:?}", place.names());
+        message
+    };
+    assert_snapshot!(refused("null:", "--test pts-iop"), @"
+    flashscope: `pts-iop` is no test, did you mean `pts-iops`?
+    there are: pts-iops, pts-throughput, pts-throughput-128k, pts-latency, pts-write-saturation
+    ");
+    assert_snapshot!(refused("null:", "--test pts-iops --read-only"), @"flashscope: pts-iops writes to the drive, and --read-only forbids it");
+    assert_snapshot!(refused(DRIVE, "--test pts-iops --queue-depth 33"), @"flashscope: QueueDepth = 33: there are 32 IOs in flight at most");
+    assert_snapshot!(refused(DRIVE, "--test pts-latency --queue-depth 2"), @"flashscope: QueueDepth = 2: there is one IO in flight at most");
+    for alone in ["--round 1s", "--queue-depth 4", "--most-rounds 5"] {
+        let message = refused("null:", alone);
+        assert!(message.contains("--test <NAME>"), "{message}");
+    }
+    for other in [
+        "--only order",
+        "--trace x.csv",
+        "--precision 1%",
+        "--io-count 5",
+        "--io-size 4KiB",
+        "--repeats 2",
+        "--budget-time 1h",
+        "--most-time 1s",
+    ] {
+        let message = refused("null:", &format!("--test pts-iops {other}"));
+        assert!(message.contains("cannot be used with"), "{message}");
+    }
+    assert!(refused("null:", "--test pts-iops --round 0s").contains("longer than nothing"));
+}

@@ -1,0 +1,25 @@
+use flashscope_block::Bytes;
+use flashscope_result::rounds::Metric;
+use flashscope_workload::pattern::Address;
+
+use super::Test;
+
+/// Random writes from a fresh drive on, for a day or four times its capacity.
+pub(super) const SATURATION: Test = Test {
+    name: "pts-write-saturation",
+    title: "SNIA PTS write saturation",
+    question: "How do random writes change from a fresh drive on, until all of it was written many \
+               times?",
+    source: "SNIA SSS PTS 2.0, write saturation test",
+    preconditioning: 0,
+    address: Address::Random,
+    reads_percent: &[0],
+    sizes: &[Bytes::kib(4)],
+    queue_depth: None,
+    tracked: &[(0, Bytes::kib(4))],
+    metric: Metric::Iops,
+    // A day.
+    most_rounds: 24 * 60,
+    until_steady: false,
+    most_capacities: Some(4),
+};

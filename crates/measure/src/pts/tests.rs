@@ -1,0 +1,157 @@
+use flashscope_block::DeviceKind;
+use flashscope_result::manifest::{OnError, State, runs_of};
+use flashscope_result::methodology::Methodology;
+
+use super::*;
+use crate::order;
+
+fn device(logical_block: Bytes, queue_depth: u32) -> DeviceInfo {
+    DeviceInfo {
+        name: "null:".into(),
+        kind: DeviceKind::Null,
+        capacity: Bytes::mib(64),
+        logical_block,
+        queue_depth,
+        model: None,
+        serial: None,
+        firmware: None,
+        engine: None,
+    }
+}
+
+fn setup() -> Setup {
+    Setup::paper(Bytes::mib(64), 1)
+}
+
+const AS_SPECIFIED: Choice = Choice { round: ROUND, queue_depth: None, most_rounds: None };
+
+fn planned(test: &Test, device: &DeviceInfo) -> (Rounds, Vec<MicroBenchmark>) {
+    test.plan(&setup(), AS_SPECIFIED, device).unwrap()
+}
+
+// Has each test a name that finds it, a source, and something to track that it runs?
+#[test]
+fn the_registry_is_whole() {
+    for test in TESTS {
+        assert_eq!(find(test.name).map(|found| found.name), Some(test.name));
+        assert!(test.source.contains("SNIA") && test.question.ends_with('?'));
+        let (rule, plan) = planned(test, &device(Bytes(512), 256));
+        assert_eq!(rule.tracked.len(), test.tracked.len(), "{}", test.name);
+        assert!(runs_of(&plan).all(|run| run.progress == Progress::Pending));
+    }
+    assert!(find("iops").is_none());
+}
+
+// Are the rounds those of the specification: how many runs, of which mixes and sizes, how long, how
+// many IOs in flight, and written how often before?
+#[test]
+fn rounds_are_as_specified() {
+    let device = device(Bytes(512), 256);
+    let of = |name: &str| {
+        let (rule, plan) = planned(find(name).unwrap(), &device);
+        let rounds = plan.last().unwrap();
+        let runs = rounds.experiments[0].runs.len();
+        let Reference::Blend { queue_depth, time, .. } = rounds.experiments[0].runs[0].reference
+        else {
+            panic!("a blend")
+        };
+        assert_eq!(time, Some(Nanos::secs(60)));
+        let written: u64 = match &plan[..] {
+            [first, _] => first.experiments[0].runs[0].reference.io_count() * (128 << 10),
+            _ => 0,
+        };
+        (rounds.experiments.len(), runs, queue_depth, written >> 20, rule.until_steady)
+    };
+    assert_eq!(of("pts-iops"), (56, 25, 128, 128, true));
+    assert_eq!(of("pts-throughput"), (2, 25, 128, 128, true));
+    assert_eq!(of("pts-throughput-128k"), (2, 25, 128, 128, true));
+    assert_eq!(of("pts-latency"), (9, 25, 1, 128, true));
+    assert_eq!(of("pts-write-saturation"), (1, 1440, 128, 0, false));
+    let (rule, _) = planned(find("pts-write-saturation").unwrap(), &device);
+    assert_eq!(rule.most_bytes, Some(Bytes::mib(256)));
+    let (rule, plan) = planned(find("pts-iops").unwrap(), &device);
+    assert_eq!(rule.tracked, ["0/100 4 KiB", "65/35 64 KiB", "100/0 1 MiB"]);
+    assert_eq!((rule.window, rule.range, rule.slope), (5, 0.2, 0.1));
+    let names = |i: usize| plan[1].experiments[i].name.as_str();
+    assert_eq!(
+        [names(0), names(7), names(8), names(55)],
+        ["100/0 1 MiB", "100/0 512 B", "95/5 1 MiB", "0/100 512 B"]
+    );
+}
+
+// Is a plan executed round after round, what is written in sequence among it, with other addresses
+// in each run?
+#[test]
+fn rounds_follow_upon_each_other() {
+    for name in ["pts-iops", "pts-throughput"] {
+        let (_, plan) = planned(find(name).unwrap(), &device(Bytes(512), 256));
+        let order = order(&plan);
+        assert_eq!(order, (1..=u32::try_from(order.len()).unwrap()).collect::<Vec<_>>());
+        let run_of = |id: u32| runs_of(&plan).find(|run| run.id == id).unwrap();
+        let rounds: Vec<i64> = order[1..].iter().map(|&id| run_of(id).value).collect();
+        assert!(rounds.is_sorted() && rounds[0] == 1);
+        let mut seeds: Vec<u64> =
+            runs_of(&plan).map(|run| run.reference.patterns()[0].seed).collect();
+        let count = seeds.len();
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), count);
+    }
+}
+
+// Is what a drive cannot do skipped with the reason and not waited for, and are more IOs in flight
+// than it takes refused, but the recommended number lowered to what it takes?
+#[test]
+fn drives_have_limits() {
+    let iops = find("pts-iops").unwrap();
+    let (rule, plan) = planned(iops, &device(Bytes::kib(8), 32));
+    let skipped: Vec<&str> = plan[1]
+        .experiments
+        .iter()
+        .filter(|e| e.runs.iter().all(|run| matches!(run.progress, Progress::Skipped { .. })))
+        .map(|e| e.name.as_str())
+        .collect();
+    assert_eq!(skipped.len(), 14, "{skipped:?}");
+    assert_eq!(rule.tracked, ["65/35 64 KiB", "100/0 1 MiB"]);
+    let depth_of =
+        |plan: &[MicroBenchmark]| runs_of(plan).map(|run| run.reference.queue_depth()).max();
+    assert_eq!(depth_of(&plan), Some(32));
+    let choose = |test: &Test, depth| {
+        let choice = Choice { queue_depth: Some(depth), ..AS_SPECIFIED };
+        test.plan(&setup(), choice, &device(Bytes(512), 32)).map(|(_, plan)| depth_of(&plan))
+    };
+    assert_eq!(choose(iops, 8).unwrap(), Some(8));
+    let refused = |test, depth| choose(test, depth).unwrap_err().to_string();
+    assert_eq!(refused(iops, 33), "QueueDepth = 33: there are 32 IOs in flight at most");
+    let latency = find("pts-latency").unwrap();
+    assert_eq!(refused(latency, 2), "QueueDepth = 2: there is one IO in flight at most");
+}
+
+// Does an estimate say the least and the most that a test takes: five rounds or all of a minute each,
+// and of a saturation what is written at the most?
+#[test]
+fn estimates_are_of_rounds() {
+    let device = device(Bytes(512), 128);
+    let cost = flashscope_result::plan::Cost { per_io_ns: 1e6, per_byte_ns: 0.0, measured: true };
+    let costs = Costs { read: cost, sequential_write: cost, random_write: cost };
+    let of = |name: &str| {
+        let (rounds, plan) = planned(find(name).unwrap(), &device);
+        let options = Options {
+            setup: setup(),
+            state: State::Purged,
+            run_pause_ns: Nanos(0),
+            on_error: OnError::Continue,
+            methodology: Methodology::default(),
+            rounds: Some(rounds),
+        };
+        let found = estimate_rounds(&plan, &options, &costs);
+        let minutes = |amount: flashscope_result::plan::Amount| amount.time_ns.0 / 60_000_000_000;
+        (minutes(found.least), minutes(found.expected), minutes(found.most), found)
+    };
+    let (least, expected, most, _) = of("pts-latency");
+    assert_eq!((least, expected, most), (45, 225, 225));
+    // 128 in flight of 1 ms each are 128,000 IOs a second: 64 MiB four times takes less than a minute.
+    let (least, expected, most, found) = of("pts-write-saturation");
+    assert_eq!((least, expected, most), (1, 1, 1440));
+    assert_eq!(found.expected.ios, 7_680_000);
+}

@@ -1,0 +1,35 @@
+use flashscope_block::Bytes;
+use flashscope_result::rounds::Metric;
+use flashscope_workload::pattern::Address;
+
+use super::{MOST_ROUNDS, Test};
+
+/// Large sequential reads and writes. Each size is a test of its own, from the purge on.
+pub(super) const THROUGHPUT: Test = Test {
+    name: "pts-throughput",
+    title: "SNIA PTS throughput, 1 MiB",
+    question: "How many bytes a second does the drive read and write in sequence in its steady \
+               state, in IOs of 1 MiB?",
+    source: "SNIA SSS PTS 2.0, throughput test",
+    preconditioning: 2,
+    address: Address::Sequential,
+    reads_percent: &[100, 0],
+    sizes: &[Bytes::mib(1)],
+    queue_depth: None,
+    tracked: &[(0, Bytes::mib(1))],
+    metric: Metric::Throughput,
+    most_rounds: MOST_ROUNDS,
+    until_steady: true,
+    most_capacities: None,
+};
+
+/// The same with the smaller IOs that are asked for of enterprise drives.
+pub(super) const THROUGHPUT_128K: Test = Test {
+    name: "pts-throughput-128k",
+    title: "SNIA PTS throughput, 128 KiB",
+    question: "How many bytes a second does the drive read and write in sequence in its steady \
+               state, in IOs of 128 KiB?",
+    sizes: &[Bytes::kib(128)],
+    tracked: &[(0, Bytes::kib(128))],
+    ..THROUGHPUT
+};

@@ -1,0 +1,90 @@
+//! Whether a test in rounds goes on, judged from what it has measured.
+
+use flashscope_block::{Completion, Nanos};
+use flashscope_result::Manifest;
+use flashscope_result::manifest::{Progress, Run};
+use flashscope_result::rounds::{Rounds, Totals};
+use flashscope_stats::Steadiness;
+
+/// Counts what a run comes to.
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    totals: Totals,
+    first: Option<Nanos>,
+}
+
+impl Meter {
+    /// Takes an IO that was answered.
+    pub(crate) fn take(&mut self, completion: &Completion) {
+        if completion.result.is_err() {
+            return;
+        }
+        let first = *self.first.get_or_insert(completion.submitted);
+        let totals = &mut self.totals;
+        totals.ios += 1;
+        totals.bytes += completion.io.len;
+        totals.latency_ns += completion.latency();
+        totals.duration_ns = totals.duration_ns.max(completion.completed - first);
+    }
+
+    /// What it came to.
+    pub(crate) fn totals(self, run: u32) -> Totals {
+        Totals { run, ..self.totals }
+    }
+}
+
+/// Keeps what a run came to, where the rule of the test looks at it.
+pub(crate) fn keep(manifest: &mut Manifest, id: u32, totals: Totals) {
+    let tracked = manifest.rounds().is_some_and(|(rule, test)| {
+        let of_run = test.experiments.iter().find(|e| e.runs.iter().any(|run| run.id == id));
+        of_run.is_some_and(|experiment| rule.tracked.contains(&experiment.name))
+    });
+    let is_new = manifest.findings.rounds.iter().all(|known| known.run != id);
+    if tracked && is_new {
+        manifest.findings.rounds.push(totals);
+    }
+}
+
+/// Whether a test is under way: then the drive is as its rounds have left it, and its state must not
+/// be enforced again.
+pub(crate) fn begun(manifest: &Manifest) -> bool {
+    let over = |run: &Run| matches!(run.progress, Progress::Done { .. } | Progress::Failed { .. });
+    manifest.options.rounds.is_some() && manifest.runs().any(over)
+}
+
+/// Why run `id` and all of its test that are not run yet are not needed, if so.
+///
+/// Of the rounds before it alone, so that a test that is gone on with ends where it would have ended.
+pub(crate) fn over(manifest: &Manifest, id: u32) -> Option<String> {
+    let (rule, test) = manifest.rounds()?;
+    let run = test.experiments.iter().flat_map(|e| &e.runs).find(|run| run.id == id)?;
+    let before = u32::try_from(run.value - 1).ok()?;
+    if rule.until_steady && is_steady(manifest, rule, before) {
+        let since = run.value - i64::from(rule.window);
+        return Some(format!("steady since round {since}"));
+    }
+    let most = rule.most_bytes?;
+    let written = manifest.written_before(run.value);
+    (written >= most).then(|| format!("{written} were written by round {}", run.value - 1))
+}
+
+/// Whether everything that is tracked was steady after `round` rounds.
+fn is_steady(manifest: &Manifest, rule: &Rounds, round: u32) -> bool {
+    let holds = |experiment: &String| {
+        let window = rule.window_of(&manifest.tracked_values(experiment), round);
+        let found = window.and_then(|values| Steadiness::of(&values));
+        found.is_some_and(|found| found.is_within(rule.range, rule.slope))
+    };
+    !rule.tracked.is_empty() && rule.tracked.iter().all(holds)
+}
+
+/// Skips every run of the test that is not run yet.
+pub(crate) fn end(manifest: &mut Manifest, reason: &str) {
+    let Some(name) = manifest.options.rounds.as_ref().map(|rule| rule.test.clone()) else { return };
+    let tests = manifest.micro_benchmarks.iter_mut().filter(|test| test.name == name);
+    let left =
+        |run: &&mut Run| matches!(run.progress, Progress::Pending | Progress::Interrupted { .. });
+    for run in tests.flat_map(|t| &mut t.experiments).flat_map(|e| &mut e.runs).filter(left) {
+        run.progress = Progress::Skipped { reason: reason.into() };
+    }
+}

@@ -1,0 +1,160 @@
+//! A test in rounds: what is planned of it, and what it says.
+
+use std::fmt::Write;
+
+use flashscope_analysis::facts::{Cell, RoundsFacts, Tracked};
+use flashscope_block::{Bytes, Nanos};
+use flashscope_result::Manifest;
+use flashscope_result::manifest::{MicroBenchmark, Options};
+use flashscope_result::rounds::{Metric, Rounds};
+
+use crate::terminal::BARS;
+
+/// So many rounds are shown one by one; of more, each character stands for several.
+const SHOWN: usize = 60;
+
+/// The report of a test.
+pub(crate) fn report(out: &mut String, manifest: &Manifest, facts: &RoundsFacts) {
+    let Some((rule, test)) = manifest.rounds() else { return };
+    line!(out, "\n{}: {} rounds{}", test.title, facts.rounds, depth(&facts.cells));
+    verdict(out, rule, facts);
+    for tracked in &facts.tracked {
+        series(out, tracked);
+    }
+    let [first, last] = facts.window;
+    line!(out, "  means of rounds {first} to {last}:");
+    match rule.metric {
+        Metric::Iops if facts.cells.len() > 1 => matrix(out, &facts.cells),
+        _ => rows(out, &facts.cells),
+    }
+    for deviation in &facts.deviations {
+        line!(out, "  not as specified: {deviation}");
+    }
+}
+
+fn depth(cells: &[Cell]) -> String {
+    match cells.iter().map(|cell| cell.queue_depth).max() {
+        Some(1) => ", one IO at a time".into(),
+        Some(depth) => format!(", {depth} IOs in flight"),
+        None => String::new(),
+    }
+}
+
+fn verdict(out: &mut String, rule: &Rounds, facts: &RoundsFacts) {
+    match facts.steady_round {
+        Some(round) => {
+            let since = (round + 1).saturating_sub(rule.window);
+            line!(out, "  steady since round {since}, seen after round {round}");
+        }
+        None if rule.until_steady => {
+            line!(out, "  NOT STEADY in any {} of {} rounds", rule.window, facts.rounds);
+        }
+        None => line!(out, "  not steady in the last {} rounds", rule.window),
+    }
+}
+
+/// What was tracked, round by round, with how steady it was beside how steady it has to be.
+fn series(out: &mut String, tracked: &Tracked) {
+    let values = &tracked.values;
+    let high = values.iter().flatten().copied().fold(0.0, f64::max);
+    let step = values.len().div_ceil(SHOWN).max(1);
+    let bars: String = values.iter().step_by(step).map(|value| bar(*value, high)).collect();
+    let how = match (tracked.range, tracked.slope) {
+        (Some(range), Some(slope)) => format!(
+            "range {:.1} % (at most {:.0} %), slope {:+.1} % (at most {:.0} %)",
+            100.0 * range,
+            100.0 * tracked.range_limit,
+            100.0 * slope,
+            100.0 * tracked.slope_limit
+        ),
+        _ => "too few rounds to tell".into(),
+    };
+    line!(out, "  {:<14} {bars}  {how}", tracked.experiment);
+}
+
+/// A bar for `value` between 0 and the highest.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+fn bar(value: Option<f64>, high: f64) -> char {
+    let Some(value) = value else { return '·' };
+    let position = if high > 0.0 { value / high } else { 0.0 };
+    BARS[((position * BARS.len() as f64) as usize).min(BARS.len() - 1)]
+}
+
+/// IOs a second by size and mix.
+fn matrix(out: &mut String, cells: &[Cell]) {
+    let mut mixes: Vec<u8> = cells.iter().map(|cell| cell.reads_percent).collect();
+    mixes.dedup();
+    let mut sizes: Vec<Bytes> = cells.iter().map(|cell| cell.io_size_bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let heads: String =
+        mixes.iter().map(|reads| format!("{:>10}", format!("{reads}/{}", 100 - reads))).collect();
+    line!(out, "  {:<10}{heads}  reads/writes, IOs a second", "");
+    for size in sizes {
+        let of = |reads: &u8| {
+            let mut all = cells.iter();
+            let cell = all.find(|c| (c.reads_percent, c.io_size_bytes) == (*reads, size));
+            cell.map_or("–".into(), |cell| number(cell.iops))
+        };
+        let row: String = mixes.iter().map(|reads| format!("{:>10}", of(reads))).collect();
+        line!(out, "  {:<10}{row}", size.to_string());
+    }
+}
+
+/// Everything of each run of a round.
+fn rows(out: &mut String, cells: &[Cell]) {
+    let heads = ["IOs a second", "MB/s", "mean", "longest"];
+    let [iops, throughput, mean, longest] = heads.map(|head| format!("{head:>14}"));
+    line!(out, "  {:<14}{iops}{throughput}{mean}{longest}", "reads/writes");
+    for cell in cells {
+        let throughput = cell.throughput_bytes_per_s / 1e6;
+        // A mean response time is positive and far below 2⁶³ ns.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let mean = Nanos(cell.mean_latency_ns.round() as u64);
+        line!(
+            out,
+            "  {:<14}{:>14}{throughput:>14.1}{:>14}{:>14}",
+            cell.experiment,
+            number(cell.iops),
+            mean.to_string(),
+            Nanos(cell.max_latency_ns).to_string()
+        );
+    }
+}
+
+/// A number of three digits at least.
+fn number(value: f64) -> String {
+    if value < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+/// How long a test is, as a row of a plan.
+pub(crate) fn length(rule: &Rounds) -> String {
+    let end = match (rule.until_steady, rule.most_bytes) {
+        (true, _) => format!(
+            "until {} rounds are steady (range at most {:.0} %, slope at most {:.0} %, of {})",
+            rule.window,
+            100.0 * rule.range,
+            100.0 * rule.slope,
+            rule.tracked.join(" and ")
+        ),
+        (false, Some(bytes)) => format!("until {bytes} are written"),
+        (false, None) => "all rounds".into(),
+    };
+    format!("{} for each run of a round, {end}", rule.round_ns)
+}
+
+/// The order of a plan.
+pub(crate) fn steps(out: &mut String, plan: &[MicroBenchmark], options: &Options) {
+    for benchmark in plan {
+        let in_rounds = options.rounds.as_ref().is_some_and(|rule| rule.test == benchmark.name);
+        let runs = benchmark.experiments.len();
+        let times = benchmark.experiments.iter().map(|e| e.runs.len()).max().unwrap_or(0);
+        match in_rounds {
+            true => line!(out, "  {}: {times} rounds at most, each of", benchmark.name),
+            false => line!(out, "  {}, {runs} run", benchmark.name),
+        }
+        for experiment in benchmark.experiments.iter().filter(|_| in_rounds) {
+            line!(out, "       {}", experiment.name);
+        }
+    }
+}

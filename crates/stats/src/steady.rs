@@ -1,0 +1,67 @@
+/// How steady a series of values is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Steadiness {
+    /// Their mean.
+    pub mean: f64,
+    /// From the smallest to the largest.
+    pub range: f64,
+    /// How far the least-squares line through them rises from the first to the last; negative where
+    /// it falls.
+    pub rise: f64,
+}
+
+impl Steadiness {
+    /// Of values at equal distances; `None` of no values.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn of(values: &[f64]) -> Option<Steadiness> {
+        let (first, count) = (*values.first()?, values.len() as f64);
+        let mean = values.iter().sum::<f64>() / count;
+        let lowest = values.iter().copied().fold(first, f64::min);
+        let highest = values.iter().copied().fold(first, f64::max);
+        // The line through the values at −(n−1)/2 … (n−1)/2.
+        let middle = (count - 1.0) / 2.0;
+        let places = (0..values.len()).map(|i| i as f64 - middle);
+        let moment: f64 = places.clone().zip(values).map(|(place, value)| place * value).sum();
+        let squares: f64 = places.map(|place| place * place).sum();
+        let rise = if squares > 0.0 { moment / squares * (count - 1.0) } else { 0.0 };
+        Some(Steadiness { mean, range: highest - lowest, rise })
+    }
+
+    /// Whether range and rise (or fall) are at most these shares of the mean.
+    pub fn is_within(&self, range: f64, rise: f64) -> bool {
+        self.range <= range * self.mean && self.rise.abs() <= rise * self.mean
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Are mean, range and rise those of values whose line is known, and is a fall a negative rise?
+    #[test]
+    #[allow(clippy::float_cmp)]
+    fn of_known_lines() {
+        assert_eq!(Steadiness::of(&[]), None);
+        let one = Steadiness::of(&[7.0]).unwrap();
+        assert_eq!((one.mean, one.range, one.rise), (7.0, 0.0, 0.0));
+        let rising = Steadiness::of(&[8.0, 9.0, 10.0, 11.0, 12.0]).unwrap();
+        assert_eq!((rising.mean, rising.range, rising.rise), (10.0, 4.0, 4.0));
+        let falling = Steadiness::of(&[12.0, 11.0, 10.0, 9.0, 8.0]).unwrap();
+        assert_eq!(falling.rise, -4.0);
+        let outlier = Steadiness::of(&[10.0, 10.0, 15.0, 10.0, 10.0]).unwrap();
+        assert_eq!((outlier.range, outlier.rise), (5.0, 0.0));
+    }
+
+    // Is what lies on a bound within it, and what lies beyond either bound not?
+    #[test]
+    fn bounds_are_included() {
+        let of = |values: [f64; 5]| Steadiness::of(&values).unwrap();
+        // Range 20 %, level.
+        let wide = of([10.0, 11.0, 10.0, 9.0, 10.0]);
+        assert!(wide.is_within(0.2, 0.1) && !wide.is_within(0.19, 0.1));
+        // Range and rise 10 %.
+        let rising = of([95.0, 97.5, 100.0, 102.5, 105.0]);
+        assert!(rising.is_within(0.2, 0.1) && !rising.is_within(0.2, 0.099));
+        assert!(!of([105.0, 102.5, 100.0, 97.5, 94.0]).is_within(0.2, 0.1));
+    }
+}

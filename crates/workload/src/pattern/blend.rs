@@ -1,0 +1,142 @@
+use flashscope_block::{Io, Nanos, Op};
+use rand::distr::{Distribution, Uniform};
+use rand::rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::{Pattern, PatternStream};
+use crate::{Stream, seed_for};
+
+/// All of them, in percent.
+pub(super) const ALL: u8 = 100;
+
+/// What the seed of a pattern becomes for the choice between reads and writes, so that its addresses
+/// are the same with any share of reads.
+const CHOICE: u64 = 1;
+
+/// The IOs of a pattern, some of which read instead.
+pub(super) struct BlendStream {
+    pattern: PatternStream,
+    reads_percent: u8,
+    percent: Uniform<u8>,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl BlendStream {
+    /// `reads_percent` of the IOs of `pattern` read, whatever the others do.
+    pub(super) fn new(pattern: &Pattern, reads_percent: u8) -> BlendStream {
+        BlendStream {
+            pattern: pattern.stream(0),
+            reads_percent,
+            percent: Uniform::new(0, ALL).expect("0 is less than 100"),
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed_for(pattern.seed, CHOICE)),
+        }
+    }
+}
+
+impl Stream for BlendStream {
+    fn next(&mut self, previous: Nanos) -> Option<Io> {
+        let io = self.pattern.next(previous)?;
+        let reads = self.percent.sample(&mut self.rng) < self.reads_percent;
+        Some(if reads { Io { op: Op::Read, ..io } } else { io })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::Bytes;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::pattern::{Address, Reference, Timing};
+
+    const IOS: u64 = 20_000;
+
+    fn blend(reads_percent: u8, address: Address, seed: u64) -> Reference {
+        let pattern = Pattern {
+            op: Op::Write,
+            address,
+            timing: Timing::Consecutive,
+            io_size: Bytes::kib(4),
+            io_shift: Bytes(0),
+            target_offset: Bytes::mib(1),
+            target_size: Bytes::mib(4),
+            io_count: IOS,
+            io_ignore: 0,
+            seed,
+        };
+        Reference::Blend { pattern, reads_percent, queue_depth: 8, time: None }
+    }
+
+    fn ios(reference: &Reference) -> Vec<Io> {
+        reference.validate(Bytes::mib(8), Bytes(512)).unwrap();
+        let mut streams = reference.streams().unwrap();
+        std::iter::from_fn(|| streams[0].next(Nanos(0))).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        // Are reads as many as asked for, within what chance allows (five standard deviations), and
+        // exactly none or all where that is asked for?
+        #[test]
+        #[allow(clippy::cast_precision_loss)]
+        fn shares_are_kept(percent in 0u8..=100, seed in any::<u64>()) {
+            let ios = ios(&blend(percent, Address::Random, seed));
+            let reads = ios.iter().filter(|io| io.op == Op::Read).count();
+            let (n, p) = (IOS as f64, f64::from(percent) / 100.0);
+            let tolerance = 5.0 * (n * p * (1.0 - p)).sqrt();
+            prop_assert!((reads as f64 - n * p).abs() <= tolerance, "{} of {}", reads, n);
+        }
+
+        // Does the seed alone decide the IOs, and the share of reads not where they go?
+        #[test]
+        fn seeds_decide(percent in 1u8..100, other in 0u8..=100, seed in any::<u64>()) {
+            let all = |percent, seed| ios(&blend(percent, Address::Random, seed));
+            let places = |ios: &[Io]| ios.iter().map(|io| io.offset).collect::<Vec<_>>();
+            let first = all(percent, seed);
+            prop_assert_eq!(&first, &all(percent, seed));
+            prop_assert_eq!(places(&first), places(&all(other, seed)));
+            prop_assert_ne!(places(&first), places(&all(percent, seed ^ 1)));
+        }
+    }
+
+    // Are random places uniform over the whole target space and aligned, and sequential ones in order?
+    #[test]
+    fn places_are_as_asked() {
+        let random = ios(&blend(50, Address::Random, 1));
+        let slots = 1024u64;
+        let mut hits = vec![0u32; 1024];
+        for io in &random {
+            assert!(io.offset.is_multiple_of(Bytes::kib(4)));
+            let slot = (io.offset - Bytes::mib(1)).0 / 4096;
+            assert!(slot < slots);
+            hits[usize::try_from(slot).unwrap()] += 1;
+        }
+        // 19.5 in the mean each; with 1,024 slots none is further off than 6 deviations of 4.4.
+        assert!(hits.iter().all(|&hits| hits < 46), "{}", hits.iter().max().unwrap());
+        let halves = random.iter().filter(|io| io.offset < Bytes::mib(3)).count() as u64;
+        assert!(halves.abs_diff(IOS / 2) < 400, "{halves}");
+        let sequential = ios(&blend(50, Address::Sequential, 1));
+        let in_order = |pair: &[Io]| {
+            let next = pair[0].end();
+            pair[1].offset == if next == Bytes::mib(5) { Bytes::mib(1) } else { next }
+        };
+        assert!(sequential.windows(2).all(in_order));
+    }
+
+    // Does a blend say what it needs of a drive, and is an impossible one refused?
+    #[test]
+    fn says_what_it_needs() {
+        let of = |percent| blend(percent, Address::Random, 1);
+        assert_eq!((of(99).writes(), of(100).writes(), of(0).queue_depth()), (true, false, 8));
+        assert_eq!((of(5).io_count(), of(5).streams_count(), of(5).largest_io().0), (IOS, 1, 4096));
+        let refused = |reference: &Reference| {
+            reference.validate(Bytes::mib(8), Bytes(512)).unwrap_err().to_string()
+        };
+        assert_eq!(refused(&of(101)), "Reads = 101 %: at most 100 %");
+        let Reference::Blend { pattern, .. } = of(0) else { panic!("a blend") };
+        let idle = Reference::Blend { pattern, reads_percent: 0, queue_depth: 0, time: None };
+        assert_eq!(refused(&idle), "QueueDepth = 0: at least one");
+        assert!(of(0).validate(Bytes::mib(2), Bytes(512)).is_err());
+    }
+}
