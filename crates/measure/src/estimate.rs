@@ -8,6 +8,8 @@ use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::state::{LARGEST_FILL_IO, MEAN_RANDOM_FILL_IO};
 use flashscope_workload::uflip;
 
+use crate::execution::rest_after_state;
+
 /// How long runs are that end when their mean is known.
 #[derive(Debug, Clone, Copy)]
 enum Case {
@@ -66,7 +68,9 @@ fn of_state(options: &Options, costs: &Costs) -> Amount {
         State::Random => (costs.random_write, MEAN_RANDOM_FILL_IO),
     };
     let ios = size.0.div_ceil(io.0);
-    Amount { ios: 0, bytes_written: size, time_ns: nanos(whole(ios) * cost.of(io)) }
+    let took = nanos(whole(ios) * cost.of(io));
+    let rest = rest_after_state(took, options.run_pause_ns);
+    Amount { ios: 0, bytes_written: size, time_ns: took + rest }
 }
 
 fn of_run(run: &Run, prepares: bool, options: &Options, costs: &Costs, case: Case) -> Amount {

@@ -23,13 +23,6 @@ use crate::{findings, order};
 /// How often it is noted how far a fill is, on the clock of the drive: what a crash loses of it.
 const NOTE_INTERVAL: Nanos = Nanos::secs(10);
 
-/// After its state was enforced, the drive rests for this share of the time that took, so that what
-/// it has put off is not taken for the effect of the runs after it.
-const REST: u64 = 20;
-
-/// The shortest such rest, in pauses between runs.
-const LEAST_REST: u64 = 5;
-
 /// IOs before those that are noted as done which may not be: more than are ever in flight.
 const IN_FLIGHT: u64 = 1024;
 
@@ -362,11 +355,17 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         if let Ended::Failed { errno, offset, .. } = ended {
             return Err(Error::State { errno, offset });
         }
-        let rest = (device.now() - began).0 / REST;
-        let pauses = LEAST_REST * self.run_pause().0;
-        let rested = ended == Ended::Interrupted || self.rest(Nanos(rest.max(pauses)));
+        let rest = rest_after_state(device.now() - began, self.run_pause());
+        let rested = ended == Ended::Interrupted || self.rest(rest);
         Ok(if rested { ended } else { Ended::Interrupted })
     }
+}
+
+/// How long the drive rests after it was brought into its state, which took so long: a twentieth of
+/// that, and five pauses between runs at least, so that what it has put off is not taken for the effect
+/// of the runs after it.
+pub(crate) fn rest_after_state(took: Nanos, run_pause: Nanos) -> Nanos {
+    Nanos(took.0 / 20).max(Nanos(5 * run_pause.0))
 }
 
 /// What brings the drive into the state that is wanted, if anything does.

@@ -7,6 +7,9 @@ use flashscope_result::plan::{Amount, Cost, Plan};
 
 use crate::rounds;
 
+/// What the record of an IO takes (docs/benchmarks.md).
+const RECORD_BYTES: u64 = 5;
+
 /// A plan as text. `order` has the numbers of its runs in the order of execution.
 pub fn plan(plan: &Plan, order: &[u32]) -> String {
     let mut out = String::new();
@@ -129,6 +132,9 @@ fn takes(out: &mut String, plan: &Plan) {
             cost(&costs.random_write)
         ),
     );
+    let keeps = |amount: Amount| Bytes(amount.ios * RECORD_BYTES);
+    let (some, most) = (keeps(estimate.expected), keeps(estimate.most));
+    row(out, "keeps", &format!("about {some} of records, at most {most}"));
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
@@ -137,9 +143,17 @@ fn nanos(ns: f64) -> Nanos {
 }
 
 /// A time to two digits, as an estimate has them.
-fn rounded(time: Nanos) -> Nanos {
-    let unit = 10u64.pow(time.0.max(1).ilog10().saturating_sub(1));
-    Nanos(time.0.next_multiple_of(unit))
+#[allow(clippy::cast_precision_loss)]
+fn rounded(time: Nanos) -> String {
+    let minutes = time.as_secs_f64() / 60.0;
+    match minutes {
+        ..2.0 => {
+            let unit = 10u64.pow(time.0.max(1).ilog10().saturating_sub(1));
+            Nanos(time.0.next_multiple_of(unit)).to_string()
+        }
+        ..120.0 => format!("{minutes:.0} min"),
+        _ => format!("{:.1} h", minutes / 60.0),
+    }
 }
 
 /// Runs that follow upon each other and belong together, each group as a line.
