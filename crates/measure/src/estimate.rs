@@ -61,7 +61,10 @@ fn add(a: Amount, b: Amount) -> Amount {
 fn of_state(options: &Options, costs: &Costs) -> Amount {
     let size = options.setup.target_size;
     let (cost, io) = match options.state {
-        State::Keep | State::Purged => return Amount::default(),
+        // How long a drive takes to erase itself, nobody knows before.
+        State::Keep | State::Purged | State::Formatted | State::Sanitized => {
+            return Amount::default();
+        }
         State::Sequential => (costs.sequential_write, LARGEST_FILL_IO),
         State::Random => (costs.random_write, MEAN_RANDOM_FILL_IO),
     };

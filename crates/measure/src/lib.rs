@@ -13,6 +13,7 @@ mod load;
 pub mod machine;
 mod plan;
 mod self_check;
+mod state;
 mod steady;
 mod surroundings;
 
@@ -27,6 +28,7 @@ pub use load::{
 };
 pub use plan::{order, plan, trace_plan};
 pub use self_check::harness_cost;
+pub use state::check_state;
 pub use steady::{Criterion, STEADY};
 pub use surroundings::{Asked, Snapshot, Surroundings};
 

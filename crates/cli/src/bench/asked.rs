@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 use anyhow::anyhow;
 use flashscope_block::{Device, DeviceInfo, DeviceKind};
 use flashscope_measure::{
-    LEAST_RUN_PAUSE, Planned, Sample, estimate, fitting, measure_costs, plan, trace_plan,
+    LEAST_RUN_PAUSE, Planned, Sample, check_state, estimate, fitting, measure_costs, plan,
+    trace_plan,
 };
 use flashscope_result::manifest::{MicroBenchmark, Options, State};
 use flashscope_result::methodology::{Budget, Methodology, Precision};
@@ -139,7 +140,9 @@ impl Wanted<'_> {
         };
         let run_pause_ns = asked.run_pause.unwrap_or(LEAST_RUN_PAUSE);
         let (on_error, methodology) = (asked.on_error.into(), self.methodology());
-        Ok(Options { setup, state, run_pause_ns, on_error, methodology })
+        let options = Options { setup, state, run_pause_ns, on_error, methodology };
+        check_state(device, &options).map_err(usage)?;
+        Ok(options)
     }
 
     fn methodology(&self) -> Methodology {
