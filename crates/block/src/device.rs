@@ -126,7 +126,8 @@ pub trait Device {
     fn eraser(&self, _erasure: Erasure) -> Result<Box<dyn Erase + '_>, NotErased> {
         let name = &self.info().name;
         Err(NotErased(format!(
-            "`{name}` is no NVMe drive, and only those format or sanitize themselves"
+            "`{name}` is no NVMe drive, and only those format or sanitize themselves: choose \
+             another state"
         )))
     }
 }

@@ -19,10 +19,12 @@ struct Fake {
     formatted: Namespace,
     /// Sanitize Progress and Sanitize Status, one after the other; the last stays.
     sanitize: RefCell<VecDeque<(u16, u16)>>,
-    /// The opcode, or rather the command but for its fields, that is refused, and the status.
-    refuses: Option<(fn(&Admin) -> bool, u32)>,
+    /// Which command is refused, and with what status.
+    refuses: Option<(Which, u32)>,
     sent: RefCell<Vec<Admin>>,
 }
+
+type Which = fn(&Admin) -> bool;
 
 const AS_IT_WAS: Namespace =
     Namespace { number: 1, layout: Layout { flbas: 0x13, dps: 0x09 }, blocks: 0x1_0000_0800 };
@@ -264,7 +266,7 @@ fn a_sanitize_under_way() {
 // Is whatever the drive refuses told with what it was asked and its answer, before and after?
 #[test]
 fn statuses_are_told() {
-    let cases: [(fn(&Admin) -> bool, _, _); 5] = [
+    let cases: [(Which, _, _); 5] = [
         (|it| matches!(it, Admin::Identify(Structure::Controller)), Erasure::Format, "say what it"),
         (|it| matches!(it, Admin::IdentifyNamespace { .. }), Erasure::Format, "say what it is"),
         (
