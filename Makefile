@@ -8,7 +8,7 @@ BIN := target/release/flashscope
 help:              ## list what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web test test-rust test-web test-readers check bench fuzz tools clean
+.PHONY: help demo build web test test-rust test-web test-readers test-nvme check bench fuzz tools clean
 
 demo: build        ## measure a simulated drive and write the report
 	$(BIN) demo
@@ -40,6 +40,9 @@ test-rust: web     ## unit, property, contract and end-to-end tests
 
 test-readers: build ## a result opens in DuckDB and Polars
 	scripts/test-readers
+
+test-nvme: build   ## format and measure emulated NVMe drives in a virtual machine (installs QEMU; not part of `test`)
+	scripts/test-nvme
 
 bench: build       ## speed, memory and size, beside their limits
 	scripts/bench

@@ -141,6 +141,8 @@ export function progressWords(progress: Progress): string {
 export const STATE_WORDS: Record<State, string> = {
   keep: 'as it was found',
   purged: 'discarded as a whole, so that nothing was written',
+  formatted: 'formatted as a whole by the drive itself',
+  sanitized: 'sanitized as a whole by the drive itself',
   sequential: 'written once from start to end',
   random: 'written once in random order, in IOs of random size',
 };

@@ -1,3 +1,6 @@
+use std::fmt;
+use std::ops::ControlFlow;
+
 use crate::{Bytes, Completion, Io, Nanos};
 
 /// What kind of thing is behind a [`Device`].
@@ -51,6 +54,42 @@ pub struct DeviceInfo {
     pub engine: Option<String>,
 }
 
+/// A command of its own with which a drive forgets everything it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Erasure {
+    /// NVMe's Format NVM, which erases the user data and keeps the format as it is.
+    Format,
+    /// NVMe's Sanitize by block erase, which reaches spare blocks as well.
+    Sanitize,
+}
+
+/// Why a drive cannot be erased, or was not: what is in the way, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotErased(pub String);
+
+impl fmt::Display for NotErased {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotErased {}
+
+/// A drive that was asked whether it can be erased, and can.
+pub trait Erase {
+    /// Erases everything the drive holds; nothing may be in flight.
+    ///
+    /// `tell` is told how much is done, of how much, as often as the drive says so. Where it breaks
+    /// off, this returns so, and the drive goes on erasing by itself.
+    ///
+    /// # Errors
+    /// The drive refused, failed, or is not open for writing.
+    fn erase(
+        &mut self,
+        tell: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, NotErased>;
+}
+
 /// A drive: real, simulated or null. What uses one cannot tell them apart.
 ///
 /// A caller submits at most [`DeviceInfo::queue_depth`] IOs before it takes completions; more is a
@@ -79,6 +118,18 @@ pub trait Device {
         let completion = self.complete(until);
         debug_assert!(completion.is_none(), "idle_until with an IO in flight");
     }
+
+    /// What erases everything the drive holds by a command of its own. Asking changes nothing.
+    ///
+    /// # Errors
+    /// What is in the way. Few drives have such commands.
+    fn eraser(&self, _erasure: Erasure) -> Result<Box<dyn Erase + '_>, NotErased> {
+        let name = &self.info().name;
+        Err(NotErased(format!(
+            "`{name}` is no NVMe drive, and only those format or sanitize themselves: choose \
+             another state"
+        )))
+    }
 }
 
 impl<D: Device + ?Sized> Device for Box<D> {
@@ -96,5 +147,8 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn idle_until(&mut self, until: Nanos) {
         (**self).idle_until(until);
+    }
+    fn eraser(&self, erasure: Erasure) -> Result<Box<dyn Erase + '_>, NotErased> {
+        (**self).eraser(erasure)
     }
 }

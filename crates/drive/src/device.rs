@@ -1,11 +1,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use flashscope_block::{Completion, Device, DeviceInfo, Errno, Io, Nanos, Op};
+use flashscope_block::{
+    Completion, Device, DeviceInfo, Erase, Erasure, Errno, Io, Nanos, NotErased, Op,
+};
 
 use crate::clock::Clock;
 use crate::content::Content;
 use crate::engine::{self, Engine, Setup};
+use crate::erase;
 use crate::error::OpenError;
 use crate::hardware::Hardware;
 use crate::options::OpenOptions;
@@ -34,6 +37,7 @@ pub struct RealDevice {
     refused: VecDeque<(Io, Errno)>,
     /// When the latest completion that was given out came.
     last: Nanos,
+    target: Arc<Target>,
     engine: Box<dyn Engine>,
 }
 
@@ -72,6 +76,7 @@ pub fn open(options: &OpenOptions) -> Result<RealDevice, OpenError> {
         misaligned: target.logical_block().0 - 1,
         refused: VecDeque::new(),
         last: Nanos(0),
+        target: setup.target,
         engine,
     })
 }
@@ -136,5 +141,9 @@ impl Device for RealDevice {
         completion.completed = completion.completed.max(self.last);
         self.last = completion.completed;
         Some(completion)
+    }
+
+    fn eraser(&self, erasure: Erasure) -> Result<Box<dyn Erase + '_>, NotErased> {
+        erase::eraser(&self.target, erasure, self.writable)
     }
 }

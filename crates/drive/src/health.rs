@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 use crate::guard::{DeviceNumber, Identity, System, parse_number};
 use crate::hardware::text;
 use crate::inventory::{Bus, bus_of, path_of};
+use crate::nvme::Failed;
 use passthrough::Passthrough;
 
 /// Bytes of each of the two pages.
-const PAGE_LEN: u32 = 512;
+const PAGE_LEN: usize = 512;
 
 /// A log page as the drive gave it.
-pub type LogPage = [u8; PAGE_LEN as usize];
+pub type LogPage = [u8; PAGE_LEN];
 
 /// What a drive tells of its health.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,13 +103,6 @@ trait Controller {
     fn get_log_page(&self, log: LogId, page: &mut LogPage) -> Result<(), Failed>;
 }
 
-/// Why a command failed.
-#[derive(Debug)]
-enum Failed {
-    System(io::Error),
-    Status(u32),
-}
-
 /// A whole drive.
 #[derive(Debug)]
 struct Drive {
@@ -119,7 +113,7 @@ struct Drive {
 }
 
 fn page(drive: &impl Controller, log: LogId) -> Result<LogPage, Failed> {
-    let mut page = [0; PAGE_LEN as usize];
+    let mut page = [0; PAGE_LEN];
     drive.get_log_page(log, &mut page)?;
     Ok(page)
 }

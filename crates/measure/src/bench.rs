@@ -1,6 +1,6 @@
 use std::sync::atomic::AtomicBool;
 
-use flashscope_block::{Bytes, Device, Errno, Nanos};
+use flashscope_block::{Bytes, Device, Errno, Nanos, NotErased};
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, Run, Status};
 
@@ -33,6 +33,15 @@ pub enum Error {
         /// Where.
         offset: Bytes,
     },
+    /// The drive was not erased.
+    #[error("cannot bring the drive into its state: {0}")]
+    NotErased(#[from] NotErased),
+    /// The benchmark was stopped while the drive erased itself.
+    #[error(
+        "interrupted, but the drive goes on erasing itself, after a loss of power too, and answers \
+         nothing else until it is done (`nvme sanitize-log` tells how far it is)"
+    )]
+    ErasesOn,
 }
 
 fn hint(errno: Errno) -> &'static str {
@@ -86,6 +95,7 @@ impl<D: Device + ?Sized> Bench<'_, D> {
         let outcome = Execution::new(self).run();
         self.manifest.status = match outcome {
             Ok(status) => status,
+            Err(Error::ErasesOn) => Status::Interrupted,
             Err(_) => Status::Failed,
         };
         self.manifest.finished = Some(timestamp());

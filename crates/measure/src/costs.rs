@@ -10,7 +10,7 @@ use flashscope_workload::pattern::{Address, Pattern, Timing};
 use flashscope_workload::uflip::Setup;
 
 use crate::execute::{execute, fill};
-use crate::execution::state_fill;
+use crate::state::state_fill;
 
 /// IOs of each size: enough for a mean that is right within a factor of two.
 const IOS: u64 = 256;

@@ -8,7 +8,7 @@ use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::state::{LARGEST_FILL_IO, MEAN_RANDOM_FILL_IO};
 use flashscope_workload::uflip;
 
-use crate::execution::rest_after_state;
+use crate::state::rest_after_state;
 
 /// How long runs are that end when their mean is known.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +63,10 @@ fn add(a: Amount, b: Amount) -> Amount {
 fn of_state(options: &Options, costs: &Costs) -> Amount {
     let size = options.setup.target_size;
     let (cost, io) = match options.state {
-        State::Keep | State::Purged => return Amount::default(),
+        // How long a drive takes to erase itself, nobody knows before.
+        State::Keep | State::Purged | State::Formatted | State::Sanitized => {
+            return Amount::default();
+        }
         State::Sequential => (costs.sequential_write, LARGEST_FILL_IO),
         State::Random => (costs.random_write, MEAN_RANDOM_FILL_IO),
     };

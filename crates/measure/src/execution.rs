@@ -1,22 +1,23 @@
 use std::cell::Cell;
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
-use flashscope_block::{Bytes, Device, Io, Nanos, Record};
+use flashscope_block::{Bytes, Device, Erasure, Io, Nanos, Record};
 use flashscope_result::Recorder;
 use flashscope_result::environment::Conditions;
 use flashscope_result::manifest::{
-    Enforcing, Experiment, MicroBenchmark, OnError, Options, Progress, Run, Spent, State, Status,
+    Enforcing, Experiment, MicroBenchmark, OnError, Progress, Run, Spent, State, Status,
 };
 use flashscope_result::methodology::Length;
 use flashscope_result::rounds::Totals;
 use flashscope_workload::Stream;
-use flashscope_workload::state::{Purge, RandomFill, SequentialFill};
 use flashscope_workload::uflip;
 
 use crate::bench::{Bench, Error};
 use crate::execute::{Ended, FILL_DEPTH, PROGRESS_INTERVAL, execute};
 use crate::length::{Limits, Watch};
 use crate::rounds::{self, Meter};
+use crate::state::{eraser, erasure, rest_after_state, state_fill};
 use crate::surroundings::{Asked, Snapshot, Surroundings};
 use crate::{findings, order};
 
@@ -319,18 +320,32 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         Ok(Some(Executed { planned, ended, length, series, totals, conditions }))
     }
 
-    /// Brings the drive into its state, from where that was left on.
+    /// Brings the drive into its state, and lets it rest.
     fn enforce_state(&mut self) -> Result<Ended, Error> {
+        let began = self.bench.device.now();
+        let ended = match erasure(self.bench.manifest.options.state) {
+            Some(erasure) => self.erase(erasure)?,
+            None => match self.fill()? {
+                Some(ended) => ended,
+                None => return Ok(Ended::Complete),
+            },
+        };
+        self.fresh = true;
+        let rest = rest_after_state(self.bench.device.now() - began, self.run_pause());
+        let rested = ended == Ended::Interrupted || self.rest(rest);
+        Ok(if rested { ended } else { Ended::Interrupted })
+    }
+
+    /// Fills or trims the drive as its state wants it, from where that was left on; `None` where it
+    /// wants nothing.
+    fn fill(&mut self) -> Result<Option<Ended>, Error> {
         let forgot = self.bench.forgot;
         let Bench { device, manifest, stop, observer, folder, .. } = &mut *self.bench;
         let block = device.info().logical_block;
-        let Some(mut fill) = state_fill(&manifest.options, block) else {
-            return Ok(Ended::Complete);
-        };
+        let Some(mut fill) = state_fill(&manifest.options, block) else { return Ok(None) };
         let size = manifest.options.setup.target_size;
         let mut done = manifest.enforcing.filter(|_| !forgot).unwrap_or_default();
         skip(&mut done, &mut fill);
-        let began = device.now();
         let (left_before, depth) = (done.bytes, device.info().queue_depth.min(FILL_DEPTH));
         let (mut tell_at, mut note_at) = (Nanos(0), device.now() + NOTE_INTERVAL);
         let ended = execute(&mut **device, &mut [fill], depth, stop, |_, completion| {
@@ -351,35 +366,36 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             self.written += done.bytes - left_before;
         }
         manifest.enforcing = Some(done).filter(|_| ended != Ended::Complete);
-        self.fresh = true;
-        if let Ended::Failed { errno, offset, .. } = ended {
-            return Err(Error::State { errno, offset });
+        match ended {
+            Ended::Failed { errno, offset, .. } => Err(Error::State { errno, offset }),
+            ended => Ok(Some(ended)),
         }
-        let rest = rest_after_state(device.now() - began, self.run_pause());
-        let rested = ended == Ended::Interrupted || self.rest(rest);
-        Ok(if rested { ended } else { Ended::Interrupted })
     }
-}
 
-/// How long the drive rests after it was brought into its state, which took so long: a twentieth of
-/// that, and five pauses between runs at least, so that what it has put off is not taken for the effect
-/// of the runs after it.
-pub(crate) fn rest_after_state(took: Nanos, run_pause: Nanos) -> Nanos {
-    Nanos(took.0 / 20).max(Nanos(5 * run_pause.0))
-}
-
-/// What brings the drive into the state that is wanted, if anything does.
-pub(crate) fn state_fill(
-    options: &Options,
-    logical_block: Bytes,
-) -> Option<Box<dyn Stream + Send>> {
-    let setup = &options.setup;
-    let (offset, size) = (setup.target_offset, setup.target_size);
-    match options.state {
-        State::Keep => None,
-        State::Purged => Some(Box::new(Purge::new(offset, size))),
-        State::Sequential => Some(Box::new(SequentialFill::new(offset, size))),
-        State::Random => Some(Box::new(RandomFill::new(offset, size, logical_block, setup.seed))),
+    /// Has the drive erase itself.
+    fn erase(&mut self, erasure: Erasure) -> Result<Ended, Error> {
+        let Bench { device, manifest, stop, observer, .. } = &mut *self.bench;
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Ended::Interrupted);
+        }
+        let size = manifest.options.setup.target_size;
+        observer.state(Bytes(0), size);
+        let mut tell = |done: u64, of: u64| {
+            observer.state(Bytes(size.0 / of.max(1) * done), size);
+            match stop.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        };
+        // Other namespaces may have come since it was asked last.
+        let left = eraser(&**device, &manifest.options, erasure)?.erase(&mut tell)?;
+        match left {
+            ControlFlow::Break(()) => Err(Error::ErasesOn),
+            ControlFlow::Continue(()) => {
+                observer.state(size, size);
+                Ok(Ended::Complete)
+            }
+        }
     }
 }
 

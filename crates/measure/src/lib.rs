@@ -15,6 +15,7 @@ mod plan;
 pub mod pts;
 mod rounds;
 mod self_check;
+mod state;
 mod steady;
 mod surroundings;
 
@@ -29,6 +30,7 @@ pub use load::{
 };
 pub use plan::{order, plan, trace_plan};
 pub use self_check::harness_cost;
+pub use state::check_state;
 pub use steady::{Criterion, PTS, STEADY};
 pub use surroundings::{Asked, Snapshot, Surroundings};
 

@@ -44,6 +44,8 @@ fn state(plan: &Plan) -> String {
     let name = match plan.options.state {
         State::Keep => return "as it is".into(),
         State::Purged => "purged",
+        State::Formatted => "formatted by the drive itself (the time for that is not known)",
+        State::Sanitized => "sanitized by the drive itself (the time for that is not known)",
         State::Sequential => "written in sequence",
         State::Random => "written at random",
     };

@@ -149,6 +149,10 @@ pub enum State {
     Keep,
     /// Trimmed as a whole, so that nothing is written.
     Purged,
+    /// Formatted as a whole by the drive itself (NVMe's Format NVM with an erase of user data).
+    Formatted,
+    /// Sanitized as a whole by the drive itself (NVMe's Sanitize by block erase).
+    Sanitized,
     /// Written once from start to end.
     Sequential,
     /// Every part written once, in random order, in IOs of random size.

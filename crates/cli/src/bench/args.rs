@@ -266,6 +266,10 @@ pub enum State {
     Sequential,
     /// Discard everything (TRIM), so that nothing is written: fresh, as few drives in use are
     Purged,
+    /// Have the drive format itself, in the format that it has; a whole NVMe drive (/dev/nvme0n1) alone
+    Formatted,
+    /// Have the drive erase all of its flash, with spare blocks; a whole NVMe drive alone
+    Sanitized,
     /// Leave the drive as it is
     Keep,
 }
@@ -276,6 +280,8 @@ impl From<State> for manifest::State {
             State::Random => manifest::State::Random,
             State::Sequential => manifest::State::Sequential,
             State::Purged => manifest::State::Purged,
+            State::Formatted => manifest::State::Formatted,
+            State::Sanitized => manifest::State::Sanitized,
             State::Keep => manifest::State::Keep,
         }
     }

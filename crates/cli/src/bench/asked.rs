@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use flashscope_block::{Device, DeviceInfo, DeviceKind, Nanos};
 use flashscope_measure::pts::{Choice, Test, estimate_rounds};
 use flashscope_measure::{
-    LEAST_RUN_PAUSE, Planned, Sample, fitting, measure_costs, plan, trace_plan,
+    LEAST_RUN_PAUSE, Planned, Sample, check_state, fitting, measure_costs, plan, trace_plan,
 };
 use flashscope_result::manifest::{MicroBenchmark, Options, State};
 use flashscope_result::methodology::{Budget, Methodology, Precision};
@@ -158,7 +158,9 @@ impl Wanted<'_> {
         let least = if self.test.is_some() { Nanos(0) } else { LEAST_RUN_PAUSE };
         let run_pause_ns = asked.run_pause.unwrap_or(least);
         let (on_error, methodology) = (asked.on_error.into(), self.methodology());
-        Ok(Options { setup, state, run_pause_ns, on_error, methodology, rounds: None })
+        let options = Options { setup, state, run_pause_ns, on_error, methodology, rounds: None };
+        check_state(device, &options).map_err(usage)?;
+        Ok(options)
     }
 
     fn methodology(&self) -> Methodology {

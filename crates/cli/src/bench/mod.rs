@@ -14,7 +14,9 @@ use anyhow::{Context, anyhow};
 use flashscope_analysis::{Facts, analyse};
 use flashscope_block::Device;
 use flashscope_drive::Clock;
-use flashscope_measure::{Bench, Surroundings, fresh_seed, harness_cost, machine, timestamp};
+use flashscope_measure::{
+    Bench, Surroundings, check_state, fresh_seed, harness_cost, machine, timestamp,
+};
 use flashscope_report::{Summary, terminal};
 use flashscope_result::ResultFolder;
 use flashscope_result::environment::HealthChange;
@@ -46,6 +48,7 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
         let name = plan.device.name.clone();
         return begin(&name, purpose, args, |device, _| {
             check_drive(&plan.device, device.info(), "that was planned for")?;
+            check_state(device, &plan.options).map_err(usage)?;
             Ok((plan.options, plan.micro_benchmarks))
         });
     }

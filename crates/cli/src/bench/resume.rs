@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use flashscope_analysis::analyse;
 use flashscope_block::{Device, DeviceInfo, DeviceKind};
-use flashscope_measure::timestamp;
+use flashscope_measure::{check_state, timestamp};
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::{Manifest, Progress, Run, Status};
 
@@ -29,6 +29,7 @@ pub fn resume(path: &Path, args: &BenchArgs) -> Result<(), Failure> {
     let purpose = purpose(&runs, &manifest.options, args.destroy_data_on.clone());
     let mut device = drives::open(&manifest.device.name, &purpose)?;
     check_drive(&manifest.device, device.info(), "that was measured")?;
+    check_state(device.as_ref(), &manifest.options).map_err(usage)?;
     let surroundings = drives::surroundings(&manifest.device.name);
     manifest.resumed.push(timestamp());
     (manifest.status, manifest.finished) = (Status::Running, None);

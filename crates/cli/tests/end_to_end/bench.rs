@@ -230,3 +230,44 @@ fn purged() {
         "EOPNOTSUPP (operation not supported) at 0 B; a drive that knows no trims cannot be purged";
     assert!(refused.contains(hint), "{refused}");
 }
+
+// Is a drive that cannot erase itself refused before anything is done to it, whatever it is, with
+// the reason; and is nothing left behind?
+#[test]
+fn drives_that_do_not_erase_themselves() {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    let refused = |drive: &str, more: &[&str]| {
+        let said = place.bench(drive, "r", more).says(2, &disk);
+        assert!(place.names().is_empty());
+        said
+    };
+    let formatted = ["--state", "formatted"];
+    let simulated = refused("sim:demo", &formatted);
+    insta::assert_snapshot!(simulated, @"flashscope: `sim:demo` is no NVMe drive, and only those format or sanitize themselves: choose another state");
+    assert_eq!(refused("null:", &["--state", "sanitized"]), simulated.replace("sim:demo", "null:"));
+    let read_only = refused("null:", &["--state", "formatted", "--read-only"]);
+    assert!(read_only.contains("--read-only forbids it"), "{read_only}");
+
+    let new = format!("file:{}?size=4MiB", disk.arg("new"));
+    insta::assert_snapshot!(refused(&new, &formatted), @"flashscope: cannot format `DIR/new`: it is a file, and only NVMe drives have such a command: choose another --state");
+    assert!(!disk.at("new").exists());
+    let content = write_something(&disk, "drive", 4 << 20);
+    let drive = format!("file:{}", disk.arg("drive"));
+    let sanitized = ["--state", "sanitized", "--destroy-data-on", &disk.arg("drive")];
+    insta::assert_snapshot!(refused(&drive, &sanitized), @"flashscope: cannot sanitize `DIR/drive`: it is a file, and only NVMe drives have such a command: choose another --state");
+    assert!(fs::read(disk.at("drive")).unwrap() == content);
+    let planned = place.run(&["plan", &drive, "--state", "formatted"]).says(2, &disk);
+    assert!(planned.starts_with("flashscope: cannot format `DIR/drive`"), "{planned}");
+
+    let Some(block) = Loop::new(&disk) else { return };
+    for (state, verb) in [("formatted", "format"), ("sanitized", "sanitize")] {
+        let confirmed = ["--state", state, "--destroy-data-on", &block.device];
+        let expected = format!(
+            "flashscope: cannot {verb} `{}`: it is no NVMe drive, and only those have such a \
+             command: choose another --state",
+            block.device
+        );
+        assert_eq!(refused(&block.device, &confirmed), expected);
+    }
+    assert!(fs::read(&block.image).unwrap().iter().all(|byte| *byte == 0));
+}

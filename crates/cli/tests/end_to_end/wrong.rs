@@ -139,7 +139,7 @@ fn options_and_commands() {
     ");
     assert_snapshot!(bench("null:", "--state raw"), @"
     error: invalid value 'raw' for '--state <STATE>'
-      [possible values: random, sequential, purged, keep]
+      [possible values: random, sequential, purged, formatted, sanitized, keep]
 
     For more information, try '--help'.
     ");

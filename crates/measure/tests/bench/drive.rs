@@ -96,7 +96,7 @@ impl Device for Scripted {
     }
 }
 
-struct Silent;
+pub struct Silent;
 impl Observer for Silent {
     fn state(&mut self, _: Bytes, _: Bytes) {}
     fn run_started(&mut self, _: &MicroBenchmark, _: &Experiment, _: &Run) {}

@@ -1,6 +1,7 @@
 //! Whole benchmarks against a drive whose every answer is known.
 
 mod drive;
+mod erasing;
 mod methodology;
 mod rounds;
 
