@@ -163,8 +163,21 @@ export const BASELINE_WORDS: Record<string, string> = {
   RW: 'random writes',
 };
 
-/** An experiment's name in words: `sequential reads mixed with random writes`. */
+/** Shares of reads and writes in percent and the size of IOs, as `65/35 8 KiB`. */
+const SHARES = /^(\d+)\/(\d+) (.+)$/;
+
+/**
+ * An experiment's name in words: `sequential reads mixed with random writes`, or `65 % reads,
+ * 35 % writes of 8 KiB`.
+ */
 export function experimentWords(name: string): string {
+  const shares = SHARES.exec(name);
+  if (shares) {
+    const [, reads, writes, size] = shares;
+    if (writes === '0') return `reads of ${size}`;
+    if (reads === '0') return `writes of ${size}`;
+    return `${reads} % reads, ${writes} % writes of ${size}`;
+  }
   const word = (part: string) => BASELINE_WORDS[part] ?? part;
   if (name.includes('/')) return name.split('/').map(word).join(' mixed with ');
   return name.split('-').map(word).join(', then ');

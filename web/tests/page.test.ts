@@ -257,6 +257,57 @@ describe('methodology', () => {
   });
 });
 
+// Does the report of a test in rounds stand on the page: what it came to, and whether it was steady?
+it('shows the report of a test in rounds', async () => {
+  const tested = makeReport();
+  tested.facts.rounds = {
+    test: 'pts-latency',
+    rounds: 7,
+    steady: false,
+    window: [3, 7],
+    deviations: ['each run took 1 s instead of 60 s'],
+    cells: [
+      {
+        experiment: '65/35 8 KiB',
+        reads_percent: 65,
+        io_size_bytes: 8192,
+        queue_depth: 1,
+        iops: 4139.2,
+        throughput_bytes_per_s: 33_900_000,
+        mean_latency_ns: 242_000,
+        max_latency_ns: 1_810_000,
+        runs: [1, 2],
+      },
+    ],
+    tracked: [
+      {
+        experiment: '0/100 4 KiB',
+        metric: 'latency',
+        mean: 336_000,
+        range: 0.31,
+        range_limit: 0.2,
+        slope: -0.04,
+        slope_limit: 0.1,
+        steady: false,
+        values: [336_000],
+      },
+    ],
+  };
+  await withPage(
+    async (page) => {
+      const report = page.locator('section[aria-labelledby="rounds"]');
+      const words = (await report.innerText()).replaceAll(/\s+/g, ' ');
+      expect(words).toContain('Not steady in 7 rounds');
+      expect(words).toContain('65 % reads, 35 % writes of 8 KiB 1 4,139');
+      expect(words).toContain('writes of 4 KiB 336 µs 31.0 % 20.0 % -4.00 % 10.0 %');
+      expect(words).toContain('Not as specified: each run took 1 s instead of 60 s.');
+      expect(await page.locator('#key').count()).toBe(0);
+      expect(await violations(page)).toEqual([]);
+    },
+    { address: await bench.write('rounds', tested) },
+  );
+});
+
 // Does a result of the program's first version open as it did, without what it cannot know?
 it('opens an old result', async () => {
   const old = makeReport({ old: true });

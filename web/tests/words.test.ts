@@ -93,6 +93,9 @@ describe('patterns', () => {
     );
     expect(sentence({ kind: 'sequence', patterns: [pattern, pattern] })).toContain('; then 5,120');
     expect(experimentWords('SR/RW')).toBe('sequential reads mixed with random writes');
+    expect(experimentWords('65/35 8 KiB')).toBe('65 % reads, 35 % writes of 8 KiB');
+    expect(experimentWords('100/0 512 B')).toBe('reads of 512 B');
+    expect(experimentWords('0/100 1 MiB')).toBe('writes of 1 MiB');
   });
 
   // Are the parameters those of the pattern's functions, with the seed to its last digit?

@@ -70,8 +70,17 @@ export function palette(dark: boolean): Palette {
   return dark ? DARK : LIGHT;
 }
 
+/** Shares of reads and writes in percent, as `65/35 8 KiB` begins. */
+const SHARES = /^(\d+)\/(\d+) /;
+
 /** How the line of an experiment is drawn, by its name. */
 export function lineStyle(colors: Palette, experiment: string): LineStyle {
+  const shares = SHARES.exec(experiment);
+  if (shares) {
+    if (shares[2] === '0') return { color: colors.read };
+    if (shares[1] === '0') return { color: colors.write };
+    return { color: colors.read, second: colors.write };
+  }
   const [first = '', second] = experiment.split('/');
   const style = colors.baselines[first] ?? colors.other;
   const other = second === undefined ? undefined : colors.baselines[second];
