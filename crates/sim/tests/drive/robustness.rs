@@ -77,6 +77,8 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
         if let Some(kind) = kinds.cycle().nth(logs.0).filter(|_| slc || copy_back) {
             profile.ftl = kind.name.into();
             without_cleaning(&mut profile);
+            // Where nearly every page costs a merge, a shorter life ends within the test.
+            profile.reliability.block_lifetime = 1_000_000;
         }
         profile.log.blocks = logs.1;
         profile.log.eviction = [Eviction::Fifo, Eviction::Lru, Eviction::Random][logs.2];
