@@ -6,7 +6,6 @@ use flashscope_result::plan::{Amount, Cost, Costs, Estimate};
 use flashscope_stats::LEAST_COUNT;
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::state::{LARGEST_FILL_IO, MEAN_RANDOM_FILL_IO};
-use flashscope_workload::uflip;
 
 use crate::state::rest_after_state;
 
@@ -24,10 +23,9 @@ enum Case {
 /// What `plan` takes with IOs that take what `costs` says.
 pub fn estimate(plan: &[MicroBenchmark], options: &Options, costs: &Costs) -> Estimate {
     let runs = || {
-        let of = |benchmark: &MicroBenchmark| benchmark.name == uflip::PREPARATION.name;
-        let all = plan.iter().map(move |benchmark| (of(benchmark), benchmark));
-        let runs = all.flat_map(|(prepares, benchmark)| {
-            benchmark.experiments.iter().flat_map(|e| &e.runs).map(move |run| (prepares, run))
+        let runs = plan.iter().flat_map(|benchmark| {
+            let runs = benchmark.experiments.iter().flat_map(|e| &e.runs);
+            runs.map(|run| (benchmark.prepares(), run))
         });
         runs.filter(|(_, run)| run.progress == Progress::Pending)
     };

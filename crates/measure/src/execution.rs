@@ -5,13 +5,10 @@ use std::sync::atomic::Ordering;
 use flashscope_block::{Bytes, Device, Erasure, Io, Nanos, Record};
 use flashscope_result::Recorder;
 use flashscope_result::environment::Conditions;
-use flashscope_result::manifest::{
-    Enforcing, Experiment, MicroBenchmark, OnError, Progress, Run, Spent, State, Status,
-};
+use flashscope_result::manifest::{Enforcing, OnError, Progress, Spent, State, Status, find_run};
 use flashscope_result::methodology::Length;
 use flashscope_result::rounds::Totals;
 use flashscope_workload::Stream;
-use flashscope_workload::uflip;
 
 use crate::bench::{Bench, Error};
 use crate::execute::{Ended, FILL_DEPTH, PROGRESS_INTERVAL, execute};
@@ -152,8 +149,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
     /// Lets a run that is pending follow what was found. The preparation itself stays as planned.
     fn adapt(&mut self, id: u32) {
         let manifest = &mut *self.bench.manifest;
-        let found = find(&manifest.micro_benchmarks, id);
-        let prepares = found.is_some_and(|(benchmark, ..)| prepares(benchmark));
+        let found = find_run(&manifest.micro_benchmarks, id);
+        let prepares = found.is_some_and(|(benchmark, ..)| benchmark.prepares());
         if prepares || !manifest.options.methodology.finds_io_ignore {
             return;
         }
@@ -163,15 +160,15 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
     }
 
     /// Learns from a run that was run to its end what it tells of those after it.
-    fn learn(&mut self, id: u32, series: &[f64], totals: Totals) {
+    fn learn(&mut self, id: u32, series: &[f64], totals: Option<Totals>) {
         let manifest = &mut *self.bench.manifest;
-        let found = find(&manifest.micro_benchmarks, id);
+        let found = find_run(&manifest.micro_benchmarks, id);
         let Some((benchmark, experiment, run)) = found else { return };
         if !matches!(run.progress, Progress::Done { .. }) {
             return;
         }
         let methodology = &manifest.options.methodology;
-        if prepares(benchmark) && methodology.finds() {
+        if benchmark.prepares() && methodology.finds() {
             findings::learn(&mut manifest.findings, &experiment.name, run, series);
             let findings = std::mem::take(&mut manifest.findings);
             if methodology.finds_io_ignore {
@@ -180,7 +177,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             }
             manifest.findings = findings;
         }
-        rounds::keep(manifest, id, totals);
+        totals.into_iter().for_each(|totals| rounds::keep(manifest, totals));
     }
 
     /// What the plan has taken so far.
@@ -269,10 +266,10 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
     ) -> Result<Option<Executed>, Error> {
         let mut limits = self.limits();
         let Bench { device, manifest, stop, observer, surroundings, .. } = &mut *self.bench;
-        let found = find(&manifest.micro_benchmarks, id);
+        let found = find_run(&manifest.micro_benchmarks, id);
         let Some((benchmark, experiment, run)) = found else { return Ok(None) };
         observer.run_started(benchmark, experiment, run);
-        let prepares = prepares(benchmark);
+        let prepares = benchmark.prepares();
         let (depth, open_loop) = (run.reference.queue_depth(), run.reference.is_open_loop());
         limits.time = run.reference.time().map_or(limits.time, |time| time.min(limits.time));
         let enough = Cell::new(false);
@@ -284,11 +281,14 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         // The preparation is to show what comes late, so it is as long as it was planned.
         let precision = manifest.options.methodology.precision.filter(|_| !prepares);
         let mut watch = Watch::new(precision, limits, (run.reference.io_ignore(), period), start);
-        let (mut series, mut meter) = (Vec::new(), Meter::default());
+        let mut series = Vec::new();
+        let mut meter = manifest.options.rounds.as_ref().map(|_| Meter::default());
         let (mut asked, mut tell_at) = (Asked::default(), start + PROGRESS_INTERVAL);
         let ended = execute(&mut **device, &mut streams, depth, stop, |_, completion| {
             asked.add(completion);
-            meter.take(completion);
+            if let Some(meter) = &mut meter {
+                meter.take(completion);
+            }
             if completion.completed >= tell_at {
                 tell_at = completion.completed + PROGRESS_INTERVAL;
                 observer.progress(asked.ios);
@@ -316,7 +316,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let planned = run.reference.io_count();
         self.written += watch.written();
         self.fresh &= watch.written() == Bytes(0);
-        let (length, totals) = (watch.length(), meter.totals(id));
+        let (length, totals) = (watch.length(), meter.map(|meter| meter.totals(id)));
         Ok(Some(Executed { planned, ended, length, series, totals, conditions }))
     }
 
@@ -422,11 +422,6 @@ impl<S: Stream> Stream for Until<'_, S> {
     }
 }
 
-/// Whether the runs of a micro-benchmark characterize the drive rather than measure it.
-fn prepares(benchmark: &MicroBenchmark) -> bool {
-    benchmark.name == uflip::PREPARATION.name
-}
-
 /// A run that was executed.
 struct Executed {
     /// How many IOs it was to have.
@@ -435,15 +430,7 @@ struct Executed {
     length: Option<Length>,
     /// Response times in ns, of the preparation alone.
     series: Vec<f64>,
-    totals: Totals,
+    /// What it came to, of a test in rounds.
+    totals: Option<Totals>,
     conditions: Option<Conditions>,
-}
-
-fn find(plan: &[MicroBenchmark], id: u32) -> Option<(&MicroBenchmark, &Experiment, &Run)> {
-    plan.iter().find_map(|benchmark| {
-        benchmark.experiments.iter().find_map(|experiment| {
-            let run = experiment.runs.iter().find(|run| run.id == id)?;
-            Some((benchmark, experiment, run))
-        })
-    })
 }

@@ -149,11 +149,10 @@ pub(crate) fn refusal(
 pub fn order(plan: &[MicroBenchmark]) -> Vec<u32> {
     let mut runs: Vec<(u8, u32, u32)> = Vec::new();
     for benchmark in plan {
-        let prepares = benchmark.name == uflip::PREPARATION.name;
         for experiment in &benchmark.experiments {
             let interference = experiment.name == uflip::INTERFERENCE;
             for run in &experiment.runs {
-                let rank = match (prepares, run.repeat) {
+                let rank = match (benchmark.prepares(), run.repeat) {
                     (true, 1) => u8::from(!interference),
                     (true, _) => 2,
                     (false, _) => {

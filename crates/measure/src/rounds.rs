@@ -34,7 +34,8 @@ impl Meter {
 }
 
 /// Keeps what a run came to, where the rule of the test looks at it.
-pub(crate) fn keep(manifest: &mut Manifest, id: u32, totals: Totals) {
+pub(crate) fn keep(manifest: &mut Manifest, totals: Totals) {
+    let id = totals.run;
     let tracked = manifest.rounds().is_some_and(|(rule, test)| {
         let of_run = test.experiments.iter().find(|e| e.runs.iter().any(|run| run.id == id));
         of_run.is_some_and(|experiment| rule.tracked.contains(&experiment.name))

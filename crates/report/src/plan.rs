@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
 use flashscope_block::{Bytes, Nanos};
-use flashscope_result::manifest::{MicroBenchmark, Progress, Run, State};
+use flashscope_result::manifest::{Progress, Run, State, find_run};
 use flashscope_result::methodology::Precision;
 use flashscope_result::plan::{Amount, Cost, Plan};
 
@@ -160,12 +160,12 @@ fn rounded(time: Nanos) -> String {
 
 /// Runs that follow upon each other and belong together, each group as a line.
 fn steps(out: &mut String, plan: &Plan, order: &[u32]) {
-    let run_of = |id: &u32| find(&plan.micro_benchmarks, *id);
+    let run_of = |id: &u32| find_run(&plan.micro_benchmarks, *id);
     let mut steps: Vec<(String, Vec<&Run>)> = Vec::new();
     for (benchmark, experiment, run) in order.iter().filter_map(run_of) {
         let name = match run.repeat {
-            1 => format!("{benchmark} {experiment}"),
-            repeat => format!("{benchmark} {experiment}, repeat {repeat}"),
+            1 => format!("{} {}", benchmark.name, experiment.name),
+            repeat => format!("{} {}, repeat {repeat}", benchmark.name, experiment.name),
         };
         match steps.last_mut().filter(|(last, _)| *last == name && !run.reset) {
             Some((_, runs)) => runs.push(run),
@@ -194,13 +194,4 @@ fn space(runs: &[&Run]) -> Option<(Bytes, Bytes)> {
     let from = patterns().map(|pattern| pattern.target_offset).min()?;
     let to = patterns().map(|pattern| pattern.target_offset + pattern.target_size).max()?;
     Some((from, to))
-}
-
-fn find(plan: &[MicroBenchmark], id: u32) -> Option<(&str, &str, &Run)> {
-    plan.iter().find_map(|benchmark| {
-        benchmark.experiments.iter().find_map(|experiment| {
-            let run = experiment.runs.iter().find(|run| run.id == id)?;
-            Some((benchmark.name.as_str(), experiment.name.as_str(), run))
-        })
-    })
 }

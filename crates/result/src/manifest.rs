@@ -2,7 +2,7 @@
 
 use flashscope_block::{Bytes, DeviceInfo, Errno, Nanos};
 use flashscope_workload::pattern::Reference;
-use flashscope_workload::uflip::{Setup, Unit};
+use flashscope_workload::uflip::{PREPARATION, Setup, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -312,6 +312,23 @@ impl Progress {
 /// Every run of a plan.
 pub fn runs_of(plan: &[MicroBenchmark]) -> impl Iterator<Item = &Run> {
     plan.iter().flat_map(|m| &m.experiments).flat_map(|e| &e.runs)
+}
+
+/// One run of a plan by its number, with what it belongs to.
+pub fn find_run(plan: &[MicroBenchmark], id: u32) -> Option<(&MicroBenchmark, &Experiment, &Run)> {
+    plan.iter().find_map(|benchmark| {
+        benchmark.experiments.iter().find_map(|experiment| {
+            let run = experiment.runs.iter().find(|run| run.id == id)?;
+            Some((benchmark, experiment, run))
+        })
+    })
+}
+
+impl MicroBenchmark {
+    /// Whether its runs characterize the drive rather than measure it.
+    pub fn prepares(&self) -> bool {
+        self.name == PREPARATION.name
+    }
 }
 
 impl Manifest {

@@ -61,10 +61,10 @@ impl Wanted<'_> {
 
     /// The options and the plan on a drive; within the budget, if there is one.
     pub fn plan(&self, device: &mut dyn Device, stop: &AtomicBool) -> Result<Planned, Failure> {
-        let mut options = self.options(device)?;
-        if options.methodology.budget != Budget::default() {
+        if self.methodology().budget != Budget::default() {
             return self.estimated(device, None, stop);
         }
+        let mut options = self.options(device)?;
         let micro_benchmarks = self.runs(&mut options, device.info(), stop)?;
         let (estimate, left_out) = (Estimate::default(), vec![]);
         Ok(Planned { options, micro_benchmarks, estimate, left_out })
