@@ -4,17 +4,14 @@
 //! that is ever sent is Get Log Page, on a descriptor that is open for reading. What the pages say
 //! is not decoded here: they are a published format, which whoever records them reads.
 
-mod passthrough;
-
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::guard::{DeviceNumber, Identity, System, parse_number};
 use crate::hardware::text;
 use crate::inventory::{Bus, bus_of, path_of};
-use crate::nvme::Failed;
-use passthrough::Passthrough;
+use crate::nvme::{Admin, Controller, Failed};
 
 /// Bytes of each of the two pages.
 const PAGE_LEN: usize = 512;
@@ -78,7 +75,7 @@ fn advice(source: &io::Error) -> &'static str {
 /// Where there is no such drive or it is not an NVMe drive, and where the system or the drive
 /// refuses.
 pub fn log_pages(system: &System, path: &Path) -> Result<LogPages, Unreadable> {
-    ask(system, path, Passthrough::open, both)
+    ask(system, path, open, |drive| both(&drive))
 }
 
 /// The SMART / Health Information page alone of the drive that is, or holds, the device or file at
@@ -87,7 +84,7 @@ pub fn log_pages(system: &System, path: &Path) -> Result<LogPages, Unreadable> {
 /// # Errors
 /// As of [`log_pages`].
 pub fn smart(system: &System, path: &Path) -> Result<LogPage, Unreadable> {
-    ask(system, path, Passthrough::open, |drive| page(drive, LogId::Smart))
+    ask(system, path, open, |drive| page(&drive, LogId::Smart))
 }
 
 /// Log identifiers.
@@ -95,12 +92,6 @@ pub fn smart(system: &System, path: &Path) -> Result<LogPage, Unreadable> {
 enum LogId {
     Smart = 0x02,
     Extended = 0xC0,
-}
-
-/// What answers the one command that is sent: a drive, or in tests what stands for one.
-trait Controller {
-    /// Fills `page`.
-    fn get_log_page(&self, log: LogId, page: &mut LogPage) -> Result<(), Failed>;
 }
 
 /// A whole drive.
@@ -114,7 +105,7 @@ struct Drive {
 
 fn page(drive: &impl Controller, log: LogId) -> Result<LogPage, Failed> {
     let mut page = [0; PAGE_LEN];
-    drive.get_log_page(log, &mut page)?;
+    drive.send(Admin::GetLogPage { log: log as u8 }, &mut page)?;
     Ok(page)
 }
 
@@ -124,19 +115,28 @@ fn both(drive: &impl Controller) -> Result<LogPages, Failed> {
 }
 
 /// Finds the drive, opens it and reads from it.
-fn ask<C: Controller, T>(
+fn ask<O, T>(
     system: &System,
     path: &Path,
-    open: impl FnOnce(&Drive) -> io::Result<C>,
-    read: impl FnOnce(&C) -> Result<T, Failed>,
+    open: impl FnOnce(&Drive) -> io::Result<O>,
+    read: impl FnOnce(&O) -> Result<T, Failed>,
 ) -> Result<T, Unreadable> {
     let drive = find(system, path)?;
-    let answer = open(&drive).map_err(Failed::System).and_then(|controller| read(&controller));
+    let answer = open(&drive).map_err(Failed::System).and_then(|opened| read(&opened));
     let drive = drive.path;
     answer.map_err(|failed| match failed {
         Failed::System(source) => Unreadable::System { drive, source },
         Failed::Status(status) => Unreadable::Refused { drive, status },
     })
+}
+
+/// Opens a drive for reading; fails where its node leads to something else.
+fn open(drive: &Drive) -> io::Result<File> {
+    let file = File::open(&drive.node)?;
+    if Identity::of(&file)? != Identity::Block(drive.number) {
+        return Err(io::Error::other("its node in /dev leads to something else"));
+    }
+    Ok(file)
 }
 
 /// The NVMe drive that is, or holds, what is at `path`.

@@ -50,7 +50,14 @@ struct Fake<F> {
 }
 
 impl<F: Fn(LogId) -> Result<u8, Failed>> Controller for &Fake<F> {
-    fn get_log_page(&self, log: LogId, page: &mut LogPage) -> Result<(), Failed> {
+    fn namespace(&self) -> io::Result<u32> {
+        panic!("the health is of the whole drive")
+    }
+
+    fn send(&self, command: Admin, page: &mut [u8]) -> Result<(), Failed> {
+        let ids = [LogId::Smart, LogId::Extended];
+        let asks = |id: &LogId| command == Admin::GetLogPage { log: *id as u8 };
+        let Some(log) = ids.into_iter().find(asks) else { panic!("{command:?} was sent") };
         self.asked.borrow_mut().push(log);
         page.fill((self.answer)(log)?);
         Ok(())
@@ -106,8 +113,8 @@ fn permission_is_told() {
     let (pages, _) = read(|_| Err(Failed::System(denied())));
     let asking = pages.unwrap_err().to_string();
     let machine = Machine::new("nvme0n1", Some("nvme"), false);
-    let open = |_: &Drive| Err::<Passthrough, _>(denied());
-    let opening = ask(&machine.system(), &machine.file(), open, |drive| page(drive, LogId::Smart));
+    let open = |_: &Drive| Err::<File, _>(denied());
+    let opening = ask(&machine.system(), &machine.file(), open, |drive| page(&drive, LogId::Smart));
     for text in [asking, opening.unwrap_err().to_string()] {
         assert!(text.starts_with("cannot read the health of `/dev/nvme0n1`: "), "{text}");
         assert!(text.ends_with(" (it takes root)"), "{text}");
@@ -117,9 +124,9 @@ fn permission_is_told() {
 // Is a file on a drive that is not NVMe, or on none, never opened as one?
 #[test]
 fn other_drives_are_not_asked() {
-    let open = |drive: &Drive| -> io::Result<Passthrough> { panic!("{drive:?} was opened") };
+    let open = |drive: &Drive| -> io::Result<File> { panic!("{drive:?} was opened") };
     let reason = |system: &System, file: &Path| {
-        ask(system, file, open, |drive| page(drive, LogId::Smart)).unwrap_err()
+        ask(system, file, open, |drive| page(&drive, LogId::Smart)).unwrap_err()
     };
     for (name, subsystem) in [("vda", Some("virtio")), ("sda", Some("scsi")), ("loop3", None)] {
         let machine = Machine::new(name, subsystem, false);
