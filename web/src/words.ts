@@ -163,17 +163,30 @@ export const BASELINE_WORDS: Record<string, string> = {
   RW: 'random writes',
 };
 
-/** Shares of reads and writes in percent and the size of IOs, as `65/35 8 KiB`. */
-const SHARES = /^(\d+)\/(\d+) (.+)$/;
+/** What an experiment of a test in rounds is named after. */
+interface Shares {
+  /** In percent. */
+  reads: string;
+  /** In percent. */
+  writes: string;
+  /** Of an IO. */
+  size: string;
+}
+
+/** The shares of reads and writes and the size of IOs that `65/35 8 KiB` names. */
+export function sharesOf(name: string): Shares | undefined {
+  const [, reads, writes, size] = /^(\d+)\/(\d+) (.+)$/.exec(name) ?? [];
+  return reads && writes && size ? { reads, writes, size } : undefined;
+}
 
 /**
  * An experiment's name in words: `sequential reads mixed with random writes`, or `65 % reads,
  * 35 % writes of 8 KiB`.
  */
 export function experimentWords(name: string): string {
-  const shares = SHARES.exec(name);
+  const shares = sharesOf(name);
   if (shares) {
-    const [, reads, writes, size] = shares;
+    const { reads, writes, size } = shares;
     if (writes === '0') return `reads of ${size}`;
     if (reads === '0') return `writes of ${size}`;
     return `${reads} % reads, ${writes} % writes of ${size}`;

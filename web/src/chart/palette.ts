@@ -1,6 +1,8 @@
 // Colours of the charts, after Okabe and Ito: reads are blue, writes orange; random patterns are
 // saturated and solid, sequential ones lighter and dashed.
 
+import { sharesOf } from '../words';
+
 /** How a line is drawn. A mix has the colours of both its parts, in turns. */
 export interface LineStyle {
   color: string;
@@ -70,15 +72,12 @@ export function palette(dark: boolean): Palette {
   return dark ? DARK : LIGHT;
 }
 
-/** Shares of reads and writes in percent, as `65/35 8 KiB` begins. */
-const SHARES = /^(\d+)\/(\d+) /;
-
 /** How the line of an experiment is drawn, by its name. */
 export function lineStyle(colors: Palette, experiment: string): LineStyle {
-  const shares = SHARES.exec(experiment);
+  const shares = sharesOf(experiment);
   if (shares) {
-    if (shares[2] === '0') return { color: colors.read };
-    if (shares[1] === '0') return { color: colors.write };
+    if (shares.writes === '0') return { color: colors.read };
+    if (shares.reads === '0') return { color: colors.write };
     return { color: colors.read, second: colors.write };
   }
   const [first = '', second] = experiment.split('/');
