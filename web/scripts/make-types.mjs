@@ -2,8 +2,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { compile } from 'json-schema-to-typescript';
 
-/** Schemas and the names of their types: a result, and the characteristics of a trace. */
-const SHOWN = { report: 'Report', trace: 'Trace' };
+/**
+ * Schemas and the names of their types: a result in the page, what screens are made of, a simulation,
+ * and the characteristics of a trace.
+ */
+const SHOWN = { report: 'Report', views: 'Views', simulation: 'Simulation', trace: 'Trace' };
 
 /**
  * What a JSON schema says, as src/data/load.ts hands it over: seeds use all 64 bits, which a

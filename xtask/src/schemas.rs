@@ -17,11 +17,12 @@ type Inventory = flashscope_drive::inventory::Inventory<flashscope_result::envir
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 11] {
+fn all() -> [(&'static str, Schema); 12] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
         ("report", schemars::schema_for!(flashscope_report::Report)),
+        ("views", schemars::schema_for!(flashscope_report::Views)),
         ("summary", schemars::schema_for!(flashscope_report::Summary)),
         ("plan", schemars::schema_for!(flashscope_result::plan::Plan)),
         ("devices", schemars::schema_for!(Inventory)),

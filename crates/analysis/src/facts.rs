@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the format of the facts.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 4;
 
 /// Everything that was found in a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +25,100 @@ pub struct Facts {
     /// What a test in rounds says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<RoundsFacts>,
+    /// The summary grid: whether each experiment of the nine micro-benchmarks is worth a look, in their
+    /// order; those that were not performed are among them. Absent from facts before version 4.
+    #[serde(default)]
+    pub grid: Vec<Verdict>,
+    /// The design hints of uFLIP's section 5.3, judged for this drive, in their order. Absent from
+    /// facts before version 4.
+    #[serde(default)]
+    pub hints: Vec<Hint>,
+}
+
+/// What an experiment shows, at a glance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// The micro-benchmark.
+    pub micro_benchmark: String,
+    /// The experiment: a baseline or a mix.
+    pub experiment: String,
+    /// The verdict.
+    pub interest: Interest,
+    /// By which rule, in a sentence with the numbers that it rests on.
+    pub reason: String,
+    /// How much the parameter matters: the dearest over the cheapest, as the rule of the
+    /// micro-benchmark compares them; absent where it was not performed.
+    pub effect: Option<Estimate>,
+}
+
+/// Whether an experiment is worth a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Interest {
+    /// Its parameter changes what an IO costs beyond what anyone would expect.
+    Interesting,
+    /// It does not.
+    NotInteresting,
+    /// Too little of it was run.
+    NotPerformed,
+}
+
+/// A design hint of uFLIP's section 5.3, judged for one drive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Hint {
+    /// Its number in the paper, 1 to 7.
+    pub number: u32,
+    /// What it says, in the words of the paper.
+    pub title: String,
+    /// Whether it holds here.
+    pub judgement: Judgement,
+    /// What was found on this drive, in a sentence or two with numbers.
+    pub finding: String,
+    /// What that rests on.
+    pub evidence: Vec<Evidence>,
+}
+
+/// Whether a hint holds for a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Judgement {
+    /// It does.
+    Holds,
+    /// In part, or within limits: the finding says which.
+    HoldsInPart,
+    /// It does not.
+    DoesNotHold,
+    /// What was measured is too uncertain to say.
+    Undecided,
+    /// What it rests on was not measured.
+    NotMeasured,
+}
+
+/// A number that a hint rests on, and where it comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// What it is, such as `random writes in 8 MiB, relative to sequential ones`.
+    pub what: String,
+    /// The number; a ratio, or nanoseconds where `unit` says so.
+    pub value: Estimate,
+    /// What the number counts.
+    pub unit: EvidenceUnit,
+    /// The micro-benchmark that shows it.
+    pub micro_benchmark: String,
+    /// The experiment that shows it.
+    pub experiment: String,
+    /// The runs that it was computed from.
+    pub runs: Vec<u32>,
+}
+
+/// What the number of an [`Evidence`] counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceUnit {
+    /// One thing relative to another.
+    Ratio,
+    /// A time.
+    Nanoseconds,
 }
 
 /// What a test in rounds says: its report after SNIA SSS PTS 2.0.

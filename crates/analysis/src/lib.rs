@@ -2,6 +2,7 @@
 //! said rests on the records alone.
 
 mod characteristics;
+pub mod compare;
 mod costs;
 pub mod facts;
 mod outline;
@@ -9,6 +10,7 @@ mod repeats;
 mod rounds;
 mod runs;
 pub mod trace;
+pub mod view;
 
 pub use costs::costs;
 pub use facts::Facts;
@@ -43,5 +45,6 @@ pub fn analyse(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Erro
     let characteristics = characteristics::characteristics(manifest, &runs, &repeats);
     let rounds = rounds::rounds_facts(manifest, &runs);
     let schema_version = facts::SCHEMA_VERSION;
-    Ok(Facts { schema_version, characteristics, runs, repeats, rounds })
+    let (grid, hints) = (Vec::new(), Vec::new());
+    Ok(Facts { schema_version, characteristics, runs, repeats, rounds, grid, hints })
 }

@@ -12,6 +12,7 @@ mod rounds;
 mod simulation;
 mod terminal;
 mod trace;
+mod views;
 
 use std::io::Write as _;
 
@@ -31,6 +32,7 @@ pub use simulation::{
 };
 pub use terminal::terminal;
 pub use trace::{Trace, TraceStatus, trace};
+pub use views::{Measurement, ResultKind, Shelf, ShelfItem, Views};
 
 /// The page, built from `web/`; the report is inserted where it holds [`MARKER`].
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.html"));

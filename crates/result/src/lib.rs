@@ -4,11 +4,13 @@
 //! Every file appears under its name only when it is complete and on stable storage, so a result
 //! is whole at every instant, whatever happens to the machine.
 
+pub mod activity;
 mod constant;
 pub mod environment;
 mod error;
 mod folder;
 pub mod manifest;
+pub mod marks;
 pub mod methodology;
 pub mod plan;
 mod reader;

@@ -1,0 +1,99 @@
+//! What the application shows, whether it is in the page or comes from a server.
+
+use flashscope_analysis::compare::Comparison;
+use flashscope_analysis::facts::Characteristics;
+use flashscope_analysis::view::{Colours, Ios, LatencyHistogram};
+use flashscope_analysis::{Facts, Outline};
+use flashscope_block::DeviceInfo;
+use flashscope_result::Manifest;
+use flashscope_result::activity::Activity;
+use flashscope_result::manifest::Status;
+use flashscope_result::marks::Marks;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Everything that the application may be handed, so that its types follow from one schema.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Views {
+    /// Results on a shelf.
+    pub shelf: Shelf,
+    /// One of them.
+    pub result: Measurement,
+    /// A run, or a stretch of it, as a picture.
+    pub outline: Outline,
+    /// How the response times of a run are distributed.
+    pub histogram: LatencyHistogram,
+    /// Single IOs.
+    pub ios: Ios,
+    /// An experiment in colours.
+    pub colours: Colours,
+    /// What a drive did inside during a run.
+    pub activities: Vec<Activity>,
+    /// Results side by side.
+    pub comparison: Comparison,
+    /// Corrections of the summary grid.
+    pub marks: Marks,
+}
+
+/// Results and what is known of each without opening its records.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Shelf {
+    /// How many there are in all that were asked for.
+    pub total: u64,
+    /// Those that are shown.
+    pub items: Vec<ShelfItem>,
+}
+
+/// A result on the shelf.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ShelfItem {
+    /// Stands for it in addresses.
+    pub id: String,
+    /// The name of its folder without the ending.
+    pub name: String,
+    /// What kind of result it is.
+    pub kind: ResultKind,
+    /// Why it cannot be shown, and what to do; absent where it can.
+    pub problem: Option<String>,
+    /// The drive.
+    pub device: Option<DeviceInfo>,
+    /// When it began, as RFC 3339 in UTC.
+    pub started: Option<String>,
+    /// How far a measurement came.
+    pub status: Option<Status>,
+    /// Runs that were run to their end.
+    pub runs_done: u64,
+    /// Runs that were planned and possible.
+    pub runs_planned: u64,
+    /// IOs recorded.
+    pub ios: u64,
+    /// The workload of a simulation, as it was asked for.
+    pub workload: Option<String>,
+    /// What summarizes the drive; absent where the facts were not found yet.
+    pub characteristics: Option<Characteristics>,
+}
+
+/// What kind of result it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResultKind {
+    /// A benchmark of a drive: `manifest.json`, records, facts.
+    Measurement,
+    /// A simulated workload: `simulation.json`.
+    Simulation,
+}
+
+/// A measurement without its records.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Measurement {
+    /// Stands for it in addresses.
+    pub id: String,
+    /// The name of its folder without the ending.
+    pub name: String,
+    /// What was measured, and how.
+    pub manifest: Manifest,
+    /// What was found.
+    pub facts: Facts,
+    /// Corrections of the summary grid.
+    pub marks: Marks,
+}
