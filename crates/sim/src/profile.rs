@@ -212,6 +212,18 @@ pub struct MapCache {
     /// Whether an entry that is written back takes with it all others that have changed and are on
     /// the same page of the flash. Default: true. Source: Gupta et al., ASPLOS'09, batch updates.
     pub batch: bool,
+    /// Bytes that the host lends of its own memory (NVMe's host memory buffer), for entries that the
+    /// controller's has no room for; 0 for none, otherwise enough for one entry at least. A power cut
+    /// takes it, so `persistence.map` must not be `nv-ram`. Default: 0. Source: none; NVM Express
+    /// 1.2, section 8.9, describes it.
+    #[serde(deserialize_with = "quantity::size")]
+    pub host_memory: Bytes,
+    /// Time for which a request waits that needs an entry from there, or a page of the map that takes
+    /// changed ones from there; what is put there is not waited for. Of no consequence without
+    /// `host_memory`. Default: 1 µs. Source: none, chosen; Neugebauer et al., SIGCOMM'18, measure
+    /// reads of host memory over PCI Express.
+    #[serde(deserialize_with = "quantity::time")]
+    pub host_access: Nanos,
 }
 
 /// Where the map is.
@@ -541,7 +553,13 @@ impl Default for Persistence {
 
 impl Default for MapCache {
     fn default() -> Self {
-        MapCache { size: Bytes::kib(512), entry_size: Bytes(8), batch: true }
+        MapCache {
+            size: Bytes::kib(512),
+            entry_size: Bytes(8),
+            batch: true,
+            host_memory: Bytes(0),
+            host_access: Nanos::micros(1),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 use std::ops::Range;
 
+use flashscope_block::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -109,6 +110,10 @@ pub struct MapCache {
     pub entries_per_page: u32,
     /// Whether one that is written back takes the others of its page with it.
     pub batch: bool,
+    /// How many more the memory holds that the host lends; 0 if it lends none.
+    pub host_entries: u32,
+    /// How long what is fetched from there is under way.
+    pub host_access: Nanos,
 }
 
 /// What a profile comes to: everything that the parts of a drive need to know, checked.

@@ -7,6 +7,7 @@ mod cache_cuts;
 mod dftl;
 mod exactness;
 mod fields;
+mod host_memory;
 mod life;
 mod log_blocks;
 mod merges;

@@ -237,6 +237,17 @@ fn profiles_that_cannot_work_are_refused() {
         ("ftl=dftl&map_cache.size=7", "`map_cache.size` is 7: it must hold at least one entry"),
         ("ftl=dftl&map_cache.size=0", "one entry, which takes 8 bytes"),
         ("ftl=dftl&map_cache.entry_size=0", "`map_cache.entry_size` is 0: it must be at least 1"),
+        ("map_cache.host_memory=7", ""),
+        ("ftl=dftl&map_cache.host_memory=8", ""),
+        (
+            "ftl=dftl&map_cache.host_memory=7",
+            "`map_cache.host_memory` is 7: it must hold at least one entry, which takes 8 bytes, or be 0",
+        ),
+        (
+            "ftl=dftl&map_cache.host_memory=1MiB&persistence.map=nv-ram",
+            "it must be 0 where persistence.map is \"nv-ram\"",
+        ),
+        ("map_cache.host_memory=1MiB&persistence.map=nv-ram", ""),
         ("ftl=dftl&logical_page_size=2KiB", "maps whole pages of the flash"),
         (
             "ftl=dftl&flash.page_size=2&interface.logical_block=2",

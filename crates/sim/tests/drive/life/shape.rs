@@ -35,6 +35,10 @@ pub(crate) fn profile(ftl: &ftl::Kind, bytes: &mut Unstructured<'_>) -> Profile 
     } else if profile.persistence.map == MapMemory::Summary && profile.seed % 4 == 1 {
         profile.persistence.map = MapMemory::Pages;
     }
+    // Memory of the host for as much or more, where a power cut may take it.
+    if profile.persistence.map != MapMemory::NvRam && profile.seed.is_multiple_of(3) {
+        profile.map_cache.host_memory.0 = profile.map_cache.entry_size.0 << (profile.seed % 7);
+    }
     make_room(&mut profile);
     profile
 }
