@@ -97,6 +97,14 @@ pub struct Logs {
     pub per_group: u32,
     /// How many pages one takes that are not in order.
     pub unordered: u32,
+    /// Bytes from which on a write is long; `u64::MAX` where that is of no consequence.
+    pub long: u64,
+    /// How many of those of a pool are for long writes.
+    pub sequential: u32,
+    /// How many of the others are for pages that are written again soon.
+    pub hot: u32,
+    /// Within how many writes that is.
+    pub hot_interval: u32,
     /// Where the random numbers for it begin.
     pub seed: u64,
 }

@@ -72,6 +72,10 @@ const OTHERS: &[(&str, &str)] = &[
     ("log.group", "3"),
     ("log.per_group", "2"),
     ("log.unordered", "2"),
+    ("log.sequential_request", "4KiB"),
+    ("log.sequential", "3"),
+    ("log.hot", "1"),
+    ("log.hot_interval", "4"),
     ("cleaning.policy", "fifo"),
     ("cleaning.free_threshold", "0.06"),
     ("cleaning.background_threshold", "0.08"),
@@ -134,6 +138,10 @@ fn open(spec: &str) -> Result<Drive, ProfileError> {
     flashscope_sim::open(spec)
 }
 
+/// What those need that `last` goes by alone.
+const LOCALITIES: &str =
+    "ftl=last&background_cleaning=false&persistence.map=pages&log.sequential_request=12KiB";
+
 /// What a field needs to be of consequence.
 const NEEDS: &[(&str, &str)] = &[
     ("ftl", "background_cleaning=false&persistence.map=pages"),
@@ -152,6 +160,10 @@ const NEEDS: &[(&str, &str)] = &[
         "ftl=n-k&background_cleaning=false&persistence.map=pages&flash.pages_per_block=2\
       &log.blocks=12&log.merge=lazy",
     ),
+    ("log.sequential_request", LOCALITIES),
+    ("log.sequential", LOCALITIES),
+    ("log.hot", LOCALITIES),
+    ("log.hot_interval", LOCALITIES),
     ("logical_page_size", "over_provisioning=0.4"),
     ("cache.kind", "cache.size=64KiB"),
     ("cache.size", "cache.kind=lru&cache.size=64KiB"),

@@ -233,6 +233,35 @@ fn profiles_that_cannot_work_are_refused() {
             "`over_provisioning` is 0.001: it must be larger",
         ),
         ("ftl=bast&background_cleaning=false&persistence.map=pages&log.eviction=mru", "lru"),
+        ("log.sequential=0&log.hot=0&log.hot_interval=0&log.sequential_request=0", ""),
+        ("ftl=last&background_cleaning=false&persistence.map=pages", ""),
+        (
+            "ftl=last&background_cleaning=false&persistence.map=pages&log.blocks=2",
+            "`log.blocks` is 2: with ftl = \"last\" it must be at least 3",
+        ),
+        (
+            "ftl=last&background_cleaning=false&persistence.map=pages&log.blocks=0",
+            "`log.blocks` is 0: with ftl",
+        ),
+        (
+            "ftl=last&background_cleaning=false&persistence.map=pages&log.sequential=0",
+            "`log.sequential` is 0: it must be from 1 to log.blocks - 2, which is 6",
+        ),
+        ("ftl=last&background_cleaning=false&persistence.map=pages&log.sequential=7", "which is 6"),
+        (
+            "ftl=last&background_cleaning=false&persistence.map=pages&log.hot=0",
+            "`log.hot` is 0: it must be from 1 to log.blocks - log.sequential - 1, which is 5",
+        ),
+        ("ftl=last&background_cleaning=false&persistence.map=pages&log.hot=6", "which is 5"),
+        ("ftl=last&background_cleaning=false&persistence.map=pages&log.hot=5", ""),
+        (
+            "ftl=last&background_cleaning=false&persistence.map=pages&log.hot_interval=0",
+            "`log.hot_interval` is 0: it must be at least 1",
+        ),
+        (
+            "ftl=last&background_cleaning=false&persistence.map=pages&log.sequential_request=0",
+            "`log.sequential_request` is 0: it must be at least 1",
+        ),
         ("map_cache.size=0", ""),
         ("ftl=dftl&map_cache.size=7", "`map_cache.size` is 7: it must hold at least one entry"),
         ("ftl=dftl&map_cache.size=0", "one entry, which takes 8 bytes"),

@@ -51,7 +51,8 @@ impl Drive {
         self.ftl.settle(self.began);
         let len = self.ftl.layout.geometry.logical_page_size;
         let lpn = Lpn(self.random.u32(..self.ftl.layout.logical_pages()));
-        let slice = Slice { lpn, start: 0, len, zero: false, stream: self.random.u16(0..3) };
+        let slice =
+            Slice { lpn, start: 0, len, zero: false, long: false, stream: self.random.u16(0..3) };
         let (ftl, nand) = (&mut self.ftl, &mut self.nand);
         match self.random.u32(..40) {
             0..28 => self.now = ftl.write(nand, slice, self.now).expect("there is room"),
