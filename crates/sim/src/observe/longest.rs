@@ -55,7 +55,8 @@ impl Longest {
         }
         let stretches = STRETCHES.min(self.most);
         let begins = || self.pieces.iter().map(|piece| piece.start_ns);
-        let (first, last) = (begins().min().unwrap_or_default(), begins().max().unwrap_or_default());
+        let (first, last) =
+            (begins().min().unwrap_or_default(), begins().max().unwrap_or_default());
         let stretch = |start: Nanos| {
             let (after, span) = (start.0 - first.0, last.0 - first.0 + 1);
             // Below `stretches`.

@@ -187,10 +187,11 @@ impl Utilization {
         let mut totals = self.totals.clone();
         self.pending.iter().flatten().for_each(|command| totals.add(command, interval));
         let length = u128::from(interval.until.0 - interval.from.0);
-        let units = totals.units.iter().zip(&self.packages).enumerate().map(|(nth, (unit, package))| {
-            let over_time = totals.over_time.lane(nth);
-            UnitUse { busy_by_bucket_ns: over_time, ..unit_use(unit, *package, length) }
-        });
+        let units =
+            totals.units.iter().zip(&self.packages).enumerate().map(|(nth, (unit, package))| {
+                let over_time = totals.over_time.lane(nth);
+                UnitUse { busy_by_bucket_ns: over_time, ..unit_use(unit, *package, length) }
+            });
         let bus = |busy: &u128| BusUse { busy_ns: nanos(*busy), busy_share: ratio(*busy, length) };
         UtilizationReport {
             from_ns: interval.from,
