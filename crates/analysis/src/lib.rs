@@ -5,7 +5,6 @@ mod characteristics;
 pub mod compare;
 mod costs;
 pub mod facts;
-mod outline;
 mod repeats;
 mod rounds;
 mod runs;
@@ -16,8 +15,9 @@ pub use costs::costs;
 pub use facts::Facts;
 use flashscope_block::DeviceKind;
 use flashscope_result::{Error, Manifest, ResultFolder};
-pub use outline::{Outline, outlines};
+
 pub use trace::TraceFacts;
+pub use view::Outline;
 
 /// The harness may take this share of what is measured.
 const HARNESS_SHARE: f64 = 0.05;

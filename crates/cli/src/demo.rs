@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use flashscope_analysis::outlines;
 use flashscope_measure::{LEAST_RUN_PAUSE, plan};
 use flashscope_report::{Report, terminal};
 use flashscope_result::manifest::{OnError, Options, State};
@@ -12,7 +11,7 @@ use flashscope_workload::uflip::{PerBaseline, Setup, all};
 
 use crate::args::DemoArgs;
 use crate::bench::{create, manifest, measure, outcome};
-use crate::report::write_page;
+use crate::report::{outlines, write_page};
 use crate::{Failure, stop, usage};
 
 /// The nine micro-benchmarks on a simulated drive: everything but the drive is real.
@@ -41,7 +40,7 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let stop = stop::flag()?;
     let folder = create(&output, &manifest)?;
     let facts = measure(&mut device, &mut manifest, &folder, stop, None)?;
-    let outlines = outlines(&folder, &manifest)?;
+    let outlines = outlines(&folder, &manifest, &facts)?;
     let text = terminal(&manifest, &facts);
     let outcome = outcome(&manifest);
     let page = write_page(&Report { manifest, facts, outlines }, &folder, None)?;

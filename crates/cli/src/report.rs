@@ -5,9 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use flashscope_analysis::{analyse, outlines};
+use flashscope_analysis::{Facts, Outline, analyse};
+use flashscope_analysis::view::{Overviews, Viewer};
 use flashscope_report::{Report, html, terminal};
-use flashscope_result::{Error, ResultFolder};
+use flashscope_result::{Error, Manifest, ResultFolder};
 
 use crate::args::ReportArgs;
 use crate::{Failure, usage};
@@ -23,7 +24,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
         write!(out, "{}", terminal(&manifest, &facts))?;
         return Ok(());
     }
-    let outlines = outlines(&folder, &manifest)?;
+    let outlines = outlines(&folder, &manifest, &facts)?;
     let report = Report { manifest, facts, outlines };
     if args.json {
         serde_json::to_writer(&mut out, &report)?;
@@ -33,6 +34,17 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let path = write_page(&report, &folder, args.output.as_deref())?;
     writeln!(out, "{}", path.display())?;
     Ok(())
+}
+
+/// The pictures of all runs.
+pub fn outlines(
+    folder: &ResultFolder,
+    manifest: &Manifest,
+    facts: &Facts,
+) -> Result<Vec<Outline>, Error> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let overviews = &Overviews::new(threads);
+    Viewer { folder, manifest, facts, overviews }.outlines()
 }
 
 /// Writes the page of a result, by default into its folder.

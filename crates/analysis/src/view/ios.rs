@@ -1,6 +1,11 @@
+use std::ops::Range;
+
 use flashscope_result::activity::Activity;
+use flashscope_result::{Error, Rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::clamp;
 
 /// Successive IOs of a run, every one as it was recorded, and what the drive did meanwhile.
 ///
@@ -31,4 +36,20 @@ pub struct Ios {
     pub late_ns: Vec<u64>,
     /// What the drive did inside while any of these was in flight; of simulated drives alone.
     pub activities: Vec<Activity>,
+}
+
+pub(super) fn ios(run: u32, rows: &Rows, window: Range<u64>) -> Result<Ios, Error> {
+    let window = clamp(&window, rows.total());
+    let mut ios = Ios { run, ios: rows.total(), from: window.start, ..Ios::default() };
+    rows.for_each_in(window, |_, record| {
+        ios.submitted_ns.push(record.submitted.0);
+        ios.latency_ns.push(record.latency.0);
+        ios.offset_bytes.push(record.offset.0);
+        ios.length_bytes.push(record.len.0);
+        ios.op.push(record.op.code());
+        ios.stream.push(record.stream);
+        ios.errno.push(record.result.map_or_else(|errno| errno.0, |()| 0));
+        ios.late_ns.push(record.late.0);
+    })?;
+    Ok(ios)
 }
