@@ -1,5 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, Normal};
 
 /// A number that is estimated, with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,9 +28,34 @@ impl Estimate {
         self.low.is_some_and(|low| low <= x) && self.high.is_some_and(|high| x <= high)
     }
 
+    /// The same with the interval that it needs as one of `comparisons`, so that the intervals of all
+    /// of them hold at once with 95 % (Bonferroni), its error taken as normal.
+    pub fn among(&self, comparisons: usize) -> Estimate {
+        // A comparison alone has 2.5 % on either side.
+        #[allow(clippy::cast_precision_loss)] // a few hundred
+        let tail = 0.025 / comparisons.max(1) as f64;
+        let factor = quantile(1.0 - tail) / quantile(0.975);
+        let widened = |end: f64| self.value + factor * (end - self.value);
+        Estimate { value: self.value, low: self.low.map(widened), high: self.high.map(widened) }
+    }
+
+    /// The sum of independent estimates, each times a weight: their errors add in squares.
+    pub fn weighted_sum(parts: &[(f64, Estimate)]) -> Estimate {
+        let value = parts.iter().map(|(weight, part)| weight * part.value).sum();
+        let half = |(weight, part): &(f64, Estimate)| Some(weight * part.half_width()?);
+        let halves: Option<Vec<f64>> = parts.iter().map(half).collect();
+        let together = |halves: Vec<f64>| halves.into_iter().fold(0.0, f64::hypot);
+        Estimate::symmetric(value, halves.map(together))
+    }
+
+    /// Half the width of the interval.
+    pub fn half_width(&self) -> Option<f64> {
+        Some((self.high? - self.low?) / 2.0)
+    }
+
     /// Half the width of the interval relative to the value.
     fn relative_half_width(&self) -> Option<f64> {
-        Some((self.high? - self.low?) / 2.0 / self.value)
+        Some(self.half_width()? / self.value)
     }
 
     /// This over another, independent estimate: relative errors add in squares (first-order
@@ -45,9 +71,37 @@ impl Estimate {
     }
 }
 
+/// The value that a normally distributed error does not exceed with probability `p`.
+fn quantile(p: f64) -> f64 {
+    Normal::standard().inverse_cdf(p)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Is the interval of one of many as wide as Bonferroni has it, and that of one alone as it was?
+    #[test]
+    fn one_of_many_is_less_sure() {
+        let alone = Estimate { value: 10.0, low: Some(9.0), high: Some(12.0) };
+        let same = alone.among(1);
+        assert!((same.low.unwrap() - 9.0).abs() < 1e-9 && (same.high.unwrap() - 12.0).abs() < 1e-9);
+        // The quantiles of 0.9975 and 0.975 are 2.8070 and 1.9600.
+        let ten = alone.among(10);
+        assert!((ten.low.unwrap() - (10.0 - 1.43217)).abs() < 1e-4);
+        assert!((ten.high.unwrap() - (10.0 + 2.0 * 1.43217)).abs() < 1e-4);
+        assert_eq!(Estimate::symmetric(1.0, None).among(10), Estimate::symmetric(1.0, None));
+    }
+
+    // Do the errors of a sum add in squares, and has it no interval where a part has none?
+    #[test]
+    fn sums_of_estimates() {
+        let [a, b] = [(1.0, 3.0), (10.0, 2.0)].map(|(x, half)| Estimate::symmetric(x, Some(half)));
+        let sum = Estimate::weighted_sum(&[(1.0, a), (2.0, b)]);
+        assert_eq!((sum.value, sum.low, sum.high), (21.0, Some(16.0), Some(26.0)));
+        let unknown = Estimate::symmetric(1.0, None);
+        assert_eq!(Estimate::weighted_sum(&[(0.5, a), (0.5, unknown)]).low, None);
+    }
 
     // Does the interval of a ratio follow from those of its parts?
     #[test]
