@@ -107,7 +107,7 @@ fn unsigned(value: i64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::means::scripted::{MS, means};
+    use crate::scripted::{MS, means};
 
     /// The Memoright SSD of Table 3: SW 0.3 ms, RW 5 ms, and what is varied.
     fn memoright(benchmark: &str, experiment: &str, varied: &[(i64, f64)]) -> Characteristics {

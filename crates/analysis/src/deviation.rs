@@ -70,18 +70,16 @@ pub(crate) fn pairs(means: &[Mean]) -> Vec<Deviation> {
         let runs = dear.runs.iter().chain(&cheap.runs).copied().collect();
         Some(Deviation { value: dear.value, than: Some(cheap.value), ratio, runs })
     };
-    let cheaper = |dear: &Mean, cheap: &Mean| {
-        cheap.value != dear.value && cheap.ns.value <= dear.ns.value
-    };
+    let cheaper =
+        |dear: &Mean, cheap: &Mean| cheap.value != dear.value && cheap.ns.value <= dear.ns.value;
     let of = |dear| means.iter().filter(move |cheap| cheaper(dear, cheap)).map(move |c| (dear, c));
     means.iter().flat_map(of).filter_map(|(dear, cheap)| over(dear, cheap)).collect()
 }
 
 /// The largest deviation that is over 1 without doubt; where none is, the largest of all.
 pub(crate) fn largest(all: Vec<Deviation>) -> Option<Deviation> {
-    all.into_iter().max_by(|a, b| {
-        a.is_sure().cmp(&b.is_sure()).then(a.ratio.value.total_cmp(&b.ratio.value))
-    })
+    all.into_iter()
+        .max_by(|a, b| a.is_sure().cmp(&b.is_sure()).then(a.ratio.value.total_cmp(&b.ratio.value)))
 }
 
 /// What an interval says of a limit.
@@ -227,7 +225,9 @@ mod tests {
     #[test]
     fn lines() {
         let on = |a: f64, b: f64| -> Vec<Mean> {
-            [512, 4096, 32768, 262_144].map(|s| mean(s, a + b * f64::from(i32::try_from(s).unwrap()), 0.01 * a)).into()
+            [512, 4096, 32768, 262_144]
+                .map(|s| mean(s, a + b * f64::from(i32::try_from(s).unwrap()), 0.01 * a))
+                .into()
         };
         let line = Line::through(&on(70_000.0, 7.0)).unwrap();
         assert!((line.latency_ns - 70_000.0).abs() < 1.0 && (line.per_byte_ns - 7.0).abs() < 1e-3);

@@ -220,7 +220,11 @@ fn alignment(series: &Series) -> Result<Vec<Finding>, String> {
         return Err("The aligned pattern, with which it is compared, was not run.".into());
     }
     let found = largest(over_value(series.means, 0)).map(|found| {
-        let words = format!("{} costs {} what aligned IOs do", series.text(found.value), times(&found.ratio));
+        let words = format!(
+            "{} costs {} what aligned IOs do",
+            series.text(found.value),
+            times(&found.ratio)
+        );
         Finding { ratio: found.ratio, limit: AS_EXPECTED, words }
     });
     Ok(found.into_iter().collect())
@@ -229,7 +233,8 @@ fn alignment(series: &Series) -> Result<Vec<Finding>, String> {
 fn parallelism(series: &Series) -> Result<Vec<Finding>, String> {
     let alone = series.means.iter().find(|mean| mean.value == 1).map(|mean| mean.ns);
     let alone = alone.map_or_else(|| series.basic(series.experiment), Ok)?;
-    let concurrent: Vec<Mean> = series.means.iter().filter(|mean| mean.value > 1).cloned().collect();
+    let concurrent: Vec<Mean> =
+        series.means.iter().filter(|mean| mean.value > 1).cloned().collect();
     let expected = |mean: &Mean| Some(Estimate::weighted_sum(&[(size(mean), alone)]));
     Ok(either_way(
         deviations(&concurrent, expected),
@@ -265,11 +270,7 @@ fn pause(series: &Series) -> Result<Vec<Finding>, String> {
 }
 
 /// The largest deviation upwards and the largest downwards, as what `of` costs relative to `than`.
-fn either_way(
-    all: Vec<Deviation>,
-    of: impl Fn(i64) -> String,
-    than: &str,
-) -> Vec<Finding> {
+fn either_way(all: Vec<Deviation>, of: impl Fn(i64) -> String, than: &str) -> Vec<Finding> {
     let finding = |found: Deviation, words: String| {
         let words = format!("{} {words} {than}", of(found.value));
         Finding { ratio: found.ratio, limit: AS_EXPECTED, words }

@@ -12,6 +12,8 @@ mod means;
 mod repeats;
 mod rounds;
 mod runs;
+#[cfg(test)]
+mod scripted;
 pub mod trace;
 pub mod view;
 mod words;

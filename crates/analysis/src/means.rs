@@ -74,30 +74,3 @@ impl Means {
             .or_else(|| self.at("parallelism", baseline, 1))
     }
 }
-
-#[cfg(test)]
-pub(crate) mod scripted {
-    use super::*;
-
-    /// Micro-benchmark, experiment, and the mean in ms for each value.
-    pub type Given<'a> = (&'a str, &'a str, &'a [(i64, f64)]);
-
-    /// A ms in ns.
-    pub const MS: f64 = 1e6;
-
-    /// Means for IOs of 32 KiB that are known within 10 µs; the runs are numbered from 1.
-    pub fn means(series: &[Given]) -> Means {
-        let mut runs = 0;
-        let mut mean = |(value, ms): &(i64, f64)| {
-            runs += 1;
-            let ns = Estimate::symmetric(ms * MS, Some(1e4));
-            Mean { value: *value, ns, runs: vec![runs] }
-        };
-        let series = series.iter().map(|(benchmark, experiment, means)| Series {
-            benchmark: (*benchmark).into(),
-            experiment: (*experiment).into(),
-            means: means.iter().map(&mut mean).collect(),
-        });
-        Means { series: series.collect(), io_size: Bytes::kib(32) }
-    }
-}

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use flashscope_analysis::{Facts, Outline, analyse};
 use flashscope_analysis::view::{Overviews, Viewer};
+use flashscope_analysis::{Facts, Outline, analyse};
 use flashscope_report::{Report, html, terminal};
 use flashscope_result::{Error, Manifest, ResultFolder};
 

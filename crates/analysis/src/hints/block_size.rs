@@ -1,5 +1,6 @@
 use std::ops::RangeInclusive;
 
+use flashscope_block::Op;
 use flashscope_workload::uflip::{Baseline, Unit};
 
 use super::{Found, NEARLY, Rule, ratio};
@@ -11,19 +12,15 @@ use crate::words::{baseline_words, list};
 /// The trade-off of size.
 pub(super) const RULE: Rule = Rule {
     title: "Block size should (currently) be 32 KB",
-    statement: "the size from which on a byte costs at most twice what it does in the best size \
-                (half of the throughput that there is to be had) is 16 to 64 KiB; that of the slowest \
-                of SR, RR and SW to get there counts",
+    statement: "the size halfway (on a log axis) between what reads and what writes need is 16 to \
+                64 KiB; what a pattern needs is the size from which on a byte costs at most twice what \
+                it does in the best size (half of the throughput that there is to be had), and of SR \
+                and RR, and of SW and RW, the one that needs more counts",
     judge: block_size,
 };
 
-/// What counts as 32 KiB: half and twice of it.
-const SIZES: RangeInclusive<i64> = 16 << 10..=64 << 10;
-
-/// The patterns whose throughput follows from the size of IOs; that of random writes follows from where
-/// they go.
-const PATTERNS: [Baseline; 3] =
-    [Baseline::SequentialRead, Baseline::RandomRead, Baseline::SequentialWrite];
+/// What counts as 32 KiB: half and twice of it, as powers of two.
+const SIZES: RangeInclusive<f64> = 14.0..=16.0;
 
 /// From which size on an experiment has half of its throughput.
 struct Half<'a> {
@@ -58,25 +55,25 @@ fn half(means: &Means, baseline: Baseline) -> Option<Half<'_>> {
 
 fn block_size(means: &Means) -> Found {
     let halves: Vec<Half> =
-        PATTERNS.into_iter().filter_map(|baseline| half(means, baseline)).collect();
-    let Some(slowest) = halves.iter().max_by_key(|half| half.size.value) else {
+        Baseline::ALL.into_iter().filter_map(|baseline| half(means, baseline)).collect();
+    if halves.is_empty() {
         return Found::nothing("several sizes of IO (granularity)");
-    };
-    let [earliest, latest] =
-        [0, 1].map(|end| halves.iter().map(|half| half.between[end]).max().unwrap_or_default());
+    }
+    let [earliest, latest] = [0, 1].map(|end| halfway(&halves, |half| half.between[end]));
     let judgement = match (SIZES.contains(&earliest), SIZES.contains(&latest)) {
         (true, true) => Judgement::Holds,
         _ if latest < *SIZES.start() || earliest > *SIZES.end() => Judgement::DoesNotHold,
         _ => Judgement::Undecided,
     };
+    let trade_off = halfway(&halves, |half| half.size.value);
     let text = |value| Unit::Bytes.text(value);
     let told: Vec<String> = halves
         .iter()
         .map(|half| format!("{} from {}", baseline_words(half.baseline), text(half.size.value)))
         .collect();
     let finding = format!(
-        "{} is the good trade-off here: half of the throughput that there is to be had is reached by {}.",
-        text(slowest.size.value),
+        "{} is the good trade-off here, halfway between what reads and what writes need: half of the throughput that there is to be had is reached by {}.",
+        Unit::Bytes.text(nearest_power(trade_off)),
         list(&told)
     );
     let evidence = halves.iter().filter_map(|half| {
@@ -87,4 +84,21 @@ fn block_size(means: &Means) -> Found {
         Some(ratio(what, value, ("granularity", half.baseline.name()), runs))
     });
     Found { judgement, finding, evidence: evidence.collect() }
+}
+
+/// Halfway between what reads and what writes need, as a power of two.
+#[allow(clippy::cast_precision_loss)] // sizes are far below 2⁵³
+fn halfway(halves: &[Half], needed: impl Fn(&Half) -> i64) -> f64 {
+    let of = |op: Op| {
+        let sizes = halves.iter().filter(|half| half.baseline.op() == op).map(&needed);
+        Some((sizes.max()? as f64).log2())
+    };
+    let powers: Vec<f64> = [Op::Read, Op::Write].into_iter().filter_map(of).collect();
+    powers.iter().sum::<f64>() / powers.len() as f64
+}
+
+/// The nearest power of two.
+#[allow(clippy::cast_possible_truncation)] // far below 2⁶³
+fn nearest_power(power: f64) -> i64 {
+    power.round().exp2() as i64
 }

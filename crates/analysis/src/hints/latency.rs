@@ -29,7 +29,8 @@ fn latency(means: &Means) -> Found {
         };
         let Some(value) = per_byte(small, large) else { continue };
         let words = baseline_words(baseline);
-        let what = format!("{words}: a byte in the smallest IOs from 4 KiB on, relative to the largest");
+        let what =
+            format!("{words}: a byte in the smallest IOs from 4 KiB on, relative to the largest");
         let runs = small.runs.iter().chain(&large.runs).copied().collect();
         questions.push(Question {
             of: words.into(),

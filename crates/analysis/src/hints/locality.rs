@@ -21,13 +21,15 @@ fn locality(means: &Means) -> Found {
         return Found::nothing("random writes in several areas (locality) and sequential writes");
     };
     let areas = means.experiment("locality", "RW");
-    let evidence = bounds(means, areas, bounded, ("locality", "RW"), "random writes in areas up to", |v| {
-        Bytes(v).to_string()
-    });
+    let evidence =
+        bounds(means, areas, bounded, ("locality", "RW"), "random writes in areas up to", |v| {
+            Bytes(v).to_string()
+        });
     let (judgement, finding) = match bounded {
         Bounded::No => (
             Judgement::DoesNotHold,
-            "Random writes are dear in the smallest areas as well: focusing them gains nothing.".into(),
+            "Random writes are dear in the smallest areas as well: focusing them gains nothing."
+                .into(),
         ),
         Bounded::Unlimited { measured, ratio } => (
             Judgement::DoesNotHold,

@@ -17,9 +17,9 @@ fn mixes(means: &Means) -> Found {
     let mut questions = Vec::new();
     for series in means.series.iter().filter(|series| is_mix(&series.benchmark)) {
         let mix = &series.experiment;
-        let baselines = mix.split_once('/').and_then(|(first, second)| {
-            Some((means.basic(first)?, means.basic(second)?))
-        });
+        let baselines = mix
+            .split_once('/')
+            .and_then(|(first, second)| Some((means.basic(first)?, means.basic(second)?)));
         let Some((first, second)) = baselines else { continue };
         let expected = |mean: &_| Some(expected_of_mix(mean, first.ns, second.ns));
         let Some(dearest) = largest(deviations(&series.means, expected)) else { continue };

@@ -100,12 +100,7 @@ impl Painter {
         whole_chunks(self.ios_per_column).is_some()
     }
 
-    pub fn row(
-        &mut self,
-        run: u32,
-        rows: &Rows,
-        overview: Option<&Overview>,
-    ) -> Result<(), Error> {
+    pub fn row(&mut self, run: u32, rows: &Rows, overview: Option<&Overview>) -> Result<(), Error> {
         let window = clamp(&self.window, rows.total());
         let mut columns = Columns::new(self.ios_per_column, self.scale);
         let mut read = window.clone();

@@ -82,8 +82,7 @@ impl Extremes {
         let mut shown = [self.fastest, self.slowest, self.failed];
         shown.sort_by_key(|shown| shown.map(|shown| shown.index));
         let repeated = |i: usize| i > 0 && shown[i] == shown[i - 1];
-        let once: [Option<Shown>; 3] =
-            std::array::from_fn(|i| shown[i].filter(|_| !repeated(i)));
+        let once: [Option<Shown>; 3] = std::array::from_fn(|i| shown[i].filter(|_| !repeated(i)));
         once.into_iter().flatten()
     }
 }

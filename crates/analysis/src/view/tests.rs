@@ -1,16 +1,9 @@
-use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno, Nanos, Op, Record};
-use flashscope_result::manifest::{
-    Calibration, Experiment, Machine, Manifest, MicroBenchmark, OnError, Options, Progress, Run,
-    State, Tool,
-};
-use flashscope_result::methodology::Methodology;
-use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
-use flashscope_workload::uflip::{Setup, Unit};
+use flashscope_block::{Bytes, Errno, Nanos, Op, Record};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
-use crate::facts::{Characteristics, SCHEMA_VERSION};
+use crate::scripted::{experiment_of, manifest, micro_benchmark, no_facts, run};
 
 /// A result with a run of `latencies` for each of them; those of 13 ns fail.
 struct Scripted {
@@ -38,74 +31,13 @@ fn record(index: usize, latency: u64) -> Record {
     }
 }
 
-fn run(id: u32, ios: u64) -> Run {
-    let pattern = Pattern {
-        op: Op::Write,
-        address: Address::Random,
-        timing: Timing::Consecutive,
-        io_size: Bytes(512),
-        io_shift: Bytes(0),
-        target_offset: Bytes(0),
-        target_size: Bytes::MIB,
-        io_count: ios,
-        io_ignore: 0,
-        seed: 0,
-    };
-    let run = Run::new(id, i64::from(id), Reference::Basic { pattern });
-    Run { progress: Progress::Done { ios }, ..run }
-}
-
-fn manifest(runs: Vec<Run>) -> Manifest {
-    Manifest::new(
-        Tool { version: "1".into(), commit: None },
-        Machine {
-            processor: String::new(),
-            processors: 1,
-            memory_bytes: Bytes(0),
-            kernel: String::new(),
-        },
-        Calibration {
-            clock_resolution_ns: Nanos(1),
-            clock_cost_ns: Nanos(1),
-            harness_cost_ns: None,
-        },
-        DeviceInfo {
-            name: "sim:scripted".into(),
-            kind: DeviceKind::Sim,
-            capacity: Bytes::GIB,
-            logical_block: Bytes(512),
-            queue_depth: 1,
-            model: None,
-            serial: None,
-            firmware: None,
-            engine: None,
-        },
-        Options {
-            setup: Setup::paper(Bytes::GIB, 0),
-            state: State::Keep,
-            run_pause_ns: Nanos(0),
-            on_error: OnError::Stop,
-            methodology: Methodology::default(),
-            rounds: None,
-        },
-        vec![MicroBenchmark {
-            name: "locality".into(),
-            title: "Locality".into(),
-            question: String::new(),
-            parameter: "TargetSize".into(),
-            unit: Unit::Bytes,
-            experiments: vec![Experiment { name: "RW".into(), runs }],
-        }],
-        "2026-01-01T00:00:00Z".into(),
-    )
-}
-
 impl Scripted {
     fn new(runs: &[&[u64]]) -> Scripted {
         let place = tempfile::tempdir().unwrap();
         let numbered = || (1u32..).zip(runs);
-        let manifest =
-            manifest(numbered().map(|(id, run_of)| run(id, run_of.len() as u64)).collect());
+        let planned = numbered().map(|(id, latencies)| run(id, latencies.len() as u64)).collect();
+        let experiment = experiment_of("RW", planned);
+        let manifest = manifest(vec![micro_benchmark("locality", vec![experiment])]);
         let folder = ResultFolder::create(&place.path().join("r"), &manifest).unwrap();
         let mut recorder = folder.recorder();
         for (id, latencies) in numbered() {
@@ -264,7 +196,11 @@ fn histograms_count_what_they_say() {
         }
         assert!(rest.is_empty());
         for (percent, value) in &found.percentiles {
-            #[allow(clippy::cast_precision_loss, clippy::cast_sign_loss, clippy::cast_possible_truncation)]
+            #[allow(
+                clippy::cast_precision_loss,
+                clippy::cast_sign_loss,
+                clippy::cast_possible_truncation
+            )]
             let rank = ((percent / 100.0 * counted.len() as f64).ceil() as usize).max(1) - 1;
             let exact = counted[rank];
             assert!(value.abs_diff(exact) <= exact / 1000, "p{percent}: {value} for {exact}");
@@ -330,15 +266,7 @@ fn coarse_colours_are_the_slowest() {
 #[test]
 fn colours_without_facts() {
     let mut scripted = Scripted::new(&[&[20, 40]]);
-    scripted.facts = Facts {
-        schema_version: SCHEMA_VERSION,
-        characteristics: Characteristics::default(),
-        runs: vec![],
-        repeats: vec![],
-        rounds: None,
-        grid: vec![],
-        hints: vec![],
-    };
+    scripted.facts = no_facts();
     let (colours, codes) = scripted.codes(0..2, 2);
     assert_eq!((colours.low_ns, colours.high_ns, codes), (1.0, 1.0, vec![vec![1, 1]]));
 }
