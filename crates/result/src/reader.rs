@@ -3,7 +3,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use flashscope_block::Record;
-use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
+use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
@@ -166,28 +166,27 @@ impl Columns {
 
     fn read(&mut self, group: &dyn RowGroupReader) -> parquet::errors::Result<()> {
         for (column, values) in self.wide.iter_mut().enumerate() {
-            let reader = get_typed_column_reader::<Int64Type>(group.get_column_reader(column)?);
-            read_column(reader, group, values)?;
+            read_column::<Int64Type>(group, column, values)?;
         }
         let wide = self.wide.len();
         for (column, values) in self.narrow.iter_mut().enumerate() {
-            let reader = group.get_column_reader(wide + column)?;
-            read_column(get_typed_column_reader::<Int32Type>(reader), group, values)?;
+            read_column::<Int32Type>(group, wide + column, values)?;
         }
         self.late.clear();
         if group.num_columns() > rows::LATE {
-            let reader = group.get_column_reader(rows::LATE)?;
-            read_column(get_typed_column_reader::<Int64Type>(reader), group, &mut self.late)?;
+            read_column::<Int64Type>(group, rows::LATE, &mut self.late)?;
         }
         Ok(())
     }
 }
 
-fn read_column<T: DataType>(
-    mut reader: ColumnReaderImpl<T>,
+/// Reads a column of a row group, whose values are all there.
+pub(crate) fn read_column<T: DataType>(
     group: &dyn RowGroupReader,
+    column: usize,
     values: &mut Vec<T::T>,
 ) -> parquet::errors::Result<()> {
+    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column)?);
     let wanted = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
     values.clear();
     let (rows, ..) = reader.read_records(wanted, None, None, values)?;
