@@ -152,10 +152,10 @@ impl Scripted {
         });
     }
 
-    /// Prints what `view` takes once its overview is there.
+    /// Prints what `view` takes once the overview of the first run is there.
     fn kept(&self, name: &str, view: impl Fn(Viewer)) {
         let overviews = Overviews::new(THREADS);
-        view(self.viewer(&overviews));
+        outline(self.viewer(&overviews), 0..u64::MAX);
         self.print(name, LIMIT, || {
             let start = Instant::now();
             view(self.viewer(&overviews));

@@ -10,6 +10,7 @@ use flashscope_stats::Estimate;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::trace::Pace;
 
+use crate::judgement::judgement;
 use crate::rounds;
 
 pub(crate) const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -25,6 +26,7 @@ pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
         rounds::report(&mut out, manifest, found);
         return out;
     }
+    judgement(&mut out, facts);
     for benchmark in &manifest.micro_benchmarks {
         let runs = benchmark.experiments.iter().flat_map(|experiment| &experiment.runs);
         let traced = runs.clone().find(|run| matches!(run.reference, Reference::Trace { .. }));

@@ -156,12 +156,9 @@ struct Columns {
 impl Columns {
     /// Reads response times and errors, and leaves the other columns as they are.
     fn read_latencies(&mut self, group: &dyn RowGroupReader) -> parquet::errors::Result<()> {
-        let reader = group.get_column_reader(rows::LATENCY)?;
-        let wide = &mut self.wide[rows::LATENCY];
-        read_column(get_typed_column_reader::<Int64Type>(reader), group, wide)?;
-        let reader = group.get_column_reader(self.wide.len() + rows::ERRNO)?;
-        let narrow = &mut self.narrow[rows::ERRNO];
-        read_column(get_typed_column_reader::<Int32Type>(reader), group, narrow)
+        read_column::<Int64Type>(group, rows::LATENCY, &mut self.wide[rows::LATENCY])?;
+        let errno = self.wide.len() + rows::ERRNO;
+        read_column::<Int32Type>(group, errno, &mut self.narrow[rows::ERRNO])
     }
 
     fn read(&mut self, group: &dyn RowGroupReader) -> parquet::errors::Result<()> {

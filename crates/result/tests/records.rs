@@ -7,6 +7,7 @@ use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno, Nanos, Op, Record};
 use flashscope_result::manifest::{
     Calibration, Machine, Manifest, OnError, Options, SCHEMA_VERSION, State, Tool,
 };
+use flashscope_result::marks::{Mark, Marks};
 use flashscope_result::methodology::Methodology;
 use flashscope_result::{Error, ResultFolder};
 use flashscope_workload::uflip::Setup;
@@ -177,6 +178,25 @@ fn windows_hold_what_they_should() {
         }
     }
     rows.for_each_in(count..count + 10, |_, _| panic!("nothing is there")).unwrap();
+}
+
+// Are corrections read as they were written, absent ones none, and damaged ones said to be?
+#[test]
+fn marks_are_kept() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = create(&parent);
+    assert_eq!(folder.marks().unwrap(), Marks::default());
+    let mark = Mark {
+        micro_benchmark: "mix".into(),
+        experiment: "SR/RW".into(),
+        interesting: true,
+        note: "look".into(),
+    };
+    let marks = Marks { experiments: vec![mark] };
+    folder.write_marks(&marks).unwrap();
+    assert_eq!(folder.marks().unwrap(), marks);
+    fs::write(folder.path().join("marks.json"), "[").unwrap();
+    assert!(matches!(folder.marks(), Err(Error::Json { .. })));
 }
 
 // Does a run that was cut off leave nothing that looks like a result, and the next one work?

@@ -95,16 +95,11 @@ impl Painter {
         Painter { window, ios_per_column, scale, rows: vec![] }
     }
 
-    /// Whether columns consist of whole chunks of an overview.
-    pub fn needs_overview(&self) -> bool {
-        whole_chunks(self.ios_per_column).is_some()
-    }
-
     pub fn row(&mut self, run: u32, rows: &Rows, overview: Option<&Overview>) -> Result<(), Error> {
         let window = clamp(&self.window, rows.total());
         let mut columns = Columns::new(self.ios_per_column, self.scale);
         let mut read = window.clone();
-        if let Some(overview) = overview {
+        if let Some(overview) = overview.filter(|_| whole_chunks(self.ios_per_column).is_some()) {
             let covered = overview.covered(&window);
             for (_, chunk) in overview.chunks(&window) {
                 columns.push(CHUNK, chunk.slowest_answered);

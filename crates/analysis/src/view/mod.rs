@@ -63,10 +63,18 @@ impl Viewer<'_> {
         histogram::histogram(run, &rows, window, self.overviews.threads()).map(Some)
     }
 
-    /// Every IO of a window of a run.
+    /// Every IO of a window of a run, with up to 1,000 activities of the drive meanwhile: the longest.
     pub fn ios(&self, run: u32, window: Range<u64>) -> Result<Option<Ios>, Error> {
         let Some(rows) = self.rows(run)? else { return Ok(None) };
-        ios::ios(run, &rows, window).map(Some)
+        ios::ios(self.folder, run, &rows, window).map(Some)
+    }
+
+    /// The `count` slowest IOs of a run and those up to `around` positions beside each; neighbours that
+    /// overlap are told together.
+    pub fn slowest(&self, run: u32, count: usize, around: u64) -> Result<Vec<Ios>, Error> {
+        let Some(rows) = self.rows(run)? else { return Ok(vec![]) };
+        let windows = ios::around_slowest(&rows, count, around)?;
+        windows.into_iter().map(|window| ios::ios(self.folder, run, &rows, window)).collect()
     }
 
     /// A window of every run of an experiment, in at most `columns` columns.
@@ -90,19 +98,17 @@ impl Viewer<'_> {
         let scale = colours::Scale::of(self.facts, &found.runs);
         let mut colours = colours::Painter::new(&runs, window, columns, scale);
         for (run, rows) in &runs {
-            let overview = match colours.needs_overview() {
-                true => self.overviews.of(*run, rows)?,
-                false => None,
-            };
+            // Making one takes three times as long as reading response times alone.
+            let overview = self.overviews.kept(*run, rows);
             colours.row(*run, rows, overview.as_deref())?;
         }
         Ok(Some(colours.finish(micro_benchmark, experiment)))
     }
 
-    /// The outlines of all runs that have records.
-    pub fn outlines(&self) -> Result<Vec<Outline>, Error> {
+    /// The outlines of all runs that have records, each of `stretches` stretches.
+    pub fn outlines(&self, stretches: u64) -> Result<Vec<Outline>, Error> {
         let runs = self.manifest.runs().filter(|run| run.progress.ios() > 0);
-        let outlines = runs.map(|run| self.outline(run.id, 0..u64::MAX, STRETCHES));
+        let outlines = runs.map(|run| self.outline(run.id, 0..u64::MAX, stretches));
         outlines.filter_map(Result::transpose).collect()
     }
 

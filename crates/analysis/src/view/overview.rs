@@ -188,6 +188,13 @@ impl Overviews {
         self.threads
     }
 
+    /// The overview of a run that was made already.
+    pub(super) fn kept(&self, run: u32, rows: &Rows) -> Option<Arc<Overview>> {
+        let kept = Arc::clone(self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(&run)?);
+        let kept = kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        kept.filter(|overview| overview.ios == rows.total())
+    }
+
     /// The overview of a run; `None` for one so short that it is read as fast.
     pub(super) fn of(&self, run: u32, rows: &Rows) -> Result<Option<Arc<Overview>>, Error> {
         if rows.total() < LEAST_IOS {

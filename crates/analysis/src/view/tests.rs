@@ -1,4 +1,5 @@
 use flashscope_block::{Bytes, Errno, Nanos, Op, Record};
+use flashscope_result::activity::{Activities, Activity};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -222,6 +223,47 @@ fn ios_are_as_recorded() {
     assert_eq!((ios.length_bytes[0], ios.op[0], ios.stream[0], ios.late_ns[4]), (512, 1, 3, 4));
 }
 
+// Are the slowest IOs found with their neighbours, each neighbour once, and no failed one counted?
+#[test]
+fn the_slowest_are_shown_with_their_neighbours() {
+    let mut latencies = vec![100; 1000];
+    (latencies[2], latencies[500], latencies[505], latencies[700]) = (900, 800, 700, 650);
+    let scripted = Scripted::new(&[&latencies]);
+    let found = scripted.viewer().slowest(1, 3, 4).unwrap();
+    let windows: Vec<_> = found.iter().map(|ios| (ios.from, ios.latency_ns.len())).collect();
+    assert_eq!(windows, [(0, 7), (496, 14)]);
+    assert_eq!(found[0].latency_ns[2], 900);
+    assert_eq!(scripted.viewer().slowest(1, 0, 4).unwrap(), []);
+    let failed = Scripted::new(&[&[FAILED, 5, FAILED]]);
+    assert_eq!(failed.viewer().slowest(1, 3, 0).unwrap().len(), 1);
+}
+
+// Is what the drive did inside told with the IOs that were in flight, and of much the longest?
+#[test]
+fn activities_are_told_with_ios() {
+    let scripted = Scripted::new(&[&[100; 50]]);
+    let activity = |start: u64, end: u64| Activity {
+        kind: "cleaning".into(),
+        start_ns: Nanos(start),
+        end_ns: Nanos(end),
+        unit: 0,
+        block: 7,
+        pages_read: 1,
+        pages_programmed: 1,
+        blocks_erased: 1,
+    };
+    // The IO at position 10 is in flight from 100 to 200 ns.
+    let items = vec![activity(0, 50), activity(150, 160), activity(900, 950)];
+    scripted.folder.write_activities(1, &Activities { items, left_out: 0 }).unwrap();
+    let ios = scripted.viewer().ios(1, 10..11).unwrap().unwrap();
+    assert_eq!(ios.activities, [activity(150, 160)]);
+    let items: Vec<Activity> = (0..1500).map(|i| activity(100, 101 + i % 1400)).collect();
+    scripted.folder.write_activities(1, &Activities { items, left_out: 0 }).unwrap();
+    let ios = scripted.viewer().ios(1, 10..11).unwrap().unwrap();
+    assert_eq!(ios.activities.len(), 1000);
+    assert!(ios.activities.iter().all(|activity| activity.end_ns.0 > 450));
+}
+
 // Do colours go by the logarithm of the slowest IO of a column, from the fastest of the experiment to
 // its slowest, and is a column that failed told apart?
 #[test]
@@ -249,8 +291,13 @@ fn coarse_colours_are_the_slowest() {
     long[..2000].fill(FAILED);
     let scripted = Scripted::new(&[&long, &scattered(70_000, 100)]);
     let (_, fine) = scripted.codes(0..u64::MAX, u64::MAX);
+    scripted.overviews.of(1, &scripted.folder.rows(1).unwrap()).unwrap().unwrap();
     for (from, columns) in [(0, 100), (0, 10), (100_001, 64), (0, 5000), (70_001, 1)] {
         let (colours, coarse) = scripted.codes(from..u64::MAX, columns);
+        let without = Overviews::new(1);
+        let viewer = Viewer { overviews: &without, ..scripted.viewer() };
+        let without = viewer.colours("locality", "RW", from..u64::MAX, columns).unwrap().unwrap();
+        assert_eq!(colours, without);
         assert!(coarse[0].len() as u64 <= columns);
         assert!(colours.from <= from && from - colours.from < 256);
         for (fine, coarse) in fine.iter().zip(coarse) {
