@@ -1,10 +1,12 @@
 use std::fs::File;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use flashscope_block::Record;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
 use crate::Error;
@@ -22,7 +24,7 @@ impl Rows {
         let mut rows = Rows { files: vec![], total: 0 };
         for path in paths {
             let file = File::open(&path).map_err(Error::io("open", &path))?;
-            let reader = SerializedFileReader::new(file).map_err(Error::parquet("read", &path))?;
+            let reader = open(&path, file)?;
             check(&path, &reader)?;
             let count = reader.metadata().file_metadata().num_rows();
             rows.total += u64::try_from(count).unwrap_or(0);
@@ -50,7 +52,7 @@ impl Rows {
     ) -> Result<(), Error> {
         let mut columns = Columns::default();
         self.for_each_group(window, |group| {
-            columns.read(group.reader.as_ref()).map_err(Error::parquet("read", group.path))?;
+            group.read(|reader| columns.read(reader))?;
             for row in group.rows {
                 let wide = [0, 1, 2].map(|column| columns.wide[column][row]);
                 let narrow = [0, 1, 2, 3].map(|column| columns.narrow[column][row]);
@@ -71,8 +73,7 @@ impl Rows {
     ) -> Result<(), Error> {
         let mut columns = Columns::default();
         self.for_each_group(window, |group| {
-            let read = columns.read_latencies(group.reader.as_ref());
-            read.map_err(Error::parquet("read", group.path))?;
+            group.read(|reader| columns.read_latencies(reader))?;
             let latencies = &columns.wide[rows::LATENCY][group.rows.clone()];
             let errors = &columns.narrow[rows::ERRNO][group.rows];
             for (latency, errno) in latencies.iter().zip(errors) {
@@ -94,12 +95,10 @@ impl Rows {
                 let rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
                 let wanted = window.start.max(first)..window.end.min(first + rows);
                 if !wanted.is_empty() {
-                    let reader =
-                        reader.get_row_group(index).map_err(Error::parquet("read", path))?;
                     // A row group has few rows.
                     #[allow(clippy::cast_possible_truncation)]
                     let rows = (wanted.start - first) as usize..(wanted.end - first) as usize;
-                    each(Group { path, reader, first, rows })?;
+                    each(Group { path, reader, index, first, rows })?;
                 }
                 first += rows;
             }
@@ -118,11 +117,59 @@ impl Rows {
 /// A row group to be read.
 struct Group<'a> {
     path: &'a Path,
-    reader: Box<dyn RowGroupReader + 'a>,
+    reader: &'a SerializedFileReader<File>,
+    /// Its number in the file.
+    index: usize,
     /// The position of its first row in the run.
     first: u64,
     /// Which of its rows are wanted.
     rows: Range<usize>,
+}
+
+impl Group<'_> {
+    /// Reads columns of it.
+    fn read(
+        &self,
+        read: impl FnOnce(&dyn RowGroupReader) -> parquet::errors::Result<()>,
+    ) -> Result<(), Error> {
+        guarded(self.path, || read(self.reader.get_row_group(self.index)?.as_ref()))
+    }
+}
+
+/// Opens a Parquet file whose columns lie within it.
+pub(crate) fn open(path: &Path, file: File) -> Result<SerializedFileReader<File>, Error> {
+    let length = file.metadata().map_err(Error::io("read", path))?.len();
+    let reader = SerializedFileReader::new(file).map_err(Error::parquet("read", path))?;
+    // The library takes these for granted.
+    let within = |column: &ColumnChunkMetaData| {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let [start, size] = [start, column.compressed_size()].map(u64::try_from);
+        matches!((start, size), (Ok(start), Ok(size))
+            if start.checked_add(size).is_some_and(|end| end <= length))
+    };
+    let groups = reader.metadata().row_groups().iter();
+    match groups.flat_map(RowGroupMetaData::columns).all(within) {
+        true => Ok(reader),
+        false => {
+            let reason = "a column is said to lie outside of it".into();
+            Err(Error::Records { path: path.into(), reason })
+        }
+    }
+}
+
+/// Reads a part of a file. The library panics over some of what is damaged: that is an error, too.
+pub(crate) fn guarded<T>(
+    path: &Path,
+    read: impl FnOnce() -> parquet::errors::Result<T>,
+) -> Result<T, Error> {
+    // What was half read is not looked at.
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(outcome) => outcome.map_err(Error::parquet("read", path)),
+        Err(_) => {
+            let reason = "a page of a column is not what it is said to be".into();
+            Err(Error::Records { path: path.into(), reason })
+        }
+    }
 }
 
 /// Refuses a file that this version would not have written: it is read column by column.
@@ -135,7 +182,7 @@ fn check(path: &Path, reader: &SerializedFileReader<File>) -> Result<(), Error> 
     if found != known && found != &known[..rows::LATE] {
         return Err(damaged("its columns are not those of a record".into()));
     }
-    let too_long = |group: &parquet::file::metadata::RowGroupMetaData| {
+    let too_long = |group: &RowGroupMetaData| {
         usize::try_from(group.num_rows()).map_or(true, |rows| rows > ROW_GROUP_ROWS)
     };
     if reader.metadata().row_groups().iter().any(too_long) {

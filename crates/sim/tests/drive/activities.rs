@@ -176,7 +176,7 @@ fn a_cleaning_is_about_its_victim() {
         let victim = erases.iter().zip(&now).position(|(then, now)| then != now);
         erases = now;
         let report = activities.lock().report(drive.now());
-        let last = report.longest.iter().filter(|p| p.kind == ActivityKind::Cleaning).next_back();
+        let last = report.longest.iter().rfind(|p| p.kind == ActivityKind::Cleaning);
         let last = last.expect("a cleaning");
         assert_eq!(Some(last.block as usize), victim);
         assert_eq!(u64::from(last.pages_read), flash.reads.cleaning);
