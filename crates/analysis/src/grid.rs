@@ -206,7 +206,7 @@ fn granularity(series: &Series) -> Result<Vec<Finding>, String> {
     let usual = i64::try_from(series.all.io_size.0).unwrap_or(i64::MAX);
     let usual = series.means.iter().find(|mean| mean.value == usual);
     if let Some((usual, large)) = usual.zip(series.means.last()).filter(|(u, l)| u.value < l.value)
-        && let Some(ratio) = per_byte(usual, large)
+        && let Some(ratio) = per_byte(usual, large, 1)
     {
         let (usual, large) = (series.text(usual.value), series.text(large.value));
         let words = format!("a byte of {usual} costs {} one of {large}", times(&ratio));
