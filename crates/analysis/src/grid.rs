@@ -192,11 +192,18 @@ fn dearest(series: &Series) -> Result<Vec<Finding>, String> {
     Ok(found.into_iter().collect())
 }
 
+#[allow(clippy::cast_precision_loss)] // a few sizes
 fn granularity(series: &Series) -> Result<Vec<Finding>, String> {
     let mut found = Vec::new();
     if let Some(line) = Line::through(series.means) {
-        // The line is known better than the single mean that is off it.
-        let expected = |mean: &Mean| Some(Estimate::symmetric(line.at(size(mean)), Some(0.0)));
+        // Two numbers are fitted to all means: that is how well the line is known.
+        let known: Vec<f64> = series.means.iter().filter_map(relative_half_width).collect();
+        let squares = known.iter().map(|half| half * half).sum::<f64>();
+        let half = (2.0 * squares).sqrt() / (known.len() as f64);
+        let expected = |mean: &Mean| {
+            let ns = line.at(size(mean));
+            Some(Estimate::symmetric(ns, Some(ns * half).filter(|half| half.is_finite())))
+        };
         found = either_way(
             deviations(series.means, expected),
             |value| format!("{} costs", series.text(value)),
@@ -213,6 +220,11 @@ fn granularity(series: &Series) -> Result<Vec<Finding>, String> {
         found.push(Finding { ratio, limit: BYTE_LIMIT, words });
     }
     Ok(found)
+}
+
+/// Half the width of the interval of a mean, relative to it.
+fn relative_half_width(mean: &Mean) -> Option<f64> {
+    Some(mean.ns.half_width()? / mean.ns.value)
 }
 
 fn alignment(series: &Series) -> Result<Vec<Finding>, String> {
