@@ -9,11 +9,13 @@ use serde::de::DeserializeOwned;
 
 use crate::activity::Activities;
 use crate::manifest::{Run, SCHEMA_VERSION};
+use crate::marks::Marks;
 use crate::writer::files_of;
 use crate::{Error, Manifest, Recorder, Rows, activities};
 
 const MANIFEST: &str = "manifest.json";
 const FACTS: &str = "facts.json";
+const MARKS: &str = "marks.json";
 const RECORDS: &str = "records";
 const ACTIVITIES: &str = "activities";
 
@@ -123,6 +125,17 @@ impl ResultFolder {
     /// Replaces the facts.
     pub fn write_facts(&self, facts: &impl Serialize) -> Result<(), Error> {
         write_json(&self.path.join(FACTS), facts)
+    }
+
+    /// The corrections of the summary grid; none where nobody made any.
+    pub fn marks(&self) -> Result<Marks, Error> {
+        let file = self.path.join(MARKS);
+        if file.exists() { read_json(&file) } else { Ok(Marks::default()) }
+    }
+
+    /// Replaces the corrections of the summary grid.
+    pub fn write_marks(&self, marks: &Marks) -> Result<(), Error> {
+        write_json(&self.path.join(MARKS), marks)
     }
 
     /// A recorder for the runs of this result.

@@ -1,4 +1,5 @@
 use std::fs::File;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -39,17 +40,67 @@ impl Rows {
 
     /// Calls `each` with every row, in the order of completion.
     pub fn for_each(&self, mut each: impl FnMut(&Record)) -> Result<(), Error> {
+        self.for_each_in(0..self.total, |_, record| each(record))
+    }
+
+    /// Calls `each` with the position and the row of each position in `window`, in order. Row groups
+    /// without any of them are not read.
+    pub fn for_each_in(
+        &self,
+        window: Range<u64>,
+        mut each: impl FnMut(u64, &Record),
+    ) -> Result<(), Error> {
         let mut columns = Columns::default();
+        self.for_each_group(window, |group| {
+            group.read(|reader| columns.read(reader))?;
+            for row in group.rows {
+                let wide = [0, 1, 2].map(|column| columns.wide[column][row]);
+                let narrow = [0, 1, 2, 3].map(|column| columns.narrow[column][row]);
+                let damaged = |reason| Error::Records { path: group.path.into(), reason };
+                let late = columns.late.get(row).copied().unwrap_or_default();
+                each(group.first + row as u64, &rows::record(wide, narrow, late).map_err(damaged)?);
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `each` with the response time in ns of each position in `window`, in order, `None` for an
+    /// IO that failed. Nothing else is read, which takes a third of the time.
+    pub fn for_each_latency(
+        &self,
+        window: Range<u64>,
+        mut each: impl FnMut(Option<u64>),
+    ) -> Result<(), Error> {
+        let mut columns = Columns::default();
+        self.for_each_group(window, |group| {
+            group.read(|reader| columns.read_latencies(reader))?;
+            let latencies = &columns.wide[rows::LATENCY][group.rows.clone()];
+            let errors = &columns.narrow[rows::ERRNO][group.rows];
+            for (latency, errno) in latencies.iter().zip(errors) {
+                each((*errno == 0).then_some(latency.cast_unsigned()));
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `each` with every row group that has rows in `window`, in order.
+    fn for_each_group(
+        &self,
+        window: Range<u64>,
+        mut each: impl FnMut(Group) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut first = 0;
         for (path, reader) in &self.files {
-            for index in 0..reader.num_row_groups() {
-                guarded(path, || columns.read(reader.get_row_group(index)?.as_ref()))?;
-                for row in 0..columns.wide[0].len() {
-                    let wide = [0, 1, 2].map(|column| columns.wide[column][row]);
-                    let narrow = [0, 1, 2, 3].map(|column| columns.narrow[column][row]);
-                    let damaged = |reason| Error::Records { path: path.clone(), reason };
-                    let late = columns.late.get(row).copied().unwrap_or_default();
-                    each(&rows::record(wide, narrow, late).map_err(damaged)?);
+            for (index, metadata) in reader.metadata().row_groups().iter().enumerate() {
+                let rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
+                let wanted = window.start.max(first)..window.end.min(first + rows);
+                if !wanted.is_empty() {
+                    // A row group has few rows.
+                    #[allow(clippy::cast_possible_truncation)]
+                    let rows = (wanted.start - first) as usize..(wanted.end - first) as usize;
+                    each(Group { path, reader, index, first, rows })?;
                 }
+                first += rows;
             }
         }
         Ok(())
@@ -60,6 +111,28 @@ impl Rows {
         let mut records = Vec::new();
         self.for_each(|record| records.push(*record))?;
         Ok(records)
+    }
+}
+
+/// A row group to be read.
+struct Group<'a> {
+    path: &'a Path,
+    reader: &'a SerializedFileReader<File>,
+    /// Its number in the file.
+    index: usize,
+    /// The position of its first row in the run.
+    first: u64,
+    /// Which of its rows are wanted.
+    rows: Range<usize>,
+}
+
+impl Group<'_> {
+    /// Reads columns of it.
+    fn read(
+        &self,
+        read: impl FnOnce(&dyn RowGroupReader) -> parquet::errors::Result<()>,
+    ) -> Result<(), Error> {
+        guarded(self.path, || read(self.reader.get_row_group(self.index)?.as_ref()))
     }
 }
 
@@ -128,6 +201,13 @@ struct Columns {
 }
 
 impl Columns {
+    /// Reads response times and errors, and leaves the other columns as they are.
+    fn read_latencies(&mut self, group: &dyn RowGroupReader) -> parquet::errors::Result<()> {
+        read_column::<Int64Type>(group, rows::LATENCY, &mut self.wide[rows::LATENCY])?;
+        let errno = self.wide.len() + rows::ERRNO;
+        read_column::<Int32Type>(group, errno, &mut self.narrow[rows::ERRNO])
+    }
+
     fn read(&mut self, group: &dyn RowGroupReader) -> parquet::errors::Result<()> {
         for (column, values) in self.wide.iter_mut().enumerate() {
             read_column::<Int64Type>(group, column, values)?;
