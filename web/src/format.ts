@@ -164,6 +164,11 @@ export function moment(rfc3339: string): string {
   return `${parsed.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
+/** The day of a moment, in UTC: `2026-03-14`. What is no date is left as it stands. */
+export function day(rfc3339: string): string {
+  return moment(rfc3339).slice(0, 10);
+}
+
 /** Up to three decimals, a true minus sign, thousands apart. */
 function plain(value: number): string {
   return new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 })

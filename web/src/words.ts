@@ -155,6 +155,14 @@ export const STATUS_WORDS: Record<Status, string> = {
   failed: 'stopped by an error',
 };
 
+/** The same in one word. */
+export const SHELF_STATUS: Record<Status, string> = {
+  running: 'not finished',
+  complete: 'complete',
+  interrupted: 'interrupted',
+  failed: 'failed',
+};
+
 /** What the names of the baselines stand for. */
 export const BASELINE_WORDS: Record<string, string> = {
   SR: 'sequential reads',

@@ -7,6 +7,7 @@ import { differs, remarks } from '../methodology';
 import { runHref } from '../route';
 import { progressWords } from '../words';
 import { labelled, type ParameterAxis, parameterAxis } from './axes';
+import { boxes, leastGap } from './boxes';
 import { fade, type LineStyle, lineStyle, type Palette } from './palette';
 import { axis, type ChartSpec, common, cross, type Tip, timeAxis } from './spec';
 
@@ -169,11 +170,15 @@ function scales(values: ParameterAxis, span: Span): uPlot.Scales {
   };
 }
 
-/** One experiment: its means with their intervals, between its fastest and slowest IOs. */
+/**
+ * One experiment: its means with their intervals, between its fastest and slowest IOs; with how the
+ * IOs of each run are distributed where it is `boxed`.
+ */
 export function experimentChart(
   benchmark: MicroBenchmark,
   experiment: ExperimentViews,
   span: Span,
+  boxed = false,
 ): ChartSpec {
   const views = experiment.values;
   const values = parameterAxis(views.map((v) => v.value));
@@ -202,10 +207,12 @@ export function experimentChart(
         series: [{}, edge, edge, ...line(style, 2, colors.surface)],
         bands: [{ series: [2, 1], fill: fade(style.second ?? style.color, 0.16) }],
         hooks: {
+          // Under the lines.
+          drawAxes: boxed ? [(u) => boxes(u, values, views, style.second ?? style.color)] : [],
           draw: [
             (u) => isolatedRanges(u, values, views, style.color),
             (u) => whiskers(u, values, views, style.color),
-            (u) => repeatDots(u, values, views, style.color),
+            ...(boxed ? [] : [(u: uPlot) => repeatDots(u, values, views, style.color)]),
             (u) => differing(u, values, views, colors),
             (u) => marks(u, colors, values, runViews([experiment])),
           ],
@@ -290,12 +297,6 @@ function repeatDots(u: uPlot, values: ParameterAxis, views: ValueView[], color: 
     }
   }
   ctx.restore();
-}
-
-/** How far the values that are nearest to each other are apart, in pixels of the canvas. */
-function leastGap(u: uPlot, values: ParameterAxis): number {
-  const at = values.values.map((value) => u.valToPos(values.at(value), 'x', true));
-  return Math.min(...at.slice(1).map((x, i) => x - (at[i] ?? 0)), u.bbox.width);
 }
 
 /** The sign above a value whose runs differ beyond what is within them. */
