@@ -34,13 +34,13 @@ export function boxes(u: uPlot, values: ParameterAxis, views: ValueView[], color
       if (facts === undefined) continue;
       const { min, p50, p99, max } = facts.latency_ns;
       const x = middle + (i - (view.views.length - 1) / 2) * step;
-      ctx.fillStyle = fade(color, 0.45);
+      ctx.fillStyle = fade(color, 0.35);
       const stem = Math.max(devicePixelRatio, width / 6);
       ctx.fillRect(x - stem / 2, y(max), stem, y(min) - y(max));
-      ctx.fillStyle = fade(color, 0.55);
+      ctx.fillStyle = fade(color, 0.34);
       const [top, bottom] = [y(p99), y(p50)];
       ctx.fillRect(x - width / 2, top, width, Math.max(devicePixelRatio, bottom - top));
-      ctx.fillStyle = color;
+      ctx.fillStyle = fade(color, 0.85);
       ctx.fillRect(x - width / 2, bottom - devicePixelRatio, width, 2 * devicePixelRatio);
     }
   }

@@ -24,6 +24,7 @@ export interface Extremes {
   target: [least: number, most: number];
   size: [least: number, most: number];
   pause: [least: number, most: number];
+  burst: [least: number, most: number];
 }
 
 /** How many IOs are drawn, and how many of several parts at most are told apart. */
@@ -43,6 +44,7 @@ export function extremesOf(references: Reference[]): Extremes {
     target: span((p) => p.target_size_bytes),
     size: span((p) => p.io_size_bytes),
     pause: span(pauseOf),
+    burst: span(({ timing }) => (timing.function === 'burst' ? timing.burst : 1)),
   };
 }
 
@@ -59,30 +61,30 @@ function scattered(i: number): number {
   return x - Math.floor(x);
 }
 
-/** The place of the i-th IO of `count` in the target space, from 0 to 1. */
-function placeOf(address: Address, i: number, count: number): number {
+/** The place of the i-th IO of `count` in the target space of `slots` IOs, from 0 to 1. */
+function placeOf(address: Address, i: number, count: number, slots: number): number {
   switch (address.function) {
     case 'sequential':
-      return i / count;
+      return (i % slots) / count;
     case 'random':
       return scattered(i) * (1 - 1 / count);
     case 'ordered':
       if (address.incr === 0) return 0.45;
       return address.incr < 0 ? (count - 1 - i) / count : i / count;
     case 'partitioned': {
-      const parts = Math.min(address.partitions, PARTS);
+      const parts = Math.min(address.partitions, 2 * PARTS);
       const each = Math.ceil(count / parts);
       return ((i % parts) + Math.floor(i / parts) / each) / parts;
     }
   }
 }
 
-/** How high an IO is drawn, of a target space that `count` of them fill. */
-function heightOf({ address, io_size_bytes }: Pattern, count: number, extremes: Extremes): number {
+/** How high an IO is drawn. */
+function heightOf({ address, io_size_bytes }: Pattern, extremes: Extremes): number {
   const [least, most] = extremes.size;
   const size = least === most ? 1 : 0.35 + 1.4 * share(io_size_bytes, extremes.size);
   const apart = address.function === 'ordered' ? Math.abs(address.incr) : 1;
-  return Math.max(0.016, (size / count) * (apart > 1 ? 1 / Math.min(apart, 3) : 1));
+  return Math.max(0.016, (size / IOS) * (apart > 1 ? 1 / Math.min(apart, 3) : 1));
 }
 
 /** One pattern's IOs within a band of the picture. */
@@ -96,8 +98,11 @@ function placed(
   const area = 0.1 + 0.9 * share(pattern.target_size_bytes, extremes.target);
   const shift = pattern.io_shift_bytes / pattern.io_size_bytes;
   const moved = shift === 0 ? 0 : Math.max(0.25, Math.min(0.75, shift)) / count;
-  const y = from + (placeOf(pattern.address, i, count) * area + moved) * (to - from) * 0.97;
-  const height = heightOf(pattern, count, extremes) * (to - from);
+  // Sequential IOs begin again at the start of a target space that they have filled.
+  const slots = Math.max(1, Math.floor(pattern.target_size_bytes / pattern.io_size_bytes));
+  const place = placeOf(pattern.address, i, count, slots);
+  const y = from + (place * area + moved) * (to - from) * 0.97;
+  const height = Math.max(0.02, heightOf(pattern, extremes) * Math.sqrt(to - from));
   return { y: Math.min(y, 1 - height), height, write: pattern.op === 'write' };
 }
 
@@ -108,7 +113,7 @@ function waits({ timing }: Pattern, extremes: Extremes): (i: number) => number {
     const gap = 0.4 + 2.2 * share(timing.pause_ns, extremes.pause);
     return () => gap;
   }
-  const burst = Math.min(timing.burst, PARTS + 2);
+  const burst = Math.round(3 + 8 * share(timing.burst, extremes.burst));
   return (i) => ((i + 1) % burst === 0 ? 3 : 0);
 }
 
