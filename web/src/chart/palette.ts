@@ -19,6 +19,10 @@ export interface Palette {
   write: string;
   ignored: string;
   failed: string;
+  /** The same beside all colours from fast to slow. */
+  failedPoint: string;
+  /** Where a start-up ends, on any of those. */
+  startUp: string;
   text: string;
   axis: string;
   grid: string;
@@ -41,6 +45,8 @@ const LIGHT: Palette = {
   write: '#d55e00',
   ignored: '#a3a8ae',
   failed: '#b3001b',
+  failedPoint: '#ff2d78',
+  startUp: '#191d21',
   text: '#3c444c',
   axis: '#9aa3ab',
   grid: '#e8eaec',
@@ -60,6 +66,8 @@ const DARK: Palette = {
   write: '#f5793b',
   ignored: '#6a727a',
   failed: '#ff7b86',
+  failedPoint: '#ff4d8d',
+  startUp: '#ffffff',
   text: '#b6bec6',
   axis: '#59626b',
   grid: '#262c32',
@@ -95,12 +103,47 @@ export function fade(hex: string, opacity: number): string {
 
 /** The colour that stands for a share of the most, from 0 to 1. */
 export function heatColor(colors: Palette, share: number): string {
-  const last = colors.heat.length - 1;
+  return `rgb(${between(colors.heat, share).join(' ')})`;
+}
+
+/**
+ * From fast to slow, on light and on dark: viridis of matplotlib, which is perceptually uniform, and
+ * in order for those who are colour-blind and without colour.
+ */
+export const SLOWNESS: readonly string[] = [
+  '#440154',
+  '#48186a',
+  '#472d7b',
+  '#424086',
+  '#3b528b',
+  '#33638d',
+  '#2c728e',
+  '#26828e',
+  '#21918c',
+  '#1f9f88',
+  '#27ad81',
+  '#3dbc74',
+  '#5cc863',
+  '#81d34d',
+  '#aadc32',
+  '#d5e21a',
+  '#fde725',
+];
+
+/** Red, green and blue of a colour. */
+export const channels = (hex = '#000000') =>
+  [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
+
+/** The colour at a share, from 0 to 1, of a scale: its red, green and blue. */
+export function between(scale: readonly string[], share: number): number[] {
+  const last = scale.length - 1;
   const at = Math.min(1, Math.max(0, share)) * last;
   const low = Math.min(last - 1, Math.floor(at));
-  const channels = (hex = '#000000') =>
-    [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
-  const [from, to] = [channels(colors.heat[low]), channels(colors.heat[low + 1])];
-  const mixed = from.map((channel, i) => channel + ((to[i] ?? 0) - channel) * (at - low));
-  return `rgb(${mixed.map(Math.round).join(' ')})`;
+  const [from, to] = [channels(scale[low]), channels(scale[low + 1])];
+  return from.map((channel, i) => Math.round(channel + ((to[i] ?? 0) - channel) * (at - low)));
+}
+
+/** A colour as a point of an ImageData holds it. */
+export function pointColor([red = 0, green = 0, blue = 0]: number[]): number {
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
