@@ -1,5 +1,5 @@
 // How numbers are written, everywhere. A missing number is an en dash, never 0.
-import type { Estimate, Unit } from './data/report.gen';
+import type { Estimate, Unit } from './data/views.gen';
 
 /** What stands where there is no datum. */
 export const MISSING = '–';

@@ -10,7 +10,7 @@ import type {
   State,
   Status,
   Timing,
-} from './data/report.gen';
+} from './data/views.gen';
 import { bytes, count, exactTime } from './format';
 
 function place(address: Address): string {

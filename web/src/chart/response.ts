@@ -1,7 +1,7 @@
 // Response time against the varied parameter: one experiment in full, or several by their means.
 import type uPlot from 'uplot';
 import { type RunView, repeatOf, type ValueView } from '../data/model';
-import type { MicroBenchmark } from '../data/report.gen';
+import type { MicroBenchmark } from '../data/views.gen';
 import { count, interval, parameter, throughput, time } from '../format';
 import { differs, remarks } from '../methodology';
 import { runHref } from '../route';
@@ -347,7 +347,7 @@ function valueTip(
     top: 8,
     title: `${benchmark.parameter} ${parameter(view.value, benchmark.unit)}`,
     rows: [...rows, ...remarks(view).map((remark): [string, string] => ['note', remark])],
-    href: runHref(first.run.id),
+    href: runHref(first.result, first.run.id),
   };
 }
 

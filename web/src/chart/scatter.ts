@@ -1,7 +1,7 @@
 // The IOs of a run: response times, or addresses, against time or position.
 import type uPlot from 'uplot';
 import { ioIgnore, periodOf, type RunView, type Stretch, stretches } from '../data/model';
-import type { Outline } from '../data/report.gen';
+import type { Outline } from '../data/views.gen';
 import { bytes, count, exactTime, parameter, time } from '../format';
 import { timeSpan } from './axes';
 import { fade, type Palette } from './palette';
