@@ -170,3 +170,10 @@ function plain(value: number): string {
     .format(value)
     .replace('-', '−');
 }
+
+/** Which IOs are in view: `IOs 1,200 to 2,400 of 5,120`, `all 5,120 IOs`. */
+export function inView(from: number, to: number, whole: number): string {
+  const [first, last] = [Math.max(0, Math.floor(from)), Math.min(whole, Math.ceil(to)) - 1];
+  if (first === 0 && last === whole - 1) return `all ${plain(whole)} IOs`;
+  return `IOs ${plain(first)} to ${plain(last)} of ${plain(whole)}`;
+}

@@ -11,7 +11,9 @@ import type { Zoom } from './zoom.svelte';
 /** A run of the picture. */
 export interface ColourRun {
   run: number;
-  /** The value of the parameter, and which repeat. */
+  /** The value of the parameter. */
+  value: string;
+  /** That, and which repeat. */
   label: string;
   ios: number;
   /** How many IOs at its start are left out of its numbers, or are its start-up. */
@@ -33,8 +35,12 @@ export type Span = readonly [low: number, high: number];
 /** How high rows are, at most and at least, in CSS pixels. */
 const ROW = { most: 26, least: 7 };
 
-/** Of the vertical axis. */
-const LABELS = 104;
+/** What is above and below the rows. */
+const BELOW = 56;
+
+/** The most that the vertical axis is wide, and what a label on it is high. */
+const LABELS = 120;
+const LABEL = 13;
 
 /** What codes say. */
 export function decode(colours: Colours): Piece<Codes> {
@@ -64,8 +70,8 @@ function table(codes: Codes, [low, high]: Span, failed: string): Uint32Array {
 
 /** How high a picture of so many rows is, in CSS pixels. */
 export function heightOf(rows: number): number {
-  const each = Math.min(ROW.most, Math.max(ROW.least, 420 / Math.max(1, rows)));
-  return Math.round(rows * each) + 52;
+  const each = Math.min(ROW.most, Math.max(ROW.least, 540 / Math.max(1, rows)));
+  return Math.round(rows * each) + BELOW;
 }
 
 /** What the colours stand for. */
@@ -108,7 +114,7 @@ export function colourChart(scene: ColourScene): ChartSpec {
       cursor: { points: { show: false }, drag: { x: false, y: false } },
       scales: {
         x: { time: false, range: () => [scene.zoom.from, scene.zoom.to] },
-        y: { range: () => [runs.length || 1, 0] },
+        y: { dir: -1, range: () => [0, runs.length || 1] },
       },
       axes: [
         {
@@ -136,28 +142,51 @@ export function colourChart(scene: ColourScene): ChartSpec {
 
 const COUNT_STEPS = Array.from({ length: 15 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
 
+/** Successive runs of one value: the first, and the one after the last. */
+function groups(runs: ColourRun[]): { value: string; from: number; to: number }[] {
+  const found: { value: string; from: number; to: number }[] = [];
+  for (const [row, { value }] of runs.entries()) {
+    const last = found.at(-1);
+    if (last?.value === value) last.to = row + 1;
+    else found.push({ value, from: row, to: row + 1 });
+  }
+  return found;
+}
+
+/** Values, each at the middle of its runs; every run by itself where there is room. */
+function rowLabels(runs: ColourRun[], room: number): { at: number; label: string }[] {
+  if (room >= LABEL) return runs.map(({ label }, row) => ({ at: row + 0.5, label }));
+  const all = groups(runs);
+  const every = Math.max(1, Math.ceil((LABEL * all.length) / (room * runs.length)));
+  return all
+    .filter((_, i) => i % every === 0)
+    .map(({ value, from, to }) => ({ at: (from + to) / 2, label: value }));
+}
+
 function rowAxis(colors: Palette, runs: ColourRun[]): uPlot.Axis {
+  const labels = (u: uPlot) =>
+    rowLabels(runs, u.bbox.height / devicePixelRatio / Math.max(1, runs.length));
+  const room = (heightOf(runs.length) - BELOW) / Math.max(1, runs.length);
+  const widest = Math.max(...rowLabels(runs, room).map(({ label }) => label.length), 4);
   return {
     ...axis(colors),
     scale: 'y',
-    size: LABELS,
+    size: Math.min(LABELS, widest * 6.4 + 14),
     grid: { show: false },
     ticks: { show: false },
-    splits: (u) => {
-      const room = u.bbox.height / devicePixelRatio / Math.max(1, runs.length);
-      const every = Math.max(1, Math.ceil(13 / room));
-      return runs.flatMap((_, i) => (i % every === 0 ? [i + 0.5] : []));
-    },
+    splits: (u) => labels(u).map(({ at }) => at),
     filter: (_u, splits) => splits,
-    values: (_u, splits) => splits.map((at) => runs[Math.floor(at)]?.label ?? ''),
+    values: (u) => labels(u).map(({ label }) => label),
   };
 }
 
-/** Where a row lies, in device pixels: with a gap to the next where there is room. */
-function bounds(u: uPlot, row: number): { top: number; height: number } {
+/** Where each row lies, in device pixels: apart from the next where that is of another value. */
+function bounds(u: uPlot, runs: ColourRun[], row: number): { top: number; height: number } {
   const top = Math.round(u.valToPos(row, 'y', true));
   const height = Math.round(u.valToPos(row + 1, 'y', true)) - top;
-  return { top, height: height > 9 * devicePixelRatio ? height - devicePixelRatio : height };
+  const other = runs[row + 1] !== undefined && runs[row + 1]?.value !== runs[row]?.value;
+  const gap = other && height > 4 * devicePixelRatio ? Math.round(devicePixelRatio) : 0;
+  return { top, height: height - gap };
 }
 
 function paint(u: uPlot, scene: ColourScene, canvas: HTMLCanvasElement, colors: Palette): void {
@@ -178,7 +207,7 @@ function paint(u: uPlot, scene: ColourScene, canvas: HTMLCanvasElement, colors: 
   ctx.save();
   ctx.imageSmoothingEnabled = false;
   for (const row of runs.keys()) {
-    const { top, height } = bounds(u, row);
+    const { top, height } = bounds(u, runs, row);
     ctx.drawImage(canvas, 0, row, width, 1, bbox.left, top, bbox.width, height);
   }
   ctx.restore();
@@ -224,7 +253,7 @@ function marks(u: uPlot, { runs, zoom }: ColourScene, colors: Palette): void {
   ctx.clip();
   for (const [row, { startUp }] of runs.entries()) {
     if (startUp <= zoom.from || startUp > zoom.to) continue;
-    const { top, height } = bounds(u, row);
+    const { top, height } = bounds(u, runs, row);
     const x = Math.round(u.valToPos(startUp, 'x', true));
     ctx.fillStyle = colors.surface;
     ctx.fillRect(x - devicePixelRatio, top, 3 * devicePixelRatio, height);
@@ -266,7 +295,10 @@ function tipAt(u: uPlot, scene: ColourScene, left: number, top: number): Tip | n
   const { row, from, count: ios, ns } = there;
   const where = ios === 1 ? `IO ${count(from)}` : `IOs ${count(from)} to ${count(from + ios - 1)}`;
   const rows: [string, string][] = [
-    [ios === 1 ? 'response time' : 'the slowest', ns === undefined ? 'failed' : `about ${time(ns)}`],
+    [
+      ios === 1 ? 'response time' : 'the slowest',
+      ns === undefined ? 'failed' : `about ${time(ns)}`,
+    ],
     ['run', count(row.run)],
   ];
   if (from < row.startUp) rows.push(['part of the run', row.startUpName]);

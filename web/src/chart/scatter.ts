@@ -1,10 +1,11 @@
 // The IOs of a run: response times, or addresses, against time or position.
 import type uPlot from 'uplot';
-import { ioIgnore, periodOf, type RunView, type Stretch, stretches } from '../data/model';
+import { ioIgnore, type RunView } from '../data/model';
 import type { Outline } from '../data/views.gen';
 import { bytes, count, exactTime, parameter, time } from '../format';
 import { timeSpan } from './axes';
-import { fade, type Palette } from './palette';
+import { drawBehind, drawLevels, levelsOf } from './marks';
+import type { Palette } from './palette';
 import { axis, type ChartSpec, common, type Tip, timeAxis } from './spec';
 
 /** What the horizontal axis counts. */
@@ -148,17 +149,14 @@ export function responseScatter(
       series: dots(colors, options.small ? 2.5 : 4),
       hooks: {
         drawClear: [(u) => background(u, view, outline, options, colors)],
-        ...(options.small ? {} : { draw: [(u) => levels(u, view, colors)] }),
+        ...(options.small ? {} : { draw: [(u) => drawLevels(u, levelsOf(view), colors)] }),
       },
     }),
     ...(options.small ? {} : { tip: ioTip(view, outline, order) }),
   };
 }
 
-/** Lines for the period of a run are drawn where they are at least so far apart, in CSS pixels. */
-const LEAST_PERIOD = 5;
-
-/** What lies behind the IOs: what stands out of the run, and its period. */
+/** What lies behind the IOs. */
 function background(
   u: uPlot,
   view: RunView,
@@ -166,113 +164,12 @@ function background(
   options: ScatterOptions,
   colors: Palette,
 ): void {
-  const { ctx, bbox } = u;
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-  ctx.clip();
-  const found = stretches(view);
-  const start = found.find(({ kind }) => kind === 'start-up')?.to ?? 0;
-  if (options.x === 'index') periodLines(u, start, view, colors);
-  for (const stretch of found) shade(u, stretch, outline, options, colors);
-  ctx.restore();
-}
-
-function periodLines(u: uPlot, start: number, view: RunView, colors: Palette): void {
-  const { ctx, bbox } = u;
-  const period = periodOf(view);
-  const [low, high] = [u.scales.x?.min ?? 0, u.scales.x?.max ?? 0];
-  if (
-    period === undefined ||
-    (period / (high - low)) * bbox.width < LEAST_PERIOD * devicePixelRatio
-  )
-    return;
-  ctx.strokeStyle = fade(colors.text, 0.45);
-  ctx.lineWidth = devicePixelRatio;
-  ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
-  ctx.beginPath();
-  const first = start + Math.max(0, Math.ceil((low - start) / period)) * period;
-  for (let at = first; at <= high; at += period) {
-    const x = u.valToPos(at, 'x', true);
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-  }
-  ctx.stroke();
-  ctx.setLineDash([]);
-}
-
-function shade(
-  u: uPlot,
-  { kind, name, from, to }: Stretch,
-  outline: Outline,
-  { x, small }: ScatterOptions,
-  colors: Palette,
-): void {
-  const { ctx, bbox } = u;
-  const place = (index: number) => {
-    if (x === 'index') return u.valToPos(index, 'x', true);
+  const at = (index: number) => {
+    if (options.x === 'index' || index === 0) return index;
     const next = outline.index.findIndex((shown) => shown >= index);
-    return next < 0
-      ? bbox.left + bbox.width
-      : u.valToPos(index === 0 ? 0 : (outline.submitted_ns[next] ?? 0), 'x', true);
+    return next < 0 ? Number.POSITIVE_INFINITY : (outline.submitted_ns[next] ?? 0);
   };
-  const [left, right] = [place(from), place(to)];
-  const color = kind === 'affected' ? colors.write : colors.ignored;
-  ctx.fillStyle = fade(color, 0.2);
-  ctx.fillRect(left, bbox.top, Math.max(right - left, devicePixelRatio), bbox.height);
-  ctx.fillStyle = fade(color, 0.8);
-  for (const edge of from > 0 ? [left, right] : [right]) {
-    ctx.fillRect(edge, bbox.top, devicePixelRatio, bbox.height);
-  }
-  if (small || right < bbox.left || left > bbox.left + bbox.width) return;
-  ctx.font = `600 ${10.5 * devicePixelRatio}px system-ui, sans-serif`;
-  ctx.fillStyle = colors.text;
-  const inside = right - left > ctx.measureText(name).width + 10 * devicePixelRatio;
-  const at = inside ? Math.max(left, bbox.left) : right;
-  ctx.fillText(name, at + 5 * devicePixelRatio, bbox.top + 13 * devicePixelRatio);
-}
-
-/** Lines at the mean, the median and the 99th percentile. */
-function levels(u: uPlot, view: RunView, colors: Palette): void {
-  const latency = view.facts?.latency_ns;
-  if (latency === undefined) return;
-  const { ctx, bbox } = u;
-  const lines: [string, number, number[]][] = [
-    ['p50', latency.p50, [2, 3]],
-    ['mean', latency.mean.value, []],
-    ['p99', latency.p99, [6, 3]],
-  ];
-  ctx.save();
-  ctx.font = `600 ${10.5 * devicePixelRatio}px system-ui, sans-serif`;
-  ctx.textAlign = 'right';
-  let last = Number.POSITIVE_INFINITY;
-  for (const [name, ns, dash] of lines.sort((a, b) => a[1] - b[1])) {
-    const y = u.valToPos(Math.max(1, ns), 'y', true);
-    ctx.strokeStyle = colors.text;
-    ctx.lineWidth = devicePixelRatio;
-    ctx.setLineDash(dash.map((n) => n * devicePixelRatio));
-    ctx.beginPath();
-    ctx.moveTo(bbox.left, y);
-    ctx.lineTo(bbox.left + bbox.width, y);
-    ctx.stroke();
-    // A label that would lie on the one below goes above it.
-    const label = Math.min(y - 5 * devicePixelRatio, last - 15 * devicePixelRatio);
-    const words = `${name} ${time(ns)}`;
-    const [pad, height] = [4 * devicePixelRatio, 13 * devicePixelRatio];
-    const right = bbox.left + bbox.width - 6 * devicePixelRatio;
-    const width = ctx.measureText(words).width;
-    ctx.fillStyle = fade(colors.surface, 0.88);
-    ctx.fillRect(
-      right - width - pad,
-      label - height + 3 * devicePixelRatio,
-      width + 2 * pad,
-      height,
-    );
-    ctx.fillStyle = colors.text;
-    ctx.fillText(words, right, label);
-    last = label;
-  }
-  ctx.restore();
+  drawBehind(u, view, at, { period: options.x === 'index', names: !options.small }, colors);
 }
 
 /** Addresses of the IOs of a run. */

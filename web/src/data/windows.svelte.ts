@@ -50,10 +50,7 @@ export class Windows<T> {
   #busy = false;
   #wish: [number, number, number] | null = null;
 
-  constructor(
-    total: number,
-    load: (from: number, to: number, parts: number) => Promise<Piece<T>>,
-  ) {
+  constructor(total: number, load: (from: number, to: number, parts: number) => Promise<Piece<T>>) {
     this.total = total;
     this.#load = load;
   }
@@ -64,7 +61,9 @@ export class Windows<T> {
   }
 
   add(piece: Piece<T>): void {
-    const others = this.#pieces.filter((other) => !(covers(piece, other) && piece.step <= other.step));
+    const others = this.#pieces.filter(
+      (other) => !(covers(piece, other) && piece.step <= other.step),
+    );
     this.#pieces = [...others, piece].sort((a, b) => a.step - b.step);
     // The coarsest stays, so that there is always something to show.
     if (this.#pieces.length > KEPT) this.#pieces.splice(this.#pieces.length - 2, 1);
