@@ -65,7 +65,9 @@ export class Bench {
     page.on('console', (message) => complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(String(error)));
     page.on('request', (request) => {
-      if (!/^(file|data):/.test(request.url())) complaints.push(`request of ${request.url()}`);
+      const url = request.url();
+      const own = address.startsWith('http') && url.startsWith(new URL(address).origin);
+      if (!own && !/^(file|data):/.test(url)) complaints.push(`request of ${url}`);
     });
     await page.goto(address);
     await page.locator('#app > *, #app.empty').first().waitFor();
