@@ -177,3 +177,13 @@ export function inView(from: number, to: number, whole: number): string {
   if (first === 0 && last === whole - 1) return `all ${plain(whole)} IOs`;
   return `IOs ${plain(first)} to ${plain(last)} of ${plain(whole)}`;
 }
+
+/** An operation by its code in the records: `read`, `write`, `trim`, `flush`. */
+export const opName = (code: number | undefined) =>
+  ['read', 'write', 'trim', 'flush'][code ?? 0] ?? `operation ${code}`;
+
+/** The name of a percentile, in percent: `p50`, `p99.9`, `min`, `max`. */
+export function percentile(percent: number): string {
+  if (percent === 0) return 'min';
+  return percent === 100 ? 'max' : `p${plain(percent)}`;
+}

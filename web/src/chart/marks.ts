@@ -14,6 +14,9 @@ export function within(u: uPlot, draw: () => void): void {
   ctx.beginPath();
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
+  // Axes leave theirs behind.
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'alphabetic';
   draw();
   ctx.restore();
 }
@@ -110,6 +113,7 @@ export function drawLevels(u: uPlot, levels: Level[], colors: Palette): void {
   ctx.save();
   ctx.font = `600 ${10.5 * devicePixelRatio}px system-ui, sans-serif`;
   ctx.textAlign = 'right';
+  ctx.textBaseline = 'alphabetic';
   let last = Number.POSITIVE_INFINITY;
   for (const [name, ns, dash] of levels.toSorted((a, b) => a[1] - b[1])) {
     const y = u.valToPos(Math.max(1, ns), 'y', true);

@@ -21,6 +21,8 @@ export interface Palette {
   failed: string;
   /** The same beside all colours from fast to slow. */
   failedPoint: string;
+  /** The second running mean. */
+  average: string;
   /** Where a start-up ends, on any of those. */
   startUp: string;
   text: string;
@@ -46,6 +48,7 @@ const LIGHT: Palette = {
   ignored: '#a3a8ae',
   failed: '#b3001b',
   failedPoint: '#ff2d78',
+  average: '#007a5a',
   startUp: '#191d21',
   text: '#3c444c',
   axis: '#9aa3ab',
@@ -67,6 +70,7 @@ const DARK: Palette = {
   ignored: '#6a727a',
   failed: '#ff7b86',
   failedPoint: '#ff4d8d',
+  average: '#3fc79a',
   startUp: '#ffffff',
   text: '#b6bec6',
   axis: '#59626b',

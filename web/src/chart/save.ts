@@ -4,9 +4,6 @@ import { palette } from './palette';
 import type { ChartSpec } from './spec';
 import { escapeXml, RecordedPath, SvgContext } from './svg';
 
-/** The window that is in view, where a chart is zoomed. */
-export type XRange = { from: number; to: number } | undefined;
-
 const MARGIN = 16;
 const LINE = 18;
 const FONT = 'system-ui, -apple-system, Segoe UI, Roboto, sans-serif';
@@ -15,7 +12,7 @@ const FONT = 'system-ui, -apple-system, Segoe UI, Roboto, sans-serif';
 const PNG_SCALE = 2;
 
 /** Gives uPlot something else to draw on, for as long as it takes. */
-async function record(spec: ChartSpec, width: number, height: number, x: XRange): Promise<string> {
+async function record(spec: ChartSpec, width: number, height: number): Promise<string> {
   const context = new SvgContext();
   const { getContext } = HTMLCanvasElement.prototype;
   const NativePath = window.Path2D;
@@ -25,9 +22,7 @@ async function record(spec: ChartSpec, width: number, height: number, x: XRange)
   window.Path2D = RecordedPath;
   try {
     const options = spec.options(palette(false));
-    const scales = { ...options.scales };
-    if (x !== undefined) scales.x = { ...scales.x, range: () => [x.from, x.to] };
-    plot = new uPlot({ ...options, scales, width, height }, spec.data);
+    plot = new uPlot({ ...options, width, height }, spec.data);
   } finally {
     HTMLCanvasElement.prototype.getContext = getContext;
   }
@@ -88,12 +83,7 @@ function legend(spec: ChartSpec, width: number, top: number): { drawn: string; b
 }
 
 /** A chart as an SVG of its own: on white, whatever the page has. */
-export async function svgOf(
-  spec: ChartSpec,
-  width: number,
-  height: number,
-  x?: XRange,
-): Promise<string> {
+export async function svgOf(spec: ChartSpec, width: number, height: number): Promise<string> {
   const colors = palette(false);
   const full = width + 2 * MARGIN;
   const lines = wrap(spec.title ?? spec.label, width);
@@ -102,7 +92,7 @@ export async function svgOf(
       `<text x="${MARGIN}" y="${MARGIN + 12 + i * LINE}" font-size="14" font-weight="600" fill="#191d21">${escapeXml(line)}</text>`,
   );
   const keys = legend(spec, full, MARGIN + lines.length * LINE + 6);
-  const chart = await record(spec, width, height, x);
+  const chart = await record(spec, width, height);
   const all = keys.bottom + height + MARGIN;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${full}" height="${all}" viewBox="0 0 ${full} ${all}" font-family="${FONT}" role="img">`,
