@@ -11,6 +11,17 @@ export interface LineStyle {
   dash?: [number, number];
 }
 
+/** Why a drive does something. */
+export type Cause =
+  | 'host'
+  | 'cleaning'
+  | 'switch merges'
+  | 'partial merges'
+  | 'full merges'
+  | 'mapping'
+  | 'folding'
+  | 'wear';
+
 /** The colours of one theme. */
 export interface Palette {
   baselines: Record<string, LineStyle>;
@@ -29,6 +40,10 @@ export interface Palette {
   axis: string;
   grid: string;
   surface: string;
+  /** What programs pages, and what a drive does inside, by its cause. */
+  causes: Record<Cause, string>;
+  /** Words on those. */
+  onActivity: string;
   /** From little to much. */
   heat: readonly string[];
 }
@@ -54,6 +69,17 @@ const LIGHT: Palette = {
   axis: '#9aa3ab',
   grid: '#e8eaec',
   surface: '#ffffff',
+  causes: {
+    host: '#0072b2',
+    cleaning: '#d55e00',
+    'switch merges': '#009e73',
+    'partial merges': '#e69f00',
+    'full merges': '#cc79a7',
+    mapping: '#56b4e9',
+    folding: '#8c6d31',
+    wear: '#7a7a7a',
+  },
+  onActivity: '#000000',
   heat: ['#dcebf7', '#9bcae9', '#4a9bd1', '#0f66a8', '#083a6b'],
 };
 
@@ -76,6 +102,17 @@ const DARK: Palette = {
   axis: '#59626b',
   grid: '#262c32',
   surface: '#171b1f',
+  causes: {
+    host: '#4ba6e6',
+    cleaning: '#f5793b',
+    'switch merges': '#3fc79a',
+    'partial merges': '#f2c14e',
+    'full merges': '#e292c0',
+    mapping: '#a3d8f7',
+    folding: '#c2a15f',
+    wear: '#a5a5a5',
+  },
+  onActivity: '#000000',
   heat: ['#17334a', '#1d5c8f', '#3a9be0', '#9ad0f5', '#f2f9ff'],
 };
 
@@ -103,6 +140,23 @@ export function fade(hex: string, opacity: number): string {
   return `${hex}${Math.round(opacity * 255)
     .toString(16)
     .padStart(2, '0')}`;
+}
+
+/** The cause that an activity belongs to, by its name in the field's words. */
+const CAUSES: [RegExp, Cause][] = [
+  [/full merge/, 'full merges'],
+  [/partial merge/, 'partial merges'],
+  [/switch merge/, 'switch merges'],
+  [/mapping|map/, 'mapping'],
+  [/wear/, 'wear'],
+  [/fold/, 'folding'],
+  [/host/, 'host'],
+];
+
+/** The colour of an activity. */
+export function activityColor(colors: Palette, kind: string): string {
+  const cause = CAUSES.find(([pattern]) => pattern.test(kind))?.[1] ?? 'cleaning';
+  return colors.causes[cause];
 }
 
 /** The colour that stands for a share of the most, from 0 to 1. */
