@@ -175,3 +175,20 @@ function plain(value: number): string {
     .format(value)
     .replace('-', '−');
 }
+
+/** Which IOs are in view: `IOs 1,200 to 2,400 of 5,120`, `all 5,120 IOs`. */
+export function inView(from: number, to: number, whole: number): string {
+  const [first, last] = [Math.max(0, Math.floor(from)), Math.min(whole, Math.ceil(to)) - 1];
+  if (first === 0 && last === whole - 1) return `all ${plain(whole)} IOs`;
+  return `IOs ${plain(first)} to ${plain(last)} of ${plain(whole)}`;
+}
+
+/** An operation by its code in the records: `read`, `write`, `trim`, `flush`. */
+export const opName = (code: number | undefined) =>
+  ['read', 'write', 'trim', 'flush'][code ?? 0] ?? `operation ${code}`;
+
+/** The name of a percentile, in percent: `p50`, `p99.9`, `min`, `max`. */
+export function percentile(percent: number): string {
+  if (percent === 0) return 'min';
+  return percent === 100 ? 'max' : `p${plain(percent)}`;
+}
