@@ -69,9 +69,7 @@ function draw(cells: Cells, colors: readonly string[]): HTMLCanvasElement {
       const value = cells.value(column, row);
       if (value === null) continue;
       const at = cells.downwards ? row : cells.rows - 1 - row;
-      points[at * canvas.width + column] = pointColor(
-        between(colors, shareOf(cells.scale, value)),
-      );
+      points[at * canvas.width + column] = pointColor(between(colors, shareOf(cells.scale, value)));
     }
   }
   pen.putImageData(image, 0, 0);

@@ -22,7 +22,10 @@ export const timeScale = (zoom: Zoom): uPlot.Scale => ({
 });
 
 /** The axis of time since the measurement began. */
-export function timeAxisBelow(colors: Palette, title = 'time since the measurement began'): uPlot.Axis {
+export function timeAxisBelow(
+  colors: Palette,
+  title = 'time since the measurement began',
+): uPlot.Axis {
   return {
     ...axis(colors, title),
     size: 30,
@@ -37,10 +40,7 @@ export function timeAxisBelow(colors: Palette, title = 'time since the measureme
 export const stretchWords = (from: number, to: number) => `${longTime(from)} to ${longTime(to)}`;
 
 /** An axis of names, each at the middle of its rows. */
-export function namesBeside(
-  colors: Palette,
-  names: { at: number; name: string }[],
-): uPlot.Axis {
+export function namesBeside(colors: Palette, names: { at: number; name: string }[]): uPlot.Axis {
   return {
     ...axis(colors),
     scale: 'y',
@@ -53,7 +53,6 @@ export function namesBeside(
       return names.flatMap(({ at }, i) => (i % every === 0 ? [at] : []));
     },
     filter: (_u, splits) => splits,
-    values: (_u, splits) =>
-      splits.map((place) => names.find(({ at }) => at === place)?.name ?? ''),
+    values: (_u, splits) => splits.map((place) => names.find(({ at }) => at === place)?.name ?? ''),
   };
 }

@@ -42,7 +42,15 @@ export function heights(parts: StackPart[]): (number | null)[][] {
 }
 
 /** A chart of stacked areas. */
-export function stackChart({ title, label, bucket_ns, parts, up, zoom, together }: Stack): ChartSpec {
+export function stackChart({
+  title,
+  label,
+  bucket_ns,
+  parts,
+  up,
+  zoom,
+  together,
+}: Stack): ChartSpec {
   const tops = heights(parts);
   const all = tops.at(-1) ?? [];
   const most = Math.max(0, ...all.map((value) => value ?? 0)) || 1;
@@ -50,10 +58,7 @@ export function stackChart({ title, label, bucket_ns, parts, up, zoom, together 
   return {
     title,
     label,
-    data: [
-      [...zoom.whole],
-      [0, most],
-    ] as uPlot.AlignedData,
+    data: [[...zoom.whole], [0, most]] as uPlot.AlignedData,
     keys: (colors) => parts.map(({ name, color }) => ({ name, color: color(colors) })),
     options: (colors) => ({
       ...common,
@@ -73,7 +78,9 @@ export function stackChart({ title, label, bucket_ns, parts, up, zoom, together 
         top: 8,
         title: stretchWords(i * bucket_ns, Math.min(zoom.whole[1], (i + 1) * bucket_ns)),
         rows: [
-          ...parts.toReversed().map(({ name, values }): [string, string] => [name, write(values[i])]),
+          ...parts
+            .toReversed()
+            .map(({ name, values }): [string, string] => [name, write(values[i])]),
           [together, write(all[i])],
         ],
       };

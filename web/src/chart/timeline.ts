@@ -5,7 +5,7 @@ import { count, longTime, time } from '../format';
 import { activityWords } from '../words';
 import { within } from './marks';
 import { activityKeys } from './neighbours';
-import { namesBeside, NOTHING, POINTER, timeAxisBelow, timeScale } from './overtime';
+import { NOTHING, namesBeside, POINTER, timeAxisBelow, timeScale } from './overtime';
 import { activityColor, type Palette } from './palette';
 import { type ChartSpec, common, type Place, type Tip } from './spec';
 import type { Zoom } from './zoom.svelte';
@@ -38,10 +38,7 @@ export function timeline(activities: Activity[], units: number[], zoom: Zoom): C
   return {
     title: 'What the drive did when',
     label: `${count(activities.length)} pieces of work of the drive on ${count(units.length)} units over time.`,
-    data: [
-      [...zoom.whole],
-      [0, units.length],
-    ] as uPlot.AlignedData,
+    data: [[...zoom.whole], [0, units.length]] as uPlot.AlignedData,
     keys: (colors) => activityKeys(colors, activities),
     options: (colors) => ({
       ...common,
