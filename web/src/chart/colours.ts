@@ -132,10 +132,7 @@ export function colourChart(scene: ColourScene): ChartSpec {
     }),
     tip: (u, left, top) => tipAt(u, scene, left, top),
     step: (u, from, across, down) => stepFrom(u, scene, from, across, down),
-    keys: (colors) => [
-      { name: 'failed', color: colors.failedPoint },
-      { name: 'no IO', color: colors.surface },
-    ],
+    keys: (colors) => [{ name: 'failed', color: colors.failedPoint }],
     ramp: () => slownessRamp(span),
   };
 }

@@ -82,8 +82,13 @@ function legend(spec: ChartSpec, width: number, top: number): { drawn: string; b
   return { drawn, bottom };
 }
 
-/** A chart as an SVG of its own: on white, whatever the page has. */
-export async function svgOf(spec: ChartSpec, width: number, height: number): Promise<string> {
+/** A chart as an SVG of its own, below its title and where it is from: light, whatever the page is. */
+export async function svgOf(
+  spec: ChartSpec,
+  width: number,
+  height: number,
+  source = document.title,
+): Promise<string> {
   const colors = palette(false);
   const full = width + 2 * MARGIN;
   const lines = wrap(spec.title ?? spec.label, width);
@@ -91,7 +96,9 @@ export async function svgOf(spec: ChartSpec, width: number, height: number): Pro
     (line, i) =>
       `<text x="${MARGIN}" y="${MARGIN + 12 + i * LINE}" font-size="14" font-weight="600" fill="#191d21">${escapeXml(line)}</text>`,
   );
-  const keys = legend(spec, full, MARGIN + lines.length * LINE + 6);
+  const below = MARGIN + lines.length * LINE;
+  const from = `<text x="${MARGIN}" y="${below + 10}" font-size="11" fill="${colors.text}">${escapeXml(source)}</text>`;
+  const keys = legend(spec, full, below + 24);
   const chart = await record(spec, width, height);
   const all = keys.bottom + height + MARGIN;
   return [
@@ -99,6 +106,7 @@ export async function svgOf(spec: ChartSpec, width: number, height: number): Pro
     `<title>${escapeXml(spec.title ?? spec.label)}</title><desc>${escapeXml(spec.label)}</desc>`,
     `<rect width="${full}" height="${all}" fill="${colors.surface}"/>`,
     ...title,
+    from,
     keys.drawn,
     `<g transform="translate(${MARGIN} ${keys.bottom})">${chart}</g></svg>`,
   ].join('\n');
