@@ -44,6 +44,7 @@ pub enum Command {
   flashscope simulate --workload 'uniform?rate=1000&arrivals=poisson' --duration 60s --json
   flashscope simulate --workload uflip:granularity/RW --fill random
   flashscope simulate --trace 'hm_0.csv.gz?remap=compact&speed=10' --warmup steady
+  flashscope simulate --output demo-sim.flashscope
   flashscope simulate --observe utilization,free_blocks --json
   flashscope simulate --trace-events events.json --trace-from 1s --trace-for 10ms
   flashscope simulate --list")]
@@ -97,10 +98,17 @@ pub struct SimulateArgs {
 
     /// Look inside the drive while it is measured: names of observers, separated by commas
     ///
-    /// There are: utilization, free_blocks, cleaning. `--list` says what they yield; it is a part
+    /// There are: utilization, free_blocks, cleaning, amplification, wear_map, activities. `--list` says what they yield; it is a part
     /// of what `--json` prints.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "json")]
     pub observe: Vec<String>,
+
+    /// Write what came of it to this folder, as `simulation.json`, with what all observers saw and
+    /// how latencies are distributed over time: what the screens of a simulation show
+    ///
+    /// The folder must not be there yet. Of an array of drives there is no look inside.
+    #[arg(long, short, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
 
     /// Write every flash command and every request to this file, in the format that
     /// ui.perfetto.dev and chrome://tracing open

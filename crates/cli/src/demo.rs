@@ -11,7 +11,7 @@ use flashscope_result::methodology::{Methodology, Precision};
 use flashscope_workload::uflip::{PerBaseline, Setup, all};
 
 use crate::args::DemoArgs;
-use crate::bench::{create, manifest, measure, outcome};
+use crate::bench::{Inside, Watching, create, manifest, measure, outcome};
 use crate::report::write_page;
 use crate::{Failure, stop, usage};
 
@@ -19,6 +19,7 @@ use crate::{Failure, stop, usage};
 pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let output = args.output.clone().unwrap_or_else(unused_name);
     let mut device = flashscope_sim::open("demo").map_err(usage)?;
+    let inside = Inside::of(&mut device);
     let info = flashscope_block::Device::info(&device);
     let setup = Setup::paper(info.capacity, 1);
     let options = Options {
@@ -40,7 +41,13 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let mut manifest = manifest(&device, plan, options)?;
     let stop = stop::flag()?;
     let folder = create(&output, &manifest)?;
-    let facts = measure(&mut device, &mut manifest, &folder, stop, None)?;
+    let facts = measure(
+        &mut device,
+        &mut manifest,
+        &folder,
+        stop,
+        Watching { inside, surroundings: None },
+    )?;
     let outlines = outlines(&folder, &manifest)?;
     let text = terminal(&manifest, &facts);
     let outcome = outcome(&manifest);

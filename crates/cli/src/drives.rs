@@ -11,6 +11,7 @@ use flashscope_drive::{Access, Clock, Location, OpenOptions};
 use flashscope_measure::Surroundings;
 use flashscope_result::environment::Health;
 
+use crate::bench::Inside;
 use crate::{Failure, usage};
 
 /// How large the null drive says it is: room for every run of the paper.
@@ -57,6 +58,19 @@ pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
         return Ok(Box::new(flashscope_drive::open(&options).map_err(usage)?));
     }
     Err(Failure::Usage(unknown(name)))
+}
+
+/// Opens the drive `name`, to see what it does inside where it can be seen.
+pub fn open_to_watch(
+    name: &str,
+    purpose: &Purpose,
+) -> Result<(Box<dyn Device>, Option<Inside>), Failure> {
+    let Some(profile) = name.strip_prefix("sim:") else {
+        return Ok((open(name, purpose)?, None));
+    };
+    let mut drive = flashscope_sim::open(profile).map_err(usage)?;
+    let inside = Inside::of(&mut drive);
+    Ok((Box::new(drive), inside))
 }
 
 /// What surrounds the drive `name`, if it is a real one.

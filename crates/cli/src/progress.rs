@@ -200,7 +200,13 @@ impl Observer for Bar {
         }
     }
 
-    fn run_started(&mut self, benchmark: &MicroBenchmark, experiment: &Experiment, run: &Run) {
+    fn run_started(
+        &mut self,
+        benchmark: &MicroBenchmark,
+        experiment: &Experiment,
+        run: &Run,
+        _now: Nanos,
+    ) {
         self.pending.retain(|pending| pending.id != run.id);
         self.current = Some(run.clone());
         let value = benchmark.unit.text(run.value);

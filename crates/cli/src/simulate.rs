@@ -8,11 +8,15 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use flashscope_block::{Bytes, Device, Errno, Nanos, Op};
 use flashscope_drive::Clock;
-use flashscope_measure::{Ended, Gauge, Length, Load, Measured, Outcome, STEADY, Session, WarmUp};
-use flashscope_report::{Cleaning, LatencyNs, SimulationStatus, SimulationWarmUp};
+use flashscope_measure::{
+    Each, Ended, Gauge, Length, Load, Measured, Outcome, STEADY, Session, WarmUp,
+};
+use flashscope_report::{Cleaning, LatencyHeatMap, LatencyNs, SimulationStatus, SimulationWarmUp};
+use flashscope_result::{SIMULATION_VERSION, SimulationFolder};
 use flashscope_sim::nand::ByCause;
 use flashscope_sim::observe::{self, Events, Findings, Observed, Observer, Watch, Window};
 use flashscope_sim::{Counters, Drive, SimDevice, profile};
+use flashscope_stats::HeatMap;
 use flashscope_workload::Field;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::synthetic::{self, Ios, Target, Workload};
@@ -30,6 +34,9 @@ const DEFAULT_IOS: u64 = 1_000_000;
 
 /// How long an event trace is unless something else is asked for.
 const DEFAULT_TRACE: Nanos = Nanos::millis(100);
+
+/// How many stretches of time the heat map of latencies has at most.
+const HEAT_MAP_STRETCHES: usize = 256;
 
 pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     if args.list {
@@ -55,6 +62,13 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     };
     let load = load(args, &workload, survey.as_ref(), device_depth)?;
     let eyes = Eyes::open(args, &mut device)?;
+    let folder = args.output.as_deref().map(|path| SimulationFolder::create(path).map_err(usage));
+    let mut folder = folder.transpose()?;
+    let mut heat_map = folder.is_some().then(|| HeatMap::new(3, HEAT_MAP_STRETCHES));
+    let mut each = heat_map.as_mut().map(|map| {
+        |op: Op, at: Nanos, latency: Nanos| map.push(heat_map_kind(op), at.0, latency.0)
+    });
+    let each = each.as_mut().map(|each| each as &mut Each<'_>);
     let session = Session {
         device: &mut device,
         load,
@@ -64,15 +78,15 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         progress: &mut |phase, done, total| bar.show(phase_name(phase), done, Some(total)),
     };
     let outcome = match workload.ios {
-        Ios::Endless(generator) => session.run([vec![*generator]]),
-        Ios::Application(application) => session.run([vec![*application]]),
+        Ios::Endless(generator) => session.run_and_tell([vec![*generator]], each),
+        Ios::Application(application) => session.run_and_tell([vec![*application]], each),
         Ios::Runs(runs) => {
             let streams: Result<Vec<_>, _> = runs.iter().map(Reference::streams).collect();
-            session.run(streams?)
+            session.run_and_tell(streams?, each)
         }
         Ios::Trace(playback) => {
             let mut passes = Passes::of(playback);
-            let outcome = session.run(&mut passes);
+            let outcome = session.run_and_tell(&mut passes, each);
             passes.finish()?;
             outcome
         }
@@ -88,8 +102,11 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     };
     let wall_ns = clock.now() - begun;
     let found = found(args, &device, &load, &outcome, measured, observations);
-    let simulation = Simulation { wall_ns, ..found };
+    let latency_heat_map = heat_map.as_ref().map(LatencyHeatMap::of);
+    let simulation = Simulation { wall_ns, latency_heat_map, ..found };
+    let written = folder.as_mut().map_or(Ok(()), |folder| folder.write(&simulation));
     print(args, &simulation)?;
+    written?;
     match simulation.status {
         SimulationStatus::Complete => Ok(()),
         SimulationStatus::Interrupted => {
@@ -103,6 +120,15 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     }
 }
 
+/// The kind of the values of an operation in the heat map of latencies: see [`LatencyHeatMap::of`].
+const fn heat_map_kind(op: Op) -> usize {
+    match op {
+        Op::Read => 0,
+        Op::Write => 1,
+        Op::Trim | Op::Flush => 2,
+    }
+}
+
 /// Those who look into the drive.
 struct Eyes {
     watch: Watch,
@@ -112,6 +138,11 @@ struct Eyes {
 impl Eyes {
     fn open(args: &SimulateArgs, drive: &mut Drive) -> Result<Eyes, Failure> {
         let mut eyes = Eyes { watch: Watch::default(), events: None };
+        if args.output.is_some()
+            && let Some(device) = drive.only()
+        {
+            eyes.watch.add_all(device);
+        }
         if args.observe.is_empty() && args.trace_events.is_none() {
             return Ok(eyes);
         }
@@ -290,6 +321,7 @@ fn found(
     };
     let data_pages = device.members()[0].nand().geometry().data_pages();
     Simulation {
+        schema_version: SIMULATION_VERSION,
         drive: device.info().clone(),
         workload: args.workload().into_owned(),
         seed: load.seed,
@@ -318,6 +350,7 @@ fn found(
         read_latency_ns: of(Op::Read),
         write_latency_ns: of(Op::Write),
         trim_latency_ns: of(Op::Trim),
+        latency_heat_map: None,
         observations,
         simulated_ns: measured.took,
         wall_ns: Nanos(0),
@@ -358,6 +391,10 @@ fn print(args: &SimulateArgs, simulation: &Simulation) -> anyhow::Result<()> {
         writeln!(out)?;
     } else {
         write!(out, "{}", flashscope_report::simulation(simulation))?;
+        if let Some(path) = &args.output {
+            let path = path.display();
+            writeln!(out, "\nresult: {path}\nsee it: flashscope report {path}")?;
+        }
     }
     Ok(())
 }

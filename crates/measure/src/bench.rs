@@ -57,8 +57,14 @@ fn hint(errno: Errno) -> &'static str {
 pub trait Observer {
     /// So much of the state of the drive is enforced.
     fn state(&mut self, done: Bytes, total: Bytes);
-    /// A run begins.
-    fn run_started(&mut self, benchmark: &MicroBenchmark, experiment: &Experiment, run: &Run);
+    /// A run begins, `now` on the clock of the drive: where the times of its records count from.
+    fn run_started(
+        &mut self,
+        benchmark: &MicroBenchmark,
+        experiment: &Experiment,
+        run: &Run,
+        now: Nanos,
+    );
     /// So many IOs of the current run are answered.
     fn progress(&mut self, ios: u64);
     /// The current run ended after so many IOs, for better or worse, and so long on the clock of the

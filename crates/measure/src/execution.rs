@@ -268,7 +268,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let Bench { device, manifest, stop, observer, surroundings, .. } = &mut *self.bench;
         let found = find_run(&manifest.micro_benchmarks, id);
         let Some((benchmark, experiment, run)) = found else { return Ok(None) };
-        observer.run_started(benchmark, experiment, run);
+        observer.run_started(benchmark, experiment, run, device.now());
         let prepares = benchmark.prepares();
         let (depth, open_loop) = (run.reference.queue_depth(), run.reference.is_open_loop());
         limits.time = run.reference.time().map_or(limits.time, |time| time.min(limits.time));

@@ -201,13 +201,26 @@ impl Latencies {
 /// Ends the execution of a stream: what was to be measured is measured.
 struct Enough;
 
+/// Is told of every IO that is measured: what it did, when it was answered, from the begin of the
+/// measurement, and its latency.
+pub type Each<'a> = dyn FnMut(Op, Nanos, Nanos) + 'a;
+
 impl<D: Device, R> Session<'_, D, R> {
     /// Fills, warms up and measures. `runs` are executed one after the other, each with its
     /// concurrent streams; warm-up and measurement follow upon each other without a break.
     pub fn run<S: Stream>(self, runs: impl IntoIterator<Item = Vec<S>>) -> Outcome<R> {
+        self.run_and_tell(runs, None)
+    }
+
+    /// As [`Session::run`], and tells of every IO that is measured.
+    pub fn run_and_tell<S: Stream>(
+        self,
+        runs: impl IntoIterator<Item = Vec<S>>,
+        each: Option<&mut Each<'_>>,
+    ) -> Outcome<R> {
         let Session { device, load, gauge, stop, begin, progress } = self;
         let filled = fill_drive(device, &load, stop, &mut *progress);
-        let mut meter = Meter::new(device, load, gauge, begin, progress);
+        let mut meter = Meter::new(device, load, gauge, Told { begin, each, progress });
         if filled != Ended::Complete {
             meter.measured = None;
             return meter.outcome(filled);
@@ -250,12 +263,18 @@ fn fill_drive<D: Device>(
     }
 }
 
+/// Those who are told how a session goes.
+struct Told<'a, 'e> {
+    begin: &'a mut dyn FnMut(Nanos),
+    each: Option<&'a mut Each<'e>>,
+    progress: &'a mut dyn FnMut(Phase, u64, u64),
+}
+
 /// Counts what is answered, and knows when to measure and when it is enough.
-struct Meter<'a, D, R> {
+struct Meter<'a, 'e, D, R> {
     load: Load,
     gauge: Gauge<D, R>,
-    on_begin: &'a mut dyn FnMut(Nanos),
-    progress: &'a mut dyn FnMut(Phase, u64, u64),
+    told: Told<'a, 'e>,
     /// Bytes in a window of the warm-up, where it goes by bytes.
     window: u64,
     /// The bytes of the warm-up at which the next window ends, and the gauge where it began.
@@ -272,14 +291,8 @@ fn expected(windows: &[f64]) -> u64 {
     STEADY.windows.max(windows.len() + 1) as u64
 }
 
-impl<'a, D: Device, R> Meter<'a, D, R> {
-    fn new(
-        device: &D,
-        load: Load,
-        gauge: Gauge<D, R>,
-        on_begin: &'a mut dyn FnMut(Nanos),
-        progress: &'a mut dyn FnMut(Phase, u64, u64),
-    ) -> Self {
+impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
+    fn new(device: &D, load: Load, gauge: Gauge<D, R>, told: Told<'a, 'e>) -> Self {
         let capacity = device.info().capacity.0;
         #[allow(
             clippy::cast_possible_truncation,
@@ -292,8 +305,7 @@ impl<'a, D: Device, R> Meter<'a, D, R> {
         };
         let mut meter = Meter {
             load,
-            on_begin,
-            progress,
+            told,
             window,
             window_end: window,
             window_start: (gauge.read)(device),
@@ -362,12 +374,12 @@ impl<'a, D: Device, R> Meter<'a, D, R> {
             WarmUp::Passes { ios: pass } => (*ios, expected(windows).saturating_mul(pass)),
             _ => (bytes.0, self.window),
         };
-        (self.progress)(Phase::WarmUp, done, total);
+        (self.told.progress)(Phase::WarmUp, done, total);
     }
 
     fn begin(&mut self, device: &D, now: Nanos) {
         self.start = now;
-        (self.on_begin)(now);
+        (self.told.begin)(now);
         if let Length::Time(time) = self.load.length {
             self.end = Nanos(now.0.saturating_add(time.0));
         }
@@ -401,6 +413,9 @@ impl<'a, D: Device, R> Meter<'a, D, R> {
         };
         measured.latencies.push(io.op, latency);
         measured.bytes[usize::from(io.op.code())] += io.len;
+        if let Some(each) = &mut self.told.each {
+            each(io.op, measured.took, latency);
+        }
         let ios = measured.latencies.all().count();
         if self.load.length == Length::Ios(ios) {
             self.read_off(device);
@@ -412,7 +427,7 @@ impl<'a, D: Device, R> Meter<'a, D, R> {
                 Length::Time(time) => (measured.took.0, time.0),
                 Length::Whole => (ios, ios),
             };
-            (self.progress)(Phase::Measure, done, total);
+            (self.told.progress)(Phase::Measure, done, total);
         }
         Ok(())
     }

@@ -28,7 +28,8 @@ pub use recording::{Recording, recording};
 use schemars::JsonSchema;
 use serde::Serialize;
 pub use simulation::{
-    Cleaning, LatencyNs, Simulation, SimulationFill, SimulationStatus, SimulationWarmUp, simulation,
+    Cleaning, LatencyHeatMap, LatencyNs, Simulation, SimulationFill, SimulationStatus,
+    SimulationWarmUp, simulation,
 };
 pub use terminal::terminal;
 pub use trace::{Trace, TraceStatus, trace};

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use flashscope_block::{Bytes, DeviceInfo, Nanos};
-use flashscope_stats::{Estimate, Summary};
+use flashscope_stats::{Estimate, HeatMap, Summary};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// What `flashscope simulate --json` prints. All that is counted is of the measurement alone, without
+/// What `flashscope simulate --json` prints, and `--output` writes to `simulation.json`. All that is counted is of the measurement alone, without
 /// fill and warm-up. `O` is what observers of the drive yield.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Simulation")]
 pub struct Simulation<O> {
+    /// The version of this format; 0 of those that did not say.
+    #[serde(default)]
+    pub schema_version: u32,
     /// The simulated drive.
     pub drive: DeviceInfo,
     /// The workload, as it was asked for.
@@ -74,6 +77,9 @@ pub struct Simulation<O> {
     pub write_latency_ns: Option<LatencyNs>,
     /// Latency of trims; absent where there was none.
     pub trim_latency_ns: Option<LatencyNs>,
+    /// How latencies are distributed over time; absent without `--output`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_heat_map: Option<LatencyHeatMap>,
     /// What was seen inside the drive.
     pub observations: O,
     /// How long the measurement took on the clock of the drive.
@@ -84,7 +90,7 @@ pub struct Simulation<O> {
 }
 
 /// What the drive held before the warm-up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SimulationFill {
     /// Nothing.
@@ -96,7 +102,7 @@ pub enum SimulationFill {
 }
 
 /// The warm-up of a simulated workload.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulationWarmUp {
     /// IOs of the workload that were answered before the measurement.
     pub ios: u64,
@@ -112,7 +118,7 @@ pub struct SimulationWarmUp {
 }
 
 /// How a simulation ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SimulationStatus {
     /// Everything that was asked for was measured.
@@ -124,7 +130,7 @@ pub enum SimulationStatus {
 }
 
 /// What cleaning did.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cleaning {
     /// Blocks that were cleaned.
     pub count: u64,
@@ -136,7 +142,7 @@ pub struct Cleaning {
 }
 
 /// A distribution of latencies, in nanoseconds.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyNs {
     /// How many.
     pub count: u64,
@@ -152,6 +158,42 @@ pub struct LatencyNs {
     pub p99: u64,
     /// 99.9 % of all are not above this.
     pub p999: u64,
+}
+
+/// How latencies are distributed over time: a picture with time to the right, the logarithm of
+/// latency upwards, and counts as colours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyHeatMap {
+    /// How long each stretch of time is. The first begins with the measurement.
+    pub bucket_ns: Nanos,
+    /// The limits of the bins of latency, in nanoseconds, each 1/16 of a factor of ten wide: the bin
+    /// `n` holds latencies from limit `n` to below limit `n + 1`, so there is one limit more than
+    /// bins. From the first bin to the last that holds any.
+    pub limits_ns: Vec<u64>,
+    /// Reads: for each stretch of time, how many were answered in it with a latency in each bin.
+    /// Empty where there was none; with the others they add up to `ios`.
+    pub reads: Vec<Vec<u64>>,
+    /// Writes, likewise.
+    pub writes: Vec<Vec<u64>>,
+    /// Trims and flushes, likewise.
+    pub others: Vec<Vec<u64>>,
+}
+
+impl LatencyHeatMap {
+    /// Of counts of three kinds: reads, writes, and others.
+    pub fn of(map: &HeatMap) -> LatencyHeatMap {
+        let counts = |kind: usize| {
+            let counts = map.counts(kind);
+            if counts.iter().flatten().any(|count| *count > 0) { counts } else { Vec::new() }
+        };
+        LatencyHeatMap {
+            bucket_ns: Nanos(map.stretch()),
+            limits_ns: map.limits().to_vec(),
+            reads: counts(0),
+            writes: counts(1),
+            others: counts(2),
+        }
+    }
 }
 
 impl LatencyNs {

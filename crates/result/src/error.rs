@@ -23,6 +23,9 @@ pub enum Error {
     /// The folder is no result.
     #[error("{} is no result: a result is a folder that holds a manifest.json", .0.display())]
     NoResult(PathBuf),
+    /// The folder holds no simulation.
+    #[error("{} is no simulation: that is a folder that holds a simulation.json, as `flashscope simulate --output` writes it", .0.display())]
+    NoSimulation(PathBuf),
     /// A JSON file does not hold what it should.
     #[error("{} is damaged: {source}", path.display())]
     Json {

@@ -1,17 +1,21 @@
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use flashscope_block::Nanos;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::activity::Activities;
 use crate::manifest::{Run, SCHEMA_VERSION};
 use crate::writer::files_of;
-use crate::{Error, Manifest, Recorder, Rows};
+use crate::{Error, Manifest, Recorder, Rows, activities};
 
 const MANIFEST: &str = "manifest.json";
 const FACTS: &str = "facts.json";
 const RECORDS: &str = "records";
+const ACTIVITIES: &str = "activities";
 
 /// Where a result lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,12 +25,31 @@ pub struct ResultFolder {
 
 /// The name of a file of records: part `part` of run `run`.
 pub(crate) fn records_file(run: u32, part: u32) -> String {
-    format!("{}{part:03}.parquet", records_prefix(run))
+    format!("{}-{part:03}.parquet", files_prefix(run))
 }
 
-/// How the names of all files of run `run` begin.
-fn records_prefix(run: u32) -> String {
-    format!("run-{run:05}-")
+/// How the names of all files of run `run` begin, up to what is no digit.
+fn files_prefix(run: u32) -> String {
+    format!("run-{run:05}")
+}
+
+/// Removes files of a folder whose names begin so, and go on with what is no digit.
+fn discard(folder: &Path, prefixes: &[String]) -> Result<(), Error> {
+    for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
+        let entry = entry.map_err(Error::io("list", folder))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let rest = |prefix: &String| name.strip_prefix(prefix.as_str()).map(str::as_bytes);
+        let of = |rest: &[u8]| rest.first().is_none_or(|next| !next.is_ascii_digit());
+        if prefixes.iter().filter_map(rest).any(of) {
+            fs::remove_file(entry.path()).map_err(Error::io("remove", &entry.path()))?;
+        }
+    }
+    sync_folder(folder)
+}
+
+/// The name of the file of the activities of run `run`.
+fn activities_file(run: u32) -> String {
+    format!("{}.parquet", files_prefix(run))
 }
 
 /// Makes the names of files in `folder` durable.
@@ -83,19 +106,13 @@ impl ResultFolder {
         }
     }
 
-    /// Removes the records, whole or not, of runs that the manifest says are not run.
+    /// Removes the records and activities, whole or not, of runs that the manifest says are not run.
     pub fn discard_unfinished(&self, manifest: &Manifest) -> Result<(), Error> {
-        let of_run = |run: &Run| (run.progress.ios() == 0).then(|| records_prefix(run.id));
-        let unfinished: Vec<String> = manifest.runs().filter_map(of_run).collect();
-        let records = self.path.join(RECORDS);
-        for entry in fs::read_dir(&records).map_err(Error::io("list", &records))? {
-            let entry = entry.map_err(Error::io("list", &records))?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if unfinished.iter().any(|prefix| name.starts_with(prefix)) {
-                fs::remove_file(entry.path()).map_err(Error::io("remove", &entry.path()))?;
-            }
-        }
-        sync_folder(&records)
+        let runs = manifest.runs().filter(|run| run.progress.ios() == 0);
+        let unfinished: Vec<String> = runs.map(|run| files_prefix(run.id)).collect();
+        discard(&self.path.join(RECORDS), &unfinished)?;
+        let activities = self.path.join(ACTIVITIES);
+        if activities.exists() { discard(&activities, &unfinished) } else { Ok(()) }
     }
 
     /// Replaces the manifest.
@@ -131,22 +148,47 @@ impl ResultFolder {
     pub fn rows(&self, run: u32) -> Result<Rows, Error> {
         Rows::open(files_of(&self.path.join(RECORDS), run))
     }
+
+    /// Writes what the drive did inside during run `run`; an earlier file of the run is replaced.
+    pub fn write_activities(&self, run: u32, activities: &Activities) -> Result<(), Error> {
+        let folder = self.path.join(ACTIVITIES);
+        fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+        activities::write(&folder.join(activities_file(run)), activities)
+    }
+
+    /// Whether there is a file of what the drive did inside during run `run`.
+    pub fn has_activities(&self, run: u32) -> bool {
+        self.path.join(ACTIVITIES).join(activities_file(run)).exists()
+    }
+
+    /// What the drive did inside during run `run` at any time in `window`, which counts from the
+    /// begin of the run; nothing where that is not known, as of every real drive.
+    pub fn activities(&self, run: u32, window: Range<Nanos>) -> Result<Activities, Error> {
+        activities::read(&self.path.join(ACTIVITIES).join(activities_file(run)), &window)
+    }
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     let text = fs::read(path).map_err(Error::io("read", path))?;
     serde_json::from_slice(&text).map_err(|source| Error::Json { path: path.into(), source })
 }
 
 /// Writes `value` so that at every instant the file is either the old or the new one.
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    write_whole(path, |file| Ok(serde_json::to_writer_pretty(file, value)?))
+}
+
+/// Writes a file of lines so that at every instant it is either the old or the new one.
+pub(crate) fn write_whole(
+    path: &Path,
+    content: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), Error> {
     let unfinished = path.with_extension("json.unfinished");
     let write = || -> io::Result<()> {
-        let mut text = serde_json::to_vec_pretty(value)?;
-        text.push(b'\n');
-        let mut file = File::create(&unfinished)?;
-        file.write_all(&text)?;
-        file.sync_all()?;
+        let mut file = BufWriter::new(File::create(&unfinished)?);
+        content(&mut file)?;
+        file.write_all(b"\n")?;
+        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
         fs::rename(&unfinished, path)
     };
     write().map_err(|error| {

@@ -1,9 +1,11 @@
-//! The result folder `NAME.flashscope/`: `manifest.json`, `records/*.parquet` (one row an IO) and
-//! `facts.json`. What measures writes it, what analyses reads it, and neither knows the other.
+//! The result folder `NAME.flashscope/`: `manifest.json`, `records/*.parquet` (one row an IO),
+//! `activities/*.parquet` (what a simulated drive did inside) and `facts.json`; of a simulated
+//! workload, `simulation.json`. What measures writes it, what analyses reads it, and neither knows the other.
 //!
 //! Every file appears under its name only when it is complete and on stable storage, so a result
 //! is whole at every instant, whatever happens to the machine.
 
+mod activities;
 pub mod activity;
 mod constant;
 pub mod environment;
@@ -17,6 +19,7 @@ mod reader;
 mod recorder;
 pub mod rounds;
 mod rows;
+mod simulation;
 mod writer;
 
 pub use error::Error;
@@ -24,3 +27,4 @@ pub use folder::ResultFolder;
 pub use manifest::Manifest;
 pub use reader::Rows;
 pub use recorder::Recorder;
+pub use simulation::{SIMULATION_VERSION, SimulationFolder, is_simulation, read_simulation};

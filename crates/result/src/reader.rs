@@ -1,9 +1,11 @@
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use flashscope_block::Record;
-use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
+use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
 use crate::Error;
@@ -21,7 +23,7 @@ impl Rows {
         let mut rows = Rows { files: vec![], total: 0 };
         for path in paths {
             let file = File::open(&path).map_err(Error::io("open", &path))?;
-            let reader = SerializedFileReader::new(file).map_err(Error::parquet("read", &path))?;
+            let reader = open(&path, file)?;
             check(&path, &reader)?;
             let count = reader.metadata().file_metadata().num_rows();
             rows.total += u64::try_from(count).unwrap_or(0);
@@ -40,8 +42,7 @@ impl Rows {
         let mut columns = Columns::default();
         for (path, reader) in &self.files {
             for index in 0..reader.num_row_groups() {
-                let group = reader.get_row_group(index).map_err(Error::parquet("read", path))?;
-                columns.read(group.as_ref()).map_err(Error::parquet("read", path))?;
+                guarded(path, || columns.read(reader.get_row_group(index)?.as_ref()))?;
                 for row in 0..columns.wide[0].len() {
                     let wide = [0, 1, 2].map(|column| columns.wide[column][row]);
                     let narrow = [0, 1, 2, 3].map(|column| columns.narrow[column][row]);
@@ -62,6 +63,42 @@ impl Rows {
     }
 }
 
+/// Opens a Parquet file whose columns lie within it.
+pub(crate) fn open(path: &Path, file: File) -> Result<SerializedFileReader<File>, Error> {
+    let length = file.metadata().map_err(Error::io("read", path))?.len();
+    let reader = SerializedFileReader::new(file).map_err(Error::parquet("read", path))?;
+    // The library takes these for granted.
+    let within = |column: &ColumnChunkMetaData| {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let [start, size] = [start, column.compressed_size()].map(u64::try_from);
+        matches!((start, size), (Ok(start), Ok(size))
+            if start.checked_add(size).is_some_and(|end| end <= length))
+    };
+    let groups = reader.metadata().row_groups().iter();
+    match groups.flat_map(RowGroupMetaData::columns).all(within) {
+        true => Ok(reader),
+        false => {
+            let reason = "a column is said to lie outside of it".into();
+            Err(Error::Records { path: path.into(), reason })
+        }
+    }
+}
+
+/// Reads a part of a file. The library panics over some of what is damaged: that is an error, too.
+pub(crate) fn guarded<T>(
+    path: &Path,
+    read: impl FnOnce() -> parquet::errors::Result<T>,
+) -> Result<T, Error> {
+    // What was half read is not looked at.
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(outcome) => outcome.map_err(Error::parquet("read", path)),
+        Err(_) => {
+            let reason = "a page of a column is not what it is said to be".into();
+            Err(Error::Records { path: path.into(), reason })
+        }
+    }
+}
+
 /// Refuses a file that this version would not have written: it is read column by column.
 fn check(path: &Path, reader: &SerializedFileReader<File>) -> Result<(), Error> {
     let damaged = |reason: String| Error::Records { path: path.into(), reason };
@@ -72,7 +109,7 @@ fn check(path: &Path, reader: &SerializedFileReader<File>) -> Result<(), Error> 
     if found != known && found != &known[..rows::LATE] {
         return Err(damaged("its columns are not those of a record".into()));
     }
-    let too_long = |group: &parquet::file::metadata::RowGroupMetaData| {
+    let too_long = |group: &RowGroupMetaData| {
         usize::try_from(group.num_rows()).map_or(true, |rows| rows > ROW_GROUP_ROWS)
     };
     if reader.metadata().row_groups().iter().any(too_long) {
@@ -93,28 +130,27 @@ struct Columns {
 impl Columns {
     fn read(&mut self, group: &dyn RowGroupReader) -> parquet::errors::Result<()> {
         for (column, values) in self.wide.iter_mut().enumerate() {
-            let reader = get_typed_column_reader::<Int64Type>(group.get_column_reader(column)?);
-            read_column(reader, group, values)?;
+            read_column::<Int64Type>(group, column, values)?;
         }
         let wide = self.wide.len();
         for (column, values) in self.narrow.iter_mut().enumerate() {
-            let reader = group.get_column_reader(wide + column)?;
-            read_column(get_typed_column_reader::<Int32Type>(reader), group, values)?;
+            read_column::<Int32Type>(group, wide + column, values)?;
         }
         self.late.clear();
         if group.num_columns() > rows::LATE {
-            let reader = group.get_column_reader(rows::LATE)?;
-            read_column(get_typed_column_reader::<Int64Type>(reader), group, &mut self.late)?;
+            read_column::<Int64Type>(group, rows::LATE, &mut self.late)?;
         }
         Ok(())
     }
 }
 
-fn read_column<T: DataType>(
-    mut reader: ColumnReaderImpl<T>,
+/// Reads a column of a row group, whose values are all there.
+pub(crate) fn read_column<T: DataType>(
     group: &dyn RowGroupReader,
+    column: usize,
     values: &mut Vec<T::T>,
 ) -> parquet::errors::Result<()> {
+    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column)?);
     let wanted = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
     values.clear();
     let (rows, ..) = reader.read_records(wanted, None, None, values)?;

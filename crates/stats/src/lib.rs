@@ -4,6 +4,7 @@
 mod batch;
 mod change;
 mod estimate;
+mod heat_map;
 mod interval;
 mod length;
 mod lingering;
@@ -17,6 +18,7 @@ mod summary;
 
 pub use batch::BatchMeans;
 pub use estimate::Estimate;
+pub use heat_map::HeatMap;
 pub use interval::{Interval, mean_interval, quantile_interval};
 pub use length::{LEAST_COUNT, Length, Rule, Statistic};
 pub use lingering::{Lingering, lingering};

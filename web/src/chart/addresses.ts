@@ -159,7 +159,7 @@ export function spaceStrip(scene: Neighbourhood, space: [number, number]): Chart
         {
           ...axis(colors),
           scale: 'y',
-          size: WIDTH,
+          size: 8,
           grid: { show: false },
           ticks: { show: false },
           values: () => [],

@@ -2,6 +2,7 @@
 
 mod args;
 mod asked;
+mod inside;
 mod plan;
 mod resume;
 mod same;
@@ -27,6 +28,8 @@ use flashscope_result::manifest::{
 
 pub use args::{BenchArgs, PlanArgs};
 use asked::Wanted;
+pub use inside::Inside;
+use inside::Keeper;
 pub use plan::plan;
 
 use same::{check_drive, check_tool, purpose};
@@ -80,7 +83,7 @@ fn begin(
     // From here on something may be left behind: an interruption ends in an orderly way.
     let stop = stop::flag()?;
     let new_file = drives::file_to_create(drive);
-    let mut device = drives::open(drive, &purpose)?;
+    let (mut device, inside) = drives::open_to_watch(drive, &purpose)?;
     let surroundings = drives::surroundings(drive);
     let environment = surroundings.as_ref().map(Surroundings::environment);
     let prepared = plan(device.as_mut(), stop)
@@ -97,10 +100,20 @@ fn begin(
     }
     let (folder, mut manifest) = prepared?;
     let lock = folder.lock()?;
-    let facts = measure(device.as_mut(), &mut manifest, &folder, stop, surroundings.as_ref())?;
+    let watching = Watching { inside, surroundings: surroundings.as_ref() };
+    let facts = measure(device.as_mut(), &mut manifest, &folder, stop, watching)?;
     drop(lock);
     print(args.json, &folder, &manifest, &facts)?;
     outcome(&manifest)
+}
+
+/// What else is known of a drive than its answers.
+#[derive(Default)]
+pub struct Watching<'a> {
+    /// What it does inside, if it is a simulated one.
+    pub inside: Option<Inside>,
+    /// What surrounds it, if it is a real one.
+    pub surroundings: Option<&'a Surroundings>,
 }
 
 /// Executes the plan of `manifest` on `device` until `stop` is set, and finds the facts.
@@ -109,21 +122,24 @@ pub fn measure(
     manifest: &mut Manifest,
     folder: &ResultFolder,
     stop: &AtomicBool,
-    surroundings: Option<&Surroundings>,
+    watching: Watching<'_>,
 ) -> Result<Facts, Failure> {
     let resumed = !manifest.resumed.is_empty();
     let forgot = resumed && resume::forgets(device.info());
-    let mut observer = Bar::new(manifest, forgot);
-    let observer = &mut observer;
+    let Watching { inside, surroundings } = watching;
+    let mut keeper = Keeper::new(Bar::new(manifest, forgot), inside, folder);
+    let observer = &mut keeper;
     let bench = Bench { device, folder, manifest, forgot, stop, observer, surroundings }.run();
-    observer.finish();
+    let kept = keeper.finish();
     if let Some(around) = &mut manifest.health {
         around.after = drives::health(&manifest.device.name);
         let change = |after| HealthChange::between(&around.before, after);
         around.change = around.after.as_ref().map(change);
         folder.write_manifest(manifest)?;
     }
-    bench.with_context(|| format!("what was measured is in {}", folder.path().display()))?;
+    let whereabouts = || format!("what was measured is in {}", folder.path().display());
+    bench.with_context(whereabouts)?;
+    kept.with_context(whereabouts)?;
     let facts = analyse(folder, manifest)?;
     folder.write_facts(&facts)?;
     Ok(facts)

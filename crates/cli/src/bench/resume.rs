@@ -11,7 +11,7 @@ use flashscope_result::manifest::{Manifest, Progress, Run, Status};
 
 use super::args::BenchArgs;
 use super::same::{check_drive, check_tool, purpose};
-use super::{measure, outcome, print};
+use super::{Watching, measure, outcome, print};
 use crate::{Failure, drives, stop, usage};
 
 /// Goes on with the result at `path` at the run where it stopped.
@@ -27,7 +27,7 @@ pub fn resume(path: &Path, args: &BenchArgs) -> Result<(), Failure> {
     let stop: &AtomicBool = stop::flag()?;
     let runs: Vec<&Run> = manifest.runs().collect();
     let purpose = purpose(&runs, &manifest.options, args.destroy_data_on.clone());
-    let mut device = drives::open(&manifest.device.name, &purpose)?;
+    let (mut device, inside) = drives::open_to_watch(&manifest.device.name, &purpose)?;
     check_drive(&manifest.device, device.info(), "that was measured")?;
     check_state(device.as_ref(), &manifest.options).map_err(usage)?;
     let surroundings = drives::surroundings(&manifest.device.name);
@@ -37,7 +37,8 @@ pub fn resume(path: &Path, args: &BenchArgs) -> Result<(), Failure> {
     manifest.runs_mut().filter(|run| is_left(run)).for_each(|run| run.progress = Progress::Pending);
     folder.write_manifest(&manifest)?;
     folder.discard_unfinished(&manifest)?;
-    let facts = measure(device.as_mut(), &mut manifest, &folder, stop, surroundings.as_ref())?;
+    let watching = Watching { inside, surroundings: surroundings.as_ref() };
+    let facts = measure(device.as_mut(), &mut manifest, &folder, stop, watching)?;
     print(args.json, &folder, &manifest, &facts)?;
     drop(lock);
     outcome(&manifest)

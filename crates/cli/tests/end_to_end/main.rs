@@ -10,6 +10,7 @@ mod bench;
 mod devices;
 mod failing;
 mod help;
+mod inside;
 mod interrupted;
 mod options;
 mod plan;

@@ -31,7 +31,9 @@ const FOUND: [&str; 12] = [
 /// All of a result that does not say when and how fast it was made.
 pub fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, Vec<Value>) {
     let folder = place.at(name);
-    let entries = fs::read_dir(folder.join("records")).unwrap().map(Result::unwrap);
+    let inside = fs::read_dir(folder.join("activities")).into_iter().flatten();
+    let records = fs::read_dir(folder.join("records")).unwrap();
+    let entries = records.chain(inside).map(Result::unwrap);
     let file = |entry: fs::DirEntry| {
         let name = entry.file_name().into_string().unwrap();
         (name, fs::read(entry.path()).unwrap())
@@ -55,6 +57,8 @@ fn kills_leave_no_trace() {
     let place = Scratch::in_memory();
     place.run(&[&["bench", DRIVE, "--output", "whole", "--only", ONLY][..], &FOUND].concat()).ok();
     let whole = content(&place, "whole");
+    let of_activities = |(name, _): &&(String, Vec<u8>)| !name[4..].contains('-');
+    assert!(whole.0.iter().filter(of_activities).count() > 50, "activities are compared");
     let manifest = place.result("whole").manifest;
     assert!(manifest.runs().any(|run| run.reset) && manifest.runs().any(|run| run.repeat == 2));
     let (mut random, mut results, mut kills, mut in_the_midst) = (1u64, 0, 0, 0);

@@ -99,7 +99,7 @@ impl Device for Scripted {
 pub struct Silent;
 impl Observer for Silent {
     fn state(&mut self, _: Bytes, _: Bytes) {}
-    fn run_started(&mut self, _: &MicroBenchmark, _: &Experiment, _: &Run) {}
+    fn run_started(&mut self, _: &MicroBenchmark, _: &Experiment, _: &Run, _: Nanos) {}
     fn progress(&mut self, _: u64) {}
     fn run_finished(&mut self, _: &Run, _: u64, _: Nanos) {}
 }

@@ -106,6 +106,12 @@ impl Array {
         self.plain = false;
     }
 
+    /// Tells those who look on that the commands of merges that follow are about this log block.
+    #[inline]
+    pub fn tell_merge(&mut self, log: BlockId) {
+        self.observers.iter_mut().for_each(|observer| observer.merge(log));
+    }
+
     /// Whether anyone looks on.
     #[inline]
     pub fn is_observed(&self) -> bool {

@@ -71,6 +71,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// The unit, of an element of several packages that of the first.
+    pub(crate) const fn unit(self) -> u32 {
+        self.unit
+    }
+
     /// Whether commands here and there are carried out one after the other.
     pub(crate) fn waits_for(self, other: Place) -> bool {
         self.unit == other.unit

@@ -5,12 +5,17 @@
 //! drive and returns a handle to it, [`Watch`] several by their names; [`erases`] needs none, as
 //! the flash knows how often its blocks were erased.
 
+mod activities;
+mod amplification;
 mod cleaning;
 mod curve;
 mod erases;
 mod events;
 mod free_blocks;
+mod longest;
+mod sums;
 mod utilization;
+mod wear_map;
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,12 +27,15 @@ use serde::Serialize;
 use crate::SimDevice;
 use crate::nand::{BlockId, Cause, later};
 
+pub use activities::{Activities, ActivitiesReport, Activity, ActivityKind};
+pub use amplification::{Amplification, AmplificationReport};
 pub use cleaning::{Cleaning, CleaningReport, CleaningTime};
 pub use curve::{Bucket, Curve};
 pub use erases::{EraseReport, Histogram, LifetimeClasses, erases};
 pub use events::{Events, Window};
 pub use free_blocks::{FreeBlocks, FreeBlocksReport};
 pub use utilization::{BusUse, CommandUse, UnitUse, Utilization, UtilizationReport};
+pub use wear_map::{UnitWear, WearMap, WearMapReport};
 
 /// What a flash command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
@@ -79,6 +87,8 @@ pub struct Command {
     pub from: Option<BlockId>,
     /// Which package of its element carries it out, from 0.
     pub member: u32,
+    /// The package after the last of its element that carries it out.
+    pub members: u32,
     /// When it reached the queue of its unit.
     pub at: Nanos,
     /// When it began: the unit, and the bus where it is needed first, were free.
@@ -111,6 +121,9 @@ pub trait Observer: Send {
 
     /// A request was answered.
     fn request(&mut self, _completion: &Completion) {}
+
+    /// The commands of merges that follow are about this log block.
+    fn merge(&mut self, _log: BlockId) {}
 
     /// The number of free blocks of a lane, as the FTL counts them, changed: a block is in use
     /// when the first program on it is given, and free when its erase is. The time is when the
@@ -150,6 +163,10 @@ impl<O: Observer> Observer for Observed<O> {
 
     fn request(&mut self, completion: &Completion) {
         self.lock().request(completion);
+    }
+
+    fn merge(&mut self, log: BlockId) {
+        self.lock().merge(log);
     }
 
     fn free_blocks(&mut self, lane: u32, free: u32, at: Nanos) {
@@ -196,6 +213,11 @@ macro_rules! registry {
                 false
             }
 
+            /// Puts every observer that yields a report on the drive.
+            pub fn add_all(&mut self, drive: &mut SimDevice) {
+                $(self.add($module::KIND.name, drive);)+
+            }
+
             /// See [`Observer::restart`].
             pub fn restart(&self, now: Nanos) {
                 $(if let Some(observed) = &self.$module { observed.lock().restart(now); })+
@@ -225,7 +247,10 @@ macro_rules! registry {
 registry![
     utilization::Utilization => UtilizationReport,
     free_blocks::FreeBlocks => FreeBlocksReport,
-    cleaning::Cleaning => CleaningReport;
+    cleaning::Cleaning => CleaningReport,
+    amplification::Amplification => AmplificationReport,
+    wear_map::WearMap => WearMapReport,
+    activities::Activities => ActivitiesReport;
     events,
 ];
 

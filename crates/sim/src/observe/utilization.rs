@@ -4,6 +4,7 @@ use flashscope_block::{Completion, Nanos};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::sums::Sums;
 use super::{Command, CommandKind, Kind, Observer, ratio};
 use crate::SimDevice;
 use crate::nand::Cause;
@@ -11,9 +12,12 @@ use crate::nand::Cause;
 pub(super) const KIND: Kind = Kind {
     name: "utilization",
     summary: "how busy each unit and each bus is, with what, and how long commands wait",
-    yields: "for each unit the share of time by kind of command and cause, the mean queue length \
-             and the mean wait; for each serial bus the share of time",
+    yields: "for each unit the share of time by kind of command and cause, the mean queue length, \
+             the mean wait, and the busy time over time; for each serial bus the share of time",
 };
+
+/// How many stretches of time there are at most.
+const BUCKETS: usize = 256;
 
 /// What the units and buses of a drive did over an interval of virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -26,6 +30,9 @@ pub struct UtilizationReport {
     pub units: Vec<UnitUse>,
     /// The serial buses, in their order: one a package, or one a gang that shares it.
     pub buses: Vec<BusUse>,
+    /// How long each stretch of time of `busy_by_bucket_ns` is. The first begins at `from_ns`; the
+    /// last ends at `until_ns`.
+    pub bucket_ns: Nanos,
 }
 
 /// What a unit did.
@@ -37,6 +44,10 @@ pub struct UnitUse {
     pub busy_ns: Nanos,
     /// That as a share of the interval (0 to 1).
     pub busy_share: f64,
+    /// For how long it had something to do in each stretch of time (`bucket_ns`), which adds up to
+    /// `busy_ns`; over the length of the stretch it is the share of that. Stretches at the end in
+    /// which no unit had anything to do are left out.
+    pub busy_by_bucket_ns: Vec<u64>,
     /// What it did, without what it did not do. The times of two planes that work as a pair count
     /// for each.
     pub commands: Vec<CommandUse>,
@@ -115,6 +126,8 @@ impl Interval {
 struct Totals {
     units: Vec<UnitTotals>,
     buses: Vec<u128>,
+    /// Busy time, a lane a unit.
+    over_time: Sums,
 }
 
 impl Totals {
@@ -122,10 +135,13 @@ impl Totals {
         let Command { kind, cause, unit, bus, at, start, done, .. } = *command;
         let on_bus = command.on_bus();
         self.buses[bus as usize] += interval.part(on_bus.start, on_bus.end);
-        let unit = &mut self.units[unit as usize];
+        let lane = unit as usize;
+        let unit = &mut self.units[lane];
         let tally = &mut unit.commands[kind as usize][cause as usize];
         tally.time += interval.part(start, done);
-        unit.busy += interval.part(start.max(unit.end), done);
+        let begins = start.max(unit.end);
+        unit.busy += interval.part(begins, done);
+        self.over_time.spread(begins..done.min(interval.until), lane);
         unit.end = unit.end.max(done);
         unit.waiting += interval.part(at, start);
         if interval.holds(start) {
@@ -158,6 +174,7 @@ impl Utilization {
             totals: Totals {
                 units: vec![UnitTotals::default(); units as usize],
                 buses: vec![0; buses as usize],
+                over_time: Sums::new(now, units as usize, BUCKETS),
             },
             pending: vec![VecDeque::new(); units as usize],
             packages: (0..units).map(|unit| drive.nand().packages_of(unit).start).collect(),
@@ -170,13 +187,18 @@ impl Utilization {
         let mut totals = self.totals.clone();
         self.pending.iter().flatten().for_each(|command| totals.add(command, interval));
         let length = u128::from(interval.until.0 - interval.from.0);
-        let units = totals.units.iter().zip(&self.packages);
+        let units =
+            totals.units.iter().zip(&self.packages).enumerate().map(|(nth, (unit, package))| {
+                let over_time = totals.over_time.lane(nth);
+                UnitUse { busy_by_bucket_ns: over_time, ..unit_use(unit, *package, length) }
+            });
         let bus = |busy: &u128| BusUse { busy_ns: nanos(*busy), busy_share: ratio(*busy, length) };
         UtilizationReport {
             from_ns: interval.from,
             until_ns: interval.until,
-            units: units.map(|(unit, package)| unit_use(unit, *package, length)).collect(),
+            units: units.collect(),
             buses: totals.buses.iter().map(bus).collect(),
+            bucket_ns: totals.over_time.bucket(),
         }
     }
 }
@@ -198,6 +220,7 @@ fn unit_use(unit: &UnitTotals, package: u32, length: u128) -> UnitUse {
         package,
         busy_ns: nanos(unit.busy),
         busy_share: ratio(unit.busy, length),
+        busy_by_bucket_ns: Vec::new(),
         commands,
         mean_queue_length: ratio(unit.waiting, length),
         mean_wait_ns: (begun > 0).then(|| ratio(unit.waited, begun.into())),
@@ -226,5 +249,6 @@ impl Observer for Utilization {
             |unit: &mut UnitTotals| *unit = UnitTotals { end: unit.end, ..Default::default() };
         self.totals.units.iter_mut().for_each(fresh);
         self.totals.buses.fill(0);
+        self.totals.over_time.restart(now);
     }
 }

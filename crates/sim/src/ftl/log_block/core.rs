@@ -364,6 +364,7 @@ impl Core {
         at: Nanos,
     ) -> Result<Nanos, Errno> {
         let mut at = at;
+        nand.tell_merge(log.block);
         if self.can_be_completed(nand, log) {
             let (becomes_data, done) = self.complete(nand, log, at)?;
             if becomes_data {
@@ -374,6 +375,7 @@ impl Core {
         while let Some(slot) = nand.next_valid(log.block, 0) {
             // What is valid was programmed, and has not been torn since.
             let entry = nand.entry(slot).ok_or(Errno::EIO)?;
+            nand.tell_merge(log.block);
             at = self.rewrite(nand, self.page(entry.lpn).logical, at)?;
         }
         self.release(nand, self.pool_of(log.logical), log, at, Cause::FullMerge)

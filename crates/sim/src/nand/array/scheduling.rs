@@ -59,16 +59,18 @@ impl Array {
     ) -> Span {
         let place = self.schedule.place(job.page.block);
         let mut span = Span { start: Nanos::MAX, done: Nanos(0) };
+        let end = members.end;
         for member in members {
             let part = timed(&mut self.schedule, place, member..member + 1);
-            self.notify(&job, place, member, at, part);
+            self.notify(&job, place, member..end, at, part);
             span = Span { start: span.start.min(part.start), done: span.done.max(part.done) };
         }
         span
     }
 
-    fn notify(&mut self, job: &Job, place: Place, member: u32, at: Nanos, span: Span) {
-        let (unit, bus) = self.schedule.parts(place, member);
+    /// Tells of the part of the first of these packages.
+    fn notify(&mut self, job: &Job, place: Place, members: Range<u32>, at: Nanos, span: Span) {
+        let (unit, bus) = self.schedule.parts(place, members.start);
         let number = |index: usize| u32::try_from(index).expect("fewer than blocks");
         let command = Command {
             kind: job.kind,
@@ -78,7 +80,8 @@ impl Array {
             block: job.page.block,
             index: job.page.index,
             from: job.from,
-            member,
+            member: members.start,
+            members: members.end,
             at,
             start: span.start,
             done: span.done,

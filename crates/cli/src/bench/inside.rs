@@ -1,0 +1,104 @@
+//! What a simulated drive does inside while it is measured, kept run by run.
+
+use flashscope_block::{Bytes, Nanos};
+use flashscope_measure::Observer;
+use flashscope_result::activity::{Activities, Activity};
+use flashscope_result::manifest::{Experiment, MicroBenchmark, Run};
+use flashscope_result::{Error, ResultFolder};
+use flashscope_sim::Drive;
+use flashscope_sim::observe::{self, Observed, Observer as _};
+
+use crate::progress::Bar;
+
+/// How many pieces of work are kept of a run at most: some 3 MB.
+const MOST: usize = 100_000;
+
+/// Sees what a simulated drive does inside.
+pub struct Inside(Observed<observe::Activities>);
+
+impl Inside {
+    /// Of an array of drives nothing is seen: what it does has no one unit and block.
+    pub fn of(drive: &mut Drive) -> Option<Inside> {
+        let drive = drive.only()?;
+        let activities = observe::Activities::with_most(drive, MOST);
+        Some(Inside(drive.observe(activities)))
+    }
+
+    /// What was done since the run began.
+    fn activities(&self, until: Nanos) -> Activities {
+        let found = self.0.lock().report(until);
+        let item = |found: observe::Activity| Activity {
+            kind: found.kind.name().into(),
+            start_ns: found.start_ns,
+            end_ns: found.end_ns,
+            unit: found.unit,
+            block: found.block,
+            pages_read: found.pages_read,
+            pages_programmed: found.pages_programmed,
+            blocks_erased: found.blocks_erased,
+        };
+        let items = found.longest.into_iter().map(item).collect();
+        Activities { items, left_out: found.left_out }
+    }
+}
+
+/// Shows how far a plan is, and keeps what the drive did inside during each run.
+pub struct Keeper<'a> {
+    bar: Bar,
+    inside: Option<Inside>,
+    folder: &'a ResultFolder,
+    began: Nanos,
+    /// The first error; nothing is kept after it.
+    outcome: Result<(), Error>,
+}
+
+impl<'a> Keeper<'a> {
+    pub fn new(bar: Bar, inside: Option<Inside>, folder: &'a ResultFolder) -> Self {
+        Keeper { bar, inside, folder, began: Nanos(0), outcome: Ok(()) }
+    }
+
+    /// Ends the display.
+    ///
+    /// # Errors
+    /// The first there was in keeping what the drive did.
+    pub fn finish(self) -> Result<(), Error> {
+        self.bar.finish();
+        self.outcome
+    }
+}
+
+impl Observer for Keeper<'_> {
+    fn state(&mut self, done: Bytes, total: Bytes) {
+        self.bar.state(done, total);
+    }
+
+    fn run_started(
+        &mut self,
+        benchmark: &MicroBenchmark,
+        experiment: &Experiment,
+        run: &Run,
+        now: Nanos,
+    ) {
+        self.began = now;
+        if let Some(inside) = &self.inside {
+            inside.0.lock().restart(now);
+        }
+        self.bar.run_started(benchmark, experiment, run, now);
+    }
+
+    fn progress(&mut self, ios: u64) {
+        self.bar.progress(ios);
+    }
+
+    fn run_finished(&mut self, run: &Run, ios: u64, took: Nanos) {
+        self.bar.run_finished(run, ios, took);
+        // What is only repeated for a drive that has forgotten it was kept before.
+        if let Some(inside) = &self.inside
+            && self.outcome.is_ok()
+            && !self.folder.has_activities(run.id)
+        {
+            let activities = inside.activities(self.began + took);
+            self.outcome = self.folder.write_activities(run.id, &activities);
+        }
+    }
+}

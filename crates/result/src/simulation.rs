@@ -1,0 +1,141 @@
+//! The result folder of a simulated workload: `NAME.flashscope/simulation.json`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::Error;
+use crate::folder::{read_json, write_whole};
+
+const SIMULATION: &str = "simulation.json";
+
+/// The version of `simulation.json` that is written, and the latest that is read.
+pub const SIMULATION_VERSION: u32 = 1;
+
+/// Bytes of the largest `simulation.json` that is read: some 50 times one of a large drive.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Where the result of a simulated workload will lie. The folder is there while the workload is
+/// simulated, so that nobody else takes the name; unless something is written to it, it goes again.
+#[derive(Debug)]
+pub struct SimulationFolder {
+    path: PathBuf,
+    written: bool,
+}
+
+impl SimulationFolder {
+    /// Makes the folder. Nothing may be there yet.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], and where no folder can be made.
+    pub fn create(path: &Path) -> Result<SimulationFolder, Error> {
+        if path.exists() {
+            return Err(Error::Exists(path.into()));
+        }
+        fs::create_dir_all(path).map_err(Error::io("create", path))?;
+        Ok(SimulationFolder { path: path.into(), written: false })
+    }
+
+    /// Writes what came of it; at every instant the file is whole or not there.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn write(&mut self, simulation: &impl Serialize) -> Result<(), Error> {
+        let path = self.path.join(SIMULATION);
+        // Without white space: most of it is numbers, of which each would have a line.
+        write_whole(&path, |file| Ok(serde_json::to_writer(file, simulation)?))?;
+        self.written = true;
+        Ok(())
+    }
+}
+
+impl Drop for SimulationFolder {
+    fn drop(&mut self) {
+        if !self.written {
+            // Only if it is empty, as it was made.
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
+
+/// Whether the folder at `path` holds the result of a simulated workload.
+pub fn is_simulation(path: &Path) -> bool {
+    path.join(SIMULATION).is_file()
+}
+
+/// Reads the `simulation.json` of the folder at `path`, which is as
+/// `docs/schemas/simulation.schema.json` says if this version or an earlier one wrote it.
+///
+/// # Errors
+/// [`Error::NoSimulation`], [`Error::Json`] where it is damaged or too large, [`Error::Version`]
+/// where a later version wrote it.
+pub fn read_simulation(path: &Path) -> Result<Value, Error> {
+    let file = path.join(SIMULATION);
+    if !is_simulation(path) {
+        return Err(Error::NoSimulation(path.into()));
+    }
+    let damaged = |reason: &str| {
+        let source = serde::de::Error::custom(reason);
+        Error::Json { path: file.clone(), source }
+    };
+    if fs::metadata(&file).map_err(Error::io("read", &file))?.len() > MOST_BYTES {
+        return Err(damaged("it is larger than any that a simulation writes"));
+    }
+    let simulation: Value = read_json(&file)?;
+    // The first versions had none.
+    let version = simulation.get("schema_version").map_or(Some(0), Value::as_u64);
+    let known = SIMULATION_VERSION;
+    match version.map(|version| u32::try_from(version).unwrap_or(u32::MAX)) {
+        Some(found) if found > known => Err(Error::Version { path: file, found, known }),
+        Some(_) if simulation.get("drive").is_some_and(Value::is_object) => Ok(simulation),
+        _ => Err(damaged("it is not what a simulation writes")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Does a simulation come back as it was written, is the name taken in the meantime, and does
+    // nothing stay where nothing was written?
+    #[test]
+    fn a_simulation_is_whole_or_not_there() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a/b.flashscope");
+        drop(SimulationFolder::create(&path).unwrap());
+        assert!(!path.exists());
+        let mut folder = SimulationFolder::create(&path).unwrap();
+        assert!(matches!(SimulationFolder::create(&path), Err(Error::Exists(_))));
+        assert!(!is_simulation(&path));
+        assert!(matches!(read_simulation(&path), Err(Error::NoSimulation(_))));
+        let written = serde_json::json!({ "schema_version": 1, "drive": {}, "ios": 3 });
+        folder.write(&written).unwrap();
+        drop(folder);
+        assert!(is_simulation(&path));
+        assert_eq!(read_simulation(&path).unwrap(), written);
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 1, "nothing is left behind");
+    }
+
+    // Is a later version refused, an early one read, and everything else refused with its name?
+    #[test]
+    fn other_versions_are_told_apart() {
+        let place = tempfile::tempdir().unwrap();
+        let read = |text: &str| {
+            fs::write(place.path().join(SIMULATION), text).unwrap();
+            read_simulation(place.path()).map_err(|error| error.to_string())
+        };
+        assert!(read(r#"{"drive":{}}"#).is_ok());
+        let later = read(r#"{"schema_version":2,"drive":{}}"#).unwrap_err();
+        assert!(later.contains("has format version 2; this flashscope reads up to 1"), "{later}");
+        let much_later = read(r#"{"schema_version":99999999999,"drive":{}}"#).unwrap_err();
+        assert!(much_later.contains("update flashscope"), "{much_later}");
+        for damaged in
+            ["", "{", "[]", "{}", r#"{"schema_version":"1","drive":{}}"#, r#"{"drive":1}"#]
+        {
+            let error = read(damaged).unwrap_err();
+            assert!(error.contains("simulation.json is damaged: "), "{damaged}: {error}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+use std::cmp::Reverse;
+
+use flashscope_block::Nanos;
+
+use super::Activity;
+
+/// In how many stretches of time the longest pieces are kept, if there is room for so many.
+const STRETCHES: usize = 256;
+
+/// Pieces of work: all of them, or, where there are too many, the longest of each stretch of time.
+#[derive(Debug, Clone)]
+pub(super) struct Longest {
+    most: usize,
+    /// Up to twice as many, so that they are thinned out rarely.
+    pieces: Vec<Activity>,
+    total: u64,
+}
+
+impl Longest {
+    /// None yet, and at most so many (at least 1).
+    pub(super) fn new(most: usize) -> Self {
+        Longest { most: most.max(1), pieces: Vec::new(), total: 0 }
+    }
+
+    pub(super) fn add(&mut self, piece: Activity) {
+        self.total += 1;
+        self.pieces.push(piece);
+        if self.pieces.len() >= 2 * self.most {
+            self.thin_out();
+        }
+    }
+
+    /// How many were added.
+    pub(super) const fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Those that are left, which are no longer kept then.
+    pub(super) fn take(&mut self) -> Vec<Activity> {
+        self.total = 0;
+        std::mem::take(&mut self.pieces)
+    }
+
+    /// Those that are left, in the order of their begin.
+    pub(super) fn into_sorted(mut self) -> Vec<Activity> {
+        self.thin_out();
+        self.pieces.sort_unstable();
+        self.pieces
+    }
+
+    /// Leaves as many of each stretch of time as make no more than `most` in all, the longest ones.
+    fn thin_out(&mut self) {
+        if self.pieces.len() <= self.most {
+            return;
+        }
+        let stretches = STRETCHES.min(self.most);
+        let begins = || self.pieces.iter().map(|piece| piece.start_ns);
+        let (first, last) =
+            (begins().min().unwrap_or_default(), begins().max().unwrap_or_default());
+        let stretch = |start: Nanos| {
+            let (after, span) = (start.0 - first.0, last.0 - first.0 + 1);
+            // Below `stretches`.
+            usize::try_from(u128::from(after) * stretches as u128 / u128::from(span)).unwrap_or(0)
+        };
+        let mut counts = vec![0; stretches];
+        self.pieces.iter().for_each(|piece| counts[stretch(piece.start_ns)] += 1);
+        let quota = quota(&counts, self.most);
+        self.pieces.sort_unstable_by_key(|piece| {
+            (stretch(piece.start_ns), Reverse(piece.length()), *piece)
+        });
+        let mut left = vec![quota; stretches];
+        self.pieces.retain(|piece| {
+            let left = &mut left[stretch(piece.start_ns)];
+            std::mem::replace(left, left.saturating_sub(1)) > 0
+        });
+    }
+}
+
+/// The largest number that `most` allows for if no stretch has more.
+fn quota(counts: &[usize], most: usize) -> usize {
+    let fits = |quota: usize| counts.iter().map(|count| *count.min(&quota)).sum::<usize>() <= most;
+    let (mut low, mut high) = (0, most);
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if fits(middle) { low = middle } else { high = middle - 1 }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ActivityKind;
+    use super::*;
+
+    fn piece(start: u64, length: u64) -> Activity {
+        Activity {
+            start_ns: Nanos(start),
+            end_ns: Nanos(start + length),
+            kind: ActivityKind::Cleaning,
+            unit: 0,
+            block: 0,
+            pages_read: 0,
+            pages_programmed: 0,
+            blocks_erased: 0,
+        }
+    }
+
+    // Is everything kept as long as there is room, and is it then the longest of every stretch of
+    // time that is, with a long piece among short ones never lost?
+    #[test]
+    fn the_longest_are_kept_everywhere() {
+        let mut random = fastrand::Rng::with_seed(11);
+        for most in [1, 10, 1000] {
+            let mut kept = Longest::new(most);
+            let mut added: Vec<Activity> = vec![];
+            for nth in 0..most as u64 {
+                added.push(piece(nth * 10, random.u64(1..100)));
+                kept.add(added[added.len() - 1]);
+            }
+            assert_eq!(kept.clone().into_sorted(), added, "all of {most}");
+            // A crowd of short ones late, after which a single long one comes.
+            for nth in 0..20 * most as u64 {
+                kept.add(piece(most as u64 * 10 + nth / 10, random.u64(1..50)));
+            }
+            let long = piece(most as u64 * 12, 1000);
+            kept.add(long);
+            assert_eq!(kept.total(), 21 * most as u64 + 1);
+            let left = kept.into_sorted();
+            assert!(left.len() <= most && left.len() * 3 >= most, "{} of {most}", left.len());
+            assert!(left.is_sorted() && left.contains(&long), "the longest of {most}");
+            // Where there was no crowd, there still is something.
+            let early = left.iter().filter(|piece| piece.start_ns.0 < most as u64 * 10).count();
+            assert!(most < 10 || early * 4 > left.len(), "{early} of {}", left.len());
+        }
+    }
+}

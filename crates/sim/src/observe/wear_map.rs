@@ -1,0 +1,127 @@
+use flashscope_block::Nanos;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Command, CommandKind, Kind, Observer};
+use crate::SimDevice;
+use crate::nand::BlockId;
+
+pub(super) const KIND: Kind = Kind {
+    name: "wear_map",
+    summary: "which blocks are erased, and how often",
+    yields: "the erases of each block, in the order of units and blocks; of a large drive, of as \
+             many successive blocks together as make a map that can be shown",
+};
+
+/// How many cells the map has at most, but that each unit has one of its own.
+const CELLS: usize = 16_384;
+
+/// How often each block was erased, in the order of units and of the blocks of a unit. A block of
+/// packages that work in step (`page_span` of the profile) is erased as one and counts once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WearMapReport {
+    /// How many successive blocks of a unit a cell stands for: 1 unless there are more than some
+    /// 16,000 blocks. The last cell of a unit may stand for fewer.
+    pub blocks_per_cell: u32,
+    /// The units that have blocks, in their order.
+    pub units: Vec<UnitWear>,
+}
+
+/// How often the blocks of a unit were erased. The lists have a number for each cell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UnitWear {
+    /// The number of the unit.
+    pub unit: u32,
+    /// The number of its first block.
+    pub first_block: u32,
+    /// How many blocks it has, the bad ones among them.
+    pub blocks: u32,
+    /// Erases in the measurement, of all blocks of a cell together.
+    pub erases: Vec<u64>,
+    /// Erases since the drive was new, fill and warm-up included, of all blocks of a cell together.
+    pub erases_since_new: Vec<u64>,
+    /// Erases since the drive was new of the block of a cell that has most; absent where a cell is
+    /// one block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_since_new: Option<Vec<u64>>,
+}
+
+/// Counts the erases of each block.
+pub struct WearMap {
+    /// The unit of each block; its blocks follow upon one another.
+    units: Vec<u32>,
+    measured: Vec<u32>,
+    before: Vec<u32>,
+    cells: usize,
+}
+
+impl WearMap {
+    /// One for this drive, from now on.
+    pub fn new(drive: &SimDevice) -> Self {
+        WearMap::with_cells(drive, CELLS)
+    }
+
+    /// As [`WearMap::new`], with at most so many cells (at least 1), but one for each unit.
+    pub fn with_cells(drive: &SimDevice, cells: usize) -> Self {
+        let nand = drive.nand();
+        let before: Vec<u32> = nand.erase_counts().collect();
+        let blocks = (0u32..).map(BlockId).take(before.len());
+        WearMap {
+            units: blocks.map(|block| nand.place(block).unit()).collect(),
+            measured: vec![0; before.len()],
+            before,
+            cells: cells.max(1),
+        }
+    }
+
+    /// How often each block was erased by commands given so far.
+    pub fn report(&self, _until: Nanos) -> WearMapReport {
+        let per_cell = self.units.len().div_ceil(self.cells).max(1);
+        let mut units = Vec::new();
+        let mut first = 0;
+        for alike in self.units.chunk_by(|one, next| one == next) {
+            units.push(self.unit(first, alike, per_cell));
+            first += alike.len();
+        }
+        WearMapReport { blocks_per_cell: number(per_cell), units }
+    }
+
+    /// The unit whose blocks begin at `first`, one for each of `alike`.
+    fn unit(&self, first: usize, alike: &[u32], per_cell: usize) -> UnitWear {
+        let blocks = first..first + alike.len();
+        let measured = &self.measured[blocks.clone()];
+        let since_new = measured.iter().zip(&self.before[blocks]).map(|(now, then)| now + then);
+        let since_new: Vec<u32> = since_new.collect();
+        let sums = |counts: &[u32]| -> Vec<u64> {
+            let cells = counts.chunks(per_cell);
+            cells.map(|cell| cell.iter().copied().map(u64::from).sum()).collect()
+        };
+        let most = |cell: &[u32]| cell.iter().copied().max().unwrap_or_default().into();
+        UnitWear {
+            unit: alike[0],
+            first_block: number(first),
+            blocks: number(alike.len()),
+            erases: sums(measured),
+            erases_since_new: sums(&since_new),
+            most_since_new: (per_cell > 1).then(|| since_new.chunks(per_cell).map(most).collect()),
+        }
+    }
+}
+
+fn number(blocks: usize) -> u32 {
+    u32::try_from(blocks).expect("the blocks of a drive fit in a u32")
+}
+
+impl Observer for WearMap {
+    fn command(&mut self, command: &Command) {
+        if command.kind == CommandKind::Erase && command.member == 0 {
+            self.measured[command.block.0 as usize] += 1;
+        }
+    }
+
+    fn restart(&mut self, _now: Nanos) {
+        for (before, measured) in self.before.iter_mut().zip(&mut self.measured) {
+            *before += std::mem::take(measured);
+        }
+    }
+}
