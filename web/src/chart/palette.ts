@@ -40,6 +40,8 @@ export interface Palette {
   axis: string;
   grid: string;
   surface: string;
+  /** Of several results beside each other. */
+  results: readonly string[];
   /** What programs pages, and what a drive does inside, by its cause. */
   causes: Record<Cause, string>;
   /** Words on those. */
@@ -49,6 +51,16 @@ export interface Palette {
 }
 
 const DASH: [number, number] = [6, 4];
+
+/** The line of each of several results beside each other; told apart by its dashes too. */
+const RESULT_DASHES: (number[] | undefined)[] = [
+  undefined,
+  [9, 4],
+  [2, 4],
+  [9, 3, 2, 3],
+  [14, 4],
+  [5, 3, 5, 9],
+];
 
 const LIGHT: Palette = {
   baselines: {
@@ -69,6 +81,7 @@ const LIGHT: Palette = {
   axis: '#9aa3ab',
   grid: '#e8eaec',
   surface: '#ffffff',
+  results: ['#0072b2', '#c03f00', '#007a5a', '#9c3a78', '#8a6d00', '#3c444c'],
   causes: {
     host: '#8d99a6',
     cleaning: '#009e73',
@@ -102,6 +115,7 @@ const DARK: Palette = {
   axis: '#59626b',
   grid: '#262c32',
   surface: '#171b1f',
+  results: ['#4ba6e6', '#f5793b', '#3fc79a', '#e58fc2', '#e6cf52', '#d5dbe1'],
   causes: {
     host: '#7d8894',
     cleaning: '#2fb98e',
@@ -204,4 +218,13 @@ export function between(scale: readonly string[], share: number): number[] {
 /** A colour as a point of an ImageData holds it. */
 export function pointColor([red = 0, green = 0, blue = 0]: number[]): number {
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+/** How the line of the n-th of several results is drawn. */
+export function resultStyle(colors: Palette, n: number): { color: string; dash?: number[] } {
+  const dash = RESULT_DASHES[n % RESULT_DASHES.length];
+  return {
+    color: colors.results[n % colors.results.length] ?? '',
+    ...(dash === undefined ? {} : { dash }),
+  };
 }

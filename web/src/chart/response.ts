@@ -6,10 +6,11 @@ import { count, interval, parameter, throughput, time } from '../format';
 import { differs, remarks } from '../methodology';
 import { runHref } from '../route';
 import { progressWords } from '../words';
-import { labelled, type ParameterAxis, parameterAxis } from './axes';
+import { type ParameterAxis, parameterAxis } from './axes';
 import { boxes, leastGap } from './boxes';
 import { fade, type LineStyle, lineStyle, type Palette } from './palette';
-import { axis, type ChartSpec, common, cross, type Tip, timeAxis } from './spec';
+import { nearest, parameterAxisOf, positions, type Span, scales } from './parameter';
+import { type ChartSpec, common, cross, type Tip, timeAxis } from './spec';
 
 /** An experiment and its runs, by value. */
 export interface ExperimentViews {
@@ -26,17 +27,7 @@ export function isMeasured(experiments: ExperimentViews[]): boolean {
   return runViews(experiments).some((view) => view.facts !== undefined);
 }
 
-/** A span of response times, ns. */
-export type Span = [number, number];
-
 type Column = (number | null | undefined)[];
-
-/** Positions of the parameter and, beside each, the value it stands for (none at a break). */
-function positions(axisOf: ParameterAxis): { at: number; value: number | undefined }[] {
-  const values = axisOf.values.map((value) => ({ at: axisOf.at(value), value }));
-  const breaks = axisOf.breaks.map((at) => ({ at, value: undefined }));
-  return [...values, ...breaks].sort((a, b) => a.at - b.at);
-}
 
 /** A column: null breaks the line (no facts, a break), undefined does not (no such run). */
 function column(
@@ -61,34 +52,6 @@ const mean = (view: ValueView) => drawn(view.mean?.value);
 const least = (view: ValueView) => drawn(Math.min(...latencies(view).map(({ min }) => min)));
 const most = (view: ValueView) =>
   drawn(Math.max(...latencies(view).map(({ max }) => max), Number.NEGATIVE_INFINITY));
-
-function parameterAxisOf(
-  colors: Palette,
-  benchmark: MicroBenchmark,
-  values: ParameterAxis,
-): uPlot.Axis {
-  const write = (value: number) => parameter(value, benchmark.unit);
-  return {
-    ...axis(colors, benchmark.parameter),
-    size: 28,
-    splits: (u) => {
-      const unitsPerPixel = ((values.max - values.min) * devicePixelRatio) / u.bbox.width;
-      const width = (value: number) => (write(value).length * 6.2 + 10) * unitsPerPixel;
-      return labelled(values, width).map(values.at);
-    },
-    filter: (_u, splits) => splits,
-    values: (_u, splits) => splits.map((at) => write(nearest(values, at))),
-  };
-}
-
-/** The value whose place is nearest. */
-function nearest(values: ParameterAxis, at: number): number {
-  return values.values.reduce(
-    (best, value) =>
-      Math.abs(values.at(value) - at) < Math.abs(values.at(best) - at) ? value : best,
-    values.values[0] ?? 0,
-  );
-}
 
 function line(style: LineStyle, width: number, surface: string): uPlot.Series[] {
   const point = { show: true, size: width * 2 + 2.5, width: 1.5, fill: surface };
@@ -160,13 +123,6 @@ export function comparison(
       },
     }),
     ...(small ? {} : { tip }),
-  };
-}
-
-function scales(values: ParameterAxis, span: Span): uPlot.Scales {
-  return {
-    x: { time: false, range: () => [values.min, values.max] },
-    y: { distr: 3, log: 10, range: () => span },
   };
 }
 

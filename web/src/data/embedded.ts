@@ -8,6 +8,7 @@ import { SEE_ALL, type Source, SourceError } from './source';
 import type {
   Activity,
   Colours,
+  Compared,
   Comparison,
   Facts,
   Ios,
@@ -165,12 +166,8 @@ export class Embedded implements Source {
     const { comparison, measurements } = this.#page;
     const places = ids.map((id) => measurements.indexOf(this.#held(id)));
     if (comparison === null) throw new SourceError('This page holds no comparison of results.');
-    if (places[0] !== 0 && places.length > 1) {
-      throw new SourceError(
-        `This page compares all with ${measurements[0]?.name}, which is not the first of these. \`flashscope serve\` compares any.`,
-      );
-    }
-    return pick(comparison, places);
+    // What is known of each is how it relates to the first of the page.
+    return pick(comparison, places, places[0] === 0);
   }
 
   async simulation(id: string): Promise<Simulation> {
@@ -205,9 +202,13 @@ const localKey = (id: string, manifest: Manifest) => `${id} ${manifest.started}`
 
 const end = (ios: Ios) => ios.from + ios.latency_ns.length;
 
-/** Some results of a comparison; the first of them is the one that all are compared with. */
-function pick(all: Comparison, places: number[]): Comparison {
-  const some = <T>(results: T[]): T[] => places.flatMap((place) => results[place] ?? []);
+/** Some results of a comparison, with how they relate to the first only where that is `related`. */
+function pick(all: Comparison, places: number[], related: boolean): Comparison {
+  const some = (results: Compared[]): Compared[] =>
+    places.map((place) => {
+      const { value = null, ...relation } = results[place] ?? {};
+      return related ? { value, ...relation } : { value };
+    });
   return {
     characteristics: all.characteristics.map((c) => ({ ...c, results: some(c.results) })),
     experiments: all.experiments.map((e) => ({
