@@ -1,6 +1,11 @@
 // The pictures of a simulation: which of its numbers stand on which axis.
-import type { LatencyHeatMap, WearMap } from '../data/inside';
-import type { EraseReport, UtilizationReport } from '../data/simulation.gen';
+import type {
+  AmplificationReport,
+  EraseReport,
+  LatencyHeatMap,
+  UtilizationReport,
+  WearMapReport,
+} from '../data/simulation.gen';
 import { bytes, count, decimal, longTime, percent, short, time } from '../format';
 import { timeTicks } from './axes';
 import { barChart } from './bars';
@@ -53,11 +58,7 @@ const FLASH: Record<Flash, { title: string; together: string; up: Measure }> = {
 };
 
 /** What the flash did over time, by cause: as pages for each page of the host, or in numbers. */
-export function flashOverTime(
-  over: { bucket_ns: number } & Record<'programs' | 'reads' | 'erases', Record<string, number[]>>,
-  shown: Flash,
-  zoom: Zoom,
-): ChartSpec {
+export function flashOverTime(over: AmplificationReport, shown: Flash, zoom: Zoom): ChartSpec {
   const counts = over[shown === 'amplification' ? 'programs' : shown];
   const host = over.programs.host ?? [];
   const parts = causesOf(counts).map((cause): StackPart => {
@@ -80,12 +81,8 @@ export function flashOverTime(
 }
 
 /** How busy each unit was, over time. */
-export function busyMap(
-  { units }: UtilizationReport,
-  busy: number[][],
-  bucket: number,
-  zoom: Zoom,
-): ChartSpec {
+export function busyMap({ units, bucket_ns: bucket }: UtilizationReport, zoom: Zoom): ChartSpec {
+  const busy = units.map((unit) => unit.busy_by_bucket_ns);
   const columns = Math.max(1, ...busy.map((times) => times.length));
   const end = zoom.whole[1];
   // The last stretch may be shorter than the others.
@@ -149,7 +146,11 @@ export type Since = 'measurement' | 'new';
 const ACROSS = 128;
 
 /** Where cells stand: the units below each other, each in as many lines as its cells take. */
-export function wearLayout({ units }: WearMap): { lines: number; first: number[]; across: number } {
+export function wearLayout({ units }: WearMapReport): {
+  lines: number;
+  first: number[];
+  across: number;
+} {
   const most = Math.max(1, ...units.map(({ erases }) => erases.length));
   const across = Math.min(ACROSS, most);
   const first: number[] = [];
@@ -163,11 +164,11 @@ export function wearLayout({ units }: WearMap): { lines: number; first: number[]
 }
 
 /** How high the wear map is. */
-export const wearHeight = (map: WearMap) =>
+export const wearHeight = (map: WearMapReport) =>
   Math.round(Math.min(620, Math.max(60, wearLayout(map).lines * 14)) + 40);
 
 /** How often each block was erased. */
-export function wearMap(map: WearMap, since: Since): ChartSpec {
+export function wearMap(map: WearMapReport, since: Since): ChartSpec {
   const { lines, first, across } = wearLayout(map);
   const each = map.blocks_per_cell;
   const values = map.units.map((unit) => (since === 'new' ? unit.erases_since_new : unit.erases));
