@@ -1,5 +1,6 @@
 // A picture of cells, coloured by a number: over time, or of the blocks of a drive.
 import type uPlot from 'uplot';
+import { timeTicks } from './axes';
 import { within } from './marks';
 import { POINTER } from './overtime';
 import { between, type Palette, pointColor } from './palette';
@@ -11,6 +12,8 @@ export interface Scale {
   low: number;
   high: number;
   log?: boolean;
+  /** Whether only whole numbers are labelled. */
+  whole?: boolean;
   write(value: number): string;
 }
 
@@ -39,22 +42,28 @@ export function shareOf({ low, high, log }: Scale, value: number): number {
   return Math.log(Math.max(low, value) / low) / Math.log(high / low);
 }
 
-/** What the colours of a scale stand for. */
-export function scaleRamp(scale: Scale, colors: readonly string[]): Ramp {
-  const { low, high, log, write } = scale;
-  const places = [0, 0.25, 0.5, 0.75, 1];
-  const value = (at: number) => (log ? low * (high / low) ** at : low + at * (high - low));
-  return {
-    name: scale.name,
-    colors,
-    ticks:
-      high <= low
-        ? [{ at: 1, label: write(high) }]
-        : places
-            .map((at) => ({ at, label: write(value(at)) }))
-            .filter(({ label }, i, all) => i === 0 || label !== all[i - 1]?.label),
-  };
+/** How many labels a scale has room for. */
+const LABELS = 5;
+
+/** The numbers that are labelled: round ones on a log scale, else evenly apart. */
+function labelled({ low, high, log, whole }: Scale): number[] {
+  if (high <= low) return [high];
+  if (log) return timeTicks(low, high, LABELS);
+  const step = (high - low) / (LABELS - 1);
+  const even = whole ? Math.ceil(step) : step;
+  const count = Math.floor((high - low) / even + 1e-9) + 1;
+  return Array.from({ length: count }, (_, i) => low + i * even);
 }
+
+/** What the colours of a scale stand for. */
+export const scaleRamp = (scale: Scale, colors: readonly string[]): Ramp => ({
+  name: scale.name,
+  colors,
+  ticks: labelled(scale).map((value) => ({
+    at: shareOf(scale, value),
+    label: scale.write(value),
+  })),
+});
 
 /** Draws all cells, a point each. */
 function draw(cells: Cells, colors: readonly string[]): HTMLCanvasElement {

@@ -1,12 +1,13 @@
 // The pictures of a simulation: which of its numbers stand on which axis.
 import type {
   AmplificationReport,
+  CleaningReport,
   EraseReport,
   LatencyHeatMap,
   UtilizationReport,
   WearMapReport,
 } from '../data/simulation.gen';
-import { bytes, count, decimal, longTime, percent, short, time } from '../format';
+import { bytes, count, decimal, exactTime, longTime, percent, short, time } from '../format';
 import { timeTicks } from './axes';
 import { barChart } from './bars';
 import { type Cells, cellChart } from './cells';
@@ -197,7 +198,8 @@ export function wearMap(map: WearMapReport, since: Since): ChartSpec {
       name: `erases ${words}${each > 1 ? `, of ${count(each)} blocks together` : ''}`,
       low: Number.isFinite(low) ? low : 0,
       high,
-      write: (erases) => count(Math.round(erases)),
+      whole: true,
+      write: count,
     },
     tip: (column, line) => {
       const at = cellOf(column, line);
@@ -255,6 +257,18 @@ export function erasesHistogram({ histogram }: EraseReport): ChartSpec {
   });
 }
 
+/** How many blocks had how many valid pages when they were cleaned. */
+export function victims(report: CleaningReport): ChartSpec {
+  const counts = report.victims_by_valid_pages;
+  return barChart({
+    label: 'How many blocks had how many pages with valid data when they were cleaned.',
+    names: counts.map((_, pages) => count(pages)),
+    axis: 'valid pages of a block that is cleaned',
+    parts: [{ name: 'blocks', values: counts, color: causeColor('cleaning') }],
+    title: (pages) => `${count(pages)} valid pages`,
+  });
+}
+
 /** Which IOs the latency map counts. */
 export type Counted = 'all' | 'reads' | 'writes' | 'others';
 
@@ -306,7 +320,7 @@ function latencyAxis(colors: Palette, limits: number[]) {
     grid: { show: false },
     splits: () => [...at.keys()],
     filter: (_u: unknown, splits: number[]) => splits,
-    values: (_u: unknown, splits: number[]) => splits.map((split) => time(at.get(split))),
+    values: (_u: unknown, splits: number[]) => splits.map((split) => exactTime(at.get(split) ?? 0)),
   };
 }
 
