@@ -22,8 +22,9 @@ export const JUDGEMENT_NAMES: Record<Judgement, string> = {
 
 /** What is said of a cell, with who says so. */
 export function cellWords(cell: GridCell): string {
-  const { title, experiment, state, mark, reason } = cell;
-  const head = `${title} ${experiment}: ${STATE_NAMES[state]}`;
+  const { title, experiment, state, effect, mark, reason } = cell;
+  const by = effect === undefined ? '' : `, ${ratio(effect.value)}`;
+  const head = `${title} ${experiment}: ${STATE_NAMES[state]}${by}`;
   if (mark === undefined) return `${head}. ${reason}`;
   const note = mark.note ? `: ${mark.note}` : '';
   return `${head}, as marked by hand${note}. By the rule it is ${STATE_NAMES[cell.rule]}: ${reason}`;

@@ -86,6 +86,15 @@ export class Bench {
     await page.context().close();
   }
 
+  /** Opens a page that is to complain, of nothing but what is expected. */
+  async lenient(address: string, expected: RegExp): Promise<OpenPage> {
+    const opened = await this.open(address);
+    opened.page.on('close', () => {
+      expect(opened.complaints.filter((complaint) => !expected.test(complaint))).toEqual([]);
+    });
+    return opened;
+  }
+
   async stop(): Promise<void> {
     await this.browser.close();
     await rm(this.folder, { recursive: true });
