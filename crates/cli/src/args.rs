@@ -11,6 +11,7 @@ use flashscope_report::SimulationFill;
 use crate::bench::{BenchArgs, PlanArgs};
 use crate::devices::DevicesArgs;
 use crate::names;
+use crate::serve::ServeArgs;
 use crate::trace::TraceArgs;
 
 /// One instrument for flash storage: measure a drive, see how it behaves.
@@ -29,6 +30,7 @@ pub enum Command {
     Simulate(SimulateArgs),
     Trace(TraceArgs),
     Report(ReportArgs),
+    Serve(ServeArgs),
     Demo(DemoArgs),
 }
 

@@ -80,6 +80,11 @@ pub fn trace_html(trace: &Trace) -> Result<String, serde_json::Error> {
     filled(trace)
 }
 
+/// The page of a server, which it asks for what it shows.
+pub fn served_html() -> String {
+    PAGE.replacen(MARKER, r#"{"served":true}"#, 1)
+}
+
 /// The page with what it shows.
 fn filled(report: &impl Serialize) -> Result<String, serde_json::Error> {
     // No text of a result can end the script element that holds it.

@@ -146,12 +146,15 @@ impl ResultFolder {
     /// The records that the manifest says `run` has.
     ///
     /// # Errors
-    /// As [`ResultFolder::rows`], and [`Error::Records`] where some are missing.
+    /// As [`ResultFolder::rows`], and [`Error::Records`] where they are not as many.
     pub fn records(&self, run: &Run) -> Result<Rows, Error> {
         let rows = self.rows(run.id)?;
         let (found, wanted) = (rows.total(), run.progress.ios());
-        if found < wanted {
-            let reason = format!("{found} of the {wanted} IOs of run {} are there", run.id);
+        if found != wanted {
+            let reason = match found < wanted {
+                true => format!("{found} of the {wanted} IOs of run {} are there", run.id),
+                false => format!("it holds {found} IOs of run {} instead of {wanted}", run.id),
+            };
             return Err(Error::Records { path: self.path.join(RECORDS), reason });
         }
         Ok(rows)

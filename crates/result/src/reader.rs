@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use flashscope_block::Record;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
-use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
 use crate::Error;
+use crate::pages::{self, Limits};
 use crate::rows::{self, NARROW, ROW_GROUP_ROWS};
+use crate::writer::FILE_ROW_GROUPS;
 
 /// The rows of one run, a row group at a time: memory does not grow with the run.
 pub struct Rows {
@@ -23,8 +25,7 @@ impl Rows {
     pub(crate) fn open(paths: impl Iterator<Item = PathBuf>) -> Result<Rows, Error> {
         let mut rows = Rows { files: vec![], total: 0 };
         for path in paths {
-            let file = File::open(&path).map_err(Error::io("open", &path))?;
-            let reader = open(&path, file)?;
+            let reader = open(&path, &LIMITS)?;
             check(&path, &reader)?;
             let count = reader.metadata().file_metadata().num_rows();
             rows.total += u64::try_from(count).unwrap_or(0);
@@ -136,10 +137,18 @@ impl Group<'_> {
     }
 }
 
-/// Opens a Parquet file whose columns lie within it.
-pub(crate) fn open(path: &Path, file: File) -> Result<SerializedFileReader<File>, Error> {
-    let length = file.metadata().map_err(Error::io("read", path))?.len();
-    let reader = SerializedFileReader::new(file).map_err(Error::parquet("read", path))?;
+/// Opens a Parquet file whose columns lie within it, and hold no more than `limits`.
+pub(crate) fn open(path: &Path, limits: &Limits) -> Result<SerializedFileReader<File>, Error> {
+    let damaged = |reason: String| Error::Records { path: path.into(), reason };
+    let metadata = path.metadata().map_err(Error::io("open", path))?;
+    if !metadata.is_file() {
+        // A pipe would never end, or never begin.
+        return Err(damaged("it is no file".into()));
+    }
+    let length = metadata.len();
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    let copy = file.try_clone().map_err(Error::io("open", path))?;
+    let reader = SerializedFileReader::new(copy).map_err(Error::parquet("read", path))?;
     // The library takes these for granted.
     let within = |column: &ColumnChunkMetaData| {
         let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
@@ -147,14 +156,12 @@ pub(crate) fn open(path: &Path, file: File) -> Result<SerializedFileReader<File>
         matches!((start, size), (Ok(start), Ok(size))
             if start.checked_add(size).is_some_and(|end| end <= length))
     };
-    let groups = reader.metadata().row_groups().iter();
-    match groups.flat_map(RowGroupMetaData::columns).all(within) {
-        true => Ok(reader),
-        false => {
-            let reason = "a column is said to lie outside of it".into();
-            Err(Error::Records { path: path.into(), reason })
-        }
+    let mut groups = reader.metadata().row_groups().iter();
+    if !groups.all(|group| group.columns().iter().all(within)) {
+        return Err(damaged("a column is said to lie outside of it".into()));
     }
+    pages::check(&file, reader.metadata(), limits).map_err(damaged)?;
+    Ok(reader)
 }
 
 /// Reads a part of a file. The library panics over some of what is damaged: that is an error, too.
@@ -172,6 +179,14 @@ pub(crate) fn guarded<T>(
     }
 }
 
+/// What a file of records has at most. As no encoding that is written makes values longer, the bytes
+/// are twice what they take.
+const LIMITS: Limits = Limits {
+    row_groups: FILE_ROW_GROUPS as usize,
+    rows: ROW_GROUP_ROWS,
+    bytes: 2 * 8 * ROW_GROUP_ROWS as u64,
+};
+
 /// Refuses a file that this version would not have written: it is read column by column.
 fn check(path: &Path, reader: &SerializedFileReader<File>) -> Result<(), Error> {
     let damaged = |reason: String| Error::Records { path: path.into(), reason };
@@ -181,12 +196,6 @@ fn check(path: &Path, reader: &SerializedFileReader<File>) -> Result<(), Error> 
     // Up to version 1 nothing was late.
     if found != known && found != &known[..rows::LATE] {
         return Err(damaged("its columns are not those of a record".into()));
-    }
-    let too_long = |group: &RowGroupMetaData| {
-        usize::try_from(group.num_rows()).map_or(true, |rows| rows > ROW_GROUP_ROWS)
-    };
-    if reader.metadata().row_groups().iter().any(too_long) {
-        return Err(damaged(format!("a row group has more than {ROW_GROUP_ROWS} rows")));
     }
     Ok(())
 }
