@@ -136,8 +136,11 @@ fn chance_is_not_interesting() {
     assert!(order.reason.ends_with("it may be chance."), "{}", order.reason);
 }
 
+/// Micro-benchmark, experiment, and the mean in ms for each value.
+type Owned = (String, String, Vec<(i64, f64)>);
+
 /// A drive about which nothing is interesting: the means that are expected, for every experiment.
-fn plain(setup: &uflip::Setup) -> Vec<(String, String, Vec<(i64, f64)>)> {
+fn plain(setup: &uflip::Setup) -> Vec<Owned> {
     let base = |name: &str| match name {
         "SR" => 0.3,
         "RR" => 0.4,
@@ -167,7 +170,7 @@ fn normal(random: &mut fastrand::Rng) -> f64 {
     (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
 }
 
-fn borrowed(given: &[(String, String, Vec<(i64, f64)>)]) -> Vec<Given<'_>> {
+fn borrowed(given: &[Owned]) -> Vec<Given<'_>> {
     given.iter().map(|(b, e, means)| (b.as_str(), e.as_str(), means.as_slice())).collect()
 }
 
