@@ -23,8 +23,10 @@ const RULES: [(&str, &[&str]); 13] = [
     ("xtask", &["analysis", "drive", "report", "result", "sim", "workload"]),
 ];
 
-const EVERYTHING: &[&str] =
-    &["analysis", "block", "drive", "measure", "report", "result", "serve", "sim", "stats", "workload"];
+const EVERYTHING: &[&str] = &[
+    "analysis", "block", "drive", "measure", "report", "result", "serve", "sim", "stats",
+    "workload",
+];
 
 /// Fails where a crate uses one that the rules do not allow, tests and benchmarks included.
 pub fn check() -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use flashscope_block::{Nanos, Op};
+use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_result::activity::Activity;
 use flashscope_result::{is_simulation, read_simulation};
 use serde_json::Value;
@@ -63,9 +63,10 @@ fn a_spike_has_its_merge() {
         let overlaps = |a: &&Activity| a.start_ns < window.end && a.end_ns > window.start;
         let expected: Vec<_> = activities.items.iter().filter(overlaps).cloned().collect();
         assert_eq!(meanwhile, expected);
-        // Merges are what took most of the time.
+        // Merges are what took most of the time, where there is little to write.
         let busy: u64 = meanwhile.iter().map(|a| (a.end_ns - a.start_ns).0).sum();
-        assert!(busy * 2 > slowest.latency.0, "{busy} of {slowest:?}");
+        let little = slowest.len <= Bytes::kib(8);
+        assert!(!little || busy * 2 > slowest.latency.0, "{busy} of {slowest:?}");
         writes += 1;
     }
     assert!(writes > 5, "{writes}");
