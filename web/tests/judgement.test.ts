@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { comparedSpan, isDifferent } from '../src/chart/overlay';
 import { extremesOf, schematic } from '../src/chart/schematic';
-import { comparedRatio, comparedValue, hasRatios, letter } from '../src/comparison';
+import { comparedInterval, comparedRatio, hasRatios, letter } from '../src/comparison';
 import { decadesOf } from '../src/data/baselines';
 import { cellOf, gridOf, hasGrid } from '../src/data/grid';
 import { withMark, withoutMark } from '../src/data/marks';
@@ -179,10 +179,8 @@ describe('comparisons', () => {
     expect(comparedRatio({ ratio, differs: true })).toBe('≠ ×0.35');
     expect(comparedRatio({ ratio, differs: false })).toBe('×0.35');
     expect(comparedRatio({})).toBe('–');
-    expect(comparedValue({ value: { value: 5e6, low: 4e6, high: 6e6 } }, true)).toBe(
-      '5.00 ms (4.00 ms to 6.00 ms)',
-    );
-    expect(comparedValue({}, true)).toBe('–');
+    expect(comparedInterval({ ratio, differs: true })).toBe('×0.32 to ×0.37');
+    expect(comparedInterval({})).toBe('–');
     expect([0, 1, 5].map(letter)).toEqual(['A', 'B', 'F']);
     const values = [{ value: 1, results: [{}, { ratio }] }];
     const experiment = { micro_benchmark: 'order', experiment: 'SW', values };
