@@ -12,6 +12,7 @@ import type {
   State,
   Status,
   Timing,
+  Unit,
 } from './data/views.gen';
 import { bytes, count, exactTime, opName, time } from './format';
 
@@ -138,6 +139,13 @@ export function progressWords(progress: Progress): string {
       return `failed: ${progress.error} (errno ${progress.errno}) at offset ${count(progress.offset_bytes)}; errors in ${count(progress.errors)} of ${count(progress.ios)} IOs`;
   }
 }
+
+/** The unit of a parameter, as the heading of a column says it; none of counts. */
+export const UNIT_WORDS: Record<Unit, string | undefined> = {
+  bytes: 'bytes',
+  nanoseconds: 'ns',
+  count: undefined,
+};
 
 /** The state of the drive before the first run. */
 export const STATE_WORDS: Record<State, string> = {
