@@ -1,7 +1,7 @@
 // Results side by side: what they have in common, and how what differs is written.
 import type { Model } from './data/model';
 import type { Compared, Comparison, Experiment, MicroBenchmark } from './data/views.gen';
-import { count, estimate, interval, MISSING, ratio, time } from './format';
+import { count, interval, MISSING, ratio } from './format';
 import { type CompareLevel, type CompareRoute, compareHref, shelfHref } from './route';
 import type { Place, Tab, Way } from './where.svelte';
 
@@ -18,11 +18,6 @@ export const CHARACTERISTICS: Record<string, { words: string; time: boolean }> =
   in_place: { words: 'in place, to SW', time: false },
   large_increments: { words: 'large increments, to RW', time: false },
 };
-
-/** A number with its interval. */
-export function comparedValue({ value }: Compared, isTime: boolean): string {
-  return estimate(value, isTime ? time : ratio);
-}
 
 /** How a number relates to that of the first result, with a sign where they differ. */
 export function comparedRatio({ ratio: to, differs }: Compared): string {
