@@ -153,7 +153,7 @@ describe('honesty', () => {
       async (page) => {
         await page.getByText('Of each stretch its fastest and its slowest IO').waitFor();
         await page.getByRole('button', { name: 'by time' }).click();
-        const label = page.getByRole('img', { name: /Response times of .* against time/ });
+        const label = page.getByRole('application', { name: /Response times of .* against time/ });
         await label.locator('canvas').waitFor();
       },
       { hash: ROUTES[11] ?? '' },

@@ -179,6 +179,12 @@ describe('run', () => {
       await page.waitForTimeout(400);
       const [, later] = /from=(\d+)/.exec(await hash(page)) ?? [];
       expect(Math.abs(Number(later) - Number(from))).toBeLessThanOrEqual(2);
+      // By time, too, the address says which IOs are in view.
+      await page.getByRole('button', { name: 'Zoom in' }).click();
+      await page.waitForFunction((before) => !location.hash.includes(before), `from=${later}&`);
+      const [, first, last] = /from=(\d+)&to=(\d+)/.exec(await hash(page)) ?? [];
+      expect(Number(first)).toBeGreaterThan(Number(from));
+      expect(Number(last)).toBeLessThan(Number(to));
     }));
 
   // Do arrow keys read out its IOs as they were recorded?
