@@ -5,14 +5,13 @@
 use std::ops::Range;
 
 use flashscope_block::{Bytes, Nanos};
-use flashscope_result::Manifest;
 use flashscope_stats::Estimate;
 
-use crate::facts::{Bounded, Characteristics, PauseEffect, RepeatFacts, RunFacts};
-use crate::repeats::means;
+use crate::facts::{Bounded, Characteristics, PauseEffect};
+use crate::means::{Mean, Means};
 
 /// Up to this ratio, something costs "about the same" as sequential writes.
-const ABOUT_THE_SAME: f64 = 1.5;
+pub(crate) const ABOUT_THE_SAME: f64 = 1.5;
 
 /// Something has an effect when it saves at least this share of the cost.
 const NOTICEABLE: f64 = 0.2;
@@ -24,52 +23,17 @@ const STILL_CHEAP: f64 = 0.5;
 /// The gaps between IOs that count as large increments (Table 3: "from one 1 MB to 8 MB").
 const LARGE_GAPS: std::ops::RangeInclusive<u64> = Bytes::MIB.0..=Bytes::mib(8).0;
 
-pub(crate) fn characteristics(
-    manifest: &Manifest,
-    runs: &[RunFacts],
-    repeats: &[RepeatFacts],
-) -> Characteristics {
-    let io_size = manifest.options.setup.io_size;
-    Means { series: series(manifest, runs, repeats), io_size }.characteristics()
-}
-
-/// The mean response times of an experiment by rising value of its parameter.
-struct Series {
-    benchmark: String,
-    experiment: String,
-    means: Vec<(i64, Estimate)>,
-}
-
-fn series(manifest: &Manifest, runs: &[RunFacts], repeats: &[RepeatFacts]) -> Vec<Series> {
-    let mut all = Vec::new();
-    for benchmark in &manifest.micro_benchmarks {
-        for experiment in &benchmark.experiments {
-            let means = means(experiment, runs, repeats).into_iter();
-            all.push(Series {
-                benchmark: benchmark.name.clone(),
-                experiment: experiment.name.clone(),
-                means: means.filter_map(|(value, mean)| Some((value, mean?))).collect(),
-            });
-        }
-    }
-    all
-}
-
-struct Means {
-    series: Vec<Series>,
-    io_size: Bytes,
-}
-
 impl Means {
-    fn characteristics(&self) -> Characteristics {
-        let in_order = self.at("order", "SW", 1);
-        let over_in_order = |incr| self.at("order", "SW", incr)?.ratio(&in_order?);
+    pub(crate) fn characteristics(&self) -> Characteristics {
+        let in_order = |incr| Some(self.at("order", "SW", incr)?.ns);
+        let over_in_order = |incr| in_order(incr)?.ratio(&in_order(1)?);
+        let basic = |baseline| Some(self.basic(baseline)?.ns);
         Characteristics {
             io_size_bytes: self.basic("SR").or(self.basic("SW")).map(|_| self.io_size),
-            sequential_read_ns: self.basic("SR"),
-            random_read_ns: self.basic("RR"),
-            sequential_write_ns: self.basic("SW"),
-            random_write_ns: self.basic("RW"),
+            sequential_read_ns: basic("SR"),
+            random_read_ns: basic("RR"),
+            sequential_write_ns: basic("SW"),
+            random_write_ns: basic("RW"),
             pause: self.pause(),
             locality: self.bounded("locality", "RW"),
             partitioning: self.bounded("partitioning", "SW"),
@@ -79,77 +43,56 @@ impl Means {
         }
     }
 
-    fn experiment(&self, benchmark: &str, experiment: &str) -> Option<&[(i64, Estimate)]> {
-        let named = |s: &&Series| s.benchmark == benchmark && s.experiment == experiment;
-        self.series.iter().find(named).map(|s| s.means.as_slice()).filter(|m| !m.is_empty())
-    }
-
-    fn at(&self, benchmark: &str, experiment: &str, value: i64) -> Option<Estimate> {
-        let means = self.experiment(benchmark, experiment)?;
-        means.iter().find(|(v, _)| *v == value).map(|(_, mean)| *mean)
-    }
-
-    /// A baseline pattern at the IO size of the result: from the long preparation run where there
-    /// is one, else from a run of a micro-benchmark that is just the baseline.
-    fn basic(&self, baseline: &str) -> Option<Estimate> {
-        let preparation = self.experiment("preparation", baseline).map(|means| means[0].1);
-        let io_size = i64::try_from(self.io_size.0).ok()?;
-        preparation
-            .or_else(|| self.at("granularity", baseline, io_size))
-            .or_else(|| self.at("alignment", baseline, 0))
-            .or_else(|| self.at("parallelism", baseline, 1))
-    }
-
     fn pause(&self) -> Option<PauseEffect> {
-        let means = self.experiment("pause", "RW")?;
-        let (random, sequential) = (self.basic("RW")?, self.basic("SW")?);
-        let cheapest = means.iter().map(|(_, mean)| *mean).min_by(by_value)?;
+        let means = self.experiment("pause", "RW");
+        let (random, sequential) = (self.basic("RW")?.ns, self.basic("SW")?.ns);
+        let cheapest = means.iter().map(|mean| mean.ns).min_by(by_value)?;
         if cheapest.value > (1.0 - NOTICEABLE) * random.value {
             return Some(PauseEffect::None);
         }
         let limit = (ABOUT_THE_SAME * sequential.value).min((1.0 - NOTICEABLE) * random.value);
-        let as_sequential = |(_, mean): &&(i64, Estimate)| mean.value <= limit;
+        let as_sequential = |mean: &&Mean| mean.ns.value <= limit;
         let shortest = means.iter().rev().take_while(as_sequential).last();
         Some(match shortest {
-            Some((pause, _)) => PauseEffect::AsSequential { pause_ns: Nanos(unsigned(*pause)) },
+            Some(mean) => PauseEffect::AsSequential { pause_ns: Nanos(unsigned(mean.value)) },
             None => PauseEffect::Cheaper { ratio: cheapest.ratio(&random)? },
         })
     }
 
     /// Up to which value of the parameter an experiment is cheap.
     fn bounded(&self, benchmark: &str, experiment: &str) -> Option<Bounded> {
-        let means = self.experiment(benchmark, experiment)?;
-        let sequential = self.basic("SW")?;
+        let means = self.experiment(benchmark, experiment);
+        let sequential = self.basic("SW")?.ns;
         let dearest = |values: Range<usize>| {
-            let dearest = means[values].iter().map(|(_, mean)| *mean).max_by(by_value)?;
+            let dearest = means[values].iter().map(|mean| mean.ns).max_by(by_value)?;
             dearest.ratio(&sequential)
         };
         let ratio = dearest(0..means.len())?;
         // Only what is dear beyond the uncertainty of its mean counts as dear.
-        let at_least = means.iter().map(|(_, mean)| mean.low.unwrap_or(mean.value));
-        let at_most = means.iter().map(|(_, mean)| mean.high.unwrap_or(mean.value));
+        let at_least = means.iter().map(|mean| mean.ns.low.unwrap_or(mean.ns.value));
+        let at_most = means.iter().map(|mean| mean.ns.high.unwrap_or(mean.ns.value));
         if at_least.fold(0.0, f64::max) <= ABOUT_THE_SAME * at_most.fold(f64::MAX, f64::min) {
             // It costs the same everywhere: everywhere little, or everywhere much.
-            let measured = unsigned(means.last()?.0);
+            let measured = unsigned(means.last()?.value);
             let cheap = ratio.low.unwrap_or(ratio.value) <= ABOUT_THE_SAME;
             return Some(if cheap { Bounded::Unlimited { measured, ratio } } else { Bounded::No });
         }
-        let highest = means.iter().map(|(_, mean)| mean.value).fold(0.0, f64::max);
-        let is_cheap = |(_, mean): &&(i64, Estimate)| mean.value <= STILL_CHEAP * highest;
+        let highest = means.iter().map(|mean| mean.ns.value).fold(0.0, f64::max);
+        let is_cheap = |mean: &&Mean| mean.ns.value <= STILL_CHEAP * highest;
         // The smallest values may be dear for another reason: an area of one IO is written in place.
         let Some(first) = means.iter().position(|mean| is_cheap(&mean)) else {
             return Some(Bounded::No);
         };
         let cheap = means[first..].iter().take_while(is_cheap).count();
         let last = first + cheap;
-        Some(Bounded::UpTo { value: unsigned(means[last - 1].0), ratio: dearest(first..last)? })
+        Some(Bounded::UpTo { value: unsigned(means[last - 1].value), ratio: dearest(first..last)? })
     }
 
     fn large_increments(&self) -> Option<Estimate> {
-        let means = self.experiment("order", "SW")?;
+        let means = self.experiment("order", "SW").iter();
         let is_large = |incr: i64| LARGE_GAPS.contains(&(unsigned(incr) * self.io_size.0));
-        let large = means.iter().filter(|(incr, _)| *incr > 0 && is_large(*incr));
-        large.map(|(_, mean)| *mean).max_by(by_value)?.ratio(&self.basic("RW")?)
+        let large = means.filter(|mean| mean.value > 0 && is_large(mean.value));
+        large.map(|mean| mean.ns).max_by(by_value)?.ratio(&self.basic("RW")?.ns)
     }
 }
 
@@ -164,23 +107,7 @@ fn unsigned(value: i64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MS: f64 = 1e6;
-
-    /// Micro-benchmark, experiment, and the mean in ms for each value.
-    type Given<'a> = (&'a str, &'a str, &'a [(i64, f64)]);
-
-    fn means(series: &[Given]) -> Means {
-        let one = |(benchmark, experiment, means): &Given| Series {
-            benchmark: (*benchmark).into(),
-            experiment: (*experiment).into(),
-            means: means
-                .iter()
-                .map(|(v, ms)| (*v, Estimate::symmetric(ms * MS, Some(1e4))))
-                .collect(),
-        };
-        Means { series: series.iter().map(one).collect(), io_size: Bytes::kib(32) }
-    }
+    use crate::scripted::{MS, means};
 
     /// The Memoright SSD of Table 3: SW 0.3 ms, RW 5 ms, and what is varied.
     fn memoright(benchmark: &str, experiment: &str, varied: &[(i64, f64)]) -> Characteristics {
@@ -235,10 +162,10 @@ mod tests {
             ("preparation", "SW", &[(20480, 0.3)]),
             ("partitioning", "SW", &[(1, 0.3), (2, 0.3), (4, 0.9)]),
         ]);
-        given.series[1].means[2].1 = Estimate::symmetric(0.9 * MS, Some(0.6 * MS));
+        given.series[1].means[2].ns = Estimate::symmetric(0.9 * MS, Some(0.6 * MS));
         let found = given.characteristics().partitioning;
         assert!(matches!(found, Some(Bounded::Unlimited { measured: 4, .. })));
-        given.series[1].means[2].1 = Estimate::symmetric(0.9 * MS, Some(0.1 * MS));
+        given.series[1].means[2].ns = Estimate::symmetric(0.9 * MS, Some(0.1 * MS));
         let found = given.characteristics().partitioning;
         assert!(matches!(found, Some(Bounded::UpTo { value: 2, .. })));
     }

@@ -1,8 +1,21 @@
 //! Results side by side.
+//!
+//! Two numbers differ when the 95 % interval of their ratio excludes 1. Of numbers that are the same
+//! in truth one in twenty differs so by chance, and a full result of uFLIP has hundreds: a
+//! single mark among many says little, a row of them does. Nothing is widened for the number of
+//! comparisons, as it is not known which of them a reader came for.
 
+use std::collections::BTreeMap;
+
+use flashscope_result::Manifest;
+use flashscope_result::manifest::Experiment;
 use flashscope_stats::Estimate;
+use flashscope_workload::uflip;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::Facts;
+use crate::facts::Characteristics;
 
 /// Several results beside the first of them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +62,178 @@ pub struct Compared {
     pub value: Option<Estimate>,
     /// It over that of the first result; absent for the first, and where either is.
     pub ratio: Option<Estimate>,
-    /// Whether they differ by more than their uncertainty; absent where there is no interval.
+    /// Whether they differ by more than their uncertainty: the 95 % interval of the ratio excludes 1,
+    /// which it does for one in twenty that are the same. Absent where there is no interval.
     pub differs: Option<bool>,
+}
+
+/// Several results beside the first of them.
+pub fn compare(results: &[(&Manifest, &Facts)]) -> Comparison {
+    let characteristics = NUMERIC.into_iter().map(|(name, of)| ComparedCharacteristic {
+        name: name.into(),
+        results: beside_first(results.iter().map(|(_, facts)| of(&facts.characteristics))),
+    });
+    Comparison { characteristics: characteristics.collect(), experiments: experiments(results) }
+}
+
+/// The numeric columns of Table 3.
+type Column = (&'static str, fn(&Characteristics) -> Option<Estimate>);
+
+const NUMERIC: [Column; 7] = [
+    ("sequential_read_ns", |found| found.sequential_read_ns),
+    ("random_read_ns", |found| found.random_read_ns),
+    ("sequential_write_ns", |found| found.sequential_write_ns),
+    ("random_write_ns", |found| found.random_write_ns),
+    ("reverse", |found| found.reverse),
+    ("in_place", |found| found.in_place),
+    ("large_increments", |found| found.large_increments),
+];
+
+fn beside_first(values: impl IntoIterator<Item = Option<Estimate>>) -> Vec<Compared> {
+    let mut values = values.into_iter();
+    let Some(first) = values.next() else { return vec![] };
+    let beside = |value: Option<Estimate>| {
+        let ratio = value.zip(first).and_then(|(value, first)| value.ratio(&first));
+        let differs = ratio.and_then(|Estimate { low, high, .. }| match (low, high) {
+            (None, None) => None,
+            _ => Some(low.is_some_and(|low| low > 1.0) || high.is_some_and(|high| high < 1.0)),
+        });
+        Compared { value, ratio, differs }
+    };
+    let first = Compared { value: first, ratio: None, differs: None };
+    std::iter::once(first).chain(values.map(beside)).collect()
+}
+
+/// The means of an experiment in one result, by value.
+type ByValue = BTreeMap<i64, Estimate>;
+
+fn experiments(results: &[(&Manifest, &Facts)]) -> Vec<ComparedExperiment> {
+    let mut named: Vec<(&str, &str)> = Vec::new();
+    for (manifest, _) in results {
+        for benchmark in &manifest.micro_benchmarks {
+            for experiment in &benchmark.experiments {
+                let name = (benchmark.name.as_str(), experiment.name.as_str());
+                if !named.contains(&name) {
+                    named.push(name);
+                }
+            }
+        }
+    }
+    // Those of uFLIP in their order, then all others as they were found.
+    let rank = |benchmark: &str| uflip::all().position(|known| known.name == benchmark);
+    named.sort_by_key(|(benchmark, _)| rank(benchmark).unwrap_or(usize::MAX));
+    let compared = |(benchmark, experiment): (&str, &str)| {
+        let means: Vec<ByValue> = results
+            .iter()
+            .map(|(manifest, facts)| {
+                let found = find(manifest, benchmark, experiment);
+                let means = found.map(|found| facts.means(found)).unwrap_or_default();
+                means.into_iter().filter_map(|(value, mean)| Some((value, mean?))).collect()
+            })
+            .collect();
+        let values = values(&means);
+        (!values.is_empty()).then(|| ComparedExperiment {
+            micro_benchmark: benchmark.into(),
+            experiment: experiment.into(),
+            values,
+        })
+    };
+    named.into_iter().filter_map(compared).collect()
+}
+
+fn find<'a>(manifest: &'a Manifest, benchmark: &str, experiment: &str) -> Option<&'a Experiment> {
+    let benchmark = manifest.micro_benchmarks.iter().find(|found| found.name == benchmark)?;
+    benchmark.experiments.iter().find(|found| found.name == experiment)
+}
+
+/// Every value that any result has.
+fn values(means: &[ByValue]) -> Vec<ComparedValue> {
+    let mut values: Vec<i64> = means.iter().flat_map(BTreeMap::keys).copied().collect();
+    values.sort_unstable();
+    values.dedup();
+    let of_value = |value| ComparedValue {
+        value,
+        results: beside_first(means.iter().map(|means| means.get(&value).copied())),
+    };
+    values.into_iter().map(of_value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scripted::{Given, result};
+
+    fn compared(results: &[&[Given]]) -> Comparison {
+        let results: Vec<_> = results.iter().map(|given| result(given)).collect();
+        compare(&results.iter().map(|(manifest, facts)| (manifest, facts)).collect::<Vec<_>>())
+    }
+
+    // Is each number beside that of the first result, marked where the intervals leave no doubt?
+    #[test]
+    fn ratios_to_the_first() {
+        let locality = |ms: [f64; 2]| ("locality", "RW", [(1 << 20, ms[0]), (2 << 20, ms[1])]);
+        let [a, b] = [locality([1.0, 2.0]), locality([1.005, 3.0])];
+        let found = compared(&[&[(a.0, a.1, &a.2)], &[(b.0, b.1, &b.2)]]);
+        let [experiment] = &found.experiments[..] else { panic!("one experiment") };
+        assert_eq!((&*experiment.micro_benchmark, &*experiment.experiment), ("locality", "RW"));
+        let [same, other] = &experiment.values[..] else { panic!("two values") };
+        assert_eq!((same.results[0].ratio, same.results[0].differs), (None, None));
+        assert_eq!(same.results[1].differs, Some(false));
+        assert_eq!(other.results[1].differs, Some(true));
+        assert!(other.results[1].ratio.unwrap().covers(1.5));
+    }
+
+    // Is what one of the results lacks absent there, and the order that of uFLIP, then any other?
+    #[test]
+    fn what_is_missing_is_absent() {
+        let first: &[Given] = &[("trace", "x", &[(1, 1.0)]), ("order", "SW", &[(1, 1.0)])];
+        let second: &[Given] = &[
+            ("preparation", "SW", &[(20480, 2.0)]),
+            ("order", "SW", &[(-1, 3.0), (1, 1.5)]),
+            ("granularity", "SR", &[]),
+        ];
+        let found = compared(&[first, second, first]);
+        let names: Vec<_> = found.experiments.iter().map(|e| &*e.micro_benchmark).collect();
+        assert_eq!(names, ["preparation", "order", "trace"]);
+        let order = &found.experiments[1];
+        assert_eq!(order.values.iter().map(|v| v.value).collect::<Vec<_>>(), [-1, 1]);
+        let reverse = &order.values[0].results;
+        assert_eq!(
+            reverse.iter().map(|c| c.value.is_some()).collect::<Vec<_>>(),
+            [false, true, false]
+        );
+        assert!(reverse.iter().all(|compared| compared.ratio.is_none()));
+        assert_eq!(order.values[1].results[2].differs, Some(false));
+        let sw = found.characteristics.iter().find(|c| c.name == "sequential_write_ns").unwrap();
+        assert_eq!(
+            sw.results.iter().map(|c| c.value.is_some()).collect::<Vec<_>>(),
+            [false, true, false]
+        );
+        assert_eq!(compare(&[]).experiments, []);
+    }
+
+    // Is every numeric column of the characteristics compared, by the name of its field?
+    #[test]
+    fn all_numeric_columns() {
+        let estimate = Some(Estimate::symmetric(1.0, None));
+        let full = Characteristics {
+            sequential_read_ns: estimate,
+            random_read_ns: estimate,
+            sequential_write_ns: estimate,
+            random_write_ns: estimate,
+            reverse: estimate,
+            in_place: estimate,
+            large_increments: estimate,
+            ..Characteristics::default()
+        };
+        let serde_json::Value::Object(fields) = serde_json::to_value(full).unwrap() else {
+            panic!("an object");
+        };
+        let numeric = fields.iter().filter(|(_, value)| value.get("value").is_some());
+        let mut names: Vec<&str> = numeric.map(|(name, _)| name.as_str()).collect();
+        let mut compared = NUMERIC.map(|(name, _)| name);
+        names.sort_unstable();
+        compared.sort_unstable();
+        assert_eq!(names, compared);
+    }
 }

@@ -4,20 +4,27 @@
 mod characteristics;
 pub mod compare;
 mod costs;
+mod deviation;
 pub mod facts;
-mod outline;
+pub mod grid;
+pub mod hints;
+mod means;
 mod repeats;
 mod rounds;
 mod runs;
+#[cfg(test)]
+mod scripted;
 pub mod trace;
 pub mod view;
+mod words;
 
 pub use costs::costs;
 pub use facts::Facts;
 use flashscope_block::DeviceKind;
 use flashscope_result::{Error, Manifest, ResultFolder};
-pub use outline::{Outline, outlines};
+use means::Means;
 pub use trace::TraceFacts;
+pub use view::Outline;
 
 /// The harness may take this share of what is measured.
 const HARNESS_SHARE: f64 = 0.05;
@@ -42,9 +49,11 @@ pub fn analyse(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Erro
             facts.harness_share = share(facts).filter(|share| *share > HARNESS_SHARE);
         }
     }
-    let characteristics = characteristics::characteristics(manifest, &runs, &repeats);
+    let means = Means::of(manifest, &runs, &repeats);
+    let characteristics = means.characteristics();
     let rounds = rounds::rounds_facts(manifest, &runs);
     let schema_version = facts::SCHEMA_VERSION;
-    let (grid, hints) = (Vec::new(), Vec::new());
+    let grid = grid::grid(manifest, &means);
+    let hints = hints::hints(manifest, &means);
     Ok(Facts { schema_version, characteristics, runs, repeats, rounds, grid, hints })
 }

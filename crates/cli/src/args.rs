@@ -11,6 +11,7 @@ use flashscope_report::SimulationFill;
 use crate::bench::{BenchArgs, PlanArgs};
 use crate::devices::DevicesArgs;
 use crate::names;
+use crate::serve::ServeArgs;
 use crate::trace::TraceArgs;
 
 /// One instrument for flash storage: measure a drive, see how it behaves.
@@ -29,6 +30,7 @@ pub enum Command {
     Simulate(SimulateArgs),
     Trace(TraceArgs),
     Report(ReportArgs),
+    Serve(ServeArgs),
     Demo(DemoArgs),
 }
 
@@ -174,17 +176,19 @@ impl From<FillState> for SimulationFill {
     }
 }
 
-/// Show a result: as a page for the browser, or in the terminal.
+/// Show results: as a page for the browser, or in the terminal.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope report demo.flashscope
   flashscope report demo.flashscope --output demo.html
+  flashscope report old.flashscope new.flashscope --output compared.html
   flashscope report demo.flashscope --terminal")]
 pub struct ReportArgs {
-    /// The result folder
-    pub result: PathBuf,
+    /// The result folders; several are compared with the first of them
+    #[arg(required = true, value_name = "RESULT")]
+    pub results: Vec<PathBuf>,
 
-    /// Write the page here [default: report.html in the result folder]
+    /// Write the page here [default: report.html in the result folder, or here for several]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
@@ -192,7 +196,7 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with_all = ["output", "json"])]
     pub terminal: bool,
 
-    /// Print what the page shows as JSON (schema: docs/schemas/report.schema.json)
+    /// Print what the page shows as JSON, a line a result (schema: docs/schemas/report.schema.json)
     #[arg(long, conflicts_with = "output")]
     pub json: bool,
 }

@@ -3,16 +3,15 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use flashscope_analysis::outlines;
 use flashscope_measure::{LEAST_RUN_PAUSE, plan};
-use flashscope_report::{Report, terminal};
+use flashscope_report::terminal;
 use flashscope_result::manifest::{OnError, Options, State};
 use flashscope_result::methodology::{Methodology, Precision};
 use flashscope_workload::uflip::{PerBaseline, Setup, all};
 
 use crate::args::DemoArgs;
 use crate::bench::{Inside, Watching, create, manifest, measure, outcome};
-use crate::report::write_page;
+use crate::report::{Opened, write_page};
 use crate::{Failure, stop, usage};
 
 /// The nine micro-benchmarks on a simulated drive: everything but the drive is real.
@@ -48,13 +47,13 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
         stop,
         Watching { inside, surroundings: None },
     )?;
-    let outlines = outlines(&folder, &manifest)?;
     let text = terminal(&manifest, &facts);
     let outcome = outcome(&manifest);
-    let page = write_page(&Report { manifest, facts, outlines }, &folder, None)?;
+    let page = folder.path().join("report.html");
+    write_page(&[Opened::measured(folder, manifest, facts)?], &page)?;
     let mut out = std::io::stdout().lock();
     write!(out, "{text}")?;
-    writeln!(out, "\nresult: {}", folder.path().display())?;
+    writeln!(out, "\nresult: {}", output.display())?;
     writeln!(out, "report: {}", page.display())?;
     outcome
 }

@@ -10,6 +10,7 @@ mod drives;
 mod names;
 mod progress;
 mod report;
+mod serve;
 mod simulate;
 mod stop;
 mod trace;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Simulate(args) => simulate::simulate(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),
+        Command::Serve(args) => serve::serve(&args),
         Command::Demo(args) => demo::demo(&args),
     };
     let (error, code) = match outcome {

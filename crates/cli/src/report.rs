@@ -4,44 +4,172 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use flashscope_analysis::{analyse, outlines};
-use flashscope_report::{Report, html, terminal};
-use flashscope_result::{Error, ResultFolder};
+use anyhow::{Context, anyhow};
+use flashscope_analysis::view::{Overviews, STRETCHES, Viewer};
+use flashscope_analysis::{Facts, analyse};
+use flashscope_report::{Exhibit, Report, SimulatedExhibit, html, terminal};
+use flashscope_result::marks::Marks;
+use flashscope_result::{Error, Manifest, ResultFolder, is_simulation, read_simulation};
+use serde_json::Value;
 
 use crate::args::ReportArgs;
 use crate::{Failure, usage};
 
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
-    let (folder, manifest) = ResultFolder::open(&args.result).map_err(|error| match error {
-        error @ (Error::NoResult(_) | Error::Json { .. } | Error::Version { .. }) => usage(error),
-        other => Failure::from(other),
-    })?;
-    let facts = analyse(&folder, &manifest)?;
+    let results: Vec<Opened> =
+        args.results.iter().map(|path| Opened::open(path)).collect::<Result<_, _>>()?;
     let mut out = std::io::stdout().lock();
-    if args.terminal {
-        write!(out, "{}", terminal(&manifest, &facts))?;
+    if args.terminal || args.json {
+        for result in results {
+            match args.terminal {
+                true => write!(out, "{}", result.terminal()?)?,
+                false => result.print_json(&mut out)?,
+            }
+        }
         return Ok(());
     }
-    let outlines = outlines(&folder, &manifest)?;
-    let report = Report { manifest, facts, outlines };
-    if args.json {
-        serde_json::to_writer(&mut out, &report)?;
-        writeln!(out)?;
-        return Ok(());
-    }
-    let path = write_page(&report, &folder, args.output.as_deref())?;
+    let inside = match &args.results[..] {
+        [one] => one.join("report.html"),
+        _ => PathBuf::from("report.html"),
+    };
+    let path = args.output.clone().unwrap_or(inside);
+    write_page(&results, &path)?;
     writeln!(out, "{}", path.display())?;
     Ok(())
 }
 
-/// Writes the page of a result, by default into its folder.
-pub fn write_page(
-    report: &Report,
-    folder: &ResultFolder,
-    output: Option<&Path>,
-) -> anyhow::Result<PathBuf> {
-    let path = output.map_or_else(|| folder.path().join("report.html"), Path::to_path_buf);
-    fs::write(&path, html(report)?).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(path)
+/// A result with what the page shows of it.
+pub enum Opened {
+    Measurement { name: String, measured: Box<Measured> },
+    Simulation { name: String, simulation: Value },
+}
+
+/// A measurement.
+pub struct Measured {
+    folder: ResultFolder,
+    manifest: Manifest,
+    facts: Facts,
+    marks: Marks,
+    overviews: Overviews,
+}
+
+impl Opened {
+    fn open(path: &Path) -> Result<Opened, Failure> {
+        if is_simulation(path) {
+            let simulation = read_simulation(path).map_err(of_opening)?;
+            return Ok(Opened::Simulation { name: name_of(path), simulation });
+        }
+        let (folder, manifest) = ResultFolder::open(path).map_err(of_opening)?;
+        let facts = analyse(&folder, &manifest)?;
+        Ok(Opened::measured(folder, manifest, facts)?)
+    }
+
+    /// A measurement of which the facts are known.
+    pub fn measured(
+        folder: ResultFolder,
+        manifest: Manifest,
+        facts: Facts,
+    ) -> Result<Opened, Error> {
+        let (name, marks) = (name_of(folder.path()), folder.marks()?);
+        let overviews = Overviews::new(std::thread::available_parallelism().map_or(1, usize::from));
+        let measured = Measured { folder, manifest, facts, marks, overviews };
+        Ok(Opened::Measurement { name, measured: Box::new(measured) })
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Opened::Measurement { name, .. } | Opened::Simulation { name, .. } => name,
+        }
+    }
+
+    fn terminal(&self) -> Result<String, Failure> {
+        match self {
+            Opened::Measurement { measured, .. } => {
+                Ok(terminal(&measured.manifest, &measured.facts))
+            }
+            Opened::Simulation { name, .. } => Err(usage(anyhow!(
+                "{name} is a simulation, of which there is no summary for the terminal: leave out \
+                 --terminal for its page, or take --json"
+            ))),
+        }
+    }
+
+    /// One object on one line.
+    fn print_json(self, mut out: impl Write) -> Result<(), Failure> {
+        match self {
+            Opened::Measurement { measured, .. } => {
+                let outlines = measured.viewer().outlines(STRETCHES)?;
+                let Measured { manifest, facts, .. } = *measured;
+                serde_json::to_writer(&mut out, &Report { manifest, facts, outlines })?;
+            }
+            Opened::Simulation { simulation, .. } => serde_json::to_writer(&mut out, &simulation)?,
+        }
+        writeln!(out)?;
+        Ok(())
+    }
+}
+
+impl Measured {
+    fn viewer(&self) -> Viewer<'_> {
+        let Measured { folder, manifest, facts, overviews, .. } = self;
+        Viewer { folder, manifest, facts, overviews }
+    }
+}
+
+/// What cannot be opened is often not the result that was meant.
+fn of_opening(error: Error) -> Failure {
+    match error {
+        error @ (Error::NoResult(_) | Error::Json { .. } | Error::Version { .. }) => usage(error),
+        other => Failure::from(other),
+    }
+}
+
+/// The name of a result without the ending of its folder.
+fn name_of(path: &Path) -> String {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    name.strip_suffix(".flashscope").unwrap_or(&name).into()
+}
+
+/// Writes the page of results.
+pub fn write_page(results: &[Opened], path: &Path) -> anyhow::Result<()> {
+    let ids = unique_names(results.iter().map(Opened::name));
+    let (mut measurements, mut simulations) = (Vec::new(), Vec::new());
+    for (result, id) in results.iter().zip(&ids) {
+        match result {
+            Opened::Measurement { name, measured } => {
+                let (viewer, marks) = (measured.viewer(), &measured.marks);
+                measurements.push(Exhibit { id, name, viewer, marks });
+            }
+            Opened::Simulation { name, simulation } => {
+                simulations.push(SimulatedExhibit { id, name, simulation });
+            }
+        }
+    }
+    let page = html(&measurements, &simulations)?;
+    fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Each name, with a number behind where it was there before.
+fn unique_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut unique = Vec::new();
+    for name in names {
+        let numbered = (2..).map(|n| format!("{name}-{n}"));
+        let free =
+            std::iter::once(name.to_string()).chain(numbered).find(|id| !unique.contains(id));
+        unique.extend(free);
+    }
+    unique
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Has every result of a page an id of its own, whatever they are called?
+    #[test]
+    fn ids_are_unique() {
+        let ids = unique_names(["a", "b", "a", "a-2", "a"].into_iter());
+        assert_eq!(ids, ["a", "b", "a-2", "a-2-2", "a-3"]);
+    }
 }

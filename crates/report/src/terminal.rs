@@ -10,6 +10,7 @@ use flashscope_stats::Estimate;
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::trace::Pace;
 
+use crate::judgement::judgement;
 use crate::rounds;
 
 pub(crate) const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -25,6 +26,7 @@ pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
         rounds::report(&mut out, manifest, found);
         return out;
     }
+    judgement(&mut out, facts);
     for benchmark in &manifest.micro_benchmarks {
         let runs = benchmark.experiments.iter().flat_map(|experiment| &experiment.runs);
         let traced = runs.clone().find(|run| matches!(run.reference, Reference::Trace { .. }));
@@ -285,6 +287,7 @@ fn duration(estimate: Estimate) -> String {
 fn ratio_text(estimate: Estimate) -> String {
     match (estimate.low, estimate.high) {
         (Some(low), Some(high)) => format!("{:.2} ({low:.2} to {high:.2})", estimate.value),
+        (Some(low), None) => format!("{:.2} (at least {low:.2})", estimate.value),
         _ => format!("{:.2}", estimate.value),
     }
 }

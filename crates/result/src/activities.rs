@@ -8,7 +8,8 @@ use std::sync::Arc;
 use flashscope_block::Nanos;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
-use parquet::file::metadata::{KeyValue, RowGroupMetaData};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -18,14 +19,18 @@ use parquet::schema::types::TypePtr;
 use crate::Error;
 use crate::activity::{Activities, Activity};
 use crate::folder::sync_folder;
+use crate::pages::Limits;
 use crate::reader::{guarded, open, read_column};
 
 /// Rows in a row group.
 const ROW_GROUP_ROWS: usize = 1 << 14;
 
-/// Bytes that a row group may take in memory, so that a file that is not what it should be cannot
-/// take more: 16 times what one of this version takes.
-const MOST_GROUP_BYTES: i64 = 16 << 20;
+/// What a file has at most, so that one that is not what it should be cannot take more: a column of
+/// text takes about 1 MiB, and 4 million pieces of work are more than are kept of a run.
+const LIMITS: Limits = Limits { row_groups: 256, rows: ROW_GROUP_ROWS, bytes: 4 << 20 };
+
+/// Bytes of the longest kind: a dictionary can hold a long one once, and name it in every row.
+const LONGEST_KIND: usize = 64;
 
 /// The columns. Rows are in the order of their begin.
 const SCHEMA: &str = "message activity {
@@ -125,14 +130,10 @@ const FIRST_NARROW: usize = 3;
 
 /// Reads of the file of a run what overlaps with `window`; nothing where there is no such file.
 pub(crate) fn read(path: &Path, window: &Range<Nanos>) -> Result<Activities, Error> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Ok(Activities::default());
-        }
-        Err(error) => return Err(Error::io("open", path)(error)),
-    };
-    let reader = open(path, file)?;
+    if !path.exists() {
+        return Ok(Activities::default());
+    }
+    let reader = open(path, &LIMITS)?;
     let left_out = check(&reader)
         .map_err(|reason| Error::Records { path: path.into(), reason: reason.into() })?;
     let mut activities = Activities { items: Vec::new(), left_out };
@@ -150,13 +151,6 @@ fn check(reader: &SerializedFileReader<File>) -> Result<u64, &'static str> {
     let metadata = reader.metadata();
     if metadata.file_metadata().schema().get_fields() != schema().get_fields() {
         return Err("its columns are not those of an activity");
-    }
-    let too_large = |group: &RowGroupMetaData| {
-        let rows = usize::try_from(group.num_rows()).unwrap_or(usize::MAX);
-        rows > ROW_GROUP_ROWS || group.total_byte_size() > MOST_GROUP_BYTES
-    };
-    if metadata.row_groups().iter().any(too_large) {
-        return Err("a row group is larger than any that was written");
     }
     let pairs = metadata.file_metadata().key_value_metadata().into_iter().flatten();
     let mut left_out =
@@ -176,6 +170,10 @@ struct Columns {
 impl Columns {
     fn read(&mut self, group: &dyn RowGroupReader) -> parquet::errors::Result<()> {
         read_column::<ByteArrayType>(group, 0, &mut self.kind)?;
+        if self.kind.iter().any(|kind| kind.len() > LONGEST_KIND) {
+            let reason = format!("a kind is longer than {LONGEST_KIND} bytes");
+            return Err(ParquetError::General(reason));
+        }
         for (nth, values) in self.times.iter_mut().enumerate() {
             read_column::<Int64Type>(group, 1 + nth, values)?;
         }
@@ -275,6 +273,13 @@ mod tests {
             refused += usize::from(read(&path, &all).is_err());
         }
         assert!(refused > 20, "{refused}");
+        // A kind that would take gigabytes as text.
+        let mut long = written.clone();
+        long.items.truncate(9);
+        long.items[3].kind = "cleaning".repeat(100);
+        write(&path, &long).unwrap();
+        let error = read(&path, &all).unwrap_err().to_string();
+        assert!(error.contains("a kind is longer than 64 bytes"), "{error}");
         // Another kind of file.
         let other = parse_message_type("message io { required int64 start_ns; }").unwrap();
         let file = File::create(&path).unwrap();

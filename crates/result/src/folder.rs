@@ -9,11 +9,13 @@ use serde::de::DeserializeOwned;
 
 use crate::activity::Activities;
 use crate::manifest::{Run, SCHEMA_VERSION};
+use crate::marks::Marks;
 use crate::writer::files_of;
 use crate::{Error, Manifest, Recorder, Rows, activities};
 
 const MANIFEST: &str = "manifest.json";
 const FACTS: &str = "facts.json";
+const MARKS: &str = "marks.json";
 const RECORDS: &str = "records";
 const ACTIVITIES: &str = "activities";
 
@@ -125,6 +127,17 @@ impl ResultFolder {
         write_json(&self.path.join(FACTS), facts)
     }
 
+    /// The corrections of the summary grid; none where nobody made any.
+    pub fn marks(&self) -> Result<Marks, Error> {
+        let file = self.path.join(MARKS);
+        if file.exists() { read_json(&file) } else { Ok(Marks::default()) }
+    }
+
+    /// Replaces the corrections of the summary grid.
+    pub fn write_marks(&self, marks: &Marks) -> Result<(), Error> {
+        write_json(&self.path.join(MARKS), marks)
+    }
+
     /// A recorder for the runs of this result.
     pub fn recorder(&self) -> Recorder {
         Recorder::start(self.path.join(RECORDS))
@@ -133,12 +146,15 @@ impl ResultFolder {
     /// The records that the manifest says `run` has.
     ///
     /// # Errors
-    /// As [`ResultFolder::rows`], and [`Error::Records`] where some are missing.
+    /// As [`ResultFolder::rows`], and [`Error::Records`] where they are not as many.
     pub fn records(&self, run: &Run) -> Result<Rows, Error> {
         let rows = self.rows(run.id)?;
         let (found, wanted) = (rows.total(), run.progress.ios());
-        if found < wanted {
-            let reason = format!("{found} of the {wanted} IOs of run {} are there", run.id);
+        if found != wanted {
+            let reason = match found < wanted {
+                true => format!("{found} of the {wanted} IOs of run {} are there", run.id),
+                false => format!("it holds {found} IOs of run {} instead of {wanted}", run.id),
+            };
             return Err(Error::Records { path: self.path.join(RECORDS), reason });
         }
         Ok(rows)

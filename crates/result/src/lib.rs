@@ -14,6 +14,7 @@ mod folder;
 pub mod manifest;
 pub mod marks;
 pub mod methodology;
+mod pages;
 pub mod plan;
 mod reader;
 mod recorder;

@@ -28,6 +28,12 @@ const SCHEMA: &str = "message io {
 /// How many columns of 32 bits there are beside `run`, which is the same in a whole file.
 pub(crate) const NARROW: usize = 4;
 
+/// Where `latency_ns` stands among the columns of 64 bits.
+pub(crate) const LATENCY: usize = 1;
+
+/// Where `errno` stands among the columns of 32 bits.
+pub(crate) const ERRNO: usize = 3;
+
 /// Where `late_ns` stands among the columns; files of version 1 end before it.
 pub(crate) const LATE: usize = 8;
 

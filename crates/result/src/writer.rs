@@ -13,7 +13,7 @@ use crate::folder::{records_file, sync_folder};
 use crate::rows::{self, NARROW, RowGroup};
 
 /// Row groups in a file: a crash in a long run loses what came after its last whole file.
-const FILE_ROW_GROUPS: u32 = 64;
+pub(crate) const FILE_ROW_GROUPS: u32 = 64;
 
 /// Writes the files of one run after the other.
 pub(crate) struct Writer {

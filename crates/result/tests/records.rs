@@ -7,6 +7,7 @@ use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno, Nanos, Op, Record};
 use flashscope_result::manifest::{
     Calibration, Machine, Manifest, OnError, Options, SCHEMA_VERSION, State, Tool,
 };
+use flashscope_result::marks::{Mark, Marks};
 use flashscope_result::methodology::Methodology;
 use flashscope_result::{Error, ResultFolder};
 use flashscope_workload::uflip::Setup;
@@ -141,6 +142,61 @@ fn long_runs_span_files() {
     assert_eq!(files.len(), 2);
     let stored: u64 = files.iter().map(|file| file.metadata().unwrap().len()).sum();
     assert!(stored < 6 * 4_400_000, "{stored} bytes");
+}
+
+// Does a window hold the rows that it should, whichever row groups and files it begins and ends in?
+#[test]
+fn windows_hold_what_they_should() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = create(&parent);
+    let group = 1 << 16;
+    // A file has 64 row groups.
+    let count = 64 * group + 70_000;
+    let mut records = reads(count);
+    for failed in [0, group - 1, 64 * group] {
+        records[usize::try_from(failed).unwrap()].result = Err(Errno::EIO);
+    }
+    write(&folder, 1, &records);
+    let rows = folder.rows(1).unwrap();
+    let edges = [0, 1, 1000, group - 1, group, group + 1, 64 * group - 1, 64 * group, count];
+    for (i, &from) in edges.iter().enumerate() {
+        for to in edges[i..].iter().copied().filter(|to| to - from < 200_000) {
+            let range = usize::try_from(from).unwrap()..usize::try_from(to).unwrap();
+            let mut expected = (from..to).zip(&records[range.clone()]);
+            rows.for_each_in(from..to, |position, record| {
+                assert_eq!(expected.next(), Some((position, record)));
+            })
+            .unwrap();
+            assert_eq!(expected.next(), None);
+            let mut expected = records[range].iter();
+            let latency = |record: &Record| record.result.is_ok().then_some(record.latency.0);
+            rows.for_each_latency(from..to, |found| {
+                assert_eq!(expected.next().map(latency), Some(found));
+            })
+            .unwrap();
+            assert_eq!(expected.next(), None);
+        }
+    }
+    rows.for_each_in(count..count + 10, |_, _| panic!("nothing is there")).unwrap();
+}
+
+// Are corrections read as they were written, absent ones none, and damaged ones said to be?
+#[test]
+fn marks_are_kept() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = create(&parent);
+    assert_eq!(folder.marks().unwrap(), Marks::default());
+    let mark = Mark {
+        micro_benchmark: "mix".into(),
+        experiment: "SR/RW".into(),
+        interesting: true,
+        note: "look".into(),
+    };
+    let marks = Marks { experiments: vec![mark] };
+    folder.write_marks(&marks).unwrap();
+    assert_eq!(folder.marks().unwrap(), marks);
+    fs::write(folder.path().join("marks.json"), "[").unwrap();
+    assert!(matches!(folder.marks(), Err(Error::Json { .. })));
 }
 
 // Does a run that was cut off leave nothing that looks like a result, and the next one work?

@@ -1,5 +1,16 @@
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use flashscope_block::Nanos;
+use flashscope_result::manifest::Run;
+use flashscope_result::{Error, Rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::clamp;
+use super::overview::{CHUNK, Overview, whole_chunks};
+use crate::Facts;
 
 /// The colour analysis of an experiment (uFLIP's "experiment color analysis"): a row a run, a column
 /// an IO, or as many successive IOs as are shown in one.
@@ -15,9 +26,10 @@ pub struct Colours {
     pub to: u64,
     /// How many successive IOs a column stands for; the slowest of them is shown.
     pub ios_per_column: u64,
-    /// The response time of code 1.
+    /// The response time of code 1: the fastest IO of the experiment that counts. It does not depend on
+    /// the window, so that a colour keeps its meaning; what is faster has the same code.
     pub low_ns: f64,
-    /// The response time of code 255.
+    /// The response time of code 255: the slowest IO of the experiment that counts.
     pub high_ns: f64,
     /// The runs, in the order of the plan.
     pub rows: Vec<ColourRow>,
@@ -33,4 +45,121 @@ pub struct ColourRow {
     /// A byte a column, in base64. Codes 1 to 255 divide the logarithm of the response time evenly
     /// between `low_ns` and `high_ns`; 0 is a column of which every IO failed.
     pub codes: String,
+}
+
+/// The response times of codes 1 and 255.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scale {
+    low: f64,
+    high: f64,
+}
+
+impl Scale {
+    #[allow(clippy::cast_precision_loss)] // far below 2⁵³ ns
+    pub fn of(facts: &Facts, runs: &[Run]) -> Scale {
+        let of_run = |run: &Run| facts.runs.iter().find(|facts| facts.run == run.id);
+        let found = || runs.iter().filter_map(of_run).map(|facts| &facts.latency_ns);
+        let low = found().map(|latency| latency.min).min().unwrap_or(1).max(1) as f64;
+        let high = found().map(|latency| latency.max).max().unwrap_or(1) as f64;
+        Scale { low, high: high.max(low) }
+    }
+
+    // The code is between 1 and 255.
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn code(self, latency: Nanos) -> u8 {
+        let range = (self.high / self.low).ln();
+        let position = (latency.0 as f64 / self.low).max(1.0).ln() / range;
+        if range > 0.0 { 1 + (254.0 * position.min(1.0)).round() as u8 } else { 1 }
+    }
+}
+
+/// Fills the rows one by one.
+pub(super) struct Painter {
+    window: Range<u64>,
+    ios_per_column: u64,
+    scale: Scale,
+    rows: Vec<ColourRow>,
+}
+
+impl Painter {
+    pub fn new(runs: &[(u32, Rows)], window: Range<u64>, columns: u64, scale: Scale) -> Painter {
+        let longest = runs.iter().map(|(_, rows)| rows.total()).max().unwrap_or(0);
+        let mut window = clamp(&window, longest);
+        let count = window.end - window.start;
+        let mut ios_per_column = count.div_ceil(columns.max(1)).max(1);
+        if let Some(whole) = whole_chunks(ios_per_column) {
+            window.start = window.start / CHUNK * CHUNK;
+            let count = window.end - window.start;
+            ios_per_column = whole_chunks(count.div_ceil(columns.max(1))).unwrap_or(whole);
+        }
+        Painter { window, ios_per_column, scale, rows: vec![] }
+    }
+
+    pub fn row(&mut self, run: u32, rows: &Rows, overview: Option<&Overview>) -> Result<(), Error> {
+        let window = clamp(&self.window, rows.total());
+        let mut columns = Columns::new(self.ios_per_column, self.scale);
+        let mut read = window.clone();
+        if let Some(overview) = overview.filter(|_| whole_chunks(self.ios_per_column).is_some()) {
+            let covered = overview.covered(&window);
+            for (_, chunk) in overview.chunks(&window) {
+                columns.push(CHUNK, chunk.slowest_answered);
+            }
+            // The window begins with a chunk.
+            read = covered.end..window.end;
+        }
+        rows.for_each_latency(read, |latency| columns.push(1, latency.map(Nanos)))?;
+        let codes = BASE64_STANDARD.encode(columns.finish());
+        self.rows.push(ColourRow { run, ios: rows.total(), codes });
+        Ok(())
+    }
+
+    pub fn finish(self, micro_benchmark: &str, experiment: &str) -> Colours {
+        Colours {
+            micro_benchmark: micro_benchmark.into(),
+            experiment: experiment.into(),
+            from: self.window.start,
+            to: self.window.end,
+            ios_per_column: self.ios_per_column,
+            low_ns: self.scale.low,
+            high_ns: self.scale.high,
+            rows: self.rows,
+        }
+    }
+}
+
+/// The codes of a row.
+struct Columns {
+    ios_per_column: u64,
+    scale: Scale,
+    codes: Vec<u8>,
+    slowest: Option<Nanos>,
+    ios: u64,
+}
+
+impl Columns {
+    fn new(ios_per_column: u64, scale: Scale) -> Columns {
+        Columns { ios_per_column, scale, codes: vec![], slowest: None, ios: 0 }
+    }
+
+    /// Adds `ios` IOs that do not go beyond the end of a column, with the slowest of them.
+    #[inline]
+    fn push(&mut self, ios: u64, slowest: Option<Nanos>) {
+        self.slowest = self.slowest.max(slowest);
+        self.ios += ios;
+        if self.ios >= self.ios_per_column {
+            self.end_column();
+        }
+    }
+
+    fn end_column(&mut self) {
+        self.codes.push(self.slowest.take().map_or(0, |slowest| self.scale.code(slowest)));
+        self.ios = 0;
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        if self.ios > 0 {
+            self.end_column();
+        }
+        self.codes
+    }
 }

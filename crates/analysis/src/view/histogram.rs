@@ -1,5 +1,12 @@
+use std::ops::Range;
+
+use flashscope_result::{Error, Rows};
+use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::clamp;
+use super::overview::{divide, in_threads};
 
 /// How the response times of a run, or of a part of it, are distributed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -14,7 +21,8 @@ pub struct LatencyHistogram {
     pub ios: u64,
     /// The bins that hold any, by rising time, each 1/16 of a factor of ten wide.
     pub bins: Vec<LatencyBin>,
-    /// Percentiles in percent, with their response times in ns, within 0.1 %.
+    /// Percentiles in percent, with their response times in ns, within 0.1 %; the 0th is the fastest
+    /// and the 100th the slowest. Those are left out beyond which there is no IO.
     pub percentiles: Vec<(f64, u64)>,
 }
 
@@ -27,4 +35,120 @@ pub struct LatencyBin {
     pub to_ns: f64,
     /// How many.
     pub ios: u64,
+}
+
+/// Bins of a factor of ten.
+const BINS_PER_DECADE: f64 = 16.0;
+
+/// Significant decimal digits of percentiles: they are within 0.1 %.
+const DIGITS: u8 = 3;
+
+/// Which percentiles are told, as far as there are IOs beyond them.
+const PERCENTILES: [f64; 13] =
+    [0.0, 1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
+
+pub(super) fn histogram(
+    run: u32,
+    rows: &Rows,
+    window: Range<u64>,
+    threads: usize,
+) -> Result<LatencyHistogram, Error> {
+    let window = clamp(&window, rows.total());
+    let edges = Edges::new();
+    let counts = in_threads(divide(window.clone(), threads), |part| {
+        let mut counts = Counts::new(&edges);
+        rows.for_each_latency(part, |latency| {
+            if let Some(latency) = latency {
+                counts.push(latency, &edges);
+            }
+        })?;
+        Ok(counts)
+    })?;
+    let mut all = Counts::new(&edges);
+    counts.iter().for_each(|counts| all.join(counts));
+    Ok(all.finish(run, window, &edges))
+}
+
+/// Where the bins begin.
+struct Edges {
+    /// The smallest whole number of ns in each bin.
+    first: Vec<u64>,
+    /// The bin of the smallest number that has so many bits.
+    by_bits: [usize; 65],
+}
+
+impl Edges {
+    // Every edge but the last is far below 2⁶⁴, and the cast saturates.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn new() -> Edges {
+        let bins = 0..=(20 * BINS_PER_DECADE as u32);
+        let first: Vec<u64> = bins.map(|bin| edge(bin as usize).ceil() as u64).collect();
+        let by_bits = std::array::from_fn(|bits: usize| {
+            let smallest = if bits == 0 { 0 } else { 1 << (bits - 1) };
+            first.partition_point(|edge| *edge <= smallest).saturating_sub(1)
+        });
+        Edges { first, by_bits }
+    }
+
+    #[inline]
+    fn bin(&self, latency: u64) -> usize {
+        let mut bin = self.by_bits[(u64::BITS - latency.leading_zeros()) as usize];
+        while self.first[bin + 1] <= latency {
+            bin += 1;
+        }
+        bin
+    }
+}
+
+/// Where a bin begins, ns.
+#[allow(clippy::cast_precision_loss)] // a few hundred bins
+fn edge(bin: usize) -> f64 {
+    10_f64.powf(bin as f64 / BINS_PER_DECADE)
+}
+
+struct Counts {
+    bins: Vec<u64>,
+    exact: Histogram<u64>,
+}
+
+impl Counts {
+    fn new(edges: &Edges) -> Counts {
+        let exact = Histogram::new(DIGITS).expect("3 digits is a valid precision");
+        Counts { bins: vec![0; edges.first.len()], exact }
+    }
+
+    #[inline]
+    fn push(&mut self, latency: u64, edges: &Edges) {
+        self.bins[edges.bin(latency)] += 1;
+        self.exact.record(latency).expect("a histogram that resizes itself takes every value");
+    }
+
+    fn join(&mut self, other: &Counts) {
+        self.bins.iter_mut().zip(&other.bins).for_each(|(this, other)| *this += other);
+        self.exact.add(&other.exact).expect("a histogram that resizes itself takes every value");
+    }
+
+    #[allow(clippy::cast_precision_loss)] // counts of IOs are below 2⁵³
+    fn finish(&self, run: u32, window: Range<u64>, edges: &Edges) -> LatencyHistogram {
+        let ios = self.exact.len();
+        let filled = self.bins.iter().enumerate().filter(|(_, ios)| **ios > 0);
+        let bins = filled.map(|(bin, &ios)| LatencyBin {
+            // Nothing is faster than 1 ns but what took no time at all.
+            from_ns: if bin == 0 { 0.0 } else { edge(bin) },
+            to_ns: edge((bin + 1).min(edges.first.len())),
+            ios,
+        });
+        let told = |percent: &f64| *percent < 90.0 || (1.0 - percent / 100.0) * ios as f64 >= 1.0;
+        let percentiles = PERCENTILES.into_iter().filter(told).chain([100.0]);
+        let value = |percent: f64| match percent {
+            0.0 => self.exact.min(),
+            percent => self.exact.value_at_percentile(percent).min(self.exact.max()),
+        };
+        let percentiles = match ios {
+            0 => vec![],
+            _ => percentiles.map(|percent| (percent, value(percent))).collect(),
+        };
+        let Range { start: from, end: to } = window;
+        LatencyHistogram { run, from, to, ios, bins: bins.collect(), percentiles }
+    }
 }

@@ -1,6 +1,14 @@
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use flashscope_block::Nanos;
 use flashscope_result::activity::Activity;
+use flashscope_result::{Error, ResultFolder, Rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::clamp;
 
 /// Successive IOs of a run, every one as it was recorded, and what the drive did meanwhile.
 ///
@@ -31,4 +39,76 @@ pub struct Ios {
     pub late_ns: Vec<u64>,
     /// What the drive did inside while any of these was in flight; of simulated drives alone.
     pub activities: Vec<Activity>,
+}
+
+/// As many activities are told with some IOs.
+const MOST_ACTIVITIES: usize = 1000;
+
+pub(super) fn ios(
+    folder: &ResultFolder,
+    run: u32,
+    rows: &Rows,
+    window: Range<u64>,
+) -> Result<Ios, Error> {
+    let window = clamp(&window, rows.total());
+    let mut in_flight = Nanos::MAX..Nanos(0);
+    let mut ios = Ios { run, ios: rows.total(), from: window.start, ..Ios::default() };
+    rows.for_each_in(window, |_, record| {
+        ios.submitted_ns.push(record.submitted.0);
+        ios.latency_ns.push(record.latency.0);
+        ios.offset_bytes.push(record.offset.0);
+        ios.length_bytes.push(record.len.0);
+        ios.op.push(record.op.code());
+        ios.stream.push(record.stream);
+        ios.errno.push(record.result.map_or_else(|errno| errno.0, |()| 0));
+        ios.late_ns.push(record.late.0);
+        in_flight.start = in_flight.start.min(record.submitted);
+        in_flight.end = in_flight.end.max(record.completed());
+    })?;
+    if in_flight.start <= in_flight.end {
+        ios.activities = longest(folder.activities(run, in_flight)?.items);
+    }
+    Ok(ios)
+}
+
+/// The longest activities, in their order.
+fn longest(mut activities: Vec<Activity>) -> Vec<Activity> {
+    if activities.len() > MOST_ACTIVITIES {
+        let length = |activity: &Activity| activity.end_ns.0.saturating_sub(activity.start_ns.0);
+        activities.sort_by_key(|activity| Reverse(length(activity)));
+        activities.truncate(MOST_ACTIVITIES);
+        activities.sort_by_key(|activity| activity.start_ns);
+    }
+    activities
+}
+
+/// Windows around the `count` slowest IOs, in order, none of which overlap.
+pub(super) fn around_slowest(
+    rows: &Rows,
+    count: usize,
+    around: u64,
+) -> Result<Vec<Range<u64>>, Error> {
+    // Of IOs that took the same the first come first.
+    let mut slowest = BinaryHeap::new();
+    let mut position = 0;
+    rows.for_each_latency(0..u64::MAX, |latency| {
+        if let Some(latency) = latency {
+            slowest.push((Reverse(latency), position));
+            if slowest.len() > count {
+                slowest.pop();
+            }
+        }
+        position += 1;
+    })?;
+    let mut positions: Vec<u64> = slowest.into_iter().map(|(_, position)| position).collect();
+    positions.sort_unstable();
+    let mut windows: Vec<Range<u64>> = Vec::new();
+    for position in positions {
+        let window = position.saturating_sub(around)..position + around + 1;
+        match windows.last_mut().filter(|last| last.end >= window.start) {
+            Some(last) => last.end = window.end,
+            None => windows.push(window),
+        }
+    }
+    Ok(windows)
 }

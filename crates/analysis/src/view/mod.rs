@@ -3,7 +3,130 @@
 mod colours;
 mod histogram;
 mod ios;
+mod outline;
+mod overview;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
 
 pub use colours::{ColourRow, Colours};
+use flashscope_result::manifest::{Experiment, Run};
+use flashscope_result::{Error, Manifest, ResultFolder, Rows};
 pub use histogram::{LatencyBin, LatencyHistogram};
 pub use ios::Ios;
+pub use outline::{Outline, STRETCHES};
+pub use overview::{Overview, Overviews};
+
+use crate::Facts;
+
+/// Makes the views of one result.
+///
+/// Windows are positions of IOs in a run, from 0, in the order of completion; what of a window lies
+/// behind the end of the run is left out, so `0..u64::MAX` is the whole run. What is asked of a run or
+/// an experiment that has no records is `None`.
+#[derive(Debug, Clone, Copy)]
+pub struct Viewer<'a> {
+    /// Where the records lie.
+    pub folder: &'a ResultFolder,
+    /// What was measured.
+    pub manifest: &'a Manifest,
+    /// What was found.
+    pub facts: &'a Facts,
+    /// What is kept of long runs from one view to the next.
+    pub overviews: &'a Overviews,
+}
+
+impl Viewer<'_> {
+    /// A window of a run as a picture of `stretches` stretches: at most three IOs of each.
+    pub fn outline(
+        &self,
+        run: u32,
+        window: Range<u64>,
+        stretches: u64,
+    ) -> Result<Option<Outline>, Error> {
+        let Some(rows) = self.rows(run)? else { return Ok(None) };
+        let overview = match outline::needs_overview(&rows, &window, stretches) {
+            true => self.overviews.of(run, &rows)?,
+            false => None,
+        };
+        outline::outline(run, &rows, overview.as_deref(), window, stretches).map(Some)
+    }
+
+    /// How the response times of a window of a run are distributed.
+    pub fn histogram(
+        &self,
+        run: u32,
+        window: Range<u64>,
+    ) -> Result<Option<LatencyHistogram>, Error> {
+        let Some(rows) = self.rows(run)? else { return Ok(None) };
+        histogram::histogram(run, &rows, window, self.overviews.threads()).map(Some)
+    }
+
+    /// Every IO of a window of a run, with up to 1,000 activities of the drive meanwhile: the longest.
+    pub fn ios(&self, run: u32, window: Range<u64>) -> Result<Option<Ios>, Error> {
+        let Some(rows) = self.rows(run)? else { return Ok(None) };
+        ios::ios(self.folder, run, &rows, window).map(Some)
+    }
+
+    /// The `count` slowest IOs of a run and those up to `around` positions beside each; neighbours that
+    /// overlap are told together.
+    pub fn slowest(&self, run: u32, count: usize, around: u64) -> Result<Vec<Ios>, Error> {
+        let Some(rows) = self.rows(run)? else { return Ok(vec![]) };
+        let windows = ios::around_slowest(&rows, count, around)?;
+        windows.into_iter().map(|window| ios::ios(self.folder, run, &rows, window)).collect()
+    }
+
+    /// A window of every run of an experiment, in at most `columns` columns.
+    ///
+    /// Where a column stands for many IOs, the window begins up to 255 IOs earlier.
+    pub fn colours(
+        &self,
+        micro_benchmark: &str,
+        experiment: &str,
+        window: Range<u64>,
+        columns: u64,
+    ) -> Result<Option<Colours>, Error> {
+        let Some(found) = self.experiment(micro_benchmark, experiment) else { return Ok(None) };
+        let mut runs = Vec::new();
+        for run in found.runs.iter().filter(|run| run.progress.ios() > 0) {
+            runs.push((run.id, self.folder.records(run)?));
+        }
+        if runs.is_empty() {
+            return Ok(None);
+        }
+        let scale = colours::Scale::of(self.facts, &found.runs);
+        let mut colours = colours::Painter::new(&runs, window, columns, scale);
+        for (run, rows) in &runs {
+            // Making one takes three times as long as reading response times alone.
+            let overview = self.overviews.kept(*run, rows);
+            colours.row(*run, rows, overview.as_deref())?;
+        }
+        Ok(Some(colours.finish(micro_benchmark, experiment)))
+    }
+
+    /// The outlines of all runs that have records, each of `stretches` stretches.
+    pub fn outlines(&self, stretches: u64) -> Result<Vec<Outline>, Error> {
+        let runs = self.manifest.runs().filter(|run| run.progress.ios() > 0);
+        let outlines = runs.map(|run| self.outline(run.id, 0..u64::MAX, stretches));
+        outlines.filter_map(Result::transpose).collect()
+    }
+
+    fn rows(&self, id: u32) -> Result<Option<Rows>, Error> {
+        let found = self.manifest.runs().find(|run| run.id == id);
+        let run = found.filter(|run: &&Run| run.progress.ios() > 0);
+        run.map(|run| self.folder.records(run)).transpose()
+    }
+
+    fn experiment(&self, micro_benchmark: &str, experiment: &str) -> Option<&Experiment> {
+        let mut benchmarks = self.manifest.micro_benchmarks.iter();
+        let benchmark = benchmarks.find(|benchmark| benchmark.name == micro_benchmark)?;
+        benchmark.experiments.iter().find(|found| found.name == experiment)
+    }
+}
+
+/// What of `window` a run of `ios` IOs has.
+fn clamp(window: &Range<u64>, ios: u64) -> Range<u64> {
+    let from = window.start.min(ios);
+    from..window.end.clamp(from, ios)
+}

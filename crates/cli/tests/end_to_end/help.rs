@@ -126,5 +126,5 @@ fn examples_of_simulate() {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
         assert!(!place.run(&arguments).ok().stdout.is_empty());
     }
-    assert_eq!(place.names(), ["events.json", TRACE]);
+    assert_eq!(place.names(), ["demo-sim.flashscope", "events.json", TRACE]);
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Scratch;
 
@@ -39,13 +39,24 @@ fn demo() {
     assert_eq!(loads_something(&page), None);
     let measured = place.result("demo.flashscope");
     measured.assert_readable();
+    assert!(page.len() < 15 << 20, "{} bytes", page.len());
     let report = report_in(&page);
+    assert_eq!((&report["simulations"], &report["comparison"]), (&json!([]), &Value::Null));
+    let report = &report["measurements"][0];
+    assert_eq!((&report["id"], &report["name"]), (&json!("demo"), &json!("demo")));
     assert_eq!(report["manifest"], measured.json("manifest.json"));
     assert_eq!(report["facts"], measured.json("facts.json"));
     let runs = measured.done().count();
     assert!(runs > 250);
-    // The page has them compressed.
-    assert!(report["outlines"].as_str().unwrap().starts_with("H4sI"));
+    // Views are compressed. Of each run there is a histogram, and of each experiment every IO.
+    for views in ["outlines", "colours", "histograms", "ios"] {
+        assert!(report[views].as_str().unwrap().starts_with("H4sI"), "{views}");
+    }
+    let graded = |verdict: &&Value| verdict["interest"] != "not_performed";
+    assert_eq!(report["facts"]["grid"].as_array().unwrap().iter().filter(graded).count(), 34);
+    let judged = |hint: &Value| hint["judgement"] != "not_measured";
+    assert!(report["facts"]["hints"].as_array().unwrap().iter().all(judged));
+    assert!(outcome.stdout.contains("\nDesign hints of uFLIP for this drive\n"));
 
     let printed = place.run(&["report", "demo.flashscope", "--json"]).ok().stdout;
     let printed: Value = serde_json::from_str(&printed).unwrap();
@@ -97,8 +108,43 @@ fn hostile_names() {
     place.run(&["report", "r"]).ok();
     let page = fs::read_to_string(place.at("r/report.html")).unwrap();
     assert!(!page.contains("<script>alert"));
-    assert_eq!(report_in(&page)["device"], Value::Null);
-    assert_eq!(report_in(&page)["manifest"]["device"]["name"], name);
+    assert_eq!(report_in(&page)["measurements"][0]["manifest"]["device"]["name"], name);
+}
+
+// Are several results in one page, each under an id of its own and beside the first of them, with
+// simulations and corrections of the grid?
+#[test]
+fn several_results() {
+    let place = few_runs();
+    fs::create_dir(place.at("other")).unwrap();
+    place.bench("sim:demo", "other/r", &["--only", "order", "--target-size", "16MiB"]).ok();
+    let mark = json!({"micro_benchmark": "order", "experiment": "SW", "interesting": false});
+    fs::write(place.at("r/marks.json"), json!({"experiments": [mark]}).to_string()).unwrap();
+    let simulated = place.run(&["simulate", "--ios", "1000", "--warmup", "none", "--json"]).ok();
+    fs::create_dir(place.at("s.flashscope")).unwrap();
+    fs::write(place.at("s.flashscope/simulation.json"), simulated.stdout).unwrap();
+
+    let printed = place.run(&["report", "r", "other/r", "s.flashscope"]).ok().stdout;
+    assert_eq!(printed, "report.html\n");
+    let report = report_in(&fs::read_to_string(place.at("report.html")).unwrap());
+    let ids: Vec<_> =
+        report["measurements"].as_array().unwrap().iter().map(|shown| &shown["id"]).collect();
+    assert_eq!(ids, [&json!("r"), &json!("r-2")]);
+    assert_eq!(report["measurements"][0]["marks"]["experiments"][0]["experiment"], "SW");
+    assert_eq!(report["measurements"][1]["marks"]["experiments"], json!([]));
+    assert_eq!(report["simulations"][0]["id"], "s");
+    assert!(report["simulations"][0]["simulation"].is_object());
+    // The two were measured in the same way, and virtual time repeats itself.
+    let compared = &report["comparison"]["experiments"];
+    let ratios = compared.as_array().unwrap().iter().flat_map(|e| e["values"].as_array().unwrap());
+    let ratios: Vec<_> = ratios.map(|value| &value["results"][1]["ratio"]["value"]).collect();
+    assert!(ratios.len() >= 20 && ratios.iter().all(|ratio| **ratio == json!(1.0)));
+
+    let lines = place.run(&["report", "r", "s.flashscope", "--json"]).ok().stdout;
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.len() == 2 && lines[0]["facts"].is_object());
+    let refused = place.run(&["report", "s.flashscope", "--terminal"]);
+    assert!(refused.says(2, &place).starts_with("flashscope: s is a simulation"));
 }
 
 // Is a reader that has enough, such as `head`, no error?

@@ -1,0 +1,220 @@
+//! How fast are the views of a result of 10 million IOs, whether they are one run or many?
+
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a benchmark reads clocks, and prints"
+)]
+
+use std::ops::Range;
+use std::path::Path;
+use std::time::Instant;
+
+use flashscope_analysis::facts::{Characteristics, SCHEMA_VERSION};
+use flashscope_analysis::view::{Overviews, Viewer};
+use flashscope_analysis::{Facts, analyse};
+use flashscope_benches::{random_reads, verdict};
+use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op, Record};
+use flashscope_result::manifest::{
+    Calibration, Experiment, Machine, Manifest, MicroBenchmark, OnError, Options, Progress, Run,
+    State, Tool,
+};
+use flashscope_result::methodology::Methodology;
+use flashscope_result::{Error, ResultFolder};
+use flashscope_workload::pattern::Reference;
+use flashscope_workload::uflip::{Setup, Unit};
+
+/// IOs of the result.
+const IOS: u64 = 10_000_000;
+/// Any level of the application is to be there within that, ms.
+const LIMIT: f64 = 500.0;
+/// What a screen asks for.
+const STRETCHES: u64 = 1000;
+const COLUMNS: u64 = 2000;
+const THREADS: usize = 2;
+/// Half of them are beyond the median.
+const ROUNDS: usize = 5;
+
+fn main() {
+    if !std::env::args().any(|argument| argument == "--bench") {
+        println!("measures only as `cargo bench`");
+        return;
+    }
+    println!("views of {IOS} IOs, {THREADS} threads: ms, the middle of {ROUNDS}; limit {LIMIT}");
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let one = Scripted::new(&place.path().join("one"), 1);
+    println!("one run");
+    let whole = 0..u64::MAX;
+    let million = 4_100_000..5_100_000;
+    one.time("facts", facts, f64::INFINITY);
+    one.time("outline, first", |viewer| outline(viewer, whole.clone()), LIMIT);
+    one.kept("outline", |viewer| outline(viewer, whole.clone()));
+    one.kept("outline of 1,000,000", |viewer| outline(viewer, million.clone()));
+    one.kept("outline of 100,000", |viewer| outline(viewer, 4_100_000..4_200_000));
+    one.kept("histogram", |viewer| histogram(viewer, whole.clone()));
+    one.kept("histogram of 1,000,000", |viewer| histogram(viewer, million.clone()));
+    one.kept("1,000 IOs", |viewer| ios(viewer, 7_000_000..7_001_000));
+    one.time("colours, first", |viewer| colours(viewer, whole.clone()), LIMIT);
+    one.kept("colours", |viewer| colours(viewer, whole.clone()));
+    one.kept("colours of 1,000,000", |viewer| colours(viewer, million.clone()));
+    println!("an experiment of 16 runs");
+    let many = Scripted::new(&place.path().join("many"), 16);
+    many.time("colours, first", |viewer| colours(viewer, whole.clone()), LIMIT);
+    many.kept("colours", |viewer| colours(viewer, whole.clone()));
+    many.kept("colours of 100,000", |viewer| colours(viewer, 300_000..400_000));
+}
+
+fn facts(viewer: Viewer) {
+    analyse(viewer.folder, viewer.manifest).expect("the records are whole");
+}
+
+fn outline(viewer: Viewer, window: Range<u64>) {
+    there(viewer.outline(1, window, STRETCHES));
+}
+
+fn histogram(viewer: Viewer, window: Range<u64>) {
+    there(viewer.histogram(1, window));
+}
+
+fn ios(viewer: Viewer, window: Range<u64>) {
+    there(viewer.ios(1, window));
+}
+
+fn colours(viewer: Viewer, window: Range<u64>) {
+    there(viewer.colours("locality", "RR", window, COLUMNS));
+}
+
+/// A view that could be made.
+fn there<T>(view: Result<Option<T>, Error>) {
+    view.expect("the records are whole").expect("the run is there");
+}
+
+struct Scripted {
+    folder: ResultFolder,
+    manifest: Manifest,
+    facts: Facts,
+}
+
+impl Scripted {
+    /// A result of random reads whose times scatter as those of a drive do: most about 80 µs, one of
+    /// 500 some ms.
+    fn new(path: &Path, runs: u32) -> Scripted {
+        let ios = IOS / u64::from(runs);
+        let run = |id| {
+            let reference = Reference::Basic { pattern: random_reads(ios, Bytes::GIB) };
+            let run = Run::new(id, i64::from(id), reference);
+            Run { progress: Progress::Done { ios }, ..run }
+        };
+        let manifest = manifest((1..=runs).map(run).collect());
+        let folder = ResultFolder::create(path, &manifest).expect("a new folder");
+        let mut recorder = folder.recorder();
+        let mut random = fastrand::Rng::with_seed(7);
+        for id in 1..=runs {
+            recorder.begin(id).expect("the folder is writable");
+            let mut now = 0;
+            for _ in 0..ios {
+                let stall = if random.u32(..500) == 0 { random.u64(..5_000_000) } else { 0 };
+                let latency = 70_000 + random.u64(..20_000) + stall;
+                let record = Record {
+                    submitted: Nanos(now),
+                    latency: Nanos(latency),
+                    offset: Bytes(random.u64(..262_144) * 4096),
+                    len: Bytes::kib(4),
+                    op: Op::Read,
+                    stream: 0,
+                    result: Ok(()),
+                    late: Nanos(0),
+                };
+                recorder.push(&record).expect("the folder is writable");
+                now += latency + 200;
+            }
+            recorder.end().expect("the folder is writable");
+        }
+        let facts = Facts {
+            schema_version: SCHEMA_VERSION,
+            characteristics: Characteristics::default(),
+            runs: vec![],
+            repeats: vec![],
+            rounds: None,
+            grid: vec![],
+            hints: vec![],
+        };
+        Scripted { folder, manifest, facts }
+    }
+
+    /// Prints what `view` takes with nothing kept from before.
+    fn time(&self, name: &str, view: impl Fn(Viewer), limit: f64) {
+        self.print(name, limit, || {
+            let overviews = Overviews::new(THREADS);
+            let start = Instant::now();
+            view(self.viewer(&overviews));
+            start.elapsed().as_secs_f64() * 1e3
+        });
+    }
+
+    /// Prints what `view` takes once the overview of the first run is there.
+    fn kept(&self, name: &str, view: impl Fn(Viewer)) {
+        let overviews = Overviews::new(THREADS);
+        outline(self.viewer(&overviews), 0..u64::MAX);
+        self.print(name, LIMIT, || {
+            let start = Instant::now();
+            view(self.viewer(&overviews));
+            start.elapsed().as_secs_f64() * 1e3
+        });
+    }
+
+    fn print(&self, name: &str, limit: f64, round: impl Fn() -> f64) {
+        let middle = flashscope_benches::median((0..ROUNDS).map(|_| round()));
+        println!("  {name:<24} {middle:>8.1}   {}", verdict(middle <= limit));
+    }
+
+    fn viewer<'a>(&'a self, overviews: &'a Overviews) -> Viewer<'a> {
+        let Scripted { folder, manifest, facts } = self;
+        Viewer { folder, manifest, facts, overviews }
+    }
+}
+
+fn manifest(runs: Vec<Run>) -> Manifest {
+    Manifest::new(
+        Tool { version: "0".into(), commit: None },
+        Machine {
+            processor: String::new(),
+            processors: 1,
+            memory_bytes: Bytes(0),
+            kernel: String::new(),
+        },
+        Calibration {
+            clock_resolution_ns: Nanos(1),
+            clock_cost_ns: Nanos(1),
+            harness_cost_ns: None,
+        },
+        DeviceInfo {
+            name: "null:".into(),
+            kind: DeviceKind::Null,
+            capacity: Bytes::GIB,
+            logical_block: Bytes(512),
+            queue_depth: 1,
+            model: None,
+            serial: None,
+            firmware: None,
+            engine: None,
+        },
+        Options {
+            setup: Setup::paper(Bytes::GIB, 0),
+            state: State::Keep,
+            run_pause_ns: Nanos(0),
+            on_error: OnError::Stop,
+            methodology: Methodology::default(),
+            rounds: None,
+        },
+        vec![MicroBenchmark {
+            name: "locality".into(),
+            title: "Locality".into(),
+            question: String::new(),
+            parameter: "TargetSize".into(),
+            unit: Unit::Bytes,
+            experiments: vec![Experiment { name: "RR".into(), runs }],
+        }],
+        String::new(),
+    )
+}

@@ -1,0 +1,303 @@
+//! The summary grid of uFLIP (the visual tool's "device result summary"): whether each experiment of
+//! the nine micro-benchmarks is worth a look.
+//!
+//! Every rule states what anyone would expect of the parameter. An experiment is interesting when it
+//! is off by more than the limit of the rule, and the interval of how far it is off, widened for all
+//! comparisons that were made to find it, leaves no doubt that it is off at all.
+
+use flashscope_result::Manifest;
+use flashscope_stats::Estimate;
+use flashscope_workload::uflip::{self, MICRO_BENCHMARKS, MicroBenchmark};
+
+use crate::characteristics::ABOUT_THE_SAME;
+use crate::deviation::{
+    AS_EXPECTED, Deviation, Line, deviations, largest, over_value, pairs, per_byte, size,
+};
+use crate::facts::{Interest, Verdict};
+use crate::means::{Mean, Means};
+use crate::words::{ratio_text, times};
+
+/// The rule of a micro-benchmark.
+pub struct Rule {
+    /// The micro-benchmark.
+    pub micro_benchmark: &'static str,
+    /// When an experiment is interesting, for people.
+    pub statement: &'static str,
+    /// What is off in an experiment, or what is missing to say.
+    find: fn(&Series) -> Result<Vec<Finding>, String>,
+}
+
+/// The rules, in the order of the micro-benchmarks.
+pub const RULES: [Rule; 9] = [
+    Rule {
+        micro_benchmark: "granularity",
+        statement: "the mean of some IO size is more than 1.25 times, or less than 1/1.25 of, what the \
+                    line latency + size / bandwidth through the means has, or a byte costs more than \
+                    twice as much in IOs of the usual size as in the largest",
+        find: granularity,
+    },
+    Rule {
+        micro_benchmark: "alignment",
+        statement: "some shift costs more than 1.25 times what aligned IOs do",
+        find: alignment,
+    },
+    Rule {
+        micro_benchmark: "locality",
+        statement: "the dearest area costs more than 1.5 times the cheapest",
+        find: dearest,
+    },
+    Rule {
+        micro_benchmark: "partitioning",
+        statement: "the dearest number of partitions costs more than 1.5 times the cheapest",
+        find: dearest,
+    },
+    Rule {
+        micro_benchmark: "order",
+        statement: "the dearest increment costs more than 1.5 times the cheapest",
+        find: dearest,
+    },
+    Rule {
+        micro_benchmark: "parallelism",
+        statement: "with some degree an IO costs more than 1.25 times, or less than 1/1.25 of, the \
+                    degree times what it does alone",
+        find: parallelism,
+    },
+    Rule {
+        micro_benchmark: "mix",
+        statement: "some mix costs more than 1.25 times, or less than 1/1.25 of, the mean of its two \
+                    baselines, each weighted by its share of the IOs",
+        find: mix,
+    },
+    Rule {
+        micro_benchmark: "pause",
+        statement: "with some pause an IO costs more than 1.25 times, or less than 1/1.25 of, what it \
+                    does without",
+        find: pause,
+    },
+    Rule {
+        micro_benchmark: "bursts",
+        statement: "the dearest length of bursts costs more than 1.5 times the cheapest",
+        find: dearest,
+    },
+];
+
+/// Against what IOs of the usual size are compared: a byte may cost so much more in them.
+const BYTE_LIMIT: f64 = 2.0;
+
+/// An experiment as a rule sees it.
+struct Series<'a> {
+    means: &'a [Mean],
+    all: &'a Means,
+    benchmark: &'a MicroBenchmark,
+    experiment: &'a str,
+}
+
+impl Series<'_> {
+    /// A value of the parameter for people.
+    fn text(&self, value: i64) -> String {
+        format!("{} {}", self.benchmark.parameter, self.benchmark.unit.text(value))
+    }
+
+    /// The mean of a baseline, or which is missing.
+    fn basic(&self, baseline: &str) -> Result<Estimate, String> {
+        let missing = || format!("{baseline}, with which it is compared, was not run.");
+        self.all.basic(baseline).map(|mean| mean.ns).ok_or_else(missing)
+    }
+}
+
+/// Something that may be off.
+struct Finding {
+    /// How far: over 1.
+    ratio: Estimate,
+    /// Up to where that is expected.
+    limit: f64,
+    /// In words, with the ratio.
+    words: String,
+}
+
+impl Finding {
+    fn is_interesting(&self) -> bool {
+        self.ratio.value > self.limit && self.ratio.low.is_some_and(|low| low > 1.0)
+    }
+
+    fn rank(&self) -> (bool, f64) {
+        (self.is_interesting(), self.ratio.value / self.limit)
+    }
+
+    fn verdict(self) -> (Interest, String, Option<Estimate>) {
+        let Finding { ratio, limit, ref words } = self;
+        let (interest, why) = match (self.is_interesting(), ratio.value > limit) {
+            (true, _) => (Interest::Interesting, format!("more than ×{limit} is not expected")),
+            (false, true) => (Interest::NotInteresting, "it may be chance".into()),
+            (false, false) => (Interest::NotInteresting, format!("up to ×{limit} is expected")),
+        };
+        let mut words = words.clone();
+        if let Some(first) = words.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        (interest, format!("{words}: {why}."), Some(ratio))
+    }
+}
+
+/// The grid of a result, every experiment of the nine micro-benchmarks in it; empty for a result that
+/// is none of uFLIP.
+pub(crate) fn grid(manifest: &Manifest, means: &Means) -> Vec<Verdict> {
+    if !manifest.micro_benchmarks.iter().any(|benchmark| uflip::find(&benchmark.name).is_some()) {
+        return vec![];
+    }
+    let mut grid = Vec::new();
+    for (benchmark, rule) in MICRO_BENCHMARKS.into_iter().zip(&RULES) {
+        for experiment in benchmark.experiments(&manifest.options.setup) {
+            grid.push(verdict(rule, benchmark, &experiment.name, means));
+        }
+    }
+    grid
+}
+
+fn verdict(rule: &Rule, benchmark: &MicroBenchmark, experiment: &str, all: &Means) -> Verdict {
+    let means = all.experiment(benchmark.name, experiment);
+    let series = Series { means, all, benchmark, experiment };
+    let found = match means.len() {
+        0 => Err("Not run.".into()),
+        1 => Err(format!("Of {} one value was run.", benchmark.parameter)),
+        _ => (rule.find)(&series),
+    };
+    let first = |found: Vec<Finding>| {
+        let by_rank = |a: &Finding, b: &Finding| {
+            let (a, b) = (a.rank(), b.rank());
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        };
+        found.into_iter().max_by(by_rank).ok_or_else(|| "Too little of it was run.".to_string())
+    };
+    let (interest, reason, effect) = match found.and_then(first) {
+        Ok(finding) => finding.verdict(),
+        Err(missing) => (Interest::NotPerformed, missing, None),
+    };
+    Verdict {
+        micro_benchmark: benchmark.name.into(),
+        experiment: experiment.into(),
+        interest,
+        reason,
+        effect,
+    }
+}
+
+fn dearest(series: &Series) -> Result<Vec<Finding>, String> {
+    let found = largest(pairs(series.means)).map(|found| {
+        let than = found.than.map(|than| series.text(than)).unwrap_or_default();
+        let (value, times) = (series.text(found.value), times(&found.ratio));
+        let words = format!("{value} costs {times} what {than} does");
+        Finding { ratio: found.ratio, limit: ABOUT_THE_SAME, words }
+    });
+    Ok(found.into_iter().collect())
+}
+
+#[allow(clippy::cast_precision_loss)] // a few sizes
+fn granularity(series: &Series) -> Result<Vec<Finding>, String> {
+    let mut found = Vec::new();
+    if let Some(line) = Line::through(series.means) {
+        // Two numbers are fitted to all means: that is how well the line is known.
+        let known: Vec<f64> = series.means.iter().filter_map(relative_half_width).collect();
+        let squares = known.iter().map(|half| half * half).sum::<f64>();
+        let half = (2.0 * squares).sqrt() / (known.len() as f64);
+        let expected = |mean: &Mean| {
+            let ns = line.at(size(mean));
+            Some(Estimate::symmetric(ns, Some(ns * half).filter(|half| half.is_finite())))
+        };
+        found = either_way(
+            deviations(series.means, expected),
+            |value| format!("{} costs", series.text(value)),
+            "what latency and bandwidth have",
+        );
+    }
+    let usual = i64::try_from(series.all.io_size.0).unwrap_or(i64::MAX);
+    let usual = series.means.iter().find(|mean| mean.value == usual);
+    if let Some((usual, large)) = usual.zip(series.means.last()).filter(|(u, l)| u.value < l.value)
+        && let Some(ratio) = per_byte(usual, large, 1)
+    {
+        let (usual, large) = (series.text(usual.value), series.text(large.value));
+        let words = format!("a byte of {usual} costs {} one of {large}", times(&ratio));
+        found.push(Finding { ratio, limit: BYTE_LIMIT, words });
+    }
+    Ok(found)
+}
+
+/// Half the width of the interval of a mean, relative to it.
+fn relative_half_width(mean: &Mean) -> Option<f64> {
+    Some(mean.ns.half_width()? / mean.ns.value)
+}
+
+fn alignment(series: &Series) -> Result<Vec<Finding>, String> {
+    if !series.means.iter().any(|mean| mean.value == 0) {
+        return Err("The aligned pattern, with which it is compared, was not run.".into());
+    }
+    let found = largest(over_value(series.means, 0)).map(|found| {
+        let words = format!(
+            "{} costs {} what aligned IOs do",
+            series.text(found.value),
+            times(&found.ratio)
+        );
+        Finding { ratio: found.ratio, limit: AS_EXPECTED, words }
+    });
+    Ok(found.into_iter().collect())
+}
+
+fn parallelism(series: &Series) -> Result<Vec<Finding>, String> {
+    let alone = series.means.iter().find(|mean| mean.value == 1).map(|mean| mean.ns);
+    let alone = alone.map_or_else(|| series.basic(series.experiment), Ok)?;
+    let concurrent: Vec<Mean> =
+        series.means.iter().filter(|mean| mean.value > 1).cloned().collect();
+    let expected = |mean: &Mean| Some(Estimate::weighted_sum(&[(size(mean), alone)]));
+    Ok(either_way(
+        deviations(&concurrent, expected),
+        |value| format!("with {} an IO costs", series.text(value)),
+        "the degree times what it does alone",
+    ))
+}
+
+fn mix(series: &Series) -> Result<Vec<Finding>, String> {
+    let (first, second) = series.experiment.split_once('/').unwrap_or_default();
+    let (first, second) = (series.basic(first)?, series.basic(second)?);
+    Ok(either_way(
+        deviations(series.means, |mean| Some(expected_of_mix(mean, first, second))),
+        |value| format!("{} costs", series.text(value)),
+        "what its baselines do together",
+    ))
+}
+
+/// What a mix costs when neither pattern disturbs the other: `value` IOs of the first for one of the
+/// second.
+pub(crate) fn expected_of_mix(mean: &Mean, first: Estimate, second: Estimate) -> Estimate {
+    let ratio = size(mean);
+    Estimate::weighted_sum(&[(ratio / (ratio + 1.0), first), (1.0 / (ratio + 1.0), second)])
+}
+
+fn pause(series: &Series) -> Result<Vec<Finding>, String> {
+    let without = series.basic(series.experiment)?;
+    Ok(either_way(
+        deviations(series.means, |_| Some(without)),
+        |value| format!("with {} an IO costs", series.text(value)),
+        "what it does without",
+    ))
+}
+
+/// The largest deviation upwards and the largest downwards, as what `of` costs relative to `than`.
+fn either_way(all: Vec<Deviation>, of: impl Fn(i64) -> String, than: &str) -> Vec<Finding> {
+    let finding = |found: Deviation, words: String| {
+        let words = format!("{} {words} {than}", of(found.value));
+        Finding { ratio: found.ratio, limit: AS_EXPECTED, words }
+    };
+    let inverse = all.iter().map(Deviation::inverse).collect();
+    let dear = largest(all).map(|found| {
+        let words = times(&found.ratio);
+        finding(found, words)
+    });
+    let cheap = largest(inverse).map(|found| {
+        let words = format!("1/{} of", ratio_text(&found.ratio));
+        finding(found, words)
+    });
+    dear.into_iter().chain(cheap).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+use super::{Found, Question, Rule, baselines, judge, ratio, sentences};
+use crate::deviation::{Answer, Line, is_over, per_byte};
+use crate::facts::{Evidence, EvidenceUnit};
+use crate::means::Means;
+use crate::words::{baseline_words, duration};
+
+/// Larger IOs are beneficial when a byte of small ones costs more than so many times as much.
+const BENEFICIAL: f64 = 1.5;
+
+/// What counts as small: a page of a file system.
+const SMALL: i64 = 4096;
+
+/// Larger IOs pay.
+pub(super) const RULE: Rule = Rule {
+    title: "Flash devices do incur latency",
+    statement: "a byte costs more than 1.5 times as much in IOs of 4 KiB as in the largest, for each \
+                baseline",
+    judge: latency,
+};
+
+fn latency(means: &Means) -> Found {
+    let (mut questions, mut latencies) = (Vec::new(), Vec::new());
+    for (baseline, name) in baselines() {
+        let series = means.experiment("granularity", name);
+        let small = series.iter().find(|mean| mean.value >= SMALL);
+        let Some((small, large)) = small.zip(series.last()).filter(|(s, l)| s.value < l.value)
+        else {
+            continue;
+        };
+        let Some(value) = per_byte(small, large, 1) else { continue };
+        let words = baseline_words(baseline);
+        let what =
+            format!("{words}: a byte in the smallest IOs from 4 KiB on, relative to the largest");
+        let runs = small.runs.iter().chain(&large.runs).copied().collect();
+        questions.push(Question {
+            of: words.into(),
+            answer: is_over(&value, BENEFICIAL),
+            evidence: ratio(what, value, ("granularity", name), runs),
+        });
+        latencies.extend(Line::latency(series).map(|value| Evidence {
+            what: format!("{words}: what an IO costs beside its bytes"),
+            value,
+            unit: EvidenceUnit::Nanoseconds,
+            micro_benchmark: "granularity".into(),
+            experiment: name.into(),
+            runs: series.iter().flat_map(|mean| &mean.runs).copied().collect(),
+        }));
+    }
+    if questions.is_empty() {
+        return Found::nothing("several sizes of IO (granularity)");
+    }
+    let judgement = judge(questions.iter().map(|question| question.answer));
+    let told: Vec<String> = latencies
+        .iter()
+        .map(|evidence| format!("{} {}", evidence.experiment, duration(evidence.value.value)))
+        .collect();
+    let mut finding = sentences(
+        &questions,
+        [
+            (Answer::Yes, "are cheaper by the byte in larger IOs"),
+            (Answer::No, "are hardly cheaper by the byte in larger IOs"),
+            (Answer::Unsure, "are too uncertain to say"),
+        ],
+    );
+    if !told.is_empty() {
+        finding += &format!(" Beside its bytes an IO costs {}.", told.join(", "));
+    }
+    let evidence = questions.into_iter().map(|question| question.evidence).chain(latencies);
+    Found { judgement, finding, evidence: evidence.collect() }
+}

@@ -1,0 +1,91 @@
+use flashscope_block::Bytes;
+use flashscope_stats::Estimate;
+
+use super::{Found, NEARLY, Rule, judge, ratio};
+use crate::deviation::is_over;
+use crate::facts::{Bounded, Evidence, Judgement};
+use crate::means::{Mean, Means};
+use crate::words::times;
+
+/// Random writes belong together.
+pub(super) const RULE: Rule = Rule {
+    title: "Random writes should be limited to a focused area",
+    statement: "there is an area (see the characteristics) beyond which random writes are dear, and in \
+                it they cost at most twice what sequential ones do; in part where they cost more in it; \
+                not where they are cheap all over, or dear in any area",
+    judge: locality,
+};
+
+fn locality(means: &Means) -> Found {
+    let Some(bounded) = means.characteristics().locality else {
+        return Found::nothing("random writes in several areas (locality) and sequential writes");
+    };
+    let areas = means.experiment("locality", "RW");
+    let evidence =
+        bounds(means, areas, bounded, ("locality", "RW"), "random writes in areas up to", |v| {
+            Bytes(v).to_string()
+        });
+    let (judgement, finding) = match bounded {
+        Bounded::No => (
+            Judgement::DoesNotHold,
+            "Random writes are dear in the smallest areas as well: focusing them gains nothing."
+                .into(),
+        ),
+        Bounded::Unlimited { measured, ratio } => (
+            Judgement::DoesNotHold,
+            format!(
+                "Random writes cost {} sequential ones in areas up to {}, all that was measured: they \
+                 need no focus.",
+                times(&ratio),
+                Bytes(measured)
+            ),
+        ),
+        Bounded::UpTo { value, ratio } => (
+            nearly(&ratio),
+            format!(
+                "In areas up to {} random writes cost at most {} sequential ones; beyond, they are dear.",
+                Bytes(value),
+                times(&ratio)
+            ),
+        ),
+    };
+    Found { judgement, finding, evidence }
+}
+
+/// Whether what is cheap is nearly as cheap as sequential writes.
+pub(super) fn nearly(ratio: &Estimate) -> Judgement {
+    match judge([is_over(ratio, NEARLY).not()]) {
+        Judgement::DoesNotHold => Judgement::HoldsInPart,
+        other => other,
+    }
+}
+
+/// The dearest mean up to the bound, and the dearest of all, over sequential writes.
+pub(super) fn bounds(
+    means: &Means,
+    series: &[Mean],
+    bounded: Bounded,
+    shown_by: (&str, &str),
+    what: &str,
+    text: impl Fn(u64) -> String,
+) -> Vec<Evidence> {
+    let Some(sequential) = means.basic("SW") else { return vec![] };
+    let up_to = |last: u64| {
+        let within = series.iter().filter(|mean| mean.value.unsigned_abs() <= last);
+        let dearest = within.max_by(|a, b| a.ns.value.total_cmp(&b.ns.value))?;
+        let runs = dearest.runs.iter().chain(&sequential.runs).copied().collect();
+        let value = dearest.ns.ratio(&sequential.ns)?;
+        let what = format!("{what} {}, relative to sequential writes", text(last));
+        Some(ratio(what, value, shown_by, runs))
+    };
+    let bound = match bounded {
+        Bounded::UpTo { value, ratio: found } => up_to(value).map(|evidence| Evidence {
+            // The smallest values may be dear for another reason.
+            value: found,
+            ..evidence
+        }),
+        Bounded::No | Bounded::Unlimited { .. } => None,
+    };
+    let all = series.last().and_then(|last| up_to(last.value.unsigned_abs()));
+    bound.into_iter().chain(all).collect()
+}

@@ -1,0 +1,46 @@
+use super::locality::{bounds, nearly};
+use super::{Found, Rule};
+use crate::facts::{Bounded, Judgement};
+use crate::means::Means;
+use crate::words::times;
+
+/// Few places at once.
+pub(super) const RULE: Rule = Rule {
+    title: "Sequential writes should be limited to a few partitions",
+    statement: "there is a number of partitions (see the characteristics) beyond which sequential writes \
+                are dear, and up to it they cost at most twice what they do in one; in part where they \
+                cost more up to it; not where they are cheap in any number, or dear in any",
+    judge: partitions,
+};
+
+fn partitions(means: &Means) -> Found {
+    let Some(bounded) = means.characteristics().partitioning else {
+        return Found::nothing("sequential writes in several partitions (partitioning)");
+    };
+    let series = means.experiment("partitioning", "SW");
+    let what = "sequential writes in turns in partitions up to";
+    let evidence = bounds(means, series, bounded, ("partitioning", "SW"), what, |n| n.to_string());
+    let (judgement, finding) = match bounded {
+        Bounded::No => (
+            Judgement::DoesNotHold,
+            "Sequential writes in turns in partitions are dear in any number of them.".into(),
+        ),
+        Bounded::Unlimited { measured, ratio } => (
+            Judgement::DoesNotHold,
+            format!(
+                "Up to {measured} partitions, all that was measured, writes cost at most {} sequential \
+                 ones: there is no need to limit them.",
+                times(&ratio)
+            ),
+        ),
+        Bounded::UpTo { value, ratio } => (
+            nearly(&ratio),
+            format!(
+                "In up to {value} partitions writes cost at most {} sequential ones; in more, they are \
+                 dear.",
+                times(&ratio)
+            ),
+        ),
+    };
+    Found { judgement, finding, evidence }
+}

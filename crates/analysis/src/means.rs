@@ -1,0 +1,76 @@
+use flashscope_block::Bytes;
+use flashscope_result::Manifest;
+use flashscope_stats::Estimate;
+
+use crate::facts::{RepeatFacts, RunFacts};
+use crate::repeats;
+
+/// The mean response time for one value of a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Mean {
+    /// The value.
+    pub value: i64,
+    /// The mean, ns.
+    pub ns: Estimate,
+    /// The runs that it is of.
+    pub runs: Vec<u32>,
+}
+
+/// The mean response times of an experiment by rising value of its parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Series {
+    pub benchmark: String,
+    pub experiment: String,
+    pub means: Vec<Mean>,
+}
+
+/// The mean response times of a result: all that the characteristics, the grid and the hints rest on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Means {
+    pub series: Vec<Series>,
+    pub io_size: Bytes,
+}
+
+impl Means {
+    pub fn of(manifest: &Manifest, runs: &[RunFacts], repeats: &[RepeatFacts]) -> Means {
+        let mut series = Vec::new();
+        for benchmark in &manifest.micro_benchmarks {
+            for experiment in &benchmark.experiments {
+                let measured = |id: &u32| runs.iter().any(|facts| facts.run == *id);
+                let ids = experiment.runs.chunk_by(|a, b| a.value == b.value);
+                let ids = ids.map(|again| again.iter().map(|run| run.id).filter(measured));
+                let means = repeats::means(experiment, runs, repeats).into_iter().zip(ids);
+                let mean = |((value, ns), runs): ((_, Option<Estimate>), _)| {
+                    Some(Mean { value, ns: ns?, runs: Iterator::collect(runs) })
+                };
+                series.push(Series {
+                    benchmark: benchmark.name.clone(),
+                    experiment: experiment.name.clone(),
+                    means: means.filter_map(mean).collect(),
+                });
+            }
+        }
+        Means { series, io_size: manifest.options.setup.io_size }
+    }
+
+    /// The means of an experiment; empty where none was measured.
+    pub fn experiment(&self, benchmark: &str, experiment: &str) -> &[Mean] {
+        let named = |s: &&Series| s.benchmark == benchmark && s.experiment == experiment;
+        self.series.iter().find(named).map_or(&[], |series| &series.means)
+    }
+
+    pub fn at(&self, benchmark: &str, experiment: &str, value: i64) -> Option<&Mean> {
+        self.experiment(benchmark, experiment).iter().find(|mean| mean.value == value)
+    }
+
+    /// A baseline pattern at the IO size of the result: from the long preparation run where there
+    /// is one, else from a run of a micro-benchmark that is just the baseline.
+    pub fn basic(&self, baseline: &str) -> Option<&Mean> {
+        let io_size = i64::try_from(self.io_size.0).ok()?;
+        self.experiment("preparation", baseline)
+            .first()
+            .or_else(|| self.at("granularity", baseline, io_size))
+            .or_else(|| self.at("alignment", baseline, 0))
+            .or_else(|| self.at("parallelism", baseline, 1))
+    }
+}

@@ -1,0 +1,131 @@
+use std::ops::Range;
+
+use flashscope_block::Record;
+use flashscope_result::{Error, Rows};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::clamp;
+use super::overview::{CHUNK, Extremes, Overview, whole_chunks};
+
+/// How many stretches the picture of a whole run has in a report.
+pub const STRETCHES: u64 = 400;
+
+/// A run, or a window of it, as a picture can show it: its IOs in order of completion or, where there
+/// are too many, the fastest, the slowest and the first failed one of each stretch. What is shown was
+/// measured as it stands.
+///
+/// The lists are columns of one table.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Outline {
+    /// The number of the run.
+    pub run: u32,
+    /// How many IOs the run has.
+    pub ios: u64,
+    /// The position of each IO shown in the run, from 0.
+    pub index: Vec<u64>,
+    /// When it was submitted, from the begin of the run.
+    pub submitted_ns: Vec<u64>,
+    /// Its response time.
+    pub latency_ns: Vec<u64>,
+    /// Where it began.
+    pub offset_bytes: Vec<u64>,
+    /// What it did: 0 read, 1 write.
+    pub op: Vec<u8>,
+    /// The error of each, 0 for those that succeeded.
+    pub errno: Vec<i32>,
+}
+
+/// How long stretches are so that there are at most `stretches` of them in `count` IOs; of 1 where all
+/// can be shown.
+fn stretch_length(count: u64, stretches: u64) -> u64 {
+    // Two IOs are shown of each stretch; up to twice as many are all shown.
+    if count <= stretches.saturating_mul(2) {
+        return 1;
+    }
+    let length = count.div_ceil(stretches.max(1));
+    // The first may begin within a chunk.
+    let whole = whole_chunks((count + CHUNK).div_ceil(stretches.max(1)));
+    whole.filter(|_| whole_chunks(length).is_some()).unwrap_or(length)
+}
+
+/// Whether the outline of a window would be put together from an overview.
+pub(super) fn needs_overview(rows: &Rows, window: &Range<u64>, stretches: u64) -> bool {
+    let window = clamp(window, rows.total());
+    whole_chunks(stretch_length(window.end - window.start, stretches)).is_some()
+}
+
+/// The outline of a window, the same with an overview and without.
+pub(super) fn outline(
+    run: u32,
+    rows: &Rows,
+    overview: Option<&Overview>,
+    window: Range<u64>,
+    stretches: u64,
+) -> Result<Outline, Error> {
+    let window = clamp(&window, rows.total());
+    let stretch = stretch_length(window.end - window.start, stretches);
+    let first = match whole_chunks(stretch) {
+        Some(_) => window.start / CHUNK * CHUNK,
+        None => window.start,
+    };
+    let mut outliner = Outliner {
+        outline: Outline { run, ios: rows.total(), ..Outline::default() },
+        stretch,
+        end: first + stretch,
+        extremes: Extremes::default(),
+    };
+    let covered = match overview.filter(|_| whole_chunks(stretch).is_some()) {
+        Some(overview) => overview.covered(&window),
+        None => window.start..window.start,
+    };
+    rows.for_each_in(window.start..covered.start, |index, record| outliner.push(index, record))?;
+    for (index, chunk) in overview.iter().flat_map(|overview| overview.chunks(&covered)) {
+        outliner.push_chunk(index, chunk);
+    }
+    rows.for_each_in(covered.end..window.end, |index, record| outliner.push(index, record))?;
+    Ok(outliner.finish())
+}
+
+struct Outliner {
+    outline: Outline,
+    stretch: u64,
+    /// Where the current stretch ends.
+    end: u64,
+    extremes: Extremes,
+}
+
+impl Outliner {
+    #[inline]
+    fn push(&mut self, index: u64, record: &Record) {
+        if index == self.end {
+            self.end_stretch();
+        }
+        self.extremes.push(index, record);
+    }
+
+    /// Adds a chunk, which does not go beyond the end of a stretch.
+    fn push_chunk(&mut self, index: u64, chunk: &Extremes) {
+        if index == self.end {
+            self.end_stretch();
+        }
+        self.extremes.join(chunk);
+    }
+
+    fn end_stretch(&mut self) {
+        self.end += self.stretch;
+        for shown in std::mem::take(&mut self.extremes).shown() {
+            self.outline.index.push(shown.index);
+            self.outline.submitted_ns.push(shown.submitted.0);
+            self.outline.latency_ns.push(shown.latency.0);
+            self.outline.offset_bytes.push(shown.offset.0);
+            self.outline.op.push(shown.op.code());
+            self.outline.errno.push(shown.result.map_or_else(|errno| errno.0, |()| 0));
+        }
+    }
+
+    fn finish(mut self) -> Outline {
+        self.end_stretch();
+        self.outline
+    }
+}

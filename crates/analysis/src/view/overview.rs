@@ -1,0 +1,214 @@
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use flashscope_block::{Bytes, Errno, Nanos, Op, Record};
+use flashscope_result::{Error, Rows};
+
+/// Successive IOs that an [`Overview`] tells together.
+pub(super) const CHUNK: u64 = 256;
+
+/// Stretches of at least so many IOs are put together from whole chunks, so that rounding to
+/// chunks costs at most a quarter of them.
+const LEAST_STRETCH: u64 = 4 * CHUNK;
+
+/// Runs that are shorter are read anew each time: that takes less than 10 ms.
+const LEAST_IOS: u64 = 1 << 18;
+
+/// What a thread reads at once ends with a row group, so that none is read twice.
+const ROW_GROUP: u64 = 1 << 16;
+
+/// An IO as an outline shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shown {
+    pub index: u64,
+    pub submitted: Nanos,
+    pub latency: Nanos,
+    pub offset: Bytes,
+    pub op: Op,
+    pub result: Result<(), Errno>,
+}
+
+impl Shown {
+    fn new(index: u64, record: &Record) -> Shown {
+        let Record { submitted, latency, offset, op, result, .. } = *record;
+        Shown { index, submitted, latency, offset, op, result }
+    }
+}
+
+/// What stands out among successive IOs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Extremes {
+    pub fastest: Option<Shown>,
+    pub slowest: Option<Shown>,
+    /// The first that failed.
+    pub failed: Option<Shown>,
+    /// The longest response time of those that did not fail.
+    pub slowest_answered: Option<Nanos>,
+}
+
+impl Extremes {
+    #[inline]
+    pub fn push(&mut self, index: u64, record: &Record) {
+        if self.fastest.is_none_or(|fastest| record.latency < fastest.latency) {
+            self.fastest = Some(Shown::new(index, record));
+        }
+        if self.slowest.is_none_or(|slowest| record.latency > slowest.latency) {
+            self.slowest = Some(Shown::new(index, record));
+        }
+        match record.result {
+            Ok(()) => self.slowest_answered = self.slowest_answered.max(Some(record.latency)),
+            Err(_) if self.failed.is_none() => self.failed = Some(Shown::new(index, record)),
+            Err(_) => {}
+        }
+    }
+
+    /// Adds what stands out among the IOs after these.
+    pub fn join(&mut self, next: &Extremes) {
+        let faster = |a: &Shown, b: &Shown| a.latency < b.latency;
+        if next.fastest.is_some_and(|next| self.fastest.is_none_or(|this| faster(&next, &this))) {
+            self.fastest = next.fastest;
+        }
+        if next.slowest.is_some_and(|next| self.slowest.is_none_or(|this| faster(&this, &next))) {
+            self.slowest = next.slowest;
+        }
+        self.failed = self.failed.or(next.failed);
+        self.slowest_answered = self.slowest_answered.max(next.slowest_answered);
+    }
+
+    /// Those that are shown, in order, each once.
+    pub fn shown(&self) -> impl Iterator<Item = Shown> {
+        let mut shown = [self.fastest, self.slowest, self.failed];
+        shown.sort_by_key(|shown| shown.map(|shown| shown.index));
+        let repeated = |i: usize| i > 0 && shown[i] == shown[i - 1];
+        let once: [Option<Shown>; 3] = std::array::from_fn(|i| shown[i].filter(|_| !repeated(i)));
+        once.into_iter().flatten()
+    }
+}
+
+/// What a screen needs of a long run without reading it again: what stands out of each 256 IOs, in
+/// about half a byte an IO.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overview {
+    ios: u64,
+    chunks: Vec<Extremes>,
+}
+
+impl Overview {
+    /// Reads a run once, with up to `threads` threads.
+    pub fn of(rows: &Rows, threads: usize) -> Result<Overview, Error> {
+        let parts = divide(0..rows.total(), threads);
+        let chunks = in_threads(parts, |part| chunks(rows, part))?.concat();
+        Ok(Overview { ios: rows.total(), chunks })
+    }
+
+    /// The chunks that lie in `window` as a whole, each with the position of its first IO.
+    // There are not more chunks than memory has room for.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn chunks(&self, window: &Range<u64>) -> impl Iterator<Item = (u64, &Extremes)> {
+        let whole = self.covered(window);
+        let starts = (0..self.ios).step_by(CHUNK as usize).zip(&self.chunks);
+        let before = self.chunks.len().min(whole.start.div_ceil(CHUNK) as usize);
+        starts.skip(before).take_while(move |(start, _)| *start < whole.end)
+    }
+
+    /// The part of `window` that its whole chunks cover.
+    pub(super) fn covered(&self, window: &Range<u64>) -> Range<u64> {
+        let start = window.start.next_multiple_of(CHUNK).min(window.end);
+        let end = if window.end == self.ios { self.ios } else { window.end / CHUNK * CHUNK };
+        start..end.max(start)
+    }
+}
+
+fn chunks(rows: &Rows, part: Range<u64>) -> Result<Vec<Extremes>, Error> {
+    let mut chunks = Vec::new();
+    let mut chunk = Extremes::default();
+    let last = part.end.saturating_sub(1);
+    rows.for_each_in(part, |position, record| {
+        chunk.push(position, record);
+        if position % CHUNK == CHUNK - 1 || position == last {
+            chunks.push(std::mem::take(&mut chunk));
+        }
+    })?;
+    Ok(chunks)
+}
+
+/// Divides a window into up to `parts` of about the same length, whole row groups each.
+pub(super) fn divide(window: Range<u64>, parts: usize) -> Vec<Range<u64>> {
+    let count = window.end.saturating_sub(window.start);
+    let length = count.div_ceil(parts.max(1) as u64).next_multiple_of(ROW_GROUP).max(ROW_GROUP);
+    let origin = window.start / ROW_GROUP * ROW_GROUP;
+    let parts = (origin..window.end).step_by(usize::try_from(length).unwrap_or(usize::MAX));
+    parts
+        .map(|start| start.max(window.start)..start.saturating_add(length).min(window.end))
+        .collect()
+}
+
+/// Does `work` for each part in a thread of its own; the outcomes in the order of the parts.
+pub(super) fn in_threads<T: Send>(
+    parts: Vec<Range<u64>>,
+    work: impl Fn(Range<u64>) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    let work = &work;
+    thread::scope(|scope| {
+        let threads: Vec<_> =
+            parts.into_iter().map(|part| scope.spawn(move || work(part))).collect();
+        let join = |thread: thread::ScopedJoinHandle<_>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect()
+    })
+}
+
+/// How coarse stretches of `length` IOs have to be to consist of whole chunks, if they are long.
+pub(super) fn whole_chunks(length: u64) -> Option<u64> {
+    (length >= LEAST_STRETCH).then(|| length.next_multiple_of(CHUNK))
+}
+
+/// The overviews of a result's long runs, each made when it is first needed and then kept: about
+/// half a byte an IO.
+#[derive(Debug)]
+pub struct Overviews {
+    threads: usize,
+    kept: Mutex<BTreeMap<u32, Kept>>,
+}
+
+/// Who needs it while another makes it waits.
+type Kept = Arc<Mutex<Option<Arc<Overview>>>>;
+
+impl Overviews {
+    /// None yet; runs are read by up to `threads` threads at once.
+    pub fn new(threads: usize) -> Overviews {
+        Overviews { threads: threads.max(1), kept: Mutex::default() }
+    }
+
+    /// Threads that may read a run.
+    pub(super) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The overview of a run that was made already.
+    pub(super) fn kept(&self, run: u32, rows: &Rows) -> Option<Arc<Overview>> {
+        let kept = Arc::clone(self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(&run)?);
+        let kept = kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        kept.filter(|overview| overview.ios == rows.total())
+    }
+
+    /// The overview of a run; `None` for one so short that it is read as fast.
+    pub(super) fn of(&self, run: u32, rows: &Rows) -> Result<Option<Arc<Overview>>, Error> {
+        if rows.total() < LEAST_IOS {
+            return Ok(None);
+        }
+        // What panicked while it held the lock has changed nothing.
+        let kept = Arc::clone(
+            self.kept.lock().unwrap_or_else(PoisonError::into_inner).entry(run).or_default(),
+        );
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // A run that was gone on with since has more IOs.
+        if kept.as_ref().is_none_or(|overview| overview.ios != rows.total()) {
+            *kept = Some(Arc::new(Overview::of(rows, self.threads)?));
+        }
+        Ok(kept.clone())
+    }
+}

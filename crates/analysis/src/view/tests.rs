@@ -1,0 +1,319 @@
+use flashscope_block::{Bytes, Errno, Nanos, Op, Record};
+use flashscope_result::activity::{Activities, Activity};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+use crate::scripted::{experiment_of, manifest, micro_benchmark, no_facts, run};
+
+/// A result with a run of `latencies` for each of them; those of 13 ns fail.
+struct Scripted {
+    folder: ResultFolder,
+    manifest: Manifest,
+    facts: Facts,
+    overviews: Overviews,
+    _place: TempDir,
+}
+
+/// What an IO that fails takes.
+const FAILED: u64 = 13;
+
+fn record(index: usize, latency: u64) -> Record {
+    let index = index as u64;
+    Record {
+        submitted: Nanos(index * 10),
+        latency: Nanos(latency),
+        offset: Bytes(index * 512),
+        len: Bytes(512),
+        op: Op::Write,
+        stream: 3,
+        result: if latency == FAILED { Err(Errno::EIO) } else { Ok(()) },
+        late: Nanos(index % 5),
+    }
+}
+
+impl Scripted {
+    fn new(runs: &[&[u64]]) -> Scripted {
+        let place = tempfile::tempdir().unwrap();
+        let numbered = || (1u32..).zip(runs);
+        let planned = numbered().map(|(id, latencies)| run(id, latencies.len() as u64)).collect();
+        let experiment = experiment_of("RW", planned);
+        let manifest = manifest(vec![micro_benchmark("locality", vec![experiment])]);
+        let folder = ResultFolder::create(&place.path().join("r"), &manifest).unwrap();
+        let mut recorder = folder.recorder();
+        for (id, latencies) in numbered() {
+            recorder.begin(id).unwrap();
+            for (index, &latency) in latencies.iter().enumerate() {
+                recorder.push(&record(index, latency)).unwrap();
+            }
+            recorder.end().unwrap();
+        }
+        let facts = crate::analyse(&folder, &manifest).unwrap();
+        Scripted { folder, manifest, facts, overviews: Overviews::new(2), _place: place }
+    }
+
+    fn viewer(&self) -> Viewer<'_> {
+        let Scripted { folder, manifest, facts, overviews, .. } = self;
+        Viewer { folder, manifest, facts, overviews }
+    }
+
+    fn codes(&self, window: Range<u64>, columns: u64) -> (Colours, Vec<Vec<u8>>) {
+        use base64::Engine as _;
+        let found = self.viewer().colours("locality", "RW", window, columns).unwrap().unwrap();
+        let decode = |row: &ColourRow| base64::prelude::BASE64_STANDARD.decode(&row.codes).unwrap();
+        let codes = found.rows.iter().map(decode).collect();
+        (found, codes)
+    }
+}
+
+/// Response times without any order, between 20 and 20 + `range`.
+fn scattered(count: u64, range: u64) -> Vec<u64> {
+    (0..count).map(|i| 20 + i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % range).collect()
+}
+
+/// The outline of one run.
+fn outline(latencies: &[u64], window: Range<u64>, stretches: u64) -> Outline {
+    Scripted::new(&[latencies]).viewer().outline(1, window, stretches).unwrap().unwrap()
+}
+
+// Is a short window shown whole?
+#[test]
+fn short_windows_are_whole() {
+    let latencies = scattered(800, 1000);
+    assert_eq!(outline(&latencies, 0..u64::MAX, STRETCHES).latency_ns, latencies);
+    let part = outline(&latencies, 100..120, 10);
+    assert_eq!(part.latency_ns, latencies[100..120]);
+    assert_eq!((part.ios, part.index[0]), (800, 100));
+    assert_eq!(outline(&latencies, 800..900, 10).index, [0_u64; 0]);
+}
+
+// Is what no run or experiment has absent, rather than empty or an error?
+#[test]
+fn what_is_not_there_is_absent() {
+    let scripted = Scripted::new(&[&[20, 30]]);
+    let viewer = scripted.viewer();
+    assert_eq!(viewer.outline(2, 0..9, 9).unwrap(), None);
+    assert_eq!(viewer.histogram(2, 0..9).unwrap(), None);
+    assert_eq!(viewer.ios(0, 0..9).unwrap(), None);
+    assert_eq!(viewer.colours("locality", "SW", 0..9, 9).unwrap(), None);
+    assert_eq!(viewer.colours("order", "RW", 0..9, 9).unwrap(), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    // Of a long window, are the extremes and the first failure shown, in order, no more than a
+    // picture holds, and every IO shown as it was?
+    #[test]
+    fn long_windows_keep_their_extremes(
+        mut latencies in prop::collection::vec(20u64..1 << 40, 900..5000),
+        from in 0u64..50,
+        short in 0u64..50,
+    ) {
+        latencies[777] = FAILED;
+        let (to, count) = (latencies.len() as u64 - short, latencies.len());
+        let shown = outline(&latencies, from..to, STRETCHES);
+        prop_assert!(shown.index.len() as u64 <= 2 * STRETCHES + 1);
+        let failed = shown.index.iter().position(|&index| index == 777).unwrap();
+        prop_assert_eq!(shown.errno[failed], 5);
+        prop_assert_eq!(shown.errno.iter().filter(|&&errno| errno != 0).count(), 1);
+        prop_assert!(shown.index.is_sorted_by(|a, b| a < b));
+        for (&index, &latency) in shown.index.iter().zip(&shown.latency_ns) {
+            prop_assert!((from..to).contains(&index));
+            prop_assert_eq!(latencies[usize::try_from(index).unwrap()], latency);
+        }
+        let window = &latencies[usize::try_from(from).unwrap()..count - usize::try_from(short).unwrap()];
+        prop_assert_eq!(shown.latency_ns.iter().max(), window.iter().max());
+        prop_assert_eq!(shown.latency_ns.iter().min(), window.iter().min());
+    }
+}
+
+// Are pictures from an overview those that the records give, wherever windows begin and end?
+#[test]
+fn overviews_change_nothing() {
+    let mut latencies = scattered(300_100, 1 << 30);
+    latencies[123_456] = FAILED;
+    latencies[250_000..260_000].fill(FAILED);
+    let scripted = Scripted::new(&[&latencies]);
+    let rows = scripted.folder.rows(1).unwrap();
+    let overview = Overview::of(&rows, 3).unwrap();
+    assert_eq!(overview, Overview::of(&rows, 1).unwrap());
+    let edges = [0, 1, 255, 256, 1000, 150_007, 299_999, 300_000, 300_031, 300_100];
+    let mut used = 0;
+    for (i, from) in edges.into_iter().enumerate() {
+        for to in edges.into_iter().skip(i) {
+            for stretches in [1, 7, 100, 400] {
+                let without = outline::outline(1, &rows, None, from..to, stretches).unwrap();
+                let with = outline::outline(1, &rows, Some(&overview), from..to, stretches);
+                assert_eq!(with.unwrap(), without, "{from}..{to} in {stretches}");
+                let most = if to - from <= 2 * stretches { to - from } else { 3 * stretches };
+                assert!(without.index.len() as u64 <= most, "{from}..{to} in {stretches}");
+                used += u32::from(outline::needs_overview(&rows, &(from..to), stretches));
+            }
+        }
+    }
+    assert!(used > 50);
+}
+
+// Is an overview made once, and anew when the run has got longer?
+#[test]
+fn overviews_are_kept() {
+    let scripted = Scripted::new(&[&scattered(300_000, 100), &scattered(1000, 100)]);
+    let rows = |run| scripted.folder.rows(run).unwrap();
+    let first = scripted.overviews.of(1, &rows(1)).unwrap().unwrap();
+    let second = scripted.overviews.of(1, &rows(1)).unwrap().unwrap();
+    assert!(std::sync::Arc::ptr_eq(&first, &second));
+    assert_eq!(scripted.overviews.of(2, &rows(2)).unwrap(), None);
+    let longer = Scripted::new(&[&scattered(300_001, 100)]);
+    let third = scripted.overviews.of(1, &longer.folder.rows(1).unwrap()).unwrap().unwrap();
+    assert_ne!(first, third);
+}
+
+// Do the bins hold each IO once, where it belongs, and do percentiles follow their definition?
+#[test]
+fn histograms_count_what_they_say() {
+    let mut latencies = scattered(140_000, 1 << 34);
+    latencies.extend([0, 1, 9, 10, 11, 99, 100, 999_999_999, 1_000_000_000, u64::MAX >> 1]);
+    latencies.extend([FAILED; 3]);
+    let count = latencies.len() as u64;
+    let scripted = Scripted::new(&[&latencies]);
+    for window in [0..count, 0..u64::MAX, 5..131_073, 140_000..140_013, 7..7, 140_010..140_013] {
+        let found = scripted.viewer().histogram(1, window.clone()).unwrap().unwrap();
+        let range = usize::try_from(found.from).unwrap()..usize::try_from(found.to).unwrap();
+        assert_eq!((found.from, found.to), (window.start, window.end.min(count)));
+        let mut counted: Vec<u64> =
+            latencies[range].iter().copied().filter(|&latency| latency != FAILED).collect();
+        counted.sort_unstable();
+        assert_eq!(found.ios, counted.len() as u64);
+        let mut rest = &counted[..];
+        for bin in &found.bins {
+            #[allow(clippy::cast_precision_loss)]
+            let inside = |latency: &&u64| {
+                (bin.from_ns..bin.to_ns).contains(&(**latency as f64)) || **latency < 1
+            };
+            let ios = rest.iter().take_while(inside).count();
+            assert_eq!(ios as u64, bin.ios, "{bin:?}");
+            rest = &rest[ios..];
+        }
+        assert!(rest.is_empty());
+        for (percent, value) in &found.percentiles {
+            #[allow(
+                clippy::cast_precision_loss,
+                clippy::cast_sign_loss,
+                clippy::cast_possible_truncation
+            )]
+            let rank = ((percent / 100.0 * counted.len() as f64).ceil() as usize).max(1) - 1;
+            let exact = counted[rank];
+            assert!(value.abs_diff(exact) <= exact / 1000, "p{percent}: {value} for {exact}");
+        }
+        assert_eq!(found.percentiles.is_empty(), counted.is_empty());
+    }
+}
+
+// Are single IOs shown as they were recorded, in every column?
+#[test]
+fn ios_are_as_recorded() {
+    let latencies = scattered(1000, 500);
+    let scripted = Scripted::new(&[&latencies]);
+    let ios = scripted.viewer().ios(1, 990..2000).unwrap().unwrap();
+    assert_eq!((ios.ios, ios.from, ios.latency_ns.len()), (1000, 990, 10));
+    assert_eq!(ios.latency_ns, latencies[990..]);
+    assert_eq!(ios.submitted_ns[0], 9900);
+    assert_eq!(ios.offset_bytes[9], 999 * 512);
+    assert_eq!((ios.length_bytes[0], ios.op[0], ios.stream[0], ios.late_ns[4]), (512, 1, 3, 4));
+}
+
+// Are the slowest IOs found with their neighbours, each neighbour once, and no failed one counted?
+#[test]
+fn the_slowest_are_shown_with_their_neighbours() {
+    let mut latencies = vec![100; 1000];
+    (latencies[2], latencies[500], latencies[505], latencies[700]) = (900, 800, 700, 650);
+    let scripted = Scripted::new(&[&latencies]);
+    let found = scripted.viewer().slowest(1, 3, 4).unwrap();
+    let windows: Vec<_> = found.iter().map(|ios| (ios.from, ios.latency_ns.len())).collect();
+    assert_eq!(windows, [(0, 7), (496, 14)]);
+    assert_eq!(found[0].latency_ns[2], 900);
+    assert_eq!(scripted.viewer().slowest(1, 0, 4).unwrap(), []);
+    let failed = Scripted::new(&[&[FAILED, 5, FAILED]]);
+    assert_eq!(failed.viewer().slowest(1, 3, 0).unwrap().len(), 1);
+}
+
+// Is what the drive did inside told with the IOs that were in flight, and of much the longest?
+#[test]
+fn activities_are_told_with_ios() {
+    let scripted = Scripted::new(&[&[100; 50]]);
+    let activity = |start: u64, end: u64| Activity {
+        kind: "cleaning".into(),
+        start_ns: Nanos(start),
+        end_ns: Nanos(end),
+        unit: 0,
+        block: 7,
+        pages_read: 1,
+        pages_programmed: 1,
+        blocks_erased: 1,
+    };
+    // The IO at position 10 is in flight from 100 to 200 ns.
+    let items = vec![activity(0, 50), activity(150, 160), activity(900, 950)];
+    scripted.folder.write_activities(1, &Activities { items, left_out: 0 }).unwrap();
+    let ios = scripted.viewer().ios(1, 10..11).unwrap().unwrap();
+    assert_eq!(ios.activities, [activity(150, 160)]);
+    let items: Vec<Activity> = (0..1500).map(|i| activity(100, 101 + i % 1400)).collect();
+    scripted.folder.write_activities(1, &Activities { items, left_out: 0 }).unwrap();
+    let ios = scripted.viewer().ios(1, 10..11).unwrap().unwrap();
+    assert_eq!(ios.activities.len(), 1000);
+    assert!(ios.activities.iter().all(|activity| activity.end_ns.0 > 450));
+}
+
+// Do colours go by the logarithm of the slowest IO of a column, from the fastest of the experiment to
+// its slowest, and is a column that failed told apart?
+#[test]
+fn colours_are_codes_of_response_times() {
+    let short = [100, 100, FAILED, FAILED];
+    let long = [100, 1_000, 10_000, 1_000_000, 100, FAILED];
+    let scripted = Scripted::new(&[&short, &long]);
+    let (colours, codes) = scripted.codes(0..u64::MAX, 100);
+    assert_eq!((colours.low_ns, colours.high_ns), (100.0, 1e6));
+    assert_eq!((colours.from, colours.to, colours.ios_per_column), (0, 6, 1));
+    assert_eq!(codes, [vec![1, 1, 0, 0], vec![1, 65, 128, 255, 1, 0]]);
+    let (colours, codes) = scripted.codes(1..6, 3);
+    assert_eq!((colours.from, colours.ios_per_column), (1, 2));
+    assert_eq!(codes, [vec![1, 0], vec![128, 255, 0]]);
+    assert_eq!((colours.rows[0].run, colours.rows[0].ios), (1, 4));
+    // A drive without any variation has one colour.
+    let (_, codes) = Scripted::new(&[&[50, 50]]).codes(0..9, 9);
+    assert_eq!(codes, [[1, 1]]);
+}
+
+// Are coarse colours those of the slowest IO of each column, as fine ones show it?
+#[test]
+fn coarse_colours_are_the_slowest() {
+    let mut long = scattered(300_000, 1 << 20);
+    long[..2000].fill(FAILED);
+    let scripted = Scripted::new(&[&long, &scattered(70_000, 100)]);
+    let (_, fine) = scripted.codes(0..u64::MAX, u64::MAX);
+    scripted.overviews.of(1, &scripted.folder.rows(1).unwrap()).unwrap().unwrap();
+    for (from, columns) in [(0, 100), (0, 10), (100_001, 64), (0, 5000), (70_001, 1)] {
+        let (colours, coarse) = scripted.codes(from..u64::MAX, columns);
+        let without = Overviews::new(1);
+        let viewer = Viewer { overviews: &without, ..scripted.viewer() };
+        let without = viewer.colours("locality", "RW", from..u64::MAX, columns).unwrap().unwrap();
+        assert_eq!(colours, without);
+        assert!(coarse[0].len() as u64 <= columns);
+        assert!(colours.from <= from && from - colours.from < 256);
+        for (fine, coarse) in fine.iter().zip(coarse) {
+            let from = usize::try_from(colours.from).unwrap().min(fine.len());
+            let per_column = usize::try_from(colours.ios_per_column).unwrap();
+            let slowest = fine[from..].chunks(per_column).map(|ios| *ios.iter().max().unwrap());
+            assert!(slowest.eq(coarse));
+        }
+    }
+}
+
+// Are there facts without which the views would have no scale? Then they still have one.
+#[test]
+fn colours_without_facts() {
+    let mut scripted = Scripted::new(&[&[20, 40]]);
+    scripted.facts = no_facts();
+    let (colours, codes) = scripted.codes(0..2, 2);
+    assert_eq!((colours.low_ns, colours.high_ns, codes), (1.0, 1.0, vec![vec![1, 1]]));
+}

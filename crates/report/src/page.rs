@@ -1,0 +1,249 @@
+//! What the page holds: results with as many views of their records as there is room for.
+
+use std::io::Write as _;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use flashscope_analysis::Facts;
+use flashscope_analysis::compare::{Comparison, compare};
+use flashscope_analysis::view::{Colours, Ios, LatencyHistogram, STRETCHES, Viewer};
+use flashscope_result::Manifest;
+use flashscope_result::manifest::Run;
+use flashscope_result::marks::Marks;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde::Serialize;
+use serde_json::Value;
+
+/// The page may be as large, so that it can go by mail.
+const MOST_BYTES: usize = 15 << 20;
+
+/// The shares of the room for views that outlines and single IOs may take; colours have the rest.
+const OUTLINES: f64 = 0.5;
+const IOS: f64 = 0.15;
+
+/// Pictures are not made coarser than that.
+const LEAST_STRETCHES: u64 = 50;
+const LEAST_COLUMNS: u64 = 64;
+
+/// Of how many of the slowest IOs of a run the neighbours are shown, and how many before and after
+/// each, as long as there is room.
+const NEIGHBOURHOODS: [(usize, u64); 4] = [(3, 25), (1, 25), (1, 10), (0, 0)];
+
+/// Why a page cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PageError {
+    /// The records cannot be read.
+    #[error(transparent)]
+    Result(#[from] flashscope_result::Error),
+    /// It cannot be written as JSON.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+/// A measurement that a page shows.
+#[derive(Debug, Clone, Copy)]
+pub struct Exhibit<'a> {
+    /// Stands for it in addresses; no two of a page are the same.
+    pub id: &'a str,
+    /// The name of its folder without the ending.
+    pub name: &'a str,
+    /// Its records.
+    pub viewer: Viewer<'a>,
+    /// Corrections of its summary grid.
+    pub marks: &'a Marks,
+}
+
+/// A simulation that a page shows.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct SimulatedExhibit<'a> {
+    /// Stands for it in addresses; no two of a page are the same.
+    pub id: &'a str,
+    /// The name of its folder without the ending.
+    pub name: &'a str,
+    /// What `simulation.json` holds.
+    pub simulation: &'a Value,
+}
+
+/// What stands in the page.
+#[derive(Serialize)]
+struct Page<'a> {
+    measurements: Vec<Paged<'a>>,
+    simulations: &'a [SimulatedExhibit<'a>],
+    comparison: Option<Comparison>,
+}
+
+/// A measurement as the page holds it. The views, which are nearly all of it, are JSON, by gzip, in
+/// base64: a quarter of the room.
+#[derive(Serialize)]
+struct Paged<'a> {
+    id: &'a str,
+    name: &'a str,
+    manifest: &'a Manifest,
+    facts: &'a Facts,
+    marks: &'a Marks,
+    outlines: String,
+    colours: String,
+    histograms: String,
+    ios: String,
+}
+
+/// The page of several results, which are compared with the first of them. It stays below 15 MiB as long
+/// as their manifests and facts leave room: pictures get coarser, and fewer single IOs are shown.
+pub(crate) fn html(
+    template: &str,
+    measurements: &[Exhibit],
+    simulations: &[SimulatedExhibit],
+) -> Result<String, PageError> {
+    let mut page = Page { measurements: vec![], simulations, comparison: None };
+    if measurements.len() > 1 {
+        let results: Vec<_> =
+            measurements.iter().map(|shown| (shown.viewer.manifest, shown.viewer.facts)).collect();
+        page.comparison = Some(compare(&results));
+    }
+    page.measurements = measurements.iter().map(|shown| bare(*shown)).collect();
+    let used = template.len() + serde_json::to_vec(&page)?.len();
+    let room = MOST_BYTES.saturating_sub(used) / measurements.len().max(1);
+    for (shown, paged) in measurements.iter().zip(&mut page.measurements) {
+        fill(paged, shown.viewer, room)?;
+    }
+    Ok(crate::filled(&page)?)
+}
+
+/// A measurement without its views.
+fn bare(shown: Exhibit) -> Paged {
+    let none = String::new;
+    Paged {
+        id: shown.id,
+        name: shown.name,
+        manifest: shown.viewer.manifest,
+        facts: shown.viewer.facts,
+        marks: shown.marks,
+        outlines: none(),
+        colours: none(),
+        histograms: none(),
+        ios: none(),
+    }
+}
+
+/// Adds the views of a measurement, in about `room` bytes.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+fn fill(paged: &mut Paged, viewer: Viewer, room: usize) -> Result<(), PageError> {
+    paged.histograms = compressed(&histograms(viewer)?)?;
+    let room = room.saturating_sub(paged.histograms.len());
+    let share = |share: f64| (share * room as f64) as usize;
+    let neighbourhoods = NEIGHBOURHOODS.into_iter();
+    paged.ios = first_that_fits(share(IOS), neighbourhoods, |(slowest, around)| {
+        Ok(neighbours(viewer, slowest, around)?)
+    })?;
+    let stretches = halves(STRETCHES, LEAST_STRETCHES);
+    paged.outlines =
+        first_that_fits(share(OUTLINES), stretches, |stretches| Ok(viewer.outlines(stretches)?))?;
+    let room = room.saturating_sub(paged.ios.len() + paged.outlines.len());
+    let longest = viewer.manifest.runs().map(|run| run.progress.ios()).max().unwrap_or(0);
+    let columns = halves(longest.max(LEAST_COLUMNS), LEAST_COLUMNS);
+    paged.colours = first_that_fits(room, columns, |columns| Ok(colours(viewer, columns)?))?;
+    Ok(())
+}
+
+/// `most`, half of it, and so on, down to `least`.
+fn halves(most: u64, least: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(most), move |n| (*n > least).then(|| (n / 2).max(least)))
+}
+
+/// The first of ever coarser views that fits into `room` bytes, or the coarsest.
+fn first_that_fits<C, T: Serialize>(
+    room: usize,
+    coarser: impl Iterator<Item = C>,
+    view: impl Fn(C) -> Result<T, PageError>,
+) -> Result<String, PageError> {
+    let mut text = String::new();
+    for choice in coarser {
+        text = compressed(&view(choice)?)?;
+        if text.len() <= room {
+            break;
+        }
+    }
+    Ok(text)
+}
+
+/// What is read from records.
+type Read<T> = Result<T, flashscope_result::Error>;
+
+/// The runs that have records.
+fn recorded(viewer: Viewer<'_>) -> impl Iterator<Item = &Run> {
+    viewer.manifest.runs().filter(|run| run.progress.ios() > 0)
+}
+
+fn histograms(viewer: Viewer) -> Read<Vec<LatencyHistogram>> {
+    let of_run = |run: &Run| viewer.histogram(run.id, 0..u64::MAX).transpose();
+    recorded(viewer).filter_map(of_run).collect()
+}
+
+fn neighbours(viewer: Viewer, slowest: usize, around: u64) -> Read<Vec<Ios>> {
+    let mut all = Vec::new();
+    for run in recorded(viewer) {
+        all.extend(viewer.slowest(run.id, slowest, around)?);
+    }
+    Ok(all)
+}
+
+fn colours(viewer: Viewer, columns: u64) -> Read<Vec<Colours>> {
+    let mut all = Vec::new();
+    for benchmark in &viewer.manifest.micro_benchmarks {
+        for experiment in &benchmark.experiments {
+            all.extend(viewer.colours(&benchmark.name, &experiment.name, 0..u64::MAX, columns)?);
+        }
+    }
+    Ok(all)
+}
+
+fn compressed(views: &impl Serialize) -> Result<String, serde_json::Error> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    serde_json::to_writer(&mut encoder, views)?;
+    let gzip = encoder.flush().and_then(|()| encoder.finish());
+    Ok(BASE64_STANDARD.encode(gzip.map_err(serde_json::Error::io)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use flashscope_analysis::Outline;
+    use flate2::read::GzDecoder;
+
+    use super::*;
+
+    fn inflated(text: &str) -> String {
+        let gzip = BASE64_STANDARD.decode(text).unwrap();
+        let mut json = String::new();
+        GzDecoder::new(&gzip[..]).read_to_string(&mut json).unwrap();
+        json
+    }
+
+    // Do views come out of the page's form of them as they went in?
+    #[test]
+    fn views_are_only_compressed() {
+        let outline =
+            Outline { run: 7, ios: 2, latency_ns: vec![u64::MAX, 1], ..Outline::default() };
+        let text = compressed(&[&outline]).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<Outline>>(&inflated(&text)).unwrap(), [outline]);
+    }
+
+    // Is the first view taken that there is room for, and the coarsest where there is none?
+    #[test]
+    fn views_get_coarser_until_they_fit() {
+        let noise =
+            |n: u64| (0..n).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect::<Vec<_>>();
+        let fits = |room| {
+            let text = first_that_fits(room, halves(4000, 300), |n| Ok(noise(n))).unwrap();
+            serde_json::from_str::<Vec<u64>>(&inflated(&text)).unwrap().len()
+        };
+        let whole = compressed(&noise(4000)).unwrap().len();
+        assert_eq!(fits(whole), 4000);
+        assert_eq!(fits(whole - 1), 2000);
+        assert_eq!(fits(whole / 5), 500);
+        assert_eq!(fits(0), 300);
+        assert_eq!(halves(7, 7).collect::<Vec<_>>(), [7]);
+    }
+}

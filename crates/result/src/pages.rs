@@ -1,0 +1,276 @@
+//! Looks at the pages of a Parquet file before any is decoded: what a page claims to hold decides how
+//! much memory is taken for it, and a few hundred bytes can claim, and under compression even hold,
+//! gigabytes (a *Parquet bomb*).
+//!
+//! Page headers are Thrift structures in the compact protocol; only the first three fields matter
+//! here: the type of the page, and its bytes once decompressed and as they are stored
+//! (`parquet-format`, `PageHeader`).
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+
+/// What a file has at most, if this program wrote it.
+pub(crate) struct Limits {
+    /// Row groups.
+    pub row_groups: usize,
+    /// Rows in a row group, and entries in a dictionary of it.
+    pub rows: usize,
+    /// Bytes of a column in a row group once decompressed.
+    pub bytes: u64,
+}
+
+/// The most pages of a column in a row group; one is written.
+const MOST_PAGES: u32 = 64;
+/// The longest page header that is read; one takes about 30 bytes.
+const LONGEST_HEADER: usize = 1024;
+/// The types of pages: of data in either of two versions, and of dictionaries, as version 1 wrote them.
+const DATA: i64 = 0;
+const DICTIONARY: i64 = 2;
+const DATA_2: i64 = 3;
+
+/// Refuses what that no flashscope would have written, with the reason.
+pub(crate) fn check(
+    file: &File,
+    metadata: &ParquetMetaData,
+    limits: &Limits,
+) -> Result<(), String> {
+    let (groups, most) = (metadata.row_groups(), limits.row_groups);
+    if groups.len() > most {
+        return Err(format!("it has {} row groups: more than {most}", groups.len()));
+    }
+    for group in groups {
+        if usize::try_from(group.num_rows()).map_or(true, |rows| rows > limits.rows) {
+            return Err(format!("a row group has more than {} rows", limits.rows));
+        }
+        for column in group.columns() {
+            let name = column.column_path().string();
+            check_column(file, column, limits)
+                .map_err(|reason| format!("column {name}: {reason}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_column(file: &File, column: &ColumnChunkMetaData, limits: &Limits) -> Result<(), String> {
+    let first = column.dictionary_page_offset().unwrap_or(i64::MAX).min(column.data_page_offset());
+    let (Ok(mut at), Ok(len)) = (u64::try_from(first), u64::try_from(column.compressed_size()))
+    else {
+        return Err("it lies nowhere".into());
+    };
+    let end = at.checked_add(len).ok_or("it lies nowhere")?;
+    let (mut bytes, mut pages) = (0, 0);
+    while at < end {
+        let page = Page::read(file, at, end, limits)?;
+        bytes += page.bytes;
+        pages += 1;
+        if bytes > limits.bytes {
+            let most = limits.bytes;
+            return Err(format!("its pages hold {bytes} bytes or more: {most} at most are read"));
+        }
+        if pages > MOST_PAGES {
+            return Err(format!("it has more than {MOST_PAGES} pages in a row group"));
+        }
+        at = at.checked_add(page.length).filter(|at| *at <= end).ok_or("a page ends behind it")?;
+    }
+    Ok(())
+}
+
+/// A page by its header.
+struct Page {
+    /// Bytes that it claims to hold once decompressed.
+    bytes: u64,
+    /// Bytes in the file, the header among them.
+    length: u64,
+}
+
+impl Page {
+    fn read(file: &File, at: u64, end: u64, limits: &Limits) -> Result<Page, String> {
+        let mut buffer = [0; LONGEST_HEADER];
+        let room =
+            usize::try_from(end - at).map_or(LONGEST_HEADER, |room| room.min(LONGEST_HEADER));
+        let count = file.read_at(&mut buffer[..room], at).map_err(|error| error.to_string())?;
+        Page::parse(&buffer[..count], limits.rows).ok_or_else(|| "a page has no header".into())
+    }
+
+    fn parse(header: &[u8], most_rows: usize) -> Option<Page> {
+        let mut thrift = Thrift { bytes: header, at: 0 };
+        let mut fields = [None; 4];
+        let mut entries = None;
+        let mut id = 0;
+        while let Some(kind) = thrift.field(&mut id)? {
+            match usize::try_from(id).ok()? {
+                id @ 1..=3 if kind == I32 => fields[id] = Some(thrift.integer()?),
+                7 if kind == STRUCT => entries = Some(thrift.first_of_struct()?),
+                _ => thrift.skip(kind, 0)?,
+            }
+        }
+        let [_, Some(kind), Some(bytes), Some(stored)] = fields else { return None };
+        let most = i64::try_from(most_rows).ok()?;
+        let known = match kind {
+            DATA | DATA_2 => true,
+            DICTIONARY => (0..=most).contains(&entries?),
+            _ => false,
+        };
+        let (bytes, stored) = (u64::try_from(bytes).ok()?, u64::try_from(stored).ok()?);
+        known.then_some(Page { bytes, length: stored.checked_add(thrift.at as u64)? })
+    }
+}
+
+/// Types of the compact protocol.
+const TRUE: u8 = 1;
+const FALSE: u8 = 2;
+const I8: u8 = 3;
+const I16: u8 = 4;
+const I32: u8 = 5;
+const I64: u8 = 6;
+const DOUBLE: u8 = 7;
+const BINARY: u8 = 8;
+const LIST: u8 = 9;
+const SET: u8 = 10;
+const STRUCT: u8 = 12;
+
+/// Structures in structures; a page header has three.
+const DEEPEST: u32 = 8;
+
+/// Reads the compact protocol; `None` where it ends too early or means nothing.
+struct Thrift<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Thrift<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    fn advance(&mut self, count: u64) -> Option<()> {
+        self.at = self.at.checked_add(usize::try_from(count).ok()?)?;
+        (self.at <= self.bytes.len()).then_some(())
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// A signed integer, zigzag.
+    fn integer(&mut self) -> Option<i64> {
+        let value = self.varint()?;
+        Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
+    }
+
+    /// The type of the next field, whose number goes into `id`; `None` within at the end.
+    #[allow(clippy::option_option, reason = "outside: the bytes end; inside: the structure does")]
+    fn field(&mut self, id: &mut i64) -> Option<Option<u8>> {
+        let head = self.byte()?;
+        if head == 0 {
+            return Some(None);
+        }
+        *id = match head >> 4 {
+            0 => self.integer()?,
+            delta => id.checked_add(delta.into())?,
+        };
+        Some(Some(head & 0x0f))
+    }
+
+    /// The first field of a structure, an integer; the rest is passed by.
+    fn first_of_struct(&mut self) -> Option<i64> {
+        let mut id = 0;
+        let first = self.field(&mut id)??;
+        let value = (id == 1 && first == I32).then(|| self.integer())??;
+        while let Some(kind) = self.field(&mut id)? {
+            self.skip(kind, 1)?;
+        }
+        Some(value)
+    }
+
+    fn skip(&mut self, kind: u8, depth: u32) -> Option<()> {
+        match kind {
+            TRUE | FALSE => Some(()),
+            I8 => self.advance(1),
+            I16 | I32 | I64 => self.varint().map(|_| ()),
+            DOUBLE => self.advance(8),
+            BINARY => {
+                let length = self.varint()?;
+                self.advance(length)
+            }
+            LIST | SET if depth < DEEPEST => {
+                let head = self.byte()?;
+                let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
+                // Booleans in lists take a byte each.
+                let element = match head & 0x0f {
+                    TRUE | FALSE => I8,
+                    other => other,
+                };
+                (0..count).try_for_each(|_| self.skip(element, depth + 1))
+            }
+            STRUCT if depth < DEEPEST => {
+                let mut id = 0;
+                while let Some(kind) = self.field(&mut id)? {
+                    self.skip(kind, depth + 1)?;
+                }
+                Some(())
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is a header read with fields that are of no matter here, and one refused that ends too early, is
+    // of another page, or claims less than nothing?
+    #[test]
+    fn headers_are_read() {
+        // type 3, 100 bytes, stored in 40, a checksum, and a version 2 header with a boolean.
+        let header = [0x15, 6, 0x15, 200, 1, 0x15, 80, 0x15, 9, 0x4c, 0x15, 2, 0x61, 0, 0];
+        let page = Page::parse(&header, 1 << 16).unwrap();
+        assert_eq!((page.bytes, page.length), (100, 40 + header.len() as u64));
+        for end in 0..header.len() {
+            assert!(Page::parse(&header[..end], 1 << 16).is_none(), "{end}");
+        }
+        let mut index = header;
+        index[1] = 2;
+        assert!(Page::parse(&index, 1 << 16).is_none());
+        let mut negative = header;
+        (negative[3], negative[4]) = (201, 1);
+        assert!(Page::parse(&negative, 1 << 16).is_none());
+    }
+
+    // Is a dictionary read that has no more entries than there are rows?
+    #[test]
+    fn dictionaries_are_bounded() {
+        let header = |entries: &[u8]| {
+            [&[0x15, 4, 0x15, 200, 1, 0x15, 80, 0x4c, 0x15], entries, &[0x15, 0, 0, 0]].concat()
+        };
+        assert!(Page::parse(&header(&[8]), 1 << 16).is_some());
+        assert!(Page::parse(&header(&[0x80, 0x80, 8]), 1 << 16).is_some());
+        assert!(Page::parse(&header(&[0x82, 0x80, 8]), 1 << 16).is_none());
+        assert!(Page::parse(&header(&[0xfe, 0xff, 0xff, 0xff, 0x0f]), 1 << 16).is_none());
+        let none = [0x15, 4, 0x15, 200, 1, 0x15, 80, 0];
+        assert!(Page::parse(&none, 1 << 16).is_none());
+    }
+
+    // Does a list that claims to have more elements than there are bytes end the reading at once?
+    #[test]
+    fn long_lists_end() {
+        let header = [0x15, 6, 0x15, 200, 1, 0x15, 80, 0x29, 0xf5, 255, 255, 255, 255, 15];
+        assert!(Page::parse(&header, 1 << 16).is_none());
+        // Of structures without fields, a byte each.
+        let header = [0x15, 6, 0x15, 200, 1, 0x15, 80, 0x29, 0xfc, 255, 255, 255, 255, 15, 0, 0];
+        assert!(Page::parse(&header, 1 << 16).is_none());
+    }
+}

@@ -1,0 +1,95 @@
+//! What stands before every endpoint: who may ask, for how long, and what a browser is told.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, Uri, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use tower_http::compression::CompressionLayer;
+use tower_http::csrf::CsrfLayer;
+
+use crate::limits;
+use crate::problem::Problem;
+
+/// Sent with everything.
+const HEADERS: [(HeaderName, &str); 5] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// The policy of what is no page: it runs nothing and shows nothing.
+const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'";
+
+/// Who may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Programs of this machine. Others could reach them through a name of theirs that leads here
+    /// (DNS rebinding), so that the name by which the server is asked has to be one of this machine.
+    Loopback,
+    /// Whoever reaches the address.
+    Network,
+}
+
+/// Puts the guards before `router`.
+pub fn guarded(router: Router, access: Access) -> Router {
+    router
+        .layer(CsrfLayer::new().with_rejection_response(|_| {
+            Problem::forbidden("a page of another site may not change anything here")
+                .into_response()
+        }))
+        .layer(from_fn_with_state(Arc::new(access), known_host))
+        .layer(from_fn(in_time))
+        .layer(CompressionLayer::new())
+        .layer(from_fn(with_headers))
+}
+
+async fn known_host(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
+    if *access == Access::Network || host(&request).is_some_and(|host| is_loopback(&host)) {
+        return next.run(request).await;
+    }
+    Problem::forbidden(
+        "this server answers under 127.0.0.1 and localhost alone: open it there, or start it with \
+         --listen",
+    )
+    .into_response()
+}
+
+/// The name or address that the client asked for, without the port.
+fn host(request: &Request) -> Option<String> {
+    let of_header = || {
+        let host = request.headers().get(header::HOST)?.to_str().ok()?;
+        format!("http://{host}/").parse::<Uri>().ok()
+    };
+    let uri = request.uri();
+    let host = uri.host().map(String::from).or_else(|| of_header()?.host().map(String::from))?;
+    Some(host.to_ascii_lowercase())
+}
+
+fn is_loopback(host: &str) -> bool {
+    matches!(host, "127.0.0.1" | "localhost" | "[::1]")
+}
+
+async fn in_time(request: Request, next: Next) -> Response {
+    let answer = tokio::time::timeout(limits::REQUEST_TIME, next.run(request)).await;
+    answer.unwrap_or_else(|_| {
+        let message = "it takes longer than a minute; it is being worked on: ask again";
+        Problem::busy(message).with(header::RETRY_AFTER, "10").into_response()
+    })
+}
+
+async fn with_headers(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    let policy = headers.entry(header::CONTENT_SECURITY_POLICY);
+    policy.or_insert(HeaderValue::from_static(NO_PAGE));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,100 @@
+//! What is wrong with a request or a result, as the answer to a request.
+
+use axum::Json;
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Why a request is not answered as it was meant.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    status: StatusCode,
+    message: String,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+/// What is wrong.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ProblemBody {
+    /// What is wrong, where, and what to do.
+    pub error: String,
+}
+
+impl Problem {
+    fn new(status: StatusCode, message: impl Into<String>) -> Problem {
+        Problem { status, message: message.into(), header: None }
+    }
+
+    /// The request cannot be understood.
+    pub fn bad_request(message: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// The request is not for those who sent it.
+    pub fn forbidden(message: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::FORBIDDEN, message)
+    }
+
+    /// There is no such thing.
+    pub fn not_found(message: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::NOT_FOUND, message)
+    }
+
+    /// There is such a thing, but nothing is done to it in this way.
+    pub fn wrong_method(message: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::METHOD_NOT_ALLOWED, message)
+    }
+
+    /// What was sent is too large.
+    pub fn too_large(message: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, message)
+    }
+
+    /// What was sent is not of a type that is read here.
+    pub fn wrong_type(message: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message)
+    }
+
+    /// A result, or what was sent, is not what it should be.
+    pub fn damaged(message: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, message)
+    }
+
+    /// It cannot be done now.
+    pub fn busy(message: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, message)
+    }
+
+    /// The server failed.
+    pub fn failed(message: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, message)
+    }
+
+    /// The same with a header of the answer.
+    pub fn with(self, name: HeaderName, value: &'static str) -> Problem {
+        Problem { header: Some((name, HeaderValue::from_static(value))), ..self }
+    }
+
+    /// What is wrong, where, and what to do.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+/// An error of a result is one of the item, not of the server.
+impl From<flashscope_result::Error> for Problem {
+    fn from(error: flashscope_result::Error) -> Problem {
+        Problem::damaged(error.to_string())
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(ProblemBody { error: self.message })).into_response();
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}

@@ -1,0 +1,62 @@
+//! The socket: connections that are bounded in number and time, until it is asked to stop.
+
+use std::io;
+use std::sync::Arc;
+
+use axum::Router;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use crate::limits;
+
+/// Answers with `router` until `stop` is done; what is under way then is answered still.
+pub async fn run(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+    let places = Arc::new(Semaphore::new(limits::CONNECTIONS));
+    let under_way = GracefulShutdown::new();
+    let mut http = hyper::server::conn::http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(limits::HEAD_TIME).max_buf_size(64 << 10);
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let accepted = async {
+            let place = places.clone().acquire_owned().await;
+            (place, listener.accept().await)
+        };
+        let (place, accepted) = tokio::select! {
+            () = &mut stop => break,
+            accepted = accepted => accepted,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                pause_after(&error).await;
+                continue;
+            }
+        };
+        let service = TowerToHyperService::new(router.clone());
+        let connection = under_way.watch(http.serve_connection(TokioIo::new(stream), service));
+        tokio::spawn(async move {
+            // A client that is gone or sends what is no HTTP is its own affair.
+            let _ = connection.await;
+            drop(place);
+        });
+    }
+    drop(listener);
+    // Who does not end in time is cut off.
+    let _ = tokio::time::timeout(limits::GRACE, under_way.shutdown()).await;
+}
+
+/// Where the machine is out of something, such as open files, asking again at once does not help.
+async fn pause_after(error: &io::Error) {
+    let of_the_client = matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+    );
+    if !of_the_client {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+}

@@ -1,0 +1,180 @@
+//! Which results are asked for, and in which order.
+
+use std::cmp::Ordering;
+
+use flashscope_report::{ResultKind, Shelf, ShelfItem};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::limits;
+
+/// The largest whole number that every program reads exactly out of JSON, 2⁵³ − 1.
+pub const LARGEST: u64 = (1 << 53) - 1;
+
+/// What is asked of a shelf.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShelfQuery {
+    /// Words that all have to be in the name, the drive, its model or firmware, or the workload;
+    /// capital or not.
+    #[schemars(length(max = 200))]
+    pub search: Option<String>,
+    /// Only results of this kind.
+    pub kind: Option<ResultKind>,
+    /// Only those of drives with this in their model, or in their name where they have none; capital or not.
+    #[schemars(length(max = 200))]
+    pub model: Option<String>,
+    /// Only those of drives with this in their firmware, capital or not.
+    #[schemars(length(max = 200))]
+    pub firmware: Option<String>,
+    /// Only those of drives with at least so many bytes.
+    #[schemars(range(max = LARGEST))]
+    pub capacity_min: Option<u64>,
+    /// Only those of drives with at most so many bytes.
+    #[schemars(range(max = LARGEST))]
+    pub capacity_max: Option<u64>,
+    /// In which order; by name unless asked for otherwise.
+    pub sort: Option<Sort>,
+    /// How many are passed by.
+    #[schemars(range(max = LARGEST))]
+    pub offset: Option<u64>,
+    /// How many are shown at most; 100 unless asked for otherwise.
+    #[schemars(range(max = limits::LARGEST_PAGE))]
+    pub limit: Option<u64>,
+}
+
+/// The order of results; with `-`, the other way round. What lacks the value comes last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Sort {
+    /// By name.
+    #[default]
+    #[serde(rename = "name")]
+    Name,
+    /// By name, from the end.
+    #[serde(rename = "-name")]
+    NameDown,
+    /// By when they began, the oldest first.
+    #[serde(rename = "started")]
+    Started,
+    /// By when they began, the latest first.
+    #[serde(rename = "-started")]
+    StartedDown,
+    /// By the capacity of the drive.
+    #[serde(rename = "capacity")]
+    Capacity,
+    /// By the capacity of the drive, the largest first.
+    #[serde(rename = "-capacity")]
+    CapacityDown,
+    /// By the model of the drive.
+    #[serde(rename = "model")]
+    Model,
+    /// By the model of the drive, from the end.
+    #[serde(rename = "-model")]
+    ModelDown,
+    /// By the mean response time of random writes.
+    #[serde(rename = "random_write")]
+    RandomWrite,
+    /// By the mean response time of random writes, the slowest first.
+    #[serde(rename = "-random_write")]
+    RandomWriteDown,
+}
+
+impl ShelfQuery {
+    /// How many are passed by, and how many are shown at most.
+    ///
+    /// # Errors
+    /// What is wrong with them, in words.
+    pub fn page(&self) -> Result<(u64, u64), String> {
+        let (offset, limit) = (self.offset.unwrap_or(0), self.limit.unwrap_or(limits::PAGE));
+        if limit > limits::LARGEST_PAGE {
+            return Err(format!("`limit` is at most {}", limits::LARGEST_PAGE));
+        }
+        Ok((offset, limit))
+    }
+
+    /// Those of `items` that are asked for.
+    ///
+    /// # Errors
+    /// What is wrong with the query, in words.
+    pub fn apply<'a>(&self, items: impl Iterator<Item = &'a ShelfItem>) -> Result<Shelf, String> {
+        let (offset, limit) = self.page()?;
+        let words = self.search.as_deref().unwrap_or_default().to_lowercase();
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let mut items: Vec<&ShelfItem> = items.filter(|item| self.takes(item, &words)).collect();
+        let sort = self.sort.unwrap_or_default();
+        items.sort_by(|a, b| sort.compare(a, b).then_with(|| a.id.cmp(&b.id)));
+        let total = items.len() as u64;
+        let [offset, limit] = [offset, limit].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+        let items = items.into_iter().skip(offset).take(limit).cloned().collect();
+        Ok(Shelf { total, items })
+    }
+
+    fn takes(&self, item: &ShelfItem, words: &[&str]) -> bool {
+        let device = item.device.as_ref();
+        let has = |found: Option<&String>, part: &Option<String>| match part {
+            None => true,
+            Some(part) => {
+                found.is_some_and(|found| found.to_lowercase().contains(&part.to_lowercase()))
+            }
+        };
+        let capacity = device.map(|device| device.capacity.0);
+        self.kind.is_none_or(|kind| kind == item.kind)
+            && has(model(item), &self.model)
+            && has(device.and_then(|device| device.firmware.as_ref()), &self.firmware)
+            && self.capacity_min.is_none_or(|min| capacity.is_some_and(|bytes| bytes >= min))
+            && self.capacity_max.is_none_or(|max| capacity.is_some_and(|bytes| bytes <= max))
+            && (words.is_empty() || has_all(item, words))
+    }
+}
+
+fn has_all(item: &ShelfItem, words: &[&str]) -> bool {
+    let device = item.device.as_ref();
+    let texts = [
+        Some(&item.name),
+        item.workload.as_ref(),
+        device.map(|device| &device.name),
+        device.and_then(|device| device.model.as_ref()),
+        device.and_then(|device| device.firmware.as_ref()),
+    ];
+    let text: Vec<String> = texts.into_iter().flatten().map(|text| text.to_lowercase()).collect();
+    words.iter().all(|word| text.iter().any(|text| text.contains(word)))
+}
+
+/// The model of the drive, or its name where it has none.
+fn model(item: &ShelfItem) -> Option<&String> {
+    let device = item.device.as_ref()?;
+    Some(device.model.as_ref().unwrap_or(&device.name))
+}
+
+impl Sort {
+    fn compare(self, a: &ShelfItem, b: &ShelfItem) -> Ordering {
+        let name = |item: &ShelfItem| Some(item.name.to_lowercase());
+        let started = |item: &ShelfItem| item.started.clone();
+        let capacity = |item: &ShelfItem| Some(item.device.as_ref()?.capacity.0);
+        let model = |item: &ShelfItem| model(item).map(|model| model.to_lowercase());
+        // Response times are positive, and such numbers are ordered as their bits are.
+        let random_write = |item: &ShelfItem| {
+            Some(item.characteristics.as_ref()?.random_write_ns?.value.to_bits())
+        };
+        match self {
+            Sort::Name => compare(name(a), name(b), false),
+            Sort::NameDown => compare(name(a), name(b), true),
+            Sort::Started => compare(started(a), started(b), false),
+            Sort::StartedDown => compare(started(a), started(b), true),
+            Sort::Capacity => compare(capacity(a), capacity(b), false),
+            Sort::CapacityDown => compare(capacity(a), capacity(b), true),
+            Sort::Model => compare(model(a), model(b), false),
+            Sort::ModelDown => compare(model(a), model(b), true),
+            Sort::RandomWrite => compare(random_write(a), random_write(b), false),
+            Sort::RandomWriteDown => compare(random_write(a), random_write(b), true),
+        }
+    }
+}
+
+fn compare<T: Ord>(a: Option<T>, b: Option<T>, down: bool) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) if down => b.cmp(&a),
+        (Some(a), Some(b)) => a.cmp(&b),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    }
+}

@@ -1,0 +1,156 @@
+//! The endpoints that look at records: what they show is computed by `flashscope_analysis`.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use flashscope_analysis::Outline;
+use flashscope_analysis::compare::{Comparison, compare};
+use flashscope_analysis::view::{Colours, Ios, LatencyHistogram, Viewer};
+use flashscope_block::Nanos;
+use flashscope_result::Error;
+use flashscope_result::activity::Activity;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::api::App;
+use crate::endpoint::{Endpoints, JsonOf, Nothing};
+use crate::limits;
+use crate::parameters::{
+    ActivitiesQuery, ColoursQuery, ComparisonQuery, IosQuery, OutlineQuery, ResultPath, RunPath,
+    Window, WindowQuery,
+};
+use crate::problem::Problem;
+use crate::shelf::Opened;
+
+/// Adds them.
+pub fn add(endpoints: Endpoints<App>) -> Endpoints<App> {
+    endpoints
+        .get("/api/results/{id}/runs/{run}/outline", "A run as a picture", outline)
+        .get(
+            "/api/results/{id}/runs/{run}/histogram",
+            "How the response times of a run are distributed",
+            histogram,
+        )
+        .get("/api/results/{id}/runs/{run}/ios", "Single IOs of a run", ios)
+        .get(
+            "/api/results/{id}/runs/{run}/activities",
+            "What a simulated drive did inside during a run",
+            activities,
+        )
+        .get("/api/results/{id}/colours", "An experiment, every IO a colour", colours)
+        .get("/api/comparison", "Results side by side", comparison)
+}
+
+async fn comparison(
+    app: Arc<App>,
+    _: Nothing,
+    query: ComparisonQuery,
+) -> Result<JsonOf<Comparison>, Problem> {
+    let ids = query.ids()?;
+    let work = app.work.clone();
+    work.run(move || {
+        let opened = ids.iter().map(|id| app.folders.open(id)).collect::<Result<Vec<_>, _>>()?;
+        let results: Vec<_> =
+            opened.iter().map(|one| (&one.manifest, one.facts.as_ref())).collect();
+        JsonOf::of(&compare(&results))
+    })
+    .await
+}
+
+async fn outline(
+    app: Arc<App>,
+    RunPath { id, run }: RunPath,
+    query: OutlineQuery,
+) -> Result<JsonOf<Outline>, Problem> {
+    let (window, stretches) = query.window()?;
+    let key = format!("outline {run} {window:?} {stretches}");
+    app.view(id, key, move |viewer| viewer.outline(run, window, stretches)).await
+}
+
+async fn histogram(
+    app: Arc<App>,
+    RunPath { id, run }: RunPath,
+    query: WindowQuery,
+) -> Result<JsonOf<LatencyHistogram>, Problem> {
+    let window = query.window()?;
+    let key = format!("histogram {run} {window:?}");
+    app.view(id, key, move |viewer| viewer.histogram(run, window)).await
+}
+
+async fn ios(
+    app: Arc<App>,
+    RunPath { id, run }: RunPath,
+    query: IosQuery,
+) -> Result<JsonOf<Ios>, Problem> {
+    let window = query.window()?;
+    let key = format!("ios {run} {window:?}");
+    app.view(id, key, move |viewer| viewer.ios(run, window)).await
+}
+
+async fn activities(
+    app: Arc<App>,
+    RunPath { id, run }: RunPath,
+    query: ActivitiesQuery,
+) -> Result<JsonOf<Vec<Activity>>, Problem> {
+    let window = query.window()?;
+    let key = format!("activities {run} {window:?}");
+    app.view(id, key, move |viewer| activities_of(&viewer, run, &window)).await
+}
+
+/// What overlaps with `window` in the order of its begin; of too many, the longest.
+fn activities_of(
+    viewer: &Viewer,
+    run: u32,
+    window: &Window,
+) -> Result<Option<Vec<Activity>>, Error> {
+    if !viewer.manifest.runs().any(|known| known.id == run && known.progress.ios() > 0) {
+        return Ok(None);
+    }
+    let mut items = viewer.folder.activities(run, Nanos(window.start)..Nanos(window.end))?.items;
+    items.sort_by_key(|one| Reverse(one.end_ns.0.saturating_sub(one.start_ns.0)));
+    items.truncate(limits::ACTIVITIES);
+    items.sort_by_key(|one| one.start_ns);
+    Ok(Some(items))
+}
+
+async fn colours(
+    app: Arc<App>,
+    ResultPath { id }: ResultPath,
+    query: ColoursQuery,
+) -> Result<JsonOf<Colours>, Problem> {
+    let (window, columns) = query.window()?;
+    let ColoursQuery { micro_benchmark, experiment, .. } = query;
+    let key = format!("colours {micro_benchmark:?} {experiment:?} {window:?} {columns}");
+    let view = move |viewer: Viewer| viewer.colours(&micro_benchmark, &experiment, window, columns);
+    app.view(id, key, view).await
+}
+
+impl App {
+    /// What `view` makes of the measurement `id`; `key` tells it from what other views make.
+    async fn view<T: Serialize + JsonSchema + 'static>(
+        self: Arc<App>,
+        id: String,
+        key: String,
+        view: impl FnOnce(Viewer) -> Result<Option<T>, Error> + Send + 'static,
+    ) -> Result<JsonOf<T>, Problem> {
+        let work = self.work.clone();
+        work.run(move || {
+            let opened = self.folders.open(&id)?;
+            let key = format!("{id} {} {key}", opened.version);
+            let bytes = self.answers.get_or_insert_with(&key, || made(&opened, view))?;
+            Ok(JsonOf::from_bytes(bytes))
+        })
+        .await
+    }
+}
+
+fn made<T: Serialize>(
+    opened: &Opened,
+    view: impl FnOnce(Viewer) -> Result<Option<T>, Error>,
+) -> Result<Bytes, Problem> {
+    let made = view(opened.viewer())?.ok_or_else(|| {
+        Problem::not_found(format!("`{}` has no records of that: see its manifest", opened.id))
+    })?;
+    JsonOf::of(&made).map(|json| json.bytes().clone())
+}

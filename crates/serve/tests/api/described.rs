@@ -1,0 +1,154 @@
+//! The description of the API, and whether what is answered is as it says.
+
+use flashscope_serve::openapi;
+use serde_json::{Value, json};
+
+use super::{Answer, Place};
+
+/// Every address that is asked with GET, with one of its kind.
+const ADDRESSES: [(&str, &str); 9] = [
+    ("/api/shelf", "/api/shelf?search=demo&kind=measurement&sort=-started&offset=0&limit=10"),
+    ("/api/results/{id}", "/api/results/demo"),
+    (
+        "/api/results/{id}/runs/{run}/outline",
+        "/api/results/demo/runs/3/outline?from=1&to=7&stretches=2",
+    ),
+    ("/api/results/{id}/runs/{run}/histogram", "/api/results/demo/runs/3/histogram?from=2"),
+    ("/api/results/{id}/runs/{run}/ios", "/api/results/demo/runs/3/ios?from=2&count=3"),
+    ("/api/results/{id}/runs/{run}/activities", "/api/results/demo/runs/3/activities?to_ns=9"),
+    ("/api/results/{id}/colours", "/api/results/demo/colours?micro_benchmark=pause&experiment=SR"),
+    ("/api/comparison", "/api/comparison?ids=demo,other"),
+    ("/api/simulations/{id}", "/api/simulations/simulated"),
+];
+
+/// What a simulation leaves, as far as the shelf reads it.
+fn simulation(place: &Place) {
+    let folder = place.path("simulated.flashscope");
+    std::fs::create_dir(&folder).unwrap();
+    let drive = json!({
+        "name": "sim:demo", "kind": "sim", "capacity_bytes": 1 << 30, "logical_block_bytes": 512,
+        "queue_depth": 32, "model": "a model", "serial": null, "firmware": null, "engine": null,
+    });
+    let simulation = json!({ "drive": drive, "workload": "uniform", "ios": 7 });
+    std::fs::write(folder.join("simulation.json"), simulation.to_string()).unwrap();
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.add("other");
+    simulation(&place);
+    place
+}
+
+#[track_caller]
+fn assert_described(document: &Value, address: &str, status: &str, answer: &Answer) {
+    let response = &document["paths"][address]["get"]["responses"][status];
+    let schema = &response["content"]["application/json"]["schema"];
+    assert!(schema.is_object() || schema.is_boolean(), "{address} describes no {status}");
+    let whole = json!({ "allOf": [schema], "components": document["components"] });
+    let validator = jsonschema::draft202012::new(&whole).unwrap();
+    let body = answer.json();
+    let wrong: Vec<_> = validator.iter_errors(&body).map(|error| error.to_string()).collect();
+    assert!(wrong.is_empty(), "{address}: {wrong:?}");
+}
+
+// Is every answer, and every refusal, what the description says; and is there no address that is not
+// tried here?
+#[test]
+fn answers_are_as_described() {
+    let place = place();
+    let document = place.get("/api/openapi.json").ok().json();
+    assert_eq!(document, openapi());
+    let described = document["paths"].as_object().unwrap();
+    let asked: Vec<&String> =
+        described.iter().filter(|(_, d)| !d["get"].is_null()).map(|(a, _)| a).collect();
+    let mut known = ADDRESSES.map(|(address, _)| address);
+    known.sort_unstable();
+    assert_eq!(asked, known);
+    for (address, example) in ADDRESSES {
+        let answer = place.get(example).ok();
+        assert_eq!(answer.headers["content-type"], "application/json");
+        assert_described(&document, address, "200", &answer);
+        let refused = place.get(&format!("{}?nothing=1", example.split('?').next().unwrap()));
+        assert_described(&document, address, "400", &refused);
+        refused.error(400);
+    }
+}
+
+// Is a problem that is described as such also answered as such, for each kind of it?
+#[test]
+fn wrong_requests_are_answered_in_words() {
+    let place = place();
+    for (path, status, words) in [
+        ("/api/shelf?limit=1001", 400, "`limit` is at most 1000"),
+        ("/api/shelf?sort=colour", 400, "unknown variant `colour`"),
+        ("/api/shelf?capacity_min=-1", 400, "the query is not understood"),
+        ("/api/results/nobody", 404, "there is no result `nobody` on the shelf"),
+        ("/api/results/simulated", 404, "`simulated` is a simulation"),
+        ("/api/simulations/demo", 404, "`demo` is a measurement"),
+        ("/api/results/demo/runs/x/ios", 400, "the address is not understood"),
+        ("/api/results/demo/runs/99/ios", 404, "`demo` has no records of that"),
+        (
+            "/api/results/demo/runs/1/ios?count=1001",
+            400,
+            "`count` is a whole number from 0 to 1000",
+        ),
+        ("/api/results/demo/runs/1/outline?stretches=0", 400, "from 1 to 4096"),
+        ("/api/results/demo/runs/1/histogram?from=5&to=4", 400, "`from` is beyond `to`"),
+        ("/api/results/demo/colours?experiment=SR", 400, "missing field `micro_benchmark`"),
+        ("/api/results/demo/colours?micro_benchmark=pause&experiment=XX", 404, "no records"),
+        ("/api/comparison?ids=demo,nobody", 404, "`nobody`"),
+        ("/api/comparison?ids=a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a", 400, "at most 16 results"),
+        ("/api/nothing", 404, "there is nothing at this address"),
+    ] {
+        let error = place.get(path).error(status);
+        assert!(error.contains(words), "{path}: {error}");
+    }
+    let error = super::ask(
+        &place.app,
+        axum::http::Request::delete("/api/shelf")
+            .header("host", "localhost")
+            .body(axum::body::Body::empty())
+            .unwrap(),
+    )
+    .error(405);
+    assert!(error.contains("used otherwise"), "{error}");
+}
+
+// Do windows show what they name?
+#[test]
+fn windows_are_what_they_say() {
+    let place = Place::new();
+    let all = place.get("/api/results/demo/runs/30/ios").ok().json();
+    assert_eq!((&all["ios"], &all["from"]), (&json!(8), &json!(0)));
+    let some = place.get("/api/results/demo/runs/30/ios?from=3&count=2").ok().json();
+    assert_eq!(some["from"], 3);
+    assert_eq!(
+        some["latency_ns"].as_array().unwrap(),
+        &all["latency_ns"].as_array().unwrap()[3..5]
+    );
+    let outline = place.get("/api/results/demo/runs/30/outline?from=3&to=5").ok().json();
+    assert_eq!(outline["index"], json!([3, 4]));
+    let histogram = place.get("/api/results/demo/runs/30/histogram?from=3&to=5").ok().json();
+    assert_eq!(
+        (&histogram["ios"], &histogram["from"], &histogram["to"]),
+        (&json!(2), &json!(3), &json!(5))
+    );
+    let behind = place.get("/api/results/demo/runs/30/ios?from=9000").ok().json();
+    assert_eq!(behind["latency_ns"], json!([]));
+    let colours = "/api/results/demo/colours?micro_benchmark=pause&experiment=RW&columns=4";
+    let colours = place.get(colours).ok().json();
+    assert_eq!((&colours["ios_per_column"], &colours["to"]), (&json!(2), &json!(8)));
+    assert_eq!(colours["rows"].as_array().unwrap().len(), 9);
+}
+
+// Are facts of an older format computed anew, and from then on on the shelf?
+#[test]
+fn old_facts_are_computed_anew() {
+    let place = Place::new();
+    assert!(place.item("demo")["characteristics"].is_null());
+    let measurement = place.get("/api/results/demo").ok().json();
+    assert_eq!(measurement["facts"]["schema_version"], flashscope_analysis::facts::SCHEMA_VERSION);
+    assert_eq!(measurement["facts"]["runs"].as_array().unwrap().len(), 36);
+    assert!(place.item("demo")["characteristics"].is_object());
+}

@@ -1,0 +1,158 @@
+//! What is on the shelf, under which names, and in which order.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{Place, copy, edit};
+
+fn ids(shelf: &Value) -> Vec<&str> {
+    shelf["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap()).collect()
+}
+
+// Are results found by themselves, in folders, and not too deep; and does what was added, changed or
+// taken away show without a restart?
+#[test]
+fn the_shelf_is_as_the_folders_are() {
+    let place = Place::empty();
+    assert_eq!(place.get("/api/shelf").ok().json(), json!({ "total": 0, "items": [] }));
+    let demo = place.add("demo");
+    for below in ["a", "a/b", "a/b/c"] {
+        fs::create_dir(place.path(below)).unwrap();
+        copy(&demo, &place.path(&format!("{below}/below-{}.flashscope", below.len())));
+    }
+    let shelf = place.get("/api/shelf").ok().json();
+    assert_eq!(ids(&shelf), ["below-1", "below-3", "demo"]);
+    let item = place.item("demo");
+    assert_eq!((&item["kind"], &item["status"]), (&json!("measurement"), &json!("complete")));
+    assert_eq!(
+        (&item["runs_done"], &item["runs_planned"], &item["ios"]),
+        (&json!(36), &json!(36), &json!(288))
+    );
+    assert_eq!(item["device"]["model"], "flashscope demo, 1 GiB");
+
+    edit(&demo.join("manifest.json"), |manifest| manifest["device"]["model"] = "another".into());
+    assert_eq!(place.item("demo")["device"]["model"], "another");
+    assert_eq!(
+        place.get("/api/results/demo").ok().json()["manifest"]["device"]["model"],
+        "another"
+    );
+    fs::remove_dir_all(demo).unwrap();
+    assert_eq!(ids(&place.get("/api/shelf").ok().json()), ["below-1", "below-3"]);
+    place.get("/api/results/demo").error(404);
+}
+
+// Do results of one name have ids of their own, and does who has one keep it?
+#[test]
+fn ids_are_unique_and_stay() {
+    let place = Place::new();
+    assert_eq!(ids(&place.get("/api/shelf").ok().json()), ["demo"]);
+    // Comes before the other in the order of paths.
+    fs::create_dir(place.path("a")).unwrap();
+    copy(&place.path("demo.flashscope"), &place.path("a/demo.flashscope"));
+    let shelf = place.get("/api/shelf").ok().json();
+    let [first, second] = ids(&shelf)[..] else { panic!("{shelf}") };
+    assert_eq!(first, "demo");
+    assert!(second.starts_with("demo~"), "{second}");
+    fs::remove_dir_all(place.path("demo.flashscope")).unwrap();
+    assert_eq!(ids(&place.get("/api/shelf").ok().json()), [second]);
+}
+
+// Does each field of the query choose, and each order order?
+#[test]
+fn queries_choose() {
+    let place = Place::empty();
+    for (name, model, firmware, capacity, started) in [
+        ("one", "Alpha 1", "F1", 3_u64 << 30, "2026-01-03T00:00:00Z"),
+        ("two", "Beta", "F2", 1 << 30, "2026-01-01T00:00:00Z"),
+        ("three", "alpha 1", "F3", 2 << 30, "2026-01-02T00:00:00Z"),
+    ] {
+        edit(&place.add(name).join("manifest.json"), |manifest| {
+            let device = &mut manifest["device"];
+            (device["model"], device["firmware"]) = (model.into(), firmware.into());
+            device["capacity_bytes"] = capacity.into();
+            manifest["started"] = started.into();
+        });
+    }
+    fs::create_dir(place.path("broken.flashscope")).unwrap();
+    for (query, expected) in [
+        ("", &["broken", "one", "three", "two"][..]),
+        ("sort=-name", &["two", "three", "one", "broken"]),
+        ("sort=started", &["two", "three", "one", "broken"]),
+        ("sort=-started", &["one", "three", "two", "broken"]),
+        ("sort=capacity", &["two", "three", "one", "broken"]),
+        ("sort=-capacity", &["one", "three", "two", "broken"]),
+        ("sort=model", &["one", "three", "two", "broken"]),
+        ("sort=-model", &["two", "one", "three", "broken"]),
+        ("search=ALPHA%20f3", &["three"]),
+        ("search=T", &["three", "two"]),
+        ("model=ALPHA", &["one", "three"]),
+        ("firmware=f2", &["two"]),
+        ("capacity_min=2147483648", &["one", "three"]),
+        ("capacity_max=2147483648", &["three", "two"]),
+        ("kind=simulation", &[]),
+        ("offset=1&limit=2", &["one", "three"]),
+    ] {
+        let shelf = place.get(&format!("/api/shelf?{query}")).ok().json();
+        assert_eq!(ids(&shelf), expected, "{query}");
+        let total = if query.starts_with("offset") { 4 } else { expected.len() };
+        assert_eq!(shelf["total"], total, "{query}");
+    }
+}
+
+// Are results ordered by what their facts say, and those without them last?
+#[test]
+fn facts_order() {
+    let place = Place::empty();
+    for (name, nanoseconds) in [("slow", 9e6), ("none", 0.0), ("fast", 10.5)] {
+        let path = place.add(name);
+        edit(&path.join("facts.json"), |facts| {
+            let version =
+                if name == "none" { 1 } else { flashscope_analysis::facts::SCHEMA_VERSION };
+            facts["schema_version"] = version.into();
+            facts["characteristics"]["random_write_ns"] =
+                json!({ "value": nanoseconds, "low": null, "high": null });
+        });
+    }
+    for (sort, expected) in
+        [("random_write", ["fast", "slow", "none"]), ("-random_write", ["slow", "fast", "none"])]
+    {
+        assert_eq!(ids(&place.get(&format!("/api/shelf?sort={sort}")).ok().json()), expected);
+    }
+}
+
+// Are corrections kept beside the result, given back, and checked?
+#[test]
+fn marks_are_kept() {
+    let place = Place::new();
+    let mark = |experiment: &str| {
+        let mark =
+            json!({ "micro_benchmark": "pause", "experiment": experiment, "interesting": true });
+        json!({ "experiments": [mark] }).to_string()
+    };
+    let path = "/api/results/demo/marks";
+    assert_eq!(place.put(path, mark("SR"), &[]).status, 204);
+    let marks = place.get("/api/results/demo").ok().json()["marks"].clone();
+    assert_eq!(
+        (&marks["experiments"][0]["experiment"], &marks["experiments"][0]["note"]),
+        (&json!("SR"), &json!(""))
+    );
+    let file = place.path("demo.flashscope/marks.json");
+    assert_eq!(serde_json::from_slice::<Value>(&fs::read(&file).unwrap()).unwrap(), marks);
+
+    assert!(place.put(path, mark("XX"), &[]).error(422).contains("no experiment `XX` of `pause`"));
+    place.put("/api/results/nobody/marks", mark("SR"), &[]).error(404);
+    place.put(path, "{", &[]).error(400);
+    place.put(path, "{\"experiments\":1}", &[]).error(422);
+    place.put(path, mark("SR"), &[("content-type", "text/plain")]).error(415);
+    place.put(path, vec![b' '; 2 << 20], &[]).error(413);
+    assert_eq!(serde_json::from_slice::<Value>(&fs::read(&file).unwrap()).unwrap(), marks);
+
+    // A link that lies where the file is made leads nowhere.
+    let elsewhere = place.path("elsewhere");
+    fs::write(&elsewhere, "kept").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, place.path("demo.flashscope/marks.json.unfinished"))
+        .unwrap();
+    assert_eq!(place.put(path, mark("RW"), &[]).status, 204);
+    assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "kept");
+}

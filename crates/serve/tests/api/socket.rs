@@ -1,0 +1,55 @@
+//! Over a real socket.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
+
+use flashscope_serve::{Folders, serve};
+
+use super::Place;
+
+fn ask(address: SocketAddr, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+// Does the server answer at the free port that it tells, what is no HTTP with a refusal, and ends when
+// it is asked to, though a connection is open?
+#[test]
+fn serves_until_it_is_asked_to_stop() {
+    let place = Place::new();
+    let folders: Vec<PathBuf> = vec![place.folder.path().into()];
+    let (tell, told) = mpsc::channel();
+    let server = thread::spawn(move || {
+        serve(Folders::new(folders), ([127, 0, 0, 1], 0).into(), |address| {
+            tell.send(address).unwrap()
+        })
+    });
+    let address = told.recv().unwrap();
+    assert_ne!(address.port(), 0);
+    let head = format!("GET /api/shelf HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let answer = ask(address, &head);
+    assert!(
+        answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("\"id\":\"demo\""),
+        "{answer}"
+    );
+    let refused = ask(address, &head.replace(&address.to_string(), "evil.example"));
+    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    let nonsense = ask(address, "nonsense\r\n\r\n");
+    assert!(nonsense.starts_with("HTTP/1.1 400"), "{nonsense}");
+    let taken = serve(Folders::new(vec![]), address, |_| panic!("it is taken"));
+    assert_eq!(taken.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
+
+    let idle = TcpStream::connect(address).unwrap();
+    let this = std::process::id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &this]).status().unwrap().success());
+    server.join().unwrap().unwrap();
+    assert!(TcpStream::connect(address).is_err());
+    drop(idle);
+}
