@@ -35,13 +35,34 @@ function heading(cell: HTMLTableCellElement): string {
   return unit === undefined ? words(cell) : `${words(cell)} (${unit})`;
 }
 
-/** The rows of a table, its headings first; a cell over several columns stands in the first. */
+/**
+ * The rows of a table, its headings first; a cell over several columns or rows stands in the first of
+ * them.
+ */
 export function tableRows(table: HTMLTableElement): (string | number)[][] {
+  /** How many rows more a cell above reaches into each column. */
+  const taken: number[] = [];
   return [...table.rows].map((row) => {
     const head = row.parentElement?.tagName === 'THEAD';
-    return [...row.cells].flatMap((cell) => [
-      head ? heading(cell) : content(cell),
-      ...Array.from({ length: cell.colSpan - 1 }, () => ''),
-    ]);
+    const fields: (string | number)[] = [];
+    const skip = () => {
+      while ((taken[fields.length] ?? 0) > 0) {
+        taken[fields.length] = (taken[fields.length] ?? 0) - 1;
+        fields.push('');
+      }
+    };
+    for (const cell of row.cells) {
+      skip();
+      for (let i = 0; i < cell.colSpan; i++) {
+        taken[fields.length] = cell.rowSpan - 1;
+        fields.push(i > 0 ? '' : head ? heading(cell) : content(cell));
+      }
+    }
+    skip();
+    return fields;
   });
 }
+
+/** The ends of an interval, in full. */
+export const ends = (low: number | null | undefined, high: number | null | undefined) =>
+  low == null || high == null ? '' : `${low} to ${high}`;

@@ -12,6 +12,7 @@ import type {
   State,
   Status,
   Timing,
+  Unit,
 } from './data/views.gen';
 import { bytes, count, exactTime, opName, time } from './format';
 
@@ -139,6 +140,13 @@ export function progressWords(progress: Progress): string {
   }
 }
 
+/** The unit of a parameter, as the heading of a column says it; none of counts. */
+export const UNIT_WORDS: Record<Unit, string | undefined> = {
+  bytes: 'bytes',
+  nanoseconds: 'ns',
+  count: undefined,
+};
+
 /** The state of the drive before the first run. */
 export const STATE_WORDS: Record<State, string> = {
   keep: 'as it was found',
@@ -237,10 +245,9 @@ export function activityWords(activity: Activity): string[] {
  */
 export function meanwhileWords(io: Io, { activity, overlap_ns }: Meanwhile): string {
   const { kind, block, start_ns, end_ns } = activity;
-  const article = /^[aeiou]/.test(kind) ? 'an' : 'a';
-  const what = /merge$|write-back$/.test(kind) ? `did ${article} ${kind} of` : `did ${kind} of`;
+  const what = `${/merge$|write-back$|read$/.test(kind) ? 'a' : 'the'} ${kind} of block ${block}`;
   const came = activityWords(activity);
   const whole = end_ns - start_ns;
-  const rest = overlap_ns < 0.99 * whole ? `, which took ${time(whole)} in all` : '';
-  return `During this ${opName(io.op)} the drive ${what} block ${block}: ${[...came, `${time(overlap_ns)} of its ${time(io.latency_ns)}`].join(', ')}${rest}.`;
+  const rest = overlap_ns < 0.99 * whole ? `; the ${kind} took ${time(whole)} in all` : '';
+  return `During this ${opName(io.op)} the drive did ${what}: ${[...came, `${time(overlap_ns)} of its ${time(io.latency_ns)}`].join(', ')}${rest}.`;
 }

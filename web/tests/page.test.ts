@@ -78,7 +78,7 @@ it('renders every screen', () =>
 describe('ways', () => {
   it('by clicks', () =>
     withPage(async (page) => {
-      await page.getByRole('link', { name: /Granularity What does an IO cost/ }).click();
+      await page.locator('.card').getByRole('link', { name: 'Granularity' }).click();
       await page.getByRole('heading', { level: 1, name: 'Granularity' }).waitFor();
       await page.getByRole('link', { name: '32 KiB, repeat 2' }).first().click();
       await page.getByRole('heading', { level: 1, name: 'SR, IOSize 32 KiB, repeat 2' }).waitFor();
@@ -94,7 +94,7 @@ describe('ways', () => {
 
   it('by keys', () =>
     withPage(async (page) => {
-      await page.getByRole('link', { name: /Locality How do IOs/ }).focus();
+      await page.locator('.card').getByRole('link', { name: 'Locality' }).focus();
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { level: 1, name: 'Locality' }).waitFor();
       await page.getByRole('link', { name: '8 MiB' }).first().focus();
@@ -153,7 +153,7 @@ describe('honesty', () => {
       async (page) => {
         await page.getByText('Of each stretch its fastest and its slowest IO').waitFor();
         await page.getByRole('button', { name: 'by time' }).click();
-        const label = page.getByRole('img', { name: /Response times of .* against time/ });
+        const label = page.getByRole('application', { name: /Response times of .* against time/ });
         await label.locator('canvas').waitFor();
       },
       { hash: ROUTES[11] ?? '' },

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { BrowserContextOptions, Download, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeShelf } from '../fixtures/make-page.mjs';
+import { makePage, makeShelf } from '../fixtures/make-page.mjs';
 import { makeSimulation } from '../fixtures/make-simulation.mjs';
 import { serve } from '../fixtures/server.mjs';
 import { time } from '../src/format';
@@ -179,6 +179,12 @@ describe('run', () => {
       await page.waitForTimeout(400);
       const [, later] = /from=(\d+)/.exec(await hash(page)) ?? [];
       expect(Math.abs(Number(later) - Number(from))).toBeLessThanOrEqual(2);
+      // By time, too, the address says which IOs are in view.
+      await page.getByRole('button', { name: 'Zoom in' }).click();
+      await page.waitForFunction((before) => !location.hash.includes(before), `from=${later}&`);
+      const [, first, last] = /from=(\d+)&to=(\d+)/.exec(await hash(page)) ?? [];
+      expect(Number(first)).toBeGreaterThan(Number(from));
+      expect(Number(last)).toBeLessThan(Number(to));
     }));
 
   // Do arrow keys read out its IOs as they were recorded?
@@ -195,6 +201,35 @@ describe('run', () => {
       await page.getByRole('heading', { level: 1, name: 'IO 2,003' }).waitFor();
       expect(await hash(page)).toBe(`#/d/newer/r/${id}/i/2003`);
     }));
+});
+
+// Are running means drawn and read out where a source gives them?
+it('shows running means', async () => {
+  const [measurement] = makePage([newer()], { compress: false }).measurements;
+  if (measurement === undefined) throw new Error('there is a measurement');
+  const { id } = RUN();
+  const outline = measurement.outlines.find((o: { run: number }) => o.run === id);
+  outline.running_mean_ns = outline.index.map(() => 1_234_000);
+  outline.running_mean_after_start_up_ns = outline.index.map((i: number) =>
+    i < 138 ? null : 2_345_000,
+  );
+  const page = { measurements: [measurement], simulations: [], comparison: null };
+  await bench.visit(`${await bench.write('means', page)}#/d/newer/r/${id}`, async (page) => {
+    const plot = page.locator('.plot').first();
+    await plot.locator('canvas').waitFor();
+    await page.getByText('running mean without the start-up').first().waitFor();
+    await plot.locator('.canvas').focus();
+    for (let i = 0; i < 300; i++) await page.keyboard.press('ArrowRight');
+    const spoken = plot.locator('[aria-live]');
+    await spoken.getByText(/mean up to here 1\.23 ms, without start-up 2\.35 ms/).waitFor();
+    const drawn = () => plot.locator('canvas').evaluate((c: HTMLCanvasElement) => c.toDataURL());
+    const before = await drawn();
+    await page.getByLabel('running means').uncheck();
+    await page.waitForTimeout(200);
+    expect(await drawn()).not.toBe(before);
+    // A page without a server says where there is more.
+    await page.getByText('on the result itself shows every IO').first().waitFor();
+  });
 });
 
 describe('IO', () => {

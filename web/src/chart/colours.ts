@@ -33,7 +33,7 @@ export interface Codes {
 export type Span = readonly [low: number, high: number];
 
 /** How high rows are, at most and at least, in CSS pixels. */
-const ROW = { most: 26, least: 7 };
+const ROW = { most: 36, least: 7 };
 
 /** What is above and below the rows. */
 const BELOW = 56;
@@ -70,7 +70,7 @@ function table(codes: Codes, [low, high]: Span, failed: string): Uint32Array {
 
 /** How high a picture of so many rows is, in CSS pixels. */
 export function heightOf(rows: number): number {
-  const each = Math.min(ROW.most, Math.max(ROW.least, 540 / Math.max(1, rows)));
+  const each = Math.min(ROW.most, Math.max(ROW.least, 460 / Math.max(1, rows)));
   return Math.round(rows * each) + BELOW;
 }
 

@@ -99,7 +99,12 @@ export function busyMap({ units, bucket_ns: bucket }: UtilizationReport, zoom: Z
     rows: units.length,
     width: bucket,
     value: share,
-    scale: { name: 'share of the time', low: 0, high: 1, write: (part) => percent(part) },
+    scale: {
+      name: 'share of the time',
+      low: 0,
+      high: 1,
+      write: (part) => `${short(100 * part)} %`,
+    },
     tip: (column, row) => ({
       title: `unit ${row}, ${stretchWords(column * bucket, Math.min(end, (column + 1) * bucket))}`,
       rows: [
@@ -136,7 +141,7 @@ export function unitsByCause({ units }: UtilizationReport): ChartSpec {
       values: units.map((_, unit) => 100 * share(unit, cause)),
       color: causeColor(cause),
     })),
-    write: (share) => `${decimal(share)} %`,
+    write: (share) => `${short(share)} %`,
   });
 }
 
@@ -334,6 +339,6 @@ export function warmUp(windows: number[], capacity: number): ChartSpec {
       { name: 'write amplification', values: windows, color: (colors) => colors.other.color },
     ],
     title: (i) => `window ${count(i + 1)}`,
-    write: decimal,
+    write: short,
   });
 }

@@ -107,6 +107,7 @@ export class Windows<T> {
 
   async #fulfil(): Promise<void> {
     this.#busy = true;
+    let name = '';
     try {
       while (this.#wish !== null) {
         const [from, to, parts] = this.#wish;
@@ -114,13 +115,15 @@ export class Windows<T> {
         if (to <= from || this.#does(from, to, (to - from) / parts)) continue;
         const [start, end] = around(from, to, this.total);
         const asked = Math.ceil((parts * (end - start)) / (to - from));
-        const name = `${start} ${end}`;
+        name = `${start} ${end}`;
         if (this.#asked.has(name)) continue;
         this.#asked.add(name);
         this.add(await this.#load(start, end, asked));
         this.problem = null;
       }
     } catch (error) {
+      // It may be had when it comes into view again.
+      this.#asked.delete(name);
       this.problem = error instanceof Error ? error.message : String(error);
     } finally {
       this.#busy = false;
