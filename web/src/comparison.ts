@@ -8,6 +8,13 @@ import type { Place, Tab, Way } from './where.svelte';
 /** What the n-th result is called for short, from A on. */
 export const letter = (n: number): string => String.fromCharCode(65 + n);
 
+/** What drives are called beside each other: by the names of their results too where they are alike. */
+export function namesOf(models: Model[]): string[] {
+  return models.map(({ drive, name }) =>
+    models.filter((other) => other.drive === drive).length > 1 ? `${drive}, ${name}` : drive,
+  );
+}
+
 /** The numeric columns of Table 3: what they are called, and whether they are times. */
 export const CHARACTERISTICS: Record<string, { words: string; time: boolean }> = {
   sequential_read_ns: { words: 'sequential reads (SR)', time: true },
