@@ -3,6 +3,7 @@ import type { Plugin } from 'vite';
 import { viteSingleFile } from 'vite-plugin-singlefile';
 import { defineConfig } from 'vitest/config';
 import { insertReport, makeReportJson } from './fixtures/make-fixture.mjs';
+import { makePage } from './fixtures/make-page.mjs';
 import { makeTrace } from './fixtures/make-trace.mjs';
 
 /** In development, what is made up stands where the program inserts the real thing. */
@@ -14,7 +15,11 @@ const fixture: Plugin = {
     handler: (html, { originalUrl }) =>
       insertReport(
         html,
-        originalUrl?.endsWith('?trace') ? JSON.stringify(makeTrace()) : makeReportJson(),
+        originalUrl?.endsWith('?trace')
+          ? JSON.stringify(makeTrace())
+          : originalUrl?.endsWith('?page')
+            ? JSON.stringify(makePage())
+            : makeReportJson(),
       ),
   },
 };

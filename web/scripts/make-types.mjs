@@ -3,10 +3,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { compile } from 'json-schema-to-typescript';
 
 /**
- * Schemas and the names of their types: a result in the page, what screens are made of, a simulation,
- * and the characteristics of a trace.
+ * Schemas and the names of their types: what screens are made of, a simulation, and the
+ * characteristics of a trace.
  */
-const SHOWN = { report: 'Report', views: 'Views', simulation: 'Simulation', trace: 'Trace' };
+const SHOWN = { views: 'Views', simulation: 'Simulation', trace: 'Trace' };
 
 /**
  * What a JSON schema says, as src/data/load.ts hands it over: seeds use all 64 bits, which a
@@ -22,6 +22,9 @@ function adapt(node) {
   const adapted = Object.fromEntries(
     Object.entries(node).map(([key, value]) => [key, adapt(value)]),
   );
+  // A list of so many items, each with a type of its own, by its name in older drafts.
+  if (adapted.prefixItems)
+    return { ...adapted, items: adapted.prefixItems, additionalItems: false };
   if (adapted.properties?.seed) adapted.properties.seed = { type: 'string' };
   return adapted;
 }

@@ -1,5 +1,5 @@
 // The row of uFLIP's Table 3: what each cell says, in the paper's signs and in plain words.
-import type { Bounded, Characteristics, Estimate, PauseEffect } from './data/report.gen';
+import type { Bounded, Characteristics, Estimate, PauseEffect } from './data/views.gen';
 import { bytes, count, exactTime, interval, MISSING, milliseconds, ratio, time } from './format';
 
 /** One cell of the table. */

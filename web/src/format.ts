@@ -1,5 +1,5 @@
 // How numbers are written, everywhere. A missing number is an en dash, never 0.
-import type { Estimate, Unit } from './data/report.gen';
+import type { Estimate, Unit } from './data/views.gen';
 
 /** What stands where there is no datum. */
 export const MISSING = '–';
@@ -164,9 +164,31 @@ export function moment(rfc3339: string): string {
   return `${parsed.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
+/** The day of a moment, in UTC: `2026-03-14`. What is no date is left as it stands. */
+export function day(rfc3339: string): string {
+  return moment(rfc3339).slice(0, 10);
+}
+
 /** Up to three decimals, a true minus sign, thousands apart. */
 function plain(value: number): string {
   return new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 })
     .format(value)
     .replace('-', '−');
+}
+
+/** Which IOs are in view: `IOs 1,200 to 2,400 of 5,120`, `all 5,120 IOs`. */
+export function inView(from: number, to: number, whole: number): string {
+  const [first, last] = [Math.max(0, Math.floor(from)), Math.min(whole, Math.ceil(to)) - 1];
+  if (first === 0 && last === whole - 1) return `all ${plain(whole)} IOs`;
+  return `IOs ${plain(first)} to ${plain(last)} of ${plain(whole)}`;
+}
+
+/** An operation by its code in the records: `read`, `write`, `trim`, `flush`. */
+export const opName = (code: number | undefined) =>
+  ['read', 'write', 'trim', 'flush'][code ?? 0] ?? `operation ${code}`;
+
+/** The name of a percentile, in percent: `p50`, `p99.9`, `min`, `max`. */
+export function percentile(percent: number): string {
+  if (percent === 0) return 'min';
+  return percent === 100 ? 'max' : `p${plain(percent)}`;
 }

@@ -14,7 +14,7 @@ import type {
   Precision,
   RepeatFacts,
   Run,
-} from './data/report.gen';
+} from './data/views.gen';
 import { bytes, count, exactTime, longTime, MISSING, short, time } from './format';
 import { STATE_WORDS } from './words';
 

@@ -1,25 +1,49 @@
-// The screen that the address names: `#/`, `#/b/NAME`, `#/r/ID`.
+// The screens and their addresses, each of which can be shared.
+
+/** What the shelf is asked for; what is absent does not matter. */
+export interface ShelfQuery {
+  /** Words in the name, the drive, the firmware or the workload. */
+  search?: string;
+  kind?: string;
+  model?: string;
+  firmware?: string;
+  capacity_min?: number;
+  capacity_max?: number;
+  sort?: string;
+  offset?: number;
+  limit?: number;
+}
+
+/** The screens of one measurement. */
+export type DeviceRoute = { id: string } & (
+  | { page: 'device' }
+  | { page: 'benchmark'; name: string }
+  | { page: 'experiment'; name: string; experiment: string }
+  | { page: 'colours'; name: string; experiment: string; from?: number; to?: number }
+  | { page: 'run'; run: number; from?: number; to?: number }
+  | { page: 'io'; run: number; index: number }
+);
+
+/** At which level results are compared. */
+export type CompareLevel =
+  | { level: 'summary' }
+  | { level: 'benchmark'; name: string }
+  | { level: 'experiment'; name: string; experiment: string }
+  | { level: 'colours'; name: string; experiment: string }
+  | { level: 'run'; name: string; experiment: string; value: number };
+
+/** The screens of several measurements. */
+export type CompareRoute = { page: 'compare'; ids: string[] } & CompareLevel;
 
 /** A screen. */
 export type Route =
-  | { page: 'overview' }
-  | { page: 'benchmark'; name: string }
-  | { page: 'run'; id: number }
+  | { page: 'shelf'; query: ShelfQuery }
+  | DeviceRoute
+  | CompareRoute
+  | { page: 'simulation'; id: string }
   | { page: 'unknown'; hash: string };
 
-/** The screen that a hash names. */
-export function parseRoute(hash: string): Route {
-  const path = hash.replace(/^#\/?/, '');
-  if (path === '') return { page: 'overview' };
-  const [kind, name, ...more] = path.split('/');
-  if (more.length === 0 && name !== undefined) {
-    if (kind === 'b') return { page: 'benchmark', name: decode(name) };
-    if (kind === 'r' && /^\d+$/.test(name)) return { page: 'run', id: Number(name) };
-  }
-  return { page: 'unknown', hash };
-}
-
-/** What `%` stands for, or the text itself where that is broken. */
+/** A part of an address; what `%` stands for, or the text itself where that is broken. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -28,8 +52,165 @@ function decode(text: string): string {
   }
 }
 
-/** The address of a micro-benchmark. */
-export const benchmarkHref = (name: string) => `#/b/${encodeURIComponent(name)}`;
+/** A number that is written as a plain one. */
+function whole(text: string | null | undefined): number | undefined {
+  return text != null && /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
 
-/** The address of a run. */
-export const runHref = (id: number) => `#/r/${id}`;
+function isDevice(route: Route): route is DeviceRoute {
+  return 'id' in route && route.page !== 'simulation';
+}
+
+/** The measurement that a screen is of, if it is of one. */
+export const deviceRoute = (route: Route): DeviceRoute | undefined =>
+  isDevice(route) ? route : undefined;
+
+/**
+ * The screen that a hash names. Where a page holds nothing but one result, its `id` is `only`: the
+ * shelf is then that result, as are the addresses without any id that pages of one result had.
+ */
+export function parseRoute(hash: string, only?: string): Route {
+  const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?', 2);
+  const query = new URLSearchParams(search);
+  const parts = path === '' ? [] : path.split('/').map(decode);
+  const unknown: Route = { page: 'unknown', hash };
+  if (parts.length === 0) {
+    return only === undefined
+      ? { page: 'shelf', query: shelfQuery(query) }
+      : { page: 'device', id: only };
+  }
+  if (parts.includes('')) return unknown;
+  const [kind, id = '', ...rest] = parts;
+  if (kind === 'd' && id !== '') return deviceScreen(id, rest, query) ?? unknown;
+  if (kind === 's' && id !== '' && rest.length === 0) return { page: 'simulation', id };
+  if (kind === 'compare') return compareScreen(path.split('/')[1] ?? '', rest) ?? unknown;
+  if (only !== undefined && parts.length === 2 && (kind === 'b' || kind === 'r')) {
+    return deviceScreen(only, parts, query) ?? unknown;
+  }
+  return unknown;
+}
+
+function deviceScreen(
+  id: string,
+  parts: string[],
+  query: URLSearchParams,
+): DeviceRoute | undefined {
+  const [kind, first = '', second, third] = parts;
+  const length = parts.length;
+  if (length === 0) return { page: 'device', id };
+  if (kind === 'b' && length === 2) return { page: 'benchmark', id, name: first };
+  if (kind === 'e' && second !== undefined && length === 3) {
+    return { page: 'experiment', id, name: first, experiment: second };
+  }
+  if (kind === 'c' && second !== undefined && length === 3) {
+    return { page: 'colours', id, name: first, experiment: second, ...zoom(query) };
+  }
+  const run = whole(first);
+  if (kind !== 'r' || run === undefined) return undefined;
+  if (length === 2) return { page: 'run', id, run, ...zoom(query) };
+  const index = whole(third);
+  return second === 'i' && index !== undefined && length === 4
+    ? { page: 'io', id, run, index }
+    : undefined;
+}
+
+/** A stretch of positions, where an address names one. */
+function zoom(query: URLSearchParams): { from?: number; to?: number } {
+  const [from, to] = [whole(query.get('from')), whole(query.get('to'))];
+  return from !== undefined && to !== undefined && 0 <= from && from < to ? { from, to } : {};
+}
+
+function compareScreen(list: string, parts: string[]): CompareRoute | undefined {
+  const ids = [...new Set(list.split(',').map(decode))].filter((id) => id !== '');
+  if (ids.length === 0) return undefined;
+  const [kind, name, experiment, value] = parts;
+  const length = parts.length;
+  const page = 'compare';
+  if (length === 0) return { page, ids, level: 'summary' };
+  if (name === undefined) return undefined;
+  if (kind === 'b' && length === 2) return { page, ids, level: 'benchmark', name };
+  if (experiment === undefined) return undefined;
+  if (kind === 'e' && length === 3) return { page, ids, level: 'experiment', name, experiment };
+  if (kind === 'c' && length === 3) return { page, ids, level: 'colours', name, experiment };
+  const number = whole(value);
+  return kind === 'r' && number !== undefined && length === 4
+    ? { page, ids, level: 'run', name, experiment, value: number }
+    : undefined;
+}
+
+const TEXTS = ['search', 'kind', 'model', 'firmware', 'sort'] as const;
+const NUMBERS = ['capacity_min', 'capacity_max', 'offset', 'limit'] as const;
+
+function shelfQuery(params: URLSearchParams): ShelfQuery {
+  const query: ShelfQuery = {};
+  for (const name of TEXTS) {
+    const value = params.get(name);
+    if (value) query[name] = value;
+  }
+  for (const name of NUMBERS) {
+    const value = whole(params.get(name));
+    if (value !== undefined && value >= 0) query[name] = value;
+  }
+  return query;
+}
+
+/** A query as addresses have it, without what does not matter: `search=x&offset=50`. */
+export function queryText(query: ShelfQuery): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== '') params.set(name, String(value));
+  }
+  return params.toString();
+}
+
+const address = (...parts: (string | number)[]) =>
+  `#/${parts.map((part) => encodeURIComponent(part)).join('/')}`;
+
+const zoomed = (href: string, from?: number, to?: number) =>
+  from === undefined || to === undefined ? href : `${href}?from=${from}&to=${to}`;
+
+/** The address of the shelf. */
+export function shelfHref(query: ShelfQuery = {}): string {
+  const text = queryText(query);
+  return text === '' ? '#/' : `#/?${text}`;
+}
+
+/** The address of a measurement's summary. */
+export const deviceHref = (id: string) => address('d', id);
+
+/** The address of a micro-benchmark. */
+export const benchmarkHref = (id: string, name: string) => address('d', id, 'b', name);
+
+/** The address of an experiment. */
+export const experimentHref = (id: string, name: string, experiment: string) =>
+  address('d', id, 'e', name, experiment);
+
+/** The address of an experiment's colour analysis, of all positions or of [from, to). */
+export const coloursHref = (
+  id: string,
+  name: string,
+  experiment: string,
+  from?: number,
+  to?: number,
+) => zoomed(address('d', id, 'c', name, experiment), from, to);
+
+/** The address of a run, of all its IOs or of those in [from, to). */
+export const runHref = (id: string, run: number, from?: number, to?: number) =>
+  zoomed(address('d', id, 'r', run), from, to);
+
+/** The address of an IO. */
+export const ioHref = (id: string, run: number, index: number) =>
+  address('d', id, 'r', run, 'i', index);
+
+/** The address of a simulation. */
+export const simulationHref = (id: string) => address('s', id);
+
+/** The address of results side by side. */
+export function compareHref(ids: string[], at: CompareLevel = { level: 'summary' }): string {
+  const base = `#/compare/${ids.map(encodeURIComponent).join(',')}`;
+  if (at.level === 'summary') return base;
+  if (at.level === 'benchmark') return `${base}/b/${encodeURIComponent(at.name)}`;
+  const place = [at.name, at.experiment].map(encodeURIComponent).join('/');
+  if (at.level === 'run') return `${base}/r/${place}/${at.value}`;
+  return `${base}/${at.level === 'colours' ? 'c' : 'e'}/${place}`;
+}

@@ -1,7 +1,9 @@
 // Patterns, progress and state in plain words.
 
 import { patternsOf } from './data/model';
+import type { Io, Meanwhile } from './data/neighbours';
 import type {
+  Activity,
   Address,
   Pace,
   Pattern,
@@ -10,8 +12,9 @@ import type {
   State,
   Status,
   Timing,
-} from './data/report.gen';
-import { bytes, count, exactTime } from './format';
+  Unit,
+} from './data/views.gen';
+import { bytes, count, exactTime, opName, time } from './format';
 
 function place(address: Address): string {
   switch (address.function) {
@@ -137,6 +140,13 @@ export function progressWords(progress: Progress): string {
   }
 }
 
+/** The unit of a parameter, as the heading of a column says it; none of counts. */
+export const UNIT_WORDS: Record<Unit, string | undefined> = {
+  bytes: 'bytes',
+  nanoseconds: 'ns',
+  count: undefined,
+};
+
 /** The state of the drive before the first run. */
 export const STATE_WORDS: Record<State, string> = {
   keep: 'as it was found',
@@ -153,6 +163,14 @@ export const STATUS_WORDS: Record<Status, string> = {
   complete: 'complete',
   interrupted: 'interrupted by the user',
   failed: 'stopped by an error',
+};
+
+/** The same in one word. */
+export const SHELF_STATUS: Record<Status, string> = {
+  running: 'not finished',
+  complete: 'complete',
+  interrupted: 'interrupted',
+  failed: 'failed',
 };
 
 /** What the names of the baselines stand for. */
@@ -201,4 +219,35 @@ export function traceName(inputs: string[]): string {
   const names = inputs.map((path) => path.split('/').at(-1) || path);
   const more = names.length - 3;
   return more > 1 ? `${names.slice(0, 3).join(', ')} and ${count(more)} more` : names.join(', ');
+}
+
+const some = (n: number, thing: string) => `${count(n)} ${thing}${n === 1 ? '' : 's'}`;
+
+/** What an activity of a drive comes to: `64 pages read`, `64 programmed`, `2 blocks erased`. */
+export function activityWords(activity: Activity): string[] {
+  const { pages_read, pages_programmed, blocks_erased } = activity;
+  return [
+    ...(pages_read > 0 ? [`${some(pages_read, 'page')} read`] : []),
+    ...(pages_programmed > 0
+      ? [
+          pages_read > 0
+            ? `${count(pages_programmed)} programmed`
+            : `${some(pages_programmed, 'page')} programmed`,
+        ]
+      : []),
+    ...(blocks_erased > 0 ? [`${some(blocks_erased, 'block')} erased`] : []),
+  ];
+}
+
+/**
+ * What the drive did during an IO: `During this write the drive did a full merge of block 1207: 64
+ * pages read, 64 programmed, 2 blocks erased, 12.3 ms of its 12.9 ms.`
+ */
+export function meanwhileWords(io: Io, { activity, overlap_ns }: Meanwhile): string {
+  const { kind, block, start_ns, end_ns } = activity;
+  const what = `${/merge$|write-back$|read$/.test(kind) ? 'a' : 'the'} ${kind} of block ${block}`;
+  const came = activityWords(activity);
+  const whole = end_ns - start_ns;
+  const rest = overlap_ns < 0.99 * whole ? `; the ${kind} took ${time(whole)} in all` : '';
+  return `During this ${opName(io.op)} the drive did ${what}: ${[...came, `${time(overlap_ns)} of its ${time(io.latency_ns)}`].join(', ')}${rest}.`;
 }

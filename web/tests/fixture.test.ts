@@ -2,7 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
 import { ioCount, makeReport, makeReportJson } from '../fixtures/make-fixture.mjs';
+import { makeShelf } from '../fixtures/make-page.mjs';
 import { makeTrace } from '../fixtures/make-trace.mjs';
+import { serve } from '../fixtures/server.mjs';
 
 const json = makeReportJson();
 
@@ -19,6 +21,36 @@ it.each([
   expect(validate.errors).toBeNull();
   validate(wrong);
   expect(validate.errors).not.toBeNull();
+});
+
+// Is what pages and servers of several results hold what the program may write?
+it('obeys the schema of the views', async () => {
+  const [shelf, page] = [makeShelf(), ''];
+  const served = await serve(page, shelf);
+  const ask = async (path: string) => (await fetch(`${served.address}api/${path}`)).json();
+  const run = `results/newer/runs/${shelf[1]?.runs[100].id}`;
+  const views = {
+    shelf: await ask('shelf'),
+    result: await ask('results/newer'),
+    outline: await ask(`${run}/outline?from=10&to=90&stretches=20`),
+    histogram: await ask(`${run}/histogram`),
+    ios: await ask(`${run}/ios?from=10&count=20`),
+    colours: await ask('results/newer/colours?micro_benchmark=mix&experiment=SR%2FRW&columns=64'),
+    activities: await ask(`${run}/activities?from_ns=0&to_ns=100000000`),
+    comparison: await ask('comparison?ids=first%20drive,newer'),
+    marks: { experiments: [{ micro_benchmark: 'mix', experiment: 'RW', interesting: true }] },
+  };
+  await served.stop();
+  const schema = new URL('../../docs/schemas/views.schema.json', import.meta.url);
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+  const validate = ajv.compile(JSON.parse(await readFile(schema, 'utf8')));
+  validate(views);
+  expect(validate.errors).toBeNull();
+  validate({ ...views, outline: {} });
+  expect(validate.errors).not.toBeNull();
+  expect(new Set(views.result.facts.grid.map((v: { interest: string }) => v.interest))).toEqual(
+    new Set(['interesting', 'not_interesting', 'not_performed']),
+  );
 });
 
 // Is the trace the same every time, and does it hold what its page must cope with?

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { makeReport } from '../fixtures/make-fixture.mjs';
-import { indexReport, periodOf, stretches } from '../src/data/model';
-import type { Conditions, Length, Methodology, RepeatFacts, Report } from '../src/data/report.gen';
+import { indexMeasurement, periodOf, stretches } from '../src/data/model';
+import type {
+  Conditions,
+  Length,
+  Measurement,
+  Methodology,
+  RepeatFacts,
+} from '../src/data/views.gen';
 import {
   conditionNotes,
   differs,
@@ -17,8 +23,12 @@ import {
   sure,
 } from '../src/methodology';
 
-const report = makeReport() as unknown as Report;
-const model = indexReport(report);
+/** A made-up report as a source hands it over. */
+const measured = (report: object) =>
+  ({ id: 'made', name: 'made', marks: { experiments: [] }, ...report }) as unknown as Measurement;
+
+const report = measured(makeReport());
+const model = indexMeasurement(report);
 
 const methodology: Methodology = {
   repeats: 3,
@@ -106,9 +116,9 @@ describe('words', () => {
 
   // Does a result that knows nothing of it say nothing of it?
   it('of an old result', () => {
-    const old = makeReport({ old: true }) as unknown as Report;
+    const old = measured(makeReport({ old: true }));
     expect(methodNotes(old.manifest, []).map(([name]) => name)).toEqual(['State', 'Pauses']);
-    const view = indexReport(old).run(30);
+    const view = indexMeasurement(old).run(30);
     if (view === undefined) throw new Error('the fixture has more runs');
     expect(runNotes(view, 1024)).toEqual([]);
   });

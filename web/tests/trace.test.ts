@@ -4,7 +4,7 @@ import { cellsOf, heatMap, mapEnd } from '../src/chart/heat';
 import { measureScale, sizeLadder, timeLadder, timeSteps, WINDOW } from '../src/chart/measure';
 import { heatColor, palette } from '../src/chart/palette';
 import * as charts from '../src/chart/trace';
-import { isTrace, parseReport } from '../src/data/load';
+import { loadPage } from '../src/data/load';
 import type { Trace, TraceFacts } from '../src/data/trace.gen';
 
 const trace = makeTrace() as Trace;
@@ -130,6 +130,8 @@ describe('distributions', () => {
 
 // Is a trace told from a result?
 it('is told apart', () => {
-  expect(isTrace(parseReport(JSON.stringify(trace)))).toBe(true);
-  expect(isTrace(parseReport('{"manifest": {}}'))).toBe(false);
+  const page = (held: object) =>
+    ({ getElementById: () => ({ textContent: JSON.stringify(held) }) }) as unknown as Document;
+  expect(loadPage(page(trace))).toEqual({ trace });
+  expect(loadPage(page({ measurements: [] }))).toHaveProperty('source');
 });

@@ -1,9 +1,6 @@
-import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { cells, isSame, ratioSign } from '../src/characteristics';
-import { loadReport, parseReport } from '../src/data/load';
-import type { Pattern } from '../src/data/report.gen';
-import { parseRoute } from '../src/route';
+import type { Pattern } from '../src/data/views.gen';
 import { experimentWords, parameters, progressWords, sentence, traceName } from '../src/words';
 
 describe('characteristics', () => {
@@ -120,50 +117,6 @@ describe('patterns', () => {
       'failed: Input/output error (errno 5) at offset 4,096; errors in 1 of 412 IOs',
     );
     expect(progressWords({ status: 'skipped', reason: 'no room' })).toBe('skipped: no room');
-  });
-});
-
-// Is each screen found by its address, and a wrong address known as such?
-it('routes', () => {
-  expect(['', '#', '#/'].map((hash) => parseRoute(hash).page)).toEqual(Array(3).fill('overview'));
-  expect(parseRoute('#/b/granularity')).toEqual({ page: 'benchmark', name: 'granularity' });
-  expect(parseRoute('#/r/17')).toEqual({ page: 'run', id: 17 });
-  for (const hash of ['#/r/x', '#/r/1/2', '#/q/1', '#/b']) {
-    expect(parseRoute(hash).page).toBe('unknown');
-  }
-  expect(parseRoute('#/b/%')).toEqual({ page: 'benchmark', name: '%' });
-});
-
-describe('loading', () => {
-  // Do seeds keep all 64 bits, also beside a text that looks like one?
-  it('seeds', () => {
-    const text = '{"seed":18446744073709551615,"name":"\\"seed\\":12345678901234567890"}';
-    expect(parseReport(text)).toEqual({
-      seed: '18446744073709551615',
-      name: '"seed":12345678901234567890',
-    });
-  });
-
-  // Is an empty or damaged page told from a report?
-  it('no report', async () => {
-    const page = (text: string) =>
-      ({ getElementById: () => ({ textContent: text }) }) as unknown as Document;
-    await expect(loadReport(page('/*REPORT*/'))).rejects.toThrow('empty form');
-    await expect(loadReport(page('{"manifest":'))).rejects.toThrow('damaged');
-    await expect(loadReport(page('{"outlines":"SGVsbG8="}'))).rejects.toThrow('damaged');
-    expect(await loadReport(page('{}'))).toEqual({});
-  });
-
-  // Are pictures the same whether they are compressed, as the program has them, or not?
-  it('outlines', async () => {
-    const outlines = [{ run: 7, ios: 2, index: [0, 1], latency_ns: [5, 6] }];
-    const packed = gzipSync(JSON.stringify(outlines)).toString('base64');
-    const page = (held: unknown) =>
-      ({
-        getElementById: () => ({ textContent: JSON.stringify({ outlines: held }) }),
-      }) as unknown as Document;
-    expect(await loadReport(page(packed))).toEqual({ outlines });
-    expect(await loadReport(page(outlines))).toEqual({ outlines });
   });
 });
 

@@ -94,8 +94,10 @@ fn beside_first(values: impl IntoIterator<Item = Option<Estimate>>) -> Vec<Compa
     let Some(first) = values.next() else { return vec![] };
     let beside = |value: Option<Estimate>| {
         let ratio = value.zip(first).and_then(|(value, first)| value.ratio(&first));
-        let has_interval = |ratio: &Estimate| ratio.low.is_some() && ratio.high.is_some();
-        let differs = ratio.filter(has_interval).map(|ratio| !ratio.covers(1.0));
+        let differs = ratio.and_then(|Estimate { low, high, .. }| match (low, high) {
+            (None, None) => None,
+            _ => Some(low.is_some_and(|low| low > 1.0) || high.is_some_and(|high| high < 1.0)),
+        });
         Compared { value, ratio, differs }
     };
     let first = Compared { value: first, ratio: None, differs: None };

@@ -23,9 +23,14 @@ pub(crate) struct Deviation {
 impl Deviation {
     /// What is expected over the mean.
     pub fn inverse(&self) -> Deviation {
-        let one = Estimate::symmetric(1.0, Some(0.0));
-        // A mean response time is over 0.
-        let ratio = one.ratio(&self.ratio).unwrap_or(one);
+        let Estimate { value, low, high } = self.ratio;
+        let over_one = |x: f64| 1.0 / x;
+        let ratio = Estimate {
+            value: over_one(value),
+            // Without an upper end it is anything over 0.
+            low: high.map(over_one).or(low.map(|_| 0.0)),
+            high: low.filter(|low| *low > 0.0).map(over_one),
+        };
         Deviation { ratio, ..self.clone() }
     }
 
@@ -40,14 +45,18 @@ pub(crate) fn deviations(
     means: &[Mean],
     expected: impl Fn(&Mean) -> Option<Estimate>,
 ) -> Vec<Deviation> {
-    let deviation = |mean: &Mean| {
-        let ratio = mean.ns.ratio(&expected(mean)?)?;
+    let compared: Vec<(&Mean, Estimate)> =
+        means.iter().filter_map(|mean| Some((mean, expected(mean)?))).collect();
+    let deviation = |(mean, expected): &(&Mean, Estimate)| {
+        let ratio = ratio_among(&mean.ns, expected, compared.len())?;
         Some(Deviation { value: mean.value, than: None, ratio, runs: mean.runs.clone() })
     };
-    let mut all: Vec<Deviation> = means.iter().filter_map(deviation).collect();
-    let comparisons = all.len();
-    all.iter_mut().for_each(|deviation| deviation.ratio = deviation.ratio.among(comparisons));
-    all
+    compared.iter().filter_map(deviation).collect()
+}
+
+/// The ratio of two estimates as one of `comparisons`.
+pub(crate) fn ratio_among(a: &Estimate, b: &Estimate, comparisons: usize) -> Option<Estimate> {
+    a.among(comparisons).ratio(&b.among(comparisons))
 }
 
 /// Each mean over one of them, which is left out.
@@ -66,7 +75,7 @@ pub(crate) fn over_value(means: &[Mean], reference: i64) -> Vec<Deviation> {
 pub(crate) fn pairs(means: &[Mean]) -> Vec<Deviation> {
     let comparisons = means.len() * means.len().saturating_sub(1) / 2;
     let over = |dear: &Mean, cheap: &Mean| {
-        let ratio = dear.ns.ratio(&cheap.ns)?.among(comparisons);
+        let ratio = ratio_among(&dear.ns, &cheap.ns, comparisons)?;
         let runs = dear.runs.iter().chain(&cheap.runs).copied().collect();
         Some(Deviation { value: dear.value, than: Some(cheap.value), ratio, runs })
     };
@@ -177,9 +186,9 @@ pub(crate) fn size(mean: &Mean) -> f64 {
     mean.value as f64
 }
 
-/// What a byte costs in IOs of one size over what it costs in IOs of another.
-pub(crate) fn per_byte(small: &Mean, large: &Mean) -> Option<Estimate> {
-    let whole = small.ns.ratio(&large.ns)?;
+/// What a byte costs in IOs of one size over what it costs in IOs of another, as one of `comparisons`.
+pub(crate) fn per_byte(small: &Mean, large: &Mean, comparisons: usize) -> Option<Estimate> {
+    let whole = ratio_among(&small.ns, &large.ns, comparisons)?;
     let factor = size(large) / size(small);
     let scaled = |x: f64| factor * x;
     Some(Estimate {

@@ -192,11 +192,18 @@ fn dearest(series: &Series) -> Result<Vec<Finding>, String> {
     Ok(found.into_iter().collect())
 }
 
+#[allow(clippy::cast_precision_loss)] // a few sizes
 fn granularity(series: &Series) -> Result<Vec<Finding>, String> {
     let mut found = Vec::new();
     if let Some(line) = Line::through(series.means) {
-        // The line is known better than the single mean that is off it.
-        let expected = |mean: &Mean| Some(Estimate::symmetric(line.at(size(mean)), Some(0.0)));
+        // Two numbers are fitted to all means: that is how well the line is known.
+        let known: Vec<f64> = series.means.iter().filter_map(relative_half_width).collect();
+        let squares = known.iter().map(|half| half * half).sum::<f64>();
+        let half = (2.0 * squares).sqrt() / (known.len() as f64);
+        let expected = |mean: &Mean| {
+            let ns = line.at(size(mean));
+            Some(Estimate::symmetric(ns, Some(ns * half).filter(|half| half.is_finite())))
+        };
         found = either_way(
             deviations(series.means, expected),
             |value| format!("{} costs", series.text(value)),
@@ -206,13 +213,18 @@ fn granularity(series: &Series) -> Result<Vec<Finding>, String> {
     let usual = i64::try_from(series.all.io_size.0).unwrap_or(i64::MAX);
     let usual = series.means.iter().find(|mean| mean.value == usual);
     if let Some((usual, large)) = usual.zip(series.means.last()).filter(|(u, l)| u.value < l.value)
-        && let Some(ratio) = per_byte(usual, large)
+        && let Some(ratio) = per_byte(usual, large, 1)
     {
         let (usual, large) = (series.text(usual.value), series.text(large.value));
         let words = format!("a byte of {usual} costs {} one of {large}", times(&ratio));
         found.push(Finding { ratio, limit: BYTE_LIMIT, words });
     }
     Ok(found)
+}
+
+/// Half the width of the interval of a mean, relative to it.
+fn relative_half_width(mean: &Mean) -> Option<f64> {
+    Some(mean.ns.half_width()? / mean.ns.value)
 }
 
 fn alignment(series: &Series) -> Result<Vec<Finding>, String> {

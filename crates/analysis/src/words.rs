@@ -10,6 +10,7 @@ pub(crate) fn ratio_text(ratio: &Estimate) -> String {
         (Some(low), Some(high)) => {
             format!("{} ({} to {})", number(ratio.value), number(low), number(high))
         }
+        (Some(low), None) => format!("{} (at least {})", number(ratio.value), number(low)),
         _ => number(ratio.value),
     }
 }

@@ -4,9 +4,9 @@ use std::io::Write as _;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use flashscope_analysis::Facts;
 use flashscope_analysis::compare::{Comparison, compare};
 use flashscope_analysis::view::{Colours, Ios, LatencyHistogram, STRETCHES, Viewer};
-use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;
 use flashscope_result::manifest::Run;
 use flashscope_result::marks::Marks;
@@ -209,6 +209,7 @@ fn compressed(views: &impl Serialize) -> Result<String, serde_json::Error> {
 mod tests {
     use std::io::Read as _;
 
+    use flashscope_analysis::Outline;
     use flate2::read::GzDecoder;
 
     use super::*;

@@ -287,6 +287,7 @@ fn duration(estimate: Estimate) -> String {
 fn ratio_text(estimate: Estimate) -> String {
     match (estimate.low, estimate.high) {
         (Some(low), Some(high)) => format!("{:.2} ({low:.2} to {high:.2})", estimate.value),
+        (Some(low), None) => format!("{:.2} (at least {low:.2})", estimate.value),
         _ => format!("{:.2}", estimate.value),
     }
 }

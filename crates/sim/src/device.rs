@@ -60,6 +60,8 @@ pub struct SimDevice {
     cut_through: bool,
     /// Whether it matters what is written.
     heeds_zeros: bool,
+    /// Bytes from which on a write is long.
+    long: u64,
     /// Bytes of the longest part of a request that is carried out as one; 0 for any.
     largest_request: u64,
     groups: Option<Groups>,
@@ -109,6 +111,7 @@ impl SimDevice {
             extent: Divisor::new(page_size.max(geometry.element_page())),
             cut_through: interface.cut_through,
             heeds_zeros: layout.timing.heeds_zeros(),
+            long: layout.logs.long,
             largest_request: interface.largest_request.0,
             groups: Groups::new(&profile.groups, u64::from(layout.logical_pages()) * page_size),
             ftl: (layout.ftl.new)(&layout, &mut nand),
@@ -250,6 +253,7 @@ impl SimDevice {
             lpn: Lpn(within(lpn)),
             start: within(from - lpn * self.page_size.value()),
             len: within(to - from),
+            long: false,
             zero: self.heeds_zeros && io.data.is_zero(Bytes(from), Bytes(to - from)),
             stream: io.stream,
         }
@@ -290,12 +294,12 @@ impl SimDevice {
     /// Writes from `from` to before `end`, where the command reached the controller at `arrived`.
     #[inline]
     fn write_part(&mut self, request: &mut Request, from: u64, end: u64, arrived: Nanos) {
-        let (mut from, mut arrived) = (from, arrived);
+        let (mut from, mut arrived, long) = (from, arrived, end - from >= self.long);
         if !self.cut_through {
             arrived = self.interface.receive_data(Bytes(end - from));
         }
         while from < end && request.result.is_ok() {
-            let slice = self.slice(request.io, from, end);
+            let slice = Slice { long, ..self.slice(request.io, from, end) };
             if self.cut_through {
                 arrived = self.interface.receive_data(Bytes(u64::from(slice.len)));
             }

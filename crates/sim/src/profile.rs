@@ -1,5 +1,6 @@
 //! What a simulated drive is made of, as TOML.
 
+mod defaults;
 mod error;
 mod quantity;
 mod registry;
@@ -212,6 +213,18 @@ pub struct MapCache {
     /// Whether an entry that is written back takes with it all others that have changed and are on
     /// the same page of the flash. Default: true. Source: Gupta et al., ASPLOS'09, batch updates.
     pub batch: bool,
+    /// Bytes that the host lends of its own memory (NVMe's host memory buffer), for entries that the
+    /// controller's has no room for; 0 for none, otherwise enough for one entry at least. A power cut
+    /// takes it, so `persistence.map` must not be `nv-ram`. Default: 0. Source: none; NVM Express
+    /// 1.2, section 8.9, describes it.
+    #[serde(deserialize_with = "quantity::size")]
+    pub host_memory: Bytes,
+    /// Time for which a request waits that needs an entry from there, or a page of the map that takes
+    /// changed ones from there; what is put there is not waited for. Of no consequence without
+    /// `host_memory`. Default: 1 µs. Source: none, chosen; Neugebauer et al., SIGCOMM'18, measure
+    /// reads of host memory over PCI Express.
+    #[serde(deserialize_with = "quantity::time")]
+    pub host_access: Nanos,
 }
 
 /// Where the map is.
@@ -310,12 +323,12 @@ pub struct Cleaning {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// Log blocks of each allocation pool, with `fast` its sequential one included; at least 1, with
-    /// `fast` 2. They are among the blocks that the host cannot address, as is one more that a merge
+    /// Log blocks of each allocation pool, with `fast` and `last` the sequential ones included; at least
+    /// 1, with `fast` 2, with `last` 3. They are among the blocks that the host cannot address, as is one more that a merge
     /// needs. Default: 8. Source: none; Sun and Zhang find 3 and 4 in USB drives.
     pub blocks: u32,
     /// When a log block that is full is merged: at once (`eager`), or when its room is needed
-    /// (`lazy`). With `fast` this concerns the sequential log block, with `n-k` and `superblock` a
+    /// (`lazy`). With `fast` and `last` this concerns sequential log blocks, with `n-k` and `superblock` a
     /// group that has all the blocks it may. Default: `eager`. Source: none, the papers leave it
     /// open.
     pub merge: Merge,
@@ -326,8 +339,8 @@ pub struct Log {
     pub switch: bool,
     /// Which log block of a pool is merged when another data block needs one: the one that has been
     /// in use for longest (`fifo`), the one whose last write is longest ago (`lru`), or any
-    /// (`random`). With `superblock`, the group that gives one up; of no consequence with `fast`,
-    /// whose log blocks are a ring. Default: `fifo`. Source: none; Boboila and Desnoyers, MSST'11, and Sun and
+    /// (`random`). With `superblock`, the group that gives one up; with `last`, of the sequential ones; of
+    /// no consequence with `fast`, whose log blocks are a ring. Default: `fifo`. Source: none; Boboila and Desnoyers, MSST'11, and Sun and
     /// Zhang speak of a log list.
     pub eviction: Eviction,
     /// Consecutive logical blocks that share log blocks, the N of `n-k` and the size of a
@@ -341,6 +354,22 @@ pub struct Log {
     /// order, for want of memory to map more; 0 for as many as fit. For `bast` and `n-k` alone.
     /// Default: 0. Source: none; fitted to what drives of uFLIP's Table 3 take for writes in reverse.
     pub unordered: u32,
+    /// Bytes that a request, or what leaves a write buffer together, must have at least for its pages
+    /// to go to the sequential log blocks of `last`; at least 1, of no consequence otherwise. Default:
+    /// 8 KiB. Source: none, chosen; Lee et al., SIGOPS OSR 42(6), 2008, tell writes by their size,
+    /// too.
+    #[serde(deserialize_with = "quantity::size")]
+    pub sequential_request: Bytes,
+    /// How many of the log blocks of `last` are sequential ones (1 to `blocks` - 2); of no
+    /// consequence otherwise. Default: 2. Source: as `sequential_request`.
+    pub sequential: u32,
+    /// How many of the other log blocks of `last` may be for hot pages (1 to `blocks` - `sequential` -
+    /// 1); of no consequence otherwise. Default: 3. Source: as `sequential_request`.
+    pub hot: u32,
+    /// How many writes of pages ago, of those that are not long, a page was written last at most for
+    /// `last` to hold it for hot when it is written again; at least 1, of no consequence otherwise.
+    /// Default: 256. Source: as `sequential_request`.
+    pub hot_interval: u32,
 }
 
 /// The buffer memory between the host interface and the FTL. A write is done when it is in the
@@ -415,170 +444,4 @@ pub struct HostInterface {
     /// be 0. Default: 0. Source: as `request_overhead`.
     #[serde(deserialize_with = "quantity::time")]
     pub transfer_per_kib: Nanos,
-}
-
-impl Default for Profile {
-    fn default() -> Self {
-        Profile {
-            model: "Agrawal et al. 2008, 8 x 4 GB".into(),
-            ftl: "page-map".into(),
-            logical_page_size: Bytes(0),
-            page_span: 1,
-            allocation_pool: Scope::Package,
-            packages_per_pool: 1,
-            stripe: Bytes(0),
-            active_blocks: Scope::Pool,
-            over_provisioning: 0.15,
-            interleaving: Interleaving::None,
-            background_cleaning: false,
-            timed: true,
-            seed: 0,
-            gang: Gang::default(),
-            flash: Flash::default(),
-            reliability: Reliability::default(),
-            cleaning: Cleaning::default(),
-            log: Log::default(),
-            wear: Wear::default(),
-            slc: Slc::default(),
-            persistence: Persistence::default(),
-            map_cache: MapCache::default(),
-            cache: Cache::default(),
-            interface: HostInterface::default(),
-            groups: Groups::default(),
-            raid: Raid::default(),
-        }
-    }
-}
-
-impl Default for Flash {
-    fn default() -> Self {
-        Flash {
-            packages: 8,
-            dies_per_package: 2,
-            planes_per_die: 4,
-            blocks_per_plane: 2048,
-            pages_per_block: 64,
-            page_size: Bytes::kib(4),
-            metadata_size: Bytes(128),
-            page_read: Nanos::micros(25),
-            page_program: Nanos::micros(200),
-            zero_page_program: Nanos(0),
-            block_erase: Nanos::micros(1500),
-            serial_access_per_kib: Nanos(25_600),
-            two_plane_commands: false,
-        }
-    }
-}
-
-impl Default for Cleaning {
-    fn default() -> Self {
-        Cleaning {
-            policy: "greedy".into(),
-            ties: Ties::Oldest,
-            window: 1024,
-            choices: 10,
-            frontiers: Frontiers::One,
-            transfer: Transfer::InterPlane,
-            free_threshold: 0.05,
-            background_threshold: 0.1,
-        }
-    }
-}
-
-impl Default for Log {
-    fn default() -> Self {
-        Log {
-            blocks: 8,
-            merge: Merge::Eager,
-            switch: true,
-            eviction: Eviction::Fifo,
-            group: 8,
-            per_group: 4,
-            unordered: 0,
-        }
-    }
-}
-
-impl Default for Gang {
-    fn default() -> Self {
-        Gang { packages: 1, sharing: Sharing::Bus, queue_per_package: true }
-    }
-}
-
-impl Default for Reliability {
-    fn default() -> Self {
-        Reliability {
-            block_lifetime: 100_000,
-            factory_bad_blocks: 0.0,
-            program_failures: 0.0,
-            erase_failures: 0.0,
-        }
-    }
-}
-
-impl Default for Wear {
-    fn default() -> Self {
-        Wear { policy: "none".into(), age_variance: 0.2, retirement_age: 0.85 }
-    }
-}
-
-impl Default for Slc {
-    fn default() -> Self {
-        Slc {
-            share: 0.0,
-            bits_per_cell: 3,
-            page_read: Nanos::micros(25),
-            page_program: Nanos::micros(200),
-        }
-    }
-}
-
-impl Default for Persistence {
-    fn default() -> Self {
-        Persistence { map: MapMemory::Summary, summary_pages: 1, summary_size: Bytes(528) }
-    }
-}
-
-impl Default for MapCache {
-    fn default() -> Self {
-        MapCache { size: Bytes::kib(512), entry_size: Bytes(8), batch: true }
-    }
-}
-
-impl Default for Cache {
-    fn default() -> Self {
-        Cache {
-            kind: "none".into(),
-            size: Bytes::mib(16),
-            protected: false,
-            write_back: 0.0,
-            batch: 1,
-            read_ahead: 0,
-        }
-    }
-}
-
-impl Default for Groups {
-    fn default() -> Self {
-        Groups { count: 1, switch_time: Nanos(0) }
-    }
-}
-
-impl Default for Raid {
-    fn default() -> Self {
-        Raid { drives: 1, stripe_unit: Bytes::kib(64) }
-    }
-}
-
-impl Default for HostInterface {
-    fn default() -> Self {
-        HostInterface {
-            logical_block: Bytes(512),
-            queue_depth: 32,
-            largest_request: Bytes(0),
-            cut_through: true,
-            request_overhead: Nanos(0),
-            transfer_per_kib: Nanos(0),
-        }
-    }
 }

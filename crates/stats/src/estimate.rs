@@ -9,7 +9,8 @@ pub struct Estimate {
     pub value: f64,
     /// Lower end of the interval; absent where there is too little data for one.
     pub low: Option<f64>,
-    /// Upper end of the interval; absent where there is too little data for one.
+    /// Upper end of the interval; absent where there is too little data for one, and of a ratio that has
+    /// none.
     pub high: Option<f64>,
 }
 
@@ -53,22 +54,34 @@ impl Estimate {
         Some((self.high? - self.low?) / 2.0)
     }
 
-    /// Half the width of the interval relative to the value.
-    fn relative_half_width(&self) -> Option<f64> {
-        Some(self.half_width()? / self.value)
-    }
-
-    /// This over another, independent estimate: relative errors add in squares (first-order
-    /// propagation). `None` where the ratio has no meaning.
+    /// This over another, independent estimate, with the interval of Fieller's theorem: it holds as well
+    /// where the uncertainty of the other is large, and has no upper end where the other may be 0.
+    /// `None` where the ratio has no meaning.
     pub fn ratio(&self, over: &Estimate) -> Option<Estimate> {
         let value = self.value / over.value;
         if !value.is_finite() {
             return None;
         }
-        let relative = self.relative_half_width().zip(over.relative_half_width());
-        let half_width = relative.map(|(a, b)| value * a.hypot(b)).filter(|half| half.is_finite());
-        Some(Estimate::symmetric(value, half_width))
+        let halves = self.half_width().zip(over.half_width());
+        let (low, high) = halves.map_or((None, None), |(half, half_over)| {
+            fieller((self.value, half), (over.value, half_over))
+        });
+        Some(Estimate { value, low, high })
     }
+}
+
+/// The ratios r for which `a` − r `b` is 0 within its uncertainty, each given with half of the width of
+/// its interval (E. C. Fieller, *Journal of the Royal Statistical Society B* 16(2), 1954).
+fn fieller((a, half_a): (f64, f64), (b, half_b): (f64, f64)) -> (Option<f64>, Option<f64>) {
+    // Where both may be 0, so may any ratio be.
+    if half_a >= a.abs() && half_b >= b.abs() {
+        return (None, None);
+    }
+    let (squares_a, squares_b) = (a * a - half_a * half_a, b * b - half_b * half_b);
+    let root = (a * a * b * b - squares_a * squares_b).max(0.0).sqrt();
+    let low = squares_a / (a * b + root);
+    let high = (a * b + root) / squares_b;
+    (low.is_finite().then_some(low), (squares_b > 0.0 && high.is_finite()).then_some(high))
 }
 
 /// The value that a normally distributed error does not exceed with probability `p`.
@@ -110,8 +123,24 @@ mod tests {
         let b = Estimate::symmetric(10.0, Some(0.4));
         let ratio = a.ratio(&b).unwrap();
         assert!((ratio.value - 3.0).abs() < 1e-12);
-        assert!((ratio.high.unwrap() - 3.15).abs() < 1e-12);
-        assert!(ratio.covers(2.86) && !ratio.covers(2.84));
+        // a - r b is as far from 0 as its uncertainty at both ends.
+        for end in [ratio.low.unwrap(), ratio.high.unwrap()] {
+            assert!(((30.0 - end * 10.0).abs() - 0.9f64.hypot(end * 0.4)).abs() < 1e-9);
+        }
+        assert!(ratio.covers(2.86) && !ratio.covers(2.85) && ratio.covers(3.15));
+    }
+
+    // Is something surely dear so beside something cheap of which hardly more is known than that?
+    #[test]
+    fn ratio_to_something_uncertain() {
+        let [dear, cheap] =
+            [(226.0, 2.5), (2.9, 4.2)].map(|(x, half)| Estimate::symmetric(x, Some(half)));
+        let ratio = dear.ratio(&cheap).unwrap();
+        assert!(ratio.low.unwrap() > 226.0 / 7.2 && ratio.high.is_none());
+        let inverse = cheap.ratio(&dear).unwrap();
+        assert!((inverse.high.unwrap() * ratio.low.unwrap() - 1.0).abs() < 1e-9);
+        let unknown = Estimate::symmetric(1.0, Some(2.0));
+        assert_eq!(unknown.ratio(&cheap).unwrap().low, None);
     }
 
     // Is a ratio without meaning absent, and one without intervals without an interval?

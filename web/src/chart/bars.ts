@@ -21,20 +21,25 @@ export interface Bars {
   parts: Part[];
   /** What the tip at a bar is headed. */
   title(index: number): string;
+  /** How values are written where they are no counts. */
+  write?(value: number): string;
 }
 
 /** A chart of bars. */
-export function barChart({ label, names, axis: below, parts, title }: Bars): ChartSpec {
+export function barChart({ label, names, axis: below, parts, title, write }: Bars): ChartSpec {
   // The first part stands at the bottom: what is drawn later covers the lower end.
   const heights = parts.map((_, last) =>
     names.map((_, i) => parts.slice(0, last + 1).reduce((sum, p) => sum + (p.values[i] ?? 0), 0)),
   );
   const drawn = parts.map((part, i) => ({ part, heights: heights[i] ?? [] })).reverse();
-  const most = Math.max(1, ...(heights.at(-1) ?? []));
+  const all = heights.at(-1) ?? [];
+  // Counts go up to 1 at least.
+  const most = Math.max(write === undefined ? 1 : 1e-9, ...all);
   // Nothing is no bar, not a thin one.
   const columns = drawn.map((d) => d.heights.map((height) => height || null));
   return {
     label,
+    keys: (colors) => parts.map(({ name, color }) => ({ name, color: color(colors) })),
     data: [names.map((_, i) => i), ...columns] as uPlot.AlignedData,
     options: (colors) => ({
       ...common,
@@ -49,8 +54,8 @@ export function barChart({ label, names, axis: below, parts, title }: Bars): Cha
         {
           ...axis(colors),
           size: AXIS_WIDTH,
-          incrs: COUNT_STEPS,
-          values: (_u, at) => at.map(count),
+          ...(write === undefined ? { incrs: COUNT_STEPS } : {}),
+          values: (_u, at) => at.map(write ?? count),
         },
       ],
       series: [{}, ...drawn.map(({ part }) => series(part.color(colors)))],
@@ -58,7 +63,10 @@ export function barChart({ label, names, axis: below, parts, title }: Bars): Cha
     tip: (u, left) => {
       const index = Math.round(u.posToVal(left, 'x'));
       if (index < 0 || index >= names.length) return null;
-      const rows = parts.map(({ name, values }): [string, string] => [name, count(values[index])]);
+      const rows = parts.map(({ name, values }): [string, string] => [
+        name,
+        (write ?? count)(values[index] ?? 0),
+      ]);
       return { left: u.valToPos(index, 'x'), top: 8, title: title(index), rows };
     },
   };

@@ -11,6 +11,17 @@ export interface LineStyle {
   dash?: [number, number];
 }
 
+/** Why a drive does something. */
+export type Cause =
+  | 'host'
+  | 'cleaning'
+  | 'switch merges'
+  | 'partial merges'
+  | 'full merges'
+  | 'mapping'
+  | 'folding'
+  | 'wear';
+
 /** The colours of one theme. */
 export interface Palette {
   baselines: Record<string, LineStyle>;
@@ -19,15 +30,37 @@ export interface Palette {
   write: string;
   ignored: string;
   failed: string;
+  /** The same beside all colours from fast to slow. */
+  failedPoint: string;
+  /** The second running mean. */
+  average: string;
+  /** Where a start-up ends, on any of those. */
+  startUp: string;
   text: string;
   axis: string;
   grid: string;
   surface: string;
+  /** Of several results beside each other. */
+  results: readonly string[];
+  /** What programs pages, and what a drive does inside, by its cause. */
+  causes: Record<Cause, string>;
+  /** Words on those. */
+  onActivity: string;
   /** From little to much. */
   heat: readonly string[];
 }
 
 const DASH: [number, number] = [6, 4];
+
+/** The line of each of several results beside each other; told apart by its dashes too. */
+const RESULT_DASHES: (number[] | undefined)[] = [
+  undefined,
+  [9, 4],
+  [2, 4],
+  [9, 3, 2, 3],
+  [14, 4],
+  [5, 3, 5, 9],
+];
 
 const LIGHT: Palette = {
   baselines: {
@@ -41,10 +74,25 @@ const LIGHT: Palette = {
   write: '#d55e00',
   ignored: '#a3a8ae',
   failed: '#b3001b',
+  failedPoint: '#ff2d78',
+  average: '#007a5a',
+  startUp: '#191d21',
   text: '#3c444c',
   axis: '#9aa3ab',
   grid: '#e8eaec',
   surface: '#ffffff',
+  results: ['#0072b2', '#c03f00', '#007a5a', '#9c3a78', '#8a6d00', '#3c444c'],
+  causes: {
+    host: '#8d99a6',
+    cleaning: '#009e73',
+    'switch merges': '#56b4e9',
+    'partial merges': '#e69f00',
+    'full merges': '#cc79a7',
+    mapping: '#7b6fd0',
+    folding: '#a9853f',
+    wear: '#e6d93a',
+  },
+  onActivity: '#000000',
   heat: ['#dcebf7', '#9bcae9', '#4a9bd1', '#0f66a8', '#083a6b'],
 };
 
@@ -60,10 +108,25 @@ const DARK: Palette = {
   write: '#f5793b',
   ignored: '#6a727a',
   failed: '#ff7b86',
+  failedPoint: '#ff4d8d',
+  average: '#3fc79a',
+  startUp: '#ffffff',
   text: '#b6bec6',
   axis: '#59626b',
   grid: '#262c32',
   surface: '#171b1f',
+  results: ['#4ba6e6', '#f5793b', '#3fc79a', '#e58fc2', '#e6cf52', '#d5dbe1'],
+  causes: {
+    host: '#7d8894',
+    cleaning: '#2fb98e',
+    'switch merges': '#7cc7f2',
+    'partial merges': '#f2b035',
+    'full merges': '#e292c0',
+    mapping: '#9d92ea',
+    folding: '#c2a15f',
+    wear: '#f0e442',
+  },
+  onActivity: '#000000',
   heat: ['#17334a', '#1d5c8f', '#3a9be0', '#9ad0f5', '#f2f9ff'],
 };
 
@@ -93,14 +156,75 @@ export function fade(hex: string, opacity: number): string {
     .padStart(2, '0')}`;
 }
 
+/** The cause that an activity belongs to, by its name in the field's words. */
+const CAUSES: [RegExp, Cause][] = [
+  [/full merge/, 'full merges'],
+  [/partial merge/, 'partial merges'],
+  [/switch merge/, 'switch merges'],
+  [/mapping|map/, 'mapping'],
+  [/wear/, 'wear'],
+  [/fold/, 'folding'],
+  [/host/, 'host'],
+];
+
+/** The colour of an activity. */
+export function activityColor(colors: Palette, kind: string): string {
+  const cause = CAUSES.find(([pattern]) => pattern.test(kind))?.[1] ?? 'cleaning';
+  return colors.causes[cause];
+}
+
 /** The colour that stands for a share of the most, from 0 to 1. */
 export function heatColor(colors: Palette, share: number): string {
-  const last = colors.heat.length - 1;
+  return `rgb(${between(colors.heat, share).join(' ')})`;
+}
+
+/**
+ * From fast to slow, on light and on dark: viridis of matplotlib, which is perceptually uniform, and
+ * in order for those who are colour-blind and without colour.
+ */
+export const SLOWNESS: readonly string[] = [
+  '#440154',
+  '#48186a',
+  '#472d7b',
+  '#424086',
+  '#3b528b',
+  '#33638d',
+  '#2c728e',
+  '#26828e',
+  '#21918c',
+  '#1f9f88',
+  '#27ad81',
+  '#3dbc74',
+  '#5cc863',
+  '#81d34d',
+  '#aadc32',
+  '#d5e21a',
+  '#fde725',
+];
+
+/** Red, green and blue of a colour. */
+export const channels = (hex = '#000000') =>
+  [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
+
+/** The colour at a share, from 0 to 1, of a scale: its red, green and blue. */
+export function between(scale: readonly string[], share: number): number[] {
+  const last = scale.length - 1;
   const at = Math.min(1, Math.max(0, share)) * last;
   const low = Math.min(last - 1, Math.floor(at));
-  const channels = (hex = '#000000') =>
-    [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
-  const [from, to] = [channels(colors.heat[low]), channels(colors.heat[low + 1])];
-  const mixed = from.map((channel, i) => channel + ((to[i] ?? 0) - channel) * (at - low));
-  return `rgb(${mixed.map(Math.round).join(' ')})`;
+  const [from, to] = [channels(scale[low]), channels(scale[low + 1])];
+  return from.map((channel, i) => Math.round(channel + ((to[i] ?? 0) - channel) * (at - low)));
+}
+
+/** A colour as a point of an ImageData holds it. */
+export function pointColor([red = 0, green = 0, blue = 0]: number[]): number {
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+/** How the line of the n-th of several results is drawn. */
+export function resultStyle(colors: Palette, n: number): { color: string; dash?: number[] } {
+  const dash = RESULT_DASHES[n % RESULT_DASHES.length];
+  return {
+    color: colors.results[n % colors.results.length] ?? '',
+    ...(dash === undefined ? {} : { dash }),
+  };
 }

@@ -1,14 +1,16 @@
 // Response time against the varied parameter: one experiment in full, or several by their means.
 import type uPlot from 'uplot';
 import { type RunView, repeatOf, type ValueView } from '../data/model';
-import type { MicroBenchmark } from '../data/report.gen';
+import type { MicroBenchmark } from '../data/views.gen';
 import { count, interval, parameter, throughput, time } from '../format';
 import { differs, remarks } from '../methodology';
 import { runHref } from '../route';
 import { progressWords } from '../words';
-import { labelled, type ParameterAxis, parameterAxis } from './axes';
+import { type ParameterAxis, parameterAxis } from './axes';
+import { boxes, leastGap } from './boxes';
 import { fade, type LineStyle, lineStyle, type Palette } from './palette';
-import { axis, type ChartSpec, common, cross, type Tip, timeAxis } from './spec';
+import { nearest, parameterAxisOf, positions, type Span, scales } from './parameter';
+import { type ChartSpec, common, cross, type Tip, timeAxis } from './spec';
 
 /** An experiment and its runs, by value. */
 export interface ExperimentViews {
@@ -25,17 +27,7 @@ export function isMeasured(experiments: ExperimentViews[]): boolean {
   return runViews(experiments).some((view) => view.facts !== undefined);
 }
 
-/** A span of response times, ns. */
-export type Span = [number, number];
-
 type Column = (number | null | undefined)[];
-
-/** Positions of the parameter and, beside each, the value it stands for (none at a break). */
-function positions(axisOf: ParameterAxis): { at: number; value: number | undefined }[] {
-  const values = axisOf.values.map((value) => ({ at: axisOf.at(value), value }));
-  const breaks = axisOf.breaks.map((at) => ({ at, value: undefined }));
-  return [...values, ...breaks].sort((a, b) => a.at - b.at);
-}
 
 /** A column: null breaks the line (no facts, a break), undefined does not (no such run). */
 function column(
@@ -60,34 +52,6 @@ const mean = (view: ValueView) => drawn(view.mean?.value);
 const least = (view: ValueView) => drawn(Math.min(...latencies(view).map(({ min }) => min)));
 const most = (view: ValueView) =>
   drawn(Math.max(...latencies(view).map(({ max }) => max), Number.NEGATIVE_INFINITY));
-
-function parameterAxisOf(
-  colors: Palette,
-  benchmark: MicroBenchmark,
-  values: ParameterAxis,
-): uPlot.Axis {
-  const write = (value: number) => parameter(value, benchmark.unit);
-  return {
-    ...axis(colors, benchmark.parameter),
-    size: 28,
-    splits: (u) => {
-      const unitsPerPixel = ((values.max - values.min) * devicePixelRatio) / u.bbox.width;
-      const width = (value: number) => (write(value).length * 6.2 + 10) * unitsPerPixel;
-      return labelled(values, width).map(values.at);
-    },
-    filter: (_u, splits) => splits,
-    values: (_u, splits) => splits.map((at) => write(nearest(values, at))),
-  };
-}
-
-/** The value whose place is nearest. */
-function nearest(values: ParameterAxis, at: number): number {
-  return values.values.reduce(
-    (best, value) =>
-      Math.abs(values.at(value) - at) < Math.abs(values.at(best) - at) ? value : best,
-    values.values[0] ?? 0,
-  );
-}
 
 function line(style: LineStyle, width: number, surface: string): uPlot.Series[] {
   const point = { show: true, size: width * 2 + 2.5, width: 1.5, fill: surface };
@@ -162,18 +126,15 @@ export function comparison(
   };
 }
 
-function scales(values: ParameterAxis, span: Span): uPlot.Scales {
-  return {
-    x: { time: false, range: () => [values.min, values.max] },
-    y: { distr: 3, log: 10, range: () => span },
-  };
-}
-
-/** One experiment: its means with their intervals, between its fastest and slowest IOs. */
+/**
+ * One experiment: its means with their intervals, between its fastest and slowest IOs; with how the
+ * IOs of each run are distributed where it is `boxed`.
+ */
 export function experimentChart(
   benchmark: MicroBenchmark,
   experiment: ExperimentViews,
   span: Span,
+  boxed = false,
 ): ChartSpec {
   const views = experiment.values;
   const values = parameterAxis(views.map((v) => v.value));
@@ -202,10 +163,12 @@ export function experimentChart(
         series: [{}, edge, edge, ...line(style, 2, colors.surface)],
         bands: [{ series: [2, 1], fill: fade(style.second ?? style.color, 0.16) }],
         hooks: {
+          // Under the lines.
+          drawAxes: boxed ? [(u) => boxes(u, values, views, style.second ?? style.color)] : [],
           draw: [
             (u) => isolatedRanges(u, values, views, style.color),
             (u) => whiskers(u, values, views, style.color),
-            (u) => repeatDots(u, values, views, style.color),
+            ...(boxed ? [] : [(u: uPlot) => repeatDots(u, values, views, style.color)]),
             (u) => differing(u, values, views, colors),
             (u) => marks(u, colors, values, runViews([experiment])),
           ],
@@ -292,12 +255,6 @@ function repeatDots(u: uPlot, values: ParameterAxis, views: ValueView[], color: 
   ctx.restore();
 }
 
-/** How far the values that are nearest to each other are apart, in pixels of the canvas. */
-function leastGap(u: uPlot, values: ParameterAxis): number {
-  const at = values.values.map((value) => u.valToPos(values.at(value), 'x', true));
-  return Math.min(...at.slice(1).map((x, i) => x - (at[i] ?? 0)), u.bbox.width);
-}
-
 /** The sign above a value whose runs differ beyond what is within them. */
 function differing(u: uPlot, values: ParameterAxis, views: ValueView[], colors: Palette): void {
   const { ctx } = u;
@@ -347,7 +304,7 @@ function valueTip(
     top: 8,
     title: `${benchmark.parameter} ${parameter(view.value, benchmark.unit)}`,
     rows: [...rows, ...remarks(view).map((remark): [string, string] => ['note', remark])],
-    href: runHref(first.run.id),
+    href: runHref(first.result, first.run.id),
   };
 }
 

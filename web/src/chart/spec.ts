@@ -13,16 +13,46 @@ export interface Tip {
   rows: [string, string][];
   /** Where a click leads. */
   href?: string;
+  /** What is there, in words; the run unless said. */
+  target?: string;
+}
+
+/** What a colour stands for. */
+export interface Key {
+  name: string;
+  color: string;
+}
+
+/** What the colours of a scale stand for. */
+export interface Ramp {
+  name: string;
+  /** From the first to the last, evenly apart. */
+  colors: readonly string[];
+  /** What is labelled, each at a share of the length. */
+  ticks: { at: number; label: string }[];
+}
+
+/** A place of a plot, in CSS pixels. */
+export interface Place {
+  left: number;
+  top: number;
 }
 
 /** A chart to be drawn. */
 export interface ChartSpec {
   /** What it shows, for those who do not see it. */
   label: string;
+  /** What stands above it where it is saved; its label unless said. */
+  title?: string;
   data: uPlot.AlignedData;
   options(colors: Palette): Omit<uPlot.Options, 'width' | 'height'>;
   /** What lies at a place of the plot. */
   tip?: (plot: uPlot, left: number, top: number) => Tip | null;
+  /** Where an arrow key leads from a place; some pixels on unless said. */
+  step?: (plot: uPlot, from: Place | null, across: number, down: number) => Place | null;
+  /** What its colours stand for, to stand in it where it is saved. */
+  keys?(colors: Palette): Key[];
+  ramp?(colors: Palette): Ramp;
 }
 
 const FONT = '11px system-ui, sans-serif';

@@ -1,30 +1,36 @@
-// The report as the pages ask for it: who belongs to whom. Nothing is computed.
+// A measurement as the screens ask for it: who belongs to whom. Nothing is computed.
 import type {
   BaselinePhases,
   Estimate,
   Experiment,
+  Facts,
+  Hint,
   Interference,
+  Manifest,
+  Mark,
+  Marks,
+  Measurement,
   Methodology,
   MicroBenchmark,
-  Outline,
   Pattern,
   Progress,
   Reference,
   RepeatFacts,
-  Report,
   Run,
   RunFacts,
-} from './report.gen';
+  Verdict,
+} from './views.gen';
 
 /** A run with everything that is known of it. */
 export interface RunView {
+  /** The id of the measurement. */
+  result: string;
   run: Run;
   experiment: Experiment;
   benchmark: MicroBenchmark;
   /** What was to be found while measuring; absent from results of older versions. */
   methodology: Methodology | undefined;
   facts: RunFacts | undefined;
-  outline: Outline | undefined;
   /** All runs of its value, itself among them. */
   repeats: Run[];
   /** What they say together, where it was repeated. */
@@ -48,14 +54,25 @@ export interface ValueView {
   mean: Estimate | undefined;
 }
 
-/** A report, indexed. */
+/** A measurement, indexed. */
 export interface Model {
-  report: Report;
+  id: string;
+  /** The name of its folder. */
+  name: string;
+  /** How its drive is called. */
+  drive: string;
+  manifest: Manifest;
+  facts: Facts;
+  marks: Marks;
   benchmarks: MicroBenchmark[];
   benchmark(name: string): MicroBenchmark | undefined;
   run(id: number): RunView | undefined;
   views(experiment: Experiment): RunView[];
   values(experiment: Experiment): ValueView[];
+  experiment(benchmark: string, experiment: string): Experiment | undefined;
+  verdict(benchmark: string, experiment: string): Verdict | undefined;
+  mark(benchmark: string, experiment: string): Mark | undefined;
+  hints: Hint[];
 }
 
 /** Which run it is of its value, from 1. */
@@ -68,11 +85,10 @@ export function byValue(runs: Run[]): Run[][] {
   return [...values.values()];
 }
 
-/** Indexes a report. */
-export function indexReport(report: Report): Model {
-  const { manifest, facts } = report;
+/** Indexes a measurement. */
+export function indexMeasurement(measurement: Measurement): Model {
+  const { id: result, name, manifest, facts, marks } = measurement;
   const runFacts = new Map(facts.runs.map((f) => [f.run, f]));
-  const outlines = new Map(report.outlines.map((o) => [o.run, o]));
   const together = new Map((facts.repeats ?? []).flatMap((f) => f.runs.map((id) => [id, f])));
   const phases = new Map((manifest.findings?.phases ?? []).map((f) => [f.run, f]));
   const lingering = new Map((manifest.findings?.interference ?? []).map((f) => [f.run, f]));
@@ -85,12 +101,12 @@ export function indexReport(report: Report): Model {
           const same = (beside: Run[] | undefined) =>
             beside?.find((other) => repeatOf(other) === repeatOf(run)) ?? beside?.[0];
           views.set(run.id, {
+            result,
             run,
             experiment,
             benchmark,
             methodology: manifest.options.methodology,
             facts: runFacts.get(run.id),
-            outline: outlines.get(run.id),
             repeats,
             together: together.get(run.id),
             previous: same(values[i - 1]),
@@ -104,10 +120,23 @@ export function indexReport(report: Report): Model {
   }
   const viewsOf = (runs: Run[]) => runs.flatMap((run) => views.get(run.id) ?? []);
   const benchmarks = manifest.micro_benchmarks;
+  const benchmark = (wanted: string) => benchmarks.find((b) => b.name === wanted);
+  const of = <T extends { micro_benchmark: string; experiment: string }>(list: T[]) =>
+    new Map(list.map((item) => [`${item.micro_benchmark} ${item.experiment}`, item]));
+  const [verdicts, corrections] = [of(facts.grid ?? []), of(marks.experiments)];
   return {
-    report,
+    id: result,
+    name,
+    drive: manifest.device.model ?? manifest.device.name,
+    manifest,
+    facts,
+    marks,
     benchmarks,
-    benchmark: (name) => benchmarks.find((b) => b.name === name),
+    benchmark,
+    experiment: (of, wanted) => benchmark(of)?.experiments.find((e) => e.name === wanted),
+    verdict: (of, experiment) => verdicts.get(`${of} ${experiment}`),
+    mark: (of, experiment) => corrections.get(`${of} ${experiment}`),
+    hints: facts.hints ?? [],
     run: (id) => views.get(id),
     views: (experiment) => viewsOf(experiment.runs),
     values: (experiment) =>

@@ -35,7 +35,7 @@ fn alignment(means: &Means) -> Found {
         &questions,
         [
             (Answer::Yes, "pay for a lack of alignment"),
-            (Answer::No, "do not"),
+            (Answer::No, "do not pay for a lack of alignment"),
             (Answer::Unsure, "are too uncertain to say"),
         ],
     );

@@ -41,7 +41,7 @@ fn half(means: &Means, baseline: Baseline) -> Option<Half<'_>> {
     };
     let best = series.iter().min_by(by_byte).filter(|_| series.len() > 1)?;
     let comparisons = series.len() - 1;
-    let over = |mean: &Mean| Some(per_byte(mean, best)?.among(comparisons));
+    let over = |mean: &Mean| per_byte(mean, best, comparisons);
     let from = |is_dear: &dyn Fn(&Mean) -> bool| {
         // The best size is not dear.
         series.iter().rev().take_while(|mean| mean.value == best.value || !is_dear(mean)).last()
@@ -80,7 +80,7 @@ fn block_size(means: &Means) -> Found {
         let (words, size) = (baseline_words(half.baseline), text(half.size.value));
         let what = format!("{words}: a byte in IOs of {size}, relative to the best size");
         let runs = half.size.runs.iter().chain(&half.best.runs).copied().collect();
-        let value = per_byte(half.size, half.best)?;
+        let value = per_byte(half.size, half.best, 1)?;
         Some(ratio(what, value, ("granularity", half.baseline.name()), runs))
     });
     Found { judgement, finding, evidence: evidence.collect() }

@@ -27,7 +27,7 @@ fn latency(means: &Means) -> Found {
         else {
             continue;
         };
-        let Some(value) = per_byte(small, large) else { continue };
+        let Some(value) = per_byte(small, large, 1) else { continue };
         let words = baseline_words(baseline);
         let what =
             format!("{words}: a byte in the smallest IOs from 4 KiB on, relative to the largest");

@@ -104,12 +104,18 @@ fn examples_of_bench() {
 #[test]
 fn examples_of_report_and_demo() {
     let place = Scratch::in_memory();
-    place.bench("null:", "demo.flashscope", &["--only", "order", "--read-only"]).ok();
+    let results = ["demo.flashscope", "old.flashscope", "new.flashscope"];
+    for result in results {
+        place.bench("null:", result, &["--only", "order", "--read-only"]).ok();
+    }
     for example in examples(&place, "report") {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
         place.run(&arguments).ok();
     }
-    assert_eq!(place.names(), ["demo.flashscope", "demo.html"]);
+    assert_eq!(
+        place.names(),
+        ["compared.html", "demo.flashscope", "demo.html", "new.flashscope", "old.flashscope"]
+    );
     for example in examples(&place, "demo") {
         let arguments = example[1..].iter().map(|argument| argument.replace("/tmp/", "own-"));
         let arguments: Vec<String> = arguments.collect();
@@ -126,5 +132,5 @@ fn examples_of_simulate() {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
         assert!(!place.run(&arguments).ok().stdout.is_empty());
     }
-    assert_eq!(place.names(), ["events.json", TRACE]);
+    assert_eq!(place.names(), ["demo-sim.flashscope", "events.json", TRACE]);
 }

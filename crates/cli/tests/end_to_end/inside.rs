@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use flashscope_block::{Nanos, Op};
+use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_result::activity::Activity;
 use flashscope_result::{is_simulation, read_simulation};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::{Measured, Scratch};
 const EVER: std::ops::Range<Nanos> = Nanos(0)..Nanos(u64::MAX);
 
 /// A small drive whose log blocks belong to one data block each.
-const BAST: &str = "flashsim-2009?ftl=bast&flash.blocks_per_plane=128";
+const BAST: &str = "flashsim-2009?ftl=bast&flash.blocks_per_plane=128&log.blocks=6";
 
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no whole number"))
@@ -63,9 +63,10 @@ fn a_spike_has_its_merge() {
         let overlaps = |a: &&Activity| a.start_ns < window.end && a.end_ns > window.start;
         let expected: Vec<_> = activities.items.iter().filter(overlaps).cloned().collect();
         assert_eq!(meanwhile, expected);
-        // Merges are what took the time.
+        // Merges are what took most of the time, where there is little to write.
         let busy: u64 = meanwhile.iter().map(|a| (a.end_ns - a.start_ns).0).sum();
-        assert!(busy * 10 > slowest.latency.0 * 8, "{busy} of {slowest:?}");
+        let little = slowest.len <= Bytes::kib(8);
+        assert!(!little || busy * 2 > slowest.latency.0, "{busy} of {slowest:?}");
         writes += 1;
     }
     assert!(writes > 5, "{writes}");
@@ -100,12 +101,12 @@ fn every_run_has_its_activities() {
 fn series_add_up() {
     let place = Scratch::in_memory();
     let schema = published("simulation");
-    for (drive, workload) in [
-        ("demo", "uniform?reads=0.3&trims=0.1&queue_depth=4"),
-        ("demo?flash.blocks_per_plane=48&ftl=dftl", "zipf?rate=1500&arrivals=poisson"),
-        (BAST, "uniform?size=geometric:16KiB"),
+    for (drive, workload, warm_up) in [
+        ("demo", "uniform?reads=0.3&trims=0.1&queue_depth=4", "2x"),
+        ("demo?flash.blocks_per_plane=48&ftl=dftl", "zipf?rate=1500&arrivals=poisson", "2x"),
+        (BAST, "uniform?size=geometric:16KiB", "1000"),
     ] {
-        let options = ["--drive", drive, "--workload", workload, "--warmup", "1000"];
+        let options = ["--drive", drive, "--workload", workload, "--warmup", warm_up];
         let found = simulated(&place, &[&options[..], &["--ios", "20000"]].concat());
         assert_conforms(&found, &schema, &schema, workload);
         assert_eq!(found["schema_version"], 1);
@@ -202,7 +203,7 @@ fn a_simulation_takes_its_name() {
     let refused = place.run(&short).says(2, &place);
     assert!(refused.contains("s exists already: choose another name with --output"), "{refused}");
     let nothing = ["simulate", "--trace", "none.csv", "--output", "t"];
-    assert_eq!(place.run(&nothing).status, 2);
+    assert_eq!(place.run(&nothing).status, 1);
     let nothing = ["simulate", "--workload", "uflip:pause", "--warmup", "999999", "--output", "t"];
     assert_eq!(place.run(&nothing).status, 1);
     assert_eq!(place.names(), ["s"]);

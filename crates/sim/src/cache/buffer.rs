@@ -43,6 +43,8 @@ struct Slot {
     held: Held,
     /// Whether all that is held is zeros.
     zero: bool,
+    /// Whether it was written last by a long request.
+    long: bool,
     stream: StreamId,
     /// When the page that was here before had left.
     ready: Nanos,
@@ -51,7 +53,7 @@ struct Slot {
 impl Slot {
     fn slice(&self) -> Slice {
         let (start, len) = self.held.to_write();
-        Slice { lpn: self.lpn, start, len, zero: self.zero, stream: self.stream }
+        Slice { lpn: self.lpn, start, len, zero: self.zero, long: self.long, stream: self.stream }
     }
 }
 
@@ -80,6 +82,8 @@ pub struct Buffered<R> {
     leaving: Option<VecDeque<(Nanos, Slice)>>,
     /// Bytes of a logical page.
     page_size: u32,
+    /// Bytes from which on a write is long.
+    long: u64,
     /// Logical pages that share a page of the flash.
     together: u32,
     /// When the last program that was given is done.
@@ -106,6 +110,7 @@ impl<R: Replacement> Buffered<R> {
             free: BinaryHeap::new(),
             leaving: None,
             page_size: layout.logical_page_size(),
+            long: layout.logs.long,
             together: layout.slots_per_page(),
             programmed: Nanos(0),
             under_way: BinaryHeap::new(),
@@ -147,8 +152,14 @@ impl<R: Replacement> Buffered<R> {
         at: Nanos,
     ) -> Result<u32, Errno> {
         let held = Held::new(slice.start, slice.len);
-        let page =
-            |ready| Slot { lpn: slice.lpn, held, zero: slice.zero, stream: slice.stream, ready };
+        let page = |ready| Slot {
+            lpn: slice.lpn,
+            held,
+            zero: slice.zero,
+            long: slice.long,
+            stream: slice.stream,
+            ready,
+        };
         let used = u32::try_from(self.slots.len()).expect("at most the capacity");
         let room = match self.free.is_empty() && used == self.capacity {
             true => self.evict_batch(ftl, nand, at)?,
@@ -199,6 +210,7 @@ impl<R: Replacement> Buffered<R> {
                 let page = self.slot(slot);
                 page.held.add(slice.start, slice.len);
                 page.zero = slice.zero && (page.zero || whole);
+                page.long = slice.long;
                 page.stream = slice.stream;
                 slot
             }
@@ -230,8 +242,11 @@ impl<R: Replacement> Buffered<R> {
     /// of them is programmed.
     fn evict<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
         let (mut run, mut first) = (None::<Run>, Nanos::MAX);
-        for lpn in self.replacement.victim().map(Lpn) {
-            let Some(next) = self.fetch(ftl, nand, lpn, at)? else { continue };
+        let victim = self.replacement.victim();
+        let long = victim.len() as u64 * u64::from(self.page_size) >= self.long;
+        for lpn in victim.map(Lpn) {
+            let Some(mut next) = self.fetch(ftl, nand, lpn, at)? else { continue };
+            next.slice.long |= long;
             match &mut run {
                 Some(run) if self.joins(run, &next) => {
                     run.slice.len += next.slice.len;
@@ -265,7 +280,8 @@ impl<R: Replacement> Buffered<R> {
         if !R::PADS || ftl.slot(lpn).is_none() {
             return Ok(None);
         }
-        let slice = Slice { lpn, start: 0, len: self.page_size, zero: false, stream: 0 };
+        let slice =
+            Slice { lpn, start: 0, len: self.page_size, zero: false, long: false, stream: 0 };
         Ok(Some(Run { slice, ready: ftl.read(nand, slice, at)? }))
     }
 
@@ -486,7 +502,8 @@ mod tests {
         }
 
         fn write(&mut self, lpn: u32) -> Result<(), Errno> {
-            let slice = Slice { lpn: Lpn(lpn), start: 0, len: PAGE, zero: false, stream: 0 };
+            let slice =
+                Slice { lpn: Lpn(lpn), start: 0, len: PAGE, zero: false, long: false, stream: 0 };
             self.buffer.write(&mut self.ftl, &mut self.nand, slice, Nanos(0)).map(drop)
         }
 

@@ -114,7 +114,8 @@ impl ReadAhead {
         let end = page(next.div_ceil(self.page_size)).saturating_add(self.depth);
         let len = u32::try_from(self.page_size).expect("a page fits in a u32");
         for lpn in (stream.end()..end.min(self.logical_pages)).map(Lpn) {
-            let Some(here) = fetch(Slice { lpn, start: 0, len, zero: false, stream: read.stream })
+            let Some(here) =
+                fetch(Slice { lpn, start: 0, len, zero: false, long: false, stream: read.stream })
             else {
                 break;
             };

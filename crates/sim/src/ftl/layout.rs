@@ -1,5 +1,6 @@
 use std::ops::Range;
 
+use flashscope_block::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +97,14 @@ pub struct Logs {
     pub per_group: u32,
     /// How many pages one takes that are not in order.
     pub unordered: u32,
+    /// Bytes from which on a write is long; `u64::MAX` where that is of no consequence.
+    pub long: u64,
+    /// How many of those of a pool are for long writes.
+    pub sequential: u32,
+    /// How many of the others are for pages that are written again soon.
+    pub hot: u32,
+    /// Within how many writes that is.
+    pub hot_interval: u32,
     /// Where the random numbers for it begin.
     pub seed: u64,
 }
@@ -109,6 +118,10 @@ pub struct MapCache {
     pub entries_per_page: u32,
     /// Whether one that is written back takes the others of its page with it.
     pub batch: bool,
+    /// How many more the memory holds that the host lends; 0 if it lends none.
+    pub host_entries: u32,
+    /// How long what is fetched from there is under way.
+    pub host_access: Nanos,
 }
 
 /// What a profile comes to: everything that the parts of a drive need to know, checked.

@@ -12,7 +12,7 @@ use flashscope_block::{Errno, Nanos, StreamId};
 use crate::nand::{Array, Illegal, Lpn, Page, Slot};
 
 pub use layout::{Eviction, Frontiers, Layout, Logs, MapCache, Merge, Scope, Transfer};
-use log_block::{bast, block_map, fast, n_k, superblock};
+use log_block::{bast, block_map, fast, last, n_k, superblock};
 
 /// The part of a request that falls on one logical page or, where several fit on a page of the
 /// flash, on some of those that would share one.
@@ -26,6 +26,8 @@ pub struct Slice {
     pub len: u32,
     /// Whether the data is zeros; of no consequence for a read.
     pub zero: bool,
+    /// Whether the write that it is of is a long one: see [`Logs::long`]. Of no consequence for a read.
+    pub long: bool,
     /// What the host says of the data: see [`flashscope_block::Io::stream`].
     pub stream: StreamId,
 }
@@ -213,6 +215,8 @@ pub struct LogUse {
     pub groups: bool,
     /// Whether those of a data block take its pages in any order.
     pub any_order: bool,
+    /// Whether some are for long writes alone, and some for what is written again soon.
+    pub localities: bool,
 }
 
 /// Makes [`AnyFtl`] and [`KINDS`] from one list, so that a call on the path of a page is a match
@@ -285,6 +289,7 @@ registry![
     block_map::BlockMap,
     bast::Bast,
     fast::Fast,
+    last::Last,
     superblock::Superblock,
     n_k::NK,
 ];

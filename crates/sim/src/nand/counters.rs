@@ -92,9 +92,11 @@ counted! {
     FullMerge full_merges "full merges",
     /// A log block was given up for another.
     LogEviction log_evictions "evictions of log blocks",
-    /// An entry of the map was in memory when it was needed.
+    /// An entry of the map was in the memory of the controller when it was needed.
     MapHit map_hits "map hits",
-    /// It was not.
+    /// It was in the memory that the host lends.
+    MapHostHit map_host_hits "map hits in host memory",
+    /// It was in neither.
     MapMiss map_misses "map misses",
     /// A changed entry of the map was given up, and written to the flash.
     MapWriteBack map_write_backs "map write-backs",

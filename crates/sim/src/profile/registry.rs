@@ -28,6 +28,14 @@ pub const KINDS: &[Kind] = &[
         toml: include_str!("../../../../profiles/demo.toml"),
     },
     Kind {
+        name: "dram-less",
+        summary: "an NVMe drive of 3.7 GiB without memory of its own: most of its map is on the \
+                  flash, and the host lends 1 MiB for some of it",
+        source: "chosen, in the proportions of drives with a host memory buffer (NVM Express 1.2, \
+                 section 8.9)",
+        toml: include_str!("../../../../profiles/dram-less.toml"),
+    },
+    Kind {
         name: "flashsim-2009",
         summary: "1 GiB of the flash that Boboila and Desnoyers simulate, with BAST: 7 % of it are log blocks",
         source: "Boboila and Desnoyers, MSST 2011, section III; times as in FlashSim",

@@ -101,7 +101,7 @@ impl Profile {
             transfer: self.cleaning.transfer,
             slc_blocks_per_lane: lanes.slc_blocks,
             slc_slots_per_block: lanes.slc_slots,
-            logs: self.logs(),
+            logs: self.logs(ftl),
             policy: named("cleaning.policy", &self.cleaning.policy, gc::KINDS, |k| k.name)?,
             cleaning: self.cleaning_options()?,
             seed: self.seed,

@@ -44,6 +44,8 @@ const OTHERS: &[(&str, &str)] = &[
     ("map_cache.size", "4KiB"),
     ("map_cache.entry_size", "4"),
     ("map_cache.batch", "false"),
+    ("map_cache.host_memory", "2KiB"),
+    ("map_cache.host_access", "2us"),
     ("cleaning.ties", "youngest"),
     ("cleaning.window", "3"),
     ("cleaning.choices", "3"),
@@ -70,6 +72,10 @@ const OTHERS: &[(&str, &str)] = &[
     ("log.group", "3"),
     ("log.per_group", "2"),
     ("log.unordered", "2"),
+    ("log.sequential_request", "4KiB"),
+    ("log.sequential", "3"),
+    ("log.hot", "1"),
+    ("log.hot_interval", "4"),
     ("cleaning.policy", "fifo"),
     ("cleaning.free_threshold", "0.06"),
     ("cleaning.background_threshold", "0.08"),
@@ -132,6 +138,10 @@ fn open(spec: &str) -> Result<Drive, ProfileError> {
     flashscope_sim::open(spec)
 }
 
+/// What those need that `last` goes by alone.
+const LOCALITIES: &str =
+    "ftl=last&background_cleaning=false&persistence.map=pages&log.sequential_request=12KiB";
+
 /// What a field needs to be of consequence.
 const NEEDS: &[(&str, &str)] = &[
     ("ftl", "background_cleaning=false&persistence.map=pages"),
@@ -150,6 +160,10 @@ const NEEDS: &[(&str, &str)] = &[
         "ftl=n-k&background_cleaning=false&persistence.map=pages&flash.pages_per_block=2\
       &log.blocks=12&log.merge=lazy",
     ),
+    ("log.sequential_request", LOCALITIES),
+    ("log.sequential", LOCALITIES),
+    ("log.hot", LOCALITIES),
+    ("log.hot_interval", LOCALITIES),
     ("logical_page_size", "over_provisioning=0.4"),
     ("cache.kind", "cache.size=64KiB"),
     ("cache.size", "cache.kind=lru&cache.size=64KiB"),
@@ -162,6 +176,11 @@ const NEEDS: &[(&str, &str)] = &[
     ("map_cache.size", "ftl=dftl&over_provisioning=0.3&map_cache.size=1KiB"),
     ("map_cache.entry_size", "ftl=dftl&over_provisioning=0.3&map_cache.size=1KiB"),
     ("map_cache.batch", "ftl=dftl&over_provisioning=0.3&map_cache.size=1KiB"),
+    ("map_cache.host_memory", "ftl=dftl&over_provisioning=0.3&map_cache.size=1KiB"),
+    (
+        "map_cache.host_access",
+        "ftl=dftl&over_provisioning=0.3&map_cache.size=1KiB&map_cache.host_memory=1KiB",
+    ),
     ("raid.stripe_unit", "raid.drives=2&flash.packages=1"),
     ("cleaning.window", "cleaning.policy=windowed-greedy"),
     ("cleaning.choices", "cleaning.policy=d-choices"),

@@ -7,16 +7,16 @@ use flashscope_sim::{Profile, SimDevice};
 
 use crate::{drive, one_pool, round_trip};
 
-const PAGE: u64 = 4096;
-const PAGES: u64 = 64;
+pub(crate) const PAGE: u64 = 4096;
+pub(crate) const PAGES: u64 = 64;
 
 /// What a page takes to read and to program, and a block to erase.
-const READ: u64 = 130_600;
-const WRITE: u64 = 305_600;
-const ERASE: u64 = 1_500_000;
+pub(crate) const READ: u64 = 130_600;
+pub(crate) const WRITE: u64 = 305_600;
+pub(crate) const ERASE: u64 = 1_500_000;
 
 /// A drive of one pool with 64 data blocks and these log blocks.
-fn profile(ftl: &str, logs: u32) -> Profile {
+pub(crate) fn profile(ftl: &str, logs: u32) -> Profile {
     let mut profile = one_pool(64 + logs + 1);
     profile.over_provisioning = f64::from(logs + 1) / f64::from(64 + logs + 1);
     profile.ftl = ftl.into();
@@ -27,7 +27,7 @@ fn profile(ftl: &str, logs: u32) -> Profile {
 
 /// One of these on which every page was written in order, twice, so that every data block exists
 /// even where the last log blocks are not merged yet.
-fn filled(profile: &Profile) -> SimDevice {
+pub(crate) fn filled(profile: &Profile) -> SimDevice {
     let mut drive = drive(profile);
     assert_eq!(drive.info().capacity.0, 64 * PAGES * PAGE);
     for block in (0..64).chain(0..64) {
@@ -37,13 +37,13 @@ fn filled(profile: &Profile) -> SimDevice {
 }
 
 /// What a write of `pages` pages from `page` on takes, and what the flash did for it.
-fn write(drive: &mut SimDevice, page: u64, pages: u64) -> (u64, FlashCounters) {
+pub(crate) fn write(drive: &mut SimDevice, page: u64, pages: u64) -> (u64, FlashCounters) {
     let (start, before) = (drive.now(), drive.counters());
     let done = round_trip(drive, Op::Write, page * PAGE, pages * PAGE);
     ((done.completed - start).0, drive.counters().since(&before).flash)
 }
 
-fn merges(flash: &FlashCounters) -> [u64; 3] {
+pub(crate) fn merges(flash: &FlashCounters) -> [u64; 3] {
     let events = flash.events;
     [events.switch_merges, events.partial_merges, events.full_merges]
 }

@@ -8,6 +8,8 @@ mod cache_cuts;
 mod dftl;
 mod exactness;
 mod fields;
+mod host_memory;
+mod last;
 mod life;
 mod log_blocks;
 mod merges;

@@ -123,7 +123,7 @@ fn a_lost_write_is_noticed() {
 }
 
 /// A drive with log blocks whose only pool is on four packages, filled.
-fn four_packages(ftl: &str) -> SimDevice {
+fn four_packages(ftl: &str, long: u64) -> SimDevice {
     let mut profile = Profile::default();
     profile.flash.packages = 4;
     profile.packages_per_pool = 4;
@@ -135,6 +135,8 @@ fn four_packages(ftl: &str) -> SimDevice {
     profile.over_provisioning = 5.0 / 24.0;
     profile.ftl = ftl.into();
     (profile.log.blocks, profile.log.per_group) = (4, 2);
+    (profile.log.sequential, profile.log.hot) = (2, 1);
+    profile.log.sequential_request.0 = long;
     let mut drive = drive(&profile);
     drive.expect_power_cuts();
     for page in (0..19 * 4).chain(0..19 * 4) {
@@ -152,10 +154,13 @@ fn stamps(drive: &SimDevice) -> Vec<u32> {
 // packages: is every page there, old or new, and does the drive go on?
 #[test]
 fn merges_of_many_packages_survive_cuts_at_any_time() {
-    for kind in ftl::KINDS.iter().filter(|kind| !kind.trims()) {
+    let kinds = ftl::KINDS.iter().filter(|kind| !kind.trims()).map(|kind| (kind, 8192));
+    // Where a page is a long write, what is before it is copied first.
+    let long = ftl::KINDS.iter().filter(|kind| kind.name == "last").map(|kind| (kind, 4096));
+    for (kind, long) in kinds.chain(long) {
         let mut merges = 0;
         for cut in 0..160 {
-            let mut drive = four_packages(kind.name);
+            let mut drive = four_packages(kind.name, long);
             let (before, start) = (stamps(&drive), drive.now());
             for nth in 0..16 {
                 let page = nth * 7 % 19 * 4 + nth % 3 + 1;

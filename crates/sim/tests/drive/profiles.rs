@@ -233,10 +233,50 @@ fn profiles_that_cannot_work_are_refused() {
             "`over_provisioning` is 0.001: it must be larger",
         ),
         ("ftl=bast&background_cleaning=false&persistence.map=pages&log.eviction=mru", "lru"),
+        ("log.sequential=0&log.hot=0&log.hot_interval=0&log.sequential_request=0", ""),
+        ("ftl=last&background_cleaning=false&persistence.map=pages", ""),
+        (
+            "ftl=last&background_cleaning=false&persistence.map=pages&log.blocks=2",
+            "`log.blocks` is 2: with ftl = \"last\" it must be at least 3",
+        ),
+        (
+            "ftl=last&background_cleaning=false&persistence.map=pages&log.blocks=0",
+            "`log.blocks` is 0: with ftl",
+        ),
+        (
+            "ftl=last&background_cleaning=false&persistence.map=pages&log.sequential=0",
+            "`log.sequential` is 0: it must be from 1 to log.blocks - 2, which is 6",
+        ),
+        ("ftl=last&background_cleaning=false&persistence.map=pages&log.sequential=7", "which is 6"),
+        (
+            "ftl=last&background_cleaning=false&persistence.map=pages&log.hot=0",
+            "`log.hot` is 0: it must be from 1 to log.blocks - log.sequential - 1, which is 5",
+        ),
+        ("ftl=last&background_cleaning=false&persistence.map=pages&log.hot=6", "which is 5"),
+        ("ftl=last&background_cleaning=false&persistence.map=pages&log.hot=5", ""),
+        (
+            "ftl=last&background_cleaning=false&persistence.map=pages&log.hot_interval=0",
+            "`log.hot_interval` is 0: it must be at least 1",
+        ),
+        (
+            "ftl=last&background_cleaning=false&persistence.map=pages&log.sequential_request=0",
+            "`log.sequential_request` is 0: it must be at least 1",
+        ),
         ("map_cache.size=0", ""),
         ("ftl=dftl&map_cache.size=7", "`map_cache.size` is 7: it must hold at least one entry"),
         ("ftl=dftl&map_cache.size=0", "one entry, which takes 8 bytes"),
         ("ftl=dftl&map_cache.entry_size=0", "`map_cache.entry_size` is 0: it must be at least 1"),
+        ("map_cache.host_memory=7", ""),
+        ("ftl=dftl&map_cache.host_memory=8", ""),
+        (
+            "ftl=dftl&map_cache.host_memory=7",
+            "`map_cache.host_memory` is 7: it must hold at least one entry, which takes 8 bytes, or be 0",
+        ),
+        (
+            "ftl=dftl&map_cache.host_memory=1MiB&persistence.map=nv-ram",
+            "it must be 0 where persistence.map is \"nv-ram\"",
+        ),
+        ("map_cache.host_memory=1MiB&persistence.map=nv-ram", ""),
         ("ftl=dftl&logical_page_size=2KiB", "maps whole pages of the flash"),
         (
             "ftl=dftl&flash.page_size=2&interface.logical_block=2",

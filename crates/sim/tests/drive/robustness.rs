@@ -7,7 +7,7 @@ use flashscope_sim::profile::MapMemory;
 use flashscope_sim::{Profile, SimDevice, gc, wear};
 use proptest::prelude::*;
 
-use crate::life::shape::without_cleaning;
+use crate::life::shape::{share_out, without_cleaning};
 use crate::{drive, request};
 
 pub const LOGICAL_BLOCK: u64 = 512;
@@ -84,6 +84,10 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
         profile.log.eviction = [Eviction::Fifo, Eviction::Lru, Eviction::Random][logs.2];
         profile.log.merge = if logs.3 { Merge::Eager } else { Merge::Lazy };
         (profile.log.group, profile.log.per_group) = (logs.4, logs.5);
+        if profile.ftl == "last" {
+            profile.log.blocks = profile.log.blocks.max(3);
+        }
+        share_out(&mut profile, u64::from(logs.1 + 7 * logs.4 + 29 * logs.5));
         if ["bast", "n-k"].contains(&profile.ftl.as_str()) {
             profile.log.unordered = (logs.4 + logs.5) % 5;
         }

@@ -111,7 +111,8 @@ fn write_many(
     at: Nanos,
 ) -> Result<Option<Nanos>, Errno> {
     let places = ftl.lanes[pool as usize].places;
-    if ftl.layout.lanes_per_pool > 1 || !nand.rewrites(places.0, places.1) {
+    let waits = ftl.mapping.memory.access() > Nanos(0);
+    if waits || ftl.layout.lanes_per_pool > 1 || !nand.rewrites(places.0, places.1) {
         return Ok(None);
     }
     let front = ftl.make_room(nand, pool, Role::Map, at)?;
@@ -135,7 +136,7 @@ fn write_many(
         for nth in 0..count as usize {
             let page = ftl.mapping.behind.taken[nth].0.0 - ftl.mapping.first;
             let lpns = ftl.mapping.lpns(page);
-            ftl.mapping.table.settle(lpns);
+            ftl.mapping.memory.settle(lpns);
         }
     }
     let heat =

@@ -14,10 +14,15 @@
 //! once for each translation page, right after the block was cleaned. With background cleaning,
 //! which cleans a page at a time, as many as a block has pages may wait.
 //!
+//! Where the host lends memory, entries that the cached mapping table gives up go there first
+//! ([`memory`]), as drives without memory of their own have it. A look-up that is answered there
+//! waits for the link, but reads no translation page.
+//!
 //! The paper's table is a segmented LRU; here it is a plain one, which is the same for accesses
 //! that are independent of each other.
 
 mod behind;
+mod memory;
 mod recovery;
 mod table;
 #[cfg(test)]
@@ -30,12 +35,12 @@ use std::sync::Arc;
 use flashscope_block::{Errno, Nanos};
 
 use self::behind::{Behind, catch_up};
-use self::table::Table;
+use self::memory::{Found, Memory};
 use super::page_map::{Front, Mapping, NOWHERE, PageMap, Role};
 use super::{AnyFtl, Family, Kind, Layout, Recovery};
 use crate::arithmetic::Divisor;
 use crate::gc::{self, Policy, VictimPolicy};
-use crate::nand::{Array, BlockId, Cause, Entry, Event, Lpn, Note, Page, Slot};
+use crate::nand::{Array, BlockId, Cause, Entry, Event, Lpn, Note, Page, Slot, later};
 
 pub(super) const KIND: Kind = Kind {
     name: "dftl",
@@ -50,7 +55,7 @@ pub type Dftl = PageMap<Cached>;
 
 /// The map is on the flash, and some of its entries are in memory.
 pub struct Cached {
-    table: Table,
+    memory: Memory,
     /// Logical pages whose entries a translation page holds.
     per_page: Divisor,
     pools: Divisor,
@@ -149,7 +154,8 @@ fn write(
 ) -> Result<Nanos, Errno> {
     let pool = ftl.mapping.pool_of(page);
     let front = ftl.make_room(nand, pool, Role::Map, at)?;
-    let ready = fetch(ftl, nand, page, at)?;
+    // What has changed in memory of the host comes over the link in the meantime.
+    let ready = fetch(ftl, nand, page, at)?.max(later(at, ftl.mapping.memory.access()));
     let content = contents(ftl, nand, page, evicted);
     ftl.stamp = ftl.next_stamp(nand);
     let (lpn, stamp) = (ftl.mapping.lpn(page), ftl.stamp);
@@ -172,9 +178,9 @@ fn write(
         contents.changed.retain(|lpn| !lpns.contains(&lpn.0));
     }
     if mapping.batch {
-        mapping.table.settle(lpns);
+        mapping.memory.settle(lpns);
     } else if let Some(lpn) = evicted {
-        mapping.table.settle(lpn.0..lpn.0 + 1);
+        mapping.memory.settle(lpn.0..lpn.0 + 1);
     }
     Ok(done)
 }
@@ -186,7 +192,7 @@ fn contents(ftl: &Dftl, nand: &Array, page: u32, evicted: Option<Lpn>) -> Option
     let before = ftl.map[mapping.lpn(page).0 as usize];
     let old = (before != NOWHERE).then(|| nand.note(Slot(before - 1))).flatten();
     let entry = |(nth, lpn): (usize, u32)| {
-        let batched = mapping.batch && mapping.table.is_changed(Lpn(lpn));
+        let batched = mapping.batch && mapping.memory.is_changed(Lpn(lpn));
         if batched || evicted == Some(Lpn(lpn)) || changed.contains(&Lpn(lpn)) {
             return truth(ftl, Lpn(lpn));
         }
@@ -210,8 +216,8 @@ fn miss(
 ) -> Result<Nanos, Errno> {
     let page = ftl.mapping.page_of(lpn);
     let mut free = at;
-    if let Some(victim) = ftl.mapping.table.victim()
-        && ftl.mapping.table.is_changed(victim)
+    if let Some(victim) = ftl.mapping.memory.victim()
+        && ftl.mapping.memory.is_changed(victim)
     {
         free = match write(ftl, nand, ftl.mapping.page_of(victim), Some(victim), at) {
             Ok(done) => done,
@@ -222,7 +228,7 @@ fn miss(
         nand.count(Event::MapWriteBack);
     }
     let known = fetch(ftl, nand, page, free)?;
-    ftl.mapping.table.insert(lpn);
+    ftl.mapping.memory.insert(lpn);
     if ftl.mapping.is_behind() {
         Cached::catch_up(ftl, nand, at)?;
     }
@@ -233,7 +239,7 @@ impl Mapping for Cached {
     fn new(layout: &Layout) -> Self {
         let logical_pages = layout.logical_pages();
         Cached {
-            table: Table::new(layout.map_cache.entries, logical_pages),
+            memory: Memory::new(&layout.map_cache, logical_pages),
             per_page: Divisor::new(layout.map_cache.entries_per_page.into()),
             pools: Divisor::new(layout.pools.into()),
             logical_pages,
@@ -247,7 +253,7 @@ impl Mapping for Cached {
 
     #[inline]
     fn expect(&self, lpn: Lpn) {
-        self.table.expect(lpn);
+        self.memory.expect(lpn);
     }
 
     #[inline]
@@ -258,23 +264,31 @@ impl Mapping for Cached {
         at: Nanos,
         write: bool,
     ) -> Result<Nanos, Errno> {
-        if ftl.mapping.table.touch(lpn) {
-            nand.count(Event::MapHit);
-            return Ok(at);
+        match ftl.mapping.memory.touch(lpn) {
+            Found::Controller => {
+                nand.count(Event::MapHit);
+                Ok(at)
+            }
+            Found::Host => {
+                nand.count(Event::MapHostHit);
+                Ok(later(at, ftl.mapping.memory.access()))
+            }
+            Found::Nowhere => {
+                nand.count(Event::MapMiss);
+                miss(ftl, nand, lpn, at, write)
+            }
         }
-        nand.count(Event::MapMiss);
-        miss(ftl, nand, lpn, at, write)
     }
 
     #[inline]
     fn expect_change(&self, lpn: Lpn) {
-        self.table.expect(lpn);
+        self.memory.expect(lpn);
     }
 
     #[inline]
     fn changed(&mut self, lpn: Lpn) {
         // Of internal pages only the directory knows.
-        if lpn.0 >= self.logical_pages || self.table.change(lpn) {
+        if lpn.0 >= self.logical_pages || self.memory.change(lpn) {
             return;
         }
         let page = self.page_of(lpn);

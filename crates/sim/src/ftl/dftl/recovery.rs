@@ -1,5 +1,5 @@
-//! What a power cut takes: the cached mapping table, and with it changes that are on no translation
-//! page.
+//! What a power cut takes: the entries in memory, the host's as well, and with them changes that are
+//! on no translation page.
 //!
 //! Where every page is has been found by their metadata, as for any map that is rebuilt; so has
 //! the directory. Translation pages that say otherwise are written anew: those of entries that had
@@ -18,7 +18,7 @@ pub(super) fn recover(
     nand: &mut Array,
     recovery: &mut Recovery,
 ) -> Result<(), Errno> {
-    ftl.mapping.table.forget();
+    ftl.mapping.memory.forget();
     ftl.mapping.behind = super::Behind::new(&ftl.layout);
     let found = recovery.done;
     for page in 0..ftl.layout.translation_pages() {

@@ -1,5 +1,5 @@
-//! The cached mapping table: which entries of the map are in memory, and which of them have changed
-//! since they were written to the flash.
+//! Which entries of the map are in a memory, and which of them have changed since they were written
+//! to the flash.
 
 use std::ops::Range;
 
@@ -54,12 +54,15 @@ struct Group {
 /// Pages in a group.
 const GROUP: u32 = 64;
 
+/// The place of the last use of what was taken out.
+const NO_PLACE: u32 = u32::MAX;
+
 #[inline]
 const fn bit(lpn: u32) -> u64 {
     1 << (lpn % GROUP)
 }
 
-/// The entries in memory. The one that was used last longest ago is given up for another.
+/// The entries in a memory. The one that was used last longest ago is given up for another.
 ///
 /// Instead of a list by age, which takes steps all over memory, there is a record of all uses, in
 /// the order in which they were. Of those of an entry only the last counts; the others are passed
@@ -249,6 +252,24 @@ impl Table {
         }
         self.group(lpn.0).held |= bit(lpn.0);
         self.note_use(lpn.0);
+    }
+
+    /// Takes out an entry; false where it is not held. Its uses are left, all of them former ones.
+    pub(super) fn remove(&mut self, lpn: Lpn) -> bool {
+        let held = self.group(lpn.0).held & bit(lpn.0);
+        if held == 0 {
+            return false;
+        }
+        while self.unnoted > 0 {
+            self.note_oldest();
+        }
+        self.last_use[lpn.0 as usize] = NO_PLACE;
+        let group = self.group(lpn.0);
+        group.held &= !held;
+        group.used_again |= held;
+        self.changed.clear(lpn.0);
+        self.used -= 1;
+        true
     }
 
     /// Notes that an entry has changed; false where it is not held.

@@ -8,8 +8,8 @@ use crate::nand::BlockId;
 use crate::profile::MapMemory;
 
 /// A drive of two packages whose map takes 24 translation pages, of which memory holds so many
-/// entries.
-fn profile(entries: u64) -> Profile {
+/// entries, and memory of the host so many more.
+fn profile(entries: u64, on_host: u64) -> Profile {
     let mut profile = Profile { ftl: "dftl".into(), ..Profile::default() };
     profile.flash.packages = 2;
     profile.flash.dies_per_package = 1;
@@ -21,6 +21,7 @@ fn profile(entries: u64) -> Profile {
     profile.over_provisioning = 0.3;
     profile.cleaning.free_threshold = 0.08;
     profile.map_cache.size = Bytes(8 * entries);
+    profile.map_cache.host_memory = Bytes(8 * on_host);
     profile
 }
 
@@ -50,7 +51,8 @@ impl Drive {
         self.ftl.settle(self.began);
         let len = self.ftl.layout.geometry.logical_page_size;
         let lpn = Lpn(self.random.u32(..self.ftl.layout.logical_pages()));
-        let slice = Slice { lpn, start: 0, len, zero: false, stream: self.random.u16(0..3) };
+        let slice =
+            Slice { lpn, start: 0, len, zero: false, long: false, stream: self.random.u16(0..3) };
         let (ftl, nand) = (&mut self.ftl, &mut self.nand);
         match self.random.u32(..40) {
             0..28 => self.now = ftl.write(nand, slice, self.now).expect("there is room"),
@@ -75,7 +77,7 @@ impl Drive {
         let pages = 0..self.ftl.layout.translation_pages();
         let stale: Vec<Lpn> = pages.flat_map(|page| stale(&self.ftl, &self.nand, page)).collect();
         for lpn in &stale {
-            let known = mapping.table.is_changed(*lpn) || changed.contains(lpn);
+            let known = mapping.memory.is_changed(*lpn) || changed.contains(lpn);
             assert!(known, "the entry of {lpn:?} is lost");
         }
         stale.len()
@@ -103,11 +105,21 @@ impl Drive {
 // translation page as it is, or known in memory to have changed?
 #[test]
 fn no_entry_is_lost() {
-    for (entries, batch) in [(1, true), (1, false), (20, true), (20, false), (400, true)] {
+    let memories = [
+        (1, 0, true),
+        (1, 0, false),
+        (20, 0, true),
+        (20, 0, false),
+        (400, 0, true),
+        (1, 1, false),
+        (1, 60, true),
+        (20, 60, false),
+    ];
+    for (entries, on_host, batch) in memories {
         for (background, frontiers) in
             [(false, Frontiers::One), (true, Frontiers::HotAndCold), (true, Frontiers::One)]
         {
-            let mut profile = profile(entries);
+            let mut profile = profile(entries, on_host);
             profile.map_cache.batch = batch;
             profile.background_cleaning = background;
             profile.cleaning.frontiers = frontiers;
@@ -123,6 +135,7 @@ fn no_entry_is_lost() {
             let counters = drive.nand.counters();
             assert!(counters.erases.cleaning > 300, "{counters:?}");
             assert!(counters.events.map_misses > 1000 && counters.events.map_hits > 5);
+            assert_eq!(counters.events.map_host_hits > 0, on_host > 0);
         }
     }
 }
@@ -131,7 +144,7 @@ fn no_entry_is_lost() {
 // than are worth their room?
 #[test]
 fn translation_blocks_are_cleaned() {
-    let mut drive = Drive::new(&profile(20));
+    let mut drive = Drive::new(&profile(20, 0));
     let layout = drive.ftl.layout.clone();
     // Beside the full ones one is open, and one may be full and not cleaned yet.
     let most = (layout.translation_blocks_per_lane() + 2) * layout.lanes();
@@ -146,12 +159,16 @@ fn translation_blocks_are_cleaned() {
     assert!(erased > 200, "{erased} translation blocks were cleaned");
 }
 
-// Do translation pages say what is where after power cuts, all of them, with memory empty?
+// Do translation pages say what is where after power cuts, all of them, with memory empty, that of the
+// host as well?
 #[test]
 fn the_map_is_on_the_flash_after_power_cuts() {
     for map in [MapMemory::Summary, MapMemory::NvRam] {
-        for (entries, batch) in [(1, false), (20, true), (400, false)] {
-            let mut profile = profile(entries);
+        let on_host = if map == MapMemory::NvRam { 0 } else { 40 };
+        for (entries, on_host, batch) in
+            [(1, 0, false), (20, 0, true), (400, 0, false), (20, on_host, true)]
+        {
+            let mut profile = profile(entries, on_host);
             profile.map_cache.batch = batch;
             profile.persistence.map = map;
             let mut drive = Drive::new(&profile);

@@ -1,7 +1,7 @@
 //! The hybrid log-block FTL: each log block is tied to one data block.
 
 use super::LogBlock;
-use super::tied::{Tied, Ties};
+use super::tied::{Placing, Tied, Ties};
 use crate::ftl::{AnyFtl, Family, Kind, LogUse};
 
 /// See [`KIND`].
@@ -13,9 +13,14 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               with it when it is full or another data block needs one",
     source: "Kim et al., IEEE Trans. Consumer Electronics 48(2), 2002; Boboila and Desnoyers, \
              MSST'11, section II (Hybrid Log Block)",
-    family: Family::LogBlock(LogUse { least: 1, groups: false, any_order: true }),
+    family: Family::LogBlock(LogUse {
+        least: 1,
+        groups: false,
+        any_order: true,
+        localities: false,
+    }),
     new: |layout, nand| {
-        let ties = Ties { group: 1, per_group: 1, in_place: false };
-        AnyFtl::Bast(LogBlock::new(layout, nand, Tied::new(layout, ties)))
+        let ties = Ties { group: 1, per_group: 1, placing: Placing::Any };
+        AnyFtl::Bast(LogBlock::new(layout, nand, Tied::new(layout, ties, layout.logs.per_pool)))
     },
 };

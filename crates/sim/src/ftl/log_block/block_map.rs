@@ -1,7 +1,7 @@
 //! The block-mapped FTL: a page has its place in whichever block holds it.
 
 use super::LogBlock;
-use super::tied::{Tied, Ties};
+use super::tied::{Placing, Tied, Ties};
 use crate::ftl::{AnyFtl, Family, Kind, LogUse};
 
 /// See [`KIND`].
@@ -14,9 +14,14 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               write goes back in it",
     source: "Ban, US patent 5,404,485 (1995), the replacement blocks of NFTL; pages in ascending \
              order, as flash with large blocks asks for",
-    family: Family::LogBlock(LogUse { least: 1, groups: false, any_order: false }),
+    family: Family::LogBlock(LogUse {
+        least: 1,
+        groups: false,
+        any_order: false,
+        localities: false,
+    }),
     new: |layout, nand| {
-        let ties = Ties { group: 1, per_group: 1, in_place: true };
-        AnyFtl::BlockMap(LogBlock::new(layout, nand, Tied::new(layout, ties)))
+        let ties = Ties { group: 1, per_group: 1, placing: Placing::InPlace };
+        AnyFtl::BlockMap(LogBlock::new(layout, nand, Tied::new(layout, ties, layout.logs.per_pool)))
     },
 };

@@ -431,6 +431,36 @@ impl Core {
         }
     }
 
+    /// Copies to a log block in order the pages before `index` that it does not hold yet, so that this
+    /// is its next place. Returns when that is done. If a program fails, there is no room any more.
+    pub(super) fn fill(
+        &mut self,
+        nand: &mut Array,
+        log: &mut Log,
+        index: u32,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        if index == log.next {
+            return Ok(at);
+        }
+        let start = self.pages_of(log.logical).start;
+        let gap = start + log.next as usize..start + index as usize;
+        let to = nand.geometry().slot(log.block, log.next);
+        match self.move_to(nand, gap, to, at, Cause::PartialMerge) {
+            Ok(done) => {
+                nand.leave_out(log.block, index)?;
+                log.next = index;
+                self.keep_waiting(self.pool_of(log.logical), done);
+                Ok(done)
+            }
+            Err(Fault::Failed(done)) => {
+                log.fail(nand);
+                Ok(done)
+            }
+            Err(Fault::Illegal(illegal)) => Err(illegal.into()),
+        }
+    }
+
     /// Whether a log block could become a data block: it is in order, and the data block has no
     /// newer pages in its place, as when it was made anew from others.
     fn can_be_completed(&self, nand: &Array, log: &Log) -> bool {

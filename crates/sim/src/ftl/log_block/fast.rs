@@ -19,7 +19,12 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               block, those that follow it go on there, and all others go to a ring of log blocks \
               that all data blocks share",
     source: "Lee et al., ACM TECS 6(3), 2007; Boboila and Desnoyers, MSST'11, section II",
-    family: Family::LogBlock(LogUse { least: 2, groups: false, any_order: false }),
+    family: Family::LogBlock(LogUse {
+        least: 2,
+        groups: false,
+        any_order: false,
+        localities: false,
+    }),
     new: |layout, nand| AnyFtl::Fast(LogBlock::new(layout, nand, Ring::new(layout))),
 };
 
@@ -164,6 +169,7 @@ impl Scheme for Ring {
         core: &mut Core,
         nand: &mut Array,
         page: HostPage,
+        _long: bool,
         at: Nanos,
     ) -> Result<Room, Errno> {
         if page.index == 0 {

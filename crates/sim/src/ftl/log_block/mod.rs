@@ -16,6 +16,7 @@ pub(super) mod bast;
 pub(super) mod block_map;
 mod core;
 pub(super) mod fast;
+pub(super) mod last;
 pub(super) mod n_k;
 mod recovery;
 pub(super) mod superblock;
@@ -36,6 +37,8 @@ pub enum Role {
     Log = 1,
     /// A log block that takes pages of any data block.
     Shared = 2,
+    /// One for those that are written again soon.
+    Hot = 3,
 }
 
 impl Role {
@@ -43,7 +46,8 @@ impl Role {
         match number {
             0 => Role::Data,
             1 => Role::Log,
-            _ => Role::Shared,
+            2 => Role::Shared,
+            _ => Role::Hot,
         }
     }
 }
@@ -63,8 +67,8 @@ pub trait Scheme {
     /// Whether data blocks, which hold each page at its place, are told from log blocks.
     const KEEPS_ORDER: bool = true;
 
-    /// Finds the place for a page that is written at `at`, merging log blocks if need be. Where it
-    /// finds none, nothing is lost.
+    /// Finds the place for a page that is written at `at`, by a `long` write or another, merging log
+    /// blocks if need be. Where it finds none, nothing is lost.
     ///
     /// # Errors
     /// `ENOSPC` when no block can be freed, `EIO` when the flash refuses a command.
@@ -73,6 +77,7 @@ pub trait Scheme {
         core: &mut Core,
         nand: &mut Array,
         page: HostPage,
+        long: bool,
         at: Nanos,
     ) -> Result<Room, Errno>;
 
@@ -112,13 +117,14 @@ impl<S: Scheme> LogBlock<S> {
         &mut self,
         nand: &mut Array,
         page: HostPage,
-        zero: bool,
+        slice: Slice,
         at: Nanos,
     ) -> Result<Nanos, Errno> {
+        let zero = slice.zero && slice.len == self.core.layout.logical_page_size();
         let entry = self.core.next_entry(nand, page, zero);
         let mut at = at.max(self.core.busy(page.pool));
         loop {
-            let room = self.scheme.room(&mut self.core, nand, page, at)?;
+            let room = self.scheme.room(&mut self.core, nand, page, slice.long, at)?;
             let slot = nand.geometry().slot(room.block, room.index);
             match nand.program(room.place, slot, &[entry], room.at, Cause::Host) {
                 Ok(done) => {
@@ -148,8 +154,8 @@ impl<S: Scheme> Ftl for LogBlock<S> {
         let page = self.core.page(slice.lpn);
         let kept = [0..bytes.start, bytes.end..size];
         let ready = self.core.read(nand, page, &kept, at)?;
-        let zero = slice.zero && slice.len == size;
-        self.write_page(nand, page, zero, ready).map_err(|errno| self.core.refusal(nand, errno, at))
+        self.write_page(nand, page, slice, ready)
+            .map_err(|errno| self.core.refusal(nand, errno, at))
     }
 
     fn read(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno> {

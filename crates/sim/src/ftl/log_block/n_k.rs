@@ -1,7 +1,7 @@
 //! N/K adaptive mapping: N data blocks share up to K log blocks.
 
 use super::LogBlock;
-use super::tied::{Tied, Ties};
+use super::tied::{Placing, Tied, Ties};
 use crate::ftl::{AnyFtl, Family, Kind, LogUse};
 
 /// See [`KIND`].
@@ -12,10 +12,10 @@ pub(in crate::ftl) const KIND: Kind = Kind {
     summary: "data by whole blocks, log.group of which share up to log.per_group log blocks; with \
               1 and 1 it is bast",
     source: "Park et al., ACM TECS 7(4), 2008: N/K adaptive mapping",
-    family: Family::LogBlock(LogUse { least: 1, groups: true, any_order: true }),
+    family: Family::LogBlock(LogUse { least: 1, groups: true, any_order: true, localities: false }),
     new: |layout, nand| {
         let (group, per_group) = (layout.logs.group, layout.logs.per_group);
-        let ties = Ties { group, per_group, in_place: false };
-        AnyFtl::NK(LogBlock::new(layout, nand, Tied::new(layout, ties)))
+        let ties = Ties { group, per_group, placing: Placing::Any };
+        AnyFtl::NK(LogBlock::new(layout, nand, Tied::new(layout, ties, layout.logs.per_pool)))
     },
 };

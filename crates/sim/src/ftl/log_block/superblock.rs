@@ -16,7 +16,12 @@ pub(in crate::ftl) const KIND: Kind = Kind {
               more, within which every page may be anywhere; the block with the fewest valid pages \
               is cleaned when the group needs room",
     source: "Kang et al., EMSOFT'06: superblocks of D-blocks and U-blocks",
-    family: Family::LogBlock(LogUse { least: 1, groups: true, any_order: false }),
+    family: Family::LogBlock(LogUse {
+        least: 1,
+        groups: true,
+        any_order: false,
+        localities: false,
+    }),
     new: |layout, nand| AnyFtl::Superblock(LogBlock::new(layout, nand, Groups::new(layout))),
 };
 
@@ -200,6 +205,7 @@ impl Scheme for Groups {
         core: &mut Core,
         nand: &mut Array,
         page: HostPage,
+        _long: bool,
         at: Nanos,
     ) -> Result<Room, Errno> {
         let (group, places, mut at) = (self.grouping.group_of(page.logical), core.places(), at);

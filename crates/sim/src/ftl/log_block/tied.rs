@@ -12,6 +12,17 @@ use crate::nand::{Array, BlockId, Event};
 /// The end of a chain of log blocks.
 const NONE: u32 = u32::MAX;
 
+/// Which place of a log block takes a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Placing {
+    /// The next one.
+    Any,
+    /// That which it has in the data block. The places in between are left out.
+    InPlace,
+    /// As `InPlace`, with the pages in between copied: the log block is always in order.
+    InOrder,
+}
+
 /// How log blocks are tied to data blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ties {
@@ -19,9 +30,7 @@ pub(super) struct Ties {
     pub(super) group: u32,
     /// Log blocks that a group may have.
     pub(super) per_group: u32,
-    /// Whether a page has the same place in the log block as in the data block. The places in
-    /// between are left out.
-    pub(super) in_place: bool,
+    pub(super) placing: Placing,
 }
 
 /// A log block, and the one that its group had before it.
@@ -54,13 +63,14 @@ pub struct Tied {
 }
 
 impl Tied {
-    pub(super) fn new(layout: &Layout, ties: Ties) -> Self {
+    /// Up to `per_pool` log blocks of each pool.
+    pub(super) fn new(layout: &Layout, ties: Ties, per_pool: u32) -> Self {
         let logs = layout.logs;
         let mut tied = Tied {
             ties,
             merge: logs.merge,
             eviction: logs.eviction,
-            per_pool: logs.per_pool,
+            per_pool,
             unordered: logs.unordered,
             random: fastrand::Rng::with_seed(logs.seed),
             grouping: Grouping::new(layout, ties.group),
@@ -100,7 +110,7 @@ impl Tied {
     /// Whether a log block takes a page.
     #[inline]
     fn takes(&self, log: &Log, page: HostPage, places: u32) -> bool {
-        let fits = !self.ties.in_place || page.index >= log.next;
+        let fits = self.ties.placing == Placing::Any || page.index >= log.next;
         let goes_on = (log.logical, log.next) == (page.logical, page.index);
         log.has_room(self.most(log.in_order && goes_on, places)) && fits
     }
@@ -143,6 +153,35 @@ impl Tied {
         Ok(done)
     }
 
+    /// Merges the log block of a pool that is given up for another.
+    pub(super) fn evict(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        pool: u32,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let victim = self.victim(pool).ok_or(Errno::ENOSPC)?;
+        let done = self.give_up(core, nand, victim, at)?;
+        nand.count(Event::LogEviction);
+        Ok(done)
+    }
+
+    /// Merges the log blocks that are tied to a logical block.
+    pub(super) fn give_up_all_of(
+        &mut self,
+        core: &mut Core,
+        nand: &mut Array,
+        logical: u32,
+        at: Nanos,
+    ) -> Result<Nanos, Errno> {
+        let (group, mut at) = (self.grouping.group_of(logical), at);
+        while let Some(oldest) = self.chain(group).last() {
+            at = self.give_up(core, nand, oldest, at)?;
+        }
+        Ok(at)
+    }
+
     /// The log block of a pool that is given up for another, if there is one.
     fn victim(&mut self, pool: u32) -> Option<u32> {
         let first = pool * self.per_pool;
@@ -179,9 +218,7 @@ impl Tied {
     ) -> Result<(u32, Nanos), Errno> {
         let mut at = at;
         while self.pools[page.pool as usize].unused.is_empty() || core.free_in(page.pool) < 2 {
-            let victim = self.victim(page.pool).ok_or(Errno::ENOSPC)?;
-            at = self.give_up(core, nand, victim, at)?;
-            nand.count(Event::LogEviction);
+            at = self.evict(core, nand, page.pool, at)?;
         }
         let block = core.open(nand, page.pool, Role::Log, at)?;
         let number = self.add(page.pool, Log::new(nand, block, Role::Log, page.logical));
@@ -222,15 +259,25 @@ impl Scheme for Tied {
         core: &mut Core,
         nand: &mut Array,
         page: HostPage,
+        _long: bool,
         at: Nanos,
     ) -> Result<Room, Errno> {
-        let (number, at) = self.log_for(core, nand, page, at)?;
-        let log = &self.link(number).log;
-        if !self.ties.in_place {
-            return Ok(log.room(at));
+        let mut at = at;
+        loop {
+            let (number, free) = self.log_for(core, nand, page, at)?;
+            let Some(Link { log, .. }) = &mut self.logs[number as usize] else { continue };
+            match self.ties.placing {
+                Placing::Any => return Ok(log.room(free)),
+                Placing::InPlace => {
+                    nand.leave_out(log.block, page.index)?;
+                    return Ok(Room { index: page.index, ..log.room(free) });
+                }
+                Placing::InOrder => at = core.fill(nand, log, page.index, free)?,
+            }
+            if !log.failed {
+                return Ok(log.room(at));
+            }
         }
-        nand.leave_out(log.block, page.index)?;
-        Ok(Room { index: page.index, ..log.room(at) })
     }
 
     #[inline]
@@ -245,7 +292,7 @@ impl Scheme for Tied {
         let group = self.grouping.group_of(page.logical);
         let number = self.newest[group as usize];
         let Some(Link { log, .. }) = &mut self.logs[number as usize] else { return Ok(done) };
-        let index = if self.ties.in_place { page.index } else { log.next };
+        let index = if self.ties.placing == Placing::Any { log.next } else { page.index };
         log.append(page, index);
         if self.eviction == Eviction::Lru {
             self.pools[page.pool as usize].order.make_newest(number % self.per_pool);

@@ -366,8 +366,14 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(1);
         let mut now = Nanos(0);
         for round in 0..200 {
-            let slice =
-                Slice { lpn: Lpn(random.u32(..pages)), start: 0, len, zero: false, stream: 0 };
+            let slice = Slice {
+                lpn: Lpn(random.u32(..pages)),
+                start: 0,
+                len,
+                zero: false,
+                long: false,
+                stream: 0,
+            };
             now = ftl.write(&mut nand, slice, now).expect("there is room");
             let map = ftl.map.clone();
             let latest = nand.entry(ftl.slot(slice.lpn).expect("written")).map(|e| e.stamp);

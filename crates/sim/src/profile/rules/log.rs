@@ -1,7 +1,9 @@
 //! What a profile must fulfil for an FTL with log blocks.
 
+use flashscope_block::Bytes;
+
 use super::{Lanes, require, share};
-use crate::ftl::{Frontiers, LogUse, Logs, Scope, Transfer};
+use crate::ftl::{self, Family, Frontiers, LogUse, Logs, Scope, Transfer};
 use crate::nand::Geometry;
 use crate::profile::{MapMemory, Profile, ProfileError};
 
@@ -59,6 +61,9 @@ impl Profile {
         let rule = format!("with ftl = \"{}\" it must be 0", self.ftl);
         let heeded = uses.any_order || log.unordered == 0;
         require(heeded, "log.unordered", log.unordered, rule)?;
+        if uses.localities {
+            self.check_localities()?;
+        }
         if !uses.groups {
             return Ok(());
         }
@@ -66,6 +71,24 @@ impl Profile {
         let fits = (1..=log.blocks).contains(&log.per_group);
         let rule = format!("it must be from 1 to log.blocks, which is {}", log.blocks);
         require(fits, "log.per_group", log.per_group, rule)
+    }
+
+    /// Checks how log blocks are shared out among long writes, hot pages and others: to each at least
+    /// one.
+    fn check_localities(&self) -> Result<(), ProfileError> {
+        let log = &self.log;
+        let (field, size) = ("log.sequential_request", log.sequential_request);
+        require(size > Bytes(0), field, size.0, "it must be at least 1")?;
+        let (field, interval) = ("log.hot_interval", log.hot_interval);
+        require(interval > 0, field, interval, "it must be at least 1")?;
+        let most = log.blocks - 2;
+        let fits = (1..=most).contains(&log.sequential);
+        let rule = format!("it must be from 1 to log.blocks - 2, which is {most}");
+        require(fits, "log.sequential", log.sequential, rule)?;
+        let most = log.blocks - log.sequential - 1;
+        let fits = (1..=most).contains(&log.hot);
+        let rule = format!("it must be from 1 to log.blocks - log.sequential - 1, which is {most}");
+        require(fits, "log.hot", log.hot, rule)
     }
 
     /// How many logical pages of a pool the host can address beside log blocks. Its data blocks,
@@ -100,8 +123,9 @@ impl Profile {
         Ok(logical)
     }
 
-    pub(super) fn logs(&self) -> Logs {
+    pub(super) fn logs(&self, ftl: ftl::Kind) -> Logs {
         let log = &self.log;
+        let tells_long = matches!(ftl.family, Family::LogBlock(uses) if uses.localities);
         Logs {
             per_pool: log.blocks,
             merge: log.merge,
@@ -113,6 +137,10 @@ impl Profile {
                 0 => u32::MAX,
                 pages => pages,
             },
+            long: if tells_long { log.sequential_request.0 } else { u64::MAX },
+            sequential: log.sequential,
+            hot: log.hot,
+            hot_interval: log.hot_interval,
             seed: self.seed ^ EVICTION_SEED,
         }
     }

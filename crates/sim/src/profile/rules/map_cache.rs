@@ -3,6 +3,7 @@ use flashscope_block::Bytes;
 use super::{Profile, ProfileError, require};
 use crate::ftl::{self, Family, MapCache};
 use crate::nand::Geometry;
+use crate::profile::MapMemory;
 
 /// Bytes of an entry on the flash: the number of a place.
 const ENTRY_ON_FLASH: u64 = 4;
@@ -10,7 +11,9 @@ const ENTRY_ON_FLASH: u64 = 4;
 impl MapCache {
     /// That of a drive with so many logical pages.
     pub(super) fn of(self, logical_pages: u32) -> MapCache {
-        MapCache { entries: self.entries.min(logical_pages), ..self }
+        let entries = self.entries.min(logical_pages);
+        let host_entries = self.host_entries.min(logical_pages - entries);
+        MapCache { entries, host_entries, ..self }
     }
 }
 
@@ -22,14 +25,16 @@ impl Profile {
         geometry: &Geometry,
     ) -> Result<MapCache, ProfileError> {
         let cache = &self.map_cache;
+        let none = MapCache {
+            entries: 0,
+            entries_per_page: 0,
+            batch: cache.batch,
+            host_entries: 0,
+            host_access: cache.host_access,
+        };
         if ftl.family != (Family::PageMapped { map_on_flash: true }) {
-            return Ok(MapCache { entries: 0, entries_per_page: 0, batch: cache.batch });
+            return Ok(none);
         }
-        let (field, size) = ("map_cache.entry_size", cache.entry_size);
-        require(size > Bytes(0), field, size.0, "it must be at least 1")?;
-        let entries = cache.size.0 / size.0;
-        let rule = format!("it must hold at least one entry, which takes {} bytes", size.0);
-        require(entries > 0, "map_cache.size", cache.size.0, rule)?;
         let rule = format!(
             "it must be at least a page of {} bytes where ftl is \"{}\", which maps whole pages of \
              the flash",
@@ -40,12 +45,32 @@ impl Profile {
         require(whole, "logical_page_size", geometry.logical_page_size, rule)?;
         let entries_per_page = u64::from(geometry.logical_page_size) / ENTRY_ON_FLASH;
         let rule = format!("it must hold an entry of the map, which takes {ENTRY_ON_FLASH} bytes");
-        require(entries_per_page > 0, "flash.page_size", geometry.page_size.0, rule)?;
+        require(entries_per_page > 0, "flash.page_size", self.flash.page_size.0, rule)?;
+        let (entries, host_entries) = self.entries_in_memory()?;
         let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
         Ok(MapCache {
             entries: small(entries),
             entries_per_page: small(entries_per_page),
-            batch: cache.batch,
+            host_entries: small(host_entries),
+            ..none
         })
+    }
+
+    /// How many entries the memory of the controller holds, and how many that of the host.
+    fn entries_in_memory(&self) -> Result<(u64, u64), ProfileError> {
+        let cache = &self.map_cache;
+        let (field, size) = ("map_cache.entry_size", cache.entry_size);
+        require(size > Bytes(0), field, size.0, "it must be at least 1")?;
+        let rule = format!("it must hold at least one entry, which takes {} bytes", size.0);
+        let entries = cache.size.0 / size.0;
+        require(entries > 0, "map_cache.size", cache.size.0, rule.clone())?;
+        let (field, lent) = ("map_cache.host_memory", cache.host_memory);
+        let host_entries = lent.0 / size.0;
+        require(lent == Bytes(0) || host_entries > 0, field, lent.0, format!("{rule}, or be 0"))?;
+        let lost = self.persistence.map != MapMemory::NvRam;
+        let rule = "it must be 0 where persistence.map is \"nv-ram\": memory of the host does not \
+                    survive a power cut";
+        require(lent == Bytes(0) || lost, field, lent.0, rule)?;
+        Ok((entries, host_entries))
     }
 }

@@ -35,6 +35,10 @@ pub(crate) fn profile(ftl: &ftl::Kind, bytes: &mut Unstructured<'_>) -> Profile 
     } else if profile.persistence.map == MapMemory::Summary && profile.seed % 4 == 1 {
         profile.persistence.map = MapMemory::Pages;
     }
+    // Memory of the host for as much or more, where a power cut may take it.
+    if profile.persistence.map != MapMemory::NvRam && profile.seed.is_multiple_of(3) {
+        profile.map_cache.host_memory.0 = profile.map_cache.entry_size.0 << (profile.seed % 7);
+    }
     make_room(&mut profile);
     profile
 }
@@ -101,7 +105,18 @@ fn log_blocks(bytes: &mut Unstructured<'_>, profile: &mut Profile) {
     profile.log.eviction = pick(bytes, &[Eviction::Fifo, Eviction::Lru, Eviction::Random]);
     profile.log.group = draw(bytes, 1, 5);
     profile.log.per_group = draw(bytes, 1, profile.log.blocks);
+    share_out(profile, profile.seed);
     without_cleaning(profile);
+}
+
+/// Shares log blocks out among localities, one way or another.
+pub(crate) fn share_out(profile: &mut Profile, way: u64) {
+    let (log, small) = (&mut profile.log, u32::try_from(way % 1000).expect("below 1000"));
+    let blocks = log.blocks.max(3);
+    log.sequential = 1 + small % (blocks - 2);
+    log.hot = 1 + small / 7 % (blocks - log.sequential - 1);
+    log.hot_interval = 1 << (small % 9);
+    log.sequential_request.0 = LOGICAL_BLOCK << (small % 6);
 }
 
 /// Takes what only page-mapped FTLs do out of a profile.
@@ -124,7 +139,7 @@ fn make_room(profile: &mut Profile) {
     for _ in 0..12 {
         let Err(error) = profile.layout() else { return };
         let error = error.to_string();
-        if error.contains("with ftl = \"fast\" it must be at least") {
+        if error.contains("`log.blocks`") && error.contains("it must be at least") {
             profile.log.blocks += 1;
         } else if error.contains("cleaning.free_threshold") {
             profile.cleaning.free_threshold = (profile.cleaning.free_threshold + 0.1).min(0.9);

@@ -1,0 +1,143 @@
+// A picture of cells, coloured by a number: over time, or of the blocks of a drive.
+import type uPlot from 'uplot';
+import { timeTicks } from './axes';
+import { within } from './marks';
+import { POINTER } from './overtime';
+import { between, type Palette, pointColor } from './palette';
+import { type ChartSpec, common, type Ramp, type Tip } from './spec';
+
+/** What a number is worth in colours, and how it is written. */
+export interface Scale {
+  name: string;
+  low: number;
+  high: number;
+  log?: boolean;
+  /** Whether only whole numbers are labelled. */
+  whole?: boolean;
+  write(value: number): string;
+}
+
+/** Cells in columns and rows. */
+export interface Cells {
+  title: string;
+  label: string;
+  columns: number;
+  rows: number;
+  /** How wide a column is on the axis; the first begins at 0. */
+  width: number;
+  /** The number of a cell; null for none. */
+  value(column: number, row: number): number | null;
+  scale: Scale;
+  tip(column: number, row: number): Omit<Tip, 'left' | 'top'> | null;
+  /** Which way rows are counted. */
+  downwards: boolean;
+  x(colors: Palette): { scale: uPlot.Scale; axis: uPlot.Axis };
+  y(colors: Palette): uPlot.Axis;
+}
+
+/** The share of a scale that a number stands at. */
+export function shareOf({ low, high, log }: Scale, value: number): number {
+  if (high <= low) return 1;
+  if (!log) return (value - low) / (high - low);
+  return Math.log(Math.max(low, value) / low) / Math.log(high / low);
+}
+
+/** How many labels a scale has room for. */
+const LABELS = 5;
+
+/** The numbers that are labelled: round ones on a log scale, else evenly apart. */
+function labelled({ low, high, log, whole }: Scale): number[] {
+  if (high <= low) return [high];
+  if (log) return timeTicks(low, high, LABELS);
+  const step = (high - low) / (LABELS - 1);
+  const even = whole ? Math.ceil(step) : step;
+  const count = Math.floor((high - low) / even + 1e-9) + 1;
+  return Array.from({ length: count }, (_, i) => low + i * even);
+}
+
+/** What the colours of a scale stand for. */
+export const scaleRamp = (scale: Scale, colors: readonly string[]): Ramp => ({
+  name: scale.name,
+  colors,
+  ticks: labelled(scale).map((value) => ({
+    at: shareOf(scale, value),
+    label: scale.write(value),
+  })),
+});
+
+/** Draws all cells, a point each. */
+function draw(cells: Cells, colors: readonly string[]): HTMLCanvasElement {
+  const canvas = document.createElement('canvas');
+  [canvas.width, canvas.height] = [Math.max(1, cells.columns), Math.max(1, cells.rows)];
+  const pen = canvas.getContext('2d');
+  if (pen === null) return canvas;
+  const image = pen.createImageData(canvas.width, canvas.height);
+  const points = new Uint32Array(image.data.buffer);
+  for (let row = 0; row < cells.rows; row++) {
+    for (let column = 0; column < cells.columns; column++) {
+      const value = cells.value(column, row);
+      if (value === null) continue;
+      const at = cells.downwards ? row : cells.rows - 1 - row;
+      points[at * canvas.width + column] = pointColor(between(colors, shareOf(cells.scale, value)));
+    }
+  }
+  pen.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/** The picture. */
+export function cellChart(cells: Cells): ChartSpec {
+  const { columns, rows, width, downwards } = cells;
+  const cellAt = (u: uPlot, left: number, top: number): [number, number] => [
+    Math.floor(u.posToVal(left, 'x') / width),
+    Math.floor(u.posToVal(top, 'y')),
+  ];
+  return {
+    title: cells.title,
+    label: cells.label,
+    data: [
+      [0, columns * width],
+      [0, rows],
+    ] as uPlot.AlignedData,
+    ramp: (colors) => scaleRamp(cells.scale, colors.heat),
+    options: (colors) => {
+      const drawn = draw(cells, colors.heat);
+      const { scale, axis } = cells.x(colors);
+      return {
+        ...common,
+        cursor: POINTER,
+        scales: {
+          x: scale,
+          y: { ...(downwards ? { dir: -1 as const } : {}), range: () => [0, rows || 1] },
+        },
+        axes: [axis, cells.y(colors)],
+        series: [{}, { paths: () => null, points: { show: false } }],
+        hooks: { draw: [(u) => paint(u, drawn, columns * width)] },
+      };
+    },
+    tip: (u, left, top) => {
+      const [column, row] = cellAt(u, left, top);
+      if (column < 0 || row < 0 || column >= columns || row >= rows) return null;
+      const tip = cells.tip(column, row);
+      return tip === null ? null : { ...tip, left, top };
+    },
+    step: (u, from, across, down) => {
+      const [column, row] = from === null ? [0, 0] : cellAt(u, from.left, from.top);
+      const within = (value: number, most: number) => Math.min(most - 1, Math.max(0, value));
+      const perPixel = (u.posToVal(1, 'x') - u.posToVal(0, 'x')) / width;
+      const stride = Math.max(1, Math.round(perPixel));
+      const next = within(column + across * stride, columns);
+      const line = within(row + (downwards ? down : -down), rows);
+      return { left: u.valToPos((next + 0.5) * width, 'x'), top: u.valToPos(line + 0.5, 'y') };
+    },
+  };
+}
+
+function paint(u: uPlot, drawn: HTMLCanvasElement, end: number): void {
+  within(u, () => {
+    const { ctx, bbox } = u;
+    const [left, right] = [u.valToPos(0, 'x', true), u.valToPos(end, 'x', true)];
+    ctx.imageSmoothingEnabled = false;
+    ctx.drawImage(drawn, left, bbox.top, right - left, bbox.height);
+  });
+}

@@ -1,0 +1,332 @@
+// The colour analysis of an experiment: every IO of every run as a point, by how long it took.
+import type uPlot from 'uplot';
+import type { Colours } from '../data/views.gen';
+import type { Part, Piece, Windows } from '../data/windows.svelte';
+import { count, exactTime, time } from '../format';
+import { timeTicks } from './axes';
+import { between, channels, fade, type Palette, pointColor, SLOWNESS } from './palette';
+import { axis, type ChartSpec, common, type Place, type Ramp, type Tip } from './spec';
+import type { Zoom } from './zoom.svelte';
+
+/** A run of the picture. */
+export interface ColourRun {
+  run: number;
+  /** The value of the parameter. */
+  value: string;
+  /** That, and which repeat. */
+  label: string;
+  ios: number;
+  /** How many IOs at its start are left out of its numbers, or are its start-up. */
+  startUp: number;
+  /** What those are called. */
+  startUpName: string;
+}
+
+/** The codes of a window, each row taken out of its text. */
+export interface Codes {
+  low_ns: number;
+  high_ns: number;
+  rows: Map<number, Uint8Array>;
+}
+
+/** A span of response times in ns: the first and the last colour. */
+export type Span = readonly [low: number, high: number];
+
+/** How high rows are, at most and at least, in CSS pixels. */
+const ROW = { most: 36, least: 7 };
+
+/** What is above and below the rows. */
+const BELOW = 56;
+
+/** The most that the vertical axis is wide, and what a label on it is high. */
+const LABELS = 120;
+const LABEL = 13;
+
+/** What codes say. */
+export function decode(colours: Colours): Piece<Codes> {
+  const rows = colours.rows.map(({ run, codes }): [number, Uint8Array] => [
+    run,
+    Uint8Array.from(atob(codes), (character) => character.charCodeAt(0)),
+  ]);
+  const { from, to, ios_per_column: step, low_ns, high_ns } = colours;
+  return { from, to, step, data: { low_ns, high_ns, rows: new Map(rows) } };
+}
+
+/** The response time that a code stands for, in ns; none where all IOs failed. */
+export function timeOf(code: number, { low_ns, high_ns }: Codes): number | undefined {
+  return code === 0 ? undefined : low_ns * (high_ns / low_ns) ** ((code - 1) / 254);
+}
+
+/** The colours of all codes on a span, as points. */
+function table(codes: Codes, [low, high]: Span, failed: string): Uint32Array {
+  const reach = Math.log(high / low) || 1;
+  return Uint32Array.from({ length: 256 }, (_, code) => {
+    const ns = timeOf(code, codes);
+    return pointColor(
+      ns === undefined ? channels(failed) : between(SLOWNESS, Math.log(ns / low) / reach),
+    );
+  });
+}
+
+/** How high a picture of so many rows is, in CSS pixels. */
+export function heightOf(rows: number): number {
+  const each = Math.min(ROW.most, Math.max(ROW.least, 460 / Math.max(1, rows)));
+  return Math.round(rows * each) + BELOW;
+}
+
+/** What the colours stand for. */
+export function slownessRamp([low, high]: Span): Ramp {
+  const reach = Math.log(high / low) || 1;
+  return {
+    name: 'response time',
+    colors: SLOWNESS,
+    ticks: timeTicks(low, high, 6).map((ns) => ({
+      at: Math.log(ns / low) / reach,
+      label: exactTime(ns),
+    })),
+  };
+}
+
+/** What a picture is made of. */
+export interface ColourScene {
+  title: string;
+  runs: ColourRun[];
+  windows: Windows<Codes>;
+  span: Span;
+  zoom: Zoom;
+  /** Where a point leads. */
+  href(run: ColourRun, from: number, count: number): string;
+}
+
+/** The picture. */
+export function colourChart(scene: ColourScene): ChartSpec {
+  const { runs, windows, span, title } = scene;
+  const canvas = document.createElement('canvas');
+  return {
+    title,
+    label: `${title}: every IO of ${count(runs.length)} runs as a point, coloured by its response time, from ${time(span[0])} to ${time(span[1])}.`,
+    data: [
+      [0, windows.total],
+      [0, runs.length],
+    ] as uPlot.AlignedData,
+    options: (colors) => ({
+      ...common,
+      cursor: { points: { show: false }, drag: { x: false, y: false } },
+      scales: {
+        x: { time: false, range: () => [scene.zoom.from, scene.zoom.to] },
+        y: { dir: -1, range: () => [0, runs.length || 1] },
+      },
+      axes: [
+        {
+          ...axis(colors, 'position of the IO in the run'),
+          size: 30,
+          space: 72,
+          grid: { show: false },
+          incrs: COUNT_STEPS,
+          values: (_u, splits) => splits.map(count),
+        },
+        rowAxis(colors, runs),
+      ],
+      series: [{}, { paths: () => null, points: { show: false } }],
+      hooks: { draw: [(u) => paint(u, scene, canvas, colors)] },
+    }),
+    tip: (u, left, top) => tipAt(u, scene, left, top),
+    step: (u, from, across, down) => stepFrom(u, scene, from, across, down),
+    keys: (colors) => [{ name: 'failed', color: colors.failedPoint }],
+    ramp: () => slownessRamp(span),
+  };
+}
+
+const COUNT_STEPS = Array.from({ length: 15 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
+
+/** Successive runs of one value: the first, and the one after the last. */
+function groups(runs: ColourRun[]): { value: string; from: number; to: number }[] {
+  const found: { value: string; from: number; to: number }[] = [];
+  for (const [row, { value }] of runs.entries()) {
+    const last = found.at(-1);
+    if (last?.value === value) last.to = row + 1;
+    else found.push({ value, from: row, to: row + 1 });
+  }
+  return found;
+}
+
+/** Values, each at the middle of its runs; every run by itself where there is room. */
+function rowLabels(runs: ColourRun[], room: number): { at: number; label: string }[] {
+  if (room >= LABEL) return runs.map(({ label }, row) => ({ at: row + 0.5, label }));
+  const all = groups(runs);
+  const every = Math.max(1, Math.ceil((LABEL * all.length) / (room * runs.length)));
+  return all
+    .filter((_, i) => i % every === 0)
+    .map(({ value, from, to }) => ({ at: (from + to) / 2, label: value }));
+}
+
+function rowAxis(colors: Palette, runs: ColourRun[]): uPlot.Axis {
+  const labels = (u: uPlot) =>
+    rowLabels(runs, u.bbox.height / devicePixelRatio / Math.max(1, runs.length));
+  const room = (heightOf(runs.length) - BELOW) / Math.max(1, runs.length);
+  const widest = Math.max(...rowLabels(runs, room).map(({ label }) => label.length), 4);
+  return {
+    ...axis(colors),
+    scale: 'y',
+    size: Math.min(LABELS, widest * 6.4 + 14),
+    grid: { show: false },
+    ticks: { show: false },
+    splits: (u) => labels(u).map(({ at }) => at),
+    filter: (_u, splits) => splits,
+    values: (u) => labels(u).map(({ label }) => label),
+  };
+}
+
+/** Where each row lies, in device pixels: apart from the next where that is of another value. */
+function bounds(u: uPlot, runs: ColourRun[], row: number): { top: number; height: number } {
+  const top = Math.round(u.valToPos(row, 'y', true));
+  const height = Math.round(u.valToPos(row + 1, 'y', true)) - top;
+  const other = runs[row + 1] !== undefined && runs[row + 1]?.value !== runs[row]?.value;
+  const gap = other && height > 4 * devicePixelRatio ? Math.round(devicePixelRatio) : 0;
+  return { top, height: height - gap };
+}
+
+function paint(u: uPlot, scene: ColourScene, canvas: HTMLCanvasElement, colors: Palette): void {
+  const { ctx, bbox } = u;
+  const { runs, windows, zoom, span } = scene;
+  const width = Math.max(1, Math.round(bbox.width));
+  if (canvas.width !== width || canvas.height !== runs.length) {
+    [canvas.width, canvas.height] = [width, Math.max(1, runs.length)];
+  }
+  const pen = canvas.getContext('2d');
+  if (pen === null) return;
+  const image = pen.createImageData(width, canvas.height);
+  const points = new Uint32Array(image.data.buffer);
+  for (const part of windows.over(zoom.from, zoom.to)) {
+    fill(points, width, part, runs, zoom, table(part.piece.data, span, colors.failedPoint));
+  }
+  pen.putImageData(image, 0, 0);
+  ctx.save();
+  ctx.imageSmoothingEnabled = false;
+  for (const row of runs.keys()) {
+    const { top, height } = bounds(u, runs, row);
+    ctx.drawImage(canvas, 0, row, width, 1, bbox.left, top, bbox.width, height);
+  }
+  ctx.restore();
+  marks(u, scene, colors);
+}
+
+/** The points of a part of the picture: where several IOs fall on one, the slowest is shown. */
+function fill(
+  points: Uint32Array,
+  width: number,
+  { from, to, piece }: Part<Codes>,
+  runs: ColourRun[],
+  zoom: Zoom,
+  colors: Uint32Array,
+): void {
+  const perPoint = zoom.span / width;
+  const [first, last] = [from, to].map((at) =>
+    Math.min(width, Math.max(0, Math.round((at - zoom.from) / perPoint))),
+  ) as [number, number];
+  for (const [row, { run, ios }] of runs.entries()) {
+    const codes = piece.data.rows.get(run);
+    if (codes === undefined) continue;
+    for (let x = first; x < last; x++) {
+      const begin = zoom.from + x * perPoint;
+      if (begin >= ios) break;
+      const start = Math.floor((begin - piece.from) / piece.step);
+      const end = Math.max(start + 1, Math.ceil((begin + perPoint - piece.from) / piece.step) - 1);
+      let code = -1;
+      for (let i = Math.max(0, start); i < end && i < codes.length; i++) {
+        code = Math.max(code, codes[i] ?? 0);
+      }
+      if (code >= 0) points[row * width + x] = colors[code] ?? 0;
+    }
+  }
+}
+
+/** Where the numbers of each run begin, and how far it goes. */
+function marks(u: uPlot, { runs, zoom }: ColourScene, colors: Palette): void {
+  const { ctx, bbox } = u;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  for (const [row, { startUp }] of runs.entries()) {
+    if (startUp <= zoom.from || startUp > zoom.to) continue;
+    const { top, height } = bounds(u, runs, row);
+    const x = Math.round(u.valToPos(startUp, 'x', true));
+    ctx.fillStyle = colors.surface;
+    ctx.fillRect(x - devicePixelRatio, top, 3 * devicePixelRatio, height);
+    ctx.fillStyle = colors.startUp;
+    ctx.fillRect(x, top, devicePixelRatio, height);
+  }
+  ctx.strokeStyle = fade(colors.axis, 0.8);
+  ctx.lineWidth = devicePixelRatio;
+  ctx.strokeRect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.restore();
+}
+
+/** What lies at a place: the run, the first IO shown there and how many there are, and its code. */
+function found(u: uPlot, { runs, windows }: ColourScene, left: number, top: number) {
+  const row = runs[Math.floor(u.posToVal(top, 'y'))];
+  const at = u.posToVal(left, 'x');
+  const next = u.posToVal(left + 1, 'x');
+  const part = windows.over(Math.max(0, at), Math.max(at + 1e-9, at))[0];
+  if (row === undefined || part === undefined || at < 0 || at >= row.ios) return undefined;
+  const { piece } = part;
+  const codes = piece.data.rows.get(row.run);
+  if (codes === undefined) return undefined;
+  const first = Math.floor((at - piece.from) / piece.step);
+  const end = Math.max(first + 1, Math.ceil((next - piece.from) / piece.step) - 1);
+  let best = first;
+  for (let i = first; i < end && i < codes.length; i++) {
+    if ((codes[i] ?? 0) > (codes[best] ?? 0)) best = i;
+  }
+  const code = codes[best];
+  if (code === undefined) return undefined;
+  const from = piece.from + best * piece.step;
+  const ns = timeOf(code, piece.data);
+  return { row, from, count: Math.min(piece.step, row.ios - from), ns };
+}
+
+function tipAt(u: uPlot, scene: ColourScene, left: number, top: number): Tip | null {
+  const there = found(u, scene, left, top);
+  if (there === undefined) return null;
+  const { row, from, count: ios, ns } = there;
+  const where = ios === 1 ? `IO ${count(from)}` : `IOs ${count(from)} to ${count(from + ios - 1)}`;
+  const rows: [string, string][] = [
+    [
+      ios === 1 ? 'response time' : 'the slowest',
+      ns === undefined ? 'failed' : `about ${time(ns)}`,
+    ],
+    ['run', count(row.run)],
+  ];
+  if (from < row.startUp) rows.push(['part of the run', row.startUpName]);
+  const target = ios === 1 ? 'IO' : 'run there';
+  return {
+    left,
+    top,
+    title: `${row.label}, ${where}`,
+    rows,
+    href: scene.href(row, from, ios),
+    target,
+  };
+}
+
+/** To the next run, or the next point of the picture. */
+function stepFrom(
+  u: uPlot,
+  { runs, windows }: ColourScene,
+  from: Place | null,
+  across: number,
+  down: number,
+): Place {
+  const row = from === null ? 0 : Math.floor(u.posToVal(from.top, 'y')) + down;
+  const at = from === null ? (u.scales.x?.min ?? 0) : u.posToVal(from.left, 'x');
+  const step = windows.over(at, at + 1e-9)[0]?.piece.step ?? 1;
+  const perPixel = u.posToVal(1, 'x') - u.posToVal(0, 'x');
+  const way = from === null ? 0 : across * Math.max(step, perPixel);
+  const [low, high] = [u.scales.x?.min ?? 0, u.scales.x?.max ?? 1];
+  const next = Math.min(high - Math.min(step, perPixel) / 2, Math.max(low, at + way));
+  // In the middle of a point that is wide enough for that.
+  const middle = step > perPixel ? (Math.floor(next / step) + 0.5) * step : next;
+  const at_ = Math.min(runs.length - 1, Math.max(0, row)) + 0.5;
+  return { left: u.valToPos(Math.max(middle, low), 'x'), top: u.valToPos(at_, 'y') };
+}

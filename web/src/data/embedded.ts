@@ -1,0 +1,219 @@
+// What the page itself holds. What is large is compressed, and inflated when it is first asked for.
+import type { ShelfQuery } from '../route';
+import { parseJson } from './json';
+import { marksIn, rememberMarks } from './marks';
+import { shelfOf } from './shelf';
+import type { Simulation } from './simulation.gen';
+import { SEE_ALL, type Source, SourceError } from './source';
+import type {
+  Activity,
+  Colours,
+  Compared,
+  Comparison,
+  Facts,
+  Ios,
+  LatencyHistogram,
+  Manifest,
+  Marks,
+  Measurement,
+  Outline,
+  Shelf,
+} from './views.gen';
+import { cropColours, cropOutline } from './window';
+
+/** A list as it stands, or its JSON by gzip and in base64. */
+type Packed<T> = T[] | string;
+
+/** A measurement with as much of its records as fits a page. */
+export interface HeldMeasurement {
+  id: string;
+  name: string;
+  manifest: Manifest;
+  facts: Facts;
+  marks?: Marks;
+  outlines?: Packed<Outline>;
+  colours?: Packed<Colours>;
+  histograms?: Packed<LatencyHistogram>;
+  ios?: Packed<Ios>;
+}
+
+/** A simulation in a page. */
+export interface HeldSimulation {
+  id: string;
+  name: string;
+  simulation: Simulation;
+}
+
+/** What the program puts into a page. */
+export interface Page {
+  measurements: HeldMeasurement[];
+  simulations: HeldSimulation[];
+  comparison: Comparison | null;
+}
+
+/** The id of the result in a page of the older form, which knew but one. */
+const ONLY = 'result';
+
+/** The page that an object is, in the form of today or in that of one result; nothing if neither. */
+export function pageOf(held: object): Page | undefined {
+  if ('measurements' in held || 'simulations' in held) {
+    const { measurements = [], simulations = [], comparison = null } = held as Partial<Page>;
+    return { measurements, simulations, comparison };
+  }
+  if (!('manifest' in held && 'facts' in held)) return undefined;
+  const { manifest, facts, outlines } = held as HeldMeasurement;
+  const one = { id: ONLY, name: manifest.device.name, manifest, facts, outlines: outlines ?? [] };
+  return { measurements: [one], simulations: [], comparison: null };
+}
+
+/** The JSON of base64 of gzip. */
+async function inflate(base64: string): Promise<unknown> {
+  try {
+    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+    return parseJson(await new Response(stream).text());
+  } catch (error) {
+    throw new SourceError(`What this page holds of the IOs is damaged: ${String(error)}`);
+  }
+}
+
+/** The parts of a measurement that are large. */
+interface Parts {
+  outlines: Outline;
+  colours: Colours;
+  histograms: LatencyHistogram;
+  ios: Ios;
+}
+
+/** The data of a page without a server. */
+export class Embedded implements Source {
+  readonly served = false;
+  readonly only: string | undefined;
+  readonly #page: Page;
+  readonly #unpacked = new Map<string, Promise<unknown[]>>();
+
+  constructor(page: Page) {
+    this.#page = page;
+    const [first, ...more] = page.measurements;
+    const alone = more.length === 0 && page.simulations.length === 0;
+    this.only = alone ? first?.id : undefined;
+  }
+
+  async shelf(query: ShelfQuery): Promise<Shelf> {
+    return shelfOf(this.#page, query);
+  }
+
+  async measurement(id: string): Promise<Measurement> {
+    const { name, manifest, facts, marks = { experiments: [] } } = this.#held(id);
+    return { id, name, manifest, facts, marks: marksIn(localKey(id, manifest)) ?? marks };
+  }
+
+  async outline(id: string, run: number, from?: number, to?: number): Promise<Outline> {
+    const found = (await this.#parts(id, 'outlines')).find((outline) => outline.run === run);
+    if (found === undefined) throw new SourceError(`This page holds no IOs of run ${run}.`);
+    return cropOutline(found, from, to);
+  }
+
+  async histogram(id: string, run: number): Promise<LatencyHistogram> {
+    const found = (await this.#parts(id, 'histograms')).find((h) => h.run === run);
+    if (found !== undefined) return found;
+    throw new SourceError(`This page holds no histogram of run ${run}. ${SEE_ALL}`);
+  }
+
+  async ios(id: string, run: number, from: number, count: number): Promise<Ios> {
+    const all = (await this.#parts(id, 'ios')).filter((ios) => ios.run === run);
+    const middle = from + count / 2;
+    const found = all.find((ios) => ios.from <= middle && middle <= end(ios));
+    if (found !== undefined) return found;
+    const which =
+      all.length === 0
+        ? `no single IOs of run ${run}`
+        : `of run ${run} only the slowest IOs and those beside them`;
+    throw new SourceError(`This page holds ${which}. ${SEE_ALL}`);
+  }
+
+  async activities(id: string, run: number, fromNs: number, toNs: number): Promise<Activity[]> {
+    const all = (await this.#parts(id, 'ios')).filter((ios) => ios.run === run);
+    const found = new Map<string, Activity>();
+    for (const activity of all.flatMap((ios) => ios.activities)) {
+      if (activity.start_ns >= toNs || activity.end_ns <= fromNs) continue;
+      found.set(
+        `${activity.kind} ${activity.start_ns} ${activity.unit} ${activity.block}`,
+        activity,
+      );
+    }
+    return [...found.values()].sort((a, b) => a.start_ns - b.start_ns);
+  }
+
+  async colours(
+    id: string,
+    benchmark: string,
+    experiment: string,
+    from?: number,
+    to?: number,
+    columns?: number,
+  ): Promise<Colours> {
+    const found = (await this.#parts(id, 'colours')).find(
+      (c) => c.micro_benchmark === benchmark && c.experiment === experiment,
+    );
+    if (found !== undefined) return cropColours(found, from, to, columns);
+    throw new SourceError(
+      `This page holds no colour analysis of ${benchmark}, ${experiment}. ${SEE_ALL}`,
+    );
+  }
+
+  async comparison(ids: string[]): Promise<Comparison> {
+    const { comparison, measurements } = this.#page;
+    const places = ids.map((id) => measurements.indexOf(this.#held(id)));
+    if (comparison === null) throw new SourceError('This page holds no comparison of results.');
+    // What is known of each is how it relates to the first of the page.
+    return pick(comparison, places, places[0] === 0);
+  }
+
+  async simulation(id: string): Promise<Simulation> {
+    const found = this.#page.simulations.find((simulation) => simulation.id === id);
+    if (found === undefined) throw new SourceError(`There is no simulation “${id}” in this page.`);
+    return found.simulation;
+  }
+
+  async setMarks(id: string, marks: Marks): Promise<void> {
+    rememberMarks(localKey(id, this.#held(id).manifest), marks);
+  }
+
+  #held(id: string): HeldMeasurement {
+    const found = this.#page.measurements.find((measurement) => measurement.id === id);
+    if (found === undefined) throw new SourceError(`There is no result “${id}” in this page.`);
+    return found;
+  }
+
+  #parts<K extends keyof Parts>(id: string, name: K): Promise<Parts[K][]> {
+    const key = `${name} ${id}`;
+    const known = this.#unpacked.get(key);
+    if (known !== undefined) return known as Promise<Parts[K][]>;
+    const packed = this.#held(id)[name] ?? [];
+    const unpacked = typeof packed === 'string' ? inflate(packed) : Promise.resolve(packed);
+    this.#unpacked.set(key, unpacked as Promise<unknown[]>);
+    return unpacked as Promise<Parts[K][]>;
+  }
+}
+
+/** What a browser keeps the marks of a result under: its id alone may come again in another page. */
+const localKey = (id: string, manifest: Manifest) => `${id} ${manifest.started}`;
+
+const end = (ios: Ios) => ios.from + ios.latency_ns.length;
+
+/** Some results of a comparison, with how they relate to the first only where that is `related`. */
+function pick(all: Comparison, places: number[], related: boolean): Comparison {
+  const some = (results: Compared[]): Compared[] =>
+    places.map((place) => {
+      const { value = null, ...relation } = results[place] ?? {};
+      return related ? { value, ...relation } : { value };
+    });
+  return {
+    characteristics: all.characteristics.map((c) => ({ ...c, results: some(c.results) })),
+    experiments: all.experiments.map((e) => ({
+      ...e,
+      values: e.values.map((v) => ({ ...v, results: some(v.results) })),
+    })),
+  };
+}

@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+import { csv, csvField } from '../src/csv';
+
+// Are fields quoted as RFC 4180 has it?
+it('quotes what needs quotes', () => {
+  expect(csv([['a', 'b, c', 'say "d"', 'e\nf', 1.5]])).toBe('a,"b, c","say ""d""","e\nf",1.5\r\n');
+});
+
+// Can no text start a formula in a spreadsheet, while numbers stay numbers?
+it('makes formulas plain text', () => {
+  for (const text of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1']) {
+    expect(csvField(text)).toMatch(/^"?'/);
+  }
+  expect(csvField(-1.25)).toBe('-1.25');
+  expect(csvField('a=b')).toBe('a=b');
+});
+
+// Are numbers written in full?
+it('keeps the precision of numbers', () => {
+  expect(csvField(0.1 + 0.2)).toBe('0.30000000000000004');
+  expect(csvField(734_035_968)).toBe('734035968');
+});

@@ -1,0 +1,230 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { Embedded, type HeldMeasurement, pageOf } from '../src/data/embedded';
+import { parseJson } from '../src/data/json';
+import { loadPage } from '../src/data/load';
+import { Served } from '../src/data/served';
+import { isCoarse, SourceError } from '../src/data/source';
+import type { Colours, Outline } from '../src/data/views.gen';
+import { cropColours, cropOutline } from '../src/data/window';
+
+const page = (text: string) =>
+  ({ getElementById: () => ({ textContent: text }) }) as unknown as Document;
+
+const packed = (value: object) => gzipSync(JSON.stringify(value)).toString('base64');
+
+const outline: Outline = {
+  run: 7,
+  ios: 100,
+  index: [0, 10, 40, 99],
+  submitted_ns: [0, 1, 2, 3],
+  latency_ns: [5, 6, 7, 8],
+  offset_bytes: [0, 512, 1024, 1536],
+  op: [0, 1, 0, 1],
+  errno: [0, 0, 0, 0],
+};
+
+const colours: Colours = {
+  micro_benchmark: 'mix',
+  experiment: 'SR/RW',
+  from: 0,
+  to: 12,
+  ios_per_column: 2,
+  low_ns: 1,
+  high_ns: 100,
+  rows: [{ run: 7, ios: 12, codes: btoa('\x01\x09\x03\x00\x00\xff') }],
+};
+
+function held(id: string, more: Partial<HeldMeasurement> = {}): HeldMeasurement {
+  const device = { name: `/dev/${id}`, model: `Model ${id}`, firmware: 'F1', capacity_bytes: 1024 };
+  const manifest = { device, micro_benchmarks: [], started: '2026-01-01T00:00:00Z' };
+  const facts = { characteristics: {}, runs: [], schema_version: 4 };
+  return { id, name: `name of ${id}`, manifest, facts, ...more } as unknown as HeldMeasurement;
+}
+
+describe('pages', () => {
+  // Do seeds keep all 64 bits, also beside a text that looks like one?
+  it('seeds', () => {
+    const text = '{"seed":18446744073709551615,"name":"\\"seed\\":12345678901234567890"}';
+    expect(parseJson(text)).toEqual({
+      seed: '18446744073709551615',
+      name: '"seed":12345678901234567890',
+    });
+  });
+
+  // Is an empty or damaged page told from a report, and a page of a server from one of results?
+  it('what they hold', () => {
+    expect(() => loadPage(page('/*REPORT*/'))).toThrow('empty form');
+    expect(() => loadPage(page('{"manifest":'))).toThrow('damaged');
+    expect(() => loadPage(page('{"manifest":{}}'))).toThrow('damaged');
+    expect(loadPage(page('{"served":true}'))).toMatchObject({ source: { served: true } });
+    const both = { measurements: [held('a'), held('b')] };
+    expect(loadPage(page(JSON.stringify(both)))).toMatchObject({
+      source: { served: false, only: undefined },
+    });
+  });
+
+  // Is a page of one result, as older versions wrote it, a shelf of that one?
+  it('of old', async () => {
+    const { manifest, facts } = held('a');
+    const found = pageOf({ manifest, facts, outlines: packed([outline]) });
+    if (found === undefined) throw new Error('it is a page');
+    const source = new Embedded(found);
+    expect(source.only).toBe('result');
+    const { name, marks } = await source.measurement('result');
+    expect([name, marks]).toEqual(['/dev/a', { experiments: [] }]);
+    expect(await source.outline('result', 7)).toEqual(outline);
+  });
+});
+
+describe('an embedded source', () => {
+  const source = new Embedded({
+    measurements: [
+      held('a', { outlines: packed([outline]), colours: [colours] }),
+      held('b', { outlines: 'SGVsbG8=' }),
+    ],
+    simulations: [],
+    comparison: {
+      characteristics: [
+        {
+          name: 'random_write_ns',
+          results: [{ value: { value: 1 } }, { value: { value: 2 }, differs: true }],
+        },
+      ],
+      experiments: [],
+    },
+  });
+
+  // Is a part of a picture the same whether it was compressed or not, and cropped to what is asked?
+  it('crops', async () => {
+    expect((await source.outline('a', 7, 10, 99)).index).toEqual([10, 40]);
+    expect((await source.outline('a', 7, 41, 99)).index).toEqual([]);
+    expect((await source.colours('a', 'mix', 'SR/RW', 2, 6)).rows[0]?.codes).toBe(btoa('\x09\x03'));
+  });
+
+  // Is what is missing or damaged said in words, with what to do, and nothing made up?
+  it('refuses', async () => {
+    const refused = async (asked: Promise<unknown>, words: RegExp) => {
+      const error = await asked.then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      expect(error).toBeInstanceOf(SourceError);
+      expect((error as Error).message).toMatch(words);
+    };
+    await refused(source.measurement('c'), /no result “c”/);
+    await refused(source.outline('a', 8), /no IOs of run 8/);
+    await refused(source.outline('b', 7), /damaged/);
+    await refused(source.histogram('a', 7), /flashscope serve/);
+    await refused(source.ios('a', 7, 0, 10), /no single IOs of run 7.*flashscope serve/);
+    await refused(source.colours('a', 'mix', 'SW/RW'), /no colour analysis/);
+    await refused(source.simulation('a'), /no simulation/);
+  });
+
+  // Does a comparison of some results hold those alone?
+  it('compares', async () => {
+    const { characteristics } = await source.comparison(['a', 'b']);
+    expect(characteristics[0]?.results).toHaveLength(2);
+    const one = await source.comparison(['a']);
+    expect(one.characteristics[0]?.results).toEqual([{ value: { value: 1 } }]);
+    const turned = await source.comparison(['b', 'a']);
+    expect(turned.characteristics[0]?.results).toEqual([
+      { value: { value: 2 } },
+      { value: { value: 1 } },
+    ]);
+  });
+
+  // Does the shelf of a page answer what a server's would?
+  it('searches', async () => {
+    const found = async (query: object) => (await source.shelf(query)).items.map(({ id }) => id);
+    expect(await found({})).toEqual(['a', 'b']);
+    expect(await found({ search: 'MODEL b' })).toEqual(['b']);
+    expect(await found({ sort: '-name' })).toEqual(['b', 'a']);
+    expect(await found({ capacity_min: 2000 })).toEqual([]);
+    expect(await found({ kind: 'simulation' })).toEqual([]);
+    expect(await source.shelf({ offset: 1, limit: 1 })).toMatchObject({
+      total: 2,
+      items: [{ id: 'b' }],
+    });
+  });
+});
+
+// Is the slowest of what becomes one column the one that is shown, and the stretch where it says?
+it('crops colours', () => {
+  const { rows, ...shown } = cropColours(colours, 3, 12, 3);
+  expect(shown).toMatchObject({ from: 2, to: 12, ios_per_column: 4 });
+  expect(rows).toEqual([{ run: 7, ios: 12, codes: btoa('\x09\x00\xff') }]);
+  expect(cropColours(colours)).toBe(colours);
+  expect(cropOutline(outline)).toBe(outline);
+});
+
+// Is a picture with fewer IOs than were asked for told from one that has them all?
+it('tells what is coarse', () => {
+  expect(isCoarse(outline, 0, 100, 50)).toBe(true);
+  expect(isCoarse(outline, 0, 4, 50)).toBe(false);
+  expect(isCoarse(outline, 0, 100, 2)).toBe(false);
+});
+
+describe('a server', () => {
+  /** Answers instead of the network; counts how often it was asked. */
+  function answering(answers: Record<string, () => Response>): string[] {
+    const asked: string[] = [];
+    globalThis.fetch = async (input, options) => {
+      options?.signal?.throwIfAborted();
+      asked.push(`${options?.method ?? 'GET'} ${String(input)}`);
+      const answer = answers[String(input)];
+      if (answer === undefined) throw new TypeError('refused');
+      return answer();
+    };
+    return asked;
+  }
+
+  // Is it asked as the API has it, and once for what stays the same?
+  it('is asked', async () => {
+    const measured = '/api/results/a%2Fb';
+    const asked = answering({
+      [measured]: () => new Response('{"id":"a/b","marks":{"experiments":[]}}'),
+      [`${measured}/marks`]: () => new Response(null, { status: 204 }),
+      [`${measured}/runs/7/outline?from=0&to=9`]: () => new Response('{"run":7}'),
+      '/api/shelf?search=x': () => new Response('{"total":0,"items":[]}'),
+      '/api/comparison?ids=a%2Fb,c': () => new Response('{}'),
+    });
+    const source = new Served();
+    await source.measurement('a/b');
+    expect(await source.measurement('a/b')).toMatchObject({ id: 'a/b' });
+    await source.outline('a/b', 7, 0, 9);
+    await source.shelf({ search: 'x' });
+    await source.shelf({ search: 'x' });
+    await source.comparison(['a/b', 'c']);
+    expect(asked).toHaveLength(5);
+    const marks = {
+      experiments: [{ micro_benchmark: 'mix', experiment: 'RW', interesting: true }],
+    };
+    await source.setMarks('a/b', marks);
+    expect(asked.at(-1)).toBe(`PUT ${measured}/marks`);
+    expect((await source.measurement('a/b')).marks).toEqual(marks);
+  });
+
+  // Are its refusals, its absence and its nonsense said in words?
+  it('refuses', async () => {
+    answering({
+      '/api/results/a': () => new Response('{"error":"no such result"}', { status: 404 }),
+      '/api/results/b': () => new Response('<html>', { status: 502, statusText: 'Bad Gateway' }),
+      '/api/results/c': () => new Response('<html>'),
+    });
+    const source = new Served();
+    await expect(source.measurement('a')).rejects.toThrow('no such result');
+    await expect(source.measurement('b')).rejects.toThrow('502 Bad Gateway');
+    await expect(source.measurement('c')).rejects.toThrow('damaged');
+    await expect(source.measurement('d')).rejects.toThrow('does not answer');
+  });
+
+  // Is a question taken back that nobody waits for, and not kept as an answer?
+  it('is interrupted', async () => {
+    const asked = answering({ '/api/results/a': () => new Response('{}') });
+    const source = new Served();
+    await expect(source.measurement('a', AbortSignal.abort())).rejects.toThrow('aborted');
+    await source.measurement('a');
+    expect(asked).toHaveLength(1);
+  });
+});
