@@ -11,6 +11,7 @@ use flashscope_report::SimulationFill;
 use crate::bench::{BenchArgs, PlanArgs};
 use crate::devices::DevicesArgs;
 use crate::names;
+use crate::registry::{RegistryArgs, SubmitArgs};
 use crate::serve::ServeArgs;
 use crate::trace::TraceArgs;
 
@@ -31,6 +32,8 @@ pub enum Command {
     Trace(TraceArgs),
     Report(ReportArgs),
     Serve(ServeArgs),
+    Registry(RegistryArgs),
+    Submit(SubmitArgs),
     Demo(DemoArgs),
 }
 

@@ -9,6 +9,7 @@ mod devices;
 mod drives;
 mod names;
 mod progress;
+mod registry;
 mod report;
 mod serve;
 mod simulate;
@@ -55,6 +56,8 @@ fn main() -> ExitCode {
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),
         Command::Serve(args) => serve::serve(&args),
+        Command::Registry(args) => registry::registry(args),
+        Command::Submit(args) => registry::submit(&args),
         Command::Demo(args) => demo::demo(&args),
     };
     let (error, code) = match outcome {

@@ -1,13 +1,15 @@
 //! `flashscope serve`.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
-use flashscope_serve::{Access, Folders};
+use flashscope_registry::{Error, Registry};
+use flashscope_serve::{Access, Folders, app};
 use serde_json::json;
 
+use crate::registry::RegistryPlace;
 use crate::{Failure, usage};
 
 /// The port, unless asked for otherwise.
@@ -21,11 +23,20 @@ const PORT: u16 = 7470;
 #[command(after_help = "Examples:
   flashscope serve
   flashscope serve results other-results/demo.flashscope
-  flashscope serve results --listen 127.0.0.1:0 --json")]
+  flashscope serve results --listen 127.0.0.1:0 --json
+  flashscope serve --registry /srv/registry --listen 0.0.0.0")]
 pub struct ServeArgs {
     /// Results, and folders with results up to three folders deep
     #[arg(default_value = ".", value_name = "DIR")]
     folders: Vec<PathBuf>,
+
+    /// Serve the registry in this folder instead: results that others submit with tokens, which
+    /// `flashscope registry` makes
+    #[arg(long, value_name = "FOLDER", conflicts_with = "folders")]
+    registry: Option<PathBuf>,
+
+    #[command(flatten)]
+    place: RegistryPlace,
 
     /// Answer at this address, with or without a port; port 0 takes a free one [default:
     /// 127.0.0.1:7470]
@@ -41,20 +52,37 @@ pub struct ServeArgs {
 }
 
 pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
-    for folder in &args.folders {
-        folder
-            .read_dir()
-            .with_context(|| format!("cannot list {}", folder.display()))
-            .map_err(usage)?;
-    }
     let address = args.listen.unwrap_or_else(|| ([127, 0, 0, 1], PORT).into());
     if Access::of(&address) == Access::Network {
         eprintln!("flashscope: whoever reaches {address} sees every result, without a password");
     }
     let ready = |address: SocketAddr| announce(address, args.json);
-    flashscope_serve::serve(Folders::new(args.folders.clone()), address, ready).map_err(|error| {
-        usage(anyhow!("cannot answer at {address}: {error}; choose another address with --listen"))
-    })
+    let busy = |error: &io::Error| {
+        anyhow!("cannot answer at {address}: {error}; choose another address with --listen")
+    };
+    if let Some(folder) = &args.registry {
+        let configuration = args.place.configuration(folder.clone());
+        let make = async |access| Registry::open(&configuration).await?.app(access);
+        return flashscope_serve::serve(make, address, ready).map_err(|error| match error {
+            Error::Io(error) => usage(busy(&error)),
+            other => Failure::from(other),
+        });
+    }
+    if args.place.is_given() {
+        return Err(usage(anyhow!(
+            "--database and --store are of a registry: name it with --registry"
+        )));
+    }
+    for folder in &args.folders {
+        let listed = folder.read_dir().with_context(|| format!("cannot list {}", folder.display()));
+        listed.map_err(usage)?;
+    }
+    let folders = Folders::new(args.folders.clone());
+    for problem in folders.problems() {
+        eprintln!("flashscope: {problem}");
+    }
+    let make = async |access| Ok(app(folders, access));
+    flashscope_serve::serve(make, address, ready).map_err(|error: io::Error| usage(busy(&error)))
 }
 
 /// Tells the address. Who started this and does not listen any more loses nothing.

@@ -160,6 +160,11 @@ impl ResultFolder {
         Ok(rows)
     }
 
+    /// Where part `part`, from 0, of the records of run `run` lies, or would.
+    pub fn records_path(&self, run: u32, part: u32) -> PathBuf {
+        self.path.join(RECORDS).join(records_file(run, part))
+    }
+
     /// The records of run `run`; none where it was not run.
     pub fn rows(&self, run: u32) -> Result<Rows, Error> {
         Rows::open(files_of(&self.path.join(RECORDS), run))

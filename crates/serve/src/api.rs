@@ -5,21 +5,24 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::{Html, IntoResponse, Response};
+use axum::http::{HeaderMap, header};
+use axum::response::Response;
 use axum::routing::get;
 use flashscope_report::{Measurement, Shelf, served_html};
 use flashscope_result::marks::Marks;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use serde_json::Value;
 
-use crate::endpoint::{Endpoints, JsonOf, Nothing, tagged};
+use crate::describe::DEFINITIONS;
+use crate::endpoint::{Endpoints, JsonOf, Nothing, tagged, tagged_as};
 use crate::guard::{Access, guarded};
+use crate::library::Library;
 use crate::limits;
 use crate::page::Page;
 use crate::parameters::ResultPath;
 use crate::problem::Problem;
-use crate::shelf::{Folders, ShelfQuery};
+use crate::shelf::ShelfQuery;
 use crate::views;
 use crate::work::Work;
 
@@ -29,7 +32,7 @@ const DESCRIPTION: &str = "Results of flashscope: what was measured, what was fo
 
 /// What the endpoints work on.
 pub struct App {
-    pub folders: Folders,
+    pub library: Box<dyn Library>,
     pub work: Work,
     access: Access,
     /// Answers that were made of records.
@@ -45,29 +48,62 @@ impl Weighter<String, Bytes> for Weight {
     }
 }
 
-/// The application over `folders`, and its API, for `access`.
-pub fn app(folders: Folders, access: Access) -> Router {
+/// The application over `library`, and its API, for `access`.
+pub fn app(library: impl Library, access: Access) -> Router {
+    guarded(with_page(api(library, access)), access)
+}
+
+/// The endpoints over `library`, with their description.
+pub fn api(library: impl Library, access: Access) -> Api {
     let answers = Cache::with_weighter(1024, limits::ANSWERS, Weight);
-    let app = Arc::new(App { folders, access, work: Work::new(), answers });
+    let app = App { library: Box::new(library), access, work: Work::new(), answers };
     let (router, document) = endpoints().finish("flashscope serve", DESCRIPTION);
+    Api { router: router.with_state(Arc::new(app)), document }
+}
+
+/// Routes, and the OpenAPI document that describes them.
+pub struct Api {
+    /// The routes.
+    pub router: Router,
+    /// The document.
+    pub document: Value,
+}
+
+impl Api {
+    /// These and those of `other`.
+    pub fn merge(mut self, other: Api) -> Api {
+        let parts = [
+            ("/paths", other.document["paths"].clone()),
+            (DEFINITIONS, other.document["components"]["schemas"].clone()),
+        ];
+        for (place, more) in parts {
+            let here = self.document.pointer_mut(place).and_then(Value::as_object_mut);
+            if let (Some(here), Value::Object(more)) = (here, more) {
+                here.extend(more);
+            }
+        }
+        Api { router: self.router.merge(other.router), ..self }
+    }
+}
+
+/// The routes with the application, the description, and what answers elsewhere.
+pub fn with_page(Api { router, document }: Api) -> Router {
     let document = Bytes::from(document.to_string());
     let openapi = move |headers: HeaderMap| async move { tagged(document, &headers) };
     let page = Arc::new(Page::new(served_html()));
-    let router = router
+    router
         .route("/api/openapi.json", get(openapi))
-        .with_state(app)
         .merge(Router::new().route("/", get(application)).with_state(page))
         .fallback(async || {
             Problem::not_found("there is nothing at this address: see /api/openapi.json")
         })
         .method_not_allowed_fallback(async || {
             Problem::wrong_method("this address is used otherwise: see /api/openapi.json")
-        });
-    guarded(router, access)
+        })
 }
 
 /// The description of the API.
-pub fn openapi() -> serde_json::Value {
+pub fn openapi() -> Value {
     endpoints().finish("flashscope serve", DESCRIPTION).1
 }
 
@@ -80,17 +116,15 @@ fn endpoints() -> Endpoints<App> {
     views::add(endpoints)
 }
 
-async fn application(State(page): State<Arc<Page>>) -> Response {
-    let policy = HeaderValue::from_str(&page.policy);
-    let Ok(policy) = policy else {
-        return Problem::failed("the page has a policy that cannot be sent").into_response();
-    };
-    ([(header::CONTENT_SECURITY_POLICY, policy)], Html(page.html.clone())).into_response()
+async fn application(State(page): State<Arc<Page>>, headers: HeaderMap) -> Response {
+    let mut response = tagged_as("text/html; charset=utf-8", page.html.clone(), &headers);
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, page.policy.clone());
+    response
 }
 
 async fn shelf(app: Arc<App>, _: Nothing, query: ShelfQuery) -> Result<JsonOf<Shelf>, Problem> {
     let work = app.work.clone();
-    work.run(move || JsonOf::of(&app.folders.shelf(&query)?)).await
+    work.run(move || JsonOf::of(&app.library.shelf(&query)?)).await
 }
 
 async fn measurement(
@@ -99,16 +133,26 @@ async fn measurement(
     _: Nothing,
 ) -> Result<JsonOf<Measurement>, Problem> {
     let work = app.work.clone();
-    work.run(move || JsonOf::of(&app.folders.measurement(&id)?)).await
+    work.run(move || {
+        let opened = app.library.open(&id)?;
+        JsonOf::of(&Measurement {
+            id: opened.id.clone(),
+            name: opened.name.clone(),
+            manifest: opened.manifest.clone(),
+            facts: opened.facts.as_ref().clone(),
+            marks: app.library.marks(&opened)?,
+        })
+    })
+    .await
 }
 
 async fn simulation(
     app: Arc<App>,
     ResultPath { id }: ResultPath,
     _: Nothing,
-) -> Result<JsonOf<serde_json::Value>, Problem> {
+) -> Result<JsonOf<Value>, Problem> {
     let work = app.work.clone();
-    work.run(move || JsonOf::of(&app.folders.simulation(&id)?)).await
+    work.run(move || JsonOf::of(&app.library.simulation(&id)?)).await
 }
 
 async fn set_marks(
@@ -122,5 +166,5 @@ async fn set_marks(
         ));
     }
     let work = app.work.clone();
-    work.run(move || app.folders.set_marks(&id, &marks)).await
+    work.run(move || app.library.set_marks(&id, &marks)).await
 }

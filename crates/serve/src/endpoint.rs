@@ -9,10 +9,10 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, PathRejection};
-use axum::extract::{DefaultBodyLimit, Path, Query, State};
+use axum::extract::{DefaultBodyLimit, FromRequest, Path, Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, put};
+use axum::routing::{MethodRouter, get, post, put};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
@@ -20,7 +20,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::problem::{Problem, ProblemBody};
+use crate::describe::{DEFINITIONS, RECEIVED, parameters_of, rename, responses};
+use crate::problem::Problem;
 
 /// An answer: the JSON of a `T`. It is cheap to clone.
 #[derive(Debug)]
@@ -56,6 +57,32 @@ impl<T> JsonOf<T> {
     }
 }
 
+/// The token that a request carries, if any.
+pub struct Bearer(pub Option<String>);
+
+impl Bearer {
+    fn of(headers: &HeaderMap) -> Bearer {
+        let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let (scheme, token) = value.and_then(|value| value.split_once(' ')).unwrap_or_default();
+        Bearer(scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_string()))
+    }
+}
+
+/// Lets those pass who have a token.
+pub trait Gate: Send + Sync + 'static {
+    /// Who passed; as long as it lives, their request has a place.
+    type Caller: Send;
+
+    /// Lets the request with this token pass, before any more of it is read.
+    fn admit(
+        self: Arc<Self>,
+        bearer: Bearer,
+    ) -> impl Future<Output = Result<Self::Caller, Problem>> + Send;
+}
+
+/// What may be answered to who changes something with a token.
+const WRITING: [&str; 10] = ["400", "401", "403", "404", "409", "413", "415", "422", "429", "503"];
+
 /// What a handler takes from the path or the query of a request.
 pub trait Parameters: DeserializeOwned + JsonSchema + Send + 'static {}
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameters for T {}
@@ -74,12 +101,6 @@ pub struct Endpoints<S> {
     /// Of what is received, by how it is read.
     received: SchemaGenerator,
 }
-
-/// Where definitions of schemas stand in the document.
-const DEFINITIONS: &str = "/components/schemas";
-
-/// What is added to the name of a type where it is received: it may leave out what has a default.
-const RECEIVED: &str = "Request";
 
 impl<S: Send + Sync + 'static> Endpoints<S> {
     /// None yet.
@@ -107,7 +128,8 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         F: Future<Output = Result<JsonOf<R>, Problem>> + Send,
         H: Fn(Arc<S>, P, Q) -> F + Clone + Send + Sync + 'static,
     {
-        let operation = self.operation::<P, Q, R>(summary, &["400", "404", "422", "503"]);
+        let responses = responses::<R>(&mut self.sent, "200", &["400", "404", "422", "503"]);
+        let operation = self.operation::<P, Q>(summary, responses);
         self.document(path, "get", operation);
         let route = move |State(state): State<Arc<S>>,
                           path: Result<Path<P>, PathRejection>,
@@ -129,13 +151,10 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         F: Future<Output = Result<(), Problem>> + Send,
         H: Fn(Arc<S>, P, B) -> F + Clone + Send + Sync + 'static,
     {
-        let statuses = ["400", "403", "404", "413", "415", "422"];
-        let mut operation = self.operation::<P, Nothing, ()>(summary, &statuses);
-        let body = self.received.subschema_for::<B>();
-        operation["requestBody"] =
-            json!({ "required": true, "content": { "application/json": { "schema": body } } });
-        operation["responses"]["204"] = json!({ "description": "It was stored." });
-        operation["responses"].as_object_mut().map(|responses| responses.remove("200"));
+        let problems = ["400", "403", "404", "413", "415", "422", "503"];
+        let responses = responses::<()>(&mut self.sent, "204", &problems);
+        let mut operation = self.operation::<P, Nothing>(summary, responses);
+        operation["requestBody"] = self.json_body::<B>();
         self.document(path, "put", operation);
         let route = move |State(state): State<Arc<S>>,
                           path: Result<Path<P>, PathRejection>,
@@ -145,9 +164,7 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
             let body = body_of(&headers, body)?;
             handler(state, path, body).await.map(|()| StatusCode::NO_CONTENT)
         };
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        self.router = self.router.route(path, put(route).layer(DefaultBodyLimit::max(limit)));
-        self
+        self.route_limited(path, put(route), limit)
     }
 
     /// The routes, and the OpenAPI document that describes them.
@@ -176,37 +193,33 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
                 "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
             },
             "paths": paths,
-            "components": { "schemas": schemas },
+            "components": {
+                "schemas": schemas,
+                "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+            },
         });
         (self.router, document)
     }
 
-    fn operation<P: Parameters, Q: Parameters, R: JsonSchema>(
+    fn operation<P: Parameters, Q: Parameters>(
         &mut self,
         summary: &str,
-        problems: &[&str],
+        responses: Value,
     ) -> Value {
         let mut parameters = parameters_of::<P>(&mut self.received, "path");
         parameters.extend(parameters_of::<Q>(&mut self.received, "query"));
-        let ok = self.sent.subschema_for::<R>();
-        let problem = self.sent.subschema_for::<ProblemBody>();
-        let content = |schema| json!({ "application/json": { "schema": schema } });
-        let mut responses =
-            json!({ "200": { "description": "What was asked for.", "content": content(&ok) } });
-        for status in problems {
-            let description = match *status {
-                "400" => "The request cannot be understood.",
-                "403" => "The request came from another site, or nothing may be changed here.",
-                "404" => "There is no such thing.",
-                "413" => "What was sent is too large.",
-                "415" => "What was sent is no JSON.",
-                "422" => "The result, or what was sent, is not what it should be.",
-                _ => "It takes too long; ask again.",
-            };
-            responses[*status] =
-                json!({ "description": description, "content": content(&problem) });
-        }
         json!({ "summary": summary, "parameters": parameters, "responses": responses })
+    }
+
+    fn json_body<B: JsonSchema>(&mut self) -> Value {
+        let schema = self.received.subschema_for::<B>();
+        json!({ "required": true, "content": { "application/json": { "schema": schema } } })
+    }
+
+    fn route_limited(mut self, path: &str, route: MethodRouter<Arc<S>>, limit: u64) -> Self {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        self.router = self.router.route(path, route.layer(DefaultBodyLimit::max(limit)));
+        self
     }
 
     fn document(&mut self, path: &str, method: &str, operation: Value) {
@@ -215,54 +228,58 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
     }
 }
 
-/// The fields of `T` as parameters.
-fn parameters_of<T: Parameters>(generator: &mut SchemaGenerator, place: &str) -> Vec<Value> {
-    let schema = T::json_schema(generator).to_value();
-    let required = schema["required"].as_array().cloned().unwrap_or_default();
-    let properties = schema["properties"].as_object().cloned().unwrap_or_default();
-    let parameter = |(name, mut schema): (String, Value)| {
-        let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
-        let required = required.contains(&Value::String(name.clone()));
-        without_null(&mut schema);
-        json!({
-            "name": name,
-            "in": place,
-            "required": required,
-            "description": description.unwrap_or_default(),
-            "schema": schema,
-        })
-    };
-    properties.into_iter().map(parameter).collect()
-}
-
-/// What may be left out is left out, not `null`.
-fn without_null(schema: &mut Value) {
-    let Some(schema) = schema.as_object_mut() else { return };
-    if let Some(types) = schema.get_mut("type").filter(|types| types.is_array()) {
-        let one = types.as_array().and_then(|types| types.iter().find(|one| *one != "null"));
-        *types = one.cloned().unwrap_or_default();
+impl<S: Gate> Endpoints<S> {
+    /// Adds what answers `PUT` at `path` with at most `limit` bytes as they are, from who has a token.
+    pub fn put_bytes<P, F, H>(mut self, path: &str, summary: &str, limit: u64, handler: H) -> Self
+    where
+        P: Parameters,
+        F: Future<Output = Result<(), Problem>> + Send,
+        H: Fn(Arc<S>, S::Caller, P, Bytes) -> F + Clone + Send + Sync + 'static,
+    {
+        let responses = responses::<()>(&mut self.sent, "204", &WRITING);
+        let mut operation = self.operation::<P, Nothing>(summary, responses);
+        let bytes = json!({ "schema": { "type": "string", "format": "binary" } });
+        operation["requestBody"] =
+            json!({ "required": true, "content": { "application/octet-stream": bytes } });
+        operation["security"] = json!([{ "token": [] }]);
+        self.document(path, "put", operation);
+        let route = move |State(state): State<Arc<S>>,
+                          path: Result<Path<P>, PathRejection>,
+                          request: Request| async move {
+            let path = path_of(path)?;
+            let caller = state.clone().admit(Bearer::of(request.headers())).await?;
+            require_type(request.headers(), "application/octet-stream")?;
+            let body = arrived(Bytes::from_request(request, &()).await)?;
+            handler(state, caller, path, body).await.map(|()| StatusCode::NO_CONTENT)
+        };
+        self.route_limited(path, put(route), limit)
     }
-    let null = json!({ "type": "null" });
-    if let Some(choices) = schema.get_mut("anyOf").and_then(Value::as_array_mut) {
-        choices.retain(|choice| *choice != null);
-    }
-}
 
-/// Lets references to any of `names` point to what is received.
-fn rename(value: &mut Value, names: &[String]) {
-    match value {
-        Value::Object(map) => {
-            if let Some(Value::String(reference)) = map.get_mut("$ref") {
-                let name = reference.strip_prefix('#').and_then(|r| r.strip_prefix(DEFINITIONS));
-                let name = name.and_then(|name| name.strip_prefix('/'));
-                if name.is_some_and(|name| names.iter().any(|known| known == name)) {
-                    reference.push_str(RECEIVED);
-                }
-            }
-            map.values_mut().for_each(|value| rename(value, names));
-        }
-        Value::Array(values) => values.iter_mut().for_each(|value| rename(value, names)),
-        _ => {}
+    /// Adds what answers `POST` at `path` with a JSON body of at most `limit` bytes, from who has a
+    /// token.
+    pub fn post<P, B, R, F, H>(mut self, path: &str, summary: &str, limit: u64, handler: H) -> Self
+    where
+        P: Parameters,
+        B: DeserializeOwned + JsonSchema + Send + 'static,
+        R: JsonSchema + 'static,
+        F: Future<Output = Result<JsonOf<R>, Problem>> + Send,
+        H: Fn(Arc<S>, S::Caller, P, B) -> F + Clone + Send + Sync + 'static,
+    {
+        let responses = responses::<R>(&mut self.sent, "200", &WRITING);
+        let mut operation = self.operation::<P, Nothing>(summary, responses);
+        operation["requestBody"] = self.json_body::<B>();
+        operation["security"] = json!([{ "token": [] }]);
+        self.document(path, "post", operation);
+        let route = move |State(state): State<Arc<S>>,
+                          path: Result<Path<P>, PathRejection>,
+                          request: Request| async move {
+            let path = path_of(path)?;
+            let headers = request.headers().clone();
+            let caller = state.clone().admit(Bearer::of(&headers)).await?;
+            let body = body_of(&headers, Bytes::from_request(request, &()).await)?;
+            handler(state, caller, path, body).await.map(|answer| untagged(answer.bytes))
+        };
+        self.route_limited(path, post(route), limit)
     }
 }
 
@@ -287,16 +304,8 @@ fn body_of<B: DeserializeOwned>(
     headers: &HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<B, Problem> {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let kind = kind.map(|kind| kind.split(';').next().unwrap_or_default().trim());
-    if !kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
-        return Err(Problem::wrong_type("send JSON, with `Content-Type: application/json`"));
-    }
-    let body = body.map_err(|error| match error.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large("what was sent is too large"),
-        _ => Problem::bad_request(format!("what was sent did not arrive: {error}")),
-    })?;
-    serde_json::from_slice(&body).map_err(|error| match error.classify() {
+    require_type(headers, "application/json")?;
+    serde_json::from_slice(&arrived(body)?).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => {
             Problem::damaged(format!("what was sent is not what is expected here: {error}"))
         }
@@ -304,8 +313,33 @@ fn body_of<B: DeserializeOwned>(
     })
 }
 
+fn require_type(headers: &HeaderMap, wanted: &str) -> Result<(), Problem> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.map(|kind| kind.split(';').next().unwrap_or_default().trim());
+    if kind.is_some_and(|kind| kind.eq_ignore_ascii_case(wanted)) {
+        return Ok(());
+    }
+    Err(Problem::wrong_type(format!("send it with `Content-Type: {wanted}`")))
+}
+
+fn arrived(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Problem> {
+    body.map_err(|error| match error.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large("what was sent is too large"),
+        _ => Problem::bad_request(format!("what was sent did not arrive: {error}")),
+    })
+}
+
+fn untagged(bytes: Bytes) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], bytes).into_response()
+}
+
 /// JSON with a tag by which a browser asks whether it has changed.
 pub fn tagged(bytes: Bytes, headers: &HeaderMap) -> Response {
+    tagged_as("application/json", bytes, headers)
+}
+
+/// The same for another kind of content.
+pub fn tagged_as(kind: &'static str, bytes: Bytes, headers: &HeaderMap) -> Response {
     let mut tag = String::from("W/\"");
     for byte in &Sha256::digest(&bytes)[..12] {
         // Writing to a string cannot fail.
@@ -318,5 +352,5 @@ pub fn tagged(bytes: Bytes, headers: &HeaderMap) -> Response {
     if same {
         return (StatusCode::NOT_MODIFIED, fixed).into_response();
     }
-    (fixed, [(header::CONTENT_TYPE, "application/json")], bytes).into_response()
+    (fixed, [(header::CONTENT_TYPE, kind)], bytes).into_response()
 }

@@ -7,6 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Uri, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::csrf::CsrfLayer;
 
@@ -44,7 +45,7 @@ pub fn guarded(router: Router, access: Access) -> Router {
         }))
         .layer(from_fn_with_state(Arc::new(access), known_host))
         .layer(from_fn(in_time))
-        .layer(CompressionLayer::new())
+        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         .layer(from_fn(with_headers))
 }
 
@@ -75,9 +76,10 @@ fn is_loopback(host: &str) -> bool {
 }
 
 async fn in_time(request: Request, next: Next) -> Response {
-    let answer = tokio::time::timeout(limits::REQUEST_TIME, next.run(request)).await;
+    let time = if request.method().is_safe() { limits::READ_TIME } else { limits::WRITE_TIME };
+    let answer = tokio::time::timeout(time, next.run(request)).await;
     answer.unwrap_or_else(|_| {
-        let message = "it takes longer than a minute; it is being worked on: ask again";
+        let message = "it takes too long; it is being worked on: ask again";
         Problem::busy(message).with(header::RETRY_AFTER, "10").into_response()
     })
 }

@@ -5,8 +5,10 @@
 //! paths; sizes are bounded (`limits`); a result that is damaged is shown as such, and the rest works.
 
 mod api;
+mod describe;
 mod endpoint;
 mod guard;
+mod library;
 mod limits;
 mod page;
 mod parameters;
@@ -18,11 +20,16 @@ mod work;
 
 use std::net::SocketAddr;
 
-pub use api::{app, openapi};
-pub use guard::Access;
-pub use shelf::Folders;
+pub use api::{Api, api, app, openapi, with_page};
+use axum::Router;
+pub use endpoint::{Bearer, Endpoints, Gate, JsonOf, Nothing, Parameters};
+pub use guard::{Access, guarded};
+pub use library::{Library, Opened};
+pub use problem::Problem;
+pub use shelf::{Folders, LARGEST, ShelfQuery, Sort};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+pub use work::Work;
 
 impl Access {
     /// Who reaches `address`.
@@ -31,16 +38,16 @@ impl Access {
     }
 }
 
-/// Shows `folders` at `address` until the program is interrupted or asked to end. Where the port is 0,
-/// a free one is taken; `ready` is told which, once the server answers.
+/// Answers at `address` with what `make` makes, until the program is interrupted or asked to end. Where
+/// the port is 0, a free one is taken; `ready` is told which, once the server answers.
 ///
 /// # Errors
-/// Where the address cannot be listened at.
-pub fn serve(
-    folders: Folders,
+/// Where the address cannot be listened at, and those of `make`.
+pub fn serve<E: From<std::io::Error>>(
+    make: impl AsyncFnOnce(Access) -> Result<Router, E>,
     address: SocketAddr,
     ready: impl FnOnce(SocketAddr),
-) -> std::io::Result<()> {
+) -> Result<(), E> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut terminated = signal(SignalKind::terminate())?;
@@ -52,8 +59,9 @@ pub fn serve(
             }
         };
         let listener = TcpListener::bind(address).await?;
+        let router = make(Access::of(&address)).await?;
         ready(listener.local_addr()?);
-        server::run(listener, app(folders, Access::of(&address)), stop).await;
+        server::run(listener, router, stop).await;
         Ok(())
     })
 }

@@ -37,8 +37,10 @@ pub const ACTIVITIES: usize = 1000;
 pub const CONNECTIONS: usize = 512;
 /// How long the head of a request may take to arrive.
 pub const HEAD_TIME: Duration = Duration::from_secs(10);
-/// How long a request may take to be answered.
-pub const REQUEST_TIME: Duration = Duration::from_secs(60);
+/// How long a request may take to be answered that changes nothing.
+pub const READ_TIME: Duration = Duration::from_secs(60);
+/// How long one may take that does: what is sent is large.
+pub const WRITE_TIME: Duration = Duration::from_secs(15 * 60);
 /// How long answers that are under way are waited for when the server stops.
 pub const GRACE: Duration = Duration::from_secs(5);
 

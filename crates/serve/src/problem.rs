@@ -1,7 +1,7 @@
 //! What is wrong with a request or a result, as the answer to a request.
 
 use axum::Json;
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,6 +29,22 @@ impl Problem {
     /// The request cannot be understood.
     pub fn bad_request(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// The request has to say who sent it.
+    pub fn unauthorized(message: impl Into<String>) -> Problem {
+        let problem = Problem::new(StatusCode::UNAUTHORIZED, message);
+        problem.with(header::WWW_AUTHENTICATE, "Bearer")
+    }
+
+    /// It is there already, or something is missing for it.
+    pub fn conflict(message: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::CONFLICT, message)
+    }
+
+    /// Too much is asked for.
+    pub fn too_many(message: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::TOO_MANY_REQUESTS, message).with(header::RETRY_AFTER, "5")
     }
 
     /// The request is not for those who sent it.

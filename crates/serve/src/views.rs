@@ -8,20 +8,20 @@ use flashscope_analysis::Outline;
 use flashscope_analysis::compare::{Comparison, compare};
 use flashscope_analysis::view::{Colours, Ios, LatencyHistogram, Viewer};
 use flashscope_block::Nanos;
-use flashscope_result::Error;
 use flashscope_result::activity::Activity;
+use flashscope_result::{Error, Manifest};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::api::App;
 use crate::endpoint::{Endpoints, JsonOf, Nothing};
+use crate::library::Opened;
 use crate::limits;
 use crate::parameters::{
     ActivitiesQuery, ColoursQuery, ComparisonQuery, IosQuery, OutlineQuery, ResultPath, RunPath,
     Window, WindowQuery,
 };
 use crate::problem::Problem;
-use crate::shelf::Opened;
 
 /// Adds them.
 pub fn add(endpoints: Endpoints<App>) -> Endpoints<App> {
@@ -50,7 +50,7 @@ async fn comparison(
     let ids = query.ids()?;
     let work = app.work.clone();
     work.run(move || {
-        let opened = ids.iter().map(|id| app.folders.open(id)).collect::<Result<Vec<_>, _>>()?;
+        let opened = ids.iter().map(|id| app.library.open(id)).collect::<Result<Vec<_>, _>>()?;
         let results: Vec<_> =
             opened.iter().map(|one| (&one.manifest, one.facts.as_ref())).collect();
         JsonOf::of(&compare(&results))
@@ -65,7 +65,8 @@ async fn outline(
 ) -> Result<JsonOf<Outline>, Problem> {
     let (window, stretches) = query.window()?;
     let key = format!("outline {run} {window:?} {stretches}");
-    app.view(id, key, move |viewer| viewer.outline(run, window, stretches)).await
+    app.view(id, key, move |_| vec![run], move |viewer| viewer.outline(run, window, stretches))
+        .await
 }
 
 async fn histogram(
@@ -75,7 +76,7 @@ async fn histogram(
 ) -> Result<JsonOf<LatencyHistogram>, Problem> {
     let window = query.window()?;
     let key = format!("histogram {run} {window:?}");
-    app.view(id, key, move |viewer| viewer.histogram(run, window)).await
+    app.view(id, key, move |_| vec![run], move |viewer| viewer.histogram(run, window)).await
 }
 
 async fn ios(
@@ -85,7 +86,7 @@ async fn ios(
 ) -> Result<JsonOf<Ios>, Problem> {
     let window = query.window()?;
     let key = format!("ios {run} {window:?}");
-    app.view(id, key, move |viewer| viewer.ios(run, window)).await
+    app.view(id, key, move |_| vec![run], move |viewer| viewer.ios(run, window)).await
 }
 
 async fn activities(
@@ -95,7 +96,7 @@ async fn activities(
 ) -> Result<JsonOf<Vec<Activity>>, Problem> {
     let window = query.window()?;
     let key = format!("activities {run} {window:?}");
-    app.view(id, key, move |viewer| activities_of(&viewer, run, &window)).await
+    app.view(id, key, move |_| vec![run], move |viewer| activities_of(&viewer, run, &window)).await
 }
 
 /// What overlaps with `window` in the order of its begin; of too many, the longest.
@@ -122,23 +123,35 @@ async fn colours(
     let (window, columns) = query.window()?;
     let ColoursQuery { micro_benchmark, experiment, .. } = query;
     let key = format!("colours {micro_benchmark:?} {experiment:?} {window:?} {columns}");
+    let wanted = (micro_benchmark.clone(), experiment.clone());
+    let runs = move |manifest: &Manifest| {
+        let benchmarks = manifest.micro_benchmarks.iter().filter(|one| one.name == wanted.0);
+        let experiments = benchmarks.flat_map(|one| &one.experiments);
+        let runs = experiments.filter(|one| one.name == wanted.1).flat_map(|one| &one.runs);
+        runs.map(|run| run.id).collect()
+    };
     let view = move |viewer: Viewer| viewer.colours(&micro_benchmark, &experiment, window, columns);
-    app.view(id, key, view).await
+    app.view(id, key, runs, view).await
 }
 
 impl App {
-    /// What `view` makes of the measurement `id`; `key` tells it from what other views make.
+    /// What `view` makes of the records of `runs` of the measurement `id`; `key` tells it from what
+    /// other views make.
     async fn view<T: Serialize + JsonSchema + 'static>(
         self: Arc<App>,
         id: String,
         key: String,
+        runs: impl FnOnce(&Manifest) -> Vec<u32> + Send + 'static,
         view: impl FnOnce(Viewer) -> Result<Option<T>, Error> + Send + 'static,
     ) -> Result<JsonOf<T>, Problem> {
         let work = self.work.clone();
         work.run(move || {
-            let opened = self.folders.open(&id)?;
+            let opened = self.library.open(&id)?;
             let key = format!("{id} {} {key}", opened.version);
-            let bytes = self.answers.get_or_insert_with(&key, || made(&opened, view))?;
+            let bytes = self.answers.get_or_insert_with(&key, || {
+                self.library.fetch(&opened, &runs(&opened.manifest))?;
+                made(&opened, view)
+            })?;
             Ok(JsonOf::from_bytes(bytes))
         })
         .await
@@ -149,7 +162,8 @@ fn made<T: Serialize>(
     opened: &Opened,
     view: impl FnOnce(Viewer) -> Result<Option<T>, Error>,
 ) -> Result<Bytes, Problem> {
-    let made = view(opened.viewer())?.ok_or_else(|| {
+    let made = view(opened.viewer()).map_err(|error| opened.problem(&error))?;
+    let made = made.ok_or_else(|| {
         Problem::not_found(format!("`{}` has no records of that: see its manifest", opened.id))
     })?;
     JsonOf::of(&made).map(|json| json.bytes().clone())

@@ -18,6 +18,7 @@ mod pts;
 mod record;
 mod report;
 mod resume;
+mod serve;
 mod simulate;
 mod stat;
 mod surroundings;

@@ -49,8 +49,13 @@ pub fn item(found: &Found, id: String) -> ShelfItem {
         ResultKind::Measurement => measurement(&mut item, &found.path),
         ResultKind::Simulation => simulation(&mut item, &found.path),
     };
-    item.problem = filled.err();
+    item.problem = filled.err().map(|problem| without_path(&problem, found));
     item
+}
+
+/// What is wrong, without where the folders of the shelf lie: who looks may be on another machine.
+fn without_path(problem: &str, found: &Found) -> String {
+    problem.replace(&found.path.display().to_string(), &found.name)
 }
 
 fn measurement(item: &mut ShelfItem, path: &Path) -> Result<(), String> {

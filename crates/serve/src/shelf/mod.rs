@@ -6,23 +6,21 @@ mod query;
 mod scan;
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use flashscope_analysis::view::{Overviews, Viewer};
 use flashscope_analysis::{Facts, analyse};
-use flashscope_report::{Measurement, ResultKind, Shelf, ShelfItem};
+use flashscope_report::{ResultKind, Shelf, ShelfItem};
 use flashscope_result::marks::Marks;
-use flashscope_result::{Manifest, ResultFolder};
-pub use query::{LARGEST, ShelfQuery};
+pub use query::{LARGEST, ShelfQuery, Sort};
 use quick_cache::sync::Cache;
 use scan::{Found, Stamps};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::library::{Library, Opened};
 use crate::limits;
 use crate::problem::Problem;
 
@@ -50,33 +48,15 @@ struct Item {
     shown: Arc<ShelfItem>,
 }
 
-/// A result as it is at one time.
-type Key = (String, Stamps);
-
-/// A measurement that is open.
-pub struct Opened {
-    /// Stands for it in addresses.
-    pub id: String,
-    /// The name of its folder without the ending.
-    pub name: String,
-    /// Tells it from the same result at another time.
-    pub version: String,
-    /// Where its records lie.
-    pub folder: ResultFolder,
-    /// What was measured, and how.
-    pub manifest: Manifest,
-    /// What was found.
-    pub facts: Arc<Facts>,
-    overviews: Overviews,
-}
-
-impl Opened {
-    /// What makes views of it.
-    pub fn viewer(&self) -> Viewer<'_> {
-        let Opened { folder, manifest, facts, overviews, .. } = self;
-        Viewer { folder, manifest, facts, overviews }
+impl Item {
+    /// What is wrong with it, without where it lies on this machine.
+    fn damaged(&self, error: &str) -> Problem {
+        Problem::damaged(error.replace(&self.path.display().to_string(), &self.shown.name))
     }
 }
+
+/// A result as it is at one time.
+type Key = (String, Stamps);
 
 impl Folders {
     /// Those of `folders`, each a result or a folder with results.
@@ -89,93 +69,9 @@ impl Folders {
         }
     }
 
-    /// The results that are asked for.
-    pub fn shelf(&self, query: &ShelfQuery) -> Result<Shelf, Problem> {
-        let index = self.scanned();
-        let mut shelf = query
-            .apply(index.items.values().map(|item| item.shown.as_ref()))
-            .map_err(Problem::bad_request)?;
-        drop(index);
-        // The facts may have been found since the item was read.
-        for item in shelf.items.iter_mut().filter(|item| item.characteristics.is_none()) {
-            let key = self.item(&item.id).ok().map(|found| (item.id.clone(), found.stamps));
-            let facts = key.and_then(|key| self.computed.get(&key));
-            item.characteristics = facts.map(|facts| facts.characteristics.clone());
-        }
-        Ok(shelf)
-    }
-
     /// What could not be looked at, in words.
     pub fn problems(&self) -> Vec<String> {
         self.scanned().problems.clone()
-    }
-
-    /// The measurement `id`, opened, with its facts.
-    pub fn open(&self, id: &str) -> Result<Arc<Opened>, Problem> {
-        let item = self.measurement_item(id)?;
-        let key = (id.to_string(), item.stamps);
-        self.open.get_or_insert_with(&key, || {
-            let (folder, manifest) = item::open(&item.path).map_err(Problem::damaged)?;
-            let facts = match item::facts(&item.path, &manifest) {
-                Some(facts) => Arc::new(facts),
-                None => self.computed.get_or_insert_with(&key, || {
-                    analyse(&folder, &manifest).map(Arc::new).map_err(Problem::from)
-                })?,
-            };
-            Ok(Arc::new(Opened {
-                id: id.into(),
-                name: item.shown.name.clone(),
-                version: version(&item.stamps),
-                folder,
-                manifest,
-                facts,
-                overviews: Overviews::new(limits::processors()),
-            }))
-        })
-    }
-
-    /// The measurement `id` without its records.
-    pub fn measurement(&self, id: &str) -> Result<Measurement, Problem> {
-        let opened = self.open(id)?;
-        Ok(Measurement {
-            id: opened.id.clone(),
-            name: opened.name.clone(),
-            manifest: opened.manifest.clone(),
-            facts: opened.facts.as_ref().clone(),
-            marks: item::marks(opened.folder.path()).map_err(Problem::damaged)?,
-        })
-    }
-
-    /// The simulation `id` as it was written.
-    pub fn simulation(&self, id: &str) -> Result<Value, Problem> {
-        let item = self.item(id)?;
-        if item.shown.kind != ResultKind::Simulation {
-            let message = format!("`{id}` is a measurement: ask for /api/results/{id}");
-            return Err(Problem::not_found(message));
-        }
-        if let Some(problem) = &item.shown.problem {
-            return Err(Problem::damaged(problem));
-        }
-        item::simulation_json(&item.path).map_err(Problem::damaged)
-    }
-
-    /// Keeps corrections beside the measurement `id`.
-    pub fn set_marks(&self, id: &str, marks: &Marks) -> Result<(), Problem> {
-        let item = self.measurement_item(id)?;
-        let (_, manifest) = item::open(&item.path).map_err(Problem::damaged)?;
-        let known = |benchmark: &str, experiment: &str| {
-            let benchmark = manifest.micro_benchmarks.iter().find(|one| one.name == benchmark);
-            benchmark.is_some_and(|one| one.experiments.iter().any(|one| one.name == experiment))
-        };
-        for mark in &marks.experiments {
-            if !known(&mark.micro_benchmark, &mark.experiment) {
-                return Err(Problem::damaged(format!(
-                    "`{id}` has no experiment `{}` of `{}`: mark those that it has",
-                    mark.experiment, mark.micro_benchmark
-                )));
-            }
-        }
-        write_marks(&item.path, marks)
     }
 
     fn measurement_item(&self, id: &str) -> Result<Item, Problem> {
@@ -213,53 +109,122 @@ impl Folders {
         let mut index = self.locked();
         let scan = scan::scan(&self.folders);
         let mut before = std::mem::take(&mut index.items);
-        let mut items = BTreeMap::new();
-        let mut left: Vec<(Found, Option<String>)> = Vec::new();
-        for found in scan.found {
-            let id = index.ids.get(&found.path).cloned();
-            left.push((found, id));
+        let before_ids = std::mem::take(&mut index.ids);
+        let (known, new): (Vec<_>, Vec<_>) =
+            scan.found.into_iter().partition(|found| before_ids.contains_key(&found.path));
+        // Who had an id keeps it.
+        for found in known {
+            let id = before_ids[&found.path].clone();
+            let same = before.remove(&id).filter(|item| item.stamps == found.stamps);
+            index.add(found, id, same);
         }
-        // Who had an id comes first.
-        left.sort_by_key(|(_, id)| id.is_none());
-        for (found, id) in left {
-            let id = id.unwrap_or_else(|| free_id(&found, &index.ids, &items));
-            let same = before
-                .remove(&id)
-                .filter(|item| item.path == found.path && item.stamps == found.stamps);
-            if let Entry::Vacant(place) = items.entry(id.clone()) {
-                let item = same.unwrap_or_else(|| read_item(&found, id.clone()));
-                index.ids.insert(found.path, id);
-                place.insert(item);
-            }
+        for found in new {
+            let id = free_id(&found, &index.items);
+            index.add(found, id, None);
         }
-        let there: Vec<&PathBuf> = items.values().map(|item: &Item| &item.path).collect();
-        let there: std::collections::BTreeSet<&PathBuf> = there.into_iter().collect();
-        index.ids.retain(|path, _| there.contains(path));
-        index.items = items;
         index.problems = scan.problems;
         index
     }
 }
 
-fn read_item(found: &Found, id: String) -> Item {
-    let shown = Arc::new(item::item(found, id));
-    Item { path: found.path.clone(), stamps: found.stamps, shown }
+impl Library for Folders {
+    fn shelf(&self, query: &ShelfQuery) -> Result<Shelf, Problem> {
+        let index = self.scanned();
+        let mut shelf = query
+            .apply(index.items.values().map(|item| item.shown.as_ref()))
+            .map_err(Problem::bad_request)?;
+        drop(index);
+        // The facts may have been found since the item was read.
+        for item in shelf.items.iter_mut().filter(|item| item.characteristics.is_none()) {
+            let key = self.item(&item.id).ok().map(|found| (item.id.clone(), found.stamps));
+            let facts = key.and_then(|key| self.computed.get(&key));
+            item.characteristics = facts.map(|facts| facts.characteristics.clone());
+        }
+        Ok(shelf)
+    }
+
+    fn open(&self, id: &str) -> Result<Arc<Opened>, Problem> {
+        let item = self.measurement_item(id)?;
+        let key = (id.to_string(), item.stamps);
+        self.open.get_or_insert_with(&key, || {
+            let (folder, manifest) =
+                item::open(&item.path).map_err(|error| item.damaged(&error))?;
+            let facts = match item::facts(&item.path, &manifest) {
+                Some(facts) => Arc::new(facts),
+                None => self.computed.get_or_insert_with(&key, || {
+                    let found = analyse(&folder, &manifest).map(Arc::new);
+                    found.map_err(|error| item.damaged(&error.to_string()))
+                })?,
+            };
+            let (name, version) = (item.shown.name.clone(), version(&item.stamps));
+            Ok(Arc::new(Opened::new(id.into(), name, version, folder, manifest, facts)))
+        })
+    }
+
+    fn simulation(&self, id: &str) -> Result<Value, Problem> {
+        let item = self.item(id)?;
+        if item.shown.kind != ResultKind::Simulation {
+            let message = format!("`{id}` is a measurement: ask for /api/results/{id}");
+            return Err(Problem::not_found(message));
+        }
+        if let Some(problem) = &item.shown.problem {
+            return Err(Problem::damaged(problem));
+        }
+        item::simulation_json(&item.path).map_err(|error| item.damaged(&error))
+    }
+
+    fn set_marks(&self, id: &str, marks: &Marks) -> Result<(), Problem> {
+        let item = self.measurement_item(id)?;
+        let (_, manifest) = item::open(&item.path).map_err(|error| item.damaged(&error))?;
+        let known = |benchmark: &str, experiment: &str| {
+            let benchmark = manifest.micro_benchmarks.iter().find(|one| one.name == benchmark);
+            benchmark.is_some_and(|one| one.experiments.iter().any(|one| one.name == experiment))
+        };
+        for mark in &marks.experiments {
+            if !known(&mark.micro_benchmark, &mark.experiment) {
+                return Err(Problem::damaged(format!(
+                    "`{id}` has no experiment `{}` of `{}`: mark those that it has",
+                    mark.experiment, mark.micro_benchmark
+                )));
+            }
+        }
+        write_marks(&item.path, marks)
+    }
+
+    /// They lie there already.
+    fn fetch(&self, _: &Opened, _: &[u32]) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    fn marks(&self, opened: &Opened) -> Result<Marks, Problem> {
+        let path = opened.folder.path();
+        let hidden = |error: String| error.replace(&path.display().to_string(), &opened.name);
+        item::marks(path).map_err(|error| Problem::damaged(hidden(error)))
+    }
+}
+
+impl Index {
+    fn add(&mut self, found: Found, id: String, known: Option<Item>) {
+        let read = || Item {
+            path: found.path.clone(),
+            stamps: found.stamps,
+            shown: Arc::new(item::item(&found, id.clone())),
+        };
+        let item = known.unwrap_or_else(read);
+        self.ids.insert(found.path, id.clone());
+        self.items.insert(id, item);
+    }
 }
 
 /// An id from the name of a result that no other has. It holds nothing that means anything in an
 /// address or a path.
-fn free_id(
-    found: &Found,
-    ids: &BTreeMap<PathBuf, String>,
-    items: &BTreeMap<String, Item>,
-) -> String {
+fn free_id(found: &Found, items: &BTreeMap<String, Item>) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let name: String =
         found.name.chars().take(80).map(|c| if plain(c) { c } else { '-' }).collect();
     let name = name.trim_start_matches('.');
     let name = if name.is_empty() { "result" } else { name };
-    let taken = |id: &str| items.contains_key(id) || ids.values().any(|other| other == id);
-    if !taken(name) {
+    if !items.contains_key(name) {
         return name.into();
     }
     let hash = Sha256::digest(found.path.as_os_str().as_encoded_bytes());

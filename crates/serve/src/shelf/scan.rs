@@ -1,5 +1,6 @@
 //! Where results lie. Nothing is opened here.
 
+use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -71,6 +72,7 @@ pub struct Scan {
     pub found: Vec<Found>,
     /// What could not be looked at, or was left out, in words.
     pub problems: Vec<String>,
+    paths: BTreeSet<PathBuf>,
     entries: usize,
 }
 
@@ -90,7 +92,7 @@ pub fn scan(folders: &[PathBuf]) -> Scan {
 
 impl Scan {
     fn add(&mut self, path: &Path, stamps: Stamps) {
-        if self.found.iter().any(|found| found.path == path) {
+        if !self.paths.insert(path.into()) {
             return;
         }
         if self.found.len() == ITEMS {

@@ -1,13 +1,13 @@
 //! Over a real socket.
 
-use std::io::{Read, Write};
+use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 
-use flashscope_serve::{Folders, serve};
+use flashscope_serve::{Folders, app, serve};
 
 use super::Place;
 
@@ -27,9 +27,8 @@ fn serves_until_it_is_asked_to_stop() {
     let folders: Vec<PathBuf> = vec![place.folder.path().into()];
     let (tell, told) = mpsc::channel();
     let server = thread::spawn(move || {
-        serve(Folders::new(folders), ([127, 0, 0, 1], 0).into(), |address| {
-            tell.send(address).unwrap()
-        })
+        let make = async |access| Ok(app(Folders::new(folders), access));
+        serve::<Error>(make, ([127, 0, 0, 1], 0).into(), |address| tell.send(address).unwrap())
     });
     let address = told.recv().unwrap();
     assert_ne!(address.port(), 0);
@@ -43,8 +42,9 @@ fn serves_until_it_is_asked_to_stop() {
     assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
     let nonsense = ask(address, "nonsense\r\n\r\n");
     assert!(nonsense.starts_with("HTTP/1.1 400"), "{nonsense}");
-    let taken = serve(Folders::new(vec![]), address, |_| panic!("it is taken"));
-    assert_eq!(taken.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
+    let make = async |access| Ok(app(Folders::new(vec![]), access));
+    let taken = serve::<Error>(make, address, |_| panic!("it is taken"));
+    assert_eq!(taken.unwrap_err().kind(), ErrorKind::AddrInUse);
 
     let idle = TcpStream::connect(address).unwrap();
     let this = std::process::id().to_string();

@@ -1,0 +1,312 @@
+//! What is known of results, submissions and tokens: SQLite or PostgreSQL, by the same statements.
+
+use std::path::Path;
+use std::time::Duration;
+
+use flashscope_report::{ResultKind, Shelf, ShelfItem};
+use flashscope_serve::{LARGEST, Problem, ShelfQuery, Sort};
+use sqlx::any::{AnyPoolOptions, AnyRow};
+use sqlx::{AnyPool, AssertSqlSafe, Row};
+
+use crate::submission::{Part, PartName, Submission};
+use crate::{Error, limits};
+
+/// Each is run whenever the database is opened; there is one version of the tables so far.
+const TABLES: [&str; 6] = [
+    "CREATE TABLE IF NOT EXISTS tokens (
+        name TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, created BIGINT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS submissions (
+        id TEXT PRIMARY KEY, token TEXT NOT NULL, created BIGINT NOT NULL, body TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS arrived (
+        submission TEXT NOT NULL, run BIGINT NOT NULL, part BIGINT NOT NULL,
+        PRIMARY KEY (submission, run, part))",
+    "CREATE TABLE IF NOT EXISTS results (
+        id TEXT PRIMARY KEY, token TEXT NOT NULL, published BIGINT NOT NULL, item TEXT NOT NULL,
+        parts TEXT NOT NULL, name TEXT NOT NULL, model TEXT, firmware TEXT, words TEXT NOT NULL,
+        capacity BIGINT NOT NULL, started TEXT, random_write DOUBLE PRECISION)",
+    "CREATE INDEX IF NOT EXISTS results_name ON results (name, id)",
+    "CREATE INDEX IF NOT EXISTS results_started ON results (started, id)",
+];
+
+/// Which results a [`ShelfQuery`] takes.
+const TAKEN: &str =
+    "($1 = '' OR model LIKE $1 ESCAPE '!') AND ($2 = '' OR firmware LIKE $2 ESCAPE '!')
+    AND capacity >= $3 AND capacity <= $4
+    AND words LIKE $5 ESCAPE '!' AND words LIKE $6 ESCAPE '!' AND words LIKE $7 ESCAPE '!'";
+
+/// Words of a search that count.
+const WORDS: usize = 3;
+
+/// The database.
+pub(crate) struct Db {
+    pool: AnyPool,
+    /// The present in seconds since 1970, by the clock that all servers share.
+    now: &'static str,
+}
+
+impl Db {
+    /// The one at `url`, `postgres://…` or `sqlite://…`.
+    pub async fn open(url: &str) -> Result<Db, Error> {
+        sqlx::any::install_default_drivers();
+        let sqlite = url.starts_with("sqlite:");
+        let options = AnyPoolOptions::new()
+            .max_connections(16)
+            .acquire_timeout(Duration::from_secs(10))
+            .after_connect(move |connection, _| {
+                Box::pin(async move {
+                    if sqlite {
+                        let pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; \
+                                       PRAGMA busy_timeout = 10000";
+                        sqlx::raw_sql(pragmas).execute(connection).await?;
+                    }
+                    Ok(())
+                })
+            });
+        let pool = options.connect(url).await?;
+        for table in TABLES {
+            sqlx::query(table).execute(&pool).await?;
+        }
+        let now = match sqlite {
+            true => "CAST(strftime('%s', 'now') AS BIGINT)",
+            false => "CAST(EXTRACT(EPOCH FROM now()) AS BIGINT)",
+        };
+        Ok(Db { pool, now })
+    }
+
+    /// The address of the embedded one in the file at `path`.
+    pub fn embedded(path: &Path) -> String {
+        let path = path.display().to_string();
+        let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+        format!("sqlite://{path}?mode=rwc")
+    }
+
+    pub async fn add_token(&self, name: &str, hash: &str) -> Result<bool, Error> {
+        let now = self.now;
+        let sql = format!(
+            "INSERT INTO tokens (name, hash, created) VALUES ($1, $2, {now}) ON CONFLICT DO NOTHING"
+        );
+        let query = sqlx::query(AssertSqlSafe(sql)).bind(name).bind(hash);
+        Ok(query.execute(&self.pool).await?.rows_affected() == 1)
+    }
+
+    pub async fn remove_token(&self, name: &str) -> Result<bool, Error> {
+        let query = sqlx::query("DELETE FROM tokens WHERE name = $1").bind(name);
+        Ok(query.execute(&self.pool).await?.rows_affected() == 1)
+    }
+
+    pub async fn tokens(&self) -> Result<Vec<String>, Error> {
+        let rows =
+            sqlx::query("SELECT name FROM tokens ORDER BY name").fetch_all(&self.pool).await?;
+        rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    }
+
+    /// Whose token has this hash.
+    pub async fn token(&self, hash: &str) -> Result<Option<String>, Error> {
+        let query = sqlx::query("SELECT name FROM tokens WHERE hash = $1").bind(hash);
+        let row = query.fetch_optional(&self.pool).await?;
+        row.map(|row| Ok(row.try_get(0)?)).transpose()
+    }
+
+    /// Keeps a submission, unless it is there or the token has too many; whether it is there now.
+    pub async fn stage(
+        &self,
+        id: &str,
+        token: &str,
+        submission: &Submission,
+    ) -> Result<bool, Error> {
+        let now = self.now;
+        let sql = format!(
+            "INSERT INTO submissions (id, token, created, body) SELECT $1, $2, {now}, $3
+             WHERE (SELECT COUNT(*) FROM submissions WHERE token = $2) < $4
+             ON CONFLICT DO NOTHING"
+        );
+        let body = serde_json::to_string(submission)?;
+        let query = sqlx::query(AssertSqlSafe(sql)).bind(id).bind(token).bind(body);
+        query.bind(limits::STAGED).execute(&self.pool).await?;
+        Ok(self.staged(id, token).await?.is_some())
+    }
+
+    /// The submission `id` of `token`.
+    pub async fn staged(&self, id: &str, token: &str) -> Result<Option<Submission>, Error> {
+        if id.contains('\0') {
+            return Ok(None);
+        }
+        let query = sqlx::query("SELECT body FROM submissions WHERE id = $1 AND token = $2");
+        let row = query.bind(id).bind(token).fetch_optional(&self.pool).await?;
+        row.map(|row| Ok(serde_json::from_str(row.try_get(0)?)?)).transpose()
+    }
+
+    pub async fn arrived(&self, id: &str) -> Result<Vec<PartName>, Error> {
+        let query = sqlx::query("SELECT run, part FROM arrived WHERE submission = $1").bind(id);
+        let rows = query.fetch_all(&self.pool).await?;
+        let name = |row: &AnyRow| {
+            let [run, part] = [row.try_get::<i64, _>(0)?, row.try_get::<i64, _>(1)?];
+            let number = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
+            Ok(PartName { run: number(run), part: number(part) })
+        };
+        rows.iter().map(name).collect()
+    }
+
+    pub async fn add_arrived(&self, id: &str, name: PartName) -> Result<(), Error> {
+        let sql = "INSERT INTO arrived (submission, run, part) VALUES ($1, $2, $3)
+                   ON CONFLICT DO NOTHING";
+        let query = sqlx::query(sql).bind(id).bind(i64::from(name.run)).bind(i64::from(name.part));
+        query.execute(&self.pool).await?;
+        Ok(())
+    }
+
+    /// Submissions that nobody finished, with their files.
+    pub async fn abandoned(&self) -> Result<Vec<(String, Vec<PartName>)>, Error> {
+        let sql = format!("SELECT id, body FROM submissions WHERE created < {} - $1", self.now);
+        let query = sqlx::query(AssertSqlSafe(sql)).bind(limits::ABANDONED_S);
+        let rows = query.fetch_all(&self.pool).await?;
+        let submission = |row: &AnyRow| {
+            let body: Submission = serde_json::from_str(row.try_get(1)?)?;
+            Ok((row.try_get(0)?, body.parts.iter().map(Part::name).collect()))
+        };
+        rows.iter().map(submission).collect()
+    }
+
+    pub async fn unstage(&self, id: &str) -> Result<(), Error> {
+        sqlx::query("DELETE FROM arrived WHERE submission = $1")
+            .bind(id)
+            .execute(&self.pool)
+            .await?;
+        sqlx::query("DELETE FROM submissions WHERE id = $1").bind(id).execute(&self.pool).await?;
+        Ok(())
+    }
+
+    /// Publishes what was staged, in one step.
+    pub async fn publish(
+        &self,
+        token: &str,
+        item: &ShelfItem,
+        parts: &[Part],
+    ) -> Result<(), Error> {
+        let sql = format!(
+            "INSERT INTO results (id, token, published, item, parts, name, model, firmware, words,
+                 capacity, started, random_write)
+             VALUES ($1, $2, {}, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING",
+            self.now
+        );
+        let device = item.device.as_ref();
+        let model =
+            device.map(|device| device.model.as_ref().unwrap_or(&device.name).to_lowercase());
+        let firmware = device.and_then(|device| device.firmware.as_ref()).map(|f| f.to_lowercase());
+        let random_write = item.characteristics.as_ref().and_then(|c| c.random_write_ns);
+        let capacity = device.map_or(0, |device| device.capacity.0.min(LARGEST));
+        let query = sqlx::query(AssertSqlSafe(sql))
+            .bind(&item.id)
+            .bind(token)
+            .bind(serde_json::to_string(item)?)
+            .bind(serde_json::to_string(parts)?)
+            .bind(searched(&item.name))
+            .bind(model)
+            .bind(firmware)
+            .bind(words_of(item))
+            .bind(capacity.cast_signed())
+            .bind(item.started.as_deref().map(searched))
+            .bind(random_write.map(|estimate| estimate.value));
+        query.execute(&self.pool).await?;
+        self.unstage(&item.id).await
+    }
+
+    /// What the shelf shows of the result `id`, and its files.
+    pub async fn result(&self, id: &str) -> Result<Option<(ShelfItem, Vec<Part>)>, Error> {
+        if id.contains('\0') {
+            return Ok(None);
+        }
+        let query = sqlx::query("SELECT item, parts FROM results WHERE id = $1").bind(id);
+        let row = query.fetch_optional(&self.pool).await?;
+        let read = |row: AnyRow| {
+            let item = serde_json::from_str(row.try_get(0)?)?;
+            Ok((item, serde_json::from_str(row.try_get(1)?)?))
+        };
+        row.map(read).transpose()
+    }
+
+    /// The results that are asked for.
+    pub async fn shelf(&self, query: &ShelfQuery) -> Result<Shelf, Problem> {
+        let (offset, limit) = query.page().map_err(Problem::bad_request)?;
+        let words = query.search.as_deref().unwrap_or_default().to_lowercase();
+        let mut words: Vec<String> = words.split_whitespace().map(containing).collect();
+        if words.len() > WORDS {
+            return Err(Problem::bad_request(format!("`search` has at most {WORDS} words here")));
+        }
+        words.resize(WORDS, "%".into());
+        if query.kind == Some(ResultKind::Simulation) {
+            return Ok(Shelf::default());
+        }
+        let count = format!("SELECT COUNT(*) FROM results WHERE {TAKEN}");
+        let page = format!(
+            "SELECT item FROM results WHERE {TAKEN} ORDER BY {} LIMIT $8 OFFSET $9",
+            order(query.sort.unwrap_or_default())
+        );
+        let part = |part: &Option<String>| {
+            part.as_ref().map(|part| containing(&part.to_lowercase())).unwrap_or_default()
+        };
+        let least = query.capacity_min.unwrap_or(0).min(LARGEST).cast_signed();
+        let most = query.capacity_max.unwrap_or(LARGEST).min(LARGEST).cast_signed();
+        let [model, firmware] = [part(&query.model), part(&query.firmware)];
+        let bind = |sql: String| {
+            let bound = sqlx::query(AssertSqlSafe(sql)).bind(model.clone()).bind(firmware.clone());
+            let bound = bound.bind(least).bind(most);
+            words.iter().fold(bound, |bound, word| bound.bind(word.clone()))
+        };
+        let [offset, limit] = [offset, limit].map(|number| number.min(LARGEST).cast_signed());
+        let found = async {
+            let total: i64 = bind(count).fetch_one(&self.pool).await?.try_get(0)?;
+            let rows = bind(page).bind(limit).bind(offset).fetch_all(&self.pool).await?;
+            let item = |row: &AnyRow| Ok(serde_json::from_str(row.try_get(0)?)?);
+            let items = rows.iter().map(item).collect::<Result<_, Error>>()?;
+            Ok::<_, Error>(Shelf { total: total.cast_unsigned(), items })
+        };
+        found.await.map_err(Problem::from)
+    }
+}
+
+/// The pattern of what holds `text`.
+fn containing(text: impl AsRef<str>) -> String {
+    let mut pattern = String::from("%");
+    for c in text.as_ref().chars().filter(|c| *c != '\0') {
+        if matches!(c, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(c);
+    }
+    pattern + "%"
+}
+
+/// What lacks the value comes last, in either direction.
+fn order(sort: Sort) -> &'static str {
+    match sort {
+        Sort::Name => "name, id",
+        Sort::NameDown => "name DESC, id",
+        Sort::Started => "started IS NULL, started, id",
+        Sort::StartedDown => "started IS NULL, started DESC, id",
+        Sort::Capacity => "capacity, id",
+        Sort::CapacityDown => "capacity DESC, id",
+        Sort::Model => "model IS NULL, model, id",
+        Sort::ModelDown => "model IS NULL, model DESC, id",
+        Sort::RandomWrite => "random_write IS NULL, random_write, id",
+        Sort::RandomWriteDown => "random_write IS NULL, random_write DESC, id",
+    }
+}
+
+/// A text as it is searched and sorted. PostgreSQL keeps no zeros.
+fn searched(text: &str) -> String {
+    text.to_lowercase().replace('\0', "")
+}
+
+/// What a search looks at.
+fn words_of(item: &ShelfItem) -> String {
+    let device = item.device.as_ref();
+    let texts = [
+        Some(&item.name),
+        device.map(|device| &device.name),
+        device.and_then(|device| device.model.as_ref()),
+        device.and_then(|device| device.firmware.as_ref()),
+    ];
+    let texts: Vec<String> = texts.into_iter().flatten().map(|text| searched(text)).collect();
+    texts.join("\n")
+}

@@ -1,0 +1,142 @@
+//! Published results as a library: what is looked at is kept at hand in a folder, within a bound.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::Bytes;
+use flashscope_report::Shelf;
+use flashscope_result::ResultFolder;
+use flashscope_result::marks::Marks;
+use flashscope_serve::{Library, Opened, Problem, ShelfQuery};
+use quick_cache::sync::Cache;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tokio::runtime::Handle;
+
+use crate::db::Db;
+use crate::store::{Store, records_name};
+use crate::submission::{Part, hex};
+use crate::{Error, limits};
+
+pub(crate) struct Results {
+    db: Arc<Db>,
+    store: Store,
+    folder: PathBuf,
+    open: Cache<String, Arc<Opened>>,
+    /// The results at hand with the bytes of their records, the one that was looked at longest ago
+    /// first.
+    at_hand: Mutex<Vec<(String, u64)>>,
+    runtime: Handle,
+}
+
+impl Results {
+    /// What is kept at hand is kept in `folder`, which is emptied.
+    pub fn new(db: Arc<Db>, store: Store, folder: PathBuf) -> Result<Results, Error> {
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder)?;
+        let (open, at_hand) = (Cache::new(limits::OPEN), Mutex::default());
+        Ok(Results { db, store, folder, open, at_hand, runtime: Handle::current() })
+    }
+
+    fn get(&self, id: &str, name: &str) -> Result<Bytes, Error> {
+        self.runtime.block_on(self.store.get(id, name))
+    }
+
+    fn published(&self, id: &str) -> Result<(flashscope_report::ShelfItem, Vec<Part>), Problem> {
+        let found = self.runtime.block_on(self.db.result(id))?;
+        found
+            .ok_or_else(|| Problem::not_found(format!("there is no result `{id}`: see /api/shelf")))
+    }
+
+    fn opened(&self, id: &str) -> Result<Arc<Opened>, Problem> {
+        let (item, _) = self.published(id)?;
+        let damaged = |error: serde_json::Error| Problem::from(Error::from(error));
+        let manifest = serde_json::from_slice(&self.get(id, "manifest.json")?).map_err(damaged)?;
+        let facts = serde_json::from_slice(&self.get(id, "facts.json")?).map_err(damaged)?;
+        let path = self.folder.join(id);
+        let folder = match path.exists() {
+            true => ResultFolder::open(&path)?.0,
+            false => ResultFolder::create(&path, &manifest)?,
+        };
+        let version = item.id.clone();
+        Ok(Arc::new(Opened::new(item.id, item.name, version, folder, manifest, Arc::new(facts))))
+    }
+
+    /// Lets go of what was looked at longest ago, so that `bytes` more of `id` have room.
+    fn make_room(&self, id: &str, bytes: u64) {
+        let mut at_hand = self.at_hand.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = at_hand.iter().position(|(other, _)| other == id);
+        let before = before.map_or(0, |at| at_hand.remove(at).1);
+        at_hand.push((id.to_string(), before + bytes));
+        while at_hand.len() > 1
+            && at_hand.iter().map(|(_, bytes)| bytes).sum::<u64>() > limits::CACHE
+        {
+            let (oldest, _) = at_hand.remove(0);
+            self.open.remove(&oldest);
+            // What is being read stays readable; what cannot be removed is in the way of nobody.
+            let _ = fs::remove_dir_all(self.folder.join(oldest));
+        }
+    }
+}
+
+impl Library for Results {
+    fn shelf(&self, query: &ShelfQuery) -> Result<Shelf, Problem> {
+        self.runtime.block_on(self.db.shelf(query))
+    }
+
+    fn open(&self, id: &str) -> Result<Arc<Opened>, Problem> {
+        self.open.get_or_insert_with(id, || self.opened(id))
+    }
+
+    fn fetch(&self, opened: &Opened, runs: &[u32]) -> Result<(), Problem> {
+        let (_, parts) = self.published(&opened.id)?;
+        let wanted = parts.iter().filter(|part| runs.contains(&part.run));
+        let wanted = wanted.map(|part| (part, opened.folder.records_path(part.run, part.part)));
+        let missing: Vec<_> = wanted.filter(|(_, path)| !path.exists()).collect();
+        self.make_room(&opened.id, missing.iter().map(|(part, _)| part.bytes).sum());
+        for (part, path) in missing {
+            let bytes = self.get(&opened.id, &records_name(part.name()))?;
+            if !part.is(&bytes) {
+                return Err(Problem::damaged("a file of this result is not what was submitted"));
+            }
+            write_whole(&path, &bytes).map_err(Error::from)?;
+        }
+        Ok(())
+    }
+
+    /// A registry says what the rule says.
+    fn marks(&self, _: &Opened) -> Result<Marks, Problem> {
+        Ok(Marks::default())
+    }
+
+    fn set_marks(&self, _: &str, _: &Marks) -> Result<(), Problem> {
+        Err(Problem::forbidden(
+            "a registry keeps no corrections: keep them beside a result of your own",
+        ))
+    }
+
+    fn simulation(&self, id: &str) -> Result<Value, Problem> {
+        Err(Problem::not_found(format!(
+            "there is no simulation `{id}`: a registry has measurements"
+        )))
+    }
+}
+
+impl Part {
+    /// Whether `bytes` are those of this file.
+    pub(crate) fn is(&self, bytes: &[u8]) -> bool {
+        bytes.len() as u64 == self.bytes && hex(&Sha256::digest(bytes)) == self.sha256
+    }
+}
+
+/// Writes a file that is there as a whole or not at all, whoever else writes it.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let unfinished = tempfile::NamedTempFile::new_in(folder)?;
+    fs::write(unfinished.path(), bytes)?;
+    unfinished.persist(path)?;
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! Where manifests, facts and records lie: a folder, or what speaks S3.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path as Key;
+use object_store::{ObjectStore, ObjectStoreExt, PutPayload, parse_url_opts};
+use url::Url;
+
+use crate::Error;
+use crate::submission::PartName;
+
+/// Objects by their names, which are made of ids and numbers alone.
+#[derive(Clone)]
+pub(crate) struct Store {
+    objects: Arc<dyn ObjectStore>,
+    prefix: Key,
+}
+
+impl Store {
+    /// A folder, which is made if there is none.
+    pub fn folder(path: &Path) -> Result<Store, Error> {
+        std::fs::create_dir_all(path)?;
+        let objects = LocalFileSystem::new_with_prefix(path)?.with_fsync(true);
+        Ok(Store { objects: Arc::new(objects), prefix: Key::default() })
+    }
+
+    /// What stands at `url`, such as `s3://bucket/prefix`, with options such as
+    /// `aws_access_key_id`.
+    pub fn at(url: &Url, options: &[(String, String)]) -> Result<Store, Error> {
+        let (objects, prefix) = parse_url_opts(url, options.iter().cloned())?;
+        Ok(Store { objects: objects.into(), prefix })
+    }
+
+    fn key(&self, id: &str, name: &str) -> Key {
+        let parts = ["results", id].into_iter().chain(name.split('/'));
+        parts.fold(self.prefix.clone(), |key, part| key.join(part))
+    }
+
+    pub async fn put(&self, id: &str, name: &str, bytes: Bytes) -> Result<(), Error> {
+        self.objects.put(&self.key(id, name), PutPayload::from_bytes(bytes)).await?;
+        Ok(())
+    }
+
+    pub async fn get(&self, id: &str, name: &str) -> Result<Bytes, Error> {
+        Ok(self.objects.get(&self.key(id, name)).await?.bytes().await?)
+    }
+
+    /// Removes what there is of `id`: its files of records `parts`, and the rest.
+    pub async fn remove(
+        &self,
+        id: &str,
+        parts: impl Iterator<Item = PartName>,
+    ) -> Result<(), Error> {
+        let records = parts.map(records_name);
+        for name in records.chain(["manifest.json".into(), "facts.json".into()]) {
+            match self.objects.delete(&self.key(id, &name)).await {
+                Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name of a file of records.
+pub(crate) fn records_name(PartName { run, part }: PartName) -> String {
+    format!("records/{run}-{part}.parquet")
+}

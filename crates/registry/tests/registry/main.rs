@@ -1,0 +1,140 @@
+//! A registry over a socket, as those who submit and those who look meet it. The database and the store
+//! are the embedded ones, unless the environment names others (`scripts/test-registry`).
+
+mod submitting;
+mod wrong;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use flashscope_registry::{Configuration, Registry};
+use flashscope_serve::Access;
+use reqwest::blocking::{Client, RequestBuilder, Response};
+use serde_json::Value;
+use tempfile::TempDir;
+use url::Url;
+
+/// A registry that answers as long as the process lives, with a token.
+struct Place {
+    address: SocketAddr,
+    token: String,
+    folder: TempDir,
+    client: Client,
+}
+
+/// The database and the store that the environment names, once for all tests: what one finds of the
+/// others is more to search in.
+#[allow(clippy::disallowed_methods, reason = "this is how scripts/test-registry names its servers")]
+fn configuration(folder: &Path) -> Configuration {
+    let named = |name: &str| std::env::var(name).ok();
+    let store = named("FLASHSCOPE_TEST_STORE").map(|url| url.parse().unwrap());
+    let options = named("FLASHSCOPE_TEST_STORE_OPTIONS").unwrap_or_default();
+    let options = options.split(',').filter_map(|option| option.split_once('='));
+    Configuration {
+        folder: folder.join("registry"),
+        database: named("FLASHSCOPE_TEST_DATABASE"),
+        store,
+        store_options: options.map(|(name, value)| (name.into(), value.into())).collect(),
+    }
+}
+
+impl Place {
+    /// A registry; its token has a name of its own, which no other test has.
+    fn new(test: &str) -> Place {
+        static PROVIDER: OnceLock<()> = OnceLock::new();
+        PROVIDER
+            .get_or_init(|| rustls::crypto::ring::default_provider().install_default().unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let configuration = configuration(folder.path());
+        let (tell, told) = std::sync::mpsc::channel();
+        let name = test.to_string();
+        std::thread::spawn(move || {
+            let make = async |access: Access| {
+                let registry = Registry::open(&configuration).await?;
+                let _ = registry.remove_token(&name).await;
+                let token = registry.add_token(&name).await?;
+                registry.app(access).map(|app| (token, app))
+            };
+            let mut made = None;
+            let outcome = flashscope_serve::serve(
+                async |access| {
+                    let (token, app) = make(access).await?;
+                    made = Some(token.clone());
+                    tell.send(Err(token)).unwrap();
+                    Ok::<_, flashscope_registry::Error>(app)
+                },
+                ([127, 0, 0, 1], 0).into(),
+                |address| tell.send(Ok(address)).unwrap(),
+            );
+            panic!("the registry ended: {outcome:?}, {made:?}");
+        });
+        let token = told.recv().unwrap().unwrap_err();
+        let address = told.recv().unwrap().unwrap();
+        Place { address, token, folder, client: Client::new() }
+    }
+
+    fn url(&self) -> Url {
+        format!("http://{}/", self.address).parse().unwrap()
+    }
+
+    /// A result of 36 runs of 8 IOs, which nobody submitted before.
+    fn result(&self, name: &str) -> PathBuf {
+        let path = self.folder.path().join(format!("{name}.flashscope"));
+        copy(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results/v1.flashscope"),
+            &path,
+        );
+        let unique = self.token.clone();
+        edit(&path.join("manifest.json"), |manifest| manifest["tool"]["version"] = unique.into());
+        path
+    }
+
+    fn get(&self, path: &str) -> Response {
+        self.client.get(format!("http://{}{path}", self.address)).send().unwrap()
+    }
+
+    fn json(&self, path: &str) -> Value {
+        let response = self.get(path);
+        assert_eq!(response.status(), 200, "{path}");
+        response.json().unwrap()
+    }
+
+    fn post(&self, path: &str, body: &Value) -> RequestBuilder {
+        self.client.post(format!("http://{}{path}", self.address)).json(body)
+    }
+
+    fn put(&self, path: &str, body: Vec<u8>) -> RequestBuilder {
+        let request = self.client.put(format!("http://{}{path}", self.address)).body(body);
+        request.header("content-type", "application/octet-stream")
+    }
+}
+
+/// What is wrong, after `status`.
+#[track_caller]
+fn error(response: Response, status: u16) -> String {
+    assert_eq!(response.status(), status);
+    let body: BTreeMap<String, String> = response.json().unwrap();
+    body["error"].clone()
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
+    let mut json = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    change(&mut json);
+    fs::write(path, serde_json::to_vec(&json).unwrap()).unwrap();
+}

@@ -1,0 +1,113 @@
+//! From a result in a folder to one that all can look at.
+
+use flashscope_registry::{prepare, send};
+use serde_json::json;
+
+use super::{Place, edit, error};
+
+// Is a result that was submitted found by each field of the search, and looked at as one's own is; and
+// not taken a second time?
+#[test]
+fn a_result_is_published() {
+    let place = Place::new("published");
+    let path = place.result("my drive");
+    edit(&path.join("manifest.json"), |manifest| {
+        let device = &mut manifest["device"];
+        (device["kind"], device["name"]) = ("block".into(), "/dev/nvme7n1".into());
+        (device["model"], device["firmware"]) =
+            (format!("Model {}", place.token).into(), "FW%_7".into());
+        device["serial"] = "S3CR3T".into();
+        device["capacity_bytes"] = json!(123_456_789_000_u64);
+    });
+    let prepared = prepare(&path, false).unwrap();
+    let sent = serde_json::to_string(&prepared.submission).unwrap();
+    for secret in ["S3CR3T", "nvme7n1", place.folder.path().to_str().unwrap()] {
+        assert!(!sent.contains(secret), "{secret} is sent");
+    }
+    let mut steps = Vec::new();
+    let id = send(&prepared, &place.url(), &place.token, |sent, total| steps.push((sent, total)))
+        .unwrap()
+        .id;
+    let total = steps[0].1;
+    assert_eq!((steps[0].0, *steps.last().unwrap(), steps.len()), (0, (total, total), 37));
+
+    let unique = place.token.to_uppercase();
+    for query in [
+        format!("search={unique}%20fw%25_7"),
+        format!("model={unique}&firmware=w%25_"),
+        format!(
+            "search={unique}&capacity_min=123456789000&capacity_max=123456789000&kind=measurement"
+        ),
+        format!("search={unique}&sort=-random_write"),
+    ] {
+        let shelf = place.json(&format!("/api/shelf?{query}"));
+        assert_eq!((&shelf["total"], &shelf["items"][0]["id"]), (&json!(1), &json!(id)), "{query}");
+        let item = &shelf["items"][0];
+        assert_eq!(
+            (&item["name"], &item["runs_done"], &item["ios"]),
+            (&json!("my drive"), &json!(36), &json!(288))
+        );
+        assert!(item["characteristics"].is_object() && item["device"]["serial"].is_null());
+    }
+    for query in [
+        "firmware=wx_7",
+        "capacity_min=123456789001",
+        "kind=simulation",
+        "offset=1",
+        "search=nobody",
+    ] {
+        let both = format!("/api/shelf?{query}&model={unique}");
+        assert_eq!(place.json(&both)["items"], json!([]), "{query}");
+    }
+    let measurement = place.json(&format!("/api/results/{id}"));
+    assert_eq!(measurement["facts"]["runs"].as_array().unwrap().len(), 36);
+    let ios = place.json(&format!("/api/results/{id}/runs/30/ios"));
+    assert_eq!(ios["latency_ns"].as_array().unwrap().len(), 8);
+    let colours = format!("/api/results/{id}/colours?micro_benchmark=pause&experiment=RW");
+    assert_eq!(place.json(&colours)["rows"].as_array().unwrap().len(), 9);
+    place.json(&format!("/api/comparison?ids={id},{id}"));
+
+    let again = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap_err();
+    assert!(again.to_string().contains(&format!("published already, as `{id}`")), "{again}");
+}
+
+// Does the serial number go along where it is asked for?
+#[test]
+fn serial_numbers_on_request() {
+    let place = Place::new("serial");
+    let path = place.result("r");
+    edit(&path.join("manifest.json"), |manifest| manifest["device"]["serial"] = "S3CR3T".into());
+    let id =
+        send(&prepare(&path, true).unwrap(), &place.url(), &place.token, |_, _| {}).unwrap().id;
+    let measurement = place.json(&format!("/api/results/{id}"));
+    assert_eq!(measurement["manifest"]["device"]["serial"], "S3CR3T");
+}
+
+// Is a submission that was cut off gone on with, without sending again what has arrived?
+#[test]
+fn submissions_go_on() {
+    let place = Place::new("going-on");
+    let prepared = prepare(&place.result("r"), false).unwrap();
+    let body = serde_json::to_value(&prepared.submission).unwrap();
+    let begin = || place.post("/api/submissions", &body).bearer_auth(&place.token).send().unwrap();
+    let staged: serde_json::Value = begin().json().unwrap();
+    assert_eq!(staged["missing"].as_array().unwrap().len(), 36);
+    let id = staged["id"].as_str().unwrap();
+    let file =
+        std::fs::read(place.folder.path().join("r.flashscope/records/run-00001-000.parquet"))
+            .unwrap();
+    let path = format!("/api/submissions/{id}/records/1/0");
+    assert_eq!(place.put(&path, file).bearer_auth(&place.token).send().unwrap().status(), 204);
+    let staged: serde_json::Value = begin().json().unwrap();
+    assert_eq!(staged["missing"].as_array().unwrap().len(), 35);
+    let finish = place.post(&format!("/api/submissions/{id}/finish"), &json!({}));
+    let refused = finish.bearer_auth(&place.token).send().unwrap();
+    assert!(error(refused, 409).contains("35 files of records have not arrived"));
+
+    let mut first = None;
+    let sent = send(&prepared, &place.url(), &place.token, |arrived, _| {
+        first.get_or_insert(arrived);
+    });
+    assert_eq!(sent.unwrap().id, id);
+    assert_eq!(first, Some(prepared.submission.parts[0].bytes));
+}

@@ -1,0 +1,117 @@
+//! What a registry does not take.
+
+use flashscope_registry::{prepare, send};
+use serde_json::{Value, json};
+
+use super::{Place, error};
+
+fn body(place: &Place) -> Value {
+    serde_json::to_value(&prepare(&place.result("r"), false).unwrap().submission).unwrap()
+}
+
+// Is nothing written without a token of this registry, or by the token of another sender?
+#[test]
+fn no_write_without_a_token() {
+    let place = Place::new("authorized");
+    let body = body(&place);
+    let begin = || place.post("/api/submissions", &body);
+    assert!(error(begin().send().unwrap(), 401).contains("Authorization: Bearer"));
+    for wrong in ["x", "flashscope_", "flashscope_0123", "' OR '1'='1"] {
+        assert!(
+            error(begin().bearer_auth(wrong).send().unwrap(), 401).contains("not known"),
+            "{wrong}"
+        );
+    }
+    assert_eq!(
+        error(begin().basic_auth("a", Some("b")).send().unwrap(), 401).contains("Bearer"),
+        true
+    );
+    let staged: Value = begin().bearer_auth(&place.token).send().unwrap().json().unwrap();
+    let id = staged["id"].as_str().unwrap();
+    let path = format!("/api/submissions/{id}/records/1/0");
+    error(place.put(&path, vec![0]).send().unwrap(), 401);
+    error(place.post(&format!("/api/submissions/{id}/finish"), &json!({})).send().unwrap(), 401);
+    let marks = place.client.put(format!("{}api/results/x/marks", place.url()));
+    error(marks.json(&json!({ "experiments": [] })).send().unwrap(), 403);
+}
+
+// Is what is said of a result checked before anything is stored?
+#[test]
+fn submissions_are_checked() {
+    let place = Place::new("checked");
+    let whole = body(&place);
+    type Break = fn(&mut Value);
+    let cases: [(&str, Break); 11] = [
+        ("manifest of format version 999", |body| body["manifest"]["schema_version"] = 999.into()),
+        ("facts of format version 1", |body| body["facts"]["schema_version"] = 1.into()),
+        ("`name` has 1 to 80 characters", |body| body["name"] = "".into()),
+        ("`name` has 1 to 80 characters", |body| body["name"] = "a\u{7}".into()),
+        ("the records of run 36 are not among", |body| {
+            body["parts"].as_array_mut().unwrap().pop();
+        }),
+        ("run 77 has files", |body| {
+            body["parts"].as_array_mut().unwrap().push(json!({
+                "run": 77, "part": 0, "bytes": 1, "sha256": "0".repeat(64),
+            }))
+        }),
+        ("not counted from 0", |body| body["parts"][0]["part"] = 1.into()),
+        ("`sha256` is 64 hexadecimal digits", |body| body["parts"][0]["sha256"] = "../../x".into()),
+        ("a file of records has 1 to", |body| body["parts"][0]["bytes"] = 0.into()),
+        ("take more than", |body| body["parts"][0]["bytes"] = json!(1_u64 << 50)),
+        ("unknown field `path`", |body| body["path"] = "/etc/passwd".into()),
+    ];
+    for (words, damage) in cases {
+        let mut body = whole.clone();
+        damage(&mut body);
+        let refused =
+            place.post("/api/submissions", &body).bearer_auth(&place.token).send().unwrap();
+        let error = error(refused, 422);
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    let no_json = place.client.post(format!("{}api/submissions", place.url())).body("{");
+    let no_json = no_json.header("content-type", "application/json").bearer_auth(&place.token);
+    error(no_json.send().unwrap(), 400);
+}
+
+// Are files refused that were not announced, or are not what was announced?
+#[test]
+fn files_are_checked() {
+    let place = Place::new("files");
+    let staged = place.post("/api/submissions", &body(&place)).bearer_auth(&place.token);
+    let staged: Value = staged.send().unwrap().json().unwrap();
+    let base = format!("/api/submissions/{}", staged["id"].as_str().unwrap());
+    let put = |path: String, bytes: Vec<u8>| {
+        place.put(&path, bytes).bearer_auth(&place.token).send().unwrap()
+    };
+    assert!(error(put(format!("{base}/records/1/0"), vec![0; 1327]), 422).contains("SHA-256"));
+    error(put(format!("{base}/records/1/1"), vec![0]), 404);
+    error(put(format!("{base}/records/one/0"), vec![0]), 400);
+    error(put("/api/submissions/nobody/records/1/0".into(), vec![0]), 404);
+}
+
+// Is a result refused whose facts do not follow from its records, or whose records are no records?
+#[test]
+fn facts_follow_from_records() {
+    let place = Place::new("follows");
+    let mut prepared = prepare(&place.result("facts"), false).unwrap();
+    prepared.submission.facts.runs[4].latency_ns.max += 1_000_000;
+    let refused = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap_err().to_string();
+    assert!(refused.contains("facts.runs[4].latency_ns.max differs"), "{refused}");
+
+    let path = place.result("manifest");
+    let mut prepared = prepare(&path, false).unwrap();
+    let run = prepared.submission.manifest.runs_mut().next().unwrap();
+    run.progress = flashscope_result::manifest::Progress::Done { ios: 7 };
+    let refused = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap_err().to_string();
+    assert!(refused.contains("it holds 8 IOs of run 1 instead of 7"), "{refused}");
+    assert!(!refused.contains("/tmp"), "{refused}");
+}
+
+// Is a token never sent over the network for all to read?
+#[test]
+fn tokens_are_not_sent_in_the_clear() {
+    let place = Place::new("clear");
+    let prepared = prepare(&place.result("r"), false).unwrap();
+    let refused = send(&prepared, &"http://registry.example/".parse().unwrap(), "t", |_, _| {});
+    assert!(refused.unwrap_err().to_string().contains("https://"));
+}
