@@ -20,6 +20,7 @@ use crate::Error;
 use crate::activity::{Activities, Activity};
 use crate::folder::sync_folder;
 use crate::pages::Limits;
+use crate::positioned::Positioned;
 use crate::reader::{guarded, open, read_column};
 
 /// Rows in a row group.
@@ -147,7 +148,7 @@ pub(crate) fn read(path: &Path, window: &Range<Nanos>) -> Result<Activities, Err
 }
 
 /// How many pieces a file says were left out, or what is wrong with it.
-fn check(reader: &SerializedFileReader<File>) -> Result<u64, &'static str> {
+fn check(reader: &SerializedFileReader<Positioned>) -> Result<u64, &'static str> {
     let metadata = reader.metadata();
     if metadata.file_metadata().schema().get_fields() != schema().get_fields() {
         return Err("its columns are not those of an activity");

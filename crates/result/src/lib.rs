@@ -16,6 +16,7 @@ pub mod marks;
 pub mod methodology;
 mod pages;
 pub mod plan;
+mod positioned;
 mod reader;
 mod recorder;
 pub mod rounds;

@@ -2,6 +2,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use flashscope_block::Record;
 use parquet::column::reader::get_typed_column_reader;
@@ -11,12 +12,13 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
 use crate::Error;
 use crate::pages::{self, Limits};
+use crate::positioned::Positioned;
 use crate::rows::{self, NARROW, ROW_GROUP_ROWS};
 use crate::writer::FILE_ROW_GROUPS;
 
 /// The rows of one run, a row group at a time: memory does not grow with the run.
 pub struct Rows {
-    files: Vec<(PathBuf, SerializedFileReader<File>)>,
+    files: Vec<(PathBuf, SerializedFileReader<Positioned>)>,
     total: u64,
 }
 
@@ -118,7 +120,7 @@ impl Rows {
 /// A row group to be read.
 struct Group<'a> {
     path: &'a Path,
-    reader: &'a SerializedFileReader<File>,
+    reader: &'a SerializedFileReader<Positioned>,
     /// Its number in the file.
     index: usize,
     /// The position of its first row in the run.
@@ -138,7 +140,10 @@ impl Group<'_> {
 }
 
 /// Opens a Parquet file whose columns lie within it, and hold no more than `limits`.
-pub(crate) fn open(path: &Path, limits: &Limits) -> Result<SerializedFileReader<File>, Error> {
+pub(crate) fn open(
+    path: &Path,
+    limits: &Limits,
+) -> Result<SerializedFileReader<Positioned>, Error> {
     let damaged = |reason: String| Error::Records { path: path.into(), reason };
     let metadata = path.metadata().map_err(Error::io("open", path))?;
     if !metadata.is_file() {
@@ -147,8 +152,9 @@ pub(crate) fn open(path: &Path, limits: &Limits) -> Result<SerializedFileReader<
     }
     let length = metadata.len();
     let file = File::open(path).map_err(Error::io("open", path))?;
-    let copy = file.try_clone().map_err(Error::io("open", path))?;
-    let reader = SerializedFileReader::new(copy).map_err(Error::parquet("read", path))?;
+    let file = Arc::new(file);
+    let positioned = Positioned::new(Arc::clone(&file)).map_err(Error::io("open", path))?;
+    let reader = SerializedFileReader::new(positioned).map_err(Error::parquet("read", path))?;
     // The library takes these for granted.
     let within = |column: &ColumnChunkMetaData| {
         let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
@@ -188,7 +194,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// Refuses a file that this version would not have written: it is read column by column.
-fn check(path: &Path, reader: &SerializedFileReader<File>) -> Result<(), Error> {
+fn check(path: &Path, reader: &SerializedFileReader<Positioned>) -> Result<(), Error> {
     let damaged = |reason: String| Error::Records { path: path.into(), reason };
     let found = reader.metadata().file_metadata().schema();
     let (found, known) = (found.get_fields(), rows::schema());

@@ -180,6 +180,29 @@ fn windows_hold_what_they_should() {
     rows.for_each_in(count..count + 10, |_, _| panic!("nothing is there")).unwrap();
 }
 
+// Does each of several threads that read one run at once get what it asked for?
+#[test]
+fn threads_read_at_once() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = create(&parent);
+    let part = 1 << 16;
+    write(&folder, 1, &reads(6 * part));
+    let rows = folder.rows(1).unwrap();
+    let sum = |part_of: u64| {
+        let mut sum = 0;
+        let window = part_of * part..(part_of + 1) * part;
+        rows.for_each_in(window, |position, record| sum += position * record.latency.0).unwrap();
+        sum
+    };
+    let expected: Vec<u64> = (0..6).map(sum).collect();
+    std::thread::scope(|scope| {
+        let threads = (0..6).map(|part| (part, scope.spawn(move || [0; 20].map(|_| sum(part)))));
+        for (part, thread) in threads.collect::<Vec<_>>() {
+            assert_eq!(thread.join().unwrap(), [expected[part as usize]; 20]);
+        }
+    });
+}
+
 // Are corrections read as they were written, absent ones none, and damaged ones said to be?
 #[test]
 fn marks_are_kept() {

@@ -5,6 +5,7 @@ mod histogram;
 mod ios;
 mod outline;
 mod overview;
+mod running;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ pub use histogram::{LatencyBin, LatencyHistogram};
 pub use ios::Ios;
 pub use outline::{Outline, STRETCHES};
 pub use overview::{Overview, Overviews};
+pub use running::RunningMeans;
 
 use crate::Facts;
 
@@ -38,7 +40,8 @@ pub struct Viewer<'a> {
 }
 
 impl Viewer<'_> {
-    /// A window of a run as a picture of `stretches` stretches: at most three IOs of each.
+    /// A window of a run as a picture of `stretches` stretches: at most three IOs of each; of a whole
+    /// run, with how its mean settles.
     pub fn outline(
         &self,
         run: u32,
@@ -50,7 +53,14 @@ impl Viewer<'_> {
             true => self.overviews.of(run, &rows)?,
             false => None,
         };
-        outline::outline(run, &rows, overview.as_deref(), window, stretches).map(Some)
+        let overview = overview.as_deref();
+        let mut outline = outline::outline(run, &rows, overview, window.clone(), stretches)?;
+        if clamp(&window, rows.total()) == (0..rows.total()) {
+            let facts = self.facts.runs.iter().find(|facts| facts.run == run);
+            let ignored = facts.map_or(0, |facts| facts.ignored);
+            outline.running_means = Some(running::running_means(&rows, overview, ignored)?);
+        }
+        Ok(Some(outline))
     }
 
     /// How the response times of a window of a run are distributed.

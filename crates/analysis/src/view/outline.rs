@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clamp;
 use super::overview::{CHUNK, Extremes, Overview, whole_chunks};
+use super::running::RunningMeans;
 
 /// How many stretches the picture of a whole run has in a report.
 pub const STRETCHES: u64 = 400;
@@ -34,6 +35,9 @@ pub struct Outline {
     pub op: Vec<u8>,
     /// The error of each, 0 for those that succeeded.
     pub errno: Vec<i32>,
+    /// How the mean settles; where the outline is that of a whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running_means: Option<RunningMeans>,
 }
 
 /// How long stretches are so that there are at most `stretches` of them in `count` IOs; of 1 where all

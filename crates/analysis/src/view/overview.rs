@@ -46,6 +46,45 @@ pub(super) struct Extremes {
     pub failed: Option<Shown>,
     /// The longest response time of those that did not fail.
     pub slowest_answered: Option<Nanos>,
+    /// Those that did not fail, together.
+    pub answered: Answered,
+}
+
+/// IOs that did not fail.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Answered {
+    ios: u64,
+    latency_ns: u64,
+}
+
+impl Answered {
+    /// Adds the response time of an IO, `None` where it failed.
+    #[inline]
+    pub fn push(&mut self, latency: Option<u64>) {
+        if let Some(latency) = latency {
+            self.ios += 1;
+            // Damaged records may say anything.
+            self.latency_ns = self.latency_ns.saturating_add(latency);
+        }
+    }
+
+    pub fn join(&mut self, next: &Answered) {
+        self.ios += next.ios;
+        self.latency_ns = self.latency_ns.saturating_add(next.latency_ns);
+    }
+
+    /// These without the `first` of them.
+    pub fn since(&self, first: &Answered) -> Answered {
+        Answered {
+            ios: self.ios.saturating_sub(first.ios),
+            latency_ns: self.latency_ns.saturating_sub(first.latency_ns),
+        }
+    }
+
+    /// Their mean response time in ns; `None` where there are none.
+    pub fn mean(&self) -> Option<u64> {
+        self.latency_ns.checked_div(self.ios)
+    }
 }
 
 impl Extremes {
@@ -57,6 +96,7 @@ impl Extremes {
         if self.slowest.is_none_or(|slowest| record.latency > slowest.latency) {
             self.slowest = Some(Shown::new(index, record));
         }
+        self.answered.push(record.result.is_ok().then_some(record.latency.0));
         match record.result {
             Ok(()) => self.slowest_answered = self.slowest_answered.max(Some(record.latency)),
             Err(_) if self.failed.is_none() => self.failed = Some(Shown::new(index, record)),
@@ -75,6 +115,7 @@ impl Extremes {
         }
         self.failed = self.failed.or(next.failed);
         self.slowest_answered = self.slowest_answered.max(next.slowest_answered);
+        self.answered.join(&next.answered);
     }
 
     /// Those that are shown, in order, each once.

@@ -317,3 +317,38 @@ fn colours_without_facts() {
     let (colours, codes) = scripted.codes(0..2, 2);
     assert_eq!((colours.low_ns, colours.high_ns, codes), (1.0, 1.0, vec![vec![1, 1]]));
 }
+
+// Is the running mean that of the IOs that did not fail up to each point, with the start-up and without,
+// from an overview the same as from the records, and at the end that of the run?
+#[test]
+fn running_means_are_means() {
+    let mut latencies = scattered(300_000, 1000);
+    latencies[5] = FAILED;
+    let mut scripted = Scripted::new(&[&latencies, &latencies[..3000], &[FAILED, FAILED]]);
+    scripted.facts.runs[0].ignored = 1000;
+    scripted.facts.runs[1].ignored = 1000;
+    let mean = |latencies: &[u64]| {
+        let answered = latencies.iter().filter(|latency| **latency != FAILED);
+        answered.clone().sum::<u64>().checked_div(answered.count() as u64)
+    };
+    let means = |run| {
+        let outline = scripted.viewer().outline(run, 0..u64::MAX, 100).unwrap().unwrap();
+        outline.running_means.unwrap()
+    };
+    for (run, last) in [(1, 299_999), (2, 2999)] {
+        let means = means(run);
+        assert!(means.index.len() > 60 && means.index.len() <= 128, "{}", means.index.len());
+        assert_eq!(means.index.last(), Some(&last));
+        assert!(means.index.is_sorted_by(|a, b| a < b));
+        for (n, &index) in means.index.iter().enumerate() {
+            let index = usize::try_from(index).unwrap();
+            assert_eq!(means.all_ns[n], mean(&latencies[..=index]));
+            let after = if index < 1000 { None } else { mean(&latencies[1000..=index]) };
+            assert_eq!(means.after_start_up_ns[n], after);
+        }
+    }
+    assert!(scripted.overviews.kept(1, &scripted.folder.rows(1).unwrap()).is_some());
+    assert_eq!(means(3).all_ns, [None, None]);
+    let window = scripted.viewer().outline(1, 1..200_000, 100).unwrap().unwrap();
+    assert_eq!(window.running_means, None);
+}

@@ -1,0 +1,62 @@
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::{ChunkReader, Length};
+
+/// A file of which several threads read different parts at once. The library's own way of reading a
+/// file moves its one position, which readers of the same file take from each other.
+#[derive(Debug, Clone)]
+pub(crate) struct Positioned {
+    file: Arc<File>,
+    length: u64,
+}
+
+/// What follows a position of a file.
+#[derive(Debug)]
+pub(crate) struct From {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Positioned {
+    /// Of a file as long as it is now.
+    pub(crate) fn new(file: Arc<File>) -> io::Result<Positioned> {
+        let length = file.metadata()?.len();
+        Ok(Positioned { file, length })
+    }
+}
+
+impl Length for Positioned {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl ChunkReader for Positioned {
+    type T = BufReader<From>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        Ok(BufReader::new(From { file: Arc::clone(&self.file), at: start }))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        if start.saturating_add(length as u64) > self.length {
+            return Err(ParquetError::EOF(format!("{length} bytes at {start} lie behind its end")));
+        }
+        let mut buffer = vec![0; length];
+        self.file.read_exact_at(&mut buffer, start)?;
+        Ok(buffer.into())
+    }
+}
+
+impl Read for From {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
