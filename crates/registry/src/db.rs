@@ -58,9 +58,17 @@ impl Db {
                 })
             });
         let pool = options.connect(url).await?;
-        for table in TABLES {
-            sqlx::query(table).execute(&pool).await?;
+        let mut transaction = pool.begin().await?;
+        if !sqlite {
+            // Of several that make the same table at once, all but one would fail.
+            sqlx::query("SELECT CAST(pg_advisory_xact_lock(7470) AS TEXT)")
+                .execute(&mut *transaction)
+                .await?;
         }
+        for table in TABLES {
+            sqlx::query(table).execute(&mut *transaction).await?;
+        }
+        transaction.commit().await?;
         let now = match sqlite {
             true => "CAST(strftime('%s', 'now') AS BIGINT)",
             false => "CAST(EXTRACT(EPOCH FROM now()) AS BIGINT)",
