@@ -117,7 +117,7 @@ pub fn registry(args: RegistryArgs) -> Result<(), Failure> {
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope submit my-drive.flashscope --to https://registry.example --dry-run
-  FLASHSCOPE_TOKEN=… flashscope submit my-drive.flashscope --to https://registry.example")]
+  flashscope submit my-drive.flashscope --to https://registry.example --token TOKEN")]
 pub struct SubmitArgs {
     /// The result folder
     result: PathBuf,

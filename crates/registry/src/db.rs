@@ -28,14 +28,9 @@ const TABLES: [&str; 6] = [
     "CREATE INDEX IF NOT EXISTS results_started ON results (started, id)",
 ];
 
-/// Which results a [`ShelfQuery`] takes.
-const TAKEN: &str =
-    "($1 = '' OR model LIKE $1 ESCAPE '!') AND ($2 = '' OR firmware LIKE $2 ESCAPE '!')
-    AND capacity >= $3 AND capacity <= $4
-    AND words LIKE $5 ESCAPE '!' AND words LIKE $6 ESCAPE '!' AND words LIKE $7 ESCAPE '!'";
-
-/// Words of a search that count.
-const WORDS: usize = 3;
+/// Which results a [`ShelfQuery`] takes, but for the words of its search.
+const TAKEN: &str = "($1 = '' OR model LIKE $1 ESCAPE '!')
+    AND ($2 = '' OR firmware LIKE $2 ESCAPE '!') AND capacity >= $3 AND capacity <= $4";
 
 /// The database.
 pub(crate) struct Db {
@@ -63,9 +58,17 @@ impl Db {
                 })
             });
         let pool = options.connect(url).await?;
-        for table in TABLES {
-            sqlx::query(table).execute(&pool).await?;
+        let mut transaction = pool.begin().await?;
+        if !sqlite {
+            // Of several that make the same table at once, all but one would fail.
+            sqlx::query("SELECT CAST(pg_advisory_xact_lock(7470) AS TEXT)")
+                .execute(&mut *transaction)
+                .await?;
         }
+        for table in TABLES {
+            sqlx::query(table).execute(&mut *transaction).await?;
+        }
+        transaction.commit().await?;
         let now = match sqlite {
             true => "CAST(strftime('%s', 'now') AS BIGINT)",
             false => "CAST(EXTRACT(EPOCH FROM now()) AS BIGINT)",
@@ -229,18 +232,18 @@ impl Db {
     pub async fn shelf(&self, query: &ShelfQuery) -> Result<Shelf, Problem> {
         let (offset, limit) = query.page().map_err(Problem::bad_request)?;
         let words = query.search.as_deref().unwrap_or_default().to_lowercase();
-        let mut words: Vec<String> = words.split_whitespace().map(containing).collect();
-        if words.len() > WORDS {
-            return Err(Problem::bad_request(format!("`search` has at most {WORDS} words here")));
-        }
-        words.resize(WORDS, "%".into());
+        let words: Vec<String> = words.split_whitespace().map(containing).collect();
+        let like = |number| format!(" AND words LIKE ${number} ESCAPE '!'");
+        let taken = TAKEN.to_string() + &(5..5 + words.len()).map(like).collect::<String>();
         if query.kind == Some(ResultKind::Simulation) {
             return Ok(Shelf::default());
         }
-        let count = format!("SELECT COUNT(*) FROM results WHERE {TAKEN}");
+        let count = format!("SELECT COUNT(*) FROM results WHERE {taken}");
         let page = format!(
-            "SELECT item FROM results WHERE {TAKEN} ORDER BY {} LIMIT $8 OFFSET $9",
-            order(query.sort.unwrap_or_default())
+            "SELECT item FROM results WHERE {taken} ORDER BY {} LIMIT ${} OFFSET ${}",
+            order(query.sort.unwrap_or_default()),
+            words.len() + 5,
+            words.len() + 6
         );
         let part = |part: &Option<String>| {
             part.as_ref().map(|part| containing(&part.to_lowercase())).unwrap_or_default()

@@ -72,6 +72,9 @@ fn without_null(schema: &mut Value) {
         let one = types.as_array().and_then(|types| types.iter().find(|one| *one != "null"));
         *types = one.cloned().unwrap_or_default();
     }
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
     let null = json!({ "type": "null" });
     if let Some(choices) = schema.get_mut("anyOf").and_then(Value::as_array_mut) {
         choices.retain(|choice| *choice != null);

@@ -247,7 +247,7 @@ impl<S: Gate> Endpoints<S> {
                           path: Result<Path<P>, PathRejection>,
                           request: Request| async move {
             let path = path_of(path)?;
-            let caller = state.clone().admit(Bearer::of(request.headers())).await?;
+            let caller = admitted(&state, Bearer::of(request.headers())).await?;
             require_type(request.headers(), "application/octet-stream")?;
             let body = arrived(Bytes::from_request(request, &()).await)?;
             handler(state, caller, path, body).await.map(|()| StatusCode::NO_CONTENT)
@@ -275,12 +275,18 @@ impl<S: Gate> Endpoints<S> {
                           request: Request| async move {
             let path = path_of(path)?;
             let headers = request.headers().clone();
-            let caller = state.clone().admit(Bearer::of(&headers)).await?;
+            let caller = admitted(&state, Bearer::of(&headers)).await?;
             let body = body_of(&headers, Bytes::from_request(request, &()).await)?;
             handler(state, caller, path, body).await.map(|answer| untagged(answer.bytes))
         };
         self.route_limited(path, post(route), limit)
     }
+}
+
+/// Who does not pass has sent what is not read: the connection is of no use any more.
+async fn admitted<S: Gate>(state: &Arc<S>, bearer: Bearer) -> Result<S::Caller, Problem> {
+    let caller = state.clone().admit(bearer).await;
+    caller.map_err(|problem| problem.with(header::CONNECTION, "close"))
 }
 
 fn path_of<P>(path: Result<Path<P>, PathRejection>) -> Result<P, Problem> {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::limits;
 use crate::problem::Problem;
-use crate::shelf::LARGEST;
+use crate::shelf::{LARGEST, whole};
 
 /// The columns of colours, unless asked for otherwise.
 const COLUMNS: u64 = 1024;
@@ -44,9 +44,11 @@ pub struct RunPath {
 pub struct WindowQuery {
     /// The position of the first IO; that of the run unless asked for otherwise.
     #[schemars(range(max = LARGEST))]
+    #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
     /// The position after the last IO; the end of the run unless asked for otherwise.
     #[schemars(range(max = LARGEST))]
+    #[serde(default, deserialize_with = "whole")]
     pub to: Option<u64>,
 }
 
@@ -56,9 +58,11 @@ pub struct WindowQuery {
 pub struct OutlineQuery {
     /// The position of the first IO; that of the run unless asked for otherwise.
     #[schemars(range(max = LARGEST))]
+    #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
     /// The position after the last IO; the end of the run unless asked for otherwise.
     #[schemars(range(max = LARGEST))]
+    #[serde(default, deserialize_with = "whole")]
     pub to: Option<u64>,
     /// Into how many stretches the window is divided; 400 unless asked for otherwise.
     #[schemars(range(min = 1, max = MOST_STRETCHES))]
@@ -71,6 +75,7 @@ pub struct OutlineQuery {
 pub struct IosQuery {
     /// The position of the first IO; that of the run unless asked for otherwise.
     #[schemars(range(max = LARGEST))]
+    #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
     /// How many; 100 unless asked for otherwise.
     #[schemars(range(max = MOST_IOS))]
@@ -83,9 +88,11 @@ pub struct IosQuery {
 pub struct ActivitiesQuery {
     /// From when, from the begin of the run, in ns; its begin unless asked for otherwise.
     #[schemars(range(max = LARGEST))]
+    #[serde(default, deserialize_with = "whole")]
     pub from_ns: Option<u64>,
     /// Until when, in ns; its end unless asked for otherwise.
     #[schemars(range(max = LARGEST))]
+    #[serde(default, deserialize_with = "whole")]
     pub to_ns: Option<u64>,
 }
 
@@ -99,9 +106,11 @@ pub struct ColoursQuery {
     pub experiment: String,
     /// The position of the first IO; that of the runs unless asked for otherwise.
     #[schemars(range(max = LARGEST))]
+    #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
     /// The position after the last IO; the end of the longest run unless asked for otherwise.
     #[schemars(range(max = LARGEST))]
+    #[serde(default, deserialize_with = "whole")]
     pub to: Option<u64>,
     /// In how many columns at most; 1024 unless asked for otherwise.
     #[schemars(range(min = 1, max = MOST_COLUMNS))]
@@ -113,20 +122,17 @@ pub struct ColoursQuery {
 #[serde(deny_unknown_fields)]
 pub struct ComparisonQuery {
     /// The results, separated by commas; the first is the one that the others are compared with.
-    #[schemars(length(min = 1))]
+    #[schemars(regex(pattern = "^[^,]+(,[^,]+){0,15}$"))]
     pub ids: String,
 }
 
 /// A window, half-open.
 pub type Window = std::ops::Range<u64>;
 
-fn window(from: Option<u64>, to: Option<u64>, names: [&str; 2]) -> Result<Window, Problem> {
-    let (from, to) = (from.unwrap_or(0), to.unwrap_or(u64::MAX));
-    if from > to {
-        let [from, to] = names;
-        return Err(Problem::bad_request(format!("`{from}` is beyond `{to}`: exchange them")));
-    }
-    Ok(from..to)
+/// One that ends before it begins is empty.
+fn window(from: Option<u64>, to: Option<u64>) -> Window {
+    let from = from.unwrap_or(0);
+    from..to.unwrap_or(u64::MAX).max(from)
 }
 
 /// A number within its limits, or what it is unless asked for otherwise.
@@ -146,8 +152,8 @@ fn within(
 
 impl WindowQuery {
     /// The window.
-    pub fn window(&self) -> Result<Window, Problem> {
-        window(self.from, self.to, ["from", "to"])
+    pub fn window(&self) -> Window {
+        window(self.from, self.to)
     }
 }
 
@@ -155,7 +161,7 @@ impl OutlineQuery {
     /// The window, and into how many stretches it is divided.
     pub fn window(&self) -> Result<(Window, u64), Problem> {
         let stretches = within("stretches", self.stretches, STRETCHES, 1, MOST_STRETCHES)?;
-        Ok((window(self.from, self.to, ["from", "to"])?, stretches))
+        Ok((window(self.from, self.to), stretches))
     }
 }
 
@@ -170,8 +176,8 @@ impl IosQuery {
 
 impl ActivitiesQuery {
     /// The stretch of time.
-    pub fn window(&self) -> Result<Window, Problem> {
-        window(self.from_ns, self.to_ns, ["from_ns", "to_ns"])
+    pub fn window(&self) -> Window {
+        window(self.from_ns, self.to_ns)
     }
 }
 
@@ -179,7 +185,7 @@ impl ColoursQuery {
     /// The window, and in how many columns it is shown.
     pub fn window(&self) -> Result<(Window, u64), Problem> {
         let columns = within("columns", self.columns, COLUMNS, 1, MOST_COLUMNS)?;
-        Ok((window(self.from, self.to, ["from", "to"])?, columns))
+        Ok((window(self.from, self.to), columns))
     }
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct Problem {
     status: StatusCode,
     message: String,
-    header: Option<(HeaderName, HeaderValue)>,
+    headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// What is wrong.
@@ -23,7 +23,7 @@ pub struct ProblemBody {
 
 impl Problem {
     fn new(status: StatusCode, message: impl Into<String>) -> Problem {
-        Problem { status, message: message.into(), header: None }
+        Problem { status, message: message.into(), headers: vec![] }
     }
 
     /// The request cannot be understood.
@@ -88,8 +88,9 @@ impl Problem {
     }
 
     /// The same with a header of the answer.
-    pub fn with(self, name: HeaderName, value: &'static str) -> Problem {
-        Problem { header: Some((name, HeaderValue::from_static(value))), ..self }
+    pub fn with(mut self, name: HeaderName, value: &'static str) -> Problem {
+        self.headers.push((name, HeaderValue::from_static(value)));
+        self
     }
 
     /// What is wrong, where, and what to do.
@@ -108,9 +109,7 @@ impl From<flashscope_result::Error> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(ProblemBody { error: self.message })).into_response();
-        if let Some((name, value)) = self.header {
-            response.headers_mut().insert(name, value);
-        }
+        response.headers_mut().extend(self.headers);
         response
     }
 }

@@ -74,7 +74,7 @@ async fn histogram(
     RunPath { id, run }: RunPath,
     query: WindowQuery,
 ) -> Result<JsonOf<LatencyHistogram>, Problem> {
-    let window = query.window()?;
+    let window = query.window();
     let key = format!("histogram {run} {window:?}");
     app.view(id, key, move |_| vec![run], move |viewer| viewer.histogram(run, window)).await
 }
@@ -94,7 +94,7 @@ async fn activities(
     RunPath { id, run }: RunPath,
     query: ActivitiesQuery,
 ) -> Result<JsonOf<Vec<Activity>>, Problem> {
-    let window = query.window()?;
+    let window = query.window();
     let key = format!("activities {run} {window:?}");
     app.view(id, key, move |_| vec![run], move |viewer| activities_of(&viewer, run, &window)).await
 }

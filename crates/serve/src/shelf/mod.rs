@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use flashscope_analysis::{Facts, analyse};
 use flashscope_report::{ResultKind, Shelf, ShelfItem};
 use flashscope_result::marks::Marks;
-pub use query::{LARGEST, ShelfQuery, Sort};
+pub use query::{LARGEST, ShelfQuery, Sort, whole};
 use quick_cache::sync::Cache;
 use scan::{Found, Stamps};
 use serde_json::Value;
@@ -182,7 +182,7 @@ impl Library for Folders {
         };
         for mark in &marks.experiments {
             if !known(&mark.micro_benchmark, &mark.experiment) {
-                return Err(Problem::damaged(format!(
+                return Err(Problem::not_found(format!(
                     "`{id}` has no experiment `{}` of `{}`: mark those that it has",
                     mark.experiment, mark.micro_benchmark
                 )));

@@ -4,12 +4,25 @@ use std::cmp::Ordering;
 
 use flashscope_report::{ResultKind, Shelf, ShelfItem};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::limits;
 
 /// The largest whole number that every program reads exactly out of JSON, 2⁵³ − 1.
 pub const LARGEST: u64 = (1 << 53) - 1;
+
+/// The longest text that is searched for, in characters.
+const LONGEST: usize = 200;
+
+/// Reads a whole number of at most [`LARGEST`], as the description of the API says.
+pub fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let number = Option::<u64>::deserialize(deserializer)?;
+    match number.filter(|number| *number > LARGEST) {
+        None => Ok(number),
+        Some(number) => Err(D::Error::custom(format!("{number} is more than {LARGEST}"))),
+    }
+}
 
 /// What is asked of a shelf.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -17,26 +30,29 @@ pub const LARGEST: u64 = (1 << 53) - 1;
 pub struct ShelfQuery {
     /// Words that all have to be in the name, the drive, its model or firmware, or the workload;
     /// capital or not.
-    #[schemars(length(max = 200))]
+    #[schemars(length(max = LONGEST))]
     pub search: Option<String>,
     /// Only results of this kind.
     pub kind: Option<ResultKind>,
     /// Only those of drives with this in their model, or in their name where they have none; capital or not.
-    #[schemars(length(max = 200))]
+    #[schemars(length(max = LONGEST))]
     pub model: Option<String>,
     /// Only those of drives with this in their firmware, capital or not.
-    #[schemars(length(max = 200))]
+    #[schemars(length(max = LONGEST))]
     pub firmware: Option<String>,
     /// Only those of drives with at least so many bytes.
     #[schemars(range(max = LARGEST))]
+    #[serde(default, deserialize_with = "whole")]
     pub capacity_min: Option<u64>,
     /// Only those of drives with at most so many bytes.
     #[schemars(range(max = LARGEST))]
+    #[serde(default, deserialize_with = "whole")]
     pub capacity_max: Option<u64>,
     /// In which order; by name unless asked for otherwise.
     pub sort: Option<Sort>,
     /// How many are passed by.
     #[schemars(range(max = LARGEST))]
+    #[serde(default, deserialize_with = "whole")]
     pub offset: Option<u64>,
     /// How many are shown at most; 100 unless asked for otherwise.
     #[schemars(range(max = limits::LARGEST_PAGE))]
@@ -86,6 +102,11 @@ impl ShelfQuery {
     /// What is wrong with them, in words.
     pub fn page(&self) -> Result<(u64, u64), String> {
         let (offset, limit) = (self.offset.unwrap_or(0), self.limit.unwrap_or(limits::PAGE));
+        for text in [&self.search, &self.model, &self.firmware].into_iter().flatten() {
+            if text.chars().count() > LONGEST {
+                return Err(format!("what is searched for has at most {LONGEST} characters"));
+            }
+        }
         if limit > limits::LARGEST_PAGE {
             return Err(format!("`limit` is at most {}", limits::LARGEST_PAGE));
         }

@@ -81,6 +81,7 @@ fn wrong_requests_are_answered_in_words() {
     let place = place();
     for (path, status, words) in [
         ("/api/shelf?limit=1001", 400, "`limit` is at most 1000"),
+        (&format!("/api/shelf?search={}", "x".repeat(201)), 400, "at most 200 characters"),
         ("/api/shelf?sort=colour", 400, "unknown variant `colour`"),
         ("/api/shelf?capacity_min=-1", 400, "the query is not understood"),
         ("/api/results/nobody", 404, "there is no result `nobody` on the shelf"),
@@ -94,7 +95,11 @@ fn wrong_requests_are_answered_in_words() {
             "`count` is a whole number from 0 to 1000",
         ),
         ("/api/results/demo/runs/1/outline?stretches=0", 400, "from 1 to 4096"),
-        ("/api/results/demo/runs/1/histogram?from=5&to=4", 400, "`from` is beyond `to`"),
+        (
+            "/api/results/demo/runs/1/histogram?from=9007199254740992",
+            400,
+            "is more than 9007199254740991",
+        ),
         ("/api/results/demo/colours?experiment=SR", 400, "missing field `micro_benchmark`"),
         ("/api/results/demo/colours?micro_benchmark=pause&experiment=XX", 404, "no records"),
         ("/api/comparison?ids=demo,nobody", 404, "`nobody`"),
@@ -134,6 +139,8 @@ fn windows_are_what_they_say() {
         (&histogram["ios"], &histogram["from"], &histogram["to"]),
         (&json!(2), &json!(3), &json!(5))
     );
+    let none = place.get("/api/results/demo/runs/30/histogram?from=5&to=3").ok().json();
+    assert_eq!(none["ios"], 0);
     let behind = place.get("/api/results/demo/runs/30/ios?from=9000").ok().json();
     assert_eq!(behind["latency_ns"], json!([]));
     let colours = "/api/results/demo/colours?micro_benchmark=pause&experiment=RW&columns=4";

@@ -140,7 +140,7 @@ fn marks_are_kept() {
     let file = place.path("demo.flashscope/marks.json");
     assert_eq!(serde_json::from_slice::<Value>(&fs::read(&file).unwrap()).unwrap(), marks);
 
-    assert!(place.put(path, mark("XX"), &[]).error(422).contains("no experiment `XX` of `pause`"));
+    assert!(place.put(path, mark("XX"), &[]).error(404).contains("no experiment `XX` of `pause`"));
     place.put("/api/results/nobody/marks", mark("SR"), &[]).error(404);
     place.put(path, "{", &[]).error(400);
     place.put(path, "{\"experiments\":1}", &[]).error(422);
