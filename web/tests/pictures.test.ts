@@ -209,10 +209,11 @@ it('shows running means', async () => {
   if (measurement === undefined) throw new Error('there is a measurement');
   const { id } = RUN();
   const outline = measurement.outlines.find((o: { run: number }) => o.run === id);
-  outline.running_mean_ns = outline.index.map(() => 1_234_000);
-  outline.running_mean_after_start_up_ns = outline.index.map((i: number) =>
-    i < 138 ? null : 2_345_000,
-  );
+  outline.running_means = {
+    index: [99, 199, outline.ios - 1],
+    all_ns: [1_234_000, 1_234_000, 1_234_000],
+    after_start_up_ns: [null, 2_345_000, 2_345_000],
+  };
   const page = { measurements: [measurement], simulations: [], comparison: null };
   await bench.visit(`${await bench.write('means', page)}#/d/newer/r/${id}`, async (page) => {
     const plot = page.locator('.plot').first();

@@ -1,13 +1,14 @@
 // A run that can be zoomed: its response times or addresses, drawn from whatever is loaded.
 import type uPlot from 'uplot';
 import {
-  type Averages,
   convert,
   type Dots,
   firstAt,
   type Horizontal,
   KINDS,
   type Kind,
+  type Line,
+  meansOf,
   pieceOf,
 } from '../data/dots';
 import { ioIgnore, type RunView } from '../data/model';
@@ -133,29 +134,25 @@ function circles(ctx: CanvasRenderingContext2D, at: number[], radius: number): v
 }
 
 /** The running means, of all IOs and of those after the start-up: smooth, so the whole run's do. */
-function paintMeans(u: uPlot, { windows, zoom, x }: RunScene, colors: Palette): void {
+function paintMeans(u: uPlot, { windows, x }: RunScene, colors: Palette): void {
   const whole = windows.pieces.at(-1)?.data;
-  if (whole === undefined) return;
-  const { at, order } = whole.rows[x];
-  const first = Math.max(0, firstAt(at, zoom.from) - 1);
-  const last = Math.min(at.length, firstAt(at, zoom.to) + 1);
-  const { running_mean_ns, running_mean_after_start_up_ns } = whole.outline;
+  const means = whole === undefined ? undefined : meansOf(whole, x);
+  if (means === undefined) return;
   within(u, () => {
-    const line = (means: Averages['running_mean_ns'], color: string, dash: number[]) => {
+    const draw = ({ at, mean }: Line, color: string, dash: number[]) => {
       const path = new Path2D();
       let points = 0;
-      for (let n = first; n < last; n++) {
-        const mean = means?.[order[n] ?? 0];
-        if (mean == null) continue;
+      for (const [n, value] of mean.entries()) {
+        if (value === null) continue;
         const left = u.valToPos(at[n] ?? 0, 'x', true);
-        const top = u.valToPos(Math.max(1, mean), 'y', true);
+        const top = u.valToPos(Math.max(1, value), 'y', true);
         if (points++ === 0) path.moveTo(left, top);
         else path.lineTo(left, top);
       }
       if (points > 1) stroke(u.ctx, path, color, colors.surface, dash);
     };
-    line(running_mean_ns, colors.text, []);
-    line(running_mean_after_start_up_ns, colors.average, [6, 3]);
+    draw(means.all, colors.text, []);
+    draw(means.late, colors.average, [6, 3]);
   });
 }
 
@@ -179,7 +176,7 @@ function stroke(
 
 /** Whether a source gave running means. */
 export const hasMeans = (windows: Windows<Dots>) =>
-  windows.pieces.at(-1)?.data.outline.running_mean_ns != null;
+  windows.pieces.at(-1)?.data.outline.running_means != null;
 
 /** The dot nearest to a place of the plot, where one is near. */
 function nearest(
@@ -217,7 +214,7 @@ function tipOf(scene: RunScene, y: (dots: Dots, i: number) => number) {
         ['response time', time(outline.latency_ns[i])],
         ['submitted at', time(outline.submitted_ns[i])],
         ['offset', count(outline.offset_bytes[i])],
-        ...means(outline, i),
+        ...meansAt(scene, index),
       ],
       href: scene.href(index),
       target: 'IO',
@@ -225,8 +222,12 @@ function tipOf(scene: RunScene, y: (dots: Dots, i: number) => number) {
   };
 }
 
-function means(outline: Dots['outline'], i: number): [string, string][] {
-  const [all, late] = [outline.running_mean_ns?.[i], outline.running_mean_after_start_up_ns?.[i]];
+/** The running means at the first point that is not before an IO. */
+function meansAt({ windows }: RunScene, position: number): [string, string][] {
+  const means = windows.pieces.at(-1)?.data.outline.running_means;
+  if (means == null) return [];
+  const point = firstAt(Float64Array.from(means.index), position);
+  const [all, late] = [means.all_ns[point], means.after_start_up_ns[point]];
   return [
     ...(all == null ? [] : [['mean up to here', time(all)] as [string, string]]),
     ...(late == null ? [] : [['without start-up', time(late)] as [string, string]]),

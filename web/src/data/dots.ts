@@ -10,15 +10,6 @@ export type Horizontal = 'index' | 'time';
 export const KINDS = ['ignored', 'read', 'write', 'other', 'failed'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/**
- * At each IO that is shown, the mean response time of all up to it, and of those of them that are
- * not left out; where a source gives them.
- */
-export interface Averages {
-  running_mean_ns?: (number | null)[] | null;
-  running_mean_after_start_up_ns?: (number | null)[] | null;
-}
-
 /** IOs of a run, in the order of one axis. */
 export interface Row {
   /** Where each lies on the axis, rising. */
@@ -30,7 +21,7 @@ export interface Row {
 
 /** A stretch of a run. */
 export interface Dots {
-  outline: Outline & Averages;
+  outline: Outline;
   rows: Record<Horizontal, Row>;
 }
 
@@ -113,4 +104,24 @@ export function convert(
     return value(next - 1) + Math.max(0, share) * (value(next) - value(next - 1));
   }
   return place;
+}
+
+/** A mean that is told at some IOs: where each lies along an axis, and the mean up to there. */
+export interface Line {
+  at: number[];
+  mean: (number | null)[];
+}
+
+/** The running means of a run along an axis, by its outline: of all IOs, and without the start-up. */
+export function meansOf({ outline }: Dots, x: Horizontal): { all: Line; late: Line } | undefined {
+  const means = outline.running_means;
+  if (means == null) return undefined;
+  const { index, submitted_ns } = outline;
+  const shown = Float64Array.from(index);
+  const placeOf = (position: number): number =>
+    x === 'index'
+      ? position
+      : (submitted_ns[Math.min(firstAt(shown, position), index.length - 1)] ?? 0);
+  const at = means.index.map(placeOf);
+  return { all: { at, mean: means.all_ns }, late: { at, mean: means.after_start_up_ns } };
 }
