@@ -246,7 +246,7 @@ impl Db {
             words.len() + 6
         );
         let part = |part: &Option<String>| {
-            part.as_ref().map(|part| containing(&part.to_lowercase())).unwrap_or_default()
+            part.as_ref().map(|part| containing(part.to_lowercase())).unwrap_or_default()
         };
         let least = query.capacity_min.unwrap_or(0).min(LARGEST).cast_signed();
         let most = query.capacity_max.unwrap_or(LARGEST).min(LARGEST).cast_signed();

@@ -77,7 +77,7 @@ impl Desk {
             db,
             store,
             folder,
-            work: Work::new(),
+            work: Work::default(),
             receiving: Arc::new(Semaphore::new(limits::RECEIVING)),
             sent: RateLimiter::keyed(Quota::per_minute(limits::SENT_A_MINUTE)),
             tried: RateLimiter::direct(Quota::per_minute(limits::TRIED_A_MINUTE)),
@@ -85,7 +85,7 @@ impl Desk {
     }
 
     pub fn api(self) -> Api {
-        let endpoints = Endpoints::new()
+        let endpoints = Endpoints::default()
             .post(
                 "/api/submissions",
                 "Begins a submission, or goes on with one",

@@ -56,7 +56,7 @@ pub fn app(library: impl Library, access: Access) -> Router {
 /// The endpoints over `library`, with their description.
 pub fn api(library: impl Library, access: Access) -> Api {
     let answers = Cache::with_weighter(1024, limits::ANSWERS, Weight);
-    let app = App { library: Box::new(library), access, work: Work::new(), answers };
+    let app = App { library: Box::new(library), access, work: Work::default(), answers };
     let (router, document) = endpoints().finish("flashscope serve", DESCRIPTION);
     Api { router: router.with_state(Arc::new(app)), document }
 }
@@ -108,7 +108,7 @@ pub fn openapi() -> Value {
 }
 
 fn endpoints() -> Endpoints<App> {
-    let endpoints = Endpoints::new()
+    let endpoints = Endpoints::default()
         .get("/api/shelf", "The results on the shelf", shelf)
         .get("/api/results/{id}", "A measurement without its records", measurement)
         .put("/api/results/{id}/marks", "Corrects the summary grid", limits::MARKS, set_marks)

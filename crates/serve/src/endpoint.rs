@@ -102,9 +102,9 @@ pub struct Endpoints<S> {
     received: SchemaGenerator,
 }
 
-impl<S: Send + Sync + 'static> Endpoints<S> {
+impl<S: Send + Sync + 'static> Default for Endpoints<S> {
     /// None yet.
-    pub fn new() -> Endpoints<S> {
+    fn default() -> Endpoints<S> {
         let settings = || {
             SchemaSettings::draft2020_12().with(|settings| {
                 settings.definitions_path = DEFINITIONS.into();
@@ -118,7 +118,9 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
             received: settings().for_deserialize().into_generator(),
         }
     }
+}
 
+impl<S: Send + Sync + 'static> Endpoints<S> {
     /// Adds what answers `GET` at `path`.
     pub fn get<P, Q, R, F, H>(mut self, path: &str, summary: &str, handler: H) -> Self
     where

@@ -14,13 +14,15 @@ pub struct Work {
     places: Arc<Semaphore>,
 }
 
-impl Work {
+impl Default for Work {
     /// As many pieces of work at once as the machine has processors, but at least two, so that
     /// long ones let short ones pass.
-    pub fn new() -> Work {
+    fn default() -> Work {
         Work { places: Arc::new(Semaphore::new(limits::processors().max(2))) }
     }
+}
 
+impl Work {
     /// Does `work` where it may block. It goes on to its end even if who asked for it is gone.
     ///
     /// # Errors
