@@ -1,4 +1,6 @@
 //! How fast are the views of a result of 10 million IOs, whether they are one run or many?
+//!
+//! `-- --keep FOLDER` makes these results there instead, for those who measure what shows them.
 
 #![allow(
     clippy::print_stdout,
@@ -17,7 +19,7 @@ use flashscope_benches::{random_reads, verdict};
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op, Record};
 use flashscope_result::manifest::{
     Calibration, Experiment, Machine, Manifest, MicroBenchmark, OnError, Options, Progress, Run,
-    State, Tool,
+    State, Status, Tool,
 };
 use flashscope_result::methodology::Methodology;
 use flashscope_result::{Error, ResultFolder};
@@ -36,6 +38,10 @@ const THREADS: usize = 2;
 const ROUNDS: usize = 5;
 
 fn main() {
+    let mut arguments = std::env::args().skip_while(|argument| argument != "--keep").skip(1);
+    if let Some(place) = arguments.next() {
+        return keep(Path::new(&place));
+    }
     if !std::env::args().any(|argument| argument == "--bench") {
         println!("measures only as `cargo bench`");
         return;
@@ -62,6 +68,15 @@ fn main() {
     many.time("colours, first", |viewer| colours(viewer, whole.clone()), LIMIT);
     many.kept("colours", |viewer| colours(viewer, whole.clone()));
     many.kept("colours of 100,000", |viewer| colours(viewer, 300_000..400_000));
+}
+
+/// Makes both results in `place`, with their facts.
+fn keep(place: &Path) {
+    for (name, runs) in [("one.flashscope", 1), ("many.flashscope", 16)] {
+        let Scripted { folder, manifest, .. } = Scripted::new(&place.join(name), runs);
+        let facts = analyse(&folder, &manifest).expect("the records are whole");
+        folder.write_facts(&facts).expect("the folder is writable");
+    }
 }
 
 fn facts(viewer: Viewer) {
@@ -175,7 +190,7 @@ impl Scripted {
 }
 
 fn manifest(runs: Vec<Run>) -> Manifest {
-    Manifest::new(
+    let manifest = Manifest::new(
         Tool { version: "0".into(), commit: None },
         Machine {
             processor: String::new(),
@@ -215,6 +230,7 @@ fn manifest(runs: Vec<Run>) -> Manifest {
             unit: Unit::Bytes,
             experiments: vec![Experiment { name: "RR".into(), runs }],
         }],
-        String::new(),
-    )
+        "2026-01-01T00:00:00Z".into(),
+    );
+    Manifest { status: Status::Complete, ..manifest }
 }

@@ -194,11 +194,13 @@ fn threads_read_at_once() {
         rows.for_each_in(window, |position, record| sum += position * record.latency.0).unwrap();
         sum
     };
-    let expected: Vec<u64> = (0..6).map(sum).collect();
+    let expected: Vec<u64> = (0..6).map(&sum).collect();
     std::thread::scope(|scope| {
-        let threads = (0..6).map(|part| (part, scope.spawn(move || [0; 20].map(|_| sum(part)))));
-        for (part, thread) in threads.collect::<Vec<_>>() {
-            assert_eq!(thread.join().unwrap(), [expected[part as usize]; 20]);
+        let sum = &sum;
+        let threads: Vec<_> =
+            (0..6).map(|part| scope.spawn(move || [0; 20].map(|_| sum(part)))).collect();
+        for (thread, expected) in threads.into_iter().zip(expected) {
+            assert_eq!(thread.join().unwrap(), [expected; 20]);
         }
     });
 }
