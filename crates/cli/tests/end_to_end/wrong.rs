@@ -79,7 +79,7 @@ fn simulated_drives() {
     in `flash.packages`
     "#);
     assert_snapshot!(bench("sim:demo?over_provisioning", ""), @"flashscope: `over_provisioning` after `?` is not of the form `field=value`; join several by `&`");
-    assert_snapshot!(bench("sim:demo?ftl=page-mapp", ""), @"flashscope: profile field `ftl` is page-mapp: it must be one of: page-map, dftl, block-map, bast, fast, superblock, n-k (did you mean `page-map`?)");
+    assert_snapshot!(bench("sim:demo?ftl=page-mapp", ""), @"flashscope: profile field `ftl` is page-mapp: it must be one of: page-map, dftl, block-map, bast, fast, last, superblock, n-k (did you mean `page-map`?)");
     assert_snapshot!(bench("sim:nowhere.toml", ""), @"flashscope: cannot read the profile nowhere.toml: No such file or directory (os error 2)");
 }
 
@@ -275,9 +275,9 @@ fn replace(place: &Scratch, old: &str, new: &str) {
 fn what_is_no_result() {
     assert_snapshot!(refused(&["report"]), @"
     error: the following required arguments were not provided:
-      <RESULT>
+      <RESULT>...
 
-    Usage: flashscope report <RESULT>
+    Usage: flashscope report <RESULT>...
 
     For more information, try '--help'.
     ");

@@ -135,7 +135,10 @@ fn pieces_are_made_of_all_commands() {
         let full = |p: &&Activity| p.kind == ActivityKind::FullMerge && p.pages_programmed > 0;
         let full = found.longest.iter().filter(full).count() as u64;
         assert_eq!(full, flash.events.full_merges, "{name}");
-        assert_eq!(count(ActivityKind::PartialMerge), flash.events.partial_merges, "{name}");
+        // LAST copies what is to be merged ahead, each time a piece of its own.
+        let partial = count(ActivityKind::PartialMerge);
+        let ahead = partial - flash.events.partial_merges;
+        assert_eq!(ahead > 0, name == "last", "{name}: {ahead}");
         // One that makes the first data block of its logical block costs nothing.
         let switch = count(ActivityKind::SwitchMerge);
         assert_eq!(switch, flash.erases.switch_merge, "{name}");
