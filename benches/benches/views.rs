@@ -15,16 +15,9 @@ use std::time::Instant;
 use flashscope_analysis::facts::{Characteristics, SCHEMA_VERSION};
 use flashscope_analysis::view::{Overviews, Viewer};
 use flashscope_analysis::{Facts, analyse};
-use flashscope_benches::{random_reads, verdict};
-use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op, Record};
-use flashscope_result::manifest::{
-    Calibration, Experiment, Machine, Manifest, MicroBenchmark, OnError, Options, Progress, Run,
-    State, Status, Tool,
-};
-use flashscope_result::methodology::Methodology;
-use flashscope_result::{Error, ResultFolder};
-use flashscope_workload::pattern::Reference;
-use flashscope_workload::uflip::{Setup, Unit};
+use flashscope_benches::scripted::{manifest, record, run};
+use flashscope_benches::verdict;
+use flashscope_result::{Error, Manifest, ResultFolder};
 
 /// IOs of the result.
 const IOS: u64 = 10_000_000;
@@ -111,39 +104,15 @@ struct Scripted {
 }
 
 impl Scripted {
-    /// A result of random reads whose times scatter as those of a drive do: most about 80 µs, one of
-    /// 500 some ms.
+    /// A result of so many runs.
     fn new(path: &Path, runs: u32) -> Scripted {
         let ios = IOS / u64::from(runs);
-        let run = |id| {
-            let reference = Reference::Basic { pattern: random_reads(ios, Bytes::GIB) };
-            let run = Run::new(id, i64::from(id), reference);
-            Run { progress: Progress::Done { ios }, ..run }
-        };
-        let manifest = manifest((1..=runs).map(run).collect());
+        let manifest = manifest((1..=runs).map(|id| run(id, ios)).collect());
         let folder = ResultFolder::create(path, &manifest).expect("a new folder");
         let mut recorder = folder.recorder();
         let mut random = fastrand::Rng::with_seed(7);
         for id in 1..=runs {
-            recorder.begin(id).expect("the folder is writable");
-            let mut now = 0;
-            for _ in 0..ios {
-                let stall = if random.u32(..500) == 0 { random.u64(..5_000_000) } else { 0 };
-                let latency = 70_000 + random.u64(..20_000) + stall;
-                let record = Record {
-                    submitted: Nanos(now),
-                    latency: Nanos(latency),
-                    offset: Bytes(random.u64(..262_144) * 4096),
-                    len: Bytes::kib(4),
-                    op: Op::Read,
-                    stream: 0,
-                    result: Ok(()),
-                    late: Nanos(0),
-                };
-                recorder.push(&record).expect("the folder is writable");
-                now += latency + 200;
-            }
-            recorder.end().expect("the folder is writable");
+            record(&mut recorder, id, ios, &mut random);
         }
         let facts = Facts {
             schema_version: SCHEMA_VERSION,
@@ -187,50 +156,4 @@ impl Scripted {
         let Scripted { folder, manifest, facts } = self;
         Viewer { folder, manifest, facts, overviews }
     }
-}
-
-fn manifest(runs: Vec<Run>) -> Manifest {
-    let manifest = Manifest::new(
-        Tool { version: "0".into(), commit: None },
-        Machine {
-            processor: String::new(),
-            processors: 1,
-            memory_bytes: Bytes(0),
-            kernel: String::new(),
-        },
-        Calibration {
-            clock_resolution_ns: Nanos(1),
-            clock_cost_ns: Nanos(1),
-            harness_cost_ns: None,
-        },
-        DeviceInfo {
-            name: "null:".into(),
-            kind: DeviceKind::Null,
-            capacity: Bytes::GIB,
-            logical_block: Bytes(512),
-            queue_depth: 1,
-            model: None,
-            serial: None,
-            firmware: None,
-            engine: None,
-        },
-        Options {
-            setup: Setup::paper(Bytes::GIB, 0),
-            state: State::Keep,
-            run_pause_ns: Nanos(0),
-            on_error: OnError::Stop,
-            methodology: Methodology::default(),
-            rounds: None,
-        },
-        vec![MicroBenchmark {
-            name: "locality".into(),
-            title: "Locality".into(),
-            question: String::new(),
-            parameter: "TargetSize".into(),
-            unit: Unit::Bytes,
-            experiments: vec![Experiment { name: "RR".into(), runs }],
-        }],
-        "2026-01-01T00:00:00Z".into(),
-    );
-    Manifest { status: Status::Complete, ..manifest }
 }

@@ -10,6 +10,8 @@
 )]
 #![allow(clippy::cast_precision_loss, reason = "counts and microseconds are far below 2^53")]
 
+pub mod scripted;
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
 use flashscope_report::Shelf;
-use flashscope_result::ResultFolder;
 use flashscope_result::marks::Marks;
+use flashscope_result::{Manifest, ResultFolder};
 use flashscope_serve::{Library, Opened, Problem, ShelfQuery};
 use quick_cache::sync::Cache;
 use serde_json::Value;
@@ -54,15 +54,25 @@ impl Results {
     fn opened(&self, id: &str) -> Result<Arc<Opened>, Problem> {
         let (item, _) = self.published(id)?;
         let damaged = |error: serde_json::Error| Problem::from(Error::from(error));
-        let manifest = serde_json::from_slice(&self.get(id, "manifest.json")?).map_err(damaged)?;
         let facts = serde_json::from_slice(&self.get(id, "facts.json")?).map_err(damaged)?;
-        let path = self.folder.join(id);
-        let folder = match path.exists() {
-            true => ResultFolder::open(&path)?.0,
-            false => ResultFolder::create(&path, &manifest)?,
-        };
+        let (folder, manifest) = self.folder_of(id)?;
         let version = item.id.clone();
         Ok(Arc::new(Opened::new(item.id, item.name, version, folder, manifest, Arc::new(facts))))
+    }
+
+    /// Where the result `id` is kept at hand. It need not survive the machine, unlike a
+    /// [`ResultFolder::create`]d one, which is waited for until the disk has it.
+    fn folder_of(&self, id: &str) -> Result<(ResultFolder, Manifest), Problem> {
+        let path = self.folder.join(id);
+        let manifest = path.join("manifest.json");
+        if !manifest.exists() {
+            fs::create_dir_all(&path).map_err(Error::from)?;
+            write_whole(&manifest, &self.get(id, "manifest.json")?).map_err(Error::from)?;
+        }
+        let (folder, manifest) = ResultFolder::open(&path)?;
+        let records = folder.records_path(0, 0);
+        fs::create_dir_all(records.parent().unwrap_or(&path)).map_err(Error::from)?;
+        Ok((folder, manifest))
     }
 
     /// Lets go of what was looked at longest ago, so that `bytes` more of `id` have room.

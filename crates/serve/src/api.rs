@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::get;
 use flashscope_report::{Measurement, Shelf, served_html};
@@ -15,7 +15,7 @@ use quick_cache::sync::Cache;
 use serde_json::Value;
 
 use crate::describe::DEFINITIONS;
-use crate::endpoint::{Endpoints, JsonOf, Nothing, tagged, tagged_as};
+use crate::endpoint::{Endpoints, JsonOf, Nothing, tagged};
 use crate::guard::{Access, guarded};
 use crate::library::Library;
 use crate::limits;
@@ -117,9 +117,7 @@ fn endpoints() -> Endpoints<App> {
 }
 
 async fn application(State(page): State<Arc<Page>>, headers: HeaderMap) -> Response {
-    let mut response = tagged_as("text/html; charset=utf-8", page.html.clone(), &headers);
-    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, page.policy.clone());
-    response
+    page.answer(&headers)
 }
 
 async fn shelf(app: Arc<App>, _: Nothing, query: ShelfQuery) -> Result<JsonOf<Shelf>, Problem> {

@@ -348,12 +348,21 @@ pub fn tagged(bytes: Bytes, headers: &HeaderMap) -> Response {
 
 /// The same for another kind of content.
 pub fn tagged_as(kind: &'static str, bytes: Bytes, headers: &HeaderMap) -> Response {
+    tagged_with(tag_of(&bytes), kind, bytes, headers)
+}
+
+/// What tells `bytes` from others.
+pub fn tag_of(bytes: &[u8]) -> String {
     let mut tag = String::from("W/\"");
-    for byte in &Sha256::digest(&bytes)[..12] {
+    for byte in &Sha256::digest(bytes)[..12] {
         // Writing to a string cannot fail.
         let _ = write!(tag, "{byte:02x}");
     }
-    tag.push('"');
+    tag + "\""
+}
+
+/// The same where the tag is known.
+pub fn tagged_with(tag: String, kind: &'static str, bytes: Bytes, headers: &HeaderMap) -> Response {
     let known = headers.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok());
     let same = known.is_some_and(|known| known.split(',').any(|one| one.trim() == tag));
     let fixed = [(header::ETAG, tag), (header::CACHE_CONTROL, "no-cache".into())];

@@ -1,0 +1,90 @@
+//! Results that no drive was measured for.
+
+use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op, Record};
+use flashscope_result::Recorder;
+use flashscope_result::manifest::{
+    Calibration, Experiment, Machine, Manifest, MicroBenchmark, OnError, Options, Progress, Run,
+    State, Status, Tool,
+};
+use flashscope_result::methodology::Methodology;
+use flashscope_workload::pattern::Reference;
+use flashscope_workload::uflip::{Setup, Unit};
+
+use crate::random_reads;
+
+/// A run of `ios` random reads over 1 GiB that is done.
+pub fn run(id: u32, ios: u64) -> Run {
+    let reference = Reference::Basic { pattern: random_reads(ios, Bytes::GIB) };
+    Run { progress: Progress::Done { ios }, ..Run::new(id, i64::from(id), reference) }
+}
+
+/// Records the run `id` of `ios` random reads whose times scatter as those of a drive do: most about
+/// 80 µs, one of 500 some ms.
+pub fn record(recorder: &mut Recorder, id: u32, ios: u64, random: &mut fastrand::Rng) {
+    recorder.begin(id).expect("the folder is writable");
+    let mut now = 0;
+    for _ in 0..ios {
+        let stall = if random.u32(..500) == 0 { random.u64(..5_000_000) } else { 0 };
+        let latency = 70_000 + random.u64(..20_000) + stall;
+        let record = Record {
+            submitted: Nanos(now),
+            latency: Nanos(latency),
+            offset: Bytes(random.u64(..262_144) * 4096),
+            len: Bytes::kib(4),
+            op: Op::Read,
+            stream: 0,
+            result: Ok(()),
+            late: Nanos(0),
+        };
+        recorder.push(&record).expect("the folder is writable");
+        now += latency + 200;
+    }
+    recorder.end().expect("the folder is writable");
+}
+
+/// A result of `runs`, which are the experiment `RR` of the micro-benchmark `locality`.
+pub fn manifest(runs: Vec<Run>) -> Manifest {
+    let manifest = Manifest::new(
+        Tool { version: "0".into(), commit: None },
+        Machine {
+            processor: String::new(),
+            processors: 1,
+            memory_bytes: Bytes(0),
+            kernel: String::new(),
+        },
+        Calibration {
+            clock_resolution_ns: Nanos(1),
+            clock_cost_ns: Nanos(1),
+            harness_cost_ns: None,
+        },
+        DeviceInfo {
+            name: "null:".into(),
+            kind: DeviceKind::Null,
+            capacity: Bytes::GIB,
+            logical_block: Bytes(512),
+            queue_depth: 1,
+            model: None,
+            serial: None,
+            firmware: None,
+            engine: None,
+        },
+        Options {
+            setup: Setup::paper(Bytes::GIB, 0),
+            state: State::Keep,
+            run_pause_ns: Nanos(0),
+            on_error: OnError::Stop,
+            methodology: Methodology::default(),
+            rounds: None,
+        },
+        vec![MicroBenchmark {
+            name: "locality".into(),
+            title: "Locality".into(),
+            question: String::new(),
+            parameter: "TargetSize".into(),
+            unit: Unit::Bytes,
+            experiments: vec![Experiment { name: "RR".into(), runs }],
+        }],
+        "2026-01-01T00:00:00Z".into(),
+    );
+    Manifest { status: Status::Complete, ..manifest }
+}
