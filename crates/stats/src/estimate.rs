@@ -54,9 +54,9 @@ impl Estimate {
         Some((self.high? - self.low?) / 2.0)
     }
 
-    /// This over another, independent estimate, with the interval of Fieller's theorem: it holds as well
-    /// where the uncertainty of the other is large, and has no upper end where the other may be 0.
-    /// `None` where the ratio has no meaning.
+    /// This over another, independent estimate, both of what cannot be negative, with the interval of
+    /// Fieller's theorem: it holds as well where the uncertainty of the other is large, and has no
+    /// upper end where the other may be 0. `None` where the ratio has no meaning.
     pub fn ratio(&self, over: &Estimate) -> Option<Estimate> {
         let value = self.value / over.value;
         if !value.is_finite() {
@@ -66,7 +66,8 @@ impl Estimate {
         let (low, high) = halves.map_or((None, None), |(half, half_over)| {
             fieller((self.value, half), (over.value, half_over))
         });
-        Some(Estimate { value, low, high })
+        // The interval of a mean is symmetric and may reach below 0, where no mean can be.
+        Some(Estimate { value, low: low.map(|low| low.max(0.0)), high })
     }
 }
 
@@ -141,6 +142,7 @@ mod tests {
         assert!((inverse.high.unwrap() * ratio.low.unwrap() - 1.0).abs() < 1e-9);
         let unknown = Estimate::symmetric(1.0, Some(2.0));
         assert_eq!(unknown.ratio(&cheap).unwrap().low, None);
+        assert_eq!(unknown.ratio(&dear).unwrap().low, Some(0.0));
     }
 
     // Is a ratio without meaning absent, and one without intervals without an interval?
