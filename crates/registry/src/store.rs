@@ -30,6 +30,8 @@ impl Store {
     /// What stands at `url`, such as `s3://bucket/prefix`, with options such as
     /// `aws_access_key_id`.
     pub fn at(url: &Url, options: &[(String, String)]) -> Result<Store, Error> {
+        // Another one was installed before, perhaps: either will do.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let (objects, prefix) = parse_url_opts(url, options.iter().cloned())?;
         Ok(Store { objects: objects.into(), prefix })
     }
