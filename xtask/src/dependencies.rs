@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Each crate with the crates of ours that it may use. One that is missing here is refused.
-const RULES: [(&str, &[&str]); 14] = [
+const RULES: [(&str, &[&str]); 16] = [
     ("block", &[]),
     ("stats", &[]),
     ("workload", &["block"]),
@@ -16,6 +16,8 @@ const RULES: [(&str, &[&str]); 14] = [
     ("result", &["block", "workload"]),
     ("measure", &["block", "result", "stats", "workload"]),
     ("analysis", &["block", "result", "stats", "workload"]),
+    ("probe", &["block", "measure", "stats", "workload"]),
+    ("probe-bench", &["block", "probe", "sim"]),
     ("report", &["analysis", "block", "result", "stats", "workload"]),
     ("serve", &["analysis", "block", "report", "result", "stats", "workload"]),
     ("registry", &["analysis", "block", "report", "result", "serve", "stats", "workload"]),
@@ -25,8 +27,8 @@ const RULES: [(&str, &[&str]); 14] = [
 ];
 
 const EVERYTHING: &[&str] = &[
-    "analysis", "block", "drive", "measure", "registry", "report", "result", "serve", "sim",
-    "stats", "workload",
+    "analysis", "block", "drive", "measure", "probe", "registry", "report", "result", "serve",
+    "sim", "stats", "workload",
 ];
 
 /// Fails where a crate uses one that the rules do not allow, tests and benchmarks included.

@@ -1,0 +1,341 @@
+//! Random simulated drives, with what is true of each.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use fastrand::Rng;
+use flashscope_probe::Parameter;
+
+/// What is true of a parameter of a drive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Truth {
+    /// It has this value.
+    Value(f64),
+    /// It is of this class.
+    Class(&'static str),
+    /// The drive has no such thing.
+    Absent,
+}
+
+/// A drive that was drawn.
+#[derive(Debug, Clone)]
+pub struct Drawn {
+    /// What follows `sim:`.
+    pub spec: String,
+    /// What is true of it. What is not here is not judged: the drive answers it with neither yes nor
+    /// no, such as the eviction from a log list of a drive whose log blocks belong to groups.
+    pub truth: BTreeMap<Parameter, Truth>,
+}
+
+const KIB: u64 = 1024;
+
+/// A drive under construction.
+struct Draft {
+    rng: Rng,
+    spec: String,
+    truth: BTreeMap<Parameter, Truth>,
+    page: u64,
+    pages_per_block: u64,
+    packages: u64,
+    /// Blocks in a package at least.
+    least_blocks: u64,
+    page_read: u64,
+    page_program: u64,
+    block_erase: u64,
+    serial_per_kib: u64,
+}
+
+/// Draws a drive that can work.
+///
+/// # Panics
+/// If there are none: which a test would show.
+pub fn draw(seed: u64) -> Drawn {
+    let draws = (0..).map(|nth| draw_any(seed, Rng::with_seed(seed + (nth << 32))));
+    let mut working = draws.filter(|drawn| flashscope_sim::open(&drawn.spec).is_ok());
+    working.next().expect("some drives can work")
+}
+
+fn draw_any(seed: u64, mut rng: Rng) -> Drawn {
+    let mut draft = Draft {
+        spec: String::from("agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1"),
+        truth: BTreeMap::new(),
+        page: [2, 4, 4, 8, 16][rng.usize(0..5)] * KIB,
+        pages_per_block: [32, 64, 64, 128][rng.usize(0..4)],
+        least_blocks: 128,
+        packages: 1,
+        page_read: rng.u64(20..60),
+        page_program: rng.u64(200..900),
+        block_erase: rng.u64(1500..4000),
+        serial_per_kib: rng.u64(5..26),
+        rng,
+    };
+    draft.set("seed", seed);
+    match draft.rng.u32(0..100) {
+        0..40 => draft.page_mapped(false),
+        40..52 => draft.page_mapped(true),
+        52..100 => draft.log_blocks(),
+        _ => unreachable!("the range ends at 100"),
+    }
+    draft.flash();
+    Drawn { spec: draft.spec, truth: draft.truth }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "sizes of drives are far below 2^53")]
+impl Draft {
+    fn set(&mut self, field: &str, value: impl std::fmt::Display) {
+        write!(self.spec, "&{field}={value}").expect("a String can always be written to");
+    }
+
+    fn set_us(&mut self, field: &str, micros: u64) {
+        self.set(field, format_args!("{micros}us"));
+    }
+
+    fn is(&mut self, parameter: Parameter, truth: Truth) {
+        self.truth.insert(parameter, truth);
+    }
+
+    fn has(&mut self, parameter: Parameter, value: u64) {
+        self.is(parameter, Truth::Value(value as f64));
+    }
+
+    fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.rng.usize(0..values.len())]
+    }
+
+    fn chance(&mut self, percent: u32) -> bool {
+        self.rng.u32(0..100) < percent
+    }
+
+    /// The flash, once it is known how many packages there are.
+    fn flash(&mut self) {
+        let raw = self.one_of(&[64, 96, 128, 192]) * KIB * KIB;
+        let blocks = raw / (self.packages * self.page * self.pages_per_block);
+        let blocks = blocks.max(self.least_blocks);
+        let Draft { packages, page, pages_per_block, .. } = *self;
+        self.set("flash.packages", packages);
+        self.set("flash.page_size", page);
+        self.set("flash.pages_per_block", pages_per_block);
+        self.set("flash.blocks_per_plane", blocks);
+        self.set_us("flash.page_read", self.page_read);
+        self.set_us("flash.page_program", self.page_program);
+        self.set_us("flash.block_erase", self.block_erase);
+        self.set_us("flash.serial_access_per_kib", self.serial_per_kib);
+        self.is(Parameter::Medium, Truth::Class("flash"));
+        self.has(Parameter::PageSize, self.page);
+        self.is(Parameter::Alignment, Truth::Value(0.0));
+    }
+
+    fn interface(&mut self, overhead_us: u64, transfer_us: u64, depth: u32, largest: u64) {
+        self.set("interface.request_overhead", format_args!("{overhead_us}us"));
+        self.set("interface.transfer_per_kib", format_args!("{transfer_us}us"));
+        self.set("interface.queue_depth", depth);
+        self.set("interface.largest_request", largest);
+        match largest {
+            0 => self.is(Parameter::LargestRequest, Truth::Absent),
+            _ => self.has(Parameter::LargestRequest, largest),
+        }
+    }
+
+    /// An SSD: pages are mapped one by one.
+    fn page_mapped(&mut self, dftl: bool) {
+        self.packages = self.one_of(&[1, 2, 4, 8]);
+        let (overhead, transfer) = (self.rng.u64(5..50), self.rng.u64(2..11));
+        let largest = self.one_of(&[0, 0, 128, 256, 512]) * KIB;
+        self.interface(overhead, transfer, 32, largest);
+        self.set("ftl", if dftl { "dftl" } else { "page-map" });
+        self.set("persistence.map", "pages");
+        self.is(Parameter::FtlClass, Truth::Class("page-mapped"));
+        for absent in [Parameter::LogList, Parameter::LogEviction, Parameter::OpenPartitions] {
+            self.is(absent, Truth::Absent);
+        }
+        self.no_groups();
+        self.is(Parameter::ContentEffect, Truth::Class("none"));
+        let over_provisioning = self.rng.f64() * 0.2 + 0.08;
+        self.set("over_provisioning", format_args!("{over_provisioning:.3}"));
+        self.is(Parameter::OverProvisioning, Truth::Value(over_provisioning));
+        self.striping();
+        self.cleaning();
+        self.memory();
+        if dftl {
+            let entries = self.one_of(&[512, 1024, 2048]);
+            self.set("map_cache.size", entries * 8);
+            self.has(Parameter::MapCache, entries * self.page);
+        } else {
+            self.is(Parameter::MapCache, Truth::Absent);
+        }
+        if !dftl && self.chance(15) {
+            self.slc();
+        } else {
+            self.is(Parameter::SlcCache, Truth::Absent);
+        }
+    }
+
+    /// How addresses are spread over the packages.
+    fn striping(&mut self) {
+        self.has(Parameter::Parallelism, self.packages);
+        if self.packages == 1 {
+            self.is(Parameter::Chunk, Truth::Absent);
+            self.has(Parameter::Volumes, 1);
+            return;
+        }
+        if self.chance(30) {
+            let packages = self.packages;
+            self.set("packages_per_pool", packages);
+            self.set("active_blocks", "package");
+            self.is(Parameter::Mapping, Truth::Class("dynamic"));
+            self.has(Parameter::Volumes, 1);
+            return;
+        }
+        let pages = self.one_of(&[1, 1, 2, 4, 8]);
+        let chunk = pages * self.page;
+        self.set("stripe", chunk);
+        self.has(Parameter::Chunk, chunk);
+        self.is(Parameter::Mapping, Truth::Class("static"));
+        self.has(Parameter::Volumes, self.packages);
+    }
+
+    fn cleaning(&mut self) {
+        let (policy, class) = self.one_of(&[
+            ("greedy", "greedy-like"),
+            ("greedy", "greedy-like"),
+            ("d-choices", "greedy-like"),
+            ("cost-benefit", "greedy-like"),
+            ("fifo", "fifo-like"),
+            ("fifo", "fifo-like"),
+            ("random", "random-like"),
+        ]);
+        self.set("cleaning.policy", policy);
+        self.is(Parameter::CleaningPolicy, Truth::Class(class));
+        let apart = self.chance(40);
+        self.set("cleaning.frontiers", if apart { "host-and-cleaning" } else { "one" });
+        self.is(
+            Parameter::CleaningSeparation,
+            Truth::Class(if apart { "apart" } else { "together" }),
+        );
+        let threshold = self.one_of(&[0.02, 0.03, 0.04]);
+        self.set("cleaning.free_threshold", threshold);
+        let idle = self.chance(35);
+        self.set("background_cleaning", idle);
+        self.set("cleaning.background_threshold", 0.06);
+        self.is(Parameter::IdleCleaning, Truth::Class(if idle { "yes" } else { "no" }));
+        // What one block of each package holds is written before the same package cleans again.
+        self.has(Parameter::Segment, self.page * self.pages_per_block * self.packages);
+    }
+
+    /// Write buffer and read-ahead.
+    fn memory(&mut self) {
+        let kind = self.one_of(&["none", "none", "lru", "fifo", "bplru"]);
+        self.set("cache.kind", kind);
+        if kind == "none" {
+            self.is(Parameter::WriteBuffer, Truth::Absent);
+            self.is(Parameter::WriteBufferKind, Truth::Absent);
+        } else {
+            let size = self.one_of(&[256, 512, 1024, 2048, 4096]) * KIB;
+            self.set("cache.size", size);
+            self.has(Parameter::WriteBuffer, size);
+            let class = match kind {
+                "fifo" => "queue",
+                "lru" => "rewrites",
+                _ => "blocks",
+            };
+            self.is(Parameter::WriteBufferKind, Truth::Class(class));
+        }
+        let ahead = self.one_of(&[0, 0, 0, 4, 8, 16, 32]);
+        self.set("cache.read_ahead", ahead);
+        match ahead {
+            0 => self.is(Parameter::ReadAhead, Truth::Absent),
+            _ => self.has(Parameter::ReadAhead, ahead * self.page),
+        }
+    }
+
+    fn slc(&mut self) {
+        let share = self.rng.f64() * 0.1 + 0.05;
+        self.set("slc.share", format_args!("{share:.3}"));
+        self.set_us("slc.page_program", self.page_program / 3);
+        self.set_us("slc.page_read", self.page_read);
+        // How many pages it takes depends on blocks that are rounded: see `settle`.
+        self.truth.remove(&Parameter::OverProvisioning);
+    }
+
+    fn no_groups(&mut self) {
+        self.has(Parameter::Groups, 1);
+        self.is(Parameter::GroupSwitch, Truth::Absent);
+    }
+
+    /// A USB drive or an early SSD: data by whole blocks, with log blocks.
+    fn log_blocks(&mut self) {
+        self.pages_per_block = self.one_of(&[32, 64, 128, 128, 256]);
+        self.packages = self.one_of(&[1, 1, 2]);
+        let (overhead, transfer) = (self.rng.u64(100..500), self.rng.u64(20..60));
+        let largest = self.one_of(&[0, 64, 120, 128, 240]) * KIB;
+        self.interface(overhead, transfer, 1, largest);
+        self.set("persistence.map", "pages");
+        self.set("over_provisioning", 0.15);
+        let blocks = self.rng.u64(2..13);
+        let merge = self.one_of(&["eager", "lazy"]);
+        self.set("log.merge", merge);
+        let switch = self.chance(60);
+        self.set("log.switch", switch);
+        match self.rng.u32(0..100) {
+            0..45 => self.bast(blocks),
+            45..70 => {
+                self.set("ftl", "fast");
+                self.set("log.blocks", blocks + 1);
+                self.is(Parameter::FtlClass, Truth::Class("fast"));
+            }
+            _ => {
+                let ftl = self.one_of(&["superblock", "n-k"]);
+                self.set("ftl", ftl);
+                self.set("log.blocks", blocks + 4);
+                let group = self.one_of(&[2, 4, 8]);
+                self.set("log.group", group);
+                self.set("log.per_group", 2);
+                self.is(Parameter::FtlClass, Truth::Class("groups-of-blocks"));
+            }
+        }
+        for absent in [Parameter::MapCache, Parameter::SlcCache, Parameter::ReadAhead] {
+            self.is(absent, Truth::Absent);
+        }
+        self.is(Parameter::WriteBuffer, Truth::Absent);
+        self.is(Parameter::WriteBufferKind, Truth::Absent);
+        self.has(Parameter::Segment, self.page * self.pages_per_block * self.packages);
+        self.content();
+        self.groups();
+        let block = self.pages_per_block;
+        let on_bus = self.serial_per_kib * (self.page + 128) / KIB;
+        let copy = self.page_read + self.page_program + 2 * on_bus;
+        self.has(Parameter::MergeCost, 1000 * (block * copy + 2 * self.block_erase));
+    }
+
+    fn bast(&mut self, blocks: u64) {
+        self.set("ftl", "bast");
+        self.set("log.blocks", blocks);
+        self.is(Parameter::FtlClass, Truth::Class("bast"));
+        self.has(Parameter::LogList, blocks);
+        self.has(Parameter::OpenPartitions, blocks);
+        let eviction = self.one_of(&["fifo", "lru", "random"]);
+        self.set("log.eviction", eviction);
+        if blocks > 1 {
+            self.is(Parameter::LogEviction, Truth::Class(eviction));
+        }
+    }
+
+    fn content(&mut self) {
+        let zeros = if self.chance(40) { self.page_program / 8 } else { 0 };
+        self.set("flash.zero_page_program", format_args!("{zeros}us"));
+        let class = if zeros > 0 { "zeros-cost-less" } else { "none" };
+        self.is(Parameter::ContentEffect, Truth::Class(class));
+    }
+
+    fn groups(&mut self) {
+        let groups = self.one_of(&[1, 1, 2, 4, 8]);
+        if groups == 1 {
+            return self.no_groups();
+        }
+        let switch = self.rng.u64(100..500);
+        self.set("groups.count", groups);
+        self.set("groups.switch_time", format_args!("{switch}us"));
+        self.has(Parameter::Groups, groups);
+        self.has(Parameter::GroupSwitch, switch * 1000);
+    }
+}

@@ -1,0 +1,5 @@
+//! How often the probes are right: random simulated drives whose truth they cannot see.
+
+pub mod drives;
+pub mod noise;
+pub mod score;

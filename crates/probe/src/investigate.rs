@@ -1,0 +1,251 @@
+//! Assume, test, refine: which experiment is next, and what is made of what it shows.
+
+use flashscope_block::Nanos;
+
+use crate::probes::{PROBES, Probe};
+use crate::{Finding, Halt, Knowledge, Lab, Parameter};
+
+/// How often a probe is run at most.
+const MOST_ATTEMPTS: u32 = 3;
+
+/// The share of what is unknown that a probe is expected to tell, when it runs for the first time,
+/// the second and the third.
+const TELLS: [f64; MOST_ATTEMPTS as usize] = [0.9, 0.5, 0.25];
+
+/// What is expected to tell less, in bits, is not worth an experiment.
+const LEAST_GAIN: f64 = 0.3;
+
+/// What one drive-write costs in the same coin as so much time.
+const TIME_OF_A_DRIVE_WRITE: Nanos = Nanos::secs(60);
+
+/// What came of a probe.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// What it found.
+    pub findings: Vec<Finding>,
+    /// What it assumed and found to be wrong.
+    pub contradicts: Vec<Contradiction>,
+}
+
+impl From<Vec<Finding>> for Outcome {
+    fn from(findings: Vec<Finding>) -> Outcome {
+        Outcome { findings, contradicts: Vec::new() }
+    }
+}
+
+/// An assumption that cannot be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contradiction {
+    /// What was assumed.
+    pub parameter: Parameter,
+    /// What speaks against it, as a sentence without a full stop.
+    pub because: String,
+}
+
+/// What happens in an investigation, as it happens.
+pub enum Event<'e> {
+    /// A probe begins.
+    Begins {
+        /// The probe.
+        probe: &'static Probe,
+        /// How often it was run before.
+        attempt: u32,
+    },
+    /// A probe has found something.
+    Found(&'e Finding),
+    /// A probe contradicts what was found before.
+    Contradicted {
+        /// The probe.
+        probe: &'static Probe,
+        /// What it contradicts.
+        contradiction: &'e Contradiction,
+    },
+}
+
+/// What is wanted of an investigation.
+pub struct Investigation<'a> {
+    /// The parameters to look for; empty for all.
+    pub wanted: &'a [Parameter],
+    /// Is told what happens.
+    pub tell: &'a mut dyn FnMut(&Event<'_>),
+}
+
+/// Looks for the parameters of a drive until all are known well enough, or the budget is used up.
+/// Returns what is known, with a statement for each parameter, and what ended it before its end.
+pub fn investigate(lab: &mut Lab<'_>, how: &mut Investigation<'_>) -> (Knowledge, Option<Halt>) {
+    let mut knowledge = Knowledge::default();
+    let mut attempts = vec![0; PROBES.len()];
+    let mut halt = None;
+    while let Some(next) = choose(lab, &knowledge, &attempts, how.wanted) {
+        let probe = &PROBES[next];
+        lab.attempt = attempts[next];
+        (how.tell)(&Event::Begins { probe, attempt: attempts[next] });
+        attempts[next] += 1;
+        match (probe.run)(lab, &knowledge) {
+            Ok(outcome) => take(probe, outcome, &mut knowledge, &mut attempts, how),
+            // Another probe may still do with what is left.
+            Err(Halt::Budget) => {
+                leave(probe, "it would take more than the budget allows", &mut knowledge)
+            }
+            Err(Halt::ReadOnly) => leave(probe, NEEDS_WRITES, &mut knowledge),
+            Err(Halt::Failed { errno, offset }) => {
+                leave(
+                    probe,
+                    &format!("the drive refused an IO at {offset}: {errno}"),
+                    &mut knowledge,
+                );
+            }
+            Err(Halt::Interrupted) => {
+                halt = Some(Halt::Interrupted);
+                break;
+            }
+        }
+    }
+    conclude(lab, &mut knowledge, how.wanted, halt);
+    (knowledge, halt)
+}
+
+const NEEDS_WRITES: &str = "finding it takes writes";
+
+fn take(
+    probe: &'static Probe,
+    outcome: Outcome,
+    knowledge: &mut Knowledge,
+    attempts: &mut [u32],
+    how: &mut Investigation<'_>,
+) {
+    for finding in outcome.findings {
+        debug_assert!(probe.finds.contains(&finding.parameter), "{} finds more", probe.name);
+        (how.tell)(&Event::Found(&finding));
+        knowledge.take(finding);
+    }
+    for contradiction in &outcome.contradicts {
+        (how.tell)(&Event::Contradicted { probe, contradiction });
+        reopen(contradiction.parameter, knowledge, attempts);
+    }
+    for parameter in probe.finds {
+        if knowledge.finding(*parameter).is_none() {
+            knowledge.take(Finding::unknown(*parameter, "nothing that was seen tells"));
+        }
+    }
+}
+
+/// Takes back a finding and all that was concluded from it, so that the probes behind run again.
+fn reopen(parameter: Parameter, knowledge: &mut Knowledge, attempts: &mut [u32]) {
+    let asked = PROBES.iter().zip(attempts.iter());
+    let again =
+        asked.clone().any(|(probe, n)| probe.finds.contains(&parameter) && *n < MOST_ATTEMPTS);
+    if !again {
+        return;
+    }
+    knowledge.withdraw(parameter);
+    for probe in PROBES.iter().filter(|probe| probe.assumes.contains(&parameter)) {
+        for found in probe.finds {
+            knowledge.withdraw(*found);
+        }
+    }
+}
+
+fn leave(probe: &Probe, why: &str, knowledge: &mut Knowledge) {
+    for parameter in probe.finds {
+        knowledge.take(Finding::unknown(*parameter, why));
+    }
+}
+
+/// The probe that is expected to tell most for what it costs, among those whose assumptions were
+/// looked at and that the budget allows.
+fn choose(
+    lab: &Lab<'_>,
+    knowledge: &Knowledge,
+    attempts: &[u32],
+    wanted: &[Parameter],
+) -> Option<usize> {
+    let needed = needed(wanted);
+    let left = lab.left();
+    let scene = lab.scene();
+    let worth = |index: usize| {
+        let (probe, attempt) = (&PROBES[index], attempts[index]);
+        let ready = probe.assumes.iter().all(|assumed| knowledge.finding(*assumed).is_some());
+        let allowed = attempt < MOST_ATTEMPTS && !(probe.writes && lab.is_read_only());
+        let wanted = probe.finds.iter().any(|found| needed.contains(found));
+        let cost = (probe.cost)(&scene, knowledge);
+        let affordable = cost.written <= left.bytes && cost.time <= left.time;
+        if !(ready && allowed && wanted && affordable) {
+            return None;
+        }
+        let gain = expected_gain(probe, attempt, knowledge);
+        (gain >= LEAST_GAIN).then(|| (gain / price(&cost, &scene), index))
+    };
+    let best = (0..PROBES.len()).filter_map(worth);
+    // The first of equals: the order of the registry.
+    best.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, index)| index)
+}
+
+fn expected_gain(probe: &Probe, attempt: u32, knowledge: &Knowledge) -> f64 {
+    let unknown: f64 = probe.finds.iter().map(|found| knowledge.uncertainty(*found)).sum();
+    unknown * TELLS[attempt as usize]
+}
+
+/// What a probe costs, in seconds: its time, and its writes at their exchange rate.
+#[allow(clippy::cast_precision_loss)]
+fn price(cost: &crate::Cost, scene: &crate::Scene) -> f64 {
+    let drive_writes = cost.written.0 as f64 / scene.capacity.0.max(1) as f64;
+    1e-3 + 1e-9 * (cost.time.0 as f64 + drive_writes * TIME_OF_A_DRIVE_WRITE.0 as f64)
+}
+
+/// What is wanted, and what probes for it assume, and so on.
+fn needed(wanted: &[Parameter]) -> Vec<Parameter> {
+    if wanted.is_empty() {
+        return crate::PARAMETERS.iter().map(|spec| spec.parameter).collect();
+    }
+    let mut needed = wanted.to_vec();
+    let mut next = 0;
+    while let Some(parameter) = needed.get(next).copied() {
+        for probe in PROBES.iter().filter(|probe| probe.finds.contains(&parameter)) {
+            for assumed in probe.assumes {
+                if !needed.contains(assumed) {
+                    needed.push(*assumed);
+                }
+            }
+        }
+        next += 1;
+    }
+    needed
+}
+
+/// States of each parameter that was not looked at why.
+fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, wanted: &[Parameter], halt: Option<Halt>) {
+    let missing: Vec<Parameter> = knowledge.missing().collect();
+    for parameter in missing {
+        let writes = PROBES
+            .iter()
+            .filter(|probe| probe.finds.contains(&parameter))
+            .all(|probe| probe.writes);
+        let why = if !wanted.is_empty() && !wanted.contains(&parameter) {
+            "it was not asked for"
+        } else if halt == Some(Halt::Interrupted) {
+            "the investigation was interrupted before"
+        } else if lab.is_read_only() && writes {
+            NEEDS_WRITES
+        } else {
+            "the budget does not allow it"
+        };
+        knowledge.take(Finding::unknown(parameter, why));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is all that the probes of a wanted parameter assume looked for as well?
+    #[test]
+    fn assumptions_are_needed() {
+        for probe in PROBES {
+            for found in probe.finds {
+                let needed = needed(&[*found]);
+                assert!(probe.assumes.iter().all(|assumed| needed.contains(assumed)));
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What is known so far.
+
+use std::collections::BTreeMap;
+
+use crate::finding::{Answer, Finding};
+use crate::{PARAMETERS, Parameter};
+
+/// From this probability on, a finding is what other probes go by.
+const BELIEVED: f64 = 0.5;
+
+/// The findings so far, at most one a parameter.
+#[derive(Debug, Clone, Default)]
+pub struct Knowledge(BTreeMap<Parameter, Finding>);
+
+impl Knowledge {
+    /// What is stated about a parameter, where it was looked at.
+    pub fn finding(&self, parameter: Parameter) -> Option<&Finding> {
+        self.0.get(&parameter)
+    }
+
+    /// Every finding, in the order in which they are shown.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.0.values()
+    }
+
+    /// The value of a parameter, where one is believed.
+    pub fn value(&self, parameter: Parameter) -> Option<f64> {
+        match self.believed(parameter)?.answer {
+            Answer::Value { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The value of a parameter of whole bytes or things, where one is believed.
+    pub fn whole(&self, parameter: Parameter) -> Option<u64> {
+        // Such values are far below 2^53, and not negative.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        self.value(parameter).map(|value| value.round() as u64)
+    }
+
+    /// The class of a parameter, where one is believed.
+    pub fn class(&self, parameter: Parameter) -> Option<&str> {
+        match &self.believed(parameter)?.answer {
+            Answer::Class { class } => Some(class),
+            _ => None,
+        }
+    }
+
+    /// Whether it is believed that the drive has no such thing.
+    pub fn lacks(&self, parameter: Parameter) -> bool {
+        self.believed(parameter).is_some_and(|finding| finding.answer == Answer::Absent)
+    }
+
+    fn believed(&self, parameter: Parameter) -> Option<&Finding> {
+        self.finding(parameter).filter(|finding| finding.probability >= BELIEVED)
+    }
+
+    /// How much is unknown about a parameter, in bits: before anything was found, the logarithm of
+    /// its alternatives; afterwards, the entropy that the probability of the answer leaves.
+    pub fn uncertainty(&self, parameter: Parameter) -> f64 {
+        let alternatives = f64::from(parameter.spec().alternatives);
+        let known = self.finding(parameter).filter(|finding| finding.is_known());
+        let Some(finding) = known else { return alternatives.log2() };
+        let (p, q) = (finding.probability, 1.0 - finding.probability);
+        let part = |p: f64| if p > 0.0 { -p * p.log2() } else { 0.0 };
+        part(p) + part(q) + q * (alternatives - 1.0).log2()
+    }
+
+    /// Takes a finding in. Where the same was found before, both together are surer than each; where
+    /// something else was, the likelier stays, and is less sure than it was.
+    pub fn take(&mut self, finding: Finding) {
+        let Some(old) = self.0.remove(&finding.parameter).filter(Finding::is_known) else {
+            self.0.insert(finding.parameter, finding);
+            return;
+        };
+        let kept = if !finding.is_known() {
+            old
+        } else if old.agrees_with(&finding) {
+            let probability = 1.0 - (1.0 - old.probability) * (1.0 - finding.probability);
+            Finding { probability, ..finding }
+        } else {
+            let (likelier, other) = match finding.probability >= old.probability {
+                true => (finding, old),
+                false => (old, finding),
+            };
+            let (p, q) = (likelier.probability, other.probability);
+            let (right, wrong) = (p * (1.0 - q), q * (1.0 - p));
+            // Both certain and contradictory: nothing is known of which is right.
+            let probability = if right + wrong > 0.0 { right / (right + wrong) } else { 0.5 };
+            Finding { probability, ..likelier }
+        };
+        self.0.insert(kept.parameter, kept);
+    }
+
+    /// Takes a finding back that others contradict; it is asked for again.
+    pub fn withdraw(&mut self, parameter: Parameter) {
+        self.0.remove(&parameter);
+    }
+
+    /// The parameters that nothing is stated about yet.
+    pub fn missing(&self) -> impl Iterator<Item = Parameter> {
+        PARAMETERS.iter().map(|spec| spec.parameter).filter(|at| !self.0.contains_key(at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Do two findings that agree make each other surer, and two that differ less sure?
+    #[test]
+    fn findings_are_combined() {
+        let pages = |value, probability| Finding::exact(Parameter::PageSize, value, probability);
+        let mut knowledge = Knowledge::default();
+        assert!((knowledge.uncertainty(Parameter::PageSize) - 6f64.log2()).abs() < 1e-12);
+        knowledge.take(pages(4096.0, 0.8));
+        let once = knowledge.uncertainty(Parameter::PageSize);
+        knowledge.take(pages(4096.0, 0.8));
+        assert!((knowledge.finding(Parameter::PageSize).unwrap().probability - 0.96).abs() < 1e-12);
+        assert!(knowledge.uncertainty(Parameter::PageSize) < once);
+        knowledge.take(pages(8192.0, 0.9));
+        let finding = knowledge.finding(Parameter::PageSize).unwrap();
+        assert_eq!(knowledge.whole(Parameter::PageSize), Some(4096));
+        assert!(finding.probability > 0.5 && finding.probability < 0.96);
+        knowledge.take(Finding::unknown(Parameter::PageSize, "noise"));
+        assert_eq!(knowledge.whole(Parameter::PageSize), Some(4096));
+        knowledge.withdraw(Parameter::PageSize);
+        assert_eq!(knowledge.whole(Parameter::PageSize), None);
+    }
+}

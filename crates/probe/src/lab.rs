@@ -1,0 +1,388 @@
+//! Where experiments are run: all that touches the drive.
+
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+use flashscope_block::{Bytes, Data, Device, DeviceInfo, Errno, Io, Nanos, Op, Record};
+use flashscope_measure::{Ended, execute};
+use flashscope_workload::Stream;
+
+use crate::Scene;
+
+/// The length of the writes that fill the drive.
+const FILL_SIZE: u64 = 128 << 10;
+
+/// What an IO of an experiment does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// What to do.
+    pub op: Op,
+    /// The first byte addressed.
+    pub offset: u64,
+    /// How many bytes.
+    pub len: u64,
+    /// What is written.
+    pub data: Data,
+    /// How long after the answer to the one before it is due, with nothing in flight.
+    pub after: Nanos,
+}
+
+impl Request {
+    /// A read at once.
+    pub fn read(offset: u64, len: u64) -> Request {
+        Request { op: Op::Read, offset, len, data: Data::Random, after: Nanos(0) }
+    }
+
+    /// A write at once, of random data.
+    pub fn write(offset: u64, len: u64) -> Request {
+        Request { op: Op::Write, ..Request::read(offset, len) }
+    }
+
+    /// Tells the drive that a range is no longer needed.
+    pub fn trim(offset: u64, len: u64) -> Request {
+        Request { op: Op::Trim, ..Request::read(offset, len) }
+    }
+
+    /// Makes durable what was acknowledged.
+    pub fn flush() -> Request {
+        Request { op: Op::Flush, ..Request::read(0, 0) }
+    }
+
+    /// With other data.
+    #[must_use]
+    pub fn with_data(self, data: Data) -> Request {
+        Request { data, ..self }
+    }
+
+    /// Later.
+    #[must_use]
+    pub fn after(self, after: Nanos) -> Request {
+        Request { after, ..self }
+    }
+}
+
+/// What an experiment showed: every IO, in the order of completion.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Run {
+    /// Its number; they count from 1.
+    pub number: u32,
+    /// What it was for, in a few words.
+    pub purpose: String,
+    /// Its IOs, on a clock that starts with the run.
+    pub records: Vec<Record>,
+    /// From the first submission to the last answer.
+    pub took: Nanos,
+}
+
+impl Run {
+    /// The response times, in nanoseconds.
+    pub fn latencies(&self) -> Vec<f64> {
+        self.records.iter().map(Run::nanos).collect()
+    }
+
+    /// A response time in nanoseconds, which are far below 2^53.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn nanos(record: &Record) -> f64 {
+        record.latency.0 as f64
+    }
+
+    /// The bytes written.
+    pub fn written(&self) -> Bytes {
+        let writes = self.records.iter().filter(|record| record.op == Op::Write);
+        Bytes(writes.map(|record| record.len.0).sum())
+    }
+}
+
+/// Why an experiment ended before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Halt {
+    /// The user asked for it.
+    Interrupted,
+    /// Nothing is left of the budget.
+    Budget,
+    /// It would have to write, which is not wanted.
+    ReadOnly,
+    /// The drive refused an IO.
+    Failed {
+        /// With what error.
+        errno: Errno,
+        /// Where.
+        offset: Bytes,
+    },
+}
+
+/// What may be used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// Bytes that may be written; 0 for a drive that must only be read.
+    pub bytes: Bytes,
+    /// Time that may pass on the clock of the drive.
+    pub time: Nanos,
+}
+
+/// The place where experiments are run on a drive, with a budget.
+pub struct Lab<'a> {
+    device: &'a mut dyn Device,
+    stop: &'a AtomicBool,
+    keep: &'a mut dyn FnMut(&Run),
+    budget: Budget,
+    began: Nanos,
+    written: Bytes,
+    runs: u32,
+    fill: Option<Run>,
+    costs: [MeanCost; 2],
+    /// Randomness of experiments, from the seed of the investigation.
+    pub rng: fastrand::Rng,
+    /// How often the probe that runs was tried before: each time it should take more samples, or
+    /// look another way.
+    pub attempt: u32,
+}
+
+/// What IOs took so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct MeanCost {
+    ios: u64,
+    nanos: u64,
+}
+
+impl<'a> Lab<'a> {
+    /// A lab around a drive. Each run is given to `keep` when it ends, however it does.
+    pub fn new(
+        device: &'a mut dyn Device,
+        budget: Budget,
+        seed: u64,
+        stop: &'a AtomicBool,
+        keep: &'a mut dyn FnMut(&Run),
+    ) -> Lab<'a> {
+        let began = device.now();
+        let rng = fastrand::Rng::with_seed(seed);
+        let (written, costs) = (Bytes(0), Default::default());
+        Lab {
+            device,
+            stop,
+            keep,
+            budget,
+            began,
+            written,
+            runs: 0,
+            fill: None,
+            costs,
+            rng,
+            attempt: 0,
+        }
+    }
+
+    /// What is known about the drive without measuring it.
+    pub fn info(&self) -> &DeviceInfo {
+        self.device.info()
+    }
+
+    /// Addressable bytes, rounded down to whole units of a fill.
+    pub fn capacity(&self) -> u64 {
+        let capacity = self.info().capacity.0;
+        if capacity < FILL_SIZE { capacity } else { capacity / FILL_SIZE * FILL_SIZE }
+    }
+
+    /// Whether nothing may be written.
+    pub fn is_read_only(&self) -> bool {
+        self.budget.bytes == Bytes(0)
+    }
+
+    /// What was used up so far.
+    pub fn used(&self) -> Budget {
+        Budget { bytes: self.written, time: Nanos(self.device.now().0 - self.began.0) }
+    }
+
+    /// What is left of the budget.
+    pub fn left(&self) -> Budget {
+        let used = self.used();
+        Budget {
+            bytes: Bytes(self.budget.bytes.0.saturating_sub(used.bytes.0)),
+            time: Nanos(self.budget.time.0.saturating_sub(used.time.0)),
+        }
+    }
+
+    /// What the costs of experiments are reckoned from.
+    pub fn scene(&self) -> Scene {
+        let mean = |cost: MeanCost, guess| match cost.ios {
+            0 => Nanos(guess),
+            ios => Nanos(cost.nanos / ios),
+        };
+        Scene {
+            capacity: Bytes(self.capacity()),
+            is_filled: self.fill.is_some(),
+            queue_depth: self.info().queue_depth,
+            read: mean(self.costs[0], 200_000),
+            write: mean(self.costs[1], 500_000),
+        }
+    }
+
+    /// Offsets of requests of `len` bytes at random places of a part of the address space, each a
+    /// multiple of `align` from its start.
+    pub fn random_offset(&mut self, space: &Range<u64>, len: u64, align: u64) -> u64 {
+        let places = (space.end - space.start).saturating_sub(len) / align + 1;
+        space.start + self.rng.u64(0..places) * align
+    }
+
+    /// Runs requests one after the other.
+    ///
+    /// # Errors
+    /// What ended the run before its end; what was done is kept as evidence.
+    pub fn run(
+        &mut self,
+        purpose: &str,
+        requests: impl IntoIterator<Item = Request>,
+    ) -> Result<Run, Halt> {
+        self.run_at(purpose, 1, requests)
+    }
+
+    /// Runs requests with up to `depth` of them in flight, but not more than the drive accepts.
+    ///
+    /// # Errors
+    /// As [`Lab::run`].
+    pub fn run_at(
+        &mut self,
+        purpose: &str,
+        depth: u32,
+        requests: impl IntoIterator<Item = Request>,
+    ) -> Result<Run, Halt> {
+        self.runs += 1;
+        let start = self.device.now();
+        let mut script = Script {
+            requests: requests.into_iter(),
+            bytes_left: self.left().bytes.0,
+            deadline: Nanos(self.began.0.saturating_add(self.budget.time.0)),
+            read_only: self.is_read_only(),
+            halt: None,
+        };
+        let mut records = Vec::new();
+        let depth = depth.min(self.device.info().queue_depth).max(1);
+        let streams = std::slice::from_mut(&mut script);
+        let Ok(ended) = execute(self.device, streams, depth, self.stop, |_, completion| {
+            records.push(Record::new(completion, start));
+            Ok::<(), std::convert::Infallible>(())
+        });
+        let took = Nanos(self.device.now().0 - start.0);
+        let run = Run { number: self.runs, purpose: purpose.into(), records, took };
+        self.account(&run);
+        (self.keep)(&run);
+        match (ended, script.halt) {
+            (Ended::Failed { errno, offset, .. }, _) => Err(Halt::Failed { errno, offset }),
+            (Ended::Interrupted, _) => Err(Halt::Interrupted),
+            (Ended::Complete, Some(halt)) => Err(halt),
+            (Ended::Complete, None) => Ok(run),
+        }
+    }
+
+    fn account(&mut self, run: &Run) {
+        self.written += run.written();
+        for record in &run.records {
+            if let Op::Read | Op::Write = record.op {
+                let cost = &mut self.costs[usize::from(record.op.code())];
+                cost.ios += 1;
+                cost.nanos += record.latency.0;
+            }
+        }
+    }
+
+    /// Lets the drive rest.
+    pub fn rest(&mut self, time: Nanos) {
+        let until = self.device.now() + time;
+        self.device.idle_until(until);
+    }
+
+    /// Writes the whole drive once from the first byte to the last, unless that was done before:
+    /// what is read must have been written, in an order that is known. A drive that must only be
+    /// read stays as it is.
+    ///
+    /// # Errors
+    /// As [`Lab::run`].
+    pub fn ensure_filled(&mut self) -> Result<(), Halt> {
+        if self.fill.is_some() || self.is_read_only() {
+            return Ok(());
+        }
+        let len = FILL_SIZE.min(self.capacity());
+        let writes = (0..self.capacity() / len).map(|i| Request::write(i * len, len));
+        let run = self.run("fill the drive in order", writes)?;
+        self.fill = Some(run);
+        Ok(())
+    }
+
+    /// The run that filled the drive in order, where there was one.
+    pub fn fill(&self) -> Option<&Run> {
+        self.fill.as_ref()
+    }
+}
+
+/// Requests as a stream that ends with the budget.
+struct Script<I> {
+    requests: I,
+    bytes_left: u64,
+    deadline: Nanos,
+    read_only: bool,
+    halt: Option<Halt>,
+}
+
+impl<I: Iterator<Item = Request>> Stream for Script<I> {
+    fn next(&mut self, previous: Nanos) -> Option<Io> {
+        if self.halt.is_some() {
+            return None;
+        }
+        let request = self.requests.next()?;
+        let bytes = if request.op == Op::Write { request.len } else { 0 };
+        if self.read_only && request.op.modifies() {
+            self.halt = Some(Halt::ReadOnly);
+        } else if bytes > self.bytes_left || previous >= self.deadline {
+            self.halt = Some(Halt::Budget);
+        }
+        if self.halt.is_some() {
+            return None;
+        }
+        self.bytes_left -= bytes;
+        Some(Io {
+            op: request.op,
+            stream: 0,
+            offset: Bytes(request.offset),
+            len: Bytes(request.len),
+            data: request.data,
+            at: previous + request.after,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::NullDevice;
+
+    use super::*;
+
+    fn halted(budget: Budget, requests: Vec<Request>) -> (Result<Run, Halt>, Vec<usize>, Bytes) {
+        let mut device = NullDevice::new(Bytes(1 << 20), 1, || Nanos(0));
+        let mut kept = Vec::new();
+        let stop = AtomicBool::new(false);
+        let mut keep = |run: &Run| kept.push(run.records.len());
+        let mut lab = Lab::new(&mut device, budget, 0, &stop, &mut keep);
+        let result = lab.run("test", requests);
+        let written = lab.used().bytes;
+        (result, kept, written)
+    }
+
+    // Does a run end before it would write more than the budget allows, and keep what was done?
+    #[test]
+    fn budget_of_bytes() {
+        let budget = Budget { bytes: Bytes(10_000), time: Nanos::secs(1) };
+        let writes = (0..4).map(|i| Request::write(i * 4096, 4096)).collect();
+        let (result, kept, written) = halted(budget, writes);
+        assert_eq!((result, kept, written), (Err(Halt::Budget), vec![2], Bytes(8192)));
+    }
+
+    // Is nothing written, and nothing trimmed, to a drive that must only be read?
+    #[test]
+    fn read_only() {
+        let budget = Budget { bytes: Bytes(0), time: Nanos::secs(1) };
+        for request in [Request::write(0, 4096), Request::trim(0, 4096)] {
+            let (result, kept, written) = halted(budget, vec![Request::read(0, 4096), request]);
+            assert_eq!((result, kept, written), (Err(Halt::ReadOnly), vec![1], Bytes(0)));
+        }
+    }
+}

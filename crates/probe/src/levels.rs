@@ -1,0 +1,89 @@
+//! Telling cheap requests from dear ones.
+
+/// Two levels of a cost, such as of writes with and without a merge.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Levels {
+    /// The median of the lower ones.
+    pub low: f64,
+    /// The median of the higher ones.
+    pub high: f64,
+    /// What divides them.
+    pub threshold: f64,
+    /// The share of the costs that is higher.
+    pub share: f64,
+    /// How far the levels are apart, in units of the spread within them.
+    pub separation: f64,
+}
+
+/// The median; 0 of nothing.
+pub fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    if values.is_empty() {
+        return 0.0;
+    }
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+/// The spread: the median distance from the median, times 1.4826, which is the standard deviation
+/// where costs are normal. A few hiccups do not move it.
+pub fn spread(values: &[f64]) -> f64 {
+    let middle = median(values);
+    let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
+    1.4826 * median(&distances)
+}
+
+/// Divides costs into two levels where the logarithms of both parts vary least (Otsu's criterion):
+/// costs of a drive differ by factors. None of fewer than four costs, or where all are the same.
+pub fn levels(costs: &[f64]) -> Option<Levels> {
+    let mut sorted: Vec<f64> = costs.iter().map(|cost| cost.max(1.0)).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let count = sorted.len();
+    if count < 4 || sorted[0] == sorted[count - 1] {
+        return None;
+    }
+    let logs: Vec<f64> = sorted.iter().map(|cost| cost.ln()).collect();
+    let total: f64 = logs.iter().sum();
+    let (mut sum, mut best) = (0.0, (f64::MIN, 0));
+    // Counts of costs are far below 2^53.
+    #[allow(clippy::cast_precision_loss)]
+    for below in 1..count {
+        sum += logs[below - 1];
+        let (n, m) = (below as f64, (count - below) as f64);
+        let between = n * m * (sum / n - (total - sum) / m).powi(2);
+        if between > best.0 {
+            best = (between, below);
+        }
+    }
+    let (lower, higher) = sorted.split_at(best.1);
+    let (low, high) = (median(lower), median(higher));
+    let within = spread(lower).max(spread(higher)).max(low * 1e-3);
+    #[allow(clippy::cast_precision_loss)]
+    let share = higher.len() as f64 / count as f64;
+    let threshold = (lower[lower.len() - 1] * higher[0]).sqrt();
+    Some(Levels { low, high, threshold, share, separation: (high - low) / within })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Are rare dear writes told from cheap ones whose cost varies?
+    #[test]
+    fn rare_high_level() {
+        let costs: Vec<f64> = (0..640)
+            .map(|i| if i % 64 == 63 { 120e6 } else { 1.5e6 + f64::from(i) * 1e3 })
+            .collect();
+        let levels = levels(&costs).unwrap();
+        assert!((levels.share - 1.0 / 64.0).abs() < 1e-9);
+        assert!(levels.low < 2.2e6 && levels.high == 120e6 && levels.separation > 50.0);
+        assert!(levels.threshold > 2.2e6 && levels.threshold < 120e6);
+    }
+
+    // Is nothing divided where there is nothing to divide?
+    #[test]
+    fn one_level() {
+        assert_eq!(levels(&[5.0; 10]), None);
+        assert_eq!(levels(&[1.0, 2.0]), None);
+    }
+}

@@ -1,0 +1,25 @@
+//! What is inside a drive, read from the outside: Sun and Zhang's method ("Flash Drives: Performance
+//! Study Based On Benchmarks") of assuming, testing and refining, as a program.
+//!
+//! A [`Probe`] is an experiment and its estimator, one file each in [`probes`]. It sees the drive
+//! through a [`Lab`], which is all that touches the [`Device`](flashscope_block::Device), and states
+//! [`Finding`]s about [`Parameter`]s. [`investigate`] chooses the next experiment by what it is
+//! expected to tell for what it costs, and goes back where findings contradict each other.
+//!
+//! This crate cannot link to the simulator: what it finds in a simulated drive, it found by timing.
+
+mod finding;
+mod investigate;
+mod knowledge;
+mod lab;
+mod levels;
+mod parameter;
+pub mod probes;
+
+pub use finding::{Answer, Finding, Mark, Series, Shape, Signal};
+pub use investigate::{Contradiction, Event, Investigation, Outcome, investigate};
+pub use knowledge::Knowledge;
+pub use lab::{Budget, Halt, Lab, Request, Run};
+pub use levels::{Levels, levels, median, spread};
+pub use parameter::{PARAMETERS, Parameter, Spec, Unit};
+pub use probes::{Cost, PROBES, Probe, Scene};
