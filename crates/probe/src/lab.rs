@@ -12,6 +12,9 @@ use crate::Scene;
 /// The length of the writes that fill the drive.
 const FILL_SIZE: u64 = 128 << 10;
 
+/// What pairs of requests wait between each other: longer than two reads of a flash page take.
+const PAIR_REST: Nanos = Nanos::millis(1);
+
 /// What an IO of an experiment does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
@@ -246,6 +249,30 @@ impl<'a> Lab<'a> {
         depth: u32,
         requests: impl IntoIterator<Item = Request>,
     ) -> Result<Run, Halt> {
+        self.execute(purpose, depth, false, requests)
+    }
+
+    /// Runs requests two by two: both at once, and the next two a while after the first was answered. Where
+    /// the second took longer than that, the next two are not handed over at once: see
+    /// [`Record::submitted`].
+    ///
+    /// # Errors
+    /// As [`Lab::run`].
+    pub fn run_in_pairs(
+        &mut self,
+        purpose: &str,
+        requests: impl IntoIterator<Item = Request>,
+    ) -> Result<Run, Halt> {
+        self.execute(purpose, 2, true, requests)
+    }
+
+    fn execute(
+        &mut self,
+        purpose: &str,
+        depth: u32,
+        in_pairs: bool,
+        requests: impl IntoIterator<Item = Request>,
+    ) -> Result<Run, Halt> {
         self.runs += 1;
         let start = self.device.now();
         let mut script = Script {
@@ -253,6 +280,7 @@ impl<'a> Lab<'a> {
             bytes_left: self.left().bytes.0,
             deadline: Nanos(self.began.0.saturating_add(self.budget.time.0)),
             read_only: self.is_read_only(),
+            pair: in_pairs.then_some(Pair { first: true, due: start }),
             halt: None,
         };
         let mut records = Vec::new();
@@ -320,7 +348,28 @@ struct Script<I> {
     bytes_left: u64,
     deadline: Nanos,
     read_only: bool,
+    pair: Option<Pair>,
     halt: Option<Halt>,
+}
+
+/// Where a script stands that goes two by two.
+struct Pair {
+    /// Whether the next request is the first of a pair.
+    first: bool,
+    /// When the pair is due.
+    due: Nanos,
+}
+
+impl Pair {
+    /// When the next request is due, where the one before was answered at `previous`: both of a pair
+    /// are due at once, a while after the first of the pair before.
+    fn next(&mut self, previous: Nanos) -> Nanos {
+        if self.first && previous > self.due {
+            self.due = previous + PAIR_REST;
+        }
+        self.first = !self.first;
+        self.due.max(previous)
+    }
 }
 
 impl<I: Iterator<Item = Request>> Stream for Script<I> {
@@ -339,13 +388,14 @@ impl<I: Iterator<Item = Request>> Stream for Script<I> {
             return None;
         }
         self.bytes_left -= bytes;
+        let due = self.pair.as_mut().map_or(previous, |pair| pair.next(previous));
         Some(Io {
             op: request.op,
             stream: 0,
             offset: Bytes(request.offset),
             len: Bytes(request.len),
             data: request.data,
-            at: previous + request.after,
+            at: due + request.after,
         })
     }
 }
@@ -374,6 +424,24 @@ mod tests {
         let writes = (0..4).map(|i| Request::write(i * 4096, 4096)).collect();
         let (result, kept, written) = halted(budget, writes);
         assert_eq!((result, kept, written), (Err(Halt::Budget), vec![2], Bytes(8192)));
+    }
+
+    // Are the two of each pair handed over at once, and the next two after them?
+    #[test]
+    fn pairs_are_handed_over_at_once() {
+        let clock = std::cell::Cell::new(0);
+        let tick = || Nanos(clock.replace(clock.get() + 10_000));
+        let mut device = NullDevice::new(Bytes(1 << 20), 2, tick);
+        let stop = AtomicBool::new(false);
+        let mut keep = |_: &Run| {};
+        let budget = Budget { bytes: Bytes(0), time: Nanos::secs(1) };
+        let mut lab = Lab::new(&mut device, budget, 0, &stop, &mut keep);
+        let reads = (0..20).map(|i| Request::read(i * 4096, 4096));
+        let run = lab.run_in_pairs("test", reads).unwrap();
+        let pairs: Vec<&[Record]> = run.records.chunks(2).collect();
+        assert_eq!(pairs.len(), 10);
+        assert!(pairs.iter().all(|pair| pair[0].submitted == pair[1].submitted));
+        assert!(pairs.windows(2).all(|two| two[1][0].submitted >= two[0][1].completed()));
     }
 
     // Is nothing written, and nothing trimmed, to a drive that must only be read?

@@ -1,6 +1,8 @@
 //! What requests of each length cost: the cost of a request, of each block of a long one, and the
 //! longest that is carried out as one.
 
+use std::collections::BTreeMap;
+
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
@@ -9,15 +11,34 @@ use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, media
 const BLOCK: u64 = 4096;
 
 /// The longest read that is tried, in blocks.
-const LONGEST: u64 = 256;
+const LONGEST: u64 = 160;
 
-/// Reads of each length.
-const SAMPLES: u64 = 15;
+/// The longest request that could be found, in blocks: there must be longer reads.
+const LONGEST_FOUND: u64 = 136;
+
+/// How much longer the other of two reads is that are compared, in blocks: as long as it takes to go round
+/// the units of the flash, so that both end alike. Half of it where requests may be cut at that length.
+const STRIDES: [u64; 2] = [16, 8];
+
+/// Reads of each length at first.
+const SAMPLES: u64 = 12;
+
+/// How often as many are read again, until it is known where requests are cut.
+const ROUNDS: u32 = 3;
+
+/// From so many standard errors on, something is there.
+const SURE: f64 = 5.0;
+
+/// What a cut may leave unexplained, as a multiple of what noise would.
+const MOST_MISFIT: f64 = 4.0;
+
+/// The least that a further request costs, as a share of a read of one block.
+const LEAST_CUT: f64 = 0.06;
 
 pub const PROBE: Probe = Probe {
     name: "requests",
-    summary: "reads of 4 KiB to 1 MiB at random places: cost against length, with a step where the \
-              drive cuts requests up",
+    summary: "reads of 4 to 640 KiB: cost against length, and a closer look at each step where the drive \
+              may cut requests up",
     source: "Sun and Zhang, section 4.4, Figures 16 to 19",
     finds: &[Parameter::RequestCost, Parameter::BlockCost, Parameter::LargestRequest],
     assumes: &[],
@@ -26,38 +47,283 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
+/// The costs of the reads of each length, by blocks.
+type Costs = BTreeMap<u64, Vec<f64>>;
+
 fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
-    let longest = LONGEST.min(lab.capacity() / BLOCK / 4).max(1);
-    let samples = SAMPLES << lab.attempt;
-    let space = 0..lab.capacity();
-    let mut order: Vec<u64> = (1..=longest).flat_map(|n| (0..samples).map(move |_| n)).collect();
-    lab.rng.shuffle(&mut order);
-    let align = longest * BLOCK;
-    let reads: Vec<Request> = order
-        .iter()
-        .map(|blocks| Request::read(lab.random_offset(&space, align, align), blocks * BLOCK))
-        .collect();
-    let run = lab.run("reads of each length", reads)?;
-    Ok(estimate(&run, longest).into())
+    if lab.capacity() < LONGEST * BLOCK {
+        let unknown =
+            |found: &Parameter| Finding::unknown(*found, "the drive is too small for long reads");
+        return Ok(PROBE.finds.iter().map(unknown).collect::<Vec<_>>().into());
+    }
+    let (mut costs, mut runs) = (Costs::new(), Vec::new());
+    let mut largest = Finding::unknown(Parameter::LargestRequest, "nothing was read");
+    for round in 0..ROUNDS {
+        let lengths = repeated(1..=LONGEST, (SAMPLES << lab.attempt) << round);
+        runs.push(read(lab, "reads of each length", lengths, &mut costs)?);
+        largest = self::largest(&costs);
+        if largest.is_known() {
+            break;
+        }
+    }
+    largest.signals = vec![picture(&costs, &largest)];
+    let found = vec![request_cost(&costs), block_cost(&costs), largest];
+    Ok(found.into_iter().map(|finding| finding.runs(runs.clone())).collect::<Vec<_>>().into())
 }
 
-/// What the reads of each length tell.
-fn estimate(run: &Run, longest: u64) -> Vec<Finding> {
-    let mut costs: Vec<Vec<f64>> = vec![Vec::new(); 1 + usize::try_from(longest).unwrap_or(0)];
+/// Each length so many times.
+fn repeated(lengths: impl Iterator<Item = u64>, times: u64) -> Vec<u64> {
+    lengths.flat_map(|n| (0..times).map(move |_| n)).collect()
+}
+
+/// Reads of the given lengths in random order, all from the first byte on, so that neither the map nor
+/// groups of addresses nor chunks matter.
+fn read(
+    lab: &mut Lab<'_>,
+    purpose: &str,
+    mut lengths: Vec<u64>,
+    costs: &mut Costs,
+) -> Result<u32, Halt> {
+    lab.rng.shuffle(&mut lengths);
+    let reads = lengths.into_iter().map(|n| Request::read(0, n * BLOCK));
+    let run = lab.run(purpose, reads)?;
     for record in &run.records {
-        costs[usize::try_from(record.len.0 / BLOCK).unwrap_or(0)].push(Run::nanos(record));
+        costs.entry(record.len.0 / BLOCK).or_default().push(Run::nanos(record));
     }
-    let medians: Vec<f64> = costs.iter().map(|costs| median(costs)).collect();
-    let noise = costs.iter().skip(1).map(|costs| spread(costs)).fold(0.0, f64::max);
-    let _ = noise;
-    let mut found = vec![
-        Finding::exact(Parameter::RequestCost, medians[1], 0.95)
-            .because("the median of random reads of 4 KiB")
-            .runs([run.number]),
-    ];
-    let signal =
-        Signal::new("Cost of reads against their length", "blocks of 4 KiB", "ms", Shape::Line);
-    found[0].signals.push(signal);
-    found
+    Ok(run.number)
+}
+
+fn cost(costs: &Costs, blocks: u64) -> f64 {
+    costs.get(&blocks).map_or(0.0, |costs| median(costs))
+}
+
+/// The standard error of the cost of reads of one length.
+fn error(costs: &Costs, blocks: u64) -> f64 {
+    let Some(costs) = costs.get(&blocks) else { return f64::INFINITY };
+    1.25 * spread(costs) / (costs.len() as f64).sqrt()
+}
+
+/// What two reads differ by that are a stride apart in length, for each shorter one.
+struct Difference {
+    length: u64,
+    cost: f64,
+    variance: f64,
+}
+
+fn differences(costs: &Costs, stride: u64) -> Vec<Difference> {
+    let of = |length| Difference {
+        length,
+        cost: cost(costs, length + stride) - cost(costs, length),
+        variance: error(costs, length + stride).powi(2) + error(costs, length).powi(2) + 1.0,
+    };
+    // The shortest reads may not keep all units busy.
+    (stride / 2..=LONGEST - stride).map(of).collect()
+}
+
+/// A length where requests may be cut up: reads that go over one multiple of it more than the others cost
+/// more.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    at: u64,
+    /// What each part costs beyond its blocks.
+    height: f64,
+    error: f64,
+    /// How much likelier the cut makes what was seen, as a logarithm.
+    likelihood: f64,
+    /// What it leaves unexplained, as a multiple of what noise would.
+    misfit: f64,
+}
+
+impl Cut {
+    fn of(differences: &[Difference], at: u64, stride: u64) -> Cut {
+        // Whether one multiple more than the least is gone over.
+        let over = |d: &Difference| {
+            let multiples = |length: u64| (length - 1) / at;
+            (multiples(d.length + stride) - multiples(d.length)) > stride / at
+        };
+        let level = |wanted: bool| {
+            let chosen = differences.iter().filter(|d| over(d) == wanted);
+            let (sum, weight) = chosen.fold((0.0, 0.0), |(sum, weight), d| {
+                (sum + d.cost / d.variance, weight + 1.0 / d.variance)
+            });
+            (sum / weight, weight)
+        };
+        let ((high, n), (low, m)) = (level(true), level(false));
+        let (height, variance) = (high - low, 1.0 / n + 1.0 / m);
+        if !variance.is_finite() {
+            return Cut {
+                at,
+                height: 0.0,
+                error: f64::INFINITY,
+                likelihood: 0.0,
+                misfit: f64::INFINITY,
+            };
+        }
+        // Neighbours share reads and are not independent: as many errors as there are reads in common.
+        let likelihood = height.max(0.0).powi(2) / variance / 2.0 / 2.0;
+        // What is small beside the cut is no reason to doubt it, however little noise there is.
+        let slack = (0.1 * height).powi(2);
+        let rest = |d: &Difference| {
+            (d.cost - if over(d) { high } else { low }).powi(2) / (d.variance + slack)
+        };
+        let misfit = differences.iter().map(rest).sum::<f64>() / differences.len() as f64;
+        Cut { at, height, error: (2.0 * variance).sqrt(), likelihood, misfit }
+    }
+}
+
+/// The likeliest cut, how likely it is beside other lengths, and whether it explains what was seen.
+fn likeliest(costs: &Costs) -> (Cut, f64) {
+    let cuts: Vec<Cut> = STRIDES
+        .iter()
+        .zip([STRIDES[0] + 1..=LONGEST_FOUND, STRIDES[1] + 1..=STRIDES[0]])
+        .flat_map(|(stride, lengths)| {
+            let differences = differences(costs, *stride);
+            lengths.map(|at| Cut::of(&differences, at, *stride)).collect::<Vec<_>>()
+        })
+        .collect();
+    let best = cuts.iter().copied().reduce(|a, b| if b.likelihood > a.likelihood { b } else { a });
+    let best = best.expect("there are lengths to try");
+    let weight: f64 = cuts.iter().map(|cut| (cut.likelihood - best.likelihood).exp()).sum();
+    (best, 1.0 / weight)
+}
+
+/// How much less a read costs than two, of a length and of the rest, in units of what a cut there would
+/// cost, and the error of that: nothing where it is cut up there.
+fn saving(costs: &Costs, cut: &Cut) -> (f64, f64) {
+    let rests = (1..=STRIDES[0]).filter(|rest| cut.at + rest <= LONGEST);
+    let saved: Vec<f64> = rests
+        .map(|rest| cost(costs, cut.at) + cost(costs, rest) - cost(costs, cut.at + rest))
+        .collect();
+    let error = error(costs, cut.at) * 1.5 / cut.height;
+    (saved.iter().sum::<f64>() / saved.len() as f64 / cut.height, error)
+}
+
+fn request_cost(costs: &Costs) -> Finding {
+    let (value, error) = (cost(costs, 1), error(costs, 1));
+    Finding::value(Parameter::RequestCost, value, value - 1.96 * error, value + 1.96 * error, 0.97)
+        .because(format!("the median of {} reads of 4 KiB", costs.get(&1).map_or(0, Vec::len)))
+}
+
+fn block_cost(costs: &Costs) -> Finding {
+    let per_block = |d: &Difference| d.cost / STRIDES[0] as f64;
+    let slopes: Vec<f64> = differences(costs, STRIDES[0]).iter().map(per_block).collect();
+    let (value, error) =
+        (median(&slopes), 1.25 * spread(&slopes) / (slopes.len() as f64 / 16.0).sqrt());
+    if value <= 4.0 * error {
+        return Finding::unknown(Parameter::BlockCost, "long reads vary by more than blocks cost");
+    }
+    Finding::value(Parameter::BlockCost, value, value - 1.96 * error, value + 1.96 * error, 0.95)
+        .because(format!(
+            "the median slope of cost against length, of reads {} KiB apart",
+            STRIDES[0] * 4
+        ))
+}
+
+fn largest(costs: &Costs) -> Finding {
+    let parameter = Parameter::LargestRequest;
+    let (cut, probability) = likeliest(costs);
+    let least = LEAST_CUT * cost(costs, 1);
+    if cut.height > SURE * cut.error && cut.height > least {
+        let (saving, error) = saving(costs, &cut);
+        if cut.misfit > MOST_MISFIT || saving > 0.5 && error < 0.2 {
+            return Finding::unknown(
+                parameter,
+                "steps in the cost of reads come from chunks of the flash",
+            );
+        }
+        if probability < 0.8 || saving > 0.15 + 2.0 * error {
+            return Finding::unknown(
+                parameter,
+                "reads vary too much to see where long ones are cut up",
+            );
+        }
+        let sure = probability.min(1.0 - 0.04 * (SURE * cut.error / cut.height).powi(2));
+        return Finding::exact(parameter, (cut.at * BLOCK) as f64, sure).because(format!(
+            "each read that goes beyond a further multiple of it takes {:.0} us longer, {:.0} standard errors",
+            cut.height / 1e3,
+            cut.height / cut.error
+        ));
+    }
+    if cut.height + 3.0 * cut.error > 2.0 * least {
+        return Finding::unknown(
+            parameter,
+            "reads vary too much to see whether long ones are cut up",
+        );
+    }
+    Finding::absent(parameter, 0.97).because(format!(
+        "no step in the cost of reads up to {} KiB is higher than {:.0} us",
+        LONGEST_FOUND * 4,
+        (cut.height + 3.0 * cut.error) / 1e3
+    ))
+}
+
+fn picture(costs: &Costs, largest: &Finding) -> Signal {
+    let points = costs.keys().map(|n| (*n as f64 * 4.0, cost(costs, *n) / 1e6));
+    let per_block = costs.keys().map(|n| (*n as f64 * 4.0, cost(costs, *n) / 1e6 / *n as f64));
+    let signal = Signal::new(
+        "Cost of reads against their length (Sun and Zhang, Figures 16 and 17)",
+        "length (KiB)",
+        "response time (ms)",
+        Shape::Line,
+    )
+    .series("whole request", points.collect::<Vec<_>>())
+    .series("per 4 KiB", per_block.collect::<Vec<_>>());
+    match largest.answer {
+        crate::Answer::Value { value, .. } => signal.mark(value / 1024.0, "longest request"),
+        _ => signal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Costs of reads of a drive that cuts them up at a length and spreads pages of 8 KiB over units.
+    fn drive(cut: u64, units: u64, noise: f64) -> Costs {
+        let mut rng = fastrand::Rng::with_seed(5);
+        let part = |blocks: u64| {
+            let pages = blocks.div_ceil(2).div_ceil(units);
+            60e3 + 40e3 * pages as f64 + 20e3 * blocks as f64
+        };
+        let cost = |blocks: u64| {
+            let whole = blocks / cut;
+            part(cut) * whole as f64
+                + if blocks.is_multiple_of(cut) { 0.0 } else { part(blocks % cut) }
+        };
+        let mut costs = Costs::new();
+        for blocks in 1..=LONGEST {
+            let vary = |_| cost(blocks) * (1.0 + noise * (rng.f64() - 0.5));
+            costs.insert(blocks, (0..100).map(vary).collect());
+        }
+        costs
+    }
+
+    // Is the length found at which requests are cut up, and that there is none?
+    #[test]
+    fn finds_largest_request() {
+        for cut in [16, 30, 60, 64, 128] {
+            let found = largest(&drive(cut, 1, 0.05));
+            let right = Finding::exact(Parameter::LargestRequest, (cut * BLOCK) as f64, 1.0);
+            assert!(found.agrees_with(&right), "{cut}: {found:?}");
+        }
+        let found = largest(&drive(1 << 20, 1, 0.05));
+        assert!(found.agrees_with(&Finding::absent(Parameter::LargestRequest, 1.0)), "{found:?}");
+    }
+
+    // Are steps that come from going round the units not taken for the longest request?
+    #[test]
+    fn chunks_are_no_cuts() {
+        for units in [2, 4, 8, 16] {
+            let found = largest(&drive(1 << 20, units, 0.02));
+            assert!(!matches!(found.answer, crate::Answer::Value { .. }), "{units}: {found:?}");
+        }
+    }
+
+    // Does a block cost what the slope says, whatever a request costs beyond it?
+    #[test]
+    fn finds_block_cost() {
+        let found = block_cost(&drive(1 << 20, 1, 0.05));
+        assert!(found.agrees_with(&Finding::exact(Parameter::BlockCost, 40e3, 1.0)), "{found:?}");
+    }
 }

@@ -1,0 +1,144 @@
+//! Whether it matters what is written.
+
+use flashscope_block::Data;
+
+use crate::finding::{Shape, Signal};
+use crate::investigate::Outcome;
+use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+
+/// The length of the writes: whole flash pages of any drive, as a page counts for zeros only if all
+/// of it is.
+const LEN: u64 = 64 << 10;
+
+/// The share of the drive that is overwritten.
+const SHARE: u64 = 96;
+
+/// Passes with each content.
+const PASSES: u32 = 8;
+
+/// Zeros take less if they take less than this share.
+const CHEAPER: f64 = 0.92;
+
+pub const PROBE: Probe = Probe {
+    name: "content",
+    summary: "the same part of the drive overwritten with random data, with zeros, and with halves of \
+              both, in turns",
+    source: "Sun and Zhang, section 4.2, Figures 9 to 15",
+    finds: &[Parameter::ContentEffect],
+    assumes: &[],
+    writes: true,
+    cost: |scene, _| scene.cost(0, 3 * u64::from(PASSES) * blocks(scene.capacity.0), LEN),
+    run,
+};
+
+/// The blocks that are overwritten in a pass.
+fn blocks(capacity: u64) -> u64 {
+    (capacity / SHARE / LEN).clamp(16, 256).min(capacity / LEN)
+}
+
+fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
+    lab.ensure_filled()?;
+    let blocks = blocks(lab.capacity());
+    let pass = |data| (0..blocks).map(move |i| Request::write(i * LEN, LEN).with_data(data));
+    let mut passes = Vec::new();
+    for _ in 0..PASSES {
+        let contents = [Data::Random, Data::HalfZeros, Data::Zeros];
+        let purposes = ["overwrite with random data", "with half zeros", "with zeros"];
+        for (data, purpose) in contents.into_iter().zip(purposes) {
+            passes.push((data, lab.run(purpose, pass(data))?));
+        }
+    }
+    Ok(vec![estimate(&passes)].into())
+}
+
+/// What writes of one content took in each pass but the first, which may still bear the cost of what
+/// was there before: the lower quartile, as merges come now and then.
+fn times(passes: &[(Data, Run)], data: Data) -> Vec<f64> {
+    let quartile = |run: &Run| {
+        let mut costs = run.latencies();
+        costs.sort_unstable_by(f64::total_cmp);
+        costs[costs.len() / 4]
+    };
+    passes.iter().filter(|(of, _)| *of == data).skip(1).map(|(_, run)| quartile(run)).collect()
+}
+
+fn estimate(passes: &[(Data, Run)]) -> Finding {
+    let [random, half, zeros] =
+        [Data::Random, Data::HalfZeros, Data::Zeros].map(|data| times(passes, data));
+    let ratio = median(&zeros) / median(&random).max(1.0);
+    let error =
+        |times: &[f64]| 1.25 * spread(times) / median(times).max(1.0) / (times.len() as f64).sqrt();
+    let noise = (error(&random).powi(2) + error(&zeros).powi(2)).sqrt().max(0.002);
+    // How far the ratio is from the line between the classes, in standard errors.
+    let apart = (ratio - CHEAPER).abs() / noise;
+    let parameter = Parameter::ContentEffect;
+    let finding = if apart < 2.5 {
+        Finding::unknown(parameter, "passes vary too much to tell zeros from other data")
+    } else {
+        let class = if ratio < CHEAPER { "zeros-cost-less" } else { "none" };
+        Finding::class(parameter, class, if apart > 4.0 { 0.99 } else { 0.95 }).because(format!(
+            "overwriting with zeros takes {:.2} of what random data takes, with half zeros {:.2}",
+            ratio,
+            median(&half) / median(&random).max(1.0)
+        ))
+    };
+    finding.runs(passes.iter().map(|(_, run)| run.number)).signal(picture(passes))
+}
+
+fn picture(passes: &[(Data, Run)]) -> Signal {
+    let mut signal = Signal::new(
+        "Cost of overwriting with each content (Sun and Zhang, Figures 9 to 15)",
+        "write",
+        "response time (ms)",
+        Shape::Points,
+    );
+    for (data, name) in
+        [(Data::Random, "random"), (Data::HalfZeros, "half zeros"), (Data::Zeros, "zeros")]
+    {
+        let Some((_, run)) = passes.iter().rfind(|(of, _)| *of == data) else { continue };
+        let points = run.latencies().into_iter().enumerate();
+        signal = signal.series(name, points.map(|(i, cost)| (i as f64, cost / 1e6)));
+    }
+    signal
+}
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::{Bytes, Nanos, Op, Record};
+
+    use super::*;
+
+    fn passes(zeros: u64, noise: u64) -> Vec<(Data, Run)> {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut pass = |data: Data, cost: u64| {
+            let records = (0..16).map(|_| Record {
+                submitted: Nanos(0),
+                latency: Nanos(cost + rng.u64(0..=noise)),
+                offset: Bytes(0),
+                len: Bytes(LEN),
+                op: Op::Write,
+                stream: 0,
+                result: Ok(()),
+                late: Nanos(0),
+            });
+            (data, Run { records: records.collect(), ..Run::default() })
+        };
+        let contents =
+            [(Data::Random, 1_000_000), (Data::HalfZeros, 1_000_000), (Data::Zeros, zeros)];
+        (0..PASSES).flat_map(|_| contents).map(|(data, cost)| pass(data, cost)).collect()
+    }
+
+    // Are zeros that cost less told from zeros that do not, and neither where it is too close?
+    #[test]
+    fn zeros_that_cost_less() {
+        let class = |zeros, noise| estimate(&passes(zeros, noise));
+        let parameter = Parameter::ContentEffect;
+        assert!(class(400_000, 50_000).agrees_with(&Finding::class(
+            parameter,
+            "zeros-cost-less",
+            1.0
+        )));
+        assert!(class(1_000_000, 50_000).agrees_with(&Finding::class(parameter, "none", 1.0)));
+        assert!(!class(900_000, 900_000).is_known());
+    }
+}

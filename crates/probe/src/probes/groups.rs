@@ -1,0 +1,233 @@
+//! Address groups: parts of the address space of which one is at hand.
+
+use crate::finding::{Shape, Signal};
+use crate::investigate::Outcome;
+use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+
+/// The length of the reads, as Sun and Zhang's.
+const LEN: u64 = 4096;
+
+/// Reads of the first attempt: theirs are 1000.
+const READS: u64 = 1500;
+
+/// The most groups that are considered.
+const MOST: u64 = 64;
+
+/// What a switch costs at least to count as one, as a share of a read.
+const LEAST_EFFECT: f64 = 0.03;
+
+pub const PROBE: Probe = Probe {
+    name: "groups",
+    summary: "reads of 4 KiB at random places: cost against the distance from the read before, and \
+              which division of the address space explains it best",
+    source: "Sun and Zhang, section 4.1, Figures 7 and 8",
+    finds: &[Parameter::Groups, Parameter::GroupSwitch],
+    assumes: &[],
+    writes: false,
+    cost: |scene, _| scene.cost(READS, 0, 0),
+    run,
+};
+
+fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
+    lab.ensure_filled()?;
+    let space = 0..lab.capacity();
+    let reads: Vec<Request> = (0..READS << lab.attempt)
+        .map(|_| Request::read(lab.random_offset(&space, LEN, LEN), LEN))
+        .collect();
+    let run = lab.run("random reads of 4 KiB", reads)?;
+    Ok(estimate(&run, space.end).into())
+}
+
+/// A read and the one before it.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    from: u64,
+    to: u64,
+    cost: f64,
+}
+
+impl Step {
+    /// Whether the two are in different groups.
+    fn switches(&self, groups: u64, capacity: u64) -> bool {
+        let size = capacity.div_ceil(groups);
+        self.from / size != self.to / size
+    }
+}
+
+/// How well a division of the address space explains the costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Division {
+    groups: u64,
+    /// What reads of another group cost more.
+    switch: f64,
+    /// How far that is from nothing, in standard errors.
+    significance: f64,
+    /// What is left unexplained: the sum of the distances from the medians.
+    unexplained: f64,
+}
+
+fn divide(steps: &[Step], groups: u64, capacity: u64) -> Option<Division> {
+    let (away, near): (Vec<&Step>, Vec<&Step>) =
+        steps.iter().partition(|step| step.switches(groups, capacity));
+    if away.len() < 8 || near.len() < 8 {
+        return None;
+    }
+    let [away, near] = [away, near].map(|part| part.iter().map(|s| s.cost).collect::<Vec<_>>());
+    let switch = median(&away) - median(&near);
+    let error = |part: &[f64]| (1.25 * spread(part)).powi(2) / part.len() as f64;
+    let noise = (error(&away) + error(&near)).sqrt().max(1.0);
+    let apart = |part: &[f64]| {
+        let middle = median(part);
+        part.iter().map(|cost| (cost - middle).abs()).sum::<f64>()
+    };
+    let unexplained = apart(&away) + apart(&near);
+    Some(Division { groups, switch, significance: switch / noise, unexplained })
+}
+
+fn estimate(run: &Run, capacity: u64) -> Vec<Finding> {
+    let costs = run.latencies();
+    // Waits of the host are much longer than any switch.
+    let limit = 5.0 * median(&costs);
+    let steps: Vec<Step> = run
+        .records
+        .windows(2)
+        .map(|pair| Step {
+            from: pair[0].offset.0,
+            to: pair[1].offset.0,
+            cost: Run::nanos(&pair[1]),
+        })
+        .filter(|step| step.cost < limit)
+        .collect();
+    let base = median(&costs);
+    let divisions: Vec<Division> =
+        (2..=MOST).filter_map(|groups| divide(&steps, groups, capacity)).collect();
+    let best = divisions.iter().min_by(|a, b| a.unexplained.total_cmp(&b.unexplained));
+    let picture = picture(&steps, best, capacity);
+    let seen = |finding: Finding| finding.runs([run.number]).signal(picture.clone());
+    let Some(best) = best else {
+        let why = "too few reads could be made";
+        return vec![
+            Finding::unknown(Parameter::Groups, why),
+            Finding::unknown(Parameter::GroupSwitch, why),
+        ];
+    };
+    if best.significance < 6.0 || best.switch < LEAST_EFFECT * base {
+        return no_groups(&steps, base).into_iter().map(seen).collect();
+    }
+    let probability = likelihood_of(best, &divisions, steps.len());
+    let error = best.switch / best.significance;
+    let because = format!(
+        "reads that leave one of {} equal parts of the address space take {:.0} us longer ({:.0} standard errors)",
+        best.groups,
+        best.switch / 1e3,
+        best.significance
+    );
+    // The tolerance of the time against its standard error.
+    let within = Parameter::GroupSwitch.spec().tolerance * best.switch / error;
+    let sure = if within > 2.6 { 0.99 } else { 0.9 };
+    let (low, high) = (best.switch - 1.96 * error, best.switch + 1.96 * error);
+    vec![
+        seen(Finding::exact(Parameter::Groups, best.groups as f64, probability)).because(&because),
+        seen(Finding::value(Parameter::GroupSwitch, best.switch, low, high, sure * probability))
+            .because(because),
+    ]
+}
+
+/// How likely the best division is beside the others: costs that vary by an exponential distribution
+/// around two levels have the logarithm of the sum of their distances as their likelihood.
+fn likelihood_of(best: &Division, divisions: &[Division], steps: usize) -> f64 {
+    let log = |division: &Division| -(steps as f64) * division.unexplained.max(1.0).ln();
+    let others = divisions.iter().filter(|division| division.groups != best.groups);
+    let weight: f64 = others.map(|other| (log(other) - log(best)).exp()).sum();
+    (1.0 / (1.0 + weight)).min(0.995)
+}
+
+/// What is said where no division explains anything: that there is none, if one would have shown.
+fn no_groups(steps: &[Step], base: f64) -> Vec<Finding> {
+    let costs: Vec<f64> = steps.iter().map(|step| step.cost).collect();
+    let error = 2.5 * spread(&costs) / (steps.len() as f64).sqrt();
+    if error * 6.0 > 0.3 * base {
+        let why = "reads vary too much for a switch of groups to show";
+        return vec![
+            Finding::unknown(Parameter::Groups, why),
+            Finding::unknown(Parameter::GroupSwitch, why),
+        ];
+    }
+    let because = "what random reads take does not depend on where the one before was";
+    vec![
+        Finding::exact(Parameter::Groups, 1.0, 0.985).because(because),
+        Finding::absent(Parameter::GroupSwitch, 0.985).because(because),
+    ]
+}
+
+fn picture(steps: &[Step], best: Option<&Division>, capacity: u64) -> Signal {
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let points = steps.iter().map(|step| (mib(step.from.abs_diff(step.to)), step.cost / 1e6));
+    let signal = Signal::new(
+        "Cost of random reads against the distance from the one before (Sun and Zhang, Figure 7)",
+        "distance (MiB)",
+        "response time (ms)",
+        Shape::Points,
+    )
+    .series("reads of 4 KiB", points);
+    match best.filter(|best| best.significance >= 6.0) {
+        Some(best) => signal.mark(mib(capacity / best.groups), "size of a group"),
+        None => signal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::{Bytes, Nanos, Op, Record};
+
+    use super::*;
+
+    fn reads(groups: u64, switch: u64, noise: f64) -> Run {
+        const CAPACITY: u64 = 1 << 28;
+        let mut rng = fastrand::Rng::with_seed(7);
+        let mut at_hand = 0;
+        let records = (0..READS).map(|_| {
+            let offset = rng.u64(0..CAPACITY / LEN) * LEN;
+            let group = offset / (CAPACITY / groups);
+            let cost = 750_000 + if group == at_hand { 0 } else { switch };
+            at_hand = group;
+            let factor = 1.0 + noise * (rng.f64() - 0.5);
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let latency = Nanos((cost as f64 * factor) as u64);
+            Record {
+                submitted: Nanos(0),
+                latency,
+                offset: Bytes(offset),
+                len: Bytes(LEN),
+                op: Op::Read,
+                stream: 0,
+                result: Ok(()),
+                late: Nanos(0),
+            }
+        });
+        Run { number: 1, purpose: String::new(), records: records.collect(), took: Nanos(0) }
+    }
+
+    // Are the groups of the paper's drives found, and their switch of 0.25 ms?
+    #[test]
+    fn finds_groups() {
+        for groups in [2, 3, 4, 8] {
+            let found = estimate(&reads(groups, 250_000, 0.2), 1 << 28);
+            assert!(
+                found[0].agrees_with(&Finding::exact(Parameter::Groups, groups as f64, 1.0)),
+                "{found:?}"
+            );
+            assert!(found[1].agrees_with(&Finding::exact(Parameter::GroupSwitch, 250e3, 1.0)));
+            assert!(found[0].probability > 0.95);
+        }
+    }
+
+    // Is a drive without groups said to have one, and none where the noise would hide a switch?
+    #[test]
+    fn no_groups_where_there_are_none() {
+        let found = estimate(&reads(1, 0, 0.2), 1 << 28);
+        assert!(found[0].agrees_with(&Finding::exact(Parameter::Groups, 1.0, 1.0)));
+        assert!(found[1].agrees_with(&Finding::absent(Parameter::GroupSwitch, 1.0)));
+        assert!(!estimate(&reads(1, 0, 6.0), 1 << 28)[0].is_known());
+    }
+}

@@ -1,0 +1,455 @@
+//! The flash page and where pages begin: what a short read costs that straddles a boundary.
+
+use flashscope_block::{Nanos, Op};
+
+use crate::finding::{Shape, Signal};
+use crate::investigate::Outcome;
+use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+
+/// The part of the drive that is read, so small that the map of it stays in memory.
+const SPACE: u64 = 1 << 20;
+
+/// The largest page that could be found.
+const LARGEST: u64 = 64 << 10;
+
+/// Reads at each offset at first.
+const SAMPLES: u64 = 1;
+
+/// How often as many more are read, until pages show.
+const ROUNDS: u32 = 4;
+
+/// Writes of each length, where reads show nothing.
+const WRITES: u64 = 96;
+
+/// What is handed over within so long counts as at once.
+const AT_ONCE: Nanos = Nanos::micros(5);
+
+/// From so many standard errors on, something is there.
+const SURE: f64 = 5.0;
+
+/// The least that shows, as a share of a read.
+const LEAST_EFFECT: f64 = 0.01;
+
+pub const PROBE: Probe = Probe {
+    name: "page",
+    summary: "two logical blocks at every offset, in one read and in two at once: one costs more across the \
+              end of a page, the others less where it is the end of a chunk, too",
+    source: "flashbench's alignment test; Kim et al., IEEE TC 2012",
+    finds: &[Parameter::PageSize, Parameter::Alignment],
+    assumes: &[],
+    writes: false,
+    cost: |scene, _| scene.cost(16 * SAMPLES * (SPACE / 512), 0, 0),
+    run,
+};
+
+fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
+    lab.ensure_filled()?;
+    let block = lab.info().logical_block.0;
+    if lab.capacity() < 2 * SPACE || block > LARGEST / 4 {
+        let unknown = |found: &Parameter| Finding::unknown(*found, "the drive is too small");
+        return Ok(PROBE.finds.iter().map(unknown).collect::<Vec<_>>().into());
+    }
+    let in_pairs = lab.info().queue_depth >= 2;
+    let (mut seen, mut runs) = (Seen::new(block), Vec::new());
+    let mut page = None;
+    for round in 0..ROUNDS {
+        let samples = (SAMPLES << lab.attempt) << round;
+        runs.push(straddling(lab, block, samples, &mut seen)?);
+        if in_pairs {
+            runs.push(pairs(lab, block, samples, &mut seen)?);
+        }
+        page = likeliest(&seen);
+        if page.as_ref().is_some_and(Page::is_sure) {
+            break;
+        }
+    }
+    if page.is_none() && !lab.is_read_only() {
+        let (page, run) = by_writes(lab, block)?;
+        runs.push(run);
+        let start = start_of(&page);
+        return Ok(vec![page.runs(runs.clone()), start.runs(runs)].into());
+    }
+    let found = findings(page.as_ref(), &seen);
+    Ok(found.into_iter().map(|finding| finding.runs(runs.clone())).collect::<Vec<_>>().into())
+}
+
+/// The costs seen at each offset modulo [`LARGEST`], in logical blocks.
+struct Seen {
+    block: u64,
+    /// Of reads of two blocks that straddle the offset.
+    straddling: Vec<Vec<f64>>,
+    /// Of two reads at once of a block each, before and behind the offset.
+    pairs: Vec<Vec<f64>>,
+}
+
+impl Seen {
+    fn new(block: u64) -> Seen {
+        let offsets = usize::try_from(LARGEST / block).expect("there are few offsets");
+        Seen { block, straddling: vec![Vec::new(); offsets], pairs: vec![Vec::new(); offsets] }
+    }
+
+    fn index(&self, offset: u64) -> usize {
+        usize::try_from(offset % LARGEST / self.block).expect("there are few offsets")
+    }
+}
+
+/// What is typical of an offset.
+#[derive(Debug, Clone, Copy)]
+struct Typical {
+    cost: f64,
+    variance: f64,
+}
+
+impl Typical {
+    fn of(costs: &[f64]) -> Typical {
+        let variance = (1.25 * spread(costs)).powi(2) / costs.len() as f64;
+        Typical { cost: median(costs), variance }
+    }
+
+    fn is_known(&self) -> bool {
+        self.variance.is_finite()
+    }
+}
+
+/// As [`Seen`], with what is typical of each offset.
+struct Summary {
+    block: u64,
+    straddling: Vec<Typical>,
+    pairs: Vec<Typical>,
+}
+
+impl Seen {
+    fn summary(&self) -> Summary {
+        let typical = |costs: &[Vec<f64>]| costs.iter().map(|costs| Typical::of(costs)).collect();
+        let (straddling, pairs) = (typical(&self.straddling), typical(&self.pairs));
+        Summary { block: self.block, straddling, pairs }
+    }
+}
+
+/// Offsets in random order, each so often, but the very first.
+fn offsets(lab: &mut Lab<'_>, block: u64, samples: u64) -> Vec<u64> {
+    let places = 1..SPACE / block;
+    let mut offsets: Vec<u64> =
+        places.flat_map(|at| (0..samples).map(move |_| at * block)).collect();
+    lab.rng.shuffle(&mut offsets);
+    offsets
+}
+
+/// Reads two blocks around each offset.
+fn straddling(lab: &mut Lab<'_>, block: u64, samples: u64, seen: &mut Seen) -> Result<u32, Halt> {
+    let offsets = offsets(lab, block, samples);
+    let reads = offsets.iter().map(|offset| Request::read(offset - block, 2 * block));
+    let run = lab.run("two blocks at every offset", reads)?;
+    for record in &run.records {
+        let index = seen.index(record.offset.0 + block);
+        seen.straddling[index].push(Run::nanos(record));
+    }
+    Ok(run.number)
+}
+
+/// Reads the block behind and the block before each offset at once: in that order, which is not that of
+/// reads that a drive would read ahead for.
+fn pairs(lab: &mut Lab<'_>, block: u64, samples: u64, seen: &mut Seen) -> Result<u32, Halt> {
+    let offsets = offsets(lab, block, samples);
+    let reads = offsets
+        .iter()
+        .flat_map(|offset| [Request::read(*offset, block), Request::read(offset - block, block)]);
+    let run = lab.run_in_pairs("pairs of blocks at every offset", reads)?;
+    for pair in run.records.chunks_exact(2) {
+        let (begun, later) = (pair[0].submitted, pair[1].submitted);
+        if later.0.abs_diff(begun.0) > AT_ONCE.0 {
+            continue;
+        }
+        let ended = pair[0].completed().max(pair[1].completed());
+        let index = seen.index(pair[0].offset.0.max(pair[1].offset.0));
+        seen.pairs[index].push((ended.0 - begun.0) as f64);
+    }
+    Ok(run.number)
+}
+
+/// A page that explains what was seen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Page {
+    size: u64,
+    /// Where the first begins.
+    start: u64,
+    /// How much more straddling reads cost across its end, or how much less pairs, in standard errors.
+    significance: f64,
+    /// The same for the next best page.
+    other: f64,
+}
+
+impl Page {
+    fn is_sure(&self) -> bool {
+        self.significance > 1.6 * SURE && self.other < 0.5 * self.significance
+    }
+}
+
+/// How far the costs at some offsets are from those within pages, in standard errors and as a share. The
+/// mean over offsets of their medians: some ends of pages may show otherwise, as they are ends of chunks.
+fn contrast(
+    costs: &[Typical],
+    at: impl Fn(usize) -> bool,
+    within: impl Fn(usize) -> bool,
+) -> (f64, f64) {
+    let mean = |wanted: &dyn Fn(usize) -> bool| {
+        let chosen =
+            costs.iter().enumerate().filter(|(i, typical)| wanted(*i) && typical.is_known());
+        let (sum, variance, count) =
+            chosen.fold((0.0, 0.0, 0.0), |(sum, variance, n), (_, typical)| {
+                (sum + typical.cost, variance + typical.variance, n + 1.0)
+            });
+        (sum / count, variance / (count * count), count)
+    };
+    let ((at, a, n), (within, b, m)) = (mean(&at), mean(&within));
+    if n < 1.0 || m < 1.0 {
+        return (0.0, 0.0);
+    }
+    ((at - within) / (a + b).sqrt().max(1.0), (at - within) / within.max(1.0))
+}
+
+/// How clearly the multiples of a size, from a start on, are ends of pages, both every other one of them
+/// and the others: one costs more to read across, or it is the end of a chunk, too, and two reads at once
+/// take less.
+fn evidence(seen: &Summary, size: u64, start: u64) -> f64 {
+    let (size, start) = (size / seen.block, start / seen.block);
+    let count = LARGEST / seen.block;
+    let beyond = |i: usize| (i as u64 + count - start) % count;
+    let within = |i: usize| !beyond(i).is_multiple_of(size);
+    let shows = |(significance, effect): (f64, f64), sign: f64| {
+        if sign * effect > LEAST_EFFECT { sign * significance } else { 0.0 }
+    };
+    let every_other = |rest: u64| {
+        let at = |i: usize| beyond(i) % (2 * size) == rest;
+        let straddling = contrast(&seen.straddling, at, within);
+        let pairs = contrast(&seen.pairs, at, within);
+        shows(straddling, 1.0).max(shows(pairs, -1.0))
+    };
+    every_other(0).min(every_other(size))
+}
+
+/// The smallest page whose ends show.
+fn likeliest(seen: &Seen) -> Option<Page> {
+    let seen = &seen.summary();
+    let sizes: Vec<u64> =
+        (1..).map(|power| seen.block << power).take_while(|size| *size <= LARGEST / 2).collect();
+    let starts = |size: u64| (0..size / seen.block).map(|i| i * seen.block);
+    // Pages mostly begin where the drive does; other starts have to show more clearly.
+    let candidates = sizes.iter().flat_map(|size| starts(*size).map(move |start| (*size, start)));
+    let mut scored: Vec<(f64, u64, u64)> = candidates
+        .map(|(size, start)| {
+            let doubt = if start == 0 { 1.0 } else { 0.4 };
+            (doubt * evidence(seen, size, start), size, start)
+        })
+        .filter(|(score, ..)| *score > SURE)
+        .collect();
+    // Of those that show about as clearly as any, the smallest: multiples of a page show, too.
+    let best = scored.iter().map(|(score, ..)| *score).fold(0.0, f64::max);
+    scored.retain(|(score, ..)| *score > 0.35 * best);
+    scored.sort_by(|a, b| (a.1, b.0).partial_cmp(&(b.1, a.0)).expect("scores are numbers"));
+    let (score, size, start) = *scored.first()?;
+    let smaller = sizes.iter().filter(|smaller| **smaller < size);
+    let other =
+        smaller.map(|smaller| evidence(seen, *smaller, start % smaller)).fold(0.0, f64::max);
+    Some(Page { size, start, significance: score, other })
+}
+
+/// The page by writes of each length beside reads of it: a write of less than a page has to read the rest
+/// first. For drives that take one request at a time and spread pages over units that work side by side.
+/// Returns the number of the run as well.
+fn by_writes(lab: &mut Lab<'_>, block: u64) -> Result<(Finding, u32), Halt> {
+    let lengths: Vec<u64> =
+        (0..).map(|power| block << power).take_while(|len| *len <= LARGEST).collect();
+    let mut order: Vec<u64> = repeated(&lengths, WRITES << lab.attempt);
+    lab.rng.shuffle(&mut order);
+    let place = |i: usize| (i as u64 % 4) * LARGEST;
+    let requests = order
+        .iter()
+        .enumerate()
+        .flat_map(|(i, len)| [Request::write(place(i), *len), Request::read(place(i), *len)]);
+    let run = lab.run("writes and reads of each length", requests)?;
+    let typical = |op: Op, len: u64| {
+        let chosen = run.records.iter().filter(|record| record.op == op && record.len.0 == len);
+        Typical::of(&chosen.map(Run::nanos).collect::<Vec<_>>())
+    };
+    let extra: Vec<Typical> = lengths
+        .iter()
+        .map(|len| {
+            let (write, read) = (typical(Op::Write, *len), typical(Op::Read, *len));
+            Typical { cost: write.cost - read.cost, variance: write.variance + read.variance }
+        })
+        .collect();
+    let picture = extra_picture(&lengths, &extra);
+    Ok((whole_page(&lengths, &extra).signal(picture), run.number))
+}
+
+/// Where the first page begins, given that writes at multiples of a page were whole pages.
+fn start_of(page: &Finding) -> Finding {
+    match page.is_known() {
+        true => Finding::exact(Parameter::Alignment, 0.0, page.probability)
+            .because("writes at multiples of a page need not read first"),
+        false => Finding::unknown(Parameter::Alignment, "short reads do not show where pages end"),
+    }
+}
+
+fn repeated(lengths: &[u64], times: u64) -> Vec<u64> {
+    (0..times).flat_map(|_| lengths.iter().copied()).collect()
+}
+
+/// The shortest write that needs not read first: what writes take more than reads falls there by what
+/// reading takes, and neither before nor behind.
+fn whole_page(lengths: &[u64], extra: &[Typical]) -> Finding {
+    let falls: Vec<(f64, u64)> = extra
+        .windows(2)
+        .zip(&lengths[1..])
+        .map(|(pair, len)| {
+            let noise = (pair[0].variance + pair[1].variance).sqrt().max(1.0);
+            ((pair[0].cost - pair[1].cost) / noise, *len)
+        })
+        .collect();
+    let mut sorted = falls.clone();
+    sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
+    // A write that goes to a buffer takes no program.
+    if extra.iter().any(|extra| extra.cost < 0.0) {
+        let why = "short reads do not show where pages end, and writes are buffered";
+        return Finding::unknown(Parameter::PageSize, why);
+    }
+    match sorted[..] {
+        [(fall, page), (next, _), ..] if fall > SURE && next < 0.5 * fall => {
+            let probability = (0.99 - 0.1 * (SURE / fall) - 0.1 * (next / fall).max(0.0)).max(0.5);
+            Finding::exact(Parameter::PageSize, page as f64, probability).because(format!(
+                "writes of that length take less beside reads of it than shorter ones, by {fall:.0} standard \
+                 errors: shorter ones read the rest of the page first"
+            ))
+        }
+        _ => Finding::unknown(
+            Parameter::PageSize,
+            "neither short reads at each offset nor writes of each length show a page",
+        ),
+    }
+}
+
+fn extra_picture(lengths: &[u64], extra: &[Typical]) -> Signal {
+    let points =
+        lengths.iter().zip(extra).map(|(len, extra)| (*len as f64 / 1024.0, extra.cost / 1e3));
+    Signal::new(
+        "What writes of each length take more than reads",
+        "length (KiB)",
+        "median response time of writes less that of reads (us)",
+        Shape::Line,
+    )
+    .series("writes less reads", points.collect::<Vec<_>>())
+    .log_x()
+}
+
+fn findings(page: Option<&Page>, seen: &Seen) -> Vec<Finding> {
+    let picture = picture(page, seen);
+    let Some(page) = page else {
+        let why = "reads cost the same at every offset, as far as the noise lets see";
+        let unknown = |found: &Parameter| Finding::unknown(*found, why).signal(picture.clone());
+        return PROBE.finds.iter().map(unknown).collect();
+    };
+    let sure = (page.significance - page.other) / (SURE + page.significance);
+    let probability = (0.88 + 0.15 * sure).min(0.99);
+    let because = format!(
+        "reads of {} bytes cost more, or pairs of reads less, across multiples of {} from {} on, by {:.0} \
+         standard errors; across smaller ones by {:.1}",
+        2 * seen.block,
+        page.size,
+        page.start,
+        page.significance,
+        page.other
+    );
+    let size = if page.size == 2 * seen.block {
+        // Smaller ones could not have shown.
+        let value = page.size as f64;
+        Finding::value(Parameter::PageSize, value, seen.block as f64, value, 0.6 * probability)
+    } else {
+        Finding::exact(Parameter::PageSize, page.size as f64, probability)
+    };
+    vec![
+        size.because(&because).signal(picture.clone()),
+        Finding::exact(Parameter::Alignment, page.start as f64, probability)
+            .because(because)
+            .signal(picture),
+    ]
+}
+
+fn picture(page: Option<&Page>, seen: &Seen) -> Signal {
+    let points = |costs: &[Vec<f64>]| -> Vec<(f64, f64)> {
+        let known = costs.iter().enumerate().filter(|(_, costs)| !costs.is_empty());
+        known
+            .map(|(i, costs)| ((i as u64 * seen.block) as f64 / 1024.0, median(costs) / 1e3))
+            .collect()
+    };
+    let signal = Signal::new(
+        "Cost of short reads against their offset",
+        "offset (KiB, modulo 64 KiB)",
+        "median response time (us)",
+        Shape::Line,
+    )
+    .series("one read across the offset", points(&seen.straddling))
+    .series("two reads at once, before and behind it", points(&seen.pairs));
+    match page {
+        Some(page) => (0..LARGEST / page.size).fold(signal, |signal, n| {
+            signal.mark((page.start + n * page.size) as f64 / 1024.0, "page")
+        }),
+        None => signal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Costs of a drive with pages of a size from a start on, of which so many are on one unit before the
+    /// next has its turn.
+    fn drive(page: u64, start: u64, chunk: u64, noise: f64) -> Seen {
+        let mut seen = Seen::new(512);
+        let mut rng = fastrand::Rng::with_seed(3);
+        for offset in (0..LARGEST).step_by(512) {
+            let index = seen.index(offset);
+            let beyond = offset + LARGEST - start;
+            let (ends, next) = (beyond.is_multiple_of(page), beyond.is_multiple_of(chunk));
+            for _ in 0..64 {
+                let mut vary = |cost: f64| cost * (1.0 + noise * (rng.f64() - 0.5));
+                seen.straddling[index].push(vary(if ends && !next { 300e3 } else { 200e3 }));
+                seen.pairs[index].push(vary(if next { 210e3 } else { 310e3 }));
+            }
+        }
+        seen
+    }
+
+    // Are pages found, also where each is a chunk of its own, and where they begin behind the start?
+    #[test]
+    fn finds_pages() {
+        for (page, start, chunk) in [
+            (2048, 0, 1 << 30),
+            (4096, 0, 4096),
+            (4096, 0, 16384),
+            (8192, 3584, 1 << 30),
+            (16384, 512, 16384),
+        ] {
+            let found = likeliest(&drive(page, start, chunk, 0.3)).unwrap();
+            assert_eq!((found.size, found.start), (page, start), "chunk {chunk}");
+            assert!(found.is_sure());
+        }
+    }
+
+    // Is nothing found where offsets do not matter?
+    #[test]
+    fn no_page_without_one() {
+        assert_eq!(likeliest(&drive(1 << 30, 512, 1 << 30, 0.3)), None);
+    }
+
+    // Is the page where writes need not read first, and unknown where they are buffered?
+    #[test]
+    fn page_by_writes() {
+        let lengths = [512, 1024, 2048, 4096, 8192];
+        let extra = |costs: [f64; 5]| costs.map(|cost| Typical { cost, variance: 1e6 });
+        let found = whole_page(&lengths, &extra([400e3, 401e3, 400e3, 330e3, 331e3]));
+        assert!(found.agrees_with(&Finding::exact(Parameter::PageSize, 4096.0, 1.0)));
+        assert!(!whole_page(&lengths, &extra([400e3, 400e3, 401e3, 400e3, 399e3])).is_known());
+        assert!(!whole_page(&lengths, &extra([-90e3, -60e3, -100e3, -140e3, -150e3])).is_known());
+    }
+}
