@@ -5,9 +5,9 @@ import { count, longTime, time } from '../format';
 import { activityWords } from '../words';
 import { within } from './marks';
 import { activityKeys } from './neighbours';
-import { NOTHING, namesBeside, POINTER, timeAxisBelow, timeScale } from './overtime';
+import { namesBeside, timeAxisBelow, timeScale } from './overtime';
 import { activityColor, type Palette } from './palette';
-import { type ChartSpec, common, type Place, type Tip } from './spec';
+import { type ChartSpec, common, NOTHING, type Place, POINTER, type Tip } from './spec';
 import type { Zoom } from './zoom.svelte';
 
 /** Work within so many pixels of a pointer is meant. */
