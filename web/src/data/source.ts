@@ -69,4 +69,4 @@ export interface Source {
 }
 
 /** What a reader of a page without a server may do to see more. */
-export const SEE_ALL = '`flashscope serve` on the result itself shows every IO.';
+export const SEE_ALL = '“flashscope serve” on the result itself shows every IO.';
