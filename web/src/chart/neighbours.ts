@@ -5,7 +5,7 @@ import type { Activity } from '../data/views.gen';
 import { bytes, count, exactTime, opName, time } from '../format';
 import { activityWords } from '../words';
 import { COUNT_STEPS, timeSpan } from './axes';
-import { within } from './marks';
+import { within, wordsOn } from './marks';
 import { activityColor, fade, type Palette } from './palette';
 import {
   axis,
@@ -329,7 +329,6 @@ function paintBars(u: uPlot, bars: Bar[], here: Io, colors: Palette): void {
     const { ctx } = u;
     const one = u.valToPos(1, 'y', true) - u.valToPos(0, 'y', true);
     const high = Math.min(one * 0.72, 18 * devicePixelRatio);
-    ctx.font = `${10.5 * devicePixelRatio}px system-ui, sans-serif`;
     for (const { row, from, to, io, activity } of bars) {
       const [left, right] = [u.valToPos(from, 'x', true), u.valToPos(to, 'x', true)];
       const top = u.valToPos(row + 0.5, 'y', true) - high / 2;
@@ -346,9 +345,7 @@ function paintBars(u: uPlot, bars: Bar[], here: Io, colors: Palette): void {
         ctx.fillStyle = activityColor(colors, activity.kind);
         ctx.fillRect(left, top, wide, high);
         const words = `${activity.kind}, block ${activity.block}`;
-        if (ctx.measureText(words).width + 8 * devicePixelRatio > wide) continue;
-        ctx.fillStyle = colors.onActivity;
-        ctx.fillText(words, left + 4 * devicePixelRatio, top + high / 2 + 4 * devicePixelRatio);
+        wordsOn(u, words, [left, left + wide], top + high / 2, colors);
       }
     }
   });
