@@ -435,7 +435,8 @@ describe('every picture', () => {
       await withPage(
         screen,
         async (page) => {
-          await page.locator('.plot canvas').first().waitFor();
+          // The first may lie below the screen, and is drawn when it comes into view.
+          await page.locator('.plot').first().waitFor();
           await drawAll(page);
           expect(await overflow(page), screen).toBeLessThanOrEqual(0);
         },
