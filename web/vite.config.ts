@@ -2,7 +2,7 @@ import { svelte } from '@sveltejs/vite-plugin-svelte';
 import type { Plugin } from 'vite';
 import { viteSingleFile } from 'vite-plugin-singlefile';
 import { defineConfig } from 'vitest/config';
-import { insertReport, makeReportJson } from './fixtures/make-fixture.mjs';
+import { insertReport, makeJson, makeReport, onePage } from './fixtures/make-fixture.mjs';
 import { makePage } from './fixtures/make-page.mjs';
 import { makeTrace } from './fixtures/make-trace.mjs';
 
@@ -19,7 +19,7 @@ const fixture: Plugin = {
           ? JSON.stringify(makeTrace())
           : originalUrl?.endsWith('?page')
             ? JSON.stringify(makePage())
-            : makeReportJson(),
+            : makeJson(onePage(makeReport())),
       ),
   },
 };

@@ -181,6 +181,20 @@ export const BASELINE_WORDS: Record<string, string> = {
   RW: 'random writes',
 };
 
+/** uFLIP's parameters in words: what each of them is. */
+export const PARAMETER_WORDS: Record<string, string> = {
+  IOSize: 'how large each IO is',
+  IOShift: 'how far each IO is shifted from a multiple of its size',
+  TargetSize: 'how large the area is that IOs stay within',
+  Partitions:
+    'how many parts of the area are gone through in turns, each from its start to its end',
+  Incr: 'how many IO sizes each IO lies after the one before it: −1 is backwards, 0 is in place',
+  ParallelDegree: 'how many processes do the same at once',
+  Ratio: 'how many IOs of the first pattern come before one of the second',
+  Pause: 'how long the drive is left alone after each IO',
+  Burst: 'how many IOs come between two pauses',
+};
+
 /** What an experiment of a test in rounds is named after. */
 interface Shares {
   /** In percent. */

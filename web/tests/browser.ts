@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { insertReport, makeReportJson } from '../fixtures/make-fixture.mjs';
+import { insertReport, makeJson, makeReport, onePage } from '../fixtures/make-fixture.mjs';
 
 const TEMPLATE = new URL('../dist/report.html', import.meta.url);
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -47,11 +47,10 @@ export class Bench {
     return new Bench(browser, await mkdtemp(join(tmpdir(), 'flashscope-web-')));
   }
 
-  /** Puts a report into the page as the program does; gives the address of the file. */
-  async write(name: string, report?: object): Promise<string> {
+  /** Puts what is made up into the page as the program does; gives the address of the file. */
+  async write(name: string, held: object = onePage(makeReport())): Promise<string> {
     const path = join(this.folder, `${name}.html`);
-    const json = report === undefined ? makeReportJson() : JSON.stringify(report);
-    await writeFile(path, insertReport(await template(), json));
+    await writeFile(path, insertReport(await template(), makeJson(held)));
     return pathToFileURL(path).href;
   }
 

@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
-import { ioCount, makeReport, makeReportJson } from '../fixtures/make-fixture.mjs';
+import { ioCount, makeJson, makeReport } from '../fixtures/make-fixture.mjs';
 import { makeShelf } from '../fixtures/make-page.mjs';
 import { makeTrace } from '../fixtures/make-trace.mjs';
 import { serve } from '../fixtures/server.mjs';
 
-const json = makeReportJson();
+const json = makeJson(makeReport());
 
 // Are the fixtures what the program may write, by the published schemas?
 it.each([
   ['report', JSON.parse(json), { manifest: {} }],
-  ['report', JSON.parse(makeReportJson(makeReport({ old: true }))), { manifest: {} }],
+  ['report', JSON.parse(makeJson(makeReport({ old: true }))), { manifest: {} }],
   ['trace', makeTrace(), { inputs: [] }],
 ])('obeys the schema of a %s', async (name, made, wrong) => {
   const schema = new URL(`../../docs/schemas/${name}.schema.json`, import.meta.url);
@@ -68,7 +68,7 @@ it('is a whole trace', () => {
 
 // Is it the same every time, and does it hold what the pages must cope with?
 it('is whole', () => {
-  expect(makeReportJson()).toBe(json);
+  expect(makeJson(makeReport())).toBe(json);
   const { manifest, facts, outlines } = makeReport();
   expect(manifest.micro_benchmarks).toHaveLength(10);
   const runs = manifest.micro_benchmarks.flatMap((b) => b.experiments).flatMap((e) => e.runs);

@@ -1,6 +1,6 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeReport } from '../fixtures/make-fixture.mjs';
+import { makeReport, onePage } from '../fixtures/make-fixture.mjs';
 import { Bench, drawAll, inked, overflow, template, violations } from './browser';
 
 const report = makeReport();
@@ -244,7 +244,7 @@ describe('methodology', () => {
     for (const found of without.manifest.findings?.interference ?? []) found.reads = null as never;
     const hash = `#/r/${run('preparation', 'SR-RW-SR', 20_480)}`;
     const ink: number[] = [];
-    for (const other of [address, await bench.write('unfound', without)]) {
+    for (const other of [address, await bench.write('unfound', onePage(without))]) {
       await withPage(
         async (page) => {
           await drawAll(page);
@@ -304,7 +304,7 @@ it('shows the report of a test in rounds', async () => {
       expect(await page.locator('#key').count()).toBe(0);
       expect(await violations(page)).toEqual([]);
     },
-    { address: await bench.write('rounds', tested) },
+    { address: await bench.write('rounds', onePage(tested)) },
   );
 });
 
@@ -326,7 +326,7 @@ it('opens an old result', async () => {
         expect(await drawAll(page)).toBe(2);
       }
     },
-    { address: await bench.write('old', old) },
+    { address: await bench.write('old', onePage(old)) },
   );
 });
 
@@ -433,7 +433,7 @@ describe('robustness', () => {
   ];
 
   it.each(CASES)('a result %s', async (name, made, words) => {
-    const other = await bench.write(name, made);
+    const other = await bench.write(name, onePage(made));
     await withPage(
       async (page) => {
         await page.getByText(words).first().waitFor();
@@ -465,7 +465,7 @@ describe('robustness', () => {
         expect(await page.locator('h1').textContent()).toBe(hostile);
         expect(await page.locator('img').count()).toBe(0);
       },
-      { address: await bench.write('hostile', made) },
+      { address: await bench.write('hostile', onePage(made)) },
     );
   });
 

@@ -263,6 +263,27 @@ describe('IO', () => {
     }));
 });
 
+describe('simulation', () => {
+  // Are the fewest and the most free blocks of a stretch those that the simulation found, and is the
+  // least of all, of all blocks or of each lane, in words and in a table?
+  it('tells of free blocks', () => {
+    const { erases, free_blocks: free } = makeSimulation().observations;
+    return withPage(`#/s/${encodeURIComponent(SIMULATION)}`, async (page) => {
+      const panel = page.getByRole('region', { name: 'How many blocks were free', exact: true });
+      await panel.getByText(`never fewer than ${free.min}, `).waitFor();
+      await panel.getByText(`of its ${erases.blocks.toLocaleString('en-US')}`).waitFor();
+      await panel.locator('.canvas').focus();
+      await panel.locator('canvas').waitFor();
+      for (const key of ['ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
+      const { min, max } = free.curve.buckets[1] ?? {};
+      await panel.locator('[aria-live]').getByText(`fewest ${min}, most ${max}`).waitFor();
+      await panel.getByText('The fewest in each lane').click();
+      const cells = await panel.locator('tbody td').allInnerTexts();
+      expect(cells).toEqual(free.lane_min.map(String));
+    });
+  });
+});
+
 /** A file that a click hands to the reader. */
 async function saved(page: Page, button: Locator): Promise<Download> {
   const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
@@ -414,7 +435,8 @@ describe('every picture', () => {
       await withPage(
         screen,
         async (page) => {
-          await page.locator('.plot canvas').first().waitFor();
+          // The first may lie below the screen, and is drawn when it comes into view.
+          await page.locator('.plot').first().waitFor();
           await drawAll(page);
           expect(await overflow(page), screen).toBeLessThanOrEqual(0);
         },

@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { Embedded, type HeldMeasurement, pageOf } from '../src/data/embedded';
+import { Embedded, type HeldMeasurement } from '../src/data/embedded';
 import { parseJson } from '../src/data/json';
 import { loadPage } from '../src/data/load';
 import { Served } from '../src/data/served';
-import { isCoarse, SourceError } from '../src/data/source';
+import { SourceError } from '../src/data/source';
 import type { Colours, Outline } from '../src/data/views.gen';
 import { cropColours, cropOutline } from '../src/data/window';
 
@@ -58,22 +58,10 @@ describe('pages', () => {
     expect(() => loadPage(page('{"manifest":'))).toThrow('damaged');
     expect(() => loadPage(page('{"manifest":{}}'))).toThrow('damaged');
     expect(loadPage(page('{"served":true}'))).toMatchObject({ source: { served: true } });
-    const both = { measurements: [held('a'), held('b')] };
+    const both = { measurements: [held('a'), held('b')], simulations: [], comparison: null };
     expect(loadPage(page(JSON.stringify(both)))).toMatchObject({
       source: { served: false, only: undefined },
     });
-  });
-
-  // Is a page of one result, as older versions wrote it, a shelf of that one?
-  it('of old', async () => {
-    const { manifest, facts } = held('a');
-    const found = pageOf({ manifest, facts, outlines: packed([outline]) });
-    if (found === undefined) throw new Error('it is a page');
-    const source = new Embedded(found);
-    expect(source.only).toBe('result');
-    const { name, marks } = await source.measurement('result');
-    expect([name, marks]).toEqual(['/dev/a', { experiments: [] }]);
-    expect(await source.outline('result', 7)).toEqual(outline);
   });
 });
 
@@ -156,13 +144,6 @@ it('crops colours', () => {
   expect(rows).toEqual([{ run: 7, ios: 12, codes: btoa('\x09\x00\xff') }]);
   expect(cropColours(colours)).toBe(colours);
   expect(cropOutline(outline)).toBe(outline);
-});
-
-// Is a picture with fewer IOs than were asked for told from one that has them all?
-it('tells what is coarse', () => {
-  expect(isCoarse(outline, 0, 100, 50)).toBe(true);
-  expect(isCoarse(outline, 0, 4, 50)).toBe(false);
-  expect(isCoarse(outline, 0, 100, 2)).toBe(false);
 });
 
 describe('a server', () => {

@@ -133,5 +133,6 @@ it('is told apart', () => {
   const page = (held: object) =>
     ({ getElementById: () => ({ textContent: JSON.stringify(held) }) }) as unknown as Document;
   expect(loadPage(page(trace))).toEqual({ trace });
-  expect(loadPage(page({ measurements: [] }))).toHaveProperty('source');
+  const empty = { measurements: [], simulations: [], comparison: null };
+  expect(loadPage(page(empty))).toHaveProperty('source');
 });

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { makeReport } from '../fixtures/make-fixture.mjs';
 import { cells, isSame, ratioSign } from '../src/characteristics';
 import type { Pattern } from '../src/data/views.gen';
-import { experimentWords, parameters, progressWords, sentence, traceName } from '../src/words';
+import {
+  experimentWords,
+  PARAMETER_WORDS,
+  parameters,
+  progressWords,
+  sentence,
+  traceName,
+} from '../src/words';
 
 describe('characteristics', () => {
   // Is "=" where the interval includes 1 or the value is within 10 % of it, and only there?
@@ -126,4 +134,11 @@ it('names of traces', () => {
   expect(traceName(['/data/hm_0.csv.gz', 'b/hm_1.csv'])).toBe('hm_0.csv.gz, hm_1.csv');
   expect(traceName(['a', 'b', 'c', 'd'])).toBe('a, b, c, d');
   expect(traceName(['a', 'b', 'c', 'd', 'e'])).toBe('a, b, c and 2 more');
+});
+
+// Is every parameter that a micro-benchmark varies explained to those who do not know uFLIP?
+it('explains the parameters', () => {
+  const varied = makeReport().manifest.micro_benchmarks.filter((b) => b.name !== 'preparation');
+  expect(varied).toHaveLength(9);
+  for (const { parameter } of varied) expect(PARAMETER_WORDS[parameter], parameter).toBeTruthy();
 });

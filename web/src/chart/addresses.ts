@@ -5,19 +5,16 @@ import { bytes, count, parameter } from '../format';
 import { within } from './marks';
 import {
   beside,
-  COUNT_STEPS,
   colorOf,
-  cursor,
   ioKeys,
   ioTip,
   type Neighbourhood,
-  NOTHING,
-  sinceHere,
+  sinceAxis,
   triangle,
   WIDTH,
 } from './neighbours';
 import { fade, type Palette } from './palette';
-import { axis, type ChartSpec, common, type Place } from './spec';
+import { axis, type ChartSpec, common, NOTHING, type Place, POINTER } from './spec';
 import type { Zoom } from './zoom.svelte';
 
 const SIZE_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
@@ -57,19 +54,13 @@ export function addressMap(scene: Neighbourhood, zoom: Zoom): ChartSpec {
     keys: (colors) => ioKeys(colors, ios),
     options: (colors) => ({
       ...common,
-      cursor,
+      cursor: POINTER,
       scales: {
         x: { time: false, range: () => [zoom.from, zoom.to] },
         y: { range: () => [low - room, high + room] },
       },
       axes: [
-        {
-          ...axis(colors, 'time since it was submitted'),
-          size: 30,
-          space: 84,
-          incrs: COUNT_STEPS,
-          values: (_u, splits) => splits.map(sinceHere),
-        },
+        sinceAxis(colors),
         {
           ...axis(colors),
           scale: 'y',
@@ -144,7 +135,7 @@ export function spaceStrip(scene: Neighbourhood, space: [number, number]): Chart
     ] as uPlot.AlignedData,
     options: (colors) => ({
       ...common,
-      cursor: { ...cursor, y: false },
+      cursor: { ...POINTER, y: false },
       scales: {
         x: { time: false, range: () => [low, Math.max(high, low + 1)] },
         y: { range: () => [0, 1] },

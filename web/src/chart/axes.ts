@@ -1,5 +1,10 @@
 // Where values lie on the axes, and which of them are labelled.
 
+/** Steps of an axis of whole numbers. */
+export const COUNT_STEPS = Array.from({ length: 15 }, (_, i) =>
+  [1, 2, 5].map((n) => n * 10 ** i),
+).flat();
+
 /** An axis of parameter values: powers of two lie equally far apart. */
 export interface ParameterAxis {
   /** Where a value lies. */

@@ -1,9 +1,10 @@
 // Bars beside each other: how many of what.
 import uPlot from 'uplot';
 import { count } from '../format';
+import { COUNT_STEPS } from './axes';
 import { AXIS_WIDTH } from './measure';
 import type { Palette } from './palette';
-import { axis, type ChartSpec, common } from './spec';
+import { axis, type ChartSpec, common, POINTER } from './spec';
 
 /** Bars of one colour; those of several parts stand on each other. */
 export interface Part {
@@ -43,7 +44,7 @@ export function barChart({ label, names, axis: below, parts, title, write }: Bar
     data: [names.map((_, i) => i), ...columns] as uPlot.AlignedData,
     options: (colors) => ({
       ...common,
-      cursor: { points: { show: false }, drag: { x: false, y: false }, y: false },
+      cursor: { ...POINTER, y: false },
       scales: {
         x: { time: false, range: () => [-0.6, names.length - 0.4] },
         y: { range: () => [0, most * 1.05] },
@@ -71,8 +72,6 @@ export function barChart({ label, names, axis: below, parts, title, write }: Bar
     },
   };
 }
-
-const COUNT_STEPS = Array.from({ length: 15 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
 
 function series(color: string): uPlot.Series {
   const paths = uPlot.paths.bars?.({ size: [0.75, 48] });

@@ -2,9 +2,8 @@
 import type uPlot from 'uplot';
 import { timeTicks } from './axes';
 import { within } from './marks';
-import { POINTER } from './overtime';
 import { between, type Palette, pointColor } from './palette';
-import { type ChartSpec, common, type Ramp, type Tip } from './spec';
+import { type ChartSpec, common, NOTHING, POINTER, type Ramp, type Tip } from './spec';
 
 /** What a number is worth in colours, and how it is written. */
 export interface Scale {
@@ -111,7 +110,7 @@ export function cellChart(cells: Cells): ChartSpec {
           y: { ...(downwards ? { dir: -1 as const } : {}), range: () => [0, rows || 1] },
         },
         axes: [axis, cells.y(colors)],
-        series: [{}, { paths: () => null, points: { show: false } }],
+        series: [{}, NOTHING],
         hooks: { draw: [(u) => paint(u, drawn, columns * width)] },
       };
     },

@@ -3,9 +3,18 @@ import type uPlot from 'uplot';
 import type { Colours } from '../data/views.gen';
 import type { Part, Piece, Windows } from '../data/windows.svelte';
 import { count, exactTime, time } from '../format';
-import { timeTicks } from './axes';
+import { COUNT_STEPS, timeTicks } from './axes';
 import { between, channels, fade, type Palette, pointColor, SLOWNESS } from './palette';
-import { axis, type ChartSpec, common, type Place, type Ramp, type Tip } from './spec';
+import {
+  axis,
+  type ChartSpec,
+  common,
+  NOTHING,
+  type Place,
+  POINTER,
+  type Ramp,
+  type Tip,
+} from './spec';
 import type { Zoom } from './zoom.svelte';
 
 /** A run of the picture. */
@@ -111,7 +120,7 @@ export function colourChart(scene: ColourScene): ChartSpec {
     ] as uPlot.AlignedData,
     options: (colors) => ({
       ...common,
-      cursor: { points: { show: false }, drag: { x: false, y: false } },
+      cursor: POINTER,
       scales: {
         x: { time: false, range: () => [scene.zoom.from, scene.zoom.to] },
         y: { dir: -1, range: () => [0, runs.length || 1] },
@@ -127,7 +136,7 @@ export function colourChart(scene: ColourScene): ChartSpec {
         },
         rowAxis(colors, runs),
       ],
-      series: [{}, { paths: () => null, points: { show: false } }],
+      series: [{}, NOTHING],
       hooks: { draw: [(u) => paint(u, scene, canvas, colors)] },
     }),
     tip: (u, left, top) => tipAt(u, scene, left, top),
@@ -136,8 +145,6 @@ export function colourChart(scene: ColourScene): ChartSpec {
     ramp: () => slownessRamp(span),
   };
 }
-
-const COUNT_STEPS = Array.from({ length: 15 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
 
 /** Successive runs of one value: the first, and the one after the last. */
 function groups(runs: ColourRun[]): { value: string; from: number; to: number }[] {

@@ -4,7 +4,7 @@ import type { HeatMap } from '../data/trace.gen';
 import { bytes, longTime } from '../format';
 import { BYTES, measureAxis, sinceStart } from './measure';
 import { heatColor, type Palette } from './palette';
-import { type ChartSpec, common } from './spec';
+import { type ChartSpec, common, NOTHING, POINTER } from './spec';
 
 /** What the map shows. */
 export type Shown = 'all' | 'read' | 'written';
@@ -48,7 +48,7 @@ export function heatMap(map: HeatMap, shown: Shown): ChartSpec {
     ] as uPlot.AlignedData,
     options: (colors) => ({
       ...common,
-      cursor: { points: { show: false }, drag: { x: false, y: false } },
+      cursor: POINTER,
       scales: {
         x: { time: false, range: () => [0, end || 1] },
         y: { range: () => [0, top || 1] },
@@ -57,7 +57,7 @@ export function heatMap(map: HeatMap, shown: Shown): ChartSpec {
         { ...measureAxis(colors, across, 'x'), grid: { show: false } },
         { ...measureAxis(colors, BYTES, 'y'), grid: { show: false } },
       ],
-      series: [{}, { paths: () => null, points: { show: false } }],
+      series: [{}, NOTHING],
       hooks: { draw: [(u) => paint(u, map, cells, colors)] },
     }),
     tip: (u, left, top) => {

@@ -5,7 +5,7 @@ import { count, exactTime, percent, percentile, time } from '../format';
 import { timeSpan, timeTicks } from './axes';
 import { within } from './marks';
 import { fade, type Palette } from './palette';
-import { axis, type ChartSpec, common, type Tip } from './spec';
+import { axis, type ChartSpec, common, NOTHING, POINTER, type Tip } from './spec';
 
 /** Percentiles that are marked. */
 const MARKED = [50, 99, 99.9];
@@ -37,7 +37,7 @@ export function histogramChart(
     ] as uPlot.AlignedData,
     options: (colors) => ({
       ...common,
-      cursor: { points: { show: false }, drag: { x: false, y: false }, y: false },
+      cursor: { ...POINTER, y: false },
       scales: {
         x: { time: false, distr: 3, log: 10, range: () => span },
         y:
@@ -55,7 +55,7 @@ export function histogramChart(
         },
         countAxis(colors, scale, most),
       ],
-      series: [{}, { paths: () => null, points: { show: false } }],
+      series: [{}, NOTHING],
       hooks: { draw: [(u) => paint(u, histogram, low, color(colors), colors)] },
     }),
     tip: (u, left) => tipAt(u, histogram, left),

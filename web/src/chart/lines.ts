@@ -3,7 +3,7 @@ import uPlot from 'uplot';
 import { MISSING } from '../format';
 import { type Measure, measureAxis, measureScale } from './measure';
 import { fade, type Palette } from './palette';
-import { type ChartSpec, common, type Tip } from './spec';
+import { type ChartSpec, common, POINTER, type Tip } from './spec';
 
 /** A line of a chart. */
 export interface Line {
@@ -79,7 +79,7 @@ export function lineChart({ label, x, steps = false, lines, across, up, title }:
     data: [x, ...columns.map((column) => drawn(up, column))] as uPlot.AlignedData,
     options: (colors) => ({
       ...common,
-      cursor: { points: { show: false }, drag: { x: false, y: false }, y: false },
+      cursor: { ...POINTER, y: false },
       scales: {
         x: { time: false, ...measureScale(across, x) },
         y: measureScale(up, columns.flat()),

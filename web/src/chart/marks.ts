@@ -21,6 +21,26 @@ export function within(u: uPlot, draw: () => void): void {
   ctx.restore();
 }
 
+/** Bars that are shorter have no room for words, in CSS pixels: they need not be measured. */
+const WORDY = 90;
+
+/** Writes words on a bar about a height, from where it comes into view on, where they fit. */
+export function wordsOn(
+  u: uPlot,
+  words: string,
+  [left, right]: [number, number],
+  middle: number,
+  colors: Palette,
+): void {
+  const { ctx, bbox } = u;
+  const [from, to] = [Math.max(left, bbox.left), Math.min(right, bbox.left + bbox.width)];
+  if (to - from < WORDY * devicePixelRatio) return;
+  ctx.font = `${10.5 * devicePixelRatio}px system-ui, sans-serif`;
+  if (ctx.measureText(words).width + 8 * devicePixelRatio > to - from) return;
+  ctx.fillStyle = colors.onActivity;
+  ctx.fillText(words, from + 4 * devicePixelRatio, middle + 4 * devicePixelRatio);
+}
+
 /**
  * Draws what lies behind the IOs: what stands out of the run, and its period. `at` says where on the
  * axis the IO of some position is.

@@ -4,10 +4,20 @@ import type { Io } from '../data/neighbours';
 import type { Activity } from '../data/views.gen';
 import { bytes, count, exactTime, opName, time } from '../format';
 import { activityWords } from '../words';
-import { timeSpan } from './axes';
-import { within } from './marks';
+import { COUNT_STEPS, timeSpan } from './axes';
+import { within, wordsOn } from './marks';
 import { activityColor, fade, type Palette } from './palette';
-import { axis, type ChartSpec, common, type Key, type Place, type Tip, timeAxis } from './spec';
+import {
+  axis,
+  type ChartSpec,
+  common,
+  type Key,
+  NOTHING,
+  type Place,
+  POINTER,
+  type Tip,
+  timeAxis,
+} from './spec';
 import type { Zoom } from './zoom.svelte';
 
 /** IOs, one of which is looked at. */
@@ -21,14 +31,6 @@ export interface Neighbourhood {
 
 /** Of the vertical axes, so that pictures stand in line. */
 export const WIDTH = 66;
-/** What uPlot itself draws of these. */
-export const NOTHING: uPlot.Series = { paths: () => null, points: { show: false } };
-/** A pointer that marks where it is. */
-export const cursor: uPlot.Cursor = { points: { show: false }, drag: { x: false, y: false } };
-/** Steps of an axis of whole numbers. */
-export const COUNT_STEPS = Array.from({ length: 15 }, (_, i) =>
-  [1, 2, 5].map((n) => n * 10 ** i),
-).flat();
 
 /** The colour of an IO. */
 export function colorOf(colors: Palette, io: Io): string {
@@ -105,7 +107,7 @@ export function responseBars(scene: Neighbourhood): ChartSpec {
     keys: (colors) => ioKeys(colors, ios),
     options: (colors) => ({
       ...common,
-      cursor: { ...cursor, y: false },
+      cursor: { ...POINTER, y: false },
       scales: {
         x: { time: false, range: () => [first - 1, last + 1] },
         y: { distr: 3, log: 10, range: () => span },
@@ -213,8 +215,17 @@ export function flightSpan({ ios, here }: Neighbourhood): [number, number] {
 }
 
 /** How long before or after the IO that is looked at. */
-export const sinceHere = (ns: number) =>
+const sinceHere = (ns: number) =>
   ns === 0 ? '0' : `${ns < 0 ? '−' : '+'}${exactTime(Math.abs(ns))}`;
+
+/** The axis of time before and after the submission of the IO that is looked at. */
+export const sinceAxis = (colors: Palette): uPlot.Axis => ({
+  ...axis(colors, 'time since it was submitted'),
+  size: 30,
+  space: 84,
+  incrs: COUNT_STEPS,
+  values: (_u, splits) => splits.map(sinceHere),
+});
 
 /** Which IOs were in flight when, and below them what the drive did inside. */
 export function flightChart(scene: Neighbourhood, zoom: Zoom): ChartSpec {
@@ -238,19 +249,13 @@ export function flightChart(scene: Neighbourhood, zoom: Zoom): ChartSpec {
     keys: (colors) => [...ioKeys(colors, ios), ...activityKeys(colors, activities)],
     options: (colors) => ({
       ...common,
-      cursor,
+      cursor: POINTER,
       scales: {
         x: { time: false, range: () => [zoom.from, zoom.to] },
         y: { dir: -1, range: () => [0, rows.length] },
       },
       axes: [
-        {
-          ...axis(colors, 'time since it was submitted'),
-          size: 30,
-          space: 84,
-          incrs: COUNT_STEPS,
-          values: (_u, splits) => splits.map(sinceHere),
-        },
+        sinceAxis(colors),
         {
           ...axis(colors),
           scale: 'y',
@@ -324,7 +329,6 @@ function paintBars(u: uPlot, bars: Bar[], here: Io, colors: Palette): void {
     const { ctx } = u;
     const one = u.valToPos(1, 'y', true) - u.valToPos(0, 'y', true);
     const high = Math.min(one * 0.72, 18 * devicePixelRatio);
-    ctx.font = `${10.5 * devicePixelRatio}px system-ui, sans-serif`;
     for (const { row, from, to, io, activity } of bars) {
       const [left, right] = [u.valToPos(from, 'x', true), u.valToPos(to, 'x', true)];
       const top = u.valToPos(row + 0.5, 'y', true) - high / 2;
@@ -341,9 +345,7 @@ function paintBars(u: uPlot, bars: Bar[], here: Io, colors: Palette): void {
         ctx.fillStyle = activityColor(colors, activity.kind);
         ctx.fillRect(left, top, wide, high);
         const words = `${activity.kind}, block ${activity.block}`;
-        if (ctx.measureText(words).width + 8 * devicePixelRatio > wide) continue;
-        ctx.fillStyle = colors.onActivity;
-        ctx.fillText(words, left + 4 * devicePixelRatio, top + high / 2 + 4 * devicePixelRatio);
+        wordsOn(u, words, [left, left + wide], top + high / 2, colors);
       }
     }
   });

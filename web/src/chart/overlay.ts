@@ -5,7 +5,7 @@ import { estimate, parameter, ratio, time } from '../format';
 import { parameterAxis, timeSpan } from './axes';
 import { fade, type Palette, resultStyle } from './palette';
 import { nearest, parameterAxisOf, positions, type Span, scales } from './parameter';
-import { type ChartSpec, common, type Tip, timeAxis } from './spec';
+import { type ChartSpec, common, POINTER, type Tip, timeAxis } from './spec';
 
 /** What a chart of several results is of. */
 export interface Overlay {
@@ -71,7 +71,7 @@ export function overlayChart(of: Overlay): ChartSpec {
     keys: (colors) => names.map((name, i) => ({ name, color: resultStyle(colors, i).color })),
     options: (colors) => ({
       ...common,
-      cursor: { show: !small, points: { show: false }, drag: { x: false, y: false }, y: false },
+      cursor: { show: !small, ...POINTER, y: false },
       scales: scales(axisOf, span),
       axes: [parameterAxisOf(colors, benchmark, axisOf), timeAxis(colors)],
       series: [{}, ...names.map((_, i) => series(i, small, colors))],

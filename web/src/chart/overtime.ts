@@ -9,12 +9,6 @@ import type { Zoom } from './zoom.svelte';
 /** Of the vertical axes, so that pictures stand in line. */
 export const AXIS = 76;
 
-/** Nothing that uPlot draws itself. */
-export const NOTHING: uPlot.Series = { paths: () => null, points: { show: false } };
-
-/** A pointer that marks where it is, and neither zooms nor selects by itself. */
-export const POINTER: uPlot.Cursor = { points: { show: false }, drag: { x: false, y: false } };
-
 /** The scale of what is in view. */
 export const timeScale = (zoom: Zoom): uPlot.Scale => ({
   time: false,

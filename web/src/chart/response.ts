@@ -10,7 +10,7 @@ import { type ParameterAxis, parameterAxis } from './axes';
 import { boxes, leastGap } from './boxes';
 import { fade, type LineStyle, lineStyle, type Palette } from './palette';
 import { nearest, parameterAxisOf, positions, type Span, scales } from './parameter';
-import { type ChartSpec, common, cross, type Tip, timeAxis } from './spec';
+import { type ChartSpec, common, cross, POINTER, type Tip, timeAxis } from './spec';
 
 /** An experiment and its runs, by value. */
 export interface ExperimentViews {
@@ -109,7 +109,7 @@ export function comparison(
     ] as uPlot.AlignedData,
     options: (colors) => ({
       ...common,
-      cursor: { show: !small, points: { show: false }, drag: { x: false, y: false }, y: false },
+      cursor: { show: !small, ...POINTER, y: false },
       scales: scales(values, span),
       axes: [parameterAxisOf(colors, benchmark, values), timeAxis(colors)],
       series: [
@@ -157,7 +157,7 @@ export function experimentChart(
       };
       return {
         ...common,
-        cursor: { points: { show: false }, drag: { x: false, y: false }, y: false },
+        cursor: { ...POINTER, y: false },
         scales: scales(values, span),
         axes: [parameterAxisOf(colors, benchmark, values), timeAxis(colors)],
         series: [{}, edge, edge, ...line(style, 2, colors.surface)],

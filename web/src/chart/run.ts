@@ -16,10 +16,20 @@ import type { Outline } from '../data/views.gen';
 import { Windows } from '../data/windows.svelte';
 import { count, exactTime, opName, parameter, time } from '../format';
 import { ioHref } from '../route';
-import { timeSpan } from './axes';
+import { COUNT_STEPS, timeSpan } from './axes';
 import { drawBehind, drawLevels, type Level, levelsOf, within } from './marks';
 import type { Palette } from './palette';
-import { axis, type ChartSpec, common, type Key, type Place, type Tip, timeAxis } from './spec';
+import {
+  axis,
+  type ChartSpec,
+  common,
+  type Key,
+  NOTHING,
+  type Place,
+  POINTER,
+  type Tip,
+  timeAxis,
+} from './spec';
 import { Zoom } from './zoom.svelte';
 
 /** What is drawn of a run. */
@@ -42,7 +52,6 @@ export interface RunScene {
 const WIDTH = 62;
 
 const BINARY_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
-const COUNT_STEPS = Array.from({ length: 15 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
 
 /** The pieces in view, each with the stretch of the axis that it is drawn for. */
 function partsOf({ windows, zoom, x }: RunScene): { dots: Dots; from: number; to: number }[] {
@@ -312,9 +321,6 @@ const scaleOf = (zoom: Zoom): uPlot.Scale => ({
   range: () => [zoom.from, zoom.to],
 });
 
-const NOTHING: uPlot.Series = { paths: () => null, points: { show: false } };
-const cursor: uPlot.Cursor = { points: { show: false }, drag: { x: false, y: false } };
-
 /** Response times of a run. */
 export function runChart(scene: RunScene): ChartSpec {
   const { view, windows, x } = scene;
@@ -333,7 +339,7 @@ export function runChart(scene: RunScene): ChartSpec {
     keys: (colors) => [...(base.keys?.(colors) ?? []), ...(scene.means ? meanKeys(colors) : [])],
     options: (colors) => ({
       ...common,
-      cursor,
+      cursor: POINTER,
       scales: { x: scaleOf(scene.zoom), y: { distr: 3, log: 10, range: () => span } },
       axes: [
         horizontalAxis(colors, scene),
@@ -373,7 +379,7 @@ export function addressChart(scene: RunScene): ChartSpec {
     label: `Offsets of the same IOs against ${x === 'index' ? 'their position' : 'time'}.`,
     options: (colors) => ({
       ...common,
-      cursor,
+      cursor: POINTER,
       scales: { x: scaleOf(scene.zoom), y: { range: () => [span[0], span[1]] } },
       axes: [
         horizontalAxis(colors, scene),

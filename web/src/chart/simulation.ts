@@ -30,7 +30,7 @@ const ORDER: Cause[] = [
   'wear',
 ];
 
-/** The causes that there is anything of, in order; those that are not known come last. */
+/** The causes of some counts in order; those that are not known come last. */
 export function causesOf(counts: Record<string, unknown>): string[] {
   const place = (cause: string) => (ORDER as string[]).indexOf(cause);
   const last = (at: number) => (at < 0 ? ORDER.length : at);
@@ -298,7 +298,13 @@ export function latencyMap(map: LatencyHeatMap, counted: Counted, zoom: Zoom): C
     rows,
     width: bucket_ns,
     value: (column, row) => ios(column, row) || null,
-    scale: { name: 'IOs', low: 1, high: most, log: true, write: (n) => count(Math.round(n)) },
+    scale: {
+      name: 'IOs in a cell',
+      low: 1,
+      high: most,
+      log: true,
+      write: (n) => count(Math.round(n)),
+    },
     tip: (column, row) => ({
       title: stretchWords(column * bucket_ns, Math.min(end, (column + 1) * bucket_ns)),
       rows: [

@@ -89,6 +89,12 @@ export const common = {
   padding: [10, 18, 0, 0] as uPlot.Padding,
 };
 
+/** Nothing that uPlot draws itself. */
+export const NOTHING: uPlot.Series = { paths: () => null, points: { show: false } };
+
+/** A pointer that marks where it is, and neither zooms nor selects by itself. */
+export const POINTER: uPlot.Cursor = { points: { show: false }, drag: { x: false, y: false } };
+
 /** Draws a cross. */
 export function cross(u: uPlot, x: number, y: number, color: string): void {
   const size = 4 * devicePixelRatio;

@@ -3,9 +3,9 @@ import type uPlot from 'uplot';
 import { MISSING } from '../format';
 import { within } from './marks';
 import { type Measure, measureAxis } from './measure';
-import { AXIS, NOTHING, POINTER, stretchWords, timeAxisBelow, timeScale } from './overtime';
+import { AXIS, stretchWords, timeAxisBelow, timeScale } from './overtime';
 import type { Palette } from './palette';
-import { type ChartSpec, common } from './spec';
+import { type ChartSpec, common, NOTHING, POINTER } from './spec';
 import type { Zoom } from './zoom.svelte';
 
 /** A part, with a number for each stretch of time; null where there is none. */

@@ -3,11 +3,11 @@ import type uPlot from 'uplot';
 import type { Activity } from '../data/views.gen';
 import { count, longTime, time } from '../format';
 import { activityWords } from '../words';
-import { within } from './marks';
+import { within, wordsOn } from './marks';
 import { activityKeys } from './neighbours';
-import { NOTHING, namesBeside, POINTER, timeAxisBelow, timeScale } from './overtime';
+import { namesBeside, timeAxisBelow, timeScale } from './overtime';
 import { activityColor, type Palette } from './palette';
-import { type ChartSpec, common, type Place, type Tip } from './spec';
+import { type ChartSpec, common, NOTHING, type Place, POINTER, type Tip } from './spec';
 import type { Zoom } from './zoom.svelte';
 
 /** Work within so many pixels of a pointer is meant. */
@@ -100,7 +100,6 @@ function paint(u: uPlot, rows: Activity[][], colors: Palette): void {
     const [low, high] = [u.scales.x?.min ?? 0, u.scales.x?.max ?? 1];
     const one = bbox.height / Math.max(1, rows.length);
     const tall = Math.max(1, Math.min(one - devicePixelRatio, 22 * devicePixelRatio));
-    ctx.font = `${10.5 * devicePixelRatio}px system-ui, sans-serif`;
     for (const [row, activities] of rows.entries()) {
       const top = u.valToPos(row + 0.5, 'y', true) - tall / 2;
       for (const { kind, start_ns, end_ns, block } of activities) {
@@ -109,11 +108,8 @@ function paint(u: uPlot, rows: Activity[][], colors: Palette): void {
         const wide = Math.max(devicePixelRatio, right - left - 0.5 * devicePixelRatio);
         ctx.fillStyle = activityColor(colors, kind);
         ctx.fillRect(left, top, wide, tall);
-        if (wide < 90 * devicePixelRatio || tall < 11 * devicePixelRatio) continue;
-        const words = `${kind}, block ${block}`;
-        if (ctx.measureText(words).width + 8 * devicePixelRatio > wide) continue;
-        ctx.fillStyle = colors.onActivity;
-        ctx.fillText(words, left + 4 * devicePixelRatio, top + tall / 2 + 4 * devicePixelRatio);
+        if (tall < 11 * devicePixelRatio) continue;
+        wordsOn(u, `${kind}, block ${block}`, [left, left + wide], top + tall / 2, colors);
       }
     }
   });

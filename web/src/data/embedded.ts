@@ -51,21 +51,6 @@ export interface Page {
   comparison: Comparison | null;
 }
 
-/** The id of the result in a page of the older form, which knew but one. */
-const ONLY = 'result';
-
-/** The page that an object is, in the form of today or in that of one result; nothing if neither. */
-export function pageOf(held: object): Page | undefined {
-  if ('measurements' in held || 'simulations' in held) {
-    const { measurements = [], simulations = [], comparison = null } = held as Partial<Page>;
-    return { measurements, simulations, comparison };
-  }
-  if (!('manifest' in held && 'facts' in held)) return undefined;
-  const { manifest, facts, outlines } = held as HeldMeasurement;
-  const one = { id: ONLY, name: manifest.device.name, manifest, facts, outlines: outlines ?? [] };
-  return { measurements: [one], simulations: [], comparison: null };
-}
-
 /** The JSON of base64 of gzip. */
 async function inflate(base64: string): Promise<unknown> {
   try {

@@ -52,7 +52,7 @@ async function fetched(url: string, options: RequestInit): Promise<Response> {
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw new SourceError(
-      'The server does not answer. Is `flashscope serve` still running? Start it again and reload.',
+      'The server does not answer. Is “flashscope serve” still running? Start it again and reload.',
     );
   }
   if (!response.ok) throw await refusal(response);

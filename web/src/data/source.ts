@@ -68,10 +68,5 @@ export interface Source {
   setMarks(id: string, marks: Marks): Promise<void>;
 }
 
-/** Whether an outline shows fewer IOs than it was asked for. */
-export function isCoarse(outline: Outline, from: number, to: number, stretches: number): boolean {
-  return outline.index.length < Math.min(to - from, 2 * stretches);
-}
-
 /** What a reader of a page without a server may do to see more. */
-export const SEE_ALL = '`flashscope serve` on the result itself shows every IO.';
+export const SEE_ALL = '“flashscope serve” on the result itself shows every IO.';
