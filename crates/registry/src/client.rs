@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use crate::limits;
-use crate::submission::{Part, PartName, Published, Staged, Submission, hex};
+use crate::submission::{Part, PartName, Published, Staged, Submission};
+use crate::{limits, provide_tls};
 
 /// What is to be sent.
 pub struct Prepared {
@@ -112,8 +112,7 @@ pub fn send(
         let message = "the token would be sent for all to read: name the registry with https://";
         return Err(SubmitError::Wrong(message.into()));
     }
-    // Another one was installed before, perhaps: either will do.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    provide_tls();
     let client = Client::builder()
         .connect_timeout(Duration::from_secs(10))
         .timeout(Duration::from_secs(600))

@@ -156,6 +156,12 @@ fn hash(token: &str) -> String {
     hex(&Sha256::digest(token))
 }
 
+/// Lets clients of this process speak TLS: none of them brings the cryptography along.
+fn provide_tls() {
+    // Another one was installed before, perhaps: either will do.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
 /// Waits for `work` with a registry where there is no server.
 ///
 /// # Errors

@@ -9,8 +9,8 @@ use object_store::path::Path as Key;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload, parse_url_opts};
 use url::Url;
 
-use crate::Error;
 use crate::submission::PartName;
+use crate::{Error, provide_tls};
 
 /// Objects by their names, which are made of ids and numbers alone.
 #[derive(Clone)]
@@ -30,8 +30,7 @@ impl Store {
     /// What stands at `url`, such as `s3://bucket/prefix`, with options such as
     /// `aws_access_key_id`.
     pub fn at(url: &Url, options: &[(String, String)]) -> Result<Store, Error> {
-        // Another one was installed before, perhaps: either will do.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        provide_tls();
         let (objects, prefix) = parse_url_opts(url, options.iter().cloned())?;
         Ok(Store { objects: objects.into(), prefix })
     }
