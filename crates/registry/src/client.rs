@@ -89,7 +89,7 @@ fn digest(path: &Path) -> io::Result<(u64, String)> {
     loop {
         let count = file.read(&mut buffer)?;
         if count == 0 {
-            return Ok((bytes, hex(&hash.finalize())));
+            return Ok((bytes, hex::encode(hash.finalize())));
         }
         hash.update(&buffer[..count]);
         bytes += count as u64;

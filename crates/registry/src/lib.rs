@@ -20,7 +20,6 @@ use flashscope_serve::{Access, Problem, api, guarded, with_page};
 use results::Results;
 use sha2::{Digest, Sha256};
 use store::Store;
-use submission::hex;
 pub use submission::{Part, PartName, Published, Staged, Submission};
 use url::Url;
 
@@ -124,7 +123,7 @@ impl Registry {
         }
         let mut random = [0; 24];
         getrandom::fill(&mut random)?;
-        let token = format!("flashscope_{}", hex(&random));
+        let token = format!("flashscope_{}", hex::encode(random));
         match self.db.add_token(name, &hash(&token)).await? {
             true => Ok(token),
             false => Err(Error::Token(format!("there is a token `{name}`: remove it first"))),
@@ -153,7 +152,7 @@ impl Registry {
 
 /// As what a token is kept: it is random and long enough that no salt is needed.
 fn hash(token: &str) -> String {
-    hex(&Sha256::digest(token))
+    hex::encode(Sha256::digest(token))
 }
 
 /// Lets clients of this process speak TLS: none of them brings the cryptography along.

@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 
 use crate::db::Db;
 use crate::store::{Store, records_name};
-use crate::submission::{Part, hex};
+use crate::submission::Part;
 use crate::{Error, limits};
 
 pub(crate) struct Results {
@@ -138,7 +138,7 @@ impl Library for Results {
 impl Part {
     /// Whether `bytes` are those of this file.
     pub(crate) fn is(&self, bytes: &[u8]) -> bool {
-        bytes.len() as u64 == self.bytes && hex(&Sha256::digest(bytes)) == self.sha256
+        bytes.len() as u64 == self.bytes && hex::encode(Sha256::digest(bytes)) == self.sha256
     }
 }
 

@@ -87,7 +87,7 @@ impl Submission {
         let parts: Vec<_> =
             self.parts.iter().map(|part| (part.run, part.part, &part.sha256)).collect();
         let whole = serde_json::to_vec(&(&self.manifest, parts)).unwrap_or_default();
-        hex(&Sha256::digest(whole)[..10])
+        hex::encode(&Sha256::digest(whole)[..10])
     }
 
     /// What is wrong with it, as far as that can be told without the records.
@@ -182,11 +182,6 @@ fn last_part(name: &str) -> String {
         last = format!("{last}?{query}");
     }
     last
-}
-
-/// Bytes in hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Endpoints, and their description: what a handler takes and gives is said once, by its types, and
 //! both the route and the OpenAPI 3.1 document follow from them.
 
-use std::fmt::Write as _;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -353,12 +352,7 @@ pub fn tagged_as(kind: &'static str, bytes: Bytes, headers: &HeaderMap) -> Respo
 
 /// What tells `bytes` from others.
 pub fn tag_of(bytes: &[u8]) -> String {
-    let mut tag = String::from("W/\"");
-    for byte in &Sha256::digest(bytes)[..12] {
-        // Writing to a string cannot fail.
-        let _ = write!(tag, "{byte:02x}");
-    }
-    tag + "\""
+    format!("W/\"{}\"", hex::encode(&Sha256::digest(bytes)[..12]))
 }
 
 /// The same where the tag is known.
