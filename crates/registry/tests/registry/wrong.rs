@@ -38,7 +38,7 @@ fn submissions_are_checked() {
     let place = Place::new("checked");
     let whole = body(&place);
     type Break = fn(&mut Value);
-    let cases: [(&str, Break); 11] = [
+    let cases: [(&str, Break); 12] = [
         ("manifest of format version 999", |body| body["manifest"]["schema_version"] = 999.into()),
         ("facts of format version 1", |body| body["facts"]["schema_version"] = 1.into()),
         ("`name` has 1 to 80 characters", |body| body["name"] = "".into()),
@@ -55,6 +55,9 @@ fn submissions_are_checked() {
         ("`sha256` is 64 hexadecimal digits", |body| body["parts"][0]["sha256"] = "../../x".into()),
         ("a file of records has 1 to", |body| body["parts"][0]["bytes"] = 0.into()),
         ("take more than", |body| body["parts"][0]["bytes"] = json!(1_u64 << 50)),
+        ("`/manifest/options/methodology/budget` is an array instead", |body| {
+            body["manifest"]["options"]["methodology"]["budget"] = json!([null, null]);
+        }),
         ("unknown field `path`", |body| body["path"] = "/etc/passwd".into()),
     ];
     for (words, damage) in cases {
