@@ -12,7 +12,7 @@ use crate::submission::{Part, PartName, Submission};
 use crate::{Error, limits};
 
 /// Each is run whenever the database is opened; there is one version of the tables so far.
-const TABLES: [&str; 6] = [
+const TABLES: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS tokens (
         name TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, created BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS submissions (
@@ -24,8 +24,25 @@ const TABLES: [&str; 6] = [
         id TEXT PRIMARY KEY, token TEXT NOT NULL, published BIGINT NOT NULL, item TEXT NOT NULL,
         parts TEXT NOT NULL, name TEXT NOT NULL, model TEXT, firmware TEXT, words TEXT NOT NULL,
         capacity BIGINT NOT NULL, started TEXT, random_write DOUBLE PRECISION)",
-    "CREATE INDEX IF NOT EXISTS results_name ON results (name, id)",
-    "CREATE INDEX IF NOT EXISTS results_started ON results (started, id)",
+];
+
+/// An index for each order in which a shelf is shown, as [`order`] says it: any page is then found without
+/// sorting all.
+const ORDERS: [&str; 10] = [
+    "CREATE INDEX IF NOT EXISTS results_by_name ON results (name, id)",
+    "CREATE INDEX IF NOT EXISTS results_by_name_down ON results (name DESC, id)",
+    "CREATE INDEX IF NOT EXISTS results_by_started ON results ((started IS NULL), started, id)",
+    "CREATE INDEX IF NOT EXISTS results_by_started_down
+        ON results ((started IS NULL), started DESC, id)",
+    "CREATE INDEX IF NOT EXISTS results_by_capacity ON results (capacity, id)",
+    "CREATE INDEX IF NOT EXISTS results_by_capacity_down ON results (capacity DESC, id)",
+    "CREATE INDEX IF NOT EXISTS results_by_model ON results ((model IS NULL), model, id)",
+    "CREATE INDEX IF NOT EXISTS results_by_model_down
+        ON results ((model IS NULL), model DESC, id)",
+    "CREATE INDEX IF NOT EXISTS results_by_random_write
+        ON results ((random_write IS NULL), random_write, id)",
+    "CREATE INDEX IF NOT EXISTS results_by_random_write_down
+        ON results ((random_write IS NULL), random_write DESC, id)",
 ];
 
 /// What a shelf is searched and sorted by, so that SQLite passes by what it shows of each, which is far
@@ -38,6 +55,9 @@ pub(crate) struct Db {
     pool: AnyPool,
     /// The present in seconds since 1970, by the clock that all servers share.
     now: &'static str,
+    /// What a search goes through. Left to itself, SQLite would go through them in the order in which they
+    /// are shown, and look up what it searches of each in the table: ten times as long.
+    searched: &'static str,
 }
 
 impl Db {
@@ -47,6 +67,8 @@ impl Db {
         let sqlite = url.starts_with("sqlite:");
         let options = AnyPoolOptions::new()
             .max_connections(16)
+            // One to a file is not lost, and a question more for each would be.
+            .test_before_acquire(!sqlite)
             .acquire_timeout(Duration::from_secs(10))
             .after_connect(move |connection, _| {
                 Box::pin(async move {
@@ -68,18 +90,20 @@ impl Db {
                 .execute(&mut *transaction)
                 .await?;
         }
-        for table in TABLES {
+        for table in TABLES.into_iter().chain(ORDERS) {
             sqlx::query(table).execute(&mut *transaction).await?;
         }
         if sqlite {
             sqlx::query(SEARCHED).execute(&mut *transaction).await?;
         }
         transaction.commit().await?;
-        let now = match sqlite {
-            true => "CAST(strftime('%s', 'now') AS BIGINT)",
-            false => "CAST(EXTRACT(EPOCH FROM now()) AS BIGINT)",
+        let (now, searched) = match sqlite {
+            true => {
+                ("CAST(strftime('%s', 'now') AS BIGINT)", "results INDEXED BY results_searched")
+            }
+            false => ("CAST(EXTRACT(EPOCH FROM now()) AS BIGINT)", "results"),
         };
-        Ok(Db { pool, now })
+        Ok(Db { pool, now, searched })
     }
 
     /// The address of the embedded one in the file at `path`.
@@ -241,12 +265,14 @@ impl Db {
             return Ok(Shelf::default());
         }
         let Taken { texts, numbers, sql: taken } = Taken::of(query);
-        let count = format!("SELECT COUNT(*) FROM results WHERE {taken}");
+        let all = texts.is_empty() && numbers.is_empty();
+        let from = if all { "results" } else { self.searched };
+        let count = format!("SELECT COUNT(*) FROM {from} WHERE {taken}");
         let order = order(query.sort.unwrap_or_default());
         let bound = texts.len() + numbers.len();
         let page = format!(
             "SELECT item FROM results WHERE id IN
-                 (SELECT id FROM results WHERE {taken} ORDER BY {order} LIMIT ${} OFFSET ${})
+                 (SELECT id FROM {from} WHERE {taken} ORDER BY {order} LIMIT ${} OFFSET ${})
              ORDER BY {order}",
             bound + 1,
             bound + 2
@@ -258,10 +284,16 @@ impl Db {
         };
         let [offset, limit] = [offset, limit].map(|number| number.min(LARGEST).cast_signed());
         let found = async {
-            let total: i64 = bind(count).fetch_one(&self.pool).await?.try_get(0)?;
             let rows = bind(page).bind(limit).bind(offset).fetch_all(&self.pool).await?;
             let item = |row: &AnyRow| Ok(serde_json::from_str(row.try_get(0)?)?);
-            let items = rows.iter().map(item).collect::<Result<_, Error>>()?;
+            let items = rows.iter().map(item).collect::<Result<Vec<_>, Error>>()?;
+            let shown = items.len() as i64;
+            // The last page tells how many there are; to count them would be to search again.
+            let is_last = shown < limit && (shown > 0 || offset == 0);
+            let total = match is_last {
+                true => offset + shown,
+                false => bind(count).fetch_one(&self.pool).await?.try_get(0)?,
+            };
             Ok::<_, Error>(Shelf { total: total.cast_unsigned(), items })
         };
         found.await.map_err(Problem::from)

@@ -19,11 +19,18 @@ use crate::store::{Store, records_name};
 use crate::submission::Part;
 use crate::{Error, limits};
 
+/// A result that is open, with its files of records.
+#[derive(Clone)]
+struct Kept {
+    opened: Arc<Opened>,
+    parts: Arc<[Part]>,
+}
+
 pub(crate) struct Results {
     db: Arc<Db>,
     store: Store,
     folder: PathBuf,
-    open: Cache<String, Arc<Opened>>,
+    open: Cache<String, Kept>,
     /// The results at hand with the bytes of their records, the one that was looked at longest ago
     /// first.
     at_hand: Mutex<Vec<(String, u64)>>,
@@ -51,13 +58,18 @@ impl Results {
             .ok_or_else(|| Problem::not_found(format!("there is no result `{id}`: see /api/shelf")))
     }
 
-    fn opened(&self, id: &str) -> Result<Arc<Opened>, Problem> {
-        let (item, _) = self.published(id)?;
+    fn kept(&self, id: &str) -> Result<Kept, Problem> {
+        self.open.get_or_insert_with(id, || self.opened(id))
+    }
+
+    fn opened(&self, id: &str) -> Result<Kept, Problem> {
+        let (item, parts) = self.published(id)?;
         let damaged = |error: serde_json::Error| Problem::from(Error::from(error));
         let facts = serde_json::from_slice(&self.get(id, "facts.json")?).map_err(damaged)?;
         let (folder, manifest) = self.folder_of(id)?;
         let version = item.id.clone();
-        Ok(Arc::new(Opened::new(item.id, item.name, version, folder, manifest, Arc::new(facts))))
+        let opened = Opened::new(item.id, item.name, version, folder, manifest, Arc::new(facts));
+        Ok(Kept { opened: Arc::new(opened), parts: parts.into() })
     }
 
     /// Where the result `id` is kept at hand. It need not survive the machine, unlike a
@@ -98,11 +110,11 @@ impl Library for Results {
     }
 
     fn open(&self, id: &str) -> Result<Arc<Opened>, Problem> {
-        self.open.get_or_insert_with(id, || self.opened(id))
+        self.kept(id).map(|kept| kept.opened)
     }
 
     fn fetch(&self, opened: &Opened, runs: &[u32]) -> Result<(), Problem> {
-        let (_, parts) = self.published(&opened.id)?;
+        let Kept { parts, .. } = self.kept(&opened.id)?;
         let wanted = parts.iter().filter(|part| runs.contains(&part.run));
         let wanted = wanted.map(|part| (part, opened.folder.records_path(part.run, part.part)));
         let missing: Vec<_> = wanted.filter(|(_, path)| !path.exists()).collect();
