@@ -67,14 +67,16 @@ pub fn prepare(path: &Path, with_serial: bool) -> Result<Prepared, SubmitError> 
         name.unwrap_or_default().chars().filter(|c| !c.is_control()).take(limits::NAME).collect();
     let (mut parts, mut files) = (Vec::new(), Vec::new());
     for run in manifest.runs().filter(|run| run.progress.ios() > 0) {
-        for (part, file) in (0..).map(|part| (part, folder.records_path(run.id, part))) {
-            if !file.exists() {
-                break;
-            }
+        let records = (0..).map(|part| PartName::records(run.id, part));
+        let records = records.take_while(|name| name.path(&folder).exists());
+        let activities = Some(PartName::activities(run.id));
+        for name in records.chain(activities.filter(|_| folder.has_activities(run.id))) {
+            let path = name.path(&folder);
             let (bytes, sha256) =
-                digest(&file).map_err(|source| SubmitError::Io { path: file.clone(), source })?;
-            parts.push(Part { run: run.id, part, bytes, sha256 });
-            files.push(file);
+                digest(&path).map_err(|source| SubmitError::Io { path: path.clone(), source })?;
+            let PartName { content, run, part } = name;
+            parts.push(Part { content, run, part, bytes, sha256 });
+            files.push(path);
         }
     }
     let mut submission = Submission { name, manifest, facts, parts, with_serial };
@@ -130,8 +132,7 @@ pub fn send(
     for (part, path) in submission.parts.iter().zip(files).filter(|(part, _)| missing(part)) {
         let file =
             File::open(path).map_err(|source| SubmitError::Io { path: path.clone(), source })?;
-        let PartName { run, part: nth } = part.name();
-        let url = format!("{base}/api/submissions/{}/records/{run}/{nth}", staged.id);
+        let url = format!("{base}/api/submissions/{}/{}", staged.id, part.name().address());
         let body = Body::sized(file, part.bytes);
         let request = client.put(url).header(CONTENT_TYPE, "application/octet-stream").body(body);
         sent(request, token)?;

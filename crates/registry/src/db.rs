@@ -8,7 +8,7 @@ use flashscope_serve::{LARGEST, Problem, ShelfQuery, Sort};
 use sqlx::any::{AnyPoolOptions, AnyRow};
 use sqlx::{AnyPool, AssertSqlSafe, Row};
 
-use crate::submission::{Part, PartName, Submission};
+use crate::submission::{Content, Part, PartName, Submission};
 use crate::{Error, limits};
 
 /// Each is run whenever the database is opened; there is one version of the tables so far.
@@ -25,6 +25,9 @@ const TABLES: [&str; 4] = [
         parts TEXT NOT NULL, name TEXT NOT NULL, model TEXT, firmware TEXT, words TEXT NOT NULL,
         capacity BIGINT NOT NULL, started TEXT, random_write DOUBLE PRECISION)",
 ];
+
+/// As which part of a run its file of activities arrives.
+const ACTIVITIES: i64 = -1;
 
 /// An index for each order in which a shelf is shown, as [`order`] says it: any page is then found without
 /// sorting all.
@@ -175,7 +178,11 @@ impl Db {
         let name = |row: &AnyRow| {
             let [run, part] = [row.try_get::<i64, _>(0)?, row.try_get::<i64, _>(1)?];
             let number = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
-            Ok(PartName { run: number(run), part: number(part) })
+            let run = number(run);
+            Ok(match part {
+                ACTIVITIES => PartName::activities(run),
+                _ => PartName::records(run, number(part)),
+            })
         };
         rows.iter().map(name).collect()
     }
@@ -183,7 +190,11 @@ impl Db {
     pub async fn add_arrived(&self, id: &str, name: PartName) -> Result<(), Error> {
         let sql = "INSERT INTO arrived (submission, run, part) VALUES ($1, $2, $3)
                    ON CONFLICT DO NOTHING";
-        let query = sqlx::query(sql).bind(id).bind(i64::from(name.run)).bind(i64::from(name.part));
+        let part = match name.content {
+            Content::Records => i64::from(name.part),
+            Content::Activities => ACTIVITIES,
+        };
+        let query = sqlx::query(sql).bind(id).bind(i64::from(name.run)).bind(part);
         query.execute(&self.pool).await?;
         Ok(())
     }

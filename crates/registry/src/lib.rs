@@ -20,7 +20,7 @@ use flashscope_serve::{Access, Problem, api, guarded, with_page};
 use results::Results;
 use sha2::{Digest, Sha256};
 use store::Store;
-pub use submission::{Part, PartName, Published, Staged, Submission};
+pub use submission::{Content, Part, PartName, Published, Staged, Submission};
 use url::Url;
 
 /// Where a registry keeps what it has.

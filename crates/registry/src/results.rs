@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use tokio::runtime::Handle;
 
 use crate::db::Db;
-use crate::store::{Store, records_name};
+use crate::store::{Store, file_name};
 use crate::submission::Part;
 use crate::{Error, limits};
 
@@ -78,13 +78,9 @@ impl Results {
         let path = self.folder.join(id);
         let manifest = path.join("manifest.json");
         if !manifest.exists() {
-            fs::create_dir_all(&path).map_err(Error::from)?;
             write_whole(&manifest, &self.get(id, "manifest.json")?).map_err(Error::from)?;
         }
-        let (folder, manifest) = ResultFolder::open(&path)?;
-        let records = folder.records_path(0, 0);
-        fs::create_dir_all(records.parent().unwrap_or(&path)).map_err(Error::from)?;
-        Ok((folder, manifest))
+        Ok(ResultFolder::open(&path)?)
     }
 
     /// Lets go of what was looked at longest ago, so that `bytes` more of `id` have room.
@@ -116,11 +112,11 @@ impl Library for Results {
     fn fetch(&self, opened: &Opened, runs: &[u32]) -> Result<(), Problem> {
         let Kept { parts, .. } = self.kept(&opened.id)?;
         let wanted = parts.iter().filter(|part| runs.contains(&part.run));
-        let wanted = wanted.map(|part| (part, opened.folder.records_path(part.run, part.part)));
+        let wanted = wanted.map(|part| (part, part.name().path(&opened.folder)));
         let missing: Vec<_> = wanted.filter(|(_, path)| !path.exists()).collect();
         self.make_room(&opened.id, missing.iter().map(|(part, _)| part.bytes).sum());
         for (part, path) in missing {
-            let bytes = self.get(&opened.id, &records_name(part.name()))?;
+            let bytes = self.get(&opened.id, &file_name(part.name()))?;
             if !part.is(&bytes) {
                 return Err(Problem::damaged("a file of this result is not what was submitted"));
             }
@@ -154,9 +150,11 @@ impl Part {
     }
 }
 
-/// Writes a file that is there as a whole or not at all, whoever else writes it.
+/// Writes a file that is there as a whole or not at all, whoever else writes it, and its folder if
+/// there is none.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
     let unfinished = tempfile::NamedTempFile::new_in(folder)?;
     fs::write(unfinished.path(), bytes)?;
     unfinished.persist(path)?;
