@@ -5,6 +5,7 @@ mod client;
 mod db;
 mod desk;
 mod limits;
+mod readers;
 mod results;
 mod store;
 mod submission;
@@ -17,6 +18,7 @@ pub use client::{Prepared, SubmitError, prepare, send};
 use db::Db;
 use desk::Desk;
 use flashscope_serve::{Access, Problem, api, guarded, with_page};
+use governor::Quota;
 use results::Results;
 use sha2::{Digest, Sha256};
 use store::Store;
@@ -108,7 +110,9 @@ impl Registry {
     pub fn app(self, access: Access) -> Result<Router, Error> {
         let results = Results::new(self.db.clone(), self.store.clone(), self.folder.join("cache"))?;
         let desk = Desk::new(self.db, self.store, self.folder.join("checking"))?;
-        Ok(guarded(with_page(api(results, access).merge(desk.api())), access))
+        let router = with_page(api(results, access).merge(desk.api()));
+        let router = readers::limited(router, Quota::per_minute(limits::ASKED_A_MINUTE));
+        Ok(guarded(router, access))
     }
 
     /// A new token of this name; it is told once and kept as a hash alone.
