@@ -30,7 +30,7 @@ const TABLES: [&str; 4] = [
 const ACTIVITIES: i64 = -1;
 
 /// An index for each order in which a shelf is shown, as [`order`] says it: any page is then found without
-/// sorting all.
+/// sorting all. Of SQLite alone: PostgreSQL bounds what an index holds, and a model may be long.
 const ORDERS: [&str; 10] = [
     "CREATE INDEX IF NOT EXISTS results_by_name ON results (name, id)",
     "CREATE INDEX IF NOT EXISTS results_by_name_down ON results (name DESC, id)",
@@ -93,11 +93,13 @@ impl Db {
                 .execute(&mut *transaction)
                 .await?;
         }
-        for table in TABLES.into_iter().chain(ORDERS) {
+        for table in TABLES {
             sqlx::query(table).execute(&mut *transaction).await?;
         }
         if sqlite {
-            sqlx::query(SEARCHED).execute(&mut *transaction).await?;
+            for index in ORDERS.into_iter().chain([SEARCHED]) {
+                sqlx::query(index).execute(&mut *transaction).await?;
+            }
         }
         transaction.commit().await?;
         let (now, searched) = match sqlite {
