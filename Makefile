@@ -27,7 +27,7 @@ web/dist/report.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
 	cd web && npm run --silent build
 
 test: tools        ## everything that CI checks
-	$(MAKE) test-web check test-rust test-readers
+	$(MAKE) test-web check test-rust test-readers test-registry
 
 test-web: web      ## the page: types, units, and in a real browser
 	cd web && npm test
@@ -41,7 +41,7 @@ test-rust: web     ## unit, property, contract and end-to-end tests
 test-readers: build ## a result opens in DuckDB and Polars
 	scripts/test-readers
 
-test-registry: build ## the registry on PostgreSQL and S3, and the APIs as schemathesis finds them (not part of `test` yet)
+test-registry: build ## the registry on PostgreSQL and S3, and the APIs as schemathesis finds them
 	scripts/test-registry
 
 test-nvme: build   ## format and measure emulated NVMe drives in a virtual machine (installs QEMU; not part of `test`)

@@ -110,7 +110,7 @@ pub fn registry(args: RegistryArgs) -> Result<(), Failure> {
 
 /// Publish a result in a registry.
 ///
-/// Its records are sent as they are. What tells this drive and machine from others of their kind is left
+/// Its records are sent as they are, and so is what a simulated drive did inside. What tells this drive and machine from others of their kind is left
 /// out: the serial number, paths of devices and files. What arrived is kept for a day, so that a
 /// submission that was cut off goes on where it was. The registry checks that the facts follow from
 /// the records.
@@ -166,8 +166,12 @@ pub fn submit(args: &SubmitArgs) -> Result<(), Failure> {
     progress.finish();
     let published = published.map_err(wrong)?;
     let url = format!("{}/#/d/{}", args.to.as_str().trim_end_matches('/'), published.id);
+    for what in &published.unchecked {
+        eprintln!("flashscope: the registry publishes unchecked {what}");
+    }
     if args.json {
-        writeln!(out, "{}", json!({ "id": published.id, "url": url }))?;
+        let unchecked = &published.unchecked;
+        writeln!(out, "{}", json!({ "id": published.id, "url": url, "unchecked": unchecked }))?;
     } else {
         writeln!(out, "{url}")?;
     }

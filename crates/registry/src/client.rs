@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use crate::limits;
-use crate::submission::{Part, PartName, Published, Staged, Submission, hex};
+use crate::submission::{Part, PartName, Published, Staged, Submission};
+use crate::{limits, provide_tls};
 
 /// What is to be sent.
 pub struct Prepared {
@@ -67,14 +67,16 @@ pub fn prepare(path: &Path, with_serial: bool) -> Result<Prepared, SubmitError> 
         name.unwrap_or_default().chars().filter(|c| !c.is_control()).take(limits::NAME).collect();
     let (mut parts, mut files) = (Vec::new(), Vec::new());
     for run in manifest.runs().filter(|run| run.progress.ios() > 0) {
-        for (part, file) in (0..).map(|part| (part, folder.records_path(run.id, part))) {
-            if !file.exists() {
-                break;
-            }
+        let records = (0..).map(|part| PartName::records(run.id, part));
+        let records = records.take_while(|name| name.path(&folder).exists());
+        let activities = Some(PartName::activities(run.id));
+        for name in records.chain(activities.filter(|_| folder.has_activities(run.id))) {
+            let path = name.path(&folder);
             let (bytes, sha256) =
-                digest(&file).map_err(|source| SubmitError::Io { path: file.clone(), source })?;
-            parts.push(Part { run: run.id, part, bytes, sha256 });
-            files.push(file);
+                digest(&path).map_err(|source| SubmitError::Io { path: path.clone(), source })?;
+            let PartName { content, run, part } = name;
+            parts.push(Part { content, run, part, bytes, sha256 });
+            files.push(path);
         }
     }
     let mut submission = Submission { name, manifest, facts, parts, with_serial };
@@ -89,7 +91,7 @@ fn digest(path: &Path) -> io::Result<(u64, String)> {
     loop {
         let count = file.read(&mut buffer)?;
         if count == 0 {
-            return Ok((bytes, hex(&hash.finalize())));
+            return Ok((bytes, hex::encode(hash.finalize())));
         }
         hash.update(&buffer[..count]);
         bytes += count as u64;
@@ -112,8 +114,7 @@ pub fn send(
         let message = "the token would be sent for all to read: name the registry with https://";
         return Err(SubmitError::Wrong(message.into()));
     }
-    // Another one was installed before, perhaps: either will do.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    provide_tls();
     let client = Client::builder()
         .connect_timeout(Duration::from_secs(10))
         .timeout(Duration::from_secs(600))
@@ -131,8 +132,7 @@ pub fn send(
     for (part, path) in submission.parts.iter().zip(files).filter(|(part, _)| missing(part)) {
         let file =
             File::open(path).map_err(|source| SubmitError::Io { path: path.clone(), source })?;
-        let PartName { run, part: nth } = part.name();
-        let url = format!("{base}/api/submissions/{}/records/{run}/{nth}", staged.id);
+        let url = format!("{base}/api/submissions/{}/{}", staged.id, part.name().address());
         let body = Body::sized(file, part.bytes);
         let request = client.put(url).header(CONTENT_TYPE, "application/octet-stream").body(body);
         sent(request, token)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use flashscope_analysis::{Facts, analyse};
+use flashscope_block::Nanos;
 use flashscope_report::{ResultKind, ShelfItem};
 use flashscope_result::manifest::Progress;
 use flashscope_result::{Manifest, ResultFolder};
@@ -17,8 +18,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::db::Db;
 use crate::results::write_whole;
-use crate::store::{Store, records_name};
-use crate::submission::{PartName, Published, Staged, Submission};
+use crate::store::{Store, file_name};
+use crate::submission::{Content, Part, PartName, Published, Staged, Submission};
 use crate::{Error, hash, limits};
 
 /// Takes submissions.
@@ -51,6 +52,16 @@ struct PartPath {
     /// Which file of the run it is, from 0.
     #[schemars(range(max = u32::MAX))]
     part: u32,
+}
+
+/// What a simulated drive did inside during a run of a submission.
+#[derive(Deserialize, JsonSchema)]
+struct ActivitiesPath {
+    /// Stands for the submission, as its staging said.
+    id: String,
+    /// The number of the run.
+    #[schemars(range(max = u32::MAX))]
+    run: u32,
 }
 
 /// Who sends something, and the place in which it is received.
@@ -96,7 +107,13 @@ impl Desk {
                 "/api/submissions/{id}/records/{run}/{part}",
                 "Sends a file of records",
                 limits::PART,
-                receive,
+                receive_records,
+            )
+            .put_bytes(
+                "/api/submissions/{id}/activities/{run}",
+                "Sends a file of what a simulated drive did inside",
+                limits::PART,
+                receive_activities,
             )
             .post(
                 "/api/submissions/{id}/finish",
@@ -130,7 +147,7 @@ impl Desk {
     async fn missing(&self, id: &str, submission: &Submission) -> Result<Vec<PartName>, Problem> {
         let mut arrived = self.db.arrived(id).await?;
         arrived.sort_unstable();
-        let names = submission.parts.iter().map(super::Part::name);
+        let names = submission.parts.iter().map(Part::name);
         Ok(names.filter(|name| arrived.binary_search(name).is_err()).collect())
     }
 
@@ -167,26 +184,43 @@ async fn begin(
     JsonOf::of(&Staged { id, missing })
 }
 
-async fn receive(
+async fn receive_records(
     desk: Arc<Desk>,
     sender: Sender,
     PartPath { id, run, part }: PartPath,
     bytes: Bytes,
 ) -> Result<(), Problem> {
+    receive(desk, sender, id, PartName::records(run, part), bytes).await
+}
+
+async fn receive_activities(
+    desk: Arc<Desk>,
+    sender: Sender,
+    ActivitiesPath { id, run }: ActivitiesPath,
+    bytes: Bytes,
+) -> Result<(), Problem> {
+    receive(desk, sender, id, PartName::activities(run), bytes).await
+}
+
+async fn receive(
+    desk: Arc<Desk>,
+    sender: Sender,
+    id: String,
+    name: PartName,
+    bytes: Bytes,
+) -> Result<(), Problem> {
     let submission = desk.staged(&id, &sender.name).await?;
-    let name = PartName { run, part };
     let wanted = submission.parts.iter().find(|wanted| wanted.name() == name);
-    let wanted = wanted
-        .ok_or_else(|| Problem::not_found(format!("file {part} of run {run} was not announced")))?
-        .clone();
+    let wanted =
+        wanted.ok_or_else(|| Problem::not_found(format!("{name} was not announced")))?.clone();
     let copy = bytes.clone();
     let same = desk.work.run(move || Ok(wanted.is(&copy))).await?;
     if !same {
         return Err(Problem::damaged(format!(
-            "file {part} of run {run} is not what was announced: its length or its SHA-256 differs"
+            "{name} is not what was announced: its length or its SHA-256 differs"
         )));
     }
-    desk.store.put(&id, &records_name(name), bytes).await?;
+    desk.store.put(&id, &file_name(name), bytes).await?;
     desk.db.add_arrived(&id, name).await?;
     Ok(())
 }
@@ -210,22 +244,29 @@ async fn check_and_publish(
     let submission = desk.staged(&id, &sender.name).await?;
     let missing = desk.missing(&id, &submission).await?.len();
     if missing > 0 {
-        return Err(Problem::conflict(format!(
-            "{missing} files of records have not arrived: send them"
-        )));
+        return Err(Problem::conflict(format!("{missing} files have not arrived: send them")));
     }
     let place = tempfile::tempdir_in(&desk.folder).map_err(Error::from)?;
     let path = place.path().join("result");
     let folder = ResultFolder::create(&path, &submission.manifest)?;
     for part in &submission.parts {
-        let bytes = desk.store.get(&id, &records_name(part.name())).await?;
+        let bytes = desk.store.get(&id, &file_name(part.name())).await?;
         if !part.is(&bytes) {
-            return Err(Problem::damaged("a file of records is not what was sent: begin again"));
+            return Err(Problem::damaged("a file is not what was sent: begin again"));
         }
-        write_whole(&folder.records_path(part.run, part.part), &bytes).map_err(Error::from)?;
+        write_whole(&part.name().path(&folder), &bytes).map_err(Error::from)?;
     }
     let Submission { name, manifest, facts, parts, .. } = submission;
-    let (manifest, facts) = desk.work.run(move || checked(&folder, manifest, &facts)).await?;
+    let inside = parts.iter().filter(|part| part.content == Content::Activities);
+    let inside: Vec<u32> = inside.map(|part| part.run).collect();
+    let unchecked = inside.first().map(|_| {
+        "what the drive did inside during the runs: no record tells of it; its files can be read".into()
+    });
+    let checks = move || {
+        can_be_read(&folder, &inside)?;
+        checked(&folder, manifest, &facts)
+    };
+    let (manifest, facts) = desk.work.run(checks).await?;
     for (file, json) in [
         ("manifest.json", serde_json::to_vec(&manifest)),
         ("facts.json", serde_json::to_vec(&facts)),
@@ -234,7 +275,23 @@ async fn check_and_publish(
     }
     let item = item(id.clone(), name, manifest, facts);
     desk.db.publish(&sender.name, &item, &parts).await?;
-    JsonOf::of(&Published { id })
+    JsonOf::of(&Published { id, unchecked: unchecked.into_iter().collect() })
+}
+
+/// Whether the files of activities of `runs` are such.
+fn can_be_read(folder: &ResultFolder, runs: &[u32]) -> Result<(), Problem> {
+    for run in runs {
+        // Of an empty window every row is read, and none is kept.
+        let read = folder.activities(*run, Nanos(0)..Nanos(0));
+        read.map_err(|error| without_path(folder, &error))?;
+    }
+    Ok(())
+}
+
+/// What is wrong with a result, without where it is checked.
+fn without_path(folder: &ResultFolder, error: &flashscope_result::Error) -> Problem {
+    let path = folder.path().display().to_string();
+    Problem::damaged(error.to_string().replace(&path, "the result"))
 }
 
 /// The facts as they follow from the records, if those that were sent do, too.
@@ -243,10 +300,7 @@ fn checked(
     manifest: Manifest,
     sent: &Facts,
 ) -> Result<(Manifest, Facts), Problem> {
-    let found = analyse(folder, &manifest).map_err(|error| {
-        let path = folder.path().display().to_string();
-        Problem::damaged(error.to_string().replace(&path, "the result"))
-    })?;
+    let found = analyse(folder, &manifest).map_err(|error| without_path(folder, &error))?;
     let json = |facts: &Facts| serde_json::to_value(facts).map_err(Error::from);
     match difference(&json(sent)?, &json(&found)?, "facts") {
         None => Ok((manifest, found)),

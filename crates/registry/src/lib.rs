@@ -5,6 +5,7 @@ mod client;
 mod db;
 mod desk;
 mod limits;
+mod readers;
 mod results;
 mod store;
 mod submission;
@@ -17,11 +18,11 @@ pub use client::{Prepared, SubmitError, prepare, send};
 use db::Db;
 use desk::Desk;
 use flashscope_serve::{Access, Problem, api, guarded, with_page};
+use governor::Quota;
 use results::Results;
 use sha2::{Digest, Sha256};
 use store::Store;
-use submission::hex;
-pub use submission::{Part, PartName, Published, Staged, Submission};
+pub use submission::{Content, Part, PartName, Published, Staged, Submission};
 use url::Url;
 
 /// Where a registry keeps what it has.
@@ -109,7 +110,9 @@ impl Registry {
     pub fn app(self, access: Access) -> Result<Router, Error> {
         let results = Results::new(self.db.clone(), self.store.clone(), self.folder.join("cache"))?;
         let desk = Desk::new(self.db, self.store, self.folder.join("checking"))?;
-        Ok(guarded(with_page(api(results, access).merge(desk.api())), access))
+        let router = with_page(api(results, access).merge(desk.api()));
+        let router = readers::limited(router, Quota::per_minute(limits::ASKED_A_MINUTE));
+        Ok(guarded(router, access))
     }
 
     /// A new token of this name; it is told once and kept as a hash alone.
@@ -124,7 +127,7 @@ impl Registry {
         }
         let mut random = [0; 24];
         getrandom::fill(&mut random)?;
-        let token = format!("flashscope_{}", hex(&random));
+        let token = format!("flashscope_{}", hex::encode(random));
         match self.db.add_token(name, &hash(&token)).await? {
             true => Ok(token),
             false => Err(Error::Token(format!("there is a token `{name}`: remove it first"))),
@@ -153,7 +156,13 @@ impl Registry {
 
 /// As what a token is kept: it is random and long enough that no salt is needed.
 fn hash(token: &str) -> String {
-    hex(&Sha256::digest(token))
+    hex::encode(Sha256::digest(token))
+}
+
+/// Lets clients of this process speak TLS: none of them brings the cryptography along.
+fn provide_tls() {
+    // Another one was installed before, perhaps: either will do.
+    let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
 /// Waits for `work` with a registry where there is no server.

@@ -22,6 +22,9 @@ pub const CACHE: u64 = 4 << 30;
 pub const OPEN: usize = 64;
 /// What a token may send in a minute: a submission of 1,400 runs has as many files.
 pub const SENT_A_MINUTE: NonZeroU32 = NonZeroU32::new(3000).expect("it is not 0");
+/// What an address may ask in a minute without a token: a screen takes about 20 questions, and several may
+/// look from one.
+pub const ASKED_A_MINUTE: NonZeroU32 = NonZeroU32::new(3000).expect("it is not 0");
 /// How many tokens that are none may be tried in a minute, by all together.
 pub const TRIED_A_MINUTE: NonZeroU32 = NonZeroU32::new(60).expect("it is not 0");
 /// The longest name of a result or a token, in characters.

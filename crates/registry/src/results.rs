@@ -15,15 +15,22 @@ use sha2::{Digest, Sha256};
 use tokio::runtime::Handle;
 
 use crate::db::Db;
-use crate::store::{Store, records_name};
-use crate::submission::{Part, hex};
+use crate::store::{Store, file_name};
+use crate::submission::Part;
 use crate::{Error, limits};
+
+/// A result that is open, with its files of records.
+#[derive(Clone)]
+struct Kept {
+    opened: Arc<Opened>,
+    parts: Arc<[Part]>,
+}
 
 pub(crate) struct Results {
     db: Arc<Db>,
     store: Store,
     folder: PathBuf,
-    open: Cache<String, Arc<Opened>>,
+    open: Cache<String, Kept>,
     /// The results at hand with the bytes of their records, the one that was looked at longest ago
     /// first.
     at_hand: Mutex<Vec<(String, u64)>>,
@@ -51,13 +58,18 @@ impl Results {
             .ok_or_else(|| Problem::not_found(format!("there is no result `{id}`: see /api/shelf")))
     }
 
-    fn opened(&self, id: &str) -> Result<Arc<Opened>, Problem> {
-        let (item, _) = self.published(id)?;
+    fn kept(&self, id: &str) -> Result<Kept, Problem> {
+        self.open.get_or_insert_with(id, || self.opened(id))
+    }
+
+    fn opened(&self, id: &str) -> Result<Kept, Problem> {
+        let (item, parts) = self.published(id)?;
         let damaged = |error: serde_json::Error| Problem::from(Error::from(error));
         let facts = serde_json::from_slice(&self.get(id, "facts.json")?).map_err(damaged)?;
         let (folder, manifest) = self.folder_of(id)?;
         let version = item.id.clone();
-        Ok(Arc::new(Opened::new(item.id, item.name, version, folder, manifest, Arc::new(facts))))
+        let opened = Opened::new(item.id, item.name, version, folder, manifest, Arc::new(facts));
+        Ok(Kept { opened: Arc::new(opened), parts: parts.into() })
     }
 
     /// Where the result `id` is kept at hand. It need not survive the machine, unlike a
@@ -66,13 +78,9 @@ impl Results {
         let path = self.folder.join(id);
         let manifest = path.join("manifest.json");
         if !manifest.exists() {
-            fs::create_dir_all(&path).map_err(Error::from)?;
             write_whole(&manifest, &self.get(id, "manifest.json")?).map_err(Error::from)?;
         }
-        let (folder, manifest) = ResultFolder::open(&path)?;
-        let records = folder.records_path(0, 0);
-        fs::create_dir_all(records.parent().unwrap_or(&path)).map_err(Error::from)?;
-        Ok((folder, manifest))
+        Ok(ResultFolder::open(&path)?)
     }
 
     /// Lets go of what was looked at longest ago, so that `bytes` more of `id` have room.
@@ -98,17 +106,17 @@ impl Library for Results {
     }
 
     fn open(&self, id: &str) -> Result<Arc<Opened>, Problem> {
-        self.open.get_or_insert_with(id, || self.opened(id))
+        self.kept(id).map(|kept| kept.opened)
     }
 
     fn fetch(&self, opened: &Opened, runs: &[u32]) -> Result<(), Problem> {
-        let (_, parts) = self.published(&opened.id)?;
+        let Kept { parts, .. } = self.kept(&opened.id)?;
         let wanted = parts.iter().filter(|part| runs.contains(&part.run));
-        let wanted = wanted.map(|part| (part, opened.folder.records_path(part.run, part.part)));
+        let wanted = wanted.map(|part| (part, part.name().path(&opened.folder)));
         let missing: Vec<_> = wanted.filter(|(_, path)| !path.exists()).collect();
         self.make_room(&opened.id, missing.iter().map(|(part, _)| part.bytes).sum());
         for (part, path) in missing {
-            let bytes = self.get(&opened.id, &records_name(part.name()))?;
+            let bytes = self.get(&opened.id, &file_name(part.name()))?;
             if !part.is(&bytes) {
                 return Err(Problem::damaged("a file of this result is not what was submitted"));
             }
@@ -138,13 +146,15 @@ impl Library for Results {
 impl Part {
     /// Whether `bytes` are those of this file.
     pub(crate) fn is(&self, bytes: &[u8]) -> bool {
-        bytes.len() as u64 == self.bytes && hex(&Sha256::digest(bytes)) == self.sha256
+        bytes.len() as u64 == self.bytes && hex::encode(Sha256::digest(bytes)) == self.sha256
     }
 }
 
-/// Writes a file that is there as a whole or not at all, whoever else writes it.
+/// Writes a file that is there as a whole or not at all, whoever else writes it, and its folder if
+/// there is none.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
     let unfinished = tempfile::NamedTempFile::new_in(folder)?;
     fs::write(unfinished.path(), bytes)?;
     unfinished.persist(path)?;

@@ -9,8 +9,8 @@ use object_store::path::Path as Key;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload, parse_url_opts};
 use url::Url;
 
-use crate::Error;
-use crate::submission::PartName;
+use crate::submission::{Content, PartName};
+use crate::{Error, provide_tls};
 
 /// Objects by their names, which are made of ids and numbers alone.
 #[derive(Clone)]
@@ -30,8 +30,7 @@ impl Store {
     /// What stands at `url`, such as `s3://bucket/prefix`, with options such as
     /// `aws_access_key_id`.
     pub fn at(url: &Url, options: &[(String, String)]) -> Result<Store, Error> {
-        // Another one was installed before, perhaps: either will do.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        provide_tls();
         let (objects, prefix) = parse_url_opts(url, options.iter().cloned())?;
         Ok(Store { objects: objects.into(), prefix })
     }
@@ -50,14 +49,14 @@ impl Store {
         Ok(self.objects.get(&self.key(id, name)).await?.bytes().await?)
     }
 
-    /// Removes what there is of `id`: its files of records `parts`, and the rest.
+    /// Removes what there is of `id`: its files `parts`, and the rest.
     pub async fn remove(
         &self,
         id: &str,
         parts: impl Iterator<Item = PartName>,
     ) -> Result<(), Error> {
-        let records = parts.map(records_name);
-        for name in records.chain(["manifest.json".into(), "facts.json".into()]) {
+        let files = parts.map(file_name);
+        for name in files.chain(["manifest.json".into(), "facts.json".into()]) {
             match self.objects.delete(&self.key(id, &name)).await {
                 Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
                 Err(error) => return Err(error.into()),
@@ -67,7 +66,10 @@ impl Store {
     }
 }
 
-/// The name of a file of records.
-pub(crate) fn records_name(PartName { run, part }: PartName) -> String {
-    format!("records/{run}-{part}.parquet")
+/// The name of a file of a run.
+pub(crate) fn file_name(PartName { content, run, part }: PartName) -> String {
+    match content {
+        Content::Records => format!("records/{run}-{part}.parquet"),
+        Content::Activities => format!("activities/{run}.parquet"),
+    }
 }

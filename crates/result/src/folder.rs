@@ -177,15 +177,20 @@ impl ResultFolder {
         activities::write(&folder.join(activities_file(run)), activities)
     }
 
+    /// Where what the drive did inside during run `run` lies, or would.
+    pub fn activities_path(&self, run: u32) -> PathBuf {
+        self.path.join(ACTIVITIES).join(activities_file(run))
+    }
+
     /// Whether there is a file of what the drive did inside during run `run`.
     pub fn has_activities(&self, run: u32) -> bool {
-        self.path.join(ACTIVITIES).join(activities_file(run)).exists()
+        self.activities_path(run).exists()
     }
 
     /// What the drive did inside during run `run` at any time in `window`, which counts from the
     /// begin of the run; nothing where that is not known, as of every real drive.
     pub fn activities(&self, run: u32, window: Range<Nanos>) -> Result<Activities, Error> {
-        activities::read(&self.path.join(ACTIVITIES).join(activities_file(run)), &window)
+        activities::read(&self.activities_path(run), &window)
     }
 }
 

@@ -1,7 +1,6 @@
 //! Endpoints, and their description: what a handler takes and gives is said once, by its types, and
 //! both the route and the OpenAPI 3.1 document follow from them.
 
-use std::fmt::Write as _;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -87,8 +86,12 @@ const WRITING: [&str; 10] = ["400", "401", "403", "404", "409", "413", "415", "4
 pub trait Parameters: DeserializeOwned + JsonSchema + Send + 'static {}
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameters for T {}
 
+/// What a handler takes from the body of a request as JSON.
+pub trait Body: Serialize + DeserializeOwned + JsonSchema + Send + 'static {}
+impl<T: Serialize + DeserializeOwned + JsonSchema + Send + 'static> Body for T {}
+
 /// No parameter.
-#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
@@ -130,7 +133,7 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         F: Future<Output = Result<JsonOf<R>, Problem>> + Send,
         H: Fn(Arc<S>, P, Q) -> F + Clone + Send + Sync + 'static,
     {
-        let responses = responses::<R>(&mut self.sent, "200", &["400", "404", "422", "503"]);
+        let responses = responses::<R>(&mut self.sent, "200", &["400", "404", "422", "429", "503"]);
         let operation = self.operation::<P, Q>(summary, responses);
         self.document(path, "get", operation);
         let route = move |State(state): State<Arc<S>>,
@@ -149,7 +152,7 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
     pub fn put<P, B, F, H>(mut self, path: &str, summary: &str, limit: u64, handler: H) -> Self
     where
         P: Parameters,
-        B: DeserializeOwned + JsonSchema + Send + 'static,
+        B: Body,
         F: Future<Output = Result<(), Problem>> + Send,
         H: Fn(Arc<S>, P, B) -> F + Clone + Send + Sync + 'static,
     {
@@ -262,7 +265,7 @@ impl<S: Gate> Endpoints<S> {
     pub fn post<P, B, R, F, H>(mut self, path: &str, summary: &str, limit: u64, handler: H) -> Self
     where
         P: Parameters,
-        B: DeserializeOwned + JsonSchema + Send + 'static,
+        B: Body,
         R: JsonSchema + 'static,
         F: Future<Output = Result<JsonOf<R>, Problem>> + Send,
         H: Fn(Arc<S>, S::Caller, P, B) -> F + Clone + Send + Sync + 'static,
@@ -308,17 +311,45 @@ fn query_of<Q: DeserializeOwned>(uri: &Uri) -> Result<Q, Problem> {
     Ok(query)
 }
 
-fn body_of<B: DeserializeOwned>(
+fn body_of<B: Body>(
     headers: &HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<B, Problem> {
     require_type(headers, "application/json")?;
-    serde_json::from_slice(&arrived(body)?).map_err(|error| match error.classify() {
+    let body = arrived(body)?;
+    let wrong = |error: serde_json::Error| match error.classify() {
         serde_json::error::Category::Data => {
             Problem::damaged(format!("what was sent is not what is expected here: {error}"))
         }
         _ => Problem::bad_request(format!("what was sent is no JSON: {error}")),
-    })
+    };
+    let read: B = serde_json::from_slice(&body).map_err(wrong)?;
+    let sent: Value = serde_json::from_slice(&body).map_err(wrong)?;
+    let meant = serde_json::to_value(&read).map_err(wrong)?;
+    match array_for_object(&sent, &meant, String::new()) {
+        None => Ok(read),
+        Some(place) => Err(Problem::damaged(format!(
+            "what was sent is not what is expected here: {place} is an array instead of an object"
+        ))),
+    }
+}
+
+/// Where `sent` has an array for what is an object as it was `meant`: what reads JSON takes the fields of
+/// one in their order, too, which no schema says.
+fn array_for_object(sent: &Value, meant: &Value, place: String) -> Option<String> {
+    match (sent, meant) {
+        (Value::Array(_), Value::Object(_)) => Some(format!("`{place}`")),
+        (Value::Object(sent), Value::Object(meant)) => sent.iter().find_map(|(name, sent)| {
+            array_for_object(sent, meant.get(name)?, format!("{place}/{name}"))
+        }),
+        (Value::Array(sent), Value::Array(meant)) => {
+            let mut pairs = sent.iter().zip(meant).enumerate();
+            pairs.find_map(|(n, (sent, meant))| {
+                array_for_object(sent, meant, format!("{place}/{n}"))
+            })
+        }
+        _ => None,
+    }
 }
 
 fn require_type(headers: &HeaderMap, wanted: &str) -> Result<(), Problem> {
@@ -353,12 +384,7 @@ pub fn tagged_as(kind: &'static str, bytes: Bytes, headers: &HeaderMap) -> Respo
 
 /// What tells `bytes` from others.
 pub fn tag_of(bytes: &[u8]) -> String {
-    let mut tag = String::from("W/\"");
-    for byte in &Sha256::digest(bytes)[..12] {
-        // Writing to a string cannot fail.
-        let _ = write!(tag, "{byte:02x}");
-    }
-    tag + "\""
+    format!("W/\"{}\"", hex::encode(&Sha256::digest(bytes)[..12]))
 }
 
 /// The same where the tag is known.

@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 
 pub use api::{Api, api, app, openapi, with_page};
 use axum::Router;
-pub use endpoint::{Bearer, Endpoints, Gate, JsonOf, Nothing, Parameters};
+pub use endpoint::{Bearer, Body, Endpoints, Gate, JsonOf, Nothing, Parameters};
 pub use guard::{Access, guarded};
 pub use library::{Library, Opened};
 pub use problem::Problem;

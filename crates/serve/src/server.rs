@@ -3,16 +3,18 @@
 use std::io;
 use std::sync::Arc;
 
-use axum::Router;
+use axum::extract::ConnectInfo;
+use axum::{Extension, Router};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tower::Layer as _;
 
 use crate::limits;
 
-/// Answers with `router` until `stop` is done; what is under way then is answered still.
+/// Answers with `router`, whose requests carry a [`ConnectInfo`] of where they are from, until `stop` is done; what is under way then is answered still.
 pub async fn run(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
     let places = Arc::new(Semaphore::new(limits::CONNECTIONS));
     let under_way = GracefulShutdown::new();
@@ -28,14 +30,15 @@ pub async fn run(listener: TcpListener, router: Router, stop: impl Future<Output
             () = &mut stop => break,
             accepted = accepted => accepted,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 pause_after(&error).await;
                 continue;
             }
         };
-        let service = TowerToHyperService::new(router.clone());
+        let service = Extension(ConnectInfo(peer)).layer(router.clone());
+        let service = TowerToHyperService::new(service);
         let connection = under_way.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
             // A client that is gone or sends what is no HTTP is its own affair.

@@ -1,6 +1,9 @@
 //! From a result in a folder to one that all can look at.
 
-use flashscope_registry::{prepare, send};
+use flashscope_block::Nanos;
+use flashscope_registry::{Content, prepare, send};
+use flashscope_result::ResultFolder;
+use flashscope_result::activity::{Activities, Activity};
 use serde_json::json;
 
 use super::{Place, edit, error};
@@ -102,7 +105,7 @@ fn submissions_go_on() {
     assert_eq!(staged["missing"].as_array().unwrap().len(), 35);
     let finish = place.post(&format!("/api/submissions/{id}/finish"), &json!({}));
     let refused = finish.bearer_auth(&place.token).send().unwrap();
-    assert!(error(refused, 409).contains("35 files of records have not arrived"));
+    assert!(error(refused, 409).contains("35 files have not arrived"));
 
     let mut first = None;
     let sent = send(&prepared, &place.url(), &place.token, |arrived, _| {
@@ -110,4 +113,37 @@ fn submissions_go_on() {
     });
     assert_eq!(sent.unwrap().id, id);
     assert_eq!(first, Some(prepared.submission.parts[0].bytes));
+}
+
+// Does what a simulated drive did inside go along, is it said that it follows from no record, and is it shown?
+#[test]
+fn activities_go_along() {
+    let place = Place::new("inside");
+    let path = place.result("r");
+    let (folder, _) = ResultFolder::open(&path).unwrap();
+    let activity = |nth: u64| Activity {
+        kind: "cleaning".into(),
+        start_ns: Nanos(nth * 10),
+        end_ns: Nanos(nth * 10 + 7),
+        unit: 0,
+        block: 3,
+        pages_read: 1,
+        pages_programmed: 1,
+        blocks_erased: 0,
+    };
+    let written = Activities { items: (0..20).map(activity).collect(), left_out: 0 };
+    folder.write_activities(30, &written).unwrap();
+    let without = prepare(&place.result("without"), false).unwrap().submission.id();
+    let prepared = prepare(&path, false).unwrap();
+    let inside =
+        prepared.submission.parts.iter().filter(|part| part.content == Content::Activities);
+    assert_eq!((inside.count(), prepared.submission.parts.len()), (1, 37));
+    assert_ne!(prepared.submission.id(), without);
+    let published = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap();
+    let [unchecked] = published.unchecked.as_slice() else { panic!("{published:?}") };
+    assert!(unchecked.contains("what the drive did inside"), "{unchecked}");
+    let shown = place.json(&format!("/api/results/{}/runs/30/activities", published.id));
+    assert_eq!(shown, serde_json::to_value(&written.items).unwrap());
+    let none = place.json(&format!("/api/results/{}/runs/29/activities", published.id));
+    assert_eq!(none, json!([]));
 }

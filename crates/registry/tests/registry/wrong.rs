@@ -38,7 +38,7 @@ fn submissions_are_checked() {
     let place = Place::new("checked");
     let whole = body(&place);
     type Break = fn(&mut Value);
-    let cases: [(&str, Break); 11] = [
+    let cases: [(&str, Break); 12] = [
         ("manifest of format version 999", |body| body["manifest"]["schema_version"] = 999.into()),
         ("facts of format version 1", |body| body["facts"]["schema_version"] = 1.into()),
         ("`name` has 1 to 80 characters", |body| body["name"] = "".into()),
@@ -53,8 +53,11 @@ fn submissions_are_checked() {
         }),
         ("not counted from 0", |body| body["parts"][0]["part"] = 1.into()),
         ("`sha256` is 64 hexadecimal digits", |body| body["parts"][0]["sha256"] = "../../x".into()),
-        ("a file of records has 1 to", |body| body["parts"][0]["bytes"] = 0.into()),
+        ("a file has 1 to", |body| body["parts"][0]["bytes"] = 0.into()),
         ("take more than", |body| body["parts"][0]["bytes"] = json!(1_u64 << 50)),
+        ("`/manifest/options/methodology/budget` is an array instead", |body| {
+            body["manifest"]["options"]["methodology"]["budget"] = json!([null, null]);
+        }),
         ("unknown field `path`", |body| body["path"] = "/etc/passwd".into()),
     ];
     for (words, damage) in cases {
@@ -111,4 +114,32 @@ fn tokens_are_not_sent_in_the_clear() {
     let prepared = prepare(&place.result("r"), false).unwrap();
     let refused = send(&prepared, &"http://registry.example/".parse().unwrap(), "t", |_, _| {});
     assert!(refused.unwrap_err().to_string().contains("https://"));
+}
+
+// Are activities refused that cannot be read, that are of a drive that cannot tell them, or twice of a run?
+#[test]
+fn activities_are_checked() {
+    let place = Place::new("inside-checked");
+    let path = place.result("r");
+    let folder = path.join("activities");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("run-00030.parquet"), "no Parquet").unwrap();
+    let prepared = prepare(&path, false).unwrap();
+    let refused = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap_err().to_string();
+    assert!(refused.contains("run-00030.parquet") && !refused.contains("/tmp"), "{refused}");
+
+    let whole = serde_json::to_value(&prepared.submission).unwrap();
+    let at =
+        whole["parts"].as_array().unwrap().iter().position(|part| part["content"] == "activities");
+    let mut real = whole.clone();
+    real["manifest"]["device"]["kind"] = "block".into();
+    let mut twice = whole.clone();
+    let mut second = whole["parts"][at.unwrap()].clone();
+    second["part"] = 1.into();
+    twice["parts"].as_array_mut().unwrap().push(second);
+    for (body, words) in [(real, "only a simulated drive tells"), (twice, "2 files of activities")]
+    {
+        let refused = place.post("/api/submissions", &body).bearer_auth(&place.token).send();
+        assert!(error(refused.unwrap(), 422).contains(words), "{words}");
+    }
 }

@@ -228,15 +228,11 @@ fn free_id(found: &Found, items: &BTreeMap<String, Item>) -> String {
         return name.into();
     }
     let hash = Sha256::digest(found.path.as_os_str().as_encoded_bytes());
-    format!("{name}~{}", hex(&hash[..4]))
+    format!("{name}~{}", hex::encode(&hash[..4]))
 }
 
 fn version(stamps: &Stamps) -> String {
-    hex(&Sha256::digest(format!("{stamps:?}"))[..12])
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&Sha256::digest(format!("{stamps:?}"))[..12])
 }
 
 /// Writes `marks.json` so that at every instant it is either the old or the new one.
