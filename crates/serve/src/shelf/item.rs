@@ -105,10 +105,13 @@ pub fn facts(path: &Path, manifest: &Manifest) -> Option<Facts> {
     (facts.schema_version == SCHEMA_VERSION && whole).then_some(facts)
 }
 
-/// The corrections of the result at `path`; none where there are none.
-pub fn marks(path: &Path) -> Result<Marks, String> {
-    let file = path.join("marks.json");
-    if file.symlink_metadata().is_err() { Ok(Marks::default()) } else { read(&file, limits::MARKS) }
+/// The corrections of a result; none where there are none.
+pub fn marks(folder: &ResultFolder) -> Result<Marks, String> {
+    let file = folder.path().join("marks.json");
+    if file.symlink_metadata().is_ok() {
+        check(&file, limits::MARKS)?;
+    }
+    folder.marks().map_err(|error| error.to_string())
 }
 
 /// The simulation at `path` as it was written.
