@@ -8,6 +8,7 @@ use flashscope_result::{Error, ResultFolder, Rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::activities::activities;
 use super::clamp;
 
 /// Successive IOs of a run, every one as it was recorded, and what the drive did meanwhile.
@@ -41,9 +42,6 @@ pub struct Ios {
     pub activities: Vec<Activity>,
 }
 
-/// As many activities are told with some IOs.
-const MOST_ACTIVITIES: usize = 1000;
-
 pub(super) fn ios(
     folder: &ResultFolder,
     run: u32,
@@ -66,20 +64,9 @@ pub(super) fn ios(
         in_flight.end = in_flight.end.max(record.completed());
     })?;
     if in_flight.start <= in_flight.end {
-        ios.activities = longest(folder.activities(run, in_flight)?.items);
+        ios.activities = activities(folder, run, in_flight)?;
     }
     Ok(ios)
-}
-
-/// The longest activities, in their order.
-fn longest(mut activities: Vec<Activity>) -> Vec<Activity> {
-    if activities.len() > MOST_ACTIVITIES {
-        let length = |activity: &Activity| activity.end_ns.0.saturating_sub(activity.start_ns.0);
-        activities.sort_by_key(|activity| Reverse(length(activity)));
-        activities.truncate(MOST_ACTIVITIES);
-        activities.sort_by_key(|activity| activity.start_ns);
-    }
-    activities
 }
 
 /// Windows around the `count` slowest IOs, in order, none of which overlap.

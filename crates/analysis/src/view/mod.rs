@@ -1,5 +1,6 @@
 //! Views of records for a screen: never more than it can show, whatever the size of the run.
 
+mod activities;
 mod colours;
 mod histogram;
 mod ios;
@@ -12,6 +13,8 @@ mod tests;
 use std::ops::Range;
 
 pub use colours::{ColourRow, Colours};
+use flashscope_block::Nanos;
+use flashscope_result::activity::Activity;
 use flashscope_result::manifest::{Experiment, Run};
 use flashscope_result::{Error, Manifest, ResultFolder, Rows};
 pub use histogram::{LatencyBin, LatencyHistogram};
@@ -79,6 +82,19 @@ impl Viewer<'_> {
         ios::ios(self.folder, run, &rows, window).map(Some)
     }
 
+    /// What the drive did inside at any time in `window`, which counts from the begin of the run, in
+    /// the order of its begin: up to 1,000 activities, the longest; of simulated drives alone.
+    pub fn activities(
+        &self,
+        run: u32,
+        window: Range<Nanos>,
+    ) -> Result<Option<Vec<Activity>>, Error> {
+        if self.recorded(run).is_none() {
+            return Ok(None);
+        }
+        activities::activities(self.folder, run, window).map(Some)
+    }
+
     /// The `count` slowest IOs of a run and those up to `around` positions beside each; neighbours that
     /// overlap are told together.
     pub fn slowest(&self, run: u32, count: usize, around: u64) -> Result<Vec<Ios>, Error> {
@@ -122,10 +138,14 @@ impl Viewer<'_> {
         outlines.filter_map(Result::transpose).collect()
     }
 
-    fn rows(&self, id: u32) -> Result<Option<Rows>, Error> {
+    fn rows(&self, run: u32) -> Result<Option<Rows>, Error> {
+        self.recorded(run).map(|run| self.folder.records(run)).transpose()
+    }
+
+    /// A run, if it has records.
+    fn recorded(&self, id: u32) -> Option<&Run> {
         let found = self.manifest.runs().find(|run| run.id == id);
-        let run = found.filter(|run: &&Run| run.progress.ios() > 0);
-        run.map(|run| self.folder.records(run)).transpose()
+        found.filter(|run| run.progress.ios() > 0)
     }
 
     fn experiment(&self, micro_benchmark: &str, experiment: &str) -> Option<&Experiment> {
