@@ -8,6 +8,7 @@ use flashscope_analysis::compare::{Comparison, compare};
 use flashscope_analysis::view::{Colours, Ios, LatencyHistogram, Viewer};
 use flashscope_block::Nanos;
 use flashscope_result::activity::Activity;
+use flashscope_result::manifest::find_experiment;
 use flashscope_result::{Error, Manifest};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -108,10 +109,8 @@ async fn colours(
     let key = format!("colours {micro_benchmark:?} {experiment:?} {window:?} {columns}");
     let wanted = (micro_benchmark.clone(), experiment.clone());
     let runs = move |manifest: &Manifest| {
-        let benchmarks = manifest.micro_benchmarks.iter().filter(|one| one.name == wanted.0);
-        let experiments = benchmarks.flat_map(|one| &one.experiments);
-        let runs = experiments.filter(|one| one.name == wanted.1).flat_map(|one| &one.runs);
-        runs.map(|run| run.id).collect()
+        let found = find_experiment(&manifest.micro_benchmarks, &wanted.0, &wanted.1);
+        found.iter().flat_map(|found| &found.runs).map(|run| run.id).collect()
     };
     let view = move |viewer: Viewer| viewer.colours(&micro_benchmark, &experiment, window, columns);
     app.view(id, key, runs, view).await

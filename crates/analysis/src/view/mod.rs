@@ -15,7 +15,7 @@ use std::ops::Range;
 pub use colours::{ColourRow, Colours};
 use flashscope_block::Nanos;
 use flashscope_result::activity::Activity;
-use flashscope_result::manifest::{Experiment, Run};
+use flashscope_result::manifest::{Run, find_experiment};
 use flashscope_result::{Error, Manifest, ResultFolder, Rows};
 pub use histogram::{LatencyBin, LatencyHistogram};
 pub use ios::Ios;
@@ -113,7 +113,10 @@ impl Viewer<'_> {
         window: Range<u64>,
         columns: u64,
     ) -> Result<Option<Colours>, Error> {
-        let Some(found) = self.experiment(micro_benchmark, experiment) else { return Ok(None) };
+        let plan = &self.manifest.micro_benchmarks;
+        let Some(found) = find_experiment(plan, micro_benchmark, experiment) else {
+            return Ok(None);
+        };
         let mut runs = Vec::new();
         for run in found.runs.iter().filter(|run| run.progress.ios() > 0) {
             runs.push((run.id, self.folder.records(run)?));
@@ -146,12 +149,6 @@ impl Viewer<'_> {
     fn recorded(&self, id: u32) -> Option<&Run> {
         let found = self.manifest.runs().find(|run| run.id == id);
         found.filter(|run| run.progress.ios() > 0)
-    }
-
-    fn experiment(&self, micro_benchmark: &str, experiment: &str) -> Option<&Experiment> {
-        let mut benchmarks = self.manifest.micro_benchmarks.iter();
-        let benchmark = benchmarks.find(|benchmark| benchmark.name == micro_benchmark)?;
-        benchmark.experiments.iter().find(|found| found.name == experiment)
     }
 }
 

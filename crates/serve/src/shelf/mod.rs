@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use flashscope_analysis::{Facts, analyse};
 use flashscope_report::{ResultKind, Shelf, ShelfItem};
+use flashscope_result::manifest::find_experiment;
 use flashscope_result::marks::Marks;
 pub use query::{LARGEST, ShelfQuery, Sort, whole};
 use quick_cache::sync::Cache;
@@ -178,12 +179,9 @@ impl Library for Folders {
     fn set_marks(&self, id: &str, marks: &Marks) -> Result<(), Problem> {
         let item = self.measurement_item(id)?;
         let (folder, manifest) = item::open(&item.path).map_err(|error| item.damaged(&error))?;
-        let known = |benchmark: &str, experiment: &str| {
-            let benchmark = manifest.micro_benchmarks.iter().find(|one| one.name == benchmark);
-            benchmark.is_some_and(|one| one.experiments.iter().any(|one| one.name == experiment))
-        };
         for mark in &marks.experiments {
-            if !known(&mark.micro_benchmark, &mark.experiment) {
+            let plan = &manifest.micro_benchmarks;
+            if find_experiment(plan, &mark.micro_benchmark, &mark.experiment).is_none() {
                 return Err(Problem::not_found(format!(
                     "`{id}` has no experiment `{}` of `{}`: mark those that it has",
                     mark.experiment, mark.micro_benchmark
