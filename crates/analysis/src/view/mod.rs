@@ -56,14 +56,9 @@ impl Viewer<'_> {
             true => self.overviews.of(run, &rows)?,
             false => None,
         };
-        let overview = overview.as_deref();
-        let mut outline = outline::outline(run, &rows, overview, window.clone(), stretches)?;
-        if clamp(&window, rows.total()) == (0..rows.total()) {
-            let facts = self.facts.runs.iter().find(|facts| facts.run == run);
-            let ignored = facts.map_or(0, |facts| facts.ignored);
-            outline.running_means = Some(running::running_means(&rows, overview, ignored)?);
-        }
-        Ok(Some(outline))
+        let facts = self.facts.runs.iter().find(|facts| facts.run == run);
+        let ignored = facts.map_or(0, |facts| facts.ignored);
+        outline::outline(run, &rows, overview.as_deref(), window, stretches, ignored).map(Some)
     }
 
     /// How the response times of a window of a run are distributed.

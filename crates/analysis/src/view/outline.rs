@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clamp;
 use super::overview::{CHUNK, Extremes, Overview, whole_chunks};
-use super::running::RunningMeans;
+use super::running::{Running, RunningMeans};
 
 /// How many stretches the picture of a whole run has in a report.
 pub const STRETCHES: u64 = 400;
@@ -59,13 +59,15 @@ pub(super) fn needs_overview(rows: &Rows, window: &Range<u64>, stretches: u64) -
     whole_chunks(stretch_length(window.end - window.start, stretches)).is_some()
 }
 
-/// The outline of a window, the same with an overview and without.
+/// The outline of a window of a run whose first `ignored` IOs are left out of its statistics, the same
+/// with an overview and without.
 pub(super) fn outline(
     run: u32,
     rows: &Rows,
     overview: Option<&Overview>,
     window: Range<u64>,
     stretches: u64,
+    ignored: u64,
 ) -> Result<Outline, Error> {
     let window = clamp(&window, rows.total());
     let stretch = stretch_length(window.end - window.start, stretches);
@@ -73,13 +75,17 @@ pub(super) fn outline(
         Some(_) => window.start / CHUNK * CHUNK,
         None => window.start,
     };
+    let overview = overview.filter(|_| whole_chunks(stretch).is_some());
+    let step = whole_chunks(stretch).map_or(1, |_| CHUNK);
+    let whole = window == (0..rows.total());
     let mut outliner = Outliner {
         outline: Outline { run, ios: rows.total(), ..Outline::default() },
         stretch,
         end: first + stretch,
         extremes: Extremes::default(),
+        running: whole.then(|| Running::of(rows, ignored, step, overview.is_some())).transpose()?,
     };
-    let covered = match overview.filter(|_| whole_chunks(stretch).is_some()) {
+    let covered = match overview {
         Some(overview) => overview.covered(&window),
         None => window.start..window.start,
     };
@@ -97,6 +103,8 @@ struct Outliner {
     /// Where the current stretch ends.
     end: u64,
     extremes: Extremes,
+    /// Of a whole run alone.
+    running: Option<Running>,
 }
 
 impl Outliner {
@@ -106,6 +114,9 @@ impl Outliner {
             self.end_stretch();
         }
         self.extremes.push(index, record);
+        if let Some(running) = &mut self.running {
+            running.push(record.result.is_ok().then_some(record.latency.0));
+        }
     }
 
     /// Adds a chunk, which does not go beyond the end of a stretch.
@@ -114,6 +125,10 @@ impl Outliner {
             self.end_stretch();
         }
         self.extremes.join(chunk);
+        if let Some(running) = &mut self.running {
+            let ios = CHUNK.min(self.outline.ios - index);
+            running.push_chunk(ios, &chunk.answered);
+        }
     }
 
     fn end_stretch(&mut self) {
@@ -130,6 +145,7 @@ impl Outliner {
 
     fn finish(mut self) -> Outline {
         self.end_stretch();
+        self.outline.running_means = self.running.map(Running::finish);
         self.outline
     }
 }

@@ -143,8 +143,8 @@ fn overviews_change_nothing() {
     for (i, from) in edges.into_iter().enumerate() {
         for to in edges.into_iter().skip(i) {
             for stretches in [1, 7, 100, 400] {
-                let without = outline::outline(1, &rows, None, from..to, stretches).unwrap();
-                let with = outline::outline(1, &rows, Some(&overview), from..to, stretches);
+                let without = outline::outline(1, &rows, None, from..to, stretches, 700).unwrap();
+                let with = outline::outline(1, &rows, Some(&overview), from..to, stretches, 700);
                 assert_eq!(with.unwrap(), without, "{from}..{to} in {stretches}");
                 let most = if to - from <= 2 * stretches { to - from } else { 3 * stretches };
                 assert!(without.index.len() as u64 <= most, "{from}..{to} in {stretches}");
