@@ -1,12 +1,12 @@
 use std::ops::Range;
 
-use flashscope_block::Record;
+use flashscope_block::{Bytes, Errno, Nanos, Op, Record};
 use flashscope_result::{Error, Rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::clamp;
-use super::overview::{CHUNK, Extremes, Overview, whole_chunks};
+use super::overview::{CHUNK, Extremes, Overview, Shown, whole_chunks};
 use super::running::{Running, RunningMeans};
 
 /// How many stretches the picture of a whole run has in a report.
@@ -51,6 +51,47 @@ fn stretch_length(count: u64, stretches: u64) -> u64 {
     // The first may begin within a chunk.
     let whole = whole_chunks((count + CHUNK).div_ceil(stretches.max(1)));
     whole.filter(|_| whole_chunks(length).is_some()).unwrap_or(length)
+}
+
+impl Outline {
+    /// This outline of a whole run, which was made in `stretches` stretches, in at most `fewer` of them:
+    /// each as long as some of those together, so that what is shown of it is what its records give.
+    pub fn coarser(&self, stretches: u64, fewer: u64) -> Outline {
+        let made = stretch_length(self.ios, stretches);
+        let stretch = match stretch_length(self.ios, fewer) {
+            1 => 1,
+            _ => self.ios.div_ceil(fewer.max(1)).next_multiple_of(made),
+        };
+        let mut outliner = Outliner {
+            outline: Outline {
+                run: self.run,
+                ios: self.ios,
+                running_means: self.running_means.clone(),
+                ..Outline::default()
+            },
+            stretch,
+            end: 0,
+            extremes: Extremes::default(),
+            running: None,
+        };
+        for shown in self.shown() {
+            outliner.push_shown(shown);
+        }
+        outliner.finish()
+    }
+
+    fn shown(&self) -> impl Iterator<Item = Shown> {
+        (0..self.index.len()).filter_map(|i| {
+            Some(Shown {
+                index: self.index[i],
+                submitted: Nanos(self.submitted_ns[i]),
+                latency: Nanos(self.latency_ns[i]),
+                offset: Bytes(self.offset_bytes[i]),
+                op: Op::from_code(self.op[i])?,
+                result: if self.errno[i] == 0 { Ok(()) } else { Err(Errno(self.errno[i])) },
+            })
+        })
+    }
 }
 
 /// Whether the outline of a window would be put together from an overview.
@@ -131,6 +172,14 @@ impl Outliner {
         }
     }
 
+    /// Adds an IO that was shown before; those in between were not.
+    fn push_shown(&mut self, shown: Shown) {
+        while shown.index >= self.end {
+            self.end_stretch();
+        }
+        self.extremes.join(&Extremes::of(shown));
+    }
+
     fn end_stretch(&mut self) {
         self.end += self.stretch;
         for shown in std::mem::take(&mut self.extremes).shown() {
@@ -145,7 +194,9 @@ impl Outliner {
 
     fn finish(mut self) -> Outline {
         self.end_stretch();
-        self.outline.running_means = self.running.map(Running::finish);
+        if let Some(running) = self.running {
+            self.outline.running_means = Some(running.finish());
+        }
         self.outline
     }
 }
