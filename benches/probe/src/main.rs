@@ -10,6 +10,7 @@ use flashscope_probe::{
     Budget, Event, Investigation, Knowledge, Lab, PARAMETERS, Parameter, investigate,
 };
 use flashscope_probe_bench::drives::{Drawn, draw};
+use flashscope_probe_bench::measured::add_costs;
 use flashscope_probe_bench::noise::{Noise, Noisy};
 use flashscope_probe_bench::score::{
     Judged, Tally, Verdict, calibration, calibration_error, judge, tallies,
@@ -79,7 +80,8 @@ fn main() {
 }
 
 fn probe(seed: u64, args: &Args, wanted: &[Parameter]) -> Probed {
-    let drawn = draw(seed);
+    let mut drawn = draw(seed);
+    add_costs(&mut drawn);
     let drive = flashscope_sim::open(&drawn.spec).unwrap_or_else(|e| panic!("{}: {e}", drawn.spec));
     let hiccup_every = if args.noise > 0.0 { Nanos::secs(1) } else { Nanos(0) };
     let noise = Noise { deviation: args.noise, hiccup_every, hiccup: Nanos::millis(20) };

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use flashscope_result::Manifest;
-use flashscope_result::manifest::Experiment;
+use flashscope_result::manifest::find_experiment;
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip;
 use schemars::JsonSchema;
@@ -126,7 +126,8 @@ fn experiments(results: &[(&Manifest, &Facts)]) -> Vec<ComparedExperiment> {
         let means: Vec<ByValue> = results
             .iter()
             .map(|(manifest, facts)| {
-                let found = find(manifest, benchmark, experiment);
+                let plan = &manifest.micro_benchmarks;
+                let found = find_experiment(plan, benchmark, experiment);
                 let means = found.map(|found| facts.means(found)).unwrap_or_default();
                 means.into_iter().filter_map(|(value, mean)| Some((value, mean?))).collect()
             })
@@ -139,11 +140,6 @@ fn experiments(results: &[(&Manifest, &Facts)]) -> Vec<ComparedExperiment> {
         })
     };
     named.into_iter().filter_map(compared).collect()
-}
-
-fn find<'a>(manifest: &'a Manifest, benchmark: &str, experiment: &str) -> Option<&'a Experiment> {
-    let benchmark = manifest.micro_benchmarks.iter().find(|found| found.name == benchmark)?;
-    benchmark.experiments.iter().find(|found| found.name == experiment)
 }
 
 /// Every value that any result has.

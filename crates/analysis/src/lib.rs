@@ -31,9 +31,22 @@ const HARNESS_SHARE: f64 = 0.05;
 
 /// Everything that the records of a result say.
 pub fn analyse(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Error> {
-    let mut found = Vec::new();
-    for run in manifest.runs().filter(|run| run.progress.ios() > 0) {
+    analyse_telling(folder, manifest, |_, _| {})
+}
+
+/// As [`analyse`]; `progress` is told how many IOs were read, of how many.
+pub fn analyse_telling(
+    folder: &ResultFolder,
+    manifest: &Manifest,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<Facts, Error> {
+    let recorded = || manifest.runs().filter(|run| run.progress.ios() > 0);
+    let total = recorded().map(|run| run.progress.ios()).fold(0, u64::saturating_add);
+    let (mut found, mut done) = (Vec::new(), 0_u64);
+    for run in recorded() {
         found.extend(runs::find(run, &folder.records(run)?)?);
+        done = done.saturating_add(run.progress.ios());
+        progress(done, total);
     }
     let repeats = repeats::repeat_facts(manifest, &found);
     let mut runs: Vec<_> = found.into_iter().map(|found| found.facts).collect();

@@ -11,6 +11,7 @@ use flashscope_workload::uflip::{PerBaseline, Setup, all};
 
 use crate::args::DemoArgs;
 use crate::bench::{Inside, Watching, create, manifest, measure, outcome};
+use crate::progress::LateBar;
 use crate::report::{Opened, write_page};
 use crate::{Failure, stop, usage};
 
@@ -50,7 +51,9 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let text = terminal(&manifest, &facts);
     let outcome = outcome(&manifest);
     let page = folder.path().join("report.html");
-    write_page(&[Opened::measured(folder, manifest, facts)?], &page)?;
+    let mut bar = LateBar::new();
+    write_page(&[Opened::measured(folder, manifest, facts)?], &page, &mut bar)?;
+    bar.finish();
     let mut out = std::io::stdout().lock();
     write!(out, "{text}")?;
     writeln!(out, "\nresult: {}", output.display())?;

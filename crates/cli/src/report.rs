@@ -6,20 +6,23 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use flashscope_analysis::view::{Overviews, STRETCHES, Viewer};
-use flashscope_analysis::{Facts, analyse};
+use flashscope_analysis::{Facts, analyse_telling};
 use flashscope_report::{Exhibit, Report, SimulatedExhibit, html, terminal};
 use flashscope_result::marks::Marks;
 use flashscope_result::{Error, Manifest, ResultFolder, is_simulation, read_simulation};
 use serde_json::Value;
 
 use crate::args::ReportArgs;
+use crate::progress::LateBar;
 use crate::{Failure, usage};
 
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
-    let results: Vec<Opened> =
-        args.results.iter().map(|path| Opened::open(path)).collect::<Result<_, _>>()?;
+    let mut bar = LateBar::new();
+    let results = args.results.iter().map(|path| Opened::open(path, &mut bar));
+    let results: Vec<Opened> = results.collect::<Result<_, _>>()?;
     let mut out = std::io::stdout().lock();
     if args.terminal || args.json {
+        bar.finish();
         for result in results {
             match args.terminal {
                 true => write!(out, "{}", result.terminal()?)?,
@@ -33,7 +36,8 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
         _ => PathBuf::from("report.html"),
     };
     let path = args.output.clone().unwrap_or(inside);
-    write_page(&results, &path)?;
+    write_page(&results, &path, &mut bar)?;
+    bar.finish();
     writeln!(out, "{}", path.display())?;
     Ok(())
 }
@@ -54,13 +58,15 @@ pub struct Measured {
 }
 
 impl Opened {
-    fn open(path: &Path) -> Result<Opened, Failure> {
+    fn open(path: &Path, bar: &mut LateBar) -> Result<Opened, Failure> {
         if is_simulation(path) {
             let simulation = read_simulation(path).map_err(of_opening)?;
             return Ok(Opened::Simulation { name: name_of(path), simulation });
         }
         let (folder, manifest) = ResultFolder::open(path).map_err(of_opening)?;
-        let facts = analyse(&folder, &manifest)?;
+        let facts = analyse_telling(&folder, &manifest, |done, total| {
+            bar.show("reading the records", done, Some(total));
+        })?;
         Ok(Opened::measured(folder, manifest, facts)?)
     }
 
@@ -131,8 +137,8 @@ fn name_of(path: &Path) -> String {
     name.strip_suffix(".flashscope").unwrap_or(&name).into()
 }
 
-/// Writes the page of results.
-pub fn write_page(results: &[Opened], path: &Path) -> anyhow::Result<()> {
+/// Writes the page of results, and shows how far it is.
+pub fn write_page(results: &[Opened], path: &Path, bar: &mut LateBar) -> anyhow::Result<()> {
     let ids = unique_names(results.iter().map(Opened::name));
     let (mut measurements, mut simulations) = (Vec::new(), Vec::new());
     for (result, id) in results.iter().zip(&ids) {
@@ -146,7 +152,9 @@ pub fn write_page(results: &[Opened], path: &Path) -> anyhow::Result<()> {
             }
         }
     }
-    let page = html(&measurements, &simulations)?;
+    let page = html(&measurements, &simulations, |done, total| {
+        bar.show("making the page", done, Some(total));
+    })?;
     fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))
 }
 

@@ -138,7 +138,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::RequestCost,
         name: "request-cost",
         title: "Cost of a read request",
-        summary: "What a read of one page takes, alone and at random",
+        summary: "What a read of 4 KiB at a random place takes, alone and without a switch of groups: the \
+                  median",
         source: "Sun and Zhang, section 3.3",
         ..TIME
     },

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use flashscope_analysis::{Facts, analyse};
 use flashscope_block::Nanos;
-use flashscope_report::{ResultKind, ShelfItem};
-use flashscope_result::manifest::Progress;
+use flashscope_report::ShelfItem;
 use flashscope_result::{Manifest, ResultFolder};
 use flashscope_serve::{Api, Bearer, Endpoints, Gate, JsonOf, Nothing, Problem, Work};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
@@ -273,7 +272,7 @@ async fn check_and_publish(
     ] {
         desk.store.put(&id, file, json.map_err(Error::from)?.into()).await?;
     }
-    let item = item(id.clone(), name, manifest, facts);
+    let item = ShelfItem::measurement(id.clone(), name, manifest, Some(facts));
     desk.db.publish(&sender.name, &item, &parts).await?;
     JsonOf::of(&Published { id, unchecked: unchecked.into_iter().collect() })
 }
@@ -347,23 +346,3 @@ fn difference(a: &Value, b: &Value, place: &str) -> Option<String> {
 
 /// What of the facts is a sentence with numbers in it.
 const SENTENCES: [&str; 2] = [".reason", ".finding"];
-
-fn item(id: String, name: String, manifest: Manifest, facts: Facts) -> ShelfItem {
-    let count = |which: fn(&Progress) -> bool| {
-        manifest.runs().filter(|run| which(&run.progress)).count() as u64
-    };
-    ShelfItem {
-        id,
-        name,
-        kind: ResultKind::Measurement,
-        problem: None,
-        started: Some(manifest.started.clone()),
-        status: Some(manifest.status),
-        runs_done: count(|progress| matches!(progress, Progress::Done { .. })),
-        runs_planned: count(|progress| !matches!(progress, Progress::Skipped { .. })),
-        ios: manifest.runs().map(|run| run.progress.ios()).fold(0, u64::saturating_add),
-        workload: None,
-        characteristics: Some(facts.characteristics),
-        device: Some(manifest.device),
-    }
-}

@@ -61,15 +61,16 @@ pub struct Summary {
 }
 
 /// Results and simulations as one HTML file that needs nothing else, and no network; several results are
-/// compared with the first of them.
+/// compared with the first of them. `progress` is told how much is done, of how much.
 ///
 /// # Errors
 /// Where the records cannot be read, or what was found not be written as JSON.
 pub fn html(
     measurements: &[Exhibit],
     simulations: &[SimulatedExhibit],
+    mut progress: impl FnMut(u64, u64),
 ) -> Result<String, PageError> {
-    page::html(PAGE, measurements, simulations)
+    page::html(PAGE, measurements, simulations, &mut progress)
 }
 
 /// The characteristics of a trace as such a file.

@@ -4,9 +4,9 @@ use std::io::Write as _;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use flashscope_analysis::Facts;
 use flashscope_analysis::compare::{Comparison, compare};
 use flashscope_analysis::view::{Colours, Ios, LatencyHistogram, STRETCHES, Viewer};
+use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;
 use flashscope_result::manifest::Run;
 use flashscope_result::marks::Marks;
@@ -25,6 +25,9 @@ const IOS: f64 = 0.15;
 /// Pictures are not made coarser than that.
 const LEAST_STRETCHES: u64 = 50;
 const LEAST_COLUMNS: u64 = 64;
+
+/// Colours of more columns than come to so many bytes are not read: they would not fit, and take memory.
+const MOST_CODES: u64 = 4 * MOST_BYTES as u64;
 
 /// Of how many of the slowest IOs of a run the neighbours are shown, and how many before and after
 /// each, as long as there is room.
@@ -88,12 +91,19 @@ struct Paged<'a> {
     ios: String,
 }
 
+/// Told how many of how many steps are done: an IO that is read for one kind of view is a step.
+pub(crate) type Progress<'a> = &'a mut dyn FnMut(u64, u64);
+
+/// How many times the records of a run are read.
+const READS: u64 = 4;
+
 /// The page of several results, which are compared with the first of them. It stays below 15 MiB as long
 /// as their manifests and facts leave room: pictures get coarser, and fewer single IOs are shown.
 pub(crate) fn html(
     template: &str,
     measurements: &[Exhibit],
     simulations: &[SimulatedExhibit],
+    progress: Progress,
 ) -> Result<String, PageError> {
     let mut page = Page { measurements: vec![], simulations, comparison: None };
     if measurements.len() > 1 {
@@ -104,10 +114,29 @@ pub(crate) fn html(
     page.measurements = measurements.iter().map(|shown| bare(*shown)).collect();
     let used = template.len() + serde_json::to_vec(&page)?.len();
     let room = MOST_BYTES.saturating_sub(used) / measurements.len().max(1);
+    let ios =
+        measurements.iter().flat_map(|shown| recorded(shown.viewer)).map(|run| run.progress.ios());
+    let total = ios.fold(0, u64::saturating_add).saturating_mul(READS);
+    let mut steps = Steps { done: 0, total, progress };
     for (shown, paged) in measurements.iter().zip(&mut page.measurements) {
-        fill(paged, shown.viewer, room)?;
+        fill(paged, shown.viewer, room, &mut steps)?;
     }
     Ok(crate::filled(&page)?)
+}
+
+/// How far a page is.
+struct Steps<'a> {
+    done: u64,
+    total: u64,
+    progress: Progress<'a>,
+}
+
+impl Steps<'_> {
+    /// A run was read for one kind of view.
+    fn read(&mut self, run: &Run) {
+        self.done = self.done.saturating_add(run.progress.ios());
+        (self.progress)(self.done, self.total);
+    }
 }
 
 /// A measurement without its views.
@@ -126,40 +155,67 @@ fn bare(shown: Exhibit) -> Paged {
     }
 }
 
-/// Adds the views of a measurement, in about `room` bytes.
+/// Adds the views of a measurement, in about `room` bytes. The records are read for the finest of them;
+/// what is coarser is made of that.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
-fn fill(paged: &mut Paged, viewer: Viewer, room: usize) -> Result<(), PageError> {
-    paged.histograms = compressed(&histograms(viewer)?)?;
+fn fill(
+    paged: &mut Paged,
+    viewer: Viewer,
+    room: usize,
+    steps: &mut Steps,
+) -> Result<(), PageError> {
+    paged.histograms = compressed(&histograms(viewer, steps)?)?;
     let room = room.saturating_sub(paged.histograms.len());
     let share = |share: f64| (share * room as f64) as usize;
-    let neighbourhoods = NEIGHBOURHOODS.into_iter();
-    paged.ios = first_that_fits(share(IOS), neighbourhoods, |(slowest, around)| {
-        Ok(neighbours(viewer, slowest, around)?)
+    let told = neighbours(viewer, steps)?;
+    paged.ios = first_that_fits(share(IOS), NEIGHBOURHOODS.into_iter(), |(slowest, around)| {
+        let of_run = told.chunk_by(|a, b| a.run == b.run);
+        of_run.flat_map(|ios| Ios::fewer(ios, slowest, around)).collect::<Vec<_>>()
     })?;
+    let finest = outlines(viewer, steps)?;
     let stretches = halves(STRETCHES, LEAST_STRETCHES);
-    paged.outlines =
-        first_that_fits(share(OUTLINES), stretches, |stretches| Ok(viewer.outlines(stretches)?))?;
+    paged.outlines = first_that_fits(share(OUTLINES), stretches, |stretches| {
+        finest.iter().map(|outline| outline.coarser(STRETCHES, stretches)).collect::<Vec<_>>()
+    })?;
     let room = room.saturating_sub(paged.ios.len() + paged.outlines.len());
-    let longest = viewer.manifest.runs().map(|run| run.progress.ios()).max().unwrap_or(0);
-    let columns = halves(longest.max(LEAST_COLUMNS), LEAST_COLUMNS);
-    paged.colours = first_that_fits(room, columns, |columns| Ok(colours(viewer, columns)?))?;
+    let columns = finest_columns(viewer);
+    let mut pictures = colours(viewer, columns, steps)?;
+    paged.colours = first_that_fits(room, halves(columns, LEAST_COLUMNS), |columns| {
+        for picture in &mut pictures {
+            while picture.columns() > columns {
+                *picture = picture.halved();
+            }
+        }
+        pictures.clone()
+    })?;
     Ok(())
+}
+
+/// In how many columns colours are read: one for each IO of the longest run, unless that are too many
+/// codes in all.
+fn finest_columns(viewer: Viewer) -> u64 {
+    let ios: Vec<u64> = recorded(viewer).map(|run| run.progress.ios()).collect();
+    let codes =
+        |columns: u64| ios.iter().map(|ios| *ios.min(&columns)).fold(0, u64::saturating_add);
+    let longest = ios.iter().max().copied().unwrap_or(0).max(LEAST_COLUMNS);
+    let few = halves(longest, LEAST_COLUMNS).find(|columns| codes(*columns) <= MOST_CODES);
+    few.unwrap_or(LEAST_COLUMNS)
 }
 
 /// `most`, half of it, and so on, down to `least`.
 fn halves(most: u64, least: u64) -> impl Iterator<Item = u64> {
-    std::iter::successors(Some(most), move |n| (*n > least).then(|| (n / 2).max(least)))
+    std::iter::successors(Some(most), move |n| (*n > least).then(|| n.div_ceil(2).max(least)))
 }
 
 /// The first of ever coarser views that fits into `room` bytes, or the coarsest.
 fn first_that_fits<C, T: Serialize>(
     room: usize,
     coarser: impl Iterator<Item = C>,
-    view: impl Fn(C) -> Result<T, PageError>,
-) -> Result<String, PageError> {
+    mut view: impl FnMut(C) -> T,
+) -> Result<String, serde_json::Error> {
     let mut text = String::new();
     for choice in coarser {
-        text = compressed(&view(choice)?)?;
+        text = compressed(&view(choice))?;
         if text.len() <= room {
             break;
         }
@@ -175,24 +231,40 @@ fn recorded(viewer: Viewer<'_>) -> impl Iterator<Item = &Run> {
     viewer.manifest.runs().filter(|run| run.progress.ios() > 0)
 }
 
-fn histograms(viewer: Viewer) -> Read<Vec<LatencyHistogram>> {
-    let of_run = |run: &Run| viewer.histogram(run.id, 0..u64::MAX).transpose();
-    recorded(viewer).filter_map(of_run).collect()
-}
-
-fn neighbours(viewer: Viewer, slowest: usize, around: u64) -> Read<Vec<Ios>> {
+fn histograms(viewer: Viewer, steps: &mut Steps) -> Read<Vec<LatencyHistogram>> {
     let mut all = Vec::new();
     for run in recorded(viewer) {
-        all.extend(viewer.slowest(run.id, slowest, around)?);
+        all.extend(viewer.histogram(run.id, 0..u64::MAX)?);
+        steps.read(run);
     }
     Ok(all)
 }
 
-fn colours(viewer: Viewer, columns: u64) -> Read<Vec<Colours>> {
+fn neighbours(viewer: Viewer, steps: &mut Steps) -> Read<Vec<Ios>> {
+    let [(slowest, around), ..] = NEIGHBOURHOODS;
+    let mut all = Vec::new();
+    for run in recorded(viewer) {
+        all.extend(viewer.slowest(run.id, slowest, around)?);
+        steps.read(run);
+    }
+    Ok(all)
+}
+
+fn outlines(viewer: Viewer, steps: &mut Steps) -> Read<Vec<Outline>> {
+    let mut all = Vec::new();
+    for run in recorded(viewer) {
+        all.extend(viewer.outline(run.id, 0..u64::MAX, STRETCHES)?);
+        steps.read(run);
+    }
+    Ok(all)
+}
+
+fn colours(viewer: Viewer, columns: u64, steps: &mut Steps) -> Read<Vec<Colours>> {
     let mut all = Vec::new();
     for benchmark in &viewer.manifest.micro_benchmarks {
         for experiment in &benchmark.experiments {
             all.extend(viewer.colours(&benchmark.name, &experiment.name, 0..u64::MAX, columns)?);
+            experiment.runs.iter().for_each(|run| steps.read(run));
         }
     }
     Ok(all)
@@ -209,7 +281,6 @@ fn compressed(views: &impl Serialize) -> Result<String, serde_json::Error> {
 mod tests {
     use std::io::Read as _;
 
-    use flashscope_analysis::Outline;
     use flate2::read::GzDecoder;
 
     use super::*;
@@ -236,7 +307,7 @@ mod tests {
         let noise =
             |n: u64| (0..n).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect::<Vec<_>>();
         let fits = |room| {
-            let text = first_that_fits(room, halves(4000, 300), |n| Ok(noise(n))).unwrap();
+            let text = first_that_fits(room, halves(4000, 300), noise).unwrap();
             serde_json::from_str::<Vec<u64>>(&inflated(&text)).unwrap().len()
         };
         let whole = compressed(&noise(4000)).unwrap().len();

@@ -7,7 +7,7 @@ use flashscope_analysis::{Facts, Outline};
 use flashscope_block::DeviceInfo;
 use flashscope_result::Manifest;
 use flashscope_result::activity::Activity;
-use flashscope_result::manifest::Status;
+use flashscope_result::manifest::{Progress, Status};
 use flashscope_result::marks::Marks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,6 +71,48 @@ pub struct ShelfItem {
     pub workload: Option<String>,
     /// What summarizes the drive; absent where the facts were not found yet.
     pub characteristics: Option<Characteristics>,
+}
+
+impl ShelfItem {
+    /// One of which nothing is known but what it is.
+    pub fn unread(id: String, name: String, kind: ResultKind) -> ShelfItem {
+        ShelfItem {
+            id,
+            name,
+            kind,
+            problem: None,
+            device: None,
+            started: None,
+            status: None,
+            runs_done: 0,
+            runs_planned: 0,
+            ios: 0,
+            workload: None,
+            characteristics: None,
+        }
+    }
+
+    /// A measurement, with what was found of it, where that is known.
+    pub fn measurement(
+        id: String,
+        name: String,
+        manifest: Manifest,
+        facts: Option<Facts>,
+    ) -> ShelfItem {
+        let count = |which: fn(&Progress) -> bool| {
+            manifest.runs().filter(|run| which(&run.progress)).count() as u64
+        };
+        ShelfItem {
+            runs_done: count(|progress| matches!(progress, Progress::Done { .. })),
+            runs_planned: count(|progress| !matches!(progress, Progress::Skipped { .. })),
+            ios: manifest.runs().map(|run| run.progress.ios()).fold(0, u64::saturating_add),
+            started: Some(manifest.started),
+            status: Some(manifest.status),
+            device: Some(manifest.device),
+            characteristics: facts.map(|facts| facts.characteristics),
+            ..ShelfItem::unread(id, name, ResultKind::Measurement)
+        }
+    }
 }
 
 /// What kind of result it is.

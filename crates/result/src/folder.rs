@@ -204,14 +204,19 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     write_whole(path, |file| Ok(serde_json::to_writer_pretty(file, value)?))
 }
 
-/// Writes a file of lines so that at every instant it is either the old or the new one.
+/// Writes a file of lines so that at every instant it is either the old or the new one. Links are
+/// replaced, not followed: what they lead to is not of this result.
 pub(crate) fn write_whole(
     path: &Path,
     content: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), Error> {
     let unfinished = path.with_extension("json.unfinished");
     let write = || -> io::Result<()> {
-        let mut file = BufWriter::new(File::create(&unfinished)?);
+        match fs::remove_file(&unfinished) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = BufWriter::new(File::create_new(&unfinished)?);
         content(&mut file)?;
         file.write_all(b"\n")?;
         file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;

@@ -324,6 +324,16 @@ pub fn find_run(plan: &[MicroBenchmark], id: u32) -> Option<(&MicroBenchmark, &E
     })
 }
 
+/// One experiment of a plan by its names.
+pub fn find_experiment<'a>(
+    plan: &'a [MicroBenchmark],
+    micro_benchmark: &str,
+    experiment: &str,
+) -> Option<&'a Experiment> {
+    let benchmark = plan.iter().find(|found| found.name == micro_benchmark)?;
+    benchmark.experiments.iter().find(|found| found.name == experiment)
+}
+
 impl MicroBenchmark {
     /// Whether its runs characterize the drive rather than measure it.
     pub fn prepares(&self) -> bool {

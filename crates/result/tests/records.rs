@@ -224,6 +224,22 @@ fn marks_are_kept() {
     assert!(matches!(folder.marks(), Err(Error::Json { .. })));
 }
 
+// Is nothing written through a link that lies where a file is prepared or kept?
+#[test]
+fn links_are_replaced() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = create(&parent);
+    let elsewhere = parent.path().join("elsewhere");
+    fs::write(&elsewhere, "untouched").unwrap();
+    for name in ["marks.json.unfinished", "marks.json"] {
+        std::os::unix::fs::symlink(&elsewhere, folder.path().join(name)).unwrap();
+    }
+    folder.write_marks(&Marks::default()).unwrap();
+    assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "untouched");
+    assert_eq!(folder.marks().unwrap(), Marks::default());
+    assert!(folder.path().join("marks.json").symlink_metadata().unwrap().is_file());
+}
+
 // Does a run that was cut off leave nothing that looks like a result, and the next one work?
 #[test]
 fn unfinished_runs_are_not_seen() {

@@ -30,8 +30,6 @@ pub const COMPARED: usize = 16;
 pub const PAGE: u64 = 100;
 /// The most results on one page of the shelf.
 pub const LARGEST_PAGE: u64 = 1000;
-/// Activities in one answer.
-pub const ACTIVITIES: usize = 1000;
 
 /// Connections at once.
 pub const CONNECTIONS: usize = 512;

@@ -1,6 +1,5 @@
 //! The endpoints that look at records: what they show is computed by `flashscope_analysis`.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -9,6 +8,7 @@ use flashscope_analysis::compare::{Comparison, compare};
 use flashscope_analysis::view::{Colours, Ios, LatencyHistogram, Viewer};
 use flashscope_block::Nanos;
 use flashscope_result::activity::Activity;
+use flashscope_result::manifest::find_experiment;
 use flashscope_result::{Error, Manifest};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +16,6 @@ use serde::Serialize;
 use crate::api::App;
 use crate::endpoint::{Endpoints, JsonOf, Nothing};
 use crate::library::Opened;
-use crate::limits;
 use crate::parameters::{
     ActivitiesQuery, ColoursQuery, ComparisonQuery, IosQuery, OutlineQuery, ResultPath, RunPath,
     Window, WindowQuery,
@@ -94,25 +93,10 @@ async fn activities(
     RunPath { id, run }: RunPath,
     query: ActivitiesQuery,
 ) -> Result<JsonOf<Vec<Activity>>, Problem> {
-    let window = query.window();
-    let key = format!("activities {run} {window:?}");
-    app.view(id, key, move |_| vec![run], move |viewer| activities_of(&viewer, run, &window)).await
-}
-
-/// What overlaps with `window` in the order of its begin; of too many, the longest.
-fn activities_of(
-    viewer: &Viewer,
-    run: u32,
-    window: &Window,
-) -> Result<Option<Vec<Activity>>, Error> {
-    if !viewer.manifest.runs().any(|known| known.id == run && known.progress.ios() > 0) {
-        return Ok(None);
-    }
-    let mut items = viewer.folder.activities(run, Nanos(window.start)..Nanos(window.end))?.items;
-    items.sort_by_key(|one| Reverse(one.end_ns.0.saturating_sub(one.start_ns.0)));
-    items.truncate(limits::ACTIVITIES);
-    items.sort_by_key(|one| one.start_ns);
-    Ok(Some(items))
+    let Window { start, end } = query.window();
+    let key = format!("activities {run} {start}..{end}");
+    let window = Nanos(start)..Nanos(end);
+    app.view(id, key, move |_| vec![run], move |viewer| viewer.activities(run, window)).await
 }
 
 async fn colours(
@@ -125,10 +109,8 @@ async fn colours(
     let key = format!("colours {micro_benchmark:?} {experiment:?} {window:?} {columns}");
     let wanted = (micro_benchmark.clone(), experiment.clone());
     let runs = move |manifest: &Manifest| {
-        let benchmarks = manifest.micro_benchmarks.iter().filter(|one| one.name == wanted.0);
-        let experiments = benchmarks.flat_map(|one| &one.experiments);
-        let runs = experiments.filter(|one| one.name == wanted.1).flat_map(|one| &one.runs);
-        runs.map(|run| run.id).collect()
+        let found = find_experiment(&manifest.micro_benchmarks, &wanted.0, &wanted.1);
+        found.iter().flat_map(|found| &found.runs).map(|run| run.id).collect()
     };
     let view = move |viewer: Viewer| viewer.colours(&micro_benchmark, &experiment, window, columns);
     app.view(id, key, runs, view).await

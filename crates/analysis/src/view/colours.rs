@@ -47,6 +47,31 @@ pub struct ColourRow {
     pub codes: String,
 }
 
+impl Colours {
+    /// The same with two columns in one, the slower of them; of a last one alone, it.
+    pub fn halved(&self) -> Colours {
+        let rows = self.rows.iter().map(|row| {
+            // What is not base64 was not made here.
+            let codes = BASE64_STANDARD.decode(&row.codes).unwrap_or_default();
+            let codes: Vec<u8> =
+                codes.chunks(2).map(|pair| pair.iter().copied().max().unwrap_or(0)).collect();
+            ColourRow { codes: BASE64_STANDARD.encode(codes), ..row.clone() }
+        });
+        Colours {
+            micro_benchmark: self.micro_benchmark.clone(),
+            experiment: self.experiment.clone(),
+            ios_per_column: self.ios_per_column.saturating_mul(2),
+            rows: rows.collect(),
+            ..*self
+        }
+    }
+
+    /// How many columns there are.
+    pub fn columns(&self) -> u64 {
+        (self.to - self.from).div_ceil(self.ios_per_column.max(1))
+    }
+}
+
 /// The response times of codes 1 and 255.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {

@@ -8,6 +8,7 @@ use flashscope_result::{Error, ResultFolder, Rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::activities::activities;
 use super::clamp;
 
 /// Successive IOs of a run, every one as it was recorded, and what the drive did meanwhile.
@@ -41,9 +42,6 @@ pub struct Ios {
     pub activities: Vec<Activity>,
 }
 
-/// As many activities are told with some IOs.
-const MOST_ACTIVITIES: usize = 1000;
-
 pub(super) fn ios(
     folder: &ResultFolder,
     run: u32,
@@ -66,20 +64,62 @@ pub(super) fn ios(
         in_flight.end = in_flight.end.max(record.completed());
     })?;
     if in_flight.start <= in_flight.end {
-        ios.activities = longest(folder.activities(run, in_flight)?.items);
+        ios.activities = activities(folder, run, in_flight)?;
     }
     Ok(ios)
 }
 
-/// The longest activities, in their order.
-fn longest(mut activities: Vec<Activity>) -> Vec<Activity> {
-    if activities.len() > MOST_ACTIVITIES {
-        let length = |activity: &Activity| activity.end_ns.0.saturating_sub(activity.start_ns.0);
-        activities.sort_by_key(|activity| Reverse(length(activity)));
-        activities.truncate(MOST_ACTIVITIES);
-        activities.sort_by_key(|activity| activity.start_ns);
+impl Ios {
+    /// Of the neighbours of a run's slowest IOs, as [`super::Viewer::slowest`] told them, those of the
+    /// `count` slowest alone, up to `around` positions beside each: the same as if asked for so, as
+    /// long as that is not more than there was.
+    pub fn fewer(told: &[Ios], count: usize, around: u64) -> Vec<Ios> {
+        let mut slowest = Slowest::new(count);
+        for ios in told {
+            for (position, (latency, errno)) in
+                (ios.from..).zip(ios.latency_ns.iter().zip(&ios.errno))
+            {
+                slowest.push(position, (*errno == 0).then_some(*latency));
+            }
+        }
+        let windows = slowest.windows(around);
+        windows.iter().filter_map(|window| told.iter().find_map(|ios| ios.part(window))).collect()
     }
-    activities
+
+    fn end(&self) -> u64 {
+        self.from + self.latency_ns.len() as u64
+    }
+
+    /// Those of them that lie in `window`, if its first one does.
+    fn part(&self, window: &Range<u64>) -> Option<Ios> {
+        if !(self.from..self.end()).contains(&window.start) {
+            return None;
+        }
+        let [skip, end] = [window.start, window.end.min(self.end())]
+            .map(|position| usize::try_from(position - self.from).unwrap_or(usize::MAX));
+        let part = |column: &[u64]| column[skip..end].to_vec();
+        let (submitted_ns, latency_ns) = (part(&self.submitted_ns), part(&self.latency_ns));
+        let completed =
+            submitted_ns.iter().zip(&latency_ns).map(|(at, took)| at.saturating_add(*took));
+        let in_flight = submitted_ns.iter().min().copied()?..completed.max()?;
+        let meanwhile = |activity: &&Activity| {
+            activity.start_ns.0 < in_flight.end && activity.end_ns.0 > in_flight.start
+        };
+        Some(Ios {
+            run: self.run,
+            ios: self.ios,
+            from: window.start,
+            activities: self.activities.iter().filter(meanwhile).cloned().collect(),
+            submitted_ns,
+            latency_ns,
+            offset_bytes: part(&self.offset_bytes),
+            length_bytes: part(&self.length_bytes),
+            op: self.op[skip..end].to_vec(),
+            stream: self.stream[skip..end].to_vec(),
+            errno: self.errno[skip..end].to_vec(),
+            late_ns: part(&self.late_ns),
+        })
+    }
 }
 
 /// Windows around the `count` slowest IOs, in order, none of which overlap.
@@ -88,27 +128,48 @@ pub(super) fn around_slowest(
     count: usize,
     around: u64,
 ) -> Result<Vec<Range<u64>>, Error> {
-    // Of IOs that took the same the first come first.
-    let mut slowest = BinaryHeap::new();
+    let mut slowest = Slowest::new(count);
     let mut position = 0;
     rows.for_each_latency(0..u64::MAX, |latency| {
-        if let Some(latency) = latency {
-            slowest.push((Reverse(latency), position));
-            if slowest.len() > count {
-                slowest.pop();
-            }
-        }
+        slowest.push(position, latency);
         position += 1;
     })?;
-    let mut positions: Vec<u64> = slowest.into_iter().map(|(_, position)| position).collect();
-    positions.sort_unstable();
-    let mut windows: Vec<Range<u64>> = Vec::new();
-    for position in positions {
-        let window = position.saturating_sub(around)..position + around + 1;
-        match windows.last_mut().filter(|last| last.end >= window.start) {
-            Some(last) => last.end = window.end,
-            None => windows.push(window),
+    Ok(slowest.windows(around))
+}
+
+/// The slowest IOs; of those that took the same the first.
+struct Slowest {
+    count: usize,
+    /// Response times with positions; the fastest is the first to go.
+    kept: BinaryHeap<(Reverse<u64>, u64)>,
+}
+
+impl Slowest {
+    fn new(count: usize) -> Slowest {
+        Slowest { count, kept: BinaryHeap::new() }
+    }
+
+    /// Adds the IO at `position`, whose response time is `None` if it failed.
+    fn push(&mut self, position: u64, latency: Option<u64>) {
+        let Some(latency) = latency else { return };
+        self.kept.push((Reverse(latency), position));
+        if self.kept.len() > self.count {
+            self.kept.pop();
         }
     }
-    Ok(windows)
+
+    /// Windows of up to `around` positions beside each, in order, none of which overlap.
+    fn windows(self, around: u64) -> Vec<Range<u64>> {
+        let mut positions: Vec<u64> = self.kept.into_iter().map(|(_, position)| position).collect();
+        positions.sort_unstable();
+        let mut windows: Vec<Range<u64>> = Vec::new();
+        for position in positions {
+            let window = position.saturating_sub(around)..position + around + 1;
+            match windows.last_mut().filter(|last| last.end >= window.start) {
+                Some(last) => last.end = window.end,
+                None => windows.push(window),
+            }
+        }
+        windows
+    }
 }

@@ -1,5 +1,6 @@
 //! Views of records for a screen: never more than it can show, whatever the size of the run.
 
+mod activities;
 mod colours;
 mod histogram;
 mod ios;
@@ -12,7 +13,9 @@ mod tests;
 use std::ops::Range;
 
 pub use colours::{ColourRow, Colours};
-use flashscope_result::manifest::{Experiment, Run};
+use flashscope_block::Nanos;
+use flashscope_result::activity::Activity;
+use flashscope_result::manifest::{Run, find_experiment};
 use flashscope_result::{Error, Manifest, ResultFolder, Rows};
 pub use histogram::{LatencyBin, LatencyHistogram};
 pub use ios::Ios;
@@ -53,14 +56,9 @@ impl Viewer<'_> {
             true => self.overviews.of(run, &rows)?,
             false => None,
         };
-        let overview = overview.as_deref();
-        let mut outline = outline::outline(run, &rows, overview, window.clone(), stretches)?;
-        if clamp(&window, rows.total()) == (0..rows.total()) {
-            let facts = self.facts.runs.iter().find(|facts| facts.run == run);
-            let ignored = facts.map_or(0, |facts| facts.ignored);
-            outline.running_means = Some(running::running_means(&rows, overview, ignored)?);
-        }
-        Ok(Some(outline))
+        let facts = self.facts.runs.iter().find(|facts| facts.run == run);
+        let ignored = facts.map_or(0, |facts| facts.ignored);
+        outline::outline(run, &rows, overview.as_deref(), window, stretches, ignored).map(Some)
     }
 
     /// How the response times of a window of a run are distributed.
@@ -77,6 +75,19 @@ impl Viewer<'_> {
     pub fn ios(&self, run: u32, window: Range<u64>) -> Result<Option<Ios>, Error> {
         let Some(rows) = self.rows(run)? else { return Ok(None) };
         ios::ios(self.folder, run, &rows, window).map(Some)
+    }
+
+    /// What the drive did inside at any time in `window`, which counts from the begin of the run, in
+    /// the order of its begin: up to 1,000 activities, the longest; of simulated drives alone.
+    pub fn activities(
+        &self,
+        run: u32,
+        window: Range<Nanos>,
+    ) -> Result<Option<Vec<Activity>>, Error> {
+        if self.recorded(run).is_none() {
+            return Ok(None);
+        }
+        activities::activities(self.folder, run, window).map(Some)
     }
 
     /// The `count` slowest IOs of a run and those up to `around` positions beside each; neighbours that
@@ -97,7 +108,10 @@ impl Viewer<'_> {
         window: Range<u64>,
         columns: u64,
     ) -> Result<Option<Colours>, Error> {
-        let Some(found) = self.experiment(micro_benchmark, experiment) else { return Ok(None) };
+        let plan = &self.manifest.micro_benchmarks;
+        let Some(found) = find_experiment(plan, micro_benchmark, experiment) else {
+            return Ok(None);
+        };
         let mut runs = Vec::new();
         for run in found.runs.iter().filter(|run| run.progress.ios() > 0) {
             runs.push((run.id, self.folder.records(run)?));
@@ -122,16 +136,14 @@ impl Viewer<'_> {
         outlines.filter_map(Result::transpose).collect()
     }
 
-    fn rows(&self, id: u32) -> Result<Option<Rows>, Error> {
-        let found = self.manifest.runs().find(|run| run.id == id);
-        let run = found.filter(|run: &&Run| run.progress.ios() > 0);
-        run.map(|run| self.folder.records(run)).transpose()
+    fn rows(&self, run: u32) -> Result<Option<Rows>, Error> {
+        self.recorded(run).map(|run| self.folder.records(run)).transpose()
     }
 
-    fn experiment(&self, micro_benchmark: &str, experiment: &str) -> Option<&Experiment> {
-        let mut benchmarks = self.manifest.micro_benchmarks.iter();
-        let benchmark = benchmarks.find(|benchmark| benchmark.name == micro_benchmark)?;
-        benchmark.experiments.iter().find(|found| found.name == experiment)
+    /// A run, if it has records.
+    fn recorded(&self, id: u32) -> Option<&Run> {
+        let found = self.manifest.runs().find(|run| run.id == id);
+        found.filter(|run| run.progress.ios() > 0)
     }
 }
 

@@ -1,13 +1,13 @@
 use std::ops::Range;
 
-use flashscope_block::Record;
+use flashscope_block::{Bytes, Errno, Nanos, Op, Record};
 use flashscope_result::{Error, Rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::clamp;
-use super::overview::{CHUNK, Extremes, Overview, whole_chunks};
-use super::running::RunningMeans;
+use super::overview::{CHUNK, Extremes, Overview, Shown, whole_chunks};
+use super::running::{Running, RunningMeans};
 
 /// How many stretches the picture of a whole run has in a report.
 pub const STRETCHES: u64 = 400;
@@ -53,19 +53,62 @@ fn stretch_length(count: u64, stretches: u64) -> u64 {
     whole.filter(|_| whole_chunks(length).is_some()).unwrap_or(length)
 }
 
+impl Outline {
+    /// This outline of a whole run, which was made in `stretches` stretches, in at most `fewer` of them:
+    /// each as long as some of those together, so that what is shown of it is what its records give.
+    pub fn coarser(&self, stretches: u64, fewer: u64) -> Outline {
+        let made = stretch_length(self.ios, stretches);
+        let stretch = match stretch_length(self.ios, fewer) {
+            1 => 1,
+            _ => self.ios.div_ceil(fewer.max(1)).next_multiple_of(made),
+        };
+        let mut outliner = Outliner {
+            outline: Outline {
+                run: self.run,
+                ios: self.ios,
+                running_means: self.running_means.clone(),
+                ..Outline::default()
+            },
+            stretch,
+            end: 0,
+            extremes: Extremes::default(),
+            running: None,
+        };
+        for shown in self.shown() {
+            outliner.push_shown(shown);
+        }
+        outliner.finish()
+    }
+
+    fn shown(&self) -> impl Iterator<Item = Shown> {
+        (0..self.index.len()).filter_map(|i| {
+            Some(Shown {
+                index: self.index[i],
+                submitted: Nanos(self.submitted_ns[i]),
+                latency: Nanos(self.latency_ns[i]),
+                offset: Bytes(self.offset_bytes[i]),
+                op: Op::from_code(self.op[i])?,
+                result: if self.errno[i] == 0 { Ok(()) } else { Err(Errno(self.errno[i])) },
+            })
+        })
+    }
+}
+
 /// Whether the outline of a window would be put together from an overview.
 pub(super) fn needs_overview(rows: &Rows, window: &Range<u64>, stretches: u64) -> bool {
     let window = clamp(window, rows.total());
     whole_chunks(stretch_length(window.end - window.start, stretches)).is_some()
 }
 
-/// The outline of a window, the same with an overview and without.
+/// The outline of a window of a run whose first `ignored` IOs are left out of its statistics, the same
+/// with an overview and without.
 pub(super) fn outline(
     run: u32,
     rows: &Rows,
     overview: Option<&Overview>,
     window: Range<u64>,
     stretches: u64,
+    ignored: u64,
 ) -> Result<Outline, Error> {
     let window = clamp(&window, rows.total());
     let stretch = stretch_length(window.end - window.start, stretches);
@@ -73,13 +116,17 @@ pub(super) fn outline(
         Some(_) => window.start / CHUNK * CHUNK,
         None => window.start,
     };
+    let overview = overview.filter(|_| whole_chunks(stretch).is_some());
+    let step = whole_chunks(stretch).map_or(1, |_| CHUNK);
+    let whole = window == (0..rows.total());
     let mut outliner = Outliner {
         outline: Outline { run, ios: rows.total(), ..Outline::default() },
         stretch,
         end: first + stretch,
         extremes: Extremes::default(),
+        running: whole.then(|| Running::of(rows, ignored, step, overview.is_some())).transpose()?,
     };
-    let covered = match overview.filter(|_| whole_chunks(stretch).is_some()) {
+    let covered = match overview {
         Some(overview) => overview.covered(&window),
         None => window.start..window.start,
     };
@@ -97,6 +144,8 @@ struct Outliner {
     /// Where the current stretch ends.
     end: u64,
     extremes: Extremes,
+    /// Of a whole run alone.
+    running: Option<Running>,
 }
 
 impl Outliner {
@@ -106,6 +155,9 @@ impl Outliner {
             self.end_stretch();
         }
         self.extremes.push(index, record);
+        if let Some(running) = &mut self.running {
+            running.push(record.result.is_ok().then_some(record.latency.0));
+        }
     }
 
     /// Adds a chunk, which does not go beyond the end of a stretch.
@@ -114,6 +166,18 @@ impl Outliner {
             self.end_stretch();
         }
         self.extremes.join(chunk);
+        if let Some(running) = &mut self.running {
+            let ios = CHUNK.min(self.outline.ios - index);
+            running.push_chunk(ios, &chunk.answered);
+        }
+    }
+
+    /// Adds an IO that was shown before; those in between were not.
+    fn push_shown(&mut self, shown: Shown) {
+        while shown.index >= self.end {
+            self.end_stretch();
+        }
+        self.extremes.join(&Extremes::of(shown));
     }
 
     fn end_stretch(&mut self) {
@@ -130,6 +194,9 @@ impl Outliner {
 
     fn finish(mut self) -> Outline {
         self.end_stretch();
+        if let Some(running) = self.running {
+            self.outline.running_means = Some(running.finish());
+        }
         self.outline
     }
 }

@@ -118,6 +118,12 @@ impl Extremes {
         self.answered.join(&next.answered);
     }
 
+    /// Those of an IO that was shown before.
+    pub fn of(shown: Shown) -> Extremes {
+        let failed = shown.result.is_err().then_some(shown);
+        Extremes { fastest: Some(shown), slowest: Some(shown), failed, ..Extremes::default() }
+    }
+
     /// Those that are shown, in order, each once.
     pub fn shown(&self) -> impl Iterator<Item = Shown> {
         let mut shown = [self.fastest, self.slowest, self.failed];

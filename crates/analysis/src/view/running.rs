@@ -2,7 +2,7 @@ use flashscope_result::{Error, Rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::overview::{Answered, CHUNK, Overview};
+use super::overview::Answered;
 
 /// How many points the means of a run are told at, at most: they are smooth.
 const POINTS: u64 = 128;
@@ -20,50 +20,75 @@ pub struct RunningMeans {
     pub after_start_up_ns: Vec<Option<u64>>,
 }
 
-/// The running means of a whole run whose first `ignored` IOs are left out of its statistics.
-pub(super) fn running_means(
-    rows: &Rows,
-    overview: Option<&Overview>,
+/// Finds the running means of a whole run as its IOs come along.
+pub(super) struct Running {
+    means: RunningMeans,
+    total: u64,
+    /// The mean is told after every so many IOs, and after all.
+    every: u64,
+    /// After how many it is told next.
+    next: u64,
+    /// How many of the first IOs are left out as start-up.
     ignored: u64,
-) -> Result<RunningMeans, Error> {
-    let mut start_up = Answered::default();
-    rows.for_each_latency(0..ignored.min(rows.total()), |latency| start_up.push(latency))?;
-    let mut means = RunningMeans::default();
-    let mut so_far = Answered::default();
-    let mut tell = |count: u64, so_far: &Answered| {
-        means.index.push(count - 1);
-        means.all_ns.push(so_far.mean());
-        means.after_start_up_ns.push(so_far.since(&start_up).mean().filter(|_| count > ignored));
-    };
-    let total = rows.total();
-    let mut points = points(total, if overview.is_some() { CHUNK } else { 1 }).peekable();
-    match overview {
-        Some(overview) => {
-            for (first, chunk) in overview.chunks(&(0..total)) {
-                so_far.join(&chunk.answered);
-                let count = (first + CHUNK).min(total);
-                while points.next_if(|point| *point <= count).is_some() {
-                    tell(count, &so_far);
-                }
-            }
-        }
-        None => {
-            let mut count = 0;
-            rows.for_each_latency(0..total, |latency| {
-                so_far.push(latency);
-                count += 1;
-                if points.next_if_eq(&count).is_some() {
-                    tell(count, &so_far);
-                }
-            })?;
-        }
-    }
-    Ok(means)
+    /// Those of them that were answered, once they were all seen.
+    start_up: Answered,
+    seen: u64,
+    so_far: Answered,
 }
 
-/// After how many IOs of `total` the mean is told: rising multiples of `step`, and all.
-fn points(total: u64, step: u64) -> impl Iterator<Item = u64> {
-    let every = total.div_ceil(POINTS).next_multiple_of(step).max(step);
-    let whole = (1..).map(move |nth| nth * every).take_while(move |point| *point < total);
-    whole.chain((total > 0).then_some(total))
+impl Running {
+    /// For a run whose first `ignored` IOs are left out of its statistics; means are told after
+    /// multiples of `step` IOs, and after all. Where the IOs come in the chunks of an `overview`,
+    /// within which a start-up may end, it is read here.
+    pub fn of(rows: &Rows, ignored: u64, step: u64, overview: bool) -> Result<Running, Error> {
+        let mut start_up = Answered::default();
+        if overview {
+            rows.for_each_latency(0..ignored, |latency| start_up.push(latency))?;
+        }
+        let total = rows.total();
+        let every = total.div_ceil(POINTS).next_multiple_of(step).max(step);
+        Ok(Running {
+            means: RunningMeans::default(),
+            total,
+            every,
+            next: every.min(total),
+            ignored,
+            start_up,
+            seen: 0,
+            so_far: Answered::default(),
+        })
+    }
+
+    /// Adds an IO, with its response time if it did not fail.
+    #[inline]
+    pub fn push(&mut self, latency: Option<u64>) {
+        self.so_far.push(latency);
+        self.seen += 1;
+        if self.seen == self.ignored {
+            self.start_up = self.so_far;
+        }
+        self.tell_if_due();
+    }
+
+    /// Adds a chunk of `ios` IOs.
+    pub fn push_chunk(&mut self, ios: u64, answered: &Answered) {
+        self.so_far.join(answered);
+        self.seen += ios;
+        self.tell_if_due();
+    }
+
+    #[inline]
+    fn tell_if_due(&mut self) {
+        if self.seen == self.next {
+            self.next = (self.seen + self.every).min(self.total);
+            let after = || self.so_far.since(&self.start_up).mean();
+            self.means.index.push(self.seen - 1);
+            self.means.all_ns.push(self.so_far.mean());
+            self.means.after_start_up_ns.push((self.seen > self.ignored).then(after).flatten());
+        }
+    }
+
+    pub fn finish(self) -> RunningMeans {
+        self.means
+    }
 }

@@ -143,8 +143,8 @@ fn overviews_change_nothing() {
     for (i, from) in edges.into_iter().enumerate() {
         for to in edges.into_iter().skip(i) {
             for stretches in [1, 7, 100, 400] {
-                let without = outline::outline(1, &rows, None, from..to, stretches).unwrap();
-                let with = outline::outline(1, &rows, Some(&overview), from..to, stretches);
+                let without = outline::outline(1, &rows, None, from..to, stretches, 700).unwrap();
+                let with = outline::outline(1, &rows, Some(&overview), from..to, stretches, 700);
                 assert_eq!(with.unwrap(), without, "{from}..{to} in {stretches}");
                 let most = if to - from <= 2 * stretches { to - from } else { 3 * stretches };
                 assert!(without.index.len() as u64 <= most, "{from}..{to} in {stretches}");
@@ -153,6 +153,77 @@ fn overviews_change_nothing() {
         }
     }
     assert!(used > 50);
+}
+
+// Is a coarser outline made of a finer one what the records give for as long stretches, and no longer
+// than asked for?
+#[test]
+fn outlines_get_coarser_without_the_records() {
+    for count in [700, 5000, 300_000] {
+        let mut latencies = scattered(count, 1 << 30);
+        latencies[600..620].fill(FAILED);
+        let scripted = Scripted::new(&[&latencies]);
+        let direct = |stretches| scripted.viewer().outline(1, 0..u64::MAX, stretches);
+        let finest = direct(400).unwrap().unwrap();
+        assert_eq!(finest.coarser(400, 400), finest);
+        for fewer in [200, 100, 50] {
+            let coarser = finest.coarser(400, fewer);
+            assert!(coarser.index.len() as u64 <= 3 * fewer, "{count} in {fewer}");
+            assert_eq!(coarser.running_means, finest.running_means);
+            let made = if count <= 800 { 1 } else { count.div_ceil(400) };
+            let stretch = if count <= 2 * fewer { 1 } else { count.div_ceil(fewer) };
+            let stretch = usize::try_from(stretch.next_multiple_of(made)).unwrap();
+            assert_eq!(coarser.index, standing_out(&latencies, stretch), "{count} in {fewer}");
+            let at = |index: &u64| latencies[usize::try_from(*index).unwrap()];
+            assert_eq!(coarser.latency_ns, coarser.index.iter().map(at).collect::<Vec<_>>());
+        }
+    }
+}
+
+/// The positions of the first fastest, slowest and failed IO of each `stretch` IOs.
+fn standing_out(latencies: &[u64], stretch: usize) -> Vec<u64> {
+    let of_stretch = |(nth, latencies): (usize, &[u64])| {
+        let all = || latencies.iter().enumerate();
+        let fastest = all().min_by_key(|(_, latency)| **latency);
+        let slowest = all().rev().max_by_key(|(_, latency)| **latency);
+        let failed = all().find(|(_, latency)| **latency == FAILED);
+        let positions = [fastest, slowest, failed].into_iter().flatten();
+        positions
+            .map(|(i, _)| (nth * stretch + i) as u64)
+            .collect::<std::collections::BTreeSet<_>>()
+    };
+    latencies.chunks(stretch).enumerate().flat_map(of_stretch).collect()
+}
+
+// Are colours of two columns in one those that the records give for so many IOs a column?
+#[test]
+fn colours_are_halved_without_the_records() {
+    let mut latencies = scattered(4097, 1 << 30);
+    latencies[64..80].fill(FAILED);
+    let scripted = Scripted::new(&[&latencies, &latencies[..3000]]);
+    let (mut halved, _) = scripted.codes(0..u64::MAX, 4097);
+    for columns in [2049, 1025, 513, 257] {
+        halved = halved.halved();
+        assert_eq!(halved, scripted.codes(0..u64::MAX, columns).0);
+        assert_eq!(halved.columns(), columns);
+    }
+}
+
+// Are fewer neighbours of fewer of the slowest IOs those that the records give?
+#[test]
+fn neighbours_get_fewer_without_the_records() {
+    let mut latencies = scattered(900, 1 << 30);
+    latencies[300..310].fill(FAILED);
+    for (slow, position) in [(3, 10), (2, 899), (2, 20), (1, 500)] {
+        latencies[position] = slow << 40;
+    }
+    let scripted = Scripted::new(&[&latencies]);
+    let slowest = |count, around| scripted.viewer().slowest(1, count, around).unwrap();
+    let told = slowest(3, 25);
+    assert_eq!(told.len(), 2);
+    for (count, around) in [(3, 25), (2, 25), (1, 25), (3, 2), (1, 10), (0, 0)] {
+        assert_eq!(Ios::fewer(&told, count, around), slowest(count, around), "{count}, {around}");
+    }
 }
 
 // Is an overview made once, and anew when the run has got longer?

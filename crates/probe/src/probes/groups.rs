@@ -1,4 +1,4 @@
-//! Address groups: parts of the address space of which one is at hand.
+//! What random reads cost, and address groups: parts of the address space of which one is at hand.
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
@@ -13,6 +13,9 @@ const READS: u64 = 1500;
 /// The most groups that are considered.
 const MOST: u64 = 64;
 
+/// From so many standard errors on, a switch is there.
+const SURE: f64 = 6.0;
+
 /// What a switch costs at least to count as one, as a share of a read.
 const LEAST_EFFECT: f64 = 0.03;
 
@@ -21,7 +24,7 @@ pub const PROBE: Probe = Probe {
     summary: "reads of 4 KiB at random places: cost against the distance from the read before, and \
               which division of the address space explains it best",
     source: "Sun and Zhang, section 4.1, Figures 7 and 8",
-    finds: &[Parameter::Groups, Parameter::GroupSwitch],
+    finds: &[Parameter::RequestCost, Parameter::Groups, Parameter::GroupSwitch],
     assumes: &[],
     writes: false,
     cost: |scene, _| scene.cost(READS, 0, 0),
@@ -36,6 +39,16 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
         .collect();
     let run = lab.run("random reads of 4 KiB", reads)?;
     Ok(estimate(&run, space.end).into())
+}
+
+/// What reads cost that need not switch groups, as far as these are known.
+fn request_cost(steps: &[Step], division: Option<&Division>, capacity: u64) -> Finding {
+    let near = |step: &&Step| division.is_none_or(|d| !step.switches(d.groups, capacity));
+    let costs: Vec<f64> = steps.iter().filter(near).map(|step| step.cost).collect();
+    let value = median(&costs);
+    let error = 1.25 * spread(&costs) / (costs.len() as f64).sqrt();
+    Finding::value(Parameter::RequestCost, value, value - 1.96 * error, value + 1.96 * error, 0.98)
+        .because(format!("the median of {} reads of 4 KiB at random places", costs.len()))
 }
 
 /// A read and the one before it.
@@ -104,16 +117,11 @@ fn estimate(run: &Run, capacity: u64) -> Vec<Finding> {
     let best = divisions.iter().min_by(|a, b| a.unexplained.total_cmp(&b.unexplained));
     let picture = picture(&steps, best, capacity);
     let seen = |finding: Finding| finding.runs([run.number]).signal(picture.clone());
-    let Some(best) = best else {
-        let why = "too few reads could be made";
-        return vec![
-            Finding::unknown(Parameter::Groups, why),
-            Finding::unknown(Parameter::GroupSwitch, why),
-        ];
+    let shown = best.filter(|best| best.significance >= SURE && best.switch >= LEAST_EFFECT * base);
+    let cost = seen(request_cost(&steps, shown, capacity));
+    let Some(best) = shown else {
+        return no_groups(&steps, base).into_iter().map(seen).chain([cost]).collect();
     };
-    if best.significance < 6.0 || best.switch < LEAST_EFFECT * base {
-        return no_groups(&steps, base).into_iter().map(seen).collect();
-    }
     let probability = likelihood_of(best, &divisions, steps.len());
     let error = best.switch / best.significance;
     let because = format!(
@@ -130,6 +138,7 @@ fn estimate(run: &Run, capacity: u64) -> Vec<Finding> {
         seen(Finding::exact(Parameter::Groups, best.groups as f64, probability)).because(&because),
         seen(Finding::value(Parameter::GroupSwitch, best.switch, low, high, sure * probability))
             .because(because),
+        cost,
     ]
 }
 
@@ -146,7 +155,7 @@ fn likelihood_of(best: &Division, divisions: &[Division], steps: usize) -> f64 {
 fn no_groups(steps: &[Step], base: f64) -> Vec<Finding> {
     let costs: Vec<f64> = steps.iter().map(|step| step.cost).collect();
     let error = 2.5 * spread(&costs) / (steps.len() as f64).sqrt();
-    if error * 6.0 > 0.3 * base {
+    if error * SURE > 0.3 * base {
         let why = "reads vary too much for a switch of groups to show";
         return vec![
             Finding::unknown(Parameter::Groups, why),
@@ -170,7 +179,7 @@ fn picture(steps: &[Step], best: Option<&Division>, capacity: u64) -> Signal {
         Shape::Points,
     )
     .series("reads of 4 KiB", points);
-    match best.filter(|best| best.significance >= 6.0) {
+    match best.filter(|best| best.significance >= SURE) {
         Some(best) => signal.mark(mib(capacity / best.groups), "size of a group"),
         None => signal,
     }

@@ -1,11 +1,13 @@
-//! What requests of each length cost: the cost of a request, of each block of a long one, and the
-//! longest that is carried out as one.
+//! What requests of each length cost: each block of a long one, and the longest that is carried out as
+//! one.
 
 use std::collections::BTreeMap;
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
-use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+use crate::{
+    Answer, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread,
+};
 
 /// The blocks that lengths are counted in, as Sun and Zhang do.
 const BLOCK: u64 = 4096;
@@ -40,7 +42,7 @@ pub const PROBE: Probe = Probe {
     summary: "reads of 4 to 640 KiB: cost against length, and a closer look at each step where the drive \
               may cut requests up",
     source: "Sun and Zhang, section 4.4, Figures 16 to 19",
-    finds: &[Parameter::RequestCost, Parameter::BlockCost, Parameter::LargestRequest],
+    finds: &[Parameter::BlockCost, Parameter::LargestRequest],
     assumes: &[],
     writes: false,
     cost: |scene, _| scene.cost(LONGEST * SAMPLES * 4, 0, 0),
@@ -68,7 +70,7 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
         }
     }
     largest.signals = vec![picture(&costs, &largest)];
-    let found = vec![request_cost(&costs), block_cost(&costs), largest];
+    let found = vec![block_cost(&costs, &largest), largest];
     Ok(found.into_iter().map(|finding| finding.runs(runs.clone())).collect::<Vec<_>>().into())
 }
 
@@ -184,8 +186,11 @@ fn likeliest(costs: &Costs) -> (Cut, f64) {
         .collect();
     let best = cuts.iter().copied().reduce(|a, b| if b.likelihood > a.likelihood { b } else { a });
     let best = best.expect("there are lengths to try");
+    // A multiple of a length where requests are cut looks like one, too.
+    let divides = |cut: &&Cut| best.at.is_multiple_of(cut.at) && cut.height > 0.75 * best.height;
+    let best = *cuts.iter().find(divides).unwrap_or(&best);
     let weight: f64 = cuts.iter().map(|cut| (cut.likelihood - best.likelihood).exp()).sum();
-    (best, 1.0 / weight)
+    (best, (1.0 / weight).min(1.0))
 }
 
 /// How much less a read costs than two, of a length and of the rest, in units of what a cut there would
@@ -199,25 +204,34 @@ fn saving(costs: &Costs, cut: &Cut) -> (f64, f64) {
     (saved.iter().sum::<f64>() / saved.len() as f64 / cut.height, error)
 }
 
-fn request_cost(costs: &Costs) -> Finding {
-    let (value, error) = (cost(costs, 1), error(costs, 1));
-    Finding::value(Parameter::RequestCost, value, value - 1.96 * error, value + 1.96 * error, 0.97)
-        .because(format!("the median of {} reads of 4 KiB", costs.get(&1).map_or(0, Vec::len)))
-}
-
-fn block_cost(costs: &Costs) -> Finding {
-    let per_block = |d: &Difference| d.cost / STRIDES[0] as f64;
-    let slopes: Vec<f64> = differences(costs, STRIDES[0]).iter().map(per_block).collect();
-    let (value, error) =
-        (median(&slopes), 1.25 * spread(&slopes) / (slopes.len() as f64 / 16.0).sqrt());
-    if value <= 4.0 * error {
+/// What a block adds to reads that are carried out as one: the median over reads that differ by a stride
+/// and are in as many parts.
+fn block_cost(costs: &Costs, largest: &Finding) -> Finding {
+    let cut = match largest.answer {
+        Answer::Value { value, .. } => (value / BLOCK as f64) as u64,
+        _ => LONGEST + 1,
+    };
+    let stride = STRIDES.into_iter().find(|stride| 2 * stride < cut).unwrap_or(STRIDES[1] / 2);
+    let parts = |length: u64| (length - 1) / cut;
+    let differences = differences(costs, stride);
+    let within = differences.iter().filter(|d| parts(d.length) == parts(d.length + stride));
+    let slopes: Vec<f64> = within.map(|d| d.cost / stride as f64).collect();
+    let value = median(&slopes);
+    // Neighbours share reads: as many are independent as there are strides.
+    let error = 1.25 * spread(&slopes) / (slopes.len() as f64 / stride as f64).sqrt();
+    let tolerance = Parameter::BlockCost.spec().tolerance * value;
+    if value <= 0.0 || tolerance < 1.3 * error {
         return Finding::unknown(Parameter::BlockCost, "long reads vary by more than blocks cost");
     }
-    Finding::value(Parameter::BlockCost, value, value - 1.96 * error, value + 1.96 * error, 0.95)
-        .because(format!(
-            "the median slope of cost against length, of reads {} KiB apart",
-            STRIDES[0] * 4
-        ))
+    let probability = if tolerance > 3.0 * error { 0.98 } else { 0.9 };
+    Finding::value(
+        Parameter::BlockCost,
+        value,
+        value - 1.96 * error,
+        value + 1.96 * error,
+        probability,
+    )
+    .because(format!("the median slope of cost against length, of reads {} KiB apart", stride * 4))
 }
 
 fn largest(costs: &Costs) -> Finding {
@@ -232,7 +246,9 @@ fn largest(costs: &Costs) -> Finding {
                 "steps in the cost of reads come from chunks of the flash",
             );
         }
-        if probability < 0.8 || saving > 0.15 + 2.0 * error {
+        // Short strides are taken in by chunks, which only the saving shows.
+        let most = if cut.at > STRIDES[0] { 0.6 } else { 0.35 };
+        if probability < 0.8 || saving + error > most {
             return Finding::unknown(
                 parameter,
                 "reads vary too much to see where long ones are cut up",
@@ -270,7 +286,7 @@ fn picture(costs: &Costs, largest: &Finding) -> Signal {
     .series("whole request", points.collect::<Vec<_>>())
     .series("per 4 KiB", per_block.collect::<Vec<_>>());
     match largest.answer {
-        crate::Answer::Value { value, .. } => signal.mark(value / 1024.0, "longest request"),
+        Answer::Value { value, .. } => signal.mark(value / 1024.0, "longest request"),
         _ => signal,
     }
 }
@@ -316,14 +332,19 @@ mod tests {
     fn chunks_are_no_cuts() {
         for units in [2, 4, 8, 16] {
             let found = largest(&drive(1 << 20, units, 0.02));
-            assert!(!matches!(found.answer, crate::Answer::Value { .. }), "{units}: {found:?}");
+            assert!(!matches!(found.answer, Answer::Value { .. }), "{units}: {found:?}");
         }
     }
 
     // Does a block cost what the slope says, whatever a request costs beyond it?
     #[test]
     fn finds_block_cost() {
-        let found = block_cost(&drive(1 << 20, 1, 0.05));
-        assert!(found.agrees_with(&Finding::exact(Parameter::BlockCost, 40e3, 1.0)), "{found:?}");
+        for cut in [16, 30, 64, 1 << 20] {
+            let found = block_cost(&drive(cut, 1, 0.05), &largest(&drive(cut, 1, 0.05)));
+            assert!(
+                found.agrees_with(&Finding::exact(Parameter::BlockCost, 40e3, 1.0)),
+                "{cut}: {found:?}"
+            );
+        }
     }
 }

@@ -9,7 +9,6 @@ use flashscope_block::DeviceInfo;
 use flashscope_report::{ResultKind, ShelfItem};
 use flashscope_result::manifest::Progress;
 use flashscope_result::marks::Marks;
-
 use flashscope_result::{Manifest, ResultFolder, read_simulation};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -31,26 +30,14 @@ struct SimulationHead {
 pub fn item(found: &Found, id: String) -> ShelfItem {
     let is_simulation = found.stamps.manifest.is_none() && found.stamps.simulation.is_some();
     let kind = if is_simulation { ResultKind::Simulation } else { ResultKind::Measurement };
-    let mut item = ShelfItem {
-        id,
-        name: found.name.clone(),
-        kind,
-        problem: None,
-        device: None,
-        started: None,
-        status: None,
-        runs_done: 0,
-        runs_planned: 0,
-        ios: 0,
-        workload: None,
-        characteristics: None,
+    let read = match kind {
+        ResultKind::Measurement => measurement(found, &id),
+        ResultKind::Simulation => simulation(found, &id),
     };
-    let filled = match kind {
-        ResultKind::Measurement => measurement(&mut item, &found.path),
-        ResultKind::Simulation => simulation(&mut item, &found.path),
-    };
-    item.problem = filled.err().map(|problem| without_path(&problem, found));
-    item
+    read.unwrap_or_else(|problem| ShelfItem {
+        problem: Some(without_path(&problem, found)),
+        ..ShelfItem::unread(id, found.name.clone(), kind)
+    })
 }
 
 /// What is wrong, without where the folders of the shelf lie: who looks may be on another machine.
@@ -58,32 +45,23 @@ fn without_path(problem: &str, found: &Found) -> String {
     problem.replace(&found.path.display().to_string(), &found.name)
 }
 
-fn measurement(item: &mut ShelfItem, path: &Path) -> Result<(), String> {
-    let (_, manifest) = open(path)?;
-    let facts = facts(path, &manifest);
-    item.runs_planned = count(&manifest, |progress| !matches!(progress, Progress::Skipped { .. }));
-    item.runs_done = count(&manifest, |progress| matches!(progress, Progress::Done { .. }));
-    let ios = manifest.runs().map(|run| run.progress.ios());
-    item.ios = ios.fold(0, u64::saturating_add);
-    item.started = Some(manifest.started);
-    item.status = Some(manifest.status);
-    item.device = Some(manifest.device);
-    item.characteristics = facts.map(|facts| facts.characteristics);
-    Ok(())
+fn measurement(found: &Found, id: &str) -> Result<ShelfItem, String> {
+    let (_, manifest) = open(&found.path)?;
+    let facts = facts(&found.path, &manifest);
+    Ok(ShelfItem::measurement(id.into(), found.name.clone(), manifest, facts))
 }
 
-fn count(manifest: &Manifest, which: impl Fn(&Progress) -> bool) -> u64 {
-    manifest.runs().filter(|run| which(&run.progress)).count() as u64
-}
-
-fn simulation(item: &mut ShelfItem, path: &Path) -> Result<(), String> {
+fn simulation(found: &Found, id: &str) -> Result<ShelfItem, String> {
+    let path = &found.path;
     let head = serde_json::from_value(simulation_json(path)?);
     let head: SimulationHead =
         head.map_err(|error| format!("the simulation in {} is damaged: {error}", path.display()))?;
-    item.device = Some(head.drive);
-    item.workload = Some(head.workload);
-    item.ios = head.ios;
-    Ok(())
+    Ok(ShelfItem {
+        device: Some(head.drive),
+        workload: Some(head.workload),
+        ios: head.ios,
+        ..ShelfItem::unread(id.into(), found.name.clone(), ResultKind::Simulation)
+    })
 }
 
 /// Opens the measurement at `path`, or says what is wrong with it.
@@ -105,10 +83,13 @@ pub fn facts(path: &Path, manifest: &Manifest) -> Option<Facts> {
     (facts.schema_version == SCHEMA_VERSION && whole).then_some(facts)
 }
 
-/// The corrections of the result at `path`; none where there are none.
-pub fn marks(path: &Path) -> Result<Marks, String> {
-    let file = path.join("marks.json");
-    if file.symlink_metadata().is_err() { Ok(Marks::default()) } else { read(&file, limits::MARKS) }
+/// The corrections of a result; none where there are none.
+pub fn marks(folder: &ResultFolder) -> Result<Marks, String> {
+    let file = folder.path().join("marks.json");
+    if file.symlink_metadata().is_ok() {
+        check(&file, limits::MARKS)?;
+    }
+    folder.marks().map_err(|error| error.to_string())
 }
 
 /// The simulation at `path` as it was written.

@@ -6,13 +6,12 @@ mod query;
 mod scan;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flashscope_analysis::{Facts, analyse};
 use flashscope_report::{ResultKind, Shelf, ShelfItem};
+use flashscope_result::manifest::find_experiment;
 use flashscope_result::marks::Marks;
 pub use query::{LARGEST, ShelfQuery, Sort, whole};
 use quick_cache::sync::Cache;
@@ -49,9 +48,13 @@ struct Item {
 }
 
 impl Item {
-    /// What is wrong with it, without where it lies on this machine.
     fn damaged(&self, error: &str) -> Problem {
-        Problem::damaged(error.replace(&self.path.display().to_string(), &self.shown.name))
+        Problem::damaged(self.without_path(error))
+    }
+
+    /// What is wrong with it, without where it lies on this machine.
+    fn without_path(&self, error: &str) -> String {
+        error.replace(&self.path.display().to_string(), &self.shown.name)
     }
 }
 
@@ -175,20 +178,18 @@ impl Library for Folders {
 
     fn set_marks(&self, id: &str, marks: &Marks) -> Result<(), Problem> {
         let item = self.measurement_item(id)?;
-        let (_, manifest) = item::open(&item.path).map_err(|error| item.damaged(&error))?;
-        let known = |benchmark: &str, experiment: &str| {
-            let benchmark = manifest.micro_benchmarks.iter().find(|one| one.name == benchmark);
-            benchmark.is_some_and(|one| one.experiments.iter().any(|one| one.name == experiment))
-        };
+        let (folder, manifest) = item::open(&item.path).map_err(|error| item.damaged(&error))?;
         for mark in &marks.experiments {
-            if !known(&mark.micro_benchmark, &mark.experiment) {
+            let plan = &manifest.micro_benchmarks;
+            if find_experiment(plan, &mark.micro_benchmark, &mark.experiment).is_none() {
                 return Err(Problem::not_found(format!(
                     "`{id}` has no experiment `{}` of `{}`: mark those that it has",
                     mark.experiment, mark.micro_benchmark
                 )));
             }
         }
-        write_marks(&item.path, marks)
+        let written = folder.write_marks(marks);
+        written.map_err(|error| Problem::failed(item.without_path(&error.to_string())))
     }
 
     /// They lie there already.
@@ -199,7 +200,7 @@ impl Library for Folders {
     fn marks(&self, opened: &Opened) -> Result<Marks, Problem> {
         let path = opened.folder.path();
         let hidden = |error: String| error.replace(&path.display().to_string(), &opened.name);
-        item::marks(path).map_err(|error| Problem::damaged(hidden(error)))
+        item::marks(&opened.folder).map_err(|error| Problem::damaged(hidden(error)))
     }
 }
 
@@ -233,21 +234,4 @@ fn free_id(found: &Found, items: &BTreeMap<String, Item>) -> String {
 
 fn version(stamps: &Stamps) -> String {
     hex::encode(&Sha256::digest(format!("{stamps:?}"))[..12])
-}
-
-/// Writes `marks.json` so that at every instant it is either the old or the new one.
-fn write_marks(path: &Path, marks: &Marks) -> Result<(), Problem> {
-    let (file, unfinished) = (path.join("marks.json"), path.join("marks.json.unfinished"));
-    let failed = |error: std::io::Error| {
-        Problem::failed(format!("cannot write {}: {error}", file.display()))
-    };
-    let text = serde_json::to_vec_pretty(marks).map_err(|error| failed(error.into()))?;
-    // What lies there, a link perhaps, is not written through.
-    match fs::remove_file(&unfinished) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
-        _ => {}
-    }
-    let mut out = File::create_new(&unfinished).map_err(failed)?;
-    out.write_all(&text).and_then(|()| out.sync_all()).map_err(failed)?;
-    fs::rename(&unfinished, &file).map_err(failed)
 }

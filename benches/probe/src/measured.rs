@@ -1,0 +1,53 @@
+//! What is true of a drive and is read off the drive itself, without noise.
+
+use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
+use flashscope_probe::Parameter;
+use flashscope_sim::Drive;
+
+use crate::drives::{Drawn, Truth};
+
+const BLOCK: u64 = 4096;
+
+/// Adds the costs of reads to what is true of a drive.
+///
+/// # Panics
+/// If the drive cannot work.
+pub fn add_costs(drawn: &mut Drawn) {
+    let mut drive = flashscope_sim::open(&drawn.spec).expect("drawn drives work");
+    let capacity = drive.info().capacity.0;
+    let len = 32 * BLOCK;
+    for at in 0..capacity / len {
+        take(&mut drive, Op::Write, at * len, len);
+    }
+    let mut rng = fastrand::Rng::with_seed(9);
+    // Within the first group.
+    let group = match drawn.truth.get(&Parameter::Groups) {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        Some(Truth::Value(groups)) => capacity / *groups as u64,
+        _ => capacity,
+    };
+    let mut costs: Vec<f64> = (0..2000)
+        .map(|_| take(&mut drive, Op::Read, rng.u64(0..group / BLOCK) * BLOCK, BLOCK))
+        .collect();
+    costs.sort_unstable_by(f64::total_cmp);
+    drawn.truth.insert(Parameter::RequestCost, Truth::Value(costs[costs.len() / 2]));
+    let longest = match drawn.truth.get(&Parameter::LargestRequest) {
+        // Sizes are far below 2^53.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        Some(Truth::Value(bytes)) => (*bytes as u64 / BLOCK).min(160),
+        _ => 160,
+    };
+    // Twice, so that the map is in memory the second time; from a quarter on, so that all units are busy.
+    let [_, short] = [0; 2].map(|_| take(&mut drive, Op::Read, 0, longest / 4 * BLOCK));
+    let [_, long] = [0; 2].map(|_| take(&mut drive, Op::Read, 0, longest * BLOCK));
+    let slope = (long - short) / (longest - longest / 4) as f64;
+    drawn.truth.insert(Parameter::BlockCost, Truth::Value(slope));
+}
+
+/// What an IO takes, in nanoseconds.
+fn take(drive: &mut Drive, op: Op, offset: u64, len: u64) -> f64 {
+    let (offset, len) = (Bytes(offset), Bytes(len));
+    drive.submit(&Io { op, stream: 0, offset, len, data: Data::Random, at: drive.now() });
+    let completion = drive.complete(Nanos::MAX).expect("an IO is in flight");
+    completion.latency().0 as f64
+}

@@ -1,0 +1,26 @@
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use flashscope_block::Nanos;
+use flashscope_result::activity::Activity;
+use flashscope_result::{Error, ResultFolder};
+
+/// As many activities are told at once.
+const MOST: usize = 1000;
+
+/// What the drive did inside at any time in `window` of run `run`, in the order of its begin; of too
+/// much, the longest.
+pub(super) fn activities(
+    folder: &ResultFolder,
+    run: u32,
+    window: Range<Nanos>,
+) -> Result<Vec<Activity>, Error> {
+    let mut activities = folder.activities(run, window)?.items;
+    if activities.len() > MOST {
+        let length = |activity: &Activity| activity.end_ns.0.saturating_sub(activity.start_ns.0);
+        activities.sort_by_key(|activity| Reverse(length(activity)));
+        activities.truncate(MOST);
+    }
+    activities.sort_by_key(|activity| activity.start_ns);
+    Ok(activities)
+}
