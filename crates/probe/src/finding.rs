@@ -32,6 +32,18 @@ pub enum Answer {
     },
 }
 
+impl Answer {
+    /// The value, of whole bytes or things.
+    pub fn whole(&self) -> Option<u64> {
+        match self {
+            // Such values are far below 2^53, and not negative.
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            Answer::Value { value, .. } => Some(value.round() as u64),
+            _ => None,
+        }
+    }
+}
+
 /// What a probe states about one parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {

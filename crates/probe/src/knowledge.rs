@@ -33,9 +33,7 @@ impl Knowledge {
 
     /// The value of a parameter of whole bytes or things, where one is believed.
     pub fn whole(&self, parameter: Parameter) -> Option<u64> {
-        // Such values are far below 2^53, and not negative.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        self.value(parameter).map(|value| value.round() as u64)
+        self.believed(parameter)?.answer.whole()
     }
 
     /// The class of a parameter, where one is believed.

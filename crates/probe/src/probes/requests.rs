@@ -207,10 +207,7 @@ fn saving(costs: &Costs, cut: &Cut) -> (f64, f64) {
 /// What a block adds to reads that are carried out as one: the median over reads that differ by a stride
 /// and are in as many parts.
 fn block_cost(costs: &Costs, largest: &Finding) -> Finding {
-    let cut = match largest.answer {
-        Answer::Value { value, .. } => (value / BLOCK as f64) as u64,
-        _ => LONGEST + 1,
-    };
+    let cut = largest.answer.whole().map_or(LONGEST + 1, |bytes| bytes / BLOCK);
     let stride = STRIDES.into_iter().find(|stride| 2 * stride < cut).unwrap_or(STRIDES[1] / 2);
     let parts = |length: u64| (length - 1) / cut;
     let differences = differences(costs, stride);
