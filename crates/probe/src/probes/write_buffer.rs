@@ -1,0 +1,420 @@
+//! The size of the write buffer: how many writes in a burst are cheap after a rest.
+//!
+//! A drive with a buffer answers a write when it is there, until the buffer is full; then each write
+//! waits until another has left for the flash. What leaves during the burst makes it look larger, so
+//! bursts are repeated at a slower pace: a buffer that is emptied meanwhile takes more then, and by
+//! how much more tells what it takes when nothing leaves.
+//!
+//! Other caches give bursts a cheap beginning, too: flash used as SLC, or blocks that cleaning has
+//! freed during the rest. A buffer is memory: what is there is read at once, and a flush waits for it.
+
+use flashscope_block::{Nanos, Op};
+
+use crate::finding::{Shape, Signal};
+use crate::investigate::Outcome;
+use crate::steps::{Step, medians, step};
+use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+
+/// A multiple of the pages of most flash, for when the page is not known.
+const LARGEST_PAGE: u64 = 16 << 10;
+
+/// Writes of the shortest burst.
+const SHORTEST: usize = 32;
+
+/// The least rest before a burst.
+const REST: Nanos = Nanos::millis(200);
+
+/// The first rest, after the drive was filled: nothing is known about what is left to write out then.
+const FIRST_REST: Nanos = Nanos::secs(10);
+
+/// How many times dearer writes to a full buffer are, at least.
+const CLIFF: f64 = 1.25;
+
+pub const PROBE: Probe = Probe {
+    name: "write-buffer",
+    summary: "bursts of writes after a flush and a rest: how many are cheap before they wait for the \
+              flash, and whether what was written is read from memory",
+    source: "Kim et al., SSDcheck, MICRO 2018; uFLIP, section 5.2",
+    finds: &[Parameter::WriteBuffer],
+    assumes: &[Parameter::PageSize],
+    writes: true,
+    cost: |scene, knowledge| {
+        let unit = unit(knowledge);
+        let Cost { written, time } = scene.cost(500, scene.capacity.0 / 4 / unit, unit);
+        Cost { written, time: Nanos(2 * time.0) }
+    },
+    run,
+};
+
+/// The length of writes: a page of the flash, so that each takes one place in a buffer.
+pub(super) fn unit(knowledge: &Knowledge) -> u64 {
+    knowledge.whole(Parameter::PageSize).map_or(LARGEST_PAGE, |page| page.max(4096))
+}
+
+fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
+    lab.ensure_filled()?;
+    let mut bursts = Bursts::new(lab, unit(knowledge))?;
+    let mut cliff = search(lab, &mut bursts)?;
+    let count = cliff.as_ref().map_or(SHORTEST, |cliff| cliff.at);
+    let memory = memory(lab, &mut bursts, count)?;
+    if cliff.is_none() && memory.is_there() {
+        cliff = waits(lab, &mut bursts)?;
+    }
+    let finding = match cliff {
+        Some(cliff) if memory.is_there() => {
+            let pace = pace(lab, &mut bursts, &cliff)?;
+            size(&bursts, &cliff, pace.as_ref(), &memory)
+        }
+        Some(_) => Finding::absent(Parameter::WriteBuffer, memory.lacks_it()).because(
+            "writes are cheaper at the beginning of a burst, but what was just written is read as \
+             slowly as what is on the flash and a flush has nothing to do: no memory holds it",
+        ),
+        None if memory.is_there() => Finding::unknown(
+            Parameter::WriteBuffer,
+            "memory holds what was written, but no burst was long enough to fill it",
+        ),
+        None => Finding::absent(Parameter::WriteBuffer, memory.lacks_it()).because(
+            "the first writes of a burst cost as much as the others, what was just written is read \
+             as slowly as what is on the flash, and a flush has nothing to do",
+        ),
+    };
+    let finding = finding.signal(bursts.picture()).signal(memory.picture());
+    Ok(vec![finding.runs(bursts.runs)].into())
+}
+
+/// Where bursts are written, one behind the other.
+pub(super) struct Bursts {
+    /// The length of a write.
+    pub unit: u64,
+    /// Whether the drive takes flushes.
+    flushes: bool,
+    cursor: u64,
+    rest: Nanos,
+    /// The response times of the bursts that were laid on each other.
+    shown: Vec<f64>,
+    /// What a flush took after each burst, and one after that.
+    flushed: Vec<(f64, f64)>,
+    pub runs: Vec<u32>,
+}
+
+impl Bursts {
+    pub fn new(lab: &mut Lab<'_>, unit: u64) -> Result<Bursts, Halt> {
+        let flushes = match lab.run("whether the drive takes a flush", [Request::flush()]) {
+            Ok(_) => true,
+            Err(Halt::Failed { .. }) => false,
+            Err(halt) => return Err(halt),
+        };
+        let cursor = lab.random_offset(&(0..lab.capacity()), unit, unit);
+        let (shown, flushed, runs) = Default::default();
+        Ok(Bursts { unit, flushes, cursor, rest: FIRST_REST, shown, flushed, runs })
+    }
+
+    /// So many writes from the cursor on, each `pace` after the one before was answered, the first
+    /// after a rest that empties any buffer.
+    pub fn writes(&mut self, lab: &Lab<'_>, count: usize, pace: Nanos) -> Vec<Request> {
+        let mut requests: Vec<Request> = self.flushes.then(Request::flush).into_iter().collect();
+        for nth in 0..count {
+            if self.cursor + self.unit > lab.capacity() {
+                self.cursor = 0;
+            }
+            let after = if nth == 0 { self.rest } else { pace };
+            requests.push(Request::write(self.cursor, self.unit).after(after));
+            self.cursor += self.unit;
+        }
+        requests
+    }
+
+    /// Notes what a run took: the next rest is long enough to write that out.
+    pub fn note(&mut self, run: &Run) {
+        let busy: u64 = run.records.iter().map(|record| record.latency.0).sum();
+        self.rest = REST.max(Nanos(4 * busy));
+        self.runs.push(run.number);
+    }
+
+    /// Writes a burst, and returns what its writes took.
+    fn burst(&mut self, lab: &mut Lab<'_>, count: usize, pace: Nanos) -> Result<Vec<f64>, Halt> {
+        let mut requests = self.writes(lab, count, pace);
+        let at = requests.len();
+        if self.flushes {
+            requests.extend([Request::flush(), Request::flush()]);
+        }
+        let run = lab.run("a burst of writes after a rest", requests)?;
+        if let [first, second] = run.records[at..] {
+            self.flushed.push((Run::nanos(&first), Run::nanos(&second)));
+        }
+        self.note(&run);
+        Ok(response_times(&run, Op::Write))
+    }
+
+    fn picture(&self) -> Signal {
+        let points = self.shown.iter().zip(1u32..).map(|(cost, nth)| (f64::from(nth), cost / 1e6));
+        let title = "Cost of writes in a burst after a rest (like Figure 5)";
+        Signal::new(title, "write", "ms", Shape::Points).series("median of bursts", points)
+    }
+}
+
+pub(super) fn response_times(run: &Run, op: Op) -> Vec<f64> {
+    run.records.iter().filter(|record| record.op == op).map(Run::nanos).collect()
+}
+
+/// The place where a buffer is full.
+struct Cliff {
+    /// How many writes it took.
+    at: usize,
+    /// What a write takes before, in nanoseconds.
+    low: f64,
+    /// What a write takes behind, on average.
+    high: f64,
+    /// Bursts whose own step is at that place, as far as the tolerance goes.
+    agreeing: f64,
+}
+
+/// Looks for the cliff in longer and longer bursts.
+fn search(lab: &mut Lab<'_>, bursts: &mut Bursts) -> Result<Option<Cliff>, Halt> {
+    let longest = usize::try_from(lab.capacity() / 8 / bursts.unit).unwrap_or(usize::MAX);
+    let mut count = SHORTEST.min(longest);
+    loop {
+        let burst = bursts.burst(lab, count, Nanos(0))?;
+        if bursts.shown.len() < burst.len() {
+            bursts.shown.clone_from(&burst);
+        }
+        if let Some(step) = first_step(&burst, 6.0)
+            && let Some(cliff) = refine(lab, bursts, step.at)?
+        {
+            return Ok(Some(cliff));
+        }
+        if count >= longest {
+            return Ok(None);
+        }
+        count = (2 * count).min(longest);
+    }
+}
+
+/// The first step up in a series that is `sure` times as clear as chance would make it.
+fn first_step(series: &[f64], sure: f64) -> Option<Step> {
+    let is_clear = |step: &Step, count: usize| {
+        #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
+        let clear = (step.explains / (1.0 - step.explains).max(1e-9) * count as f64).sqrt();
+        step.ratio() >= CLIFF && clear > sure
+    };
+    let mut found = step(series, 2).filter(|step| is_clear(step, series.len()))?;
+    // There may be an earlier one: a buffer before flash that is used as SLC.
+    while let Some(earlier) = step(&series[..found.at], 2).filter(|s| is_clear(s, found.at)) {
+        found = earlier;
+    }
+    Some(found)
+}
+
+/// How many bursts of about so many writes are laid on each other: enough to tell a hiccup from what
+/// comes each time, and of short ones more.
+fn repeats(writes: usize) -> usize {
+    (2048 / writes.max(1)).clamp(3, 7)
+}
+
+/// Repeats bursts around a step, and lays them on each other.
+fn refine(lab: &mut Lab<'_>, bursts: &mut Bursts, about: usize) -> Result<Option<Cliff>, Halt> {
+    let mut series = Vec::new();
+    for _ in 0..repeats(about) << lab.attempt {
+        // The length varies, so that what cleaning does is elsewhere in each.
+        let count = about * 3 / 2 + 24 + lab.rng.usize(0..16);
+        series.push(bursts.burst(lab, count, Nanos(0))?);
+    }
+    let Some(cliff) = cliff(&series) else { return Ok(None) };
+    bursts.shown = medians(&series);
+    Ok(Some(cliff))
+}
+
+/// The cliff that bursts share.
+fn cliff(series: &[Vec<f64>]) -> Option<Cliff> {
+    let shared = medians(series);
+    let about = first_step(&shared, 6.0)?;
+    let low = median(&shared[..about.at.div_ceil(2)]);
+    let high = about.after;
+    let noise = spread(&shared[..about.at.div_ceil(2)]).max(0.01 * low);
+    let top = median(&shared[about.at..]).max(high);
+    let dear = low + (6.0 * noise).max(0.25 * (top - low));
+    let is_dear = |place: usize| shared[place] > dear;
+    let next = |place: usize| (place + 1..place + 17).any(|p| p < shared.len() && is_dear(p));
+    let at = (1..shared.len() - 1).find(|place| is_dear(*place) && next(*place))?;
+    #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
+    let agrees = |burst: &Vec<f64>| {
+        let own = first_step(burst, 3.0);
+        own.is_some_and(|own| own.at.abs_diff(at) as f64 <= (0.1 * at as f64).max(2.0))
+    };
+    #[allow(clippy::cast_precision_loss, reason = "bursts are few")]
+    let agreeing = series.iter().filter(|burst| agrees(burst)).count() as f64 / series.len() as f64;
+    (at >= 2).then_some(Cliff { at, low, high, agreeing })
+}
+
+/// The first wait that bursts share, of a drive that writes out as fast as the host writes, but much
+/// at once: then a single write has to wait, whenever the buffer is full.
+fn waits(lab: &mut Lab<'_>, bursts: &mut Bursts) -> Result<Option<Cliff>, Halt> {
+    let count = usize::try_from(lab.capacity() / 12 / bursts.unit).unwrap_or(usize::MAX);
+    let mut series = Vec::new();
+    for _ in 0..4 << lab.attempt {
+        series.push(bursts.burst(lab, count, Nanos(0))?);
+    }
+    bursts.shown = medians(&series);
+    Ok(first_wait(&series))
+}
+
+fn first_wait(series: &[Vec<f64>]) -> Option<Cliff> {
+    let shared = medians(series);
+    let low = median(&shared);
+    let waits = |cost: f64| cost > 2.0 * low + 8.0 * spread(&shared);
+    let at = (2..shared.len()).find(|place| series.iter().all(|burst| waits(burst[*place])))?;
+    #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
+    let high = shared[at..].iter().sum::<f64>() / (shared.len() - at) as f64;
+    Some(Cliff { at, low, high: high.max(CLIFF * low), agreeing: 0.9 })
+}
+
+/// How many writes the buffer takes at a slower pace.
+struct Pace {
+    /// The time from one write to the next.
+    period: f64,
+    /// How many writes were cheap.
+    at: usize,
+}
+
+/// Repeats the bursts at a pace between that of an empty and that of a full buffer.
+fn pace(lab: &mut Lab<'_>, bursts: &mut Bursts, cliff: &Cliff) -> Result<Option<Pace>, Halt> {
+    let period = (0.6 * cliff.high).max(0.5 * (cliff.low + cliff.high));
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "high is above low")]
+    let think = Nanos((period - cliff.low) as u64);
+    // Most buffers take no more at this pace: a burst that is hardly longer shows that.
+    let short = bursts.burst(lab, cliff.at * 5 / 4 + 8, think)?;
+    let same = |step: Step| 25 * step.at.abs_diff(cliff.at) <= cliff.at + 25;
+    if first_step(&short, 3.0).is_some_and(same) {
+        return Ok(None);
+    }
+    let mut series = Vec::new();
+    for _ in 0..repeats(3 * cliff.at) {
+        let count = 7 * cliff.at / 2 + 24 + lab.rng.usize(0..16);
+        series.push(bursts.burst(lab, count, think)?);
+    }
+    Ok(self::cliff(&series).map(|slow| Pace { period, at: slow.at }))
+}
+
+/// What the buffer holds when nothing leaves it, in writes: of writes at two paces, where `drains`
+/// is how many are behind the point from which on the buffer is emptied.
+///
+/// A buffer of S writes that is emptied once A are in it, one in the time T that a write takes when
+/// it is full, takes A + (S - A) / (1 - p / T) writes at a period of p.
+#[allow(clippy::cast_precision_loss, reason = "bursts are short")]
+fn at_rest(cliff: &Cliff, slow: Option<&Pace>) -> f64 {
+    let fast = cliff.at as f64;
+    let Some(slow) = slow else { return fast };
+    let more = slow.at as f64 - fast;
+    if more <= 0.04 * fast + 1.0 {
+        return fast;
+    }
+    let grows = |period: f64| 1.0 / (1.0 - (period / cliff.high).min(0.95));
+    let (at_fast, at_slow) = (grows(cliff.low), grows(slow.period));
+    let drains = more / (at_slow - at_fast).max(1e-3);
+    (fast - drains * (at_fast - 1.0)).max(1.0)
+}
+
+fn size(bursts: &Bursts, cliff: &Cliff, slow: Option<&Pace>, memory: &Memory) -> Finding {
+    #[allow(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
+    let (unit, fast) = (bursts.unit as f64, cliff.at as f64);
+    let places = at_rest(cliff, slow);
+    let drained = (fast - places) / fast;
+    let value = (places * unit / 4096.0).round() * 4096.0;
+    let probability = (0.985 - 0.4 * (1.0 - cliff.agreeing) - 0.3 * drained.max(0.0)).max(0.5);
+    let off = (unit).max(0.5 * drained * value);
+    let because = format!(
+        "{} writes of {} KiB in a burst take {:.3} ms each, the others {:.3} ms; {}{}",
+        cliff.at,
+        bursts.unit / 1024,
+        cliff.low / 1e6,
+        cliff.high / 1e6,
+        memory.tells(),
+        if drained > 0.0 { "; what leaves during a burst is taken off" } else { "" },
+    );
+    Finding::value(Parameter::WriteBuffer, value, value - off, value + off, probability)
+        .because(because)
+}
+
+/// What shows whether memory holds what was written.
+struct Memory {
+    /// Reads of what was just written.
+    new: Vec<f64>,
+    /// Reads of the same places later.
+    old: Vec<f64>,
+    /// What a flush takes after a burst, as a multiple of one that has nothing to do.
+    flush: f64,
+}
+
+impl Memory {
+    /// How much faster what was just written is read, in units of what chance makes of it.
+    #[allow(clippy::cast_precision_loss, reason = "reads are few")]
+    fn contrast(&self) -> f64 {
+        let noise = |reads: &[f64]| spread(reads).max(0.01 * median(reads)).powi(2);
+        let noise = (noise(&self.new) + noise(&self.old)) * 1.57 / self.new.len().max(1) as f64;
+        (median(&self.old) - median(&self.new)) / noise.sqrt().max(1.0)
+    }
+
+    fn is_read_faster(&self) -> bool {
+        self.contrast() > 5.0 && median(&self.new) < 0.93 * median(&self.old)
+    }
+
+    fn is_there(&self) -> bool {
+        self.is_read_faster() || self.flush > 5.0
+    }
+
+    /// The probability that there is none, where none is seen.
+    fn lacks_it(&self) -> f64 {
+        let slower = 0.02 * (self.contrast() / 5.0).clamp(0.0, 1.0);
+        let flush = 0.02 * ((self.flush - 1.0) / 4.0).clamp(0.0, 1.0);
+        0.985 - slower - flush
+    }
+
+    fn tells(&self) -> String {
+        format!(
+            "what was just written is read in {:.3} ms, later in {:.3} ms, and a flush after \
+             a burst takes {:.1} times as long as one that has nothing to do",
+            median(&self.new) / 1e6,
+            median(&self.old) / 1e6,
+            self.flush
+        )
+    }
+
+    fn picture(&self) -> Signal {
+        let points = |reads: &[f64]| -> Vec<(f64, f64)> {
+            reads.iter().zip(1u32..).map(|(read, nth)| (f64::from(nth), read / 1e6)).collect()
+        };
+        Signal::new("Reads of what was just written", "read", "ms", Shape::Points)
+            .series("just written", points(&self.new))
+            .series("later", points(&self.old))
+    }
+}
+
+/// Reads of what was just written, and of the same after a flush and a rest, when it is on the flash:
+/// all else, such as what memory knows of where it is, is the same.
+fn memory(lab: &mut Lab<'_>, bursts: &mut Bursts, fits: usize) -> Result<Memory, Halt> {
+    let count = (fits / 2).clamp(1, 32);
+    let (mut new, mut old) = (Vec::new(), Vec::new());
+    for _ in 0..(8 << lab.attempt) {
+        let mut requests = bursts.writes(lab, count, Nanos(0));
+        let at = requests.len();
+        let written: Vec<u64> = requests[at - count..].iter().map(|r| r.offset).collect();
+        // What was written last is the likeliest to be there; no read goes on where another ended, so
+        // that nothing is read ahead.
+        let apart = written.iter().rev().step_by((count / 8).max(2));
+        let reads: Vec<Request> = apart.map(|offset| Request::read(*offset, bursts.unit)).collect();
+        requests.extend(&reads);
+        requests.extend(bursts.flushes.then(Request::flush));
+        let rest = bursts.rest;
+        requests.push(reads[0].after(rest));
+        requests.extend(&reads[1..]);
+        let run = lab.run("reads of what was just written, and again after a rest", requests)?;
+        let times = response_times(&run, Op::Read);
+        let (first, again) = times.split_at(times.len() / 2);
+        new.extend(first);
+        old.extend(again);
+        bursts.note(&run);
+    }
+    let ratios: Vec<f64> =
+        bursts.flushed.iter().map(|(first, then)| first / then.max(1.0)).collect();
+    Ok(Memory { new, old, flush: median(&ratios) })
+}
