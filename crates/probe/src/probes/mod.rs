@@ -3,6 +3,7 @@
 mod map_cache;
 mod requests;
 mod write_buffer;
+mod write_buffer_kind;
 
 use flashscope_block::{Bytes, Nanos};
 
@@ -65,4 +66,5 @@ pub struct Probe {
 }
 
 /// Every probe; among those that are as good, the first is run first.
-pub const PROBES: &[Probe] = &[requests::PROBE, write_buffer::PROBE, map_cache::PROBE];
+pub const PROBES: &[Probe] =
+    &[requests::PROBE, write_buffer::PROBE, write_buffer_kind::PROBE, map_cache::PROBE];

@@ -27,6 +27,9 @@ const REST: Nanos = Nanos::millis(200);
 /// The first rest, after the drive was filled: nothing is known about what is left to write out then.
 const FIRST_REST: Nanos = Nanos::secs(10);
 
+/// The share of a burst that is still in the buffer when that is full, at least.
+const MOSTLY: f64 = 0.7;
+
 /// How many times dearer writes to a full buffer are, at least.
 const CLIFF: f64 = 1.25;
 
@@ -52,6 +55,11 @@ pub(super) fn unit(knowledge: &Knowledge) -> u64 {
 }
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
+    let found = knowledge.finding(Parameter::WriteBuffer);
+    if lab.attempt > 0 && found.is_none_or(|found| !found.is_known()) {
+        // More of the same bursts, which write much, would not tell more.
+        return Ok(Outcome::default());
+    }
     lab.ensure_filled()?;
     let mut bursts = Bursts::new(lab, unit(knowledge))?;
     let mut cliff = search(lab, &mut bursts)?;
@@ -63,7 +71,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let finding = match cliff {
         Some(cliff) if memory.is_there() => {
             let pace = pace(lab, &mut bursts, &cliff)?;
-            size(&bursts, &cliff, pace.as_ref(), &memory)
+            size(&bursts, &cliff, &pace, &memory)
         }
         Some(_) => Finding::absent(Parameter::WriteBuffer, memory.lacks_it()).because(
             "writes are cheaper at the beginning of a burst, but what was just written is read as \
@@ -109,10 +117,23 @@ impl Bursts {
         Ok(Bursts { unit, flushes, cursor, rest: FIRST_REST, shown, flushed, runs })
     }
 
+    /// What empties a buffer, before a rest.
+    fn settle(&self) -> Vec<Request> {
+        self.flushes.then(Request::flush).into_iter().collect()
+    }
+
+    /// Has requests follow that begin with an empty buffer: after a flush and a rest.
+    pub fn begin(&self, all: &mut Vec<Request>, then: impl Iterator<Item = Request>) {
+        all.extend(self.settle());
+        let first = all.len();
+        all.extend(then);
+        all[first] = all[first].after(self.rest);
+    }
+
     /// So many writes from the cursor on, each `pace` after the one before was answered, the first
     /// after a rest that empties any buffer.
-    pub fn writes(&mut self, lab: &Lab<'_>, count: usize, pace: Nanos) -> Vec<Request> {
-        let mut requests: Vec<Request> = self.flushes.then(Request::flush).into_iter().collect();
+    fn writes(&mut self, lab: &Lab<'_>, count: usize, pace: Nanos) -> Vec<Request> {
+        let mut requests = self.settle();
         for nth in 0..count {
             if self.cursor + self.unit > lab.capacity() {
                 self.cursor = 0;
@@ -165,8 +186,21 @@ struct Cliff {
     low: f64,
     /// What a write takes behind, on average.
     high: f64,
+    /// What the first write takes that waits.
+    wait: f64,
     /// Bursts whose own step is at that place, as far as the tolerance goes.
     agreeing: f64,
+}
+
+impl Cliff {
+    /// Whether bursts at another pace wait at the same place.
+    fn is_in(&self, shared: &[f64]) -> bool {
+        let near = self.at / 25 + 2;
+        let places = self.at - near.min(self.at)..(self.at + near).min(shared.len());
+        let wait = 0.5 * (self.low + self.wait);
+        let before = shared.iter().take(places.start).filter(|cost| **cost > wait).count();
+        before <= 1 + places.start / 32 && shared[places].iter().any(|cost| *cost > wait)
+    }
 }
 
 /// Looks for the cliff in longer and longer bursts.
@@ -208,20 +242,30 @@ fn first_step(series: &[f64], sure: f64) -> Option<Step> {
 /// How many bursts of about so many writes are laid on each other: enough to tell a hiccup from what
 /// comes each time, and of short ones more.
 fn repeats(writes: usize) -> usize {
-    (2048 / writes.max(1)).clamp(3, 7)
+    (3072 / writes.max(1)).clamp(3, 7)
 }
 
 /// Repeats bursts around a step, and lays them on each other.
 fn refine(lab: &mut Lab<'_>, bursts: &mut Bursts, about: usize) -> Result<Option<Cliff>, Halt> {
-    let mut series = Vec::new();
-    for _ in 0..repeats(about) << lab.attempt {
-        // The length varies, so that what cleaning does is elsewhere in each.
-        let count = about * 3 / 2 + 24 + lab.rng.usize(0..16);
-        series.push(bursts.burst(lab, count, Nanos(0))?);
-    }
+    let series = laid(lab, bursts, about * 3 / 2 + 24, Nanos(0))?;
     let Some(cliff) = cliff(&series) else { return Ok(None) };
     bursts.shown = medians(&series);
     Ok(Some(cliff))
+}
+
+/// Several bursts of at least so many writes. Their length varies, so that what cleaning does is
+/// elsewhere in each.
+fn laid(
+    lab: &mut Lab<'_>,
+    bursts: &mut Bursts,
+    count: usize,
+    think: Nanos,
+) -> Result<Vec<Vec<f64>>, Halt> {
+    let one = |_| {
+        let count = count + lab.rng.usize(0..16);
+        bursts.burst(lab, count, think)
+    };
+    (0..repeats(count)).map(one).collect()
 }
 
 /// The cliff that bursts share.
@@ -229,13 +273,15 @@ fn cliff(series: &[Vec<f64>]) -> Option<Cliff> {
     let shared = medians(series);
     let about = first_step(&shared, 6.0)?;
     let low = median(&shared[..about.at.div_ceil(2)]);
-    let high = about.after;
     let noise = spread(&shared[..about.at.div_ceil(2)]).max(0.01 * low);
-    let top = median(&shared[about.at..]).max(high);
+    let top = median(&shared[about.at..]).max(about.after);
     let dear = low + (6.0 * noise).max(0.25 * (top - low));
     let is_dear = |place: usize| shared[place] > dear;
     let next = |place: usize| (place + 1..place + 17).any(|p| p < shared.len() && is_dear(p));
-    let at = (1..shared.len() - 1).find(|place| is_dear(*place) && next(*place))?;
+    // A wait that none follows is one all the same if every burst has it.
+    let in_all = |place: usize| series.iter().all(|burst| burst[place] > 2.0 * low + 8.0 * noise);
+    let waits = |place: &usize| is_dear(*place) && (next(*place) || in_all(*place));
+    let at = (1..shared.len() - 1).find(waits)?;
     #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
     let agrees = |burst: &Vec<f64>| {
         let own = first_step(burst, 3.0);
@@ -243,17 +289,16 @@ fn cliff(series: &[Vec<f64>]) -> Option<Cliff> {
     };
     #[allow(clippy::cast_precision_loss, reason = "bursts are few")]
     let agreeing = series.iter().filter(|burst| agrees(burst)).count() as f64 / series.len() as f64;
-    (at >= 2).then_some(Cliff { at, low, high, agreeing })
+    let high = behind(series, at, dear).max(CLIFF * low);
+    let wait = shared[at..].iter().take(16).copied().fold(0.0, f64::max);
+    (at >= 2).then_some(Cliff { at, low, high, wait, agreeing })
 }
 
 /// The first wait that bursts share, of a drive that writes out as fast as the host writes, but much
 /// at once: then a single write has to wait, whenever the buffer is full.
 fn waits(lab: &mut Lab<'_>, bursts: &mut Bursts) -> Result<Option<Cliff>, Halt> {
     let count = usize::try_from(lab.capacity() / 12 / bursts.unit).unwrap_or(usize::MAX);
-    let mut series = Vec::new();
-    for _ in 0..4 << lab.attempt {
-        series.push(bursts.burst(lab, count, Nanos(0))?);
-    }
+    let series = laid(lab, bursts, count, Nanos(0))?;
     bursts.shown = medians(&series);
     Ok(first_wait(&series))
 }
@@ -263,36 +308,50 @@ fn first_wait(series: &[Vec<f64>]) -> Option<Cliff> {
     let low = median(&shared);
     let waits = |cost: f64| cost > 2.0 * low + 8.0 * spread(&shared);
     let at = (2..shared.len()).find(|place| series.iter().all(|burst| waits(burst[*place])))?;
-    #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
-    let high = shared[at..].iter().sum::<f64>() / (shared.len() - at) as f64;
-    Some(Cliff { at, low, high: high.max(CLIFF * low), agreeing: 0.9 })
+    let high = behind(series, at, 2.0 * low);
+    Some(Cliff { at, low, high: high.max(CLIFF * low), wait: shared[at], agreeing: 0.9 })
 }
 
-/// How many writes the buffer takes at a slower pace.
-struct Pace {
-    /// The time from one write to the next.
-    period: f64,
-    /// How many writes were cheap.
-    at: usize,
+/// What a write takes behind a place, on average. Writes that wait for several others to leave, and
+/// those that find room then, are as many as they are, so a median would tell nothing; but what takes
+/// much longer than most of those that wait, as it waits for cleaning, too, is cut off.
+fn behind(series: &[Vec<f64>], at: usize, dear: f64) -> f64 {
+    let tails: Vec<f64> = series.iter().flat_map(|burst| burst.iter().skip(at)).copied().collect();
+    let waiting: Vec<f64> = tails.iter().filter(|cost| **cost > dear).copied().collect();
+    let most = 1.5 * median(&waiting).max(dear);
+    #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
+    let count = tails.len().max(1) as f64;
+    tails.iter().map(|cost| cost.min(most)).sum::<f64>() / count
+}
+
+/// What bursts at a slower pace show.
+enum Pace {
+    /// They wait at the same place: nothing leaves the buffer meanwhile.
+    Same,
+    /// They wait later, after so many writes, with so much time from one write to the next.
+    Later { period: f64, at: usize },
+    /// They never wait: what leaves the buffer is as much as what comes.
+    Never,
 }
 
 /// Repeats the bursts at a pace between that of an empty and that of a full buffer.
-fn pace(lab: &mut Lab<'_>, bursts: &mut Bursts, cliff: &Cliff) -> Result<Option<Pace>, Halt> {
-    let period = (0.6 * cliff.high).max(0.5 * (cliff.low + cliff.high));
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "high is above low")]
-    let think = Nanos((period - cliff.low) as u64);
-    // Most buffers take no more at this pace: a burst that is hardly longer shows that.
-    let short = bursts.burst(lab, cliff.at * 5 / 4 + 8, think)?;
-    let same = |step: Step| 25 * step.at.abs_diff(cliff.at) <= cliff.at + 25;
-    if first_step(&short, 3.0).is_some_and(same) {
-        return Ok(None);
+fn pace(lab: &mut Lab<'_>, bursts: &mut Bursts, cliff: &Cliff) -> Result<Pace, Halt> {
+    let mut period = (0.6 * cliff.high).max(0.5 * (cliff.low + cliff.high));
+    for _ in 0..2 {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above low")]
+        let think = Nanos((period - cliff.low) as u64);
+        // Most buffers take no more at this pace: bursts that are hardly longer show that.
+        let short = laid(lab, bursts, cliff.at * 9 / 8 + 8, think)?;
+        if cliff.is_in(&medians(&short)) {
+            return Ok(Pace::Same);
+        }
+        let long = laid(lab, bursts, 27 * cliff.at / 10 + 24, think)?;
+        if let Some(slow) = self::cliff(&long) {
+            return Ok(Pace::Later { period, at: slow.at });
+        }
+        period = 0.7 * cliff.low + 0.3 * period;
     }
-    let mut series = Vec::new();
-    for _ in 0..repeats(3 * cliff.at) {
-        let count = 7 * cliff.at / 2 + 24 + lab.rng.usize(0..16);
-        series.push(bursts.burst(lab, count, think)?);
-    }
-    Ok(self::cliff(&series).map(|slow| Pace { period, at: slow.at }))
+    Ok(Pace::Never)
 }
 
 /// What the buffer holds when nothing leaves it, in writes: of writes at two paces, where `drains`
@@ -301,23 +360,29 @@ fn pace(lab: &mut Lab<'_>, bursts: &mut Bursts, cliff: &Cliff) -> Result<Option<
 /// A buffer of S writes that is emptied once A are in it, one in the time T that a write takes when
 /// it is full, takes A + (S - A) / (1 - p / T) writes at a period of p.
 #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
-fn at_rest(cliff: &Cliff, slow: Option<&Pace>) -> f64 {
+fn at_rest(cliff: &Cliff, pace: &Pace) -> Option<f64> {
     let fast = cliff.at as f64;
-    let Some(slow) = slow else { return fast };
-    let more = slow.at as f64 - fast;
-    if more <= 0.04 * fast + 1.0 {
-        return fast;
-    }
+    let (period, slow) = match *pace {
+        Pace::Same => return Some(fast),
+        Pace::Never => return None,
+        Pace::Later { period, at } => (period, at as f64),
+    };
     let grows = |period: f64| 1.0 / (1.0 - (period / cliff.high).min(0.95));
-    let (at_fast, at_slow) = (grows(cliff.low), grows(slow.period));
-    let drains = more / (at_slow - at_fast).max(1e-3);
-    (fast - drains * (at_fast - 1.0)).max(1.0)
+    let (at_fast, at_slow) = (grows(cliff.low), grows(period));
+    let drains = (slow - fast) / (at_slow - at_fast).max(1e-3);
+    let places = fast - drains * (at_fast - 1.0);
+    // Where much leaves, a small error of how fast is a large one of what is there.
+    (slow > fast && places > MOSTLY * fast).then_some(places)
 }
 
-fn size(bursts: &Bursts, cliff: &Cliff, slow: Option<&Pace>, memory: &Memory) -> Finding {
+fn size(bursts: &Bursts, cliff: &Cliff, pace: &Pace, memory: &Memory) -> Finding {
+    let Some(places) = at_rest(cliff, pace) else {
+        let why = "what leaves the buffer during a burst is about as much as what comes, so that it \
+                   cannot be told how much it holds";
+        return Finding::unknown(Parameter::WriteBuffer, why);
+    };
     #[allow(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
     let (unit, fast) = (bursts.unit as f64, cliff.at as f64);
-    let places = at_rest(cliff, slow);
     let drained = (fast - places) / fast;
     let value = (places * unit / 4096.0).round() * 4096.0;
     let probability = (0.985 - 0.4 * (1.0 - cliff.agreeing) - 0.3 * drained.max(0.0)).max(0.5);
@@ -403,10 +468,7 @@ fn memory(lab: &mut Lab<'_>, bursts: &mut Bursts, fits: usize) -> Result<Memory,
         let apart = written.iter().rev().step_by((count / 8).max(2));
         let reads: Vec<Request> = apart.map(|offset| Request::read(*offset, bursts.unit)).collect();
         requests.extend(&reads);
-        requests.extend(bursts.flushes.then(Request::flush));
-        let rest = bursts.rest;
-        requests.push(reads[0].after(rest));
-        requests.extend(&reads[1..]);
+        bursts.begin(&mut requests, reads.into_iter());
         let run = lab.run("reads of what was just written, and again after a rest", requests)?;
         let times = response_times(&run, Op::Read);
         let (first, again) = times.split_at(times.len() / 2);
