@@ -169,7 +169,10 @@ impl Draft {
         } else {
             self.is(Parameter::MapCache, Truth::Absent);
         }
-        if !dftl && self.chance(30) {
+        // Where pages go to any package, the simulator leaves blocks that are used as SLC alone until
+        // all others are full: such a drive has no cache to show.
+        let in_place = self.truth.get(&Parameter::Mapping) != Some(&Truth::Class("dynamic"));
+        if !dftl && in_place && self.chance(40) {
             self.slc = Some(f64::from(self.rng.u32(50..150)) / 1000.0);
         } else {
             self.is(Parameter::SlcCache, Truth::Absent);

@@ -2,6 +2,7 @@
 
 mod map_cache;
 mod requests;
+mod slc_cache;
 mod write_buffer;
 mod write_buffer_kind;
 
@@ -66,5 +67,10 @@ pub struct Probe {
 }
 
 /// Every probe; among those that are as good, the first is run first.
-pub const PROBES: &[Probe] =
-    &[requests::PROBE, write_buffer::PROBE, write_buffer_kind::PROBE, map_cache::PROBE];
+pub const PROBES: &[Probe] = &[
+    requests::PROBE,
+    write_buffer::PROBE,
+    write_buffer_kind::PROBE,
+    map_cache::PROBE,
+    slc_cache::PROBE,
+];
