@@ -30,6 +30,9 @@ const FIRST_REST: Nanos = Nanos::secs(10);
 /// The share of a burst that is still in the buffer when that is full, at least.
 const MOSTLY: f64 = 0.7;
 
+/// What is less probable is not stated.
+const LEAST_SURE: f64 = 0.72;
+
 /// How many times dearer writes to a full buffer are, at least.
 const CLIFF: f64 = 1.25;
 
@@ -117,31 +120,33 @@ impl Bursts {
         Ok(Bursts { unit, flushes, cursor, rest: FIRST_REST, shown, flushed, runs })
     }
 
-    /// What empties a buffer, before a rest.
-    fn settle(&self) -> Vec<Request> {
-        self.flushes.then(Request::flush).into_iter().collect()
-    }
-
-    /// Has requests follow that begin with an empty buffer: after a flush and a rest.
+    /// Has requests follow that begin with an empty buffer: after a flush and a rest. Where it can be,
+    /// the first request after the rest is another flush, with nothing to do: drives and hosts take
+    /// their time to wake up.
     pub fn begin(&self, all: &mut Vec<Request>, then: impl Iterator<Item = Request>) {
-        all.extend(self.settle());
+        if self.flushes {
+            all.extend([Request::flush(), Request::flush().after(self.rest)]);
+        }
         let first = all.len();
         all.extend(then);
-        all[first] = all[first].after(self.rest);
+        if !self.flushes {
+            all[first] = all[first].after(self.rest);
+        }
     }
 
     /// So many writes from the cursor on, each `pace` after the one before was answered, the first
     /// after a rest that empties any buffer.
     fn writes(&mut self, lab: &Lab<'_>, count: usize, pace: Nanos) -> Vec<Request> {
-        let mut requests = self.settle();
-        for nth in 0..count {
+        let mut writes = Vec::with_capacity(count);
+        for _ in 0..count {
             if self.cursor + self.unit > lab.capacity() {
                 self.cursor = 0;
             }
-            let after = if nth == 0 { self.rest } else { pace };
-            requests.push(Request::write(self.cursor, self.unit).after(after));
+            writes.push(Request::write(self.cursor, self.unit).after(pace));
             self.cursor += self.unit;
         }
+        let mut requests = Vec::new();
+        self.begin(&mut requests, writes.into_iter());
         requests
     }
 
@@ -337,7 +342,9 @@ enum Pace {
 /// Repeats the bursts at a pace between that of an empty and that of a full buffer.
 fn pace(lab: &mut Lab<'_>, bursts: &mut Bursts, cliff: &Cliff) -> Result<Pace, Halt> {
     let mut period = (0.6 * cliff.high).max(0.5 * (cliff.low + cliff.high));
-    for _ in 0..2 {
+    // What is long is not tried twice.
+    let tries = if 16 * cliff.at as u64 * bursts.unit > lab.capacity() { 1 } else { 2 };
+    for _ in 0..tries {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above low")]
         let think = Nanos((period - cliff.low) as u64);
         // Most buffers take no more at this pace: bursts that are hardly longer show that.
@@ -345,7 +352,7 @@ fn pace(lab: &mut Lab<'_>, bursts: &mut Bursts, cliff: &Cliff) -> Result<Pace, H
         if cliff.is_in(&medians(&short)) {
             return Ok(Pace::Same);
         }
-        let long = laid(lab, bursts, 27 * cliff.at / 10 + 24, think)?;
+        let long = laid(lab, bursts, 5 * cliff.at / 2 + 24, think)?;
         if let Some(slow) = self::cliff(&long) {
             return Ok(Pace::Later { period, at: slow.at });
         }
@@ -372,7 +379,8 @@ fn at_rest(cliff: &Cliff, pace: &Pace) -> Option<f64> {
     let drains = (slow - fast) / (at_slow - at_fast).max(1e-3);
     let places = fast - drains * (at_fast - 1.0);
     // Where much leaves, a small error of how fast is a large one of what is there.
-    (slow > fast && places > MOSTLY * fast).then_some(places)
+    let is_slow = cliff.low < MOSTLY * cliff.high;
+    (slow > fast && is_slow && places > MOSTLY * fast).then_some(places)
 }
 
 fn size(bursts: &Bursts, cliff: &Cliff, pace: &Pace, memory: &Memory) -> Finding {
@@ -386,7 +394,11 @@ fn size(bursts: &Bursts, cliff: &Cliff, pace: &Pace, memory: &Memory) -> Finding
     let drained = (fast - places) / fast;
     let value = (places * unit / 4096.0).round() * 4096.0;
     let probability = (0.985 - 0.4 * (1.0 - cliff.agreeing) - 0.3 * drained.max(0.0)).max(0.5);
-    let off = (unit).max(0.5 * drained * value);
+    if probability < LEAST_SURE {
+        let why = "bursts become dear at places too different to tell how much the buffer holds";
+        return Finding::unknown(Parameter::WriteBuffer, why);
+    }
+    let off = unit.max(0.5 * drained * value);
     let because = format!(
         "{} writes of {} KiB in a burst take {:.3} ms each, the others {:.3} ms; {}{}",
         cliff.at,

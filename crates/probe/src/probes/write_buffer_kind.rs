@@ -4,9 +4,9 @@
 //! fills it, too. A buffer of *rewrites* keeps one place for it, and each write stays cheap.
 //!
 //! A buffer of rewrites gives up single pages, the one first that was written longest ago, or *whole
-//! blocks*: then a page stays as long as another of its block is written. So a page is written, then as
-//! many others as fill half of the buffer, then its neighbour, and then others until the first would
-//! have to leave. Whether it is there, a read tells.
+//! blocks*: then a page stays as long as another of its block is written. So a page is written, then
+//! others that nearly fill the buffer, then its neighbour, and then others until the first would have to
+//! leave. Whether it is there, a read tells.
 
 use flashscope_block::{Nanos, Op};
 
@@ -61,7 +61,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         false => {
             let others = others(lab, &mut bursts, &again)?;
             match others.left() {
-                Some((left, error)) if left > 0.5 => others.queue(left, error),
+                Some((left, error)) if others.all_left() => others.queue(left, error),
                 _ => pages(lab, &mut bursts, holds)?.finding(&again),
             }
         }
@@ -79,7 +79,7 @@ struct Again {
 
 /// Writes one page again and again.
 fn again(lab: &mut Lab<'_>, bursts: &mut Bursts, holds: usize) -> Result<Again, Halt> {
-    let count = (3 * holds + 32).min(MOST_REWRITES);
+    let count = (2 * holds + 32).min(MOST_REWRITES);
     let mut requests = Vec::new();
     let offset = lab.random_offset(&(0..lab.capacity()), bursts.unit, bursts.unit);
     bursts.begin(&mut requests, (0..count).map(|_| Request::write(offset, bursts.unit)));
@@ -101,12 +101,11 @@ impl Again {
         median(last) > 1.25 * median(first) + 2.0 * spread(first)
     }
 
-    /// What so many writes take.
-    fn nanos_of(&self, count: usize) -> u64 {
-        let all: Vec<f64> = self.costs.clone();
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times")]
-        let each = median(&all) as u64;
-        each * count as u64
+    /// How long so many writes take, and half as long again.
+    fn time_of(&self, count: usize) -> Nanos {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a short time")]
+        let all = self.costs.iter().sum::<f64>() as u64;
+        Nanos(3 * all * count as u64 / (2 * self.costs.len().max(1) as u64))
     }
 
     /// How far above chance that is, as a probability.
@@ -137,13 +136,13 @@ impl Again {
 /// Whether pages leave the buffer for one that is written again and again: a queue of a drive that
 /// writes out as fast as the host writes never makes it wait, but is filled by it all the same.
 ///
-/// They are read after a pause as long as that takes, too: a buffer that is written out in the
+/// They are read after a pause longer than that takes, too: a buffer that is written out in the
 /// background tells nothing.
 fn others(lab: &mut Lab<'_>, bursts: &mut Bursts, again: &Again) -> Result<Pages, Halt> {
     let mut pages = Pages::default();
     let (unit, count) = (bursts.unit, again.holds * 5 / 4 + 2);
     let at_once = (again.holds / 4).clamp(1, 8);
-    let pause = Nanos(again.nanos_of(count));
+    let pause = again.time_of(count);
     for _ in 0..READS.div_ceil(at_once) {
         let space = 0..lab.capacity();
         let mut some = || lab.random_offset(&space, 2 * unit, 2 * unit);
@@ -189,12 +188,13 @@ fn pages(lab: &mut Lab<'_>, bursts: &mut Bursts, holds: usize) -> Result<Pages, 
     for _ in 0..READS.div_ceil(at_once) {
         let unit = bursts.unit;
         let space = 0..lab.capacity();
+        // Few are written behind the neighbours: a buffer of which half is kept free has them still.
         // An even page and the one behind: of one block, whatever its size.
         let mut some = |count: usize| -> Vec<u64> {
             (0..count).map(|_| lab.random_offset(&space, 2 * unit, 2 * unit)).collect()
         };
         let first = some(at_once);
-        let (before, behind) = (some(holds / 2), some(holds * 6 / 10 + 1));
+        let (before, behind) = (some(holds * 8 / 10 + 1), some(holds * 35 / 100));
         let neighbours: Vec<u64> = first.iter().map(|offset| offset + unit).collect();
         let mut requests = Vec::new();
         let writes = [&first, &before, &neighbours, &behind].into_iter().flatten();
@@ -226,10 +226,22 @@ impl Pages {
     fn left(&self) -> Option<(f64, f64)> {
         let (here, flash) = (median(&self.neighbours), median(&self.flash));
         let error = |reads: &[f64]| 1.57 * spread(reads).powi(2) / reads.len().max(1) as f64;
-        let error = error(&self.neighbours) + error(&self.flash) + error(&self.first);
-        let (apart, error) = (flash - here, error.sqrt().max(0.01 * flash));
-        let tells = apart > 4.0 * error && here < 0.93 * flash;
-        tells.then(|| ((median(&self.first) - here) / apart, error / apart))
+        let levels = error(&self.neighbours) + error(&self.flash);
+        let (apart, noise) = (flash - here, levels.sqrt().max(0.01 * flash));
+        let tells = apart > 4.0 * noise && here < 0.93 * flash;
+        // Reads from the flash may wait for what is written out: they take longer then, and vary.
+        let all = (levels + error(&self.first)).sqrt().max(0.01 * flash);
+        tells.then(|| ((median(&self.first) - here) / apart, all / apart))
+    }
+
+    /// Whether nearly all of the first pages have left, and nearly none of the others.
+    #[allow(clippy::cast_precision_loss, reason = "reads are few")]
+    fn all_left(&self) -> bool {
+        let middle = 0.5 * (median(&self.neighbours) + median(&self.flash));
+        let slow = |reads: &[f64]| {
+            reads.iter().filter(|read| **read > middle).count() as f64 / reads.len().max(1) as f64
+        };
+        slow(&self.first) > 0.8 && slow(&self.neighbours) < 0.2
     }
 
     fn queue(&self, left: f64, error: f64) -> Finding {
