@@ -300,3 +300,42 @@ fn levels_shown(few: &[f64], once: &[f64]) -> Signal {
         .series("few places", points(few))
         .series("many places", points(once))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Costs of which such a share is a hit, with noise.
+    fn costs(share: f64, seed: u64) -> Vec<f64> {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut cost = || if rng.f64() < share { 130e3 } else { 230e3 } * (0.9 + 0.2 * rng.f64());
+        (0..SAMPLES).map(|_| cost()).collect()
+    }
+
+    // Is what memory reaches found from the shares of hits within spans?
+    #[test]
+    fn reach() {
+        let levels = Levels::new(&costs(1.0, 1), &costs(0.0, 2));
+        assert!(levels.is_apart());
+        let span = |mib: f64| {
+            let bytes = mib * 1_048_576.0;
+            let hits = levels.hits(&costs((8.0 / mib).min(1.0), 3));
+            Span { bytes, hits, mean: 0.0 }
+        };
+        let spans = [64.0, 16.0, 12.0, 5.0].map(span);
+        let finding = conclude(&levels, &spans, 64 << 20);
+        let crate::Answer::Value { value, low, high } = finding.answer else { panic!() };
+        assert!((value / 8_388_608.0 - 1.0).abs() < 0.06, "{value}");
+        assert!(low < value && value < high && finding.probability > 0.9);
+        // Spans that all hit, or none of which does, tell no reach.
+        assert!(!conclude(&levels, &[span(64.0), span(16.0)], 64 << 20).is_known());
+    }
+
+    // Is nothing found where few places cost as much as many, even if each has two costs, as with
+    // groups of addresses?
+    #[test]
+    fn no_map() {
+        let levels = Levels::new(&costs(0.5, 1), &costs(0.5, 2));
+        assert!(!levels.is_apart() && levels.sure_of_none() > 0.85);
+    }
+}

@@ -224,3 +224,56 @@ fn about(costs: &[f64]) -> Option<usize> {
 fn mean(costs: &[f64]) -> f64 {
     costs.iter().sum::<f64>() / costs.len().max(1) as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(costs: Vec<f64>, buffer: f64) -> Fill {
+        Fill { run: 1, costs, len: 131_072.0, buffer, buffer_is_known: true, map: None }
+    }
+
+    /// A fill of 900 writes at one level, then another from `full` on, with a hiccup.
+    fn two_levels(full: usize, high: f64) -> Vec<f64> {
+        let mut costs: Vec<f64> = (0..900)
+            .map(|i| if i < full { 2e6 } else { high } + f64::from(i as u32 % 5) * 2e4)
+            .collect();
+        costs[20] += 9e6;
+        costs
+    }
+
+    fn value(finding: &Finding) -> Option<f64> {
+        match finding.answer {
+            crate::Answer::Value { value, .. } => Some(value / 131_072.0),
+            _ => None,
+        }
+    }
+
+    // Is the cliff found where every write is dearer behind it, and where one in ten is much dearer,
+    // as blocks are moved?
+    #[test]
+    fn cliffs() {
+        assert_eq!(value(&fill(two_levels(80, 5e6), 0.0).finding()), Some(80.5));
+        let mut folds = two_levels(80, 2e6);
+        (85..900).step_by(10).for_each(|i| folds[i] = 40e6);
+        let found = value(&fill(folds, 0.0).finding()).unwrap();
+        assert!((80.0..=90.0).contains(&found), "{found}");
+    }
+
+    // Is nothing found in a level fill, one that becomes dearer late, or one behind a write buffer?
+    #[test]
+    fn none() {
+        assert_eq!(value(&fill(two_levels(900, 5e6), 0.0).finding()), None);
+        assert_eq!(value(&fill(two_levels(700, 5e6), 0.0).finding()), None);
+        let buffered = fill(two_levels(18, 5e6), 16.0 * 131_072.0);
+        assert_eq!(value(&buffered.finding()), None);
+    }
+
+    // Is what a write buffer holds when the cache is full not counted?
+    #[test]
+    fn behind_a_buffer() {
+        let mut costs = two_levels(80, 5e6);
+        costs[..16].fill(0.5e6);
+        assert_eq!(value(&fill(costs, 16.0 * 131_072.0).finding()), Some(64.5));
+    }
+}

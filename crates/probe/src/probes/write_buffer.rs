@@ -27,6 +27,9 @@ const REST: Nanos = Nanos::millis(200);
 /// The first rest, after the drive was filled: nothing is known about what is left to write out then.
 const FIRST_REST: Nanos = Nanos::secs(10);
 
+/// How many times as clear as chance would make it a step must be.
+const CLEAR: f64 = 4.0;
+
 /// The share of a burst that is still in the buffer when that is full, at least.
 const MOSTLY: f64 = 0.7;
 
@@ -217,7 +220,7 @@ fn search(lab: &mut Lab<'_>, bursts: &mut Bursts) -> Result<Option<Cliff>, Halt>
         if bursts.shown.len() < burst.len() {
             bursts.shown.clone_from(&burst);
         }
-        if let Some(step) = first_step(&burst, 6.0)
+        if let Some(step) = first_step(&burst, CLEAR)
             && let Some(cliff) = refine(lab, bursts, step.at)?
         {
             return Ok(Some(cliff));
@@ -276,7 +279,7 @@ fn laid(
 /// The cliff that bursts share.
 fn cliff(series: &[Vec<f64>]) -> Option<Cliff> {
     let shared = medians(series);
-    let about = first_step(&shared, 6.0)?;
+    let about = first_step(&shared, CLEAR)?;
     let low = median(&shared[..about.at.div_ceil(2)]);
     let noise = spread(&shared[..about.at.div_ceil(2)]).max(0.01 * low);
     let top = median(&shared[about.at..]).max(about.after);
@@ -491,4 +494,81 @@ fn memory(lab: &mut Lab<'_>, bursts: &mut Bursts, fits: usize) -> Result<Memory,
     let ratios: Vec<f64> =
         bursts.flushed.iter().map(|(first, then)| first / then.max(1.0)).collect();
     Ok(Memory { new, old, flush: median(&ratios) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bursts of a drive with room for so many writes, with noise and a hiccup in each; full, it waits
+    /// for `batch` others to leave, each of which takes 300 µs, and has room for as many then.
+    fn bursts(room: usize, len: usize, batch: usize) -> Vec<Vec<f64>> {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut cost = |nth: usize| {
+            let waits = nth >= room && (nth - room).is_multiple_of(batch);
+            #[allow(clippy::cast_precision_loss)]
+            let wait = if waits { 300e3 * batch as f64 } else { 0.0 };
+            (50e3 + wait) * (1.0 + 0.1 * (rng.f64() - 0.5))
+        };
+        let mut series: Vec<Vec<f64>> = (0..5).map(|_| (0..len).map(&mut cost).collect()).collect();
+        for (nth, burst) in series.iter_mut().enumerate() {
+            burst[7 + 11 * nth] += 9e6;
+        }
+        series
+    }
+
+    // Is the place found where a buffer is full, whether each write waits from then on or every
+    // fourth, and what a write takes on average from there?
+    #[test]
+    fn cliffs() {
+        for batch in [1, 4] {
+            let cliff = cliff(&bursts(64, 130, batch)).unwrap();
+            assert_eq!(cliff.at, 64);
+            assert!((cliff.high / 350e3 - 1.0).abs() < 0.15, "{}", cliff.high);
+            assert!(cliff.agreeing > 0.9);
+        }
+    }
+
+    // Is no cliff seen in bursts without one, in spite of hiccups?
+    #[test]
+    fn no_cliff() {
+        assert!(cliff(&bursts(1000, 130, 1)).is_none());
+        assert!(first_wait(&bursts(1000, 130, 1)).is_none());
+    }
+
+    // Is a single wait that every burst has found, as of a drive that writes out much at once?
+    #[test]
+    fn waits_of_all() {
+        assert_eq!(first_wait(&bursts(64, 130, 64)).unwrap().at, 64);
+    }
+
+    // Is what leaves a buffer of 1,000 writes during a burst taken off: all the time, or from when
+    // half of it is full, or not at all; and is nothing said where as much leaves as comes?
+    #[test]
+    fn what_leaves_is_taken_off() {
+        let (low, high, period) = (50e3, 500e3, 300e3);
+        for always in [0.0, 500.0] {
+            let at = |period: f64| always + (1000.0 - always) / (1.0 - period / high);
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let [fast, slow] = [at(low), at(period)].map(|at| at as usize);
+            let cliff = Cliff { at: fast, low, high, wait: high, agreeing: 1.0 };
+            let places = at_rest(&cliff, &Pace::Later { period, at: slow }).unwrap();
+            assert!((places - 1000.0).abs() < 5.0, "{places}");
+            assert_eq!(at_rest(&cliff, &Pace::Never), None);
+        }
+        let cliff = Cliff { at: 1000, low, high, wait: high, agreeing: 1.0 };
+        assert_eq!(at_rest(&cliff, &Pace::Same), Some(1000.0));
+    }
+
+    // Does memory show by faster reads or by a long flush, and only then?
+    #[test]
+    fn memory_shows() {
+        let reads = |cost: f64| -> Vec<f64> {
+            (0..64).map(|i| cost * (1.0 + f64::from(i * 7 % 10) / 100.0)).collect()
+        };
+        let memory = |new, flush| Memory { new: reads(new), old: reads(200e3), flush };
+        assert!(memory(60e3, 1.0).is_there());
+        assert!(memory(200e3, 50.0).is_there());
+        assert!(!memory(200e3, 1.1).is_there() && memory(200e3, 1.1).lacks_it() > 0.95);
+    }
 }

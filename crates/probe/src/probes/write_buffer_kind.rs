@@ -298,3 +298,55 @@ fn sure(share: f64, error: f64) -> f64 {
     let z = (share - 0.5).abs() / error.max(0.05);
     (1.0 / (1.0 + (-1.702 * z).exp())).min(0.985)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads(cost: f64) -> Vec<f64> {
+        (0..24).map(|i| cost * (1.0 + f64::from(i * 7 % 10) / 50.0)).collect()
+    }
+
+    fn class(finding: &Finding) -> Option<&str> {
+        match &finding.answer {
+            crate::Answer::Class { class } => Some(class),
+            _ => None,
+        }
+    }
+
+    // Does one page written again and again fill a queue, and no other buffer?
+    #[test]
+    fn queues_wait() {
+        let costs = |full: f64| (0..96).map(|i| if i < 32 { 50e3 } else { full }).collect();
+        let again = |full| Again { costs: costs(full), holds: 32 };
+        assert!(again(300e3).waits() && again(300e3).queue().probability > 0.95);
+        assert!(!again(51e3).waits());
+    }
+
+    // Is a buffer that keeps a page with its neighbour told from one that gives it up, and nothing
+    // said where reads do not show what is in the buffer?
+    #[test]
+    fn blocks_or_pages() {
+        let again = Again { costs: vec![50e3; 96], holds: 32 };
+        let pages = |first, flash| {
+            Pages { first: reads(first), neighbours: reads(60e3), flash: reads(flash) }
+                .finding(&again)
+        };
+        assert_eq!(class(&pages(60e3, 180e3)), Some("blocks"));
+        assert_eq!(class(&pages(180e3, 180e3)), Some("rewrites"));
+        assert_eq!(class(&pages(60e3, 61e3)), None);
+    }
+
+    // Does a queue push others out, and a buffer that is written out in a pause as well tell nothing?
+    #[test]
+    fn pushed_out() {
+        let pages = |first, neighbours| Pages {
+            first: reads(first),
+            neighbours: reads(neighbours),
+            flash: reads(180e3),
+        };
+        assert!(pages(180e3, 60e3).all_left());
+        assert!(!pages(60e3, 60e3).all_left());
+        assert!(!pages(180e3, 180e3).all_left());
+    }
+}
