@@ -290,13 +290,15 @@ fn cliff(series: &[Vec<f64>]) -> Option<Cliff> {
     let in_all = |place: usize| series.iter().all(|burst| burst[place] > 2.0 * low + 8.0 * noise);
     let waits = |place: &usize| is_dear(*place) && (next(*place) || in_all(*place));
     let at = (1..shared.len() - 1).find(waits)?;
-    #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
-    let agrees = |burst: &Vec<f64>| {
-        let own = first_step(burst, 3.0);
-        own.is_some_and(|own| own.at.abs_diff(at) as f64 <= (0.1 * at as f64).max(2.0))
+    // A burst agrees that waits there, and hardly before: for a hiccup, or for cleaning.
+    let near = (at / 10).max(2);
+    let agrees = |burst: &&Vec<f64>| {
+        let (before, there) = burst.split_at(at - near.min(at));
+        let early = before.iter().filter(|cost| **cost > dear).count();
+        early <= 1 + at / 32 && there.iter().take(2 * near).any(|cost| *cost > dear)
     };
     #[allow(clippy::cast_precision_loss, reason = "bursts are few")]
-    let agreeing = series.iter().filter(|burst| agrees(burst)).count() as f64 / series.len() as f64;
+    let agreeing = series.iter().filter(agrees).count() as f64 / series.len() as f64;
     let high = behind(series, at, dear).max(CLIFF * low);
     let wait = shared[at..].iter().take(16).copied().fold(0.0, f64::max);
     (at >= 2).then_some(Cliff { at, low, high, wait, agreeing })
