@@ -66,6 +66,8 @@ struct Fill {
     buffer_is_known: bool,
     /// The bytes that entries of the map in memory reach, of a drive with too little of it.
     map: Option<f64>,
+    /// Whether it is known that the drive has no log blocks.
+    class_is_known: bool,
 }
 
 /// A cliff in the fill.
@@ -88,6 +90,7 @@ impl Fill {
             len: fill.records.first().map_or(1.0, |record| record.len.0 as f64),
             buffer: buffer.unwrap_or(0.0),
             map: knowledge.value(Parameter::MapCache),
+            class_is_known: knowledge.class(Parameter::FtlClass).is_some(),
             buffer_is_known: buffer.is_some() || knowledge.lacks(Parameter::WriteBuffer),
         }
     }
@@ -107,6 +110,11 @@ impl Fill {
             found = self::cliff(&self.costs, skipped);
         }
         let Some(cliff) = found else { return self.none() };
+        if !self.class_is_known {
+            let why = "the first writes of the fill are faster, but it is not known whether that is a \
+                       cache of faster cells or log blocks";
+            return Finding::unknown(Parameter::SlcCache, why).runs([self.run]);
+        }
         if !self.buffer_is_known {
             let why = "the first writes of the fill are faster, but it is not known how many of them \
                        a write buffer took";
@@ -230,14 +238,22 @@ mod tests {
     use super::*;
 
     fn fill(costs: Vec<f64>, buffer: f64) -> Fill {
-        Fill { run: 1, costs, len: 131_072.0, buffer, buffer_is_known: true, map: None }
+        Fill {
+            run: 1,
+            costs,
+            len: 131_072.0,
+            buffer,
+            buffer_is_known: true,
+            map: None,
+            class_is_known: true,
+        }
     }
 
     /// A fill of 900 writes at one level, then another from `full` on, with a hiccup.
     fn two_levels(full: usize, high: f64) -> Vec<f64> {
-        let mut costs: Vec<f64> = (0..900)
-            .map(|i| if i < full { 2e6 } else { high } + f64::from(i as u32 % 5) * 2e4)
-            .collect();
+        let level = |i: usize| if i < full { 2e6 } else { high };
+        let mut costs: Vec<f64> = (0..900).map(level).collect();
+        costs.iter_mut().step_by(3).for_each(|cost| *cost += 5e4);
         costs[20] += 9e6;
         costs
     }
