@@ -43,6 +43,8 @@ struct Draft {
     page_program: u64,
     block_erase: u64,
     serial_per_kib: u64,
+    /// The share of the blocks that are used as SLC.
+    slc: Option<f64>,
 }
 
 /// Draws a drive that can work.
@@ -67,6 +69,7 @@ fn draw_any(seed: u64, mut rng: Rng) -> Drawn {
         page_program: rng.u64(200..900),
         block_erase: rng.u64(1500..4000),
         serial_per_kib: rng.u64(5..26),
+        slc: None,
         rng,
     };
     draft.set("seed", seed);
@@ -122,6 +125,9 @@ impl Draft {
         self.set_us("flash.serial_access_per_kib", self.serial_per_kib);
         self.is(Parameter::Medium, Truth::Class("flash"));
         self.has(Parameter::PageSize, self.page);
+        if let Some(share) = self.slc {
+            self.slc(share, blocks);
+        }
         self.is(Parameter::Alignment, Truth::Value(0.0));
     }
 
@@ -163,8 +169,11 @@ impl Draft {
         } else {
             self.is(Parameter::MapCache, Truth::Absent);
         }
-        if !dftl && self.chance(15) {
-            self.slc();
+        // Where pages go to any package, the simulator leaves blocks that are used as SLC alone until
+        // all others are full: such a drive has no cache to show.
+        let in_place = self.truth.get(&Parameter::Mapping) != Some(&Truth::Class("dynamic"));
+        if !dftl && in_place && self.chance(40) {
+            self.slc = Some(f64::from(self.rng.u32(50..150)) / 1000.0);
         } else {
             self.is(Parameter::SlcCache, Truth::Absent);
         }
@@ -232,6 +241,14 @@ impl Draft {
         } else {
             let size = self.one_of(&[256, 512, 1024, 2048, 4096]) * KIB;
             self.set("cache.size", size);
+            let write_back = self.one_of(&[0.0, 0.0, 0.5, 1.0]);
+            self.set("cache.write_back", write_back);
+            // One that survives a power cut is not emptied by a flush: only what is written out
+            // while the drive rests makes room.
+            let protected = write_back == 1.0 && self.chance(50);
+            self.set("cache.protected", protected);
+            let batch = self.one_of(&[1, 1, 4]);
+            self.set("cache.batch", batch);
             self.has(Parameter::WriteBuffer, size);
             let class = match kind {
                 "fifo" => "queue",
@@ -248,12 +265,17 @@ impl Draft {
         }
     }
 
-    fn slc(&mut self) {
-        let share = self.rng.f64() * 0.1 + 0.05;
-        self.set("slc.share", format_args!("{share:.3}"));
+    /// The SLC cache of flash with so many blocks in a package: it takes a whole number of blocks of
+    /// each, which hold a third of their pages.
+    fn slc(&mut self, share: f64, blocks: u64) {
+        self.set("slc.share", share);
         self.set_us("slc.page_program", self.page_program / 3);
         self.set_us("slc.page_read", self.page_read);
-        // How many pages it takes depends on blocks that are rounded: see `settle`.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below blocks")]
+        let of_each = (share * blocks as f64 - 1e-6).ceil() as u64;
+        let pages = of_each * (self.pages_per_block / 3);
+        self.has(Parameter::SlcCache, self.packages * pages * self.page);
+        // The blocks that are used as SLC are spare, too, as the host sees it.
         self.truth.remove(&Parameter::OverProvisioning);
     }
 

@@ -15,6 +15,7 @@ mod lab;
 mod levels;
 mod parameter;
 pub mod probes;
+mod steps;
 
 pub use finding::{Answer, Finding, Mark, Series, Shape, Signal};
 pub use investigate::{Contradiction, Event, Investigation, Outcome, investigate};
@@ -23,3 +24,4 @@ pub use lab::{Budget, Halt, Lab, Request, Run};
 pub use levels::{Levels, levels, median, spread};
 pub use parameter::{PARAMETERS, Parameter, Spec, Unit};
 pub use probes::{Cost, PROBES, Probe, Scene};
+pub use steps::{Step, medians, step};

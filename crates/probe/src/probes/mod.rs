@@ -2,8 +2,12 @@
 
 mod content;
 mod groups;
+mod map_cache;
 mod page;
 mod requests;
+mod slc_cache;
+mod write_buffer;
+mod write_buffer_kind;
 
 use flashscope_block::{Bytes, Nanos};
 
@@ -66,4 +70,13 @@ pub struct Probe {
 }
 
 /// Every probe; among those that are as good, the first is run first.
-pub const PROBES: &[Probe] = &[requests::PROBE, groups::PROBE, page::PROBE, content::PROBE];
+pub const PROBES: &[Probe] = &[
+    requests::PROBE,
+    groups::PROBE,
+    page::PROBE,
+    content::PROBE,
+    write_buffer::PROBE,
+    write_buffer_kind::PROBE,
+    map_cache::PROBE,
+    slc_cache::PROBE,
+];

@@ -1,0 +1,341 @@
+//! How far random reads reach before entries of the map have to be fetched from the flash.
+//!
+//! A drive with too little memory for its map keeps the entries that it used last. Reads of few places
+//! all over the drive find theirs there (the cost `hit`), and reads of places that were not read for
+//! long do not (`miss`). Of reads at random within a span s, the share R / s finds its entry if R is
+//! what memory reaches, whatever entry it gives up for another: so the mean cost tells R, best where
+//! about half of them do.
+//!
+//! Few places and many are spread over the whole drive alike, so that what a far jump costs, as
+//! between groups of addresses, is the same for both.
+
+use flashscope_block::Nanos;
+
+use crate::finding::{Shape, Signal};
+use crate::investigate::Outcome;
+use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median};
+
+/// The length of reads: what is read should take little beside what is looked up.
+const LEN: u64 = 4096;
+
+/// Places that the entries of any memory suffice for.
+const FEW: usize = 16;
+
+/// Reads of which a level is the median, and a share the mean.
+const SAMPLES: usize = 1500;
+
+/// Reads that have the entries of any memory change places, at most.
+const MOST_SWEPT: u64 = 16384;
+
+/// How many times the median a cost counts at most.
+const OUTLIER: f64 = 4.0;
+
+/// What is left to write out, or to clean, has time to be done.
+const REST: Nanos = Nanos::secs(10);
+
+pub const PROBE: Probe = Probe {
+    name: "map-cache",
+    summary: "reads of few places again and again, of many places once each, and at random within \
+              spans between: what it costs to look up where data is",
+    source: "Gupta et al., DFTL, ASPLOS 2009",
+    finds: &[Parameter::MapCache],
+    assumes: &[Parameter::PageSize],
+    writes: false,
+    cost: |scene, _| {
+        let Cost { written, time } = scene.cost(MOST_SWEPT + 12 * SAMPLES as u64, 0, 0);
+        Cost { written, time: time + REST }
+    },
+    run,
+};
+
+fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
+    lab.ensure_filled()?;
+    // Reads should come from the flash, not from a write buffer.
+    if !lab.is_read_only() {
+        match lab.run("empty the write buffer", [Request::flush()]) {
+            Ok(_) | Err(Halt::Failed { .. }) => {}
+            Err(halt) => return Err(halt),
+        }
+    }
+    lab.rest(REST);
+    let align = knowledge.whole(Parameter::PageSize).unwrap_or(LEN).max(LEN);
+    let mut reads = Reads { align, samples: SAMPLES << lab.attempt, runs: Vec::new() };
+    let miss = reads.once_each(lab)?;
+    let few = reads.again(lab)?;
+    let levels = Levels::new(&few, &miss);
+    let finding = match levels.is_apart() {
+        false => Finding::absent(Parameter::MapCache, levels.sure_of_none()).because(format!(
+            "reads of few places take {:.3} ms, and those of places that were not read before \
+             {:.3} ms: looking up where data is costs nothing",
+            levels.hit / 1e6,
+            levels.miss / 1e6,
+        )),
+        true => {
+            let spans = spans(lab, &mut reads, &levels)?;
+            let picture = picture(&spans, &levels);
+            conclude(&levels, &spans, lab.capacity()).signal(picture)
+        }
+    };
+    let finding = finding.signal(levels_shown(&few, &miss));
+    Ok(vec![finding.runs(reads.runs)].into())
+}
+
+/// How places are read.
+struct Reads {
+    align: u64,
+    samples: usize,
+    runs: Vec<u32>,
+}
+
+impl Reads {
+    /// Reads each place once, in random order, as far as that goes: the costs of the later half, when
+    /// memory holds only entries that were read for these.
+    fn once_each(&mut self, lab: &mut Lab<'_>) -> Result<Vec<f64>, Halt> {
+        let mut places: Vec<u64> = (0..lab.capacity() / self.align).collect();
+        lab.rng.shuffle(&mut places);
+        places.truncate(usize::try_from(MOST_SWEPT).unwrap_or(usize::MAX));
+        let costs = self.read(lab, "reads of each place once", &places)?;
+        Ok(costs[costs.len() / 2..].to_vec())
+    }
+
+    /// Reads few places again and again, in random order.
+    fn again(&mut self, lab: &mut Lab<'_>) -> Result<Vec<f64>, Halt> {
+        let all = lab.capacity() / self.align;
+        // One in each part of the drive, so that far jumps are as frequent as among all places.
+        let parts = FEW as u64;
+        let few: Vec<u64> =
+            (0..parts).map(|part| (part * all + lab.rng.u64(0..all)) / parts).collect();
+        let mut places = few.clone();
+        places.extend((0..self.samples).map(|_| few[lab.rng.usize(0..FEW)]));
+        let costs = self.read(lab, "reads of few places again and again", &places)?;
+        Ok(costs[FEW..].to_vec())
+    }
+
+    /// Reads at random within a span, after as many as `warm` of each place of it.
+    fn within(&mut self, lab: &mut Lab<'_>, span: u64, warm: u64) -> Result<Vec<f64>, Halt> {
+        let all = lab.capacity() / self.align;
+        let count = (span / self.align).clamp(1, all);
+        let first = lab.rng.u64(0..=all - count);
+        // Each once, so that all are known where memory suffices, and then at random, so that what
+        // memory holds where it does not is as random as what is read.
+        let mut places: Vec<u64> = (first..first + count).collect();
+        lab.rng.shuffle(&mut places);
+        let warm = usize::try_from(warm.min(MOST_SWEPT)).unwrap_or(usize::MAX);
+        let at_random = warm + self.samples;
+        places.extend((0..at_random).map(|_| lab.rng.u64(first..first + count)));
+        let purpose = format!("reads within {} KiB", count * self.align / 1024);
+        let costs = self.read(lab, &purpose, &places)?;
+        Ok(costs[costs.len() - self.samples..].to_vec())
+    }
+
+    fn read(&mut self, lab: &mut Lab<'_>, what: &str, places: &[u64]) -> Result<Vec<f64>, Halt> {
+        let align = self.align;
+        let run = lab.run(what, places.iter().map(|place| Request::read(place * align, LEN)))?;
+        self.runs.push(run.number);
+        Ok(run.records.iter().map(Run::nanos).collect())
+    }
+}
+
+/// The mean of costs, hiccups cut off, and its standard error: not their median, as reads may have two
+/// costs, after near and after far jumps.
+#[allow(clippy::cast_precision_loss, reason = "samples are few")]
+fn level(costs: &[f64]) -> (f64, f64) {
+    let most = OUTLIER * median(costs);
+    let (mut sum, mut squares) = (0.0, 0.0);
+    for cost in costs.iter().map(|cost| cost.min(most)) {
+        (sum, squares) = (sum + cost, squares + cost * cost);
+    }
+    let count = costs.len().max(1) as f64;
+    let mean = sum / count;
+    (mean, ((squares / count - mean * mean).max(0.0) / count).sqrt())
+}
+
+/// What a read takes whose entry is in memory, and one whose entry is not.
+struct Levels {
+    hit: f64,
+    miss: f64,
+    /// The standard error of their difference.
+    error: f64,
+}
+
+impl Levels {
+    fn new(few: &[f64], once: &[f64]) -> Levels {
+        let ((hit, hit_error), (miss, miss_error)) = (level(few), level(once));
+        Levels { hit, miss, error: hit_error.hypot(miss_error).max(1e-3 * hit) }
+    }
+
+    fn is_apart(&self) -> bool {
+        self.miss - self.hit > (8.0 * self.error).max(0.05 * self.hit)
+    }
+
+    /// The probability that there is nothing to find, of levels that are not apart.
+    fn sure_of_none(&self) -> f64 {
+        let least = (8.0 * self.error).max(0.05 * self.hit);
+        0.99 - 0.1 * ((self.miss - self.hit) / least).clamp(0.0, 1.0)
+            - (2.0 * self.error / self.hit)
+    }
+
+    /// The share of costs that are hits, and its standard error.
+    fn hits(&self, costs: &[f64]) -> (f64, f64) {
+        let ((mean, error), difference) = (level(costs), self.miss - self.hit);
+        ((self.miss - mean) / difference, error.hypot(self.error) / difference)
+    }
+}
+
+/// Reads within a span.
+struct Span {
+    bytes: f64,
+    /// The share of hits, and its standard error.
+    hits: (f64, f64),
+    mean: f64,
+}
+
+impl Span {
+    /// What memory reaches, if it is less than the span.
+    fn reach(&self) -> f64 {
+        self.bytes * self.hits.0
+    }
+}
+
+/// Reads within spans until two of them are of a length that tells much, and one is shorter than what
+/// memory reaches.
+fn spans(lab: &mut Lab<'_>, reads: &mut Reads, levels: &Levels) -> Result<Vec<Span>, Halt> {
+    let mut spans: Vec<Span> = Vec::new();
+    let mut of = lab.capacity();
+    for _ in 0..8 {
+        let span = span(lab, reads, levels, of)?;
+        let (reach, hits) = (span.reach(), span.hits.0);
+        spans.push(span);
+        of = match hits {
+            // Too few hits to tell how many: a good deal less.
+            ..0.15 => of / 4,
+            // Nearly all hits: more.
+            0.9.. => (2 * of).min(lab.capacity()),
+            _ => whole(1.7 * reach).min(lab.capacity()),
+        };
+        if (0.4..0.8).contains(&hits) || of < 4 * reads.align {
+            break;
+        }
+    }
+    if let Some(reach) = spans.last().map(Span::reach) {
+        for share in [1.4, 2.2, 0.6] {
+            let of = whole(share * reach).clamp(reads.align, lab.capacity());
+            spans.push(span(lab, reads, levels, of)?);
+        }
+    }
+    Ok(spans)
+}
+
+fn span(lab: &mut Lab<'_>, reads: &mut Reads, levels: &Levels, of: u64) -> Result<Span, Halt> {
+    let costs = reads.within(lab, of, of / reads.align)?;
+    let pages = (of / reads.align).max(1) * reads.align;
+    #[allow(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
+    let bytes = pages as f64;
+    let hits = levels.hits(&costs);
+    Ok(Span { bytes, hits, mean: levels.miss - hits.0 * (levels.miss - levels.hit) })
+}
+
+/// A size that is not negative, and far below 2^53.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn whole(bytes: f64) -> u64 {
+    bytes.max(0.0) as u64
+}
+
+/// What the spans tell that are longer than what memory reaches.
+fn conclude(levels: &Levels, spans: &[Span], capacity: u64) -> Finding {
+    let unknown = |why: &str| Finding::unknown(Parameter::MapCache, why);
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for span in spans.iter().filter(|span| (0.15..0.88).contains(&span.hits.0)) {
+        let weight = (span.hits.0 / span.hits.1).powi(2) / span.reach();
+        (sum, weights) = (sum + weight * span.reach(), weights + weight);
+    }
+    let shorter = spans.iter().filter(|span| span.bytes < 0.7 * sum / weights.max(1e-9));
+    let Some(all_hit) = shorter.map(|span| span.hits.0).min_by(f64::total_cmp) else {
+        return unknown("no span was found within which reads find their entries in memory");
+    };
+    if weights == 0.0 || all_hit < 0.7 {
+        return unknown("the cost of reads does not grow with the span as that of a map would");
+    }
+    let reach = sum / weights;
+    #[allow(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
+    if reach > 0.95 * capacity as f64 {
+        return unknown("nearly the whole drive is within reach");
+    }
+    let told = spans.iter().filter(|span| (0.15..0.88).contains(&span.hits.0));
+    let off = told.clone().map(|span| (span.reach() / reach - 1.0).abs()).fold(0.0, f64::max);
+    let error = told.map(|span| (span.hits.0 / span.hits.1).powi(2)).sum::<f64>().sqrt().recip();
+    let error = error.max(0.4 * off).max(0.01);
+    let z = Parameter::MapCache.spec().tolerance / error;
+    let probability = (2.0 / (1.0 + (-1.702 * z).exp()) - 1.0).min(0.985);
+    let (low, high) = (reach * (1.0 - 2.0 * error), reach * (1.0 + 2.0 * error));
+    Finding::value(Parameter::MapCache, reach, low, high, probability).because(format!(
+        "reads of few places take {:.3} ms and those of places that were not read for long {:.3} ms; \
+         of reads at random within a span, as many are as fast as the former as if {:.0} KiB were \
+         within reach",
+        levels.hit / 1e6,
+        levels.miss / 1e6,
+        reach / 1024.0
+    ))
+}
+
+fn picture(spans: &[Span], levels: &Levels) -> Signal {
+    let mut points: Vec<(f64, f64)> =
+        spans.iter().map(|span| (span.bytes / 1048576.0, span.mean / 1e6)).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let ends = [points.first(), points.last()].map(|point| point.map_or(1.0, |point| point.0));
+    let level = |cost: f64| ends.map(|x| (x, cost / 1e6));
+    Signal::new("Cost of random reads against their span", "MiB", "ms", Shape::Line)
+        .log_x()
+        .series("random reads", points)
+        .series("few places", level(levels.hit))
+        .series("places not read for long", level(levels.miss))
+}
+
+fn levels_shown(few: &[f64], once: &[f64]) -> Signal {
+    let points = |costs: &[f64]| -> Vec<(f64, f64)> {
+        let shown = costs.iter().take(SAMPLES);
+        shown.zip(1u32..).map(|(cost, nth)| (f64::from(nth), cost / 1e6)).collect()
+    };
+    Signal::new("Cost of reads of few places, and of many", "read", "ms", Shape::Points)
+        .series("few places", points(few))
+        .series("many places", points(once))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Costs of which such a share is a hit, with noise.
+    fn costs(share: f64, seed: u64) -> Vec<f64> {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut cost = || if rng.f64() < share { 130e3 } else { 230e3 } * (0.9 + 0.2 * rng.f64());
+        (0..SAMPLES).map(|_| cost()).collect()
+    }
+
+    // Is what memory reaches found from the shares of hits within spans?
+    #[test]
+    fn reach() {
+        let levels = Levels::new(&costs(1.0, 1), &costs(0.0, 2));
+        assert!(levels.is_apart());
+        let span = |mib: f64| {
+            let bytes = mib * 1_048_576.0;
+            let hits = levels.hits(&costs((8.0 / mib).min(1.0), 3));
+            Span { bytes, hits, mean: 0.0 }
+        };
+        let spans = [64.0, 16.0, 12.0, 5.0].map(span);
+        let finding = conclude(&levels, &spans, 64 << 20);
+        let crate::Answer::Value { value, low, high } = finding.answer else { panic!() };
+        assert!((value / 8_388_608.0 - 1.0).abs() < 0.06, "{value}");
+        assert!(low < value && value < high && finding.probability > 0.9);
+        // Spans that all hit, or none of which does, tell no reach.
+        assert!(!conclude(&levels, &[span(64.0), span(16.0)], 64 << 20).is_known());
+    }
+
+    // Is nothing found where few places cost as much as many, even if each has two costs, as with
+    // groups of addresses?
+    #[test]
+    fn no_map() {
+        let levels = Levels::new(&costs(0.5, 1), &costs(0.5, 2));
+        assert!(!levels.is_apart() && levels.sure_of_none() > 0.85);
+    }
+}

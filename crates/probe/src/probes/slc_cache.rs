@@ -1,0 +1,295 @@
+//! How much is written at the speed of cells with one bit before that of the others shows: the cliff of
+//! bandwidth in the run that filled the drive in order.
+//!
+//! Behind the cliff a drive either writes past the full cache, and each write takes longer, or moves
+//! what is in it first, and some writes take much longer. Both raise the mean, so the cliff is where
+//! the mean cost steps up; a hiccup of the host raises it as well, but once.
+//!
+//! A write buffer before it takes the first writes at the speed of memory, and still holds as much when
+//! the cache is full.
+
+use flashscope_block::Nanos;
+
+use crate::finding::{Shape, Signal};
+use crate::investigate::Outcome;
+use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Run, median};
+
+/// How many times dearer writes behind the cliff are on average, at least.
+const CLIFF: f64 = 1.3;
+
+/// The least part of the fill on either side of the cliff.
+const LEAST: usize = 4;
+
+pub const PROBE: Probe = Probe {
+    name: "slc-cache",
+    summary: "the run that fills the drive: the bandwidth falls where a cache of faster cells is full",
+    source: "whole-drive fills, as reviewers of drives run them",
+    finds: &[Parameter::SlcCache],
+    assumes: &[Parameter::WriteBuffer, Parameter::MapCache, Parameter::FtlClass],
+    writes: true,
+    cost: |scene, _| {
+        let Cost { written, time } = scene.cost(0, 0, 0);
+        Cost { written, time: time + Nanos::millis(1) }
+    },
+    run,
+};
+
+fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
+    if lab.attempt > 0 {
+        // A drive is filled for the first time only once.
+        return Ok(Outcome::default());
+    }
+    if let Some(class) = knowledge.class(Parameter::FtlClass).filter(|it| *it != "page-mapped") {
+        let sure = knowledge.finding(Parameter::FtlClass).map_or(0.5, |found| found.probability);
+        let finding = Finding::absent(Parameter::SlcCache, sure).because(format!(
+            "writes to a drive with log blocks ({class}) become slower when these are full, and drives \
+             with a cache of faster cells have none"
+        ));
+        return Ok(vec![finding].into());
+    }
+    lab.ensure_filled()?;
+    let Some(fill) = lab.fill() else { return Ok(Outcome::default()) };
+    let fill = Fill::new(fill, knowledge);
+    let finding = fill.finding().signal(fill.picture());
+    Ok(vec![finding].into())
+}
+
+/// The run that filled the drive.
+struct Fill {
+    run: u32,
+    costs: Vec<f64>,
+    /// The bytes of a write.
+    len: f64,
+    /// The bytes that a write buffer holds; 0 of a drive without.
+    buffer: f64,
+    /// Whether that is known.
+    buffer_is_known: bool,
+    /// The bytes that entries of the map in memory reach, of a drive with too little of it.
+    map: Option<f64>,
+    /// Whether it is known that the drive has no log blocks.
+    class_is_known: bool,
+}
+
+/// A cliff in the fill.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Cliff {
+    /// How many writes come before it.
+    at: usize,
+    /// What a write takes before, and behind, on average.
+    low: f64,
+    high: f64,
+}
+
+impl Fill {
+    #[allow(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
+    fn new(fill: &Run, knowledge: &Knowledge) -> Fill {
+        let buffer = knowledge.value(Parameter::WriteBuffer);
+        Fill {
+            run: fill.number,
+            costs: fill.latencies(),
+            len: fill.records.first().map_or(1.0, |record| record.len.0 as f64),
+            buffer: buffer.unwrap_or(0.0),
+            map: knowledge.value(Parameter::MapCache),
+            class_is_known: knowledge.class(Parameter::FtlClass).is_some(),
+            buffer_is_known: buffer.is_some() || knowledge.lacks(Parameter::WriteBuffer),
+        }
+    }
+
+    /// The writes that a buffer may have taken.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number")]
+    fn in_buffer(&self) -> usize {
+        (1.25 * self.buffer / self.len).ceil() as usize
+    }
+
+    fn finding(&self) -> Finding {
+        let mut skipped = self.in_buffer();
+        let mut found = cliff(&self.costs, skipped);
+        // Where the first step is that of a buffer that was written out meanwhile, another may follow.
+        while let Some(cliff) = found.filter(|cliff| self.is_of_memory(cliff)) {
+            skipped = cliff.at + 1;
+            found = self::cliff(&self.costs, skipped);
+        }
+        let Some(cliff) = found else { return self.none() };
+        if !self.class_is_known {
+            let why = "the first writes of the fill are faster, but it is not known whether that is a \
+                       cache of faster cells or log blocks";
+            return Finding::unknown(Parameter::SlcCache, why).runs([self.run]);
+        }
+        if !self.buffer_is_known {
+            let why = "the first writes of the fill are faster, but it is not known how many of them \
+                       a write buffer took";
+            return Finding::unknown(Parameter::SlcCache, why).runs([self.run]);
+        }
+        #[allow(clippy::cast_precision_loss, reason = "a drive has few such writes")]
+        let written = (cliff.at as f64 + 0.5) * self.len;
+        let (value, off) = (written - self.buffer, self.len);
+        if self.map.is_some_and(|map| (value - map).abs() < 0.15 * map + 2.0 * self.len) {
+            return Finding::absent(Parameter::SlcCache, 0.94).runs([self.run]).because(
+                "the drive is filled faster as long as memory has entries of the map to spare, and \
+                 at one speed from then on",
+            );
+        }
+        if value < 2.0 * self.len {
+            return self.none();
+        }
+        let because = format!(
+            "the first {:.1} MiB of the fill are written at {:.0} MB/s, the rest at {:.0} MB/s{}",
+            written / 1_048_576.0,
+            self.len / cliff.low * 1e3,
+            self.len / cliff.high * 1e3,
+            if self.buffer > 0.0 { "; what is in the write buffer then is taken off" } else { "" }
+        );
+        Finding::value(Parameter::SlcCache, value, value - off, value + off, self.sure(&cliff))
+            .because(because)
+            .runs([self.run])
+    }
+
+    /// Whether the writes before a cliff are as fast as the first, which a write buffer took.
+    fn is_of_memory(&self, cliff: &Cliff) -> bool {
+        let skipped = self.in_buffer();
+        if skipped == 0 || cliff.at <= skipped {
+            return cliff.at <= skipped;
+        }
+        let memory = median(&self.costs[..skipped.div_ceil(2)]);
+        median(&self.costs[skipped..cliff.at]) < 1.2 * memory
+    }
+
+    /// The probability that a cliff is one, and at its place within the tolerance.
+    fn sure(&self, cliff: &Cliff) -> f64 {
+        let clear = (cliff.high / cliff.low / CLIFF).ln().max(0.0);
+        #[allow(clippy::cast_precision_loss, reason = "a drive has few such writes")]
+        let coarse = 0.5 / (cliff.at as f64 * Parameter::SlcCache.spec().tolerance);
+        (0.985 - 0.3 * (-6.0 * clear).exp() - 0.1 * coarse.min(2.0)).max(0.5)
+    }
+
+    fn none(&self) -> Finding {
+        let sure = if self.buffer_is_known { 0.98 } else { 0.9 };
+        Finding::absent(Parameter::SlcCache, sure)
+            .because("the drive is filled at one speed from the beginning to the end")
+            .runs([self.run])
+    }
+
+    fn picture(&self) -> Signal {
+        let mut written = 0.0;
+        let points = self.costs.iter().map(|cost| {
+            written += self.len / 1_048_576.0;
+            (written, cost / 1e6)
+        });
+        let points: Vec<(f64, f64)> = points.collect();
+        let title = "Cost of the writes that fill the drive in order";
+        Signal::new(title, "MiB written", "ms", Shape::Points).series("writes", points)
+    }
+}
+
+/// The cliff behind the first `skipped` writes.
+fn cliff(costs: &[f64], skipped: usize) -> Option<Cliff> {
+    // Cells with one bit hold a third of what they do with three: were all of them such a cache, it
+    // would take a third of the drive. What comes later is cleaning.
+    let costs = costs.get(skipped..2 * costs.len() / 3)?;
+    let about = about(costs)?;
+    let at = first_dear(costs, about).unwrap_or(about);
+    let (low, high) = (mean(&costs[..at.max(1)]), mean(&costs[at..]));
+    (at >= 1 && high >= CLIFF * low).then_some(Cliff { at: at + skipped, low, high })
+}
+
+/// The first dear write around a step, where dear ones are so rare that the step is not exactly there:
+/// when a full cache is moved by whole blocks.
+fn first_dear(costs: &[f64], about: usize) -> Option<usize> {
+    let mut before = costs[..about].to_vec();
+    before.sort_unstable_by(f64::total_cmp);
+    let dear = 1.3 * before[(before.len() - 1) * 19 / 20];
+    let dears: Vec<usize> = (about * 6 / 10..costs.len()).filter(|i| costs[*i] > dear).collect();
+    let gap = |pair: &[usize]| u32::try_from(pair[1] - pair[0]).map_or(f64::MAX, f64::from);
+    let behind = dears.windows(2).filter(|pair| pair[0] >= about);
+    let gaps: Vec<f64> = behind.map(gap).collect();
+    // A hiccup is far from the next dear write.
+    let near = 2.0 * median(&gaps) + 2.0;
+    let first = dears.windows(2).find(|pair| gap(pair) <= near)?[0];
+    (first < 2 * about && median(&gaps) > 1.5).then_some(first)
+}
+
+/// Where a series steps up, in its first half, by least squares. None where it does not by enough.
+#[allow(clippy::cast_precision_loss, reason = "a drive has few such writes")]
+fn about(costs: &[f64]) -> Option<usize> {
+    let total: f64 = costs.iter().sum();
+    let (mut below, mut best) = (0.0, (0.0, None));
+    for at in 1..costs.len() {
+        below += costs[at - 1];
+        if at < LEAST || at > costs.len() / 2 {
+            continue;
+        }
+        let (n, m) = (at as f64, (costs.len() - at) as f64);
+        let (before, after) = (below / n, (total - below) / m);
+        let between = n * m / (n + m) * (after - before).powi(2);
+        if after >= CLIFF * before && between > best.0 {
+            best = (between, Some(at));
+        }
+    }
+    best.1
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a drive has few such writes")]
+fn mean(costs: &[f64]) -> f64 {
+    costs.iter().sum::<f64>() / costs.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(costs: Vec<f64>, buffer: f64) -> Fill {
+        Fill {
+            run: 1,
+            costs,
+            len: 131_072.0,
+            buffer,
+            buffer_is_known: true,
+            map: None,
+            class_is_known: true,
+        }
+    }
+
+    /// A fill of 900 writes at one level, then another from `full` on, with a hiccup.
+    fn two_levels(full: usize, high: f64) -> Vec<f64> {
+        let level = |i: usize| if i < full { 2e6 } else { high };
+        let mut costs: Vec<f64> = (0..900).map(level).collect();
+        costs.iter_mut().step_by(3).for_each(|cost| *cost += 5e4);
+        costs[20] += 9e6;
+        costs
+    }
+
+    fn value(finding: &Finding) -> Option<f64> {
+        match finding.answer {
+            crate::Answer::Value { value, .. } => Some(value / 131_072.0),
+            _ => None,
+        }
+    }
+
+    // Is the cliff found where every write is dearer behind it, and where one in ten is much dearer,
+    // as blocks are moved?
+    #[test]
+    fn cliffs() {
+        assert_eq!(value(&fill(two_levels(80, 5e6), 0.0).finding()), Some(80.5));
+        let mut folds = two_levels(80, 2e6);
+        (85..900).step_by(10).for_each(|i| folds[i] = 40e6);
+        let found = value(&fill(folds, 0.0).finding()).unwrap();
+        assert!((80.0..=90.0).contains(&found), "{found}");
+    }
+
+    // Is nothing found in a level fill, one that becomes dearer late, or one behind a write buffer?
+    #[test]
+    fn none() {
+        assert_eq!(value(&fill(two_levels(900, 5e6), 0.0).finding()), None);
+        assert_eq!(value(&fill(two_levels(700, 5e6), 0.0).finding()), None);
+        let buffered = fill(two_levels(18, 5e6), 16.0 * 131_072.0);
+        assert_eq!(value(&buffered.finding()), None);
+    }
+
+    // Is what a write buffer holds when the cache is full not counted?
+    #[test]
+    fn behind_a_buffer() {
+        let mut costs = two_levels(80, 5e6);
+        costs[..16].fill(0.5e6);
+        assert_eq!(value(&fill(costs, 16.0 * 131_072.0).finding()), Some(64.5));
+    }
+}

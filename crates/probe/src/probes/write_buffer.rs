@@ -1,0 +1,576 @@
+//! The size of the write buffer: how many writes in a burst are cheap after a rest.
+//!
+//! A drive with a buffer answers a write when it is there, until the buffer is full; then each write
+//! waits until another has left for the flash. What leaves during the burst makes it look larger, so
+//! bursts are repeated at a slower pace: a buffer that is emptied meanwhile takes more then, and by
+//! how much more tells what it takes when nothing leaves.
+//!
+//! Other caches give bursts a cheap beginning, too: flash used as SLC, or blocks that cleaning has
+//! freed during the rest. A buffer is memory: what is there is read at once, and a flush waits for it.
+
+use flashscope_block::{Nanos, Op};
+
+use crate::finding::{Shape, Signal};
+use crate::investigate::Outcome;
+use crate::steps::{Step, medians, step};
+use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+
+/// A multiple of the pages of most flash, for when the page is not known.
+const LARGEST_PAGE: u64 = 16 << 10;
+
+/// Writes of the shortest burst.
+const SHORTEST: usize = 32;
+
+/// The least rest before a burst.
+const REST: Nanos = Nanos::millis(200);
+
+/// The first rest, after the drive was filled: nothing is known about what is left to write out then.
+const FIRST_REST: Nanos = Nanos::secs(10);
+
+/// How many times as clear as chance would make it a step must be.
+const CLEAR: f64 = 4.0;
+
+/// The share of a burst that is still in the buffer when that is full, at least.
+const MOSTLY: f64 = 0.7;
+
+/// What is less probable is not stated.
+const LEAST_SURE: f64 = 0.72;
+
+/// How many times dearer writes to a full buffer are, at least.
+const CLIFF: f64 = 1.25;
+
+pub const PROBE: Probe = Probe {
+    name: "write-buffer",
+    summary: "bursts of writes after a flush and a rest: how many are cheap before they wait for the \
+              flash, and whether what was written is read from memory",
+    source: "Kim et al., SSDcheck, MICRO 2018; uFLIP, section 5.2",
+    finds: &[Parameter::WriteBuffer],
+    assumes: &[Parameter::PageSize],
+    writes: true,
+    cost: |scene, knowledge| {
+        let unit = unit(knowledge);
+        let Cost { written, time } = scene.cost(500, scene.capacity.0 / 4 / unit, unit);
+        Cost { written, time: Nanos(2 * time.0) }
+    },
+    run,
+};
+
+/// The length of writes: a page of the flash, so that each takes one place in a buffer.
+pub(super) fn unit(knowledge: &Knowledge) -> u64 {
+    knowledge.whole(Parameter::PageSize).map_or(LARGEST_PAGE, |page| page.max(4096))
+}
+
+fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
+    let found = knowledge.finding(Parameter::WriteBuffer);
+    if lab.attempt > 0 && found.is_none_or(|found| !found.is_known()) {
+        // More of the same bursts, which write much, would not tell more.
+        return Ok(Outcome::default());
+    }
+    lab.ensure_filled()?;
+    let mut bursts = Bursts::new(lab, unit(knowledge))?;
+    let mut cliff = search(lab, &mut bursts)?;
+    let count = cliff.as_ref().map_or(SHORTEST, |cliff| cliff.at);
+    let memory = memory(lab, &mut bursts, count)?;
+    if cliff.is_none() && memory.is_there() {
+        cliff = waits(lab, &mut bursts)?;
+    }
+    let finding = match cliff {
+        Some(cliff) if memory.is_there() => {
+            let pace = pace(lab, &mut bursts, &cliff)?;
+            size(&bursts, &cliff, &pace, &memory)
+        }
+        Some(_) => Finding::absent(Parameter::WriteBuffer, memory.lacks_it()).because(
+            "writes are cheaper at the beginning of a burst, but what was just written is read as \
+             slowly as what is on the flash and a flush has nothing to do: no memory holds it",
+        ),
+        None if memory.is_there() => Finding::unknown(
+            Parameter::WriteBuffer,
+            "memory holds what was written, but no burst was long enough to fill it",
+        ),
+        None => Finding::absent(Parameter::WriteBuffer, memory.lacks_it()).because(
+            "the first writes of a burst cost as much as the others, what was just written is read \
+             as slowly as what is on the flash, and a flush has nothing to do",
+        ),
+    };
+    let finding = finding.signal(bursts.picture()).signal(memory.picture());
+    Ok(vec![finding.runs(bursts.runs)].into())
+}
+
+/// Where bursts are written, one behind the other.
+pub(super) struct Bursts {
+    /// The length of a write.
+    pub unit: u64,
+    /// Whether the drive takes flushes.
+    flushes: bool,
+    cursor: u64,
+    rest: Nanos,
+    /// The response times of the bursts that were laid on each other.
+    shown: Vec<f64>,
+    /// What a flush took after each burst, and one after that.
+    flushed: Vec<(f64, f64)>,
+    pub runs: Vec<u32>,
+}
+
+impl Bursts {
+    pub fn new(lab: &mut Lab<'_>, unit: u64) -> Result<Bursts, Halt> {
+        let flushes = match lab.run("whether the drive takes a flush", [Request::flush()]) {
+            Ok(_) => true,
+            Err(Halt::Failed { .. }) => false,
+            Err(halt) => return Err(halt),
+        };
+        let cursor = lab.random_offset(&(0..lab.capacity()), unit, unit);
+        let (shown, flushed, runs) = Default::default();
+        Ok(Bursts { unit, flushes, cursor, rest: FIRST_REST, shown, flushed, runs })
+    }
+
+    /// Has requests follow that begin with an empty buffer: after a flush and a rest. Where it can be,
+    /// the first request after the rest is another flush, with nothing to do: drives and hosts take
+    /// their time to wake up.
+    pub fn begin(&self, all: &mut Vec<Request>, then: impl Iterator<Item = Request>) {
+        if self.flushes {
+            all.extend([Request::flush(), Request::flush().after(self.rest)]);
+        }
+        let first = all.len();
+        all.extend(then);
+        if !self.flushes {
+            all[first] = all[first].after(self.rest);
+        }
+    }
+
+    /// So many writes from the cursor on, each `pace` after the one before was answered, the first
+    /// after a rest that empties any buffer.
+    fn writes(&mut self, lab: &Lab<'_>, count: usize, pace: Nanos) -> Vec<Request> {
+        let mut writes = Vec::with_capacity(count);
+        for _ in 0..count {
+            if self.cursor + self.unit > lab.capacity() {
+                self.cursor = 0;
+            }
+            writes.push(Request::write(self.cursor, self.unit).after(pace));
+            self.cursor += self.unit;
+        }
+        let mut requests = Vec::new();
+        self.begin(&mut requests, writes.into_iter());
+        requests
+    }
+
+    /// Notes what a run took: the next rest is long enough to write that out.
+    pub fn note(&mut self, run: &Run) {
+        let busy: u64 = run.records.iter().map(|record| record.latency.0).sum();
+        self.rest = REST.max(Nanos(4 * busy));
+        self.runs.push(run.number);
+    }
+
+    /// Writes a burst, and returns what its writes took.
+    fn burst(&mut self, lab: &mut Lab<'_>, count: usize, pace: Nanos) -> Result<Vec<f64>, Halt> {
+        let mut requests = self.writes(lab, count, pace);
+        let at = requests.len();
+        if self.flushes {
+            requests.extend([Request::flush(), Request::flush()]);
+        }
+        let run = lab.run("a burst of writes after a rest", requests)?;
+        if let [first, second] = run.records[at..] {
+            self.flushed.push((Run::nanos(&first), Run::nanos(&second)));
+        }
+        self.note(&run);
+        Ok(response_times(&run, Op::Write))
+    }
+
+    fn picture(&self) -> Signal {
+        let points = self.shown.iter().zip(1u32..).map(|(cost, nth)| (f64::from(nth), cost / 1e6));
+        let title = "Cost of writes in a burst after a rest (like Figure 5)";
+        Signal::new(title, "write", "ms", Shape::Points).series("median of bursts", points)
+    }
+}
+
+pub(super) fn response_times(run: &Run, op: Op) -> Vec<f64> {
+    run.records.iter().filter(|record| record.op == op).map(Run::nanos).collect()
+}
+
+/// The place where a buffer is full.
+struct Cliff {
+    /// How many writes it took.
+    at: usize,
+    /// What a write takes before, in nanoseconds.
+    low: f64,
+    /// What a write takes behind, on average.
+    high: f64,
+    /// What the first write takes that waits.
+    wait: f64,
+    /// Bursts whose own step is at that place, as far as the tolerance goes.
+    agreeing: f64,
+}
+
+impl Cliff {
+    /// Whether bursts at another pace wait at the same place.
+    fn is_in(&self, shared: &[f64]) -> bool {
+        let near = self.at / 25 + 2;
+        let places = self.at - near.min(self.at)..(self.at + near).min(shared.len());
+        let wait = 0.5 * (self.low + self.wait);
+        let before = shared.iter().take(places.start).filter(|cost| **cost > wait).count();
+        before <= 1 + places.start / 32 && shared[places].iter().any(|cost| *cost > wait)
+    }
+}
+
+/// Looks for the cliff in longer and longer bursts.
+fn search(lab: &mut Lab<'_>, bursts: &mut Bursts) -> Result<Option<Cliff>, Halt> {
+    let longest = usize::try_from(lab.capacity() / 8 / bursts.unit).unwrap_or(usize::MAX);
+    let mut count = SHORTEST.min(longest);
+    loop {
+        let burst = bursts.burst(lab, count, Nanos(0))?;
+        if bursts.shown.len() < burst.len() {
+            bursts.shown.clone_from(&burst);
+        }
+        if let Some(step) = first_step(&burst, CLEAR)
+            && let Some(cliff) = refine(lab, bursts, step.at)?
+        {
+            return Ok(Some(cliff));
+        }
+        if count >= longest {
+            return Ok(None);
+        }
+        count = (2 * count).min(longest);
+    }
+}
+
+/// The first step up in a series that is `sure` times as clear as chance would make it.
+fn first_step(series: &[f64], sure: f64) -> Option<Step> {
+    let is_clear = |step: &Step, count: usize| {
+        #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
+        let clear = (step.explains / (1.0 - step.explains).max(1e-9) * count as f64).sqrt();
+        step.ratio() >= CLIFF && clear > sure
+    };
+    let mut found = step(series, 2).filter(|step| is_clear(step, series.len()))?;
+    // There may be an earlier one: a buffer before flash that is used as SLC.
+    while let Some(earlier) = step(&series[..found.at], 2).filter(|s| is_clear(s, found.at)) {
+        found = earlier;
+    }
+    Some(found)
+}
+
+/// How many bursts of about so many writes are laid on each other: enough to tell a hiccup from what
+/// comes each time, and of short ones more.
+fn repeats(writes: usize) -> usize {
+    (3072 / writes.max(1)).clamp(3, 7)
+}
+
+/// Repeats bursts around a step, and lays them on each other.
+fn refine(lab: &mut Lab<'_>, bursts: &mut Bursts, about: usize) -> Result<Option<Cliff>, Halt> {
+    let series = laid(lab, bursts, about * 3 / 2 + 24, Nanos(0))?;
+    let Some(cliff) = cliff(&series) else { return Ok(None) };
+    bursts.shown = medians(&series);
+    Ok(Some(cliff))
+}
+
+/// Several bursts of at least so many writes. Their length varies, so that what cleaning does is
+/// elsewhere in each.
+fn laid(
+    lab: &mut Lab<'_>,
+    bursts: &mut Bursts,
+    count: usize,
+    think: Nanos,
+) -> Result<Vec<Vec<f64>>, Halt> {
+    let one = |_| {
+        let count = count + lab.rng.usize(0..16);
+        bursts.burst(lab, count, think)
+    };
+    (0..repeats(count)).map(one).collect()
+}
+
+/// The cliff that bursts share.
+fn cliff(series: &[Vec<f64>]) -> Option<Cliff> {
+    let shared = medians(series);
+    let about = first_step(&shared, CLEAR)?;
+    let low = median(&shared[..about.at.div_ceil(2)]);
+    let noise = spread(&shared[..about.at.div_ceil(2)]).max(0.01 * low);
+    let top = median(&shared[about.at..]).max(about.after);
+    let dear = low + (6.0 * noise).max(0.25 * (top - low));
+    let is_dear = |place: usize| shared[place] > dear;
+    let next = |place: usize| (place + 1..place + 17).any(|p| p < shared.len() && is_dear(p));
+    // A wait that none follows is one all the same if every burst has it.
+    let in_all = |place: usize| series.iter().all(|burst| burst[place] > 2.0 * low + 8.0 * noise);
+    let waits = |place: &usize| is_dear(*place) && (next(*place) || in_all(*place));
+    let at = (1..shared.len() - 1).find(waits)?;
+    // A burst agrees that waits there, and hardly before: for a hiccup, or for cleaning.
+    let near = (at / 10).max(2);
+    let agrees = |burst: &&Vec<f64>| {
+        let (before, there) = burst.split_at(at - near.min(at));
+        let early = before.iter().filter(|cost| **cost > dear).count();
+        early <= 1 + at / 32 && there.iter().take(2 * near).any(|cost| *cost > dear)
+    };
+    #[allow(clippy::cast_precision_loss, reason = "bursts are few")]
+    let agreeing = series.iter().filter(agrees).count() as f64 / series.len() as f64;
+    let high = behind(series, at, dear).max(CLIFF * low);
+    let wait = shared[at..].iter().take(16).copied().fold(0.0, f64::max);
+    (at >= 2).then_some(Cliff { at, low, high, wait, agreeing })
+}
+
+/// The first wait that bursts share, of a drive that writes out as fast as the host writes, but much
+/// at once: then a single write has to wait, whenever the buffer is full.
+fn waits(lab: &mut Lab<'_>, bursts: &mut Bursts) -> Result<Option<Cliff>, Halt> {
+    let count = usize::try_from(lab.capacity() / 12 / bursts.unit).unwrap_or(usize::MAX);
+    let series = laid(lab, bursts, count, Nanos(0))?;
+    bursts.shown = medians(&series);
+    Ok(first_wait(&series))
+}
+
+fn first_wait(series: &[Vec<f64>]) -> Option<Cliff> {
+    let shared = medians(series);
+    let low = median(&shared);
+    let waits = |cost: f64| cost > 2.0 * low + 8.0 * spread(&shared);
+    let at = (2..shared.len()).find(|place| series.iter().all(|burst| waits(burst[*place])))?;
+    let high = behind(series, at, 2.0 * low);
+    Some(Cliff { at, low, high: high.max(CLIFF * low), wait: shared[at], agreeing: 0.9 })
+}
+
+/// What a write takes behind a place, on average. Writes that wait for several others to leave, and
+/// those that find room then, are as many as they are, so a median would tell nothing; but what takes
+/// much longer than most of those that wait, as it waits for cleaning, too, is cut off.
+fn behind(series: &[Vec<f64>], at: usize, dear: f64) -> f64 {
+    let tails: Vec<f64> = series.iter().flat_map(|burst| burst.iter().skip(at)).copied().collect();
+    let waiting: Vec<f64> = tails.iter().filter(|cost| **cost > dear).copied().collect();
+    let most = 1.5 * median(&waiting).max(dear);
+    #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
+    let count = tails.len().max(1) as f64;
+    tails.iter().map(|cost| cost.min(most)).sum::<f64>() / count
+}
+
+/// What bursts at a slower pace show.
+enum Pace {
+    /// They wait at the same place: nothing leaves the buffer meanwhile.
+    Same,
+    /// They wait later, after so many writes, with so much time from one write to the next.
+    Later { period: f64, at: usize },
+    /// They never wait: what leaves the buffer is as much as what comes.
+    Never,
+}
+
+/// Repeats the bursts at a pace between that of an empty and that of a full buffer.
+fn pace(lab: &mut Lab<'_>, bursts: &mut Bursts, cliff: &Cliff) -> Result<Pace, Halt> {
+    let mut period = (0.6 * cliff.high).max(0.5 * (cliff.low + cliff.high));
+    // What is long is not tried twice.
+    let tries = if 16 * cliff.at as u64 * bursts.unit > lab.capacity() { 1 } else { 2 };
+    for _ in 0..tries {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above low")]
+        let think = Nanos((period - cliff.low) as u64);
+        // Most buffers take no more at this pace: bursts that are hardly longer show that.
+        let short = laid(lab, bursts, cliff.at * 9 / 8 + 8, think)?;
+        if cliff.is_in(&medians(&short)) {
+            return Ok(Pace::Same);
+        }
+        let long = laid(lab, bursts, 5 * cliff.at / 2 + 24, think)?;
+        if let Some(slow) = self::cliff(&long) {
+            return Ok(Pace::Later { period, at: slow.at });
+        }
+        period = 0.7 * cliff.low + 0.3 * period;
+    }
+    Ok(Pace::Never)
+}
+
+/// What the buffer holds when nothing leaves it, in writes: of writes at two paces, where `drains`
+/// is how many are behind the point from which on the buffer is emptied.
+///
+/// A buffer of S writes that is emptied once A are in it, one in the time T that a write takes when
+/// it is full, takes A + (S - A) / (1 - p / T) writes at a period of p.
+#[allow(clippy::cast_precision_loss, reason = "bursts are short")]
+fn at_rest(cliff: &Cliff, pace: &Pace) -> Option<f64> {
+    let fast = cliff.at as f64;
+    let (period, slow) = match *pace {
+        Pace::Same => return Some(fast),
+        Pace::Never => return None,
+        Pace::Later { period, at } => (period, at as f64),
+    };
+    let grows = |period: f64| 1.0 / (1.0 - (period / cliff.high).min(0.95));
+    let (at_fast, at_slow) = (grows(cliff.low), grows(period));
+    let drains = (slow - fast) / (at_slow - at_fast).max(1e-3);
+    let places = fast - drains * (at_fast - 1.0);
+    // Where much leaves, a small error of how fast is a large one of what is there.
+    let is_slow = cliff.low < MOSTLY * cliff.high;
+    (slow > fast && is_slow && places > MOSTLY * fast).then_some(places)
+}
+
+fn size(bursts: &Bursts, cliff: &Cliff, pace: &Pace, memory: &Memory) -> Finding {
+    let Some(places) = at_rest(cliff, pace) else {
+        let why = "what leaves the buffer during a burst is about as much as what comes, so that it \
+                   cannot be told how much it holds";
+        return Finding::unknown(Parameter::WriteBuffer, why);
+    };
+    #[allow(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
+    let (unit, fast) = (bursts.unit as f64, cliff.at as f64);
+    let drained = (fast - places) / fast;
+    let value = (places * unit / 4096.0).round() * 4096.0;
+    let probability = (0.985 - 0.4 * (1.0 - cliff.agreeing) - 0.3 * drained.max(0.0)).max(0.5);
+    if probability < LEAST_SURE {
+        let why = "bursts become dear at places too different to tell how much the buffer holds";
+        return Finding::unknown(Parameter::WriteBuffer, why);
+    }
+    let off = unit.max(0.5 * drained * value);
+    let because = format!(
+        "{} writes of {} KiB in a burst take {:.3} ms each, the others {:.3} ms; {}{}",
+        cliff.at,
+        bursts.unit / 1024,
+        cliff.low / 1e6,
+        cliff.high / 1e6,
+        memory.tells(),
+        if drained > 0.0 { "; what leaves during a burst is taken off" } else { "" },
+    );
+    Finding::value(Parameter::WriteBuffer, value, value - off, value + off, probability)
+        .because(because)
+}
+
+/// What shows whether memory holds what was written.
+struct Memory {
+    /// Reads of what was just written.
+    new: Vec<f64>,
+    /// Reads of the same places later.
+    old: Vec<f64>,
+    /// What a flush takes after a burst, as a multiple of one that has nothing to do.
+    flush: f64,
+}
+
+impl Memory {
+    /// How much faster what was just written is read, in units of what chance makes of it.
+    #[allow(clippy::cast_precision_loss, reason = "reads are few")]
+    fn contrast(&self) -> f64 {
+        let noise = |reads: &[f64]| spread(reads).max(0.01 * median(reads)).powi(2);
+        let noise = (noise(&self.new) + noise(&self.old)) * 1.57 / self.new.len().max(1) as f64;
+        (median(&self.old) - median(&self.new)) / noise.sqrt().max(1.0)
+    }
+
+    fn is_read_faster(&self) -> bool {
+        self.contrast() > 5.0 && median(&self.new) < 0.93 * median(&self.old)
+    }
+
+    fn is_there(&self) -> bool {
+        self.is_read_faster() || self.flush > 5.0
+    }
+
+    /// The probability that there is none, where none is seen.
+    fn lacks_it(&self) -> f64 {
+        let slower = 0.02 * (self.contrast() / 5.0).clamp(0.0, 1.0);
+        let flush = 0.02 * ((self.flush - 1.0) / 4.0).clamp(0.0, 1.0);
+        0.985 - slower - flush
+    }
+
+    fn tells(&self) -> String {
+        format!(
+            "what was just written is read in {:.3} ms, later in {:.3} ms, and a flush after \
+             a burst takes {:.1} times as long as one that has nothing to do",
+            median(&self.new) / 1e6,
+            median(&self.old) / 1e6,
+            self.flush
+        )
+    }
+
+    fn picture(&self) -> Signal {
+        let points = |reads: &[f64]| -> Vec<(f64, f64)> {
+            reads.iter().zip(1u32..).map(|(read, nth)| (f64::from(nth), read / 1e6)).collect()
+        };
+        Signal::new("Reads of what was just written", "read", "ms", Shape::Points)
+            .series("just written", points(&self.new))
+            .series("later", points(&self.old))
+    }
+}
+
+/// Reads of what was just written, and of the same after a flush and a rest, when it is on the flash:
+/// all else, such as what memory knows of where it is, is the same.
+fn memory(lab: &mut Lab<'_>, bursts: &mut Bursts, fits: usize) -> Result<Memory, Halt> {
+    let count = (fits / 2).clamp(1, 32);
+    let (mut new, mut old) = (Vec::new(), Vec::new());
+    for _ in 0..(8 << lab.attempt) {
+        let mut requests = bursts.writes(lab, count, Nanos(0));
+        let at = requests.len();
+        let written: Vec<u64> = requests[at - count..].iter().map(|r| r.offset).collect();
+        // What was written last is the likeliest to be there; no read goes on where another ended, so
+        // that nothing is read ahead.
+        let apart = written.iter().rev().step_by((count / 8).max(2));
+        let reads: Vec<Request> = apart.map(|offset| Request::read(*offset, bursts.unit)).collect();
+        requests.extend(&reads);
+        bursts.begin(&mut requests, reads.into_iter());
+        let run = lab.run("reads of what was just written, and again after a rest", requests)?;
+        let times = response_times(&run, Op::Read);
+        let (first, again) = times.split_at(times.len() / 2);
+        new.extend(first);
+        old.extend(again);
+        bursts.note(&run);
+    }
+    let ratios: Vec<f64> =
+        bursts.flushed.iter().map(|(first, then)| first / then.max(1.0)).collect();
+    Ok(Memory { new, old, flush: median(&ratios) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bursts of a drive with room for so many writes, with noise and a hiccup in each; full, it waits
+    /// for `batch` others to leave, each of which takes 300 µs, and has room for as many then.
+    fn bursts(room: usize, len: usize, batch: usize) -> Vec<Vec<f64>> {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut cost = |nth: usize| {
+            let waits = nth >= room && (nth - room).is_multiple_of(batch);
+            #[allow(clippy::cast_precision_loss)]
+            let wait = if waits { 300e3 * batch as f64 } else { 0.0 };
+            (50e3 + wait) * (1.0 + 0.1 * (rng.f64() - 0.5))
+        };
+        let mut series: Vec<Vec<f64>> = (0..5).map(|_| (0..len).map(&mut cost).collect()).collect();
+        for (nth, burst) in series.iter_mut().enumerate() {
+            burst[7 + 11 * nth] += 9e6;
+        }
+        series
+    }
+
+    // Is the place found where a buffer is full, whether each write waits from then on or every
+    // fourth, and what a write takes on average from there?
+    #[test]
+    fn cliffs() {
+        for batch in [1, 4] {
+            let cliff = cliff(&bursts(64, 130, batch)).unwrap();
+            assert_eq!(cliff.at, 64);
+            assert!((cliff.high / 350e3 - 1.0).abs() < 0.15, "{}", cliff.high);
+            assert!(cliff.agreeing > 0.9);
+        }
+    }
+
+    // Is no cliff seen in bursts without one, in spite of hiccups?
+    #[test]
+    fn no_cliff() {
+        assert!(cliff(&bursts(1000, 130, 1)).is_none());
+        assert!(first_wait(&bursts(1000, 130, 1)).is_none());
+    }
+
+    // Is a single wait that every burst has found, as of a drive that writes out much at once?
+    #[test]
+    fn waits_of_all() {
+        assert_eq!(first_wait(&bursts(64, 130, 64)).unwrap().at, 64);
+    }
+
+    // Is what leaves a buffer of 1,000 writes during a burst taken off: all the time, or from when
+    // half of it is full, or not at all; and is nothing said where as much leaves as comes?
+    #[test]
+    fn what_leaves_is_taken_off() {
+        let (low, high, period) = (50e3, 500e3, 300e3);
+        for always in [0.0, 500.0] {
+            let at = |period: f64| always + (1000.0 - always) / (1.0 - period / high);
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let [fast, slow] = [at(low), at(period)].map(|at| at as usize);
+            let cliff = Cliff { at: fast, low, high, wait: high, agreeing: 1.0 };
+            let places = at_rest(&cliff, &Pace::Later { period, at: slow }).unwrap();
+            assert!((places - 1000.0).abs() < 5.0, "{places}");
+            assert_eq!(at_rest(&cliff, &Pace::Never), None);
+        }
+        let cliff = Cliff { at: 1000, low, high, wait: high, agreeing: 1.0 };
+        assert_eq!(at_rest(&cliff, &Pace::Same), Some(1000.0));
+    }
+
+    // Does memory show by faster reads or by a long flush, and only then?
+    #[test]
+    fn memory_shows() {
+        let reads = |cost: f64| -> Vec<f64> {
+            (0..64).map(|i| cost * (1.0 + f64::from(i * 7 % 10) / 100.0)).collect()
+        };
+        let memory = |new, flush| Memory { new: reads(new), old: reads(200e3), flush };
+        assert!(memory(60e3, 1.0).is_there());
+        assert!(memory(200e3, 50.0).is_there());
+        assert!(!memory(200e3, 1.1).is_there() && memory(200e3, 1.1).lacks_it() > 0.95);
+    }
+}

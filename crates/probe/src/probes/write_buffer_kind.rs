@@ -1,0 +1,352 @@
+//! What a write buffer does with what is written again while it is there.
+//!
+//! *A queue* takes each write of the same page as another, so that writing one page again and again
+//! fills it, too. A buffer of *rewrites* keeps one place for it, and each write stays cheap.
+//!
+//! A buffer of rewrites gives up single pages, the one first that was written longest ago, or *whole
+//! blocks*: then a page stays as long as another of its block is written. So a page is written, then
+//! others that nearly fill the buffer, then its neighbour, and then others until the first would have to
+//! leave. Whether it is there, a read tells.
+
+use flashscope_block::{Nanos, Op};
+
+use super::write_buffer::{Bursts, response_times, unit};
+use crate::finding::{Shape, Signal};
+use crate::investigate::Outcome;
+use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+
+/// Reads that a level is the median of, at least.
+const READS: usize = 24;
+
+/// How often one page is written again at most.
+const MOST_REWRITES: usize = 8192;
+
+pub const PROBE: Probe = Probe {
+    name: "write-buffer-kind",
+    summary: "one page written again and again, and reads of pages whose neighbour was written later: \
+              whether a buffer has one place for a page, and whether it gives up whole blocks",
+    source: "Kim and Ahn, BPLRU, FAST 2008, section 3",
+    finds: &[Parameter::WriteBufferKind],
+    assumes: &[Parameter::WriteBuffer, Parameter::PageSize],
+    writes: true,
+    cost: |scene, knowledge| {
+        let size = knowledge.whole(Parameter::WriteBuffer).unwrap_or(0);
+        let Cost { written, time } = scene.cost(100, 8 * size / unit(knowledge), unit(knowledge));
+        Cost { written, time }
+    },
+    run,
+};
+
+fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
+    const KIND: Parameter = Parameter::WriteBufferKind;
+    let size = match knowledge.whole(Parameter::WriteBuffer) {
+        Some(size) => size,
+        None if knowledge.lacks(Parameter::WriteBuffer) => {
+            let sure = knowledge.finding(Parameter::WriteBuffer).map_or(0.5, |f| f.probability);
+            let finding = Finding::absent(KIND, sure).because("there is no write buffer");
+            return Ok(vec![finding].into());
+        }
+        None => {
+            let why = "it is not known how much the write buffer holds";
+            return Ok(vec![Finding::unknown(KIND, why)].into());
+        }
+    };
+    lab.ensure_filled()?;
+    let unit = unit(knowledge);
+    let holds = usize::try_from(size / unit).unwrap_or(usize::MAX).max(2);
+    let mut bursts = Bursts::new(lab, unit)?;
+    let again = again(lab, &mut bursts, holds)?;
+    let finding = match again.waits() {
+        true => again.queue(),
+        false => {
+            let others = others(lab, &mut bursts, &again)?;
+            match others.left() {
+                Some((left, error)) if others.all_left() => others.queue(left, error),
+                _ => pages(lab, &mut bursts, holds)?.finding(&again),
+            }
+        }
+    };
+    Ok(vec![finding.signal(again.picture()).runs(bursts.runs)].into())
+}
+
+/// Writes of one page.
+struct Again {
+    /// What each took.
+    costs: Vec<f64>,
+    /// How many fill the buffer.
+    holds: usize,
+}
+
+/// Writes one page again and again.
+fn again(lab: &mut Lab<'_>, bursts: &mut Bursts, holds: usize) -> Result<Again, Halt> {
+    let count = (2 * holds + 32).min(MOST_REWRITES);
+    let mut requests = Vec::new();
+    let offset = lab.random_offset(&(0..lab.capacity()), bursts.unit, bursts.unit);
+    bursts.begin(&mut requests, (0..count).map(|_| Request::write(offset, bursts.unit)));
+    let run = lab.run("one page written again and again", requests)?;
+    bursts.note(&run);
+    Ok(Again { costs: response_times(&run, Op::Write), holds })
+}
+
+impl Again {
+    /// What the first writes take, and the last.
+    fn ends(&self) -> (&[f64], &[f64]) {
+        let count = self.costs.len();
+        (&self.costs[..(self.holds / 2).clamp(1, count)], &self.costs[count - count / 3..])
+    }
+
+    /// Whether the last ones wait, though none but one page is written.
+    fn waits(&self) -> bool {
+        let (first, last) = self.ends();
+        median(last) > 1.25 * median(first) + 2.0 * spread(first)
+    }
+
+    /// How long so many writes take, and half as long again.
+    fn time_of(&self, count: usize) -> Nanos {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a short time")]
+        let all = self.costs.iter().sum::<f64>() as u64;
+        Nanos(3 * all * count as u64 / (2 * self.costs.len().max(1) as u64))
+    }
+
+    /// How far above chance that is, as a probability.
+    fn sure(&self) -> f64 {
+        let (first, last) = self.ends();
+        let ratio = median(last) / median(first).max(1.0);
+        let off = (ratio / 1.25).ln().abs() / 0.5;
+        0.985 - 0.2 * (-3.0 * off).exp()
+    }
+
+    fn queue(&self) -> Finding {
+        let (first, last) = self.ends();
+        Finding::class(Parameter::WriteBufferKind, "queue", self.sure()).because(format!(
+            "one page written again and again takes {:.3} ms at first, and {:.3} ms when the buffer \
+             would be full of it",
+            median(first) / 1e6,
+            median(last) / 1e6
+        ))
+    }
+
+    fn picture(&self) -> Signal {
+        let points = self.costs.iter().zip(1u32..).map(|(cost, nth)| (f64::from(nth), cost / 1e6));
+        Signal::new("Cost of writing one page again and again", "write", "ms", Shape::Points)
+            .series("one page", points)
+    }
+}
+
+/// Whether pages leave the buffer for one that is written again and again: a queue of a drive that
+/// writes out as fast as the host writes never makes it wait, but is filled by it all the same.
+///
+/// They are read after a pause longer than that takes, too: a buffer that is written out in the
+/// background tells nothing.
+fn others(lab: &mut Lab<'_>, bursts: &mut Bursts, again: &Again) -> Result<Pages, Halt> {
+    let mut pages = Pages::default();
+    let (unit, count) = (bursts.unit, again.holds * 5 / 4 + 2);
+    let at_once = (again.holds / 4).clamp(1, 8);
+    let pause = again.time_of(count);
+    for _ in 0..READS.div_ceil(at_once) {
+        let space = 0..lab.capacity();
+        let mut some = || lab.random_offset(&space, 2 * unit, 2 * unit);
+        let (one, others) = (some(), (0..at_once).map(|_| some()).collect::<Vec<u64>>());
+        let mut requests = Vec::new();
+        let reads = || others.iter().map(|offset| Request::read(*offset, unit));
+        for written in [0, count] {
+            bursts.begin(&mut requests, others.iter().map(|offset| Request::write(*offset, unit)));
+            requests.extend((0..written).map(|_| Request::write(one, unit)));
+            let first = requests.len();
+            requests.extend(reads());
+            let after = if written == 0 { pause } else { Nanos(0) };
+            requests[first] = requests[first].after(after);
+        }
+        bursts.begin(&mut requests, reads());
+        let run = lab.run("pages beside one that is written again and again", requests)?;
+        let times = response_times(&run, Op::Read);
+        let (here, rest) = times.split_at(at_once);
+        let (first, flash) = rest.split_at(at_once);
+        pages.neighbours.extend(here);
+        pages.first.extend(first);
+        pages.flash.extend(flash);
+        bursts.note(&run);
+    }
+    Ok(pages)
+}
+
+/// Reads of pages after others were written.
+#[derive(Default)]
+struct Pages {
+    /// Of those that would have to leave by themselves.
+    first: Vec<f64>,
+    /// Of pages that are in the buffer.
+    neighbours: Vec<f64>,
+    /// Of the first, after a flush and a rest.
+    flash: Vec<f64>,
+}
+
+/// Writes pages, others, their neighbours, others, and reads them.
+fn pages(lab: &mut Lab<'_>, bursts: &mut Bursts, holds: usize) -> Result<Pages, Halt> {
+    let mut pages = Pages::default();
+    let at_once = (holds / 16).clamp(1, 8);
+    for _ in 0..READS.div_ceil(at_once) {
+        let unit = bursts.unit;
+        let space = 0..lab.capacity();
+        // Few are written behind the neighbours: a buffer of which half is kept free has them still.
+        // An even page and the one behind: of one block, whatever its size.
+        let mut some = |count: usize| -> Vec<u64> {
+            (0..count).map(|_| lab.random_offset(&space, 2 * unit, 2 * unit)).collect()
+        };
+        let first = some(at_once);
+        let (before, behind) = (some(holds * 8 / 10 + 1), some(holds * 35 / 100));
+        let neighbours: Vec<u64> = first.iter().map(|offset| offset + unit).collect();
+        let mut requests = Vec::new();
+        let writes = [&first, &before, &neighbours, &behind].into_iter().flatten();
+        bursts.begin(&mut requests, writes.map(|offset| Request::write(*offset, unit)));
+        for (first, neighbour) in first.iter().zip(&neighbours) {
+            requests.push(Request::read(*neighbour, unit));
+            requests.push(Request::read(*first, unit));
+        }
+        bursts.begin(&mut requests, first.iter().map(|offset| Request::read(*offset, unit)));
+        let run = lab.run("pages whose neighbour was written later", requests)?;
+        pages.note(&run, at_once);
+        bursts.note(&run);
+    }
+    Ok(pages)
+}
+
+impl Pages {
+    fn note(&mut self, run: &Run, at_once: usize) {
+        let reads = response_times(run, Op::Read);
+        let (here, flash) = reads.split_at(2 * at_once);
+        self.neighbours.extend(here.iter().step_by(2));
+        self.first.extend(here.iter().skip(1).step_by(2));
+        self.flash.extend(flash);
+    }
+
+    /// How far the first pages are from the buffer, between 0 (there) and 1 (on the flash), and the
+    /// standard error of that; none where reads do not tell the two apart.
+    #[allow(clippy::cast_precision_loss, reason = "reads are few")]
+    fn left(&self) -> Option<(f64, f64)> {
+        let (here, flash) = (median(&self.neighbours), median(&self.flash));
+        let error = |reads: &[f64]| 1.57 * spread(reads).powi(2) / reads.len().max(1) as f64;
+        let levels = error(&self.neighbours) + error(&self.flash);
+        let (apart, noise) = (flash - here, levels.sqrt().max(0.01 * flash));
+        let tells = apart > 4.0 * noise && here < 0.93 * flash;
+        // Reads from the flash may wait for what is written out: they take longer then, and vary.
+        let all = (levels + error(&self.first)).sqrt().max(0.01 * flash);
+        tells.then(|| ((median(&self.first) - here) / apart, all / apart))
+    }
+
+    /// Whether nearly all of the first pages have left, and nearly none of the others.
+    #[allow(clippy::cast_precision_loss, reason = "reads are few")]
+    fn all_left(&self) -> bool {
+        let middle = 0.5 * (median(&self.neighbours) + median(&self.flash));
+        let slow = |reads: &[f64]| {
+            reads.iter().filter(|read| **read > middle).count() as f64 / reads.len().max(1) as f64
+        };
+        slow(&self.first) > 0.8 && slow(&self.neighbours) < 0.2
+    }
+
+    fn queue(&self, left: f64, error: f64) -> Finding {
+        let because = format!(
+            "pages in the buffer are read in {:.3} ms and from the flash in {:.3} ms, and after one \
+             other page was written again and again, as often as fills the buffer, in {:.3} ms: it \
+             pushed them out",
+            median(&self.neighbours) / 1e6,
+            median(&self.flash) / 1e6,
+            median(&self.first) / 1e6
+        );
+        let sure = sure(left, error);
+        let signal = self.picture("Reads of pages beside one that is written again and again");
+        Finding::class(Parameter::WriteBufferKind, "queue", sure).because(because).signal(signal)
+    }
+
+    fn finding(&self, again: &Again) -> Finding {
+        const KIND: Parameter = Parameter::WriteBufferKind;
+        let Some((left, error)) = self.left() else {
+            let why = "reads do not tell what is in the buffer from what is on the flash";
+            return Finding::unknown(KIND, why);
+        };
+        let sure = sure(left, error).min(again.sure());
+        let (class, what) = match left < 0.5 {
+            true => ("blocks", "as those: it stayed with its neighbour"),
+            false => ("rewrites", "as from the flash: it left by itself"),
+        };
+        let because = format!(
+            "one page written again and again stays cheap; pages in the buffer are read in {:.3} ms \
+             and from the flash in {:.3} ms, and a page whose neighbour was written later in {:.3} ms \
+             {what}",
+            median(&self.neighbours) / 1e6,
+            median(&self.flash) / 1e6,
+            median(&self.first) / 1e6
+        );
+        Finding::class(KIND, class, sure)
+            .because(because)
+            .signal(self.picture("Reads of pages whose neighbour was written later"))
+    }
+
+    fn picture(&self, title: &str) -> Signal {
+        let points = |reads: &[f64]| -> Vec<(f64, f64)> {
+            reads.iter().zip(1u32..).map(|(read, nth)| (f64::from(nth), read / 1e6)).collect()
+        };
+        Signal::new(title, "read", "ms", Shape::Points)
+            .series("the pages", points(&self.first))
+            .series("pages in the buffer", points(&self.neighbours))
+            .series("the pages on the flash", points(&self.flash))
+    }
+}
+
+/// The probability that a share is on that side of one half on which it was measured.
+fn sure(share: f64, error: f64) -> f64 {
+    let z = (share - 0.5).abs() / error.max(0.05);
+    (1.0 / (1.0 + (-1.702 * z).exp())).min(0.985)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads(cost: f64) -> Vec<f64> {
+        (0..24).map(|i| cost * (1.0 + f64::from(i * 7 % 10) / 50.0)).collect()
+    }
+
+    fn class(finding: &Finding) -> Option<&str> {
+        match &finding.answer {
+            crate::Answer::Class { class } => Some(class),
+            _ => None,
+        }
+    }
+
+    // Does one page written again and again fill a queue, and no other buffer?
+    #[test]
+    fn queues_wait() {
+        let costs = |full: f64| (0..96).map(|i| if i < 32 { 50e3 } else { full }).collect();
+        let again = |full| Again { costs: costs(full), holds: 32 };
+        assert!(again(300e3).waits() && again(300e3).queue().probability > 0.95);
+        assert!(!again(51e3).waits());
+    }
+
+    // Is a buffer that keeps a page with its neighbour told from one that gives it up, and nothing
+    // said where reads do not show what is in the buffer?
+    #[test]
+    fn blocks_or_pages() {
+        let again = Again { costs: vec![50e3; 96], holds: 32 };
+        let pages = |first, flash| {
+            Pages { first: reads(first), neighbours: reads(60e3), flash: reads(flash) }
+                .finding(&again)
+        };
+        assert_eq!(class(&pages(60e3, 180e3)), Some("blocks"));
+        assert_eq!(class(&pages(180e3, 180e3)), Some("rewrites"));
+        assert_eq!(class(&pages(60e3, 61e3)), None);
+    }
+
+    // Does a queue push others out, and a buffer that is written out in a pause as well tell nothing?
+    #[test]
+    fn pushed_out() {
+        let pages = |first, neighbours| Pages {
+            first: reads(first),
+            neighbours: reads(neighbours),
+            flash: reads(180e3),
+        };
+        assert!(pages(180e3, 60e3).all_left());
+        assert!(!pages(60e3, 60e3).all_left());
+        assert!(!pages(180e3, 180e3).all_left());
+    }
+}
