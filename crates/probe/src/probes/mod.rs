@@ -1,5 +1,7 @@
 //! The probes: one file each, with its experiment and its estimator.
 
+mod parallel;
+mod read_ahead;
 mod requests;
 
 use flashscope_block::{Bytes, Nanos};
@@ -63,4 +65,8 @@ pub struct Probe {
 }
 
 /// Every probe; among those that are as good, the first is run first.
-pub const PROBES: &[Probe] = &[requests::PROBE];
+pub const PROBES: &[Probe] = &[
+    requests::PROBE,
+    read_ahead::PROBE,
+    parallel::PROBE,
+];

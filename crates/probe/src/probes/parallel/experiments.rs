@@ -1,0 +1,249 @@
+//! What is run to find parallel units.
+
+use flashscope_block::Nanos;
+
+use super::stripes::{
+    Crossing, LONGEST_PERIOD, Series, Span, Weighed, explain_crossings, explain_reads,
+    explain_spans, hypotheses,
+};
+use crate::{Halt, Lab, Request, Run, median, spread};
+
+/// Requests in flight, where the drive takes as many.
+const DEPTH: u32 = 16;
+
+/// The most pages that are looked at.
+const MOST_PAGES: u64 = 512;
+
+/// Reads at each stride, beyond those that are in flight first.
+const READS: u32 = 64;
+
+/// Edges of pages that are read across.
+const EDGES: u32 = 96;
+
+/// Lengths of writes, in pages.
+const SPANS: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+
+/// Writes of each length.
+const WRITES: u32 = 24;
+
+/// The length of writes that put pages in order.
+const IN_ORDER: u64 = 128 << 10;
+
+/// Long enough for what the drive does after writes.
+const REST: Nanos = Nanos::millis(200);
+
+/// What was measured.
+pub struct Evidence {
+    /// Bytes of a page, as far as is known.
+    pub page: u64,
+    /// Where the pages begin that are looked at.
+    pub start: u64,
+    /// How many there are.
+    pub pages: u32,
+    /// Requests in flight.
+    pub depth: u32,
+    /// The reads at each stride.
+    pub strides: Vec<(u32, Series)>,
+    /// The short reads alone.
+    pub crossings: Vec<Crossing>,
+    /// The writes alone of several pages.
+    pub spans: Vec<Span>,
+    /// The numbers of the runs.
+    pub runs: Vec<u32>,
+}
+
+impl Evidence {
+    /// Runs what tells of parallel units; nothing of a drive that is too small.
+    pub fn gather(lab: &mut Lab<'_>, page: u64) -> Result<Option<Evidence>, Halt> {
+        let period = u64::from(LONGEST_PERIOD) * page;
+        let pages = (lab.capacity() / 8 / period * period / page).min(MOST_PAGES);
+        if pages < 2 * u64::from(LONGEST_PERIOD) {
+            return Ok(None);
+        }
+        lab.ensure_filled()?;
+        let start = lab.capacity() / 4 / period * period;
+        let depth = DEPTH.min(lab.info().queue_depth);
+        let pages = u32::try_from(pages).unwrap_or(u32::MAX);
+        let (strides, crossings, spans) = Default::default();
+        let runs = Vec::new();
+        let mut evidence =
+            Evidence { page, start, pages, depth, strides, crossings, spans, runs };
+        evidence.put_in_order(lab)?;
+        evidence.cross(lab)?;
+        if evidence.is_deep() {
+            evidence.stride(lab)?;
+        } else {
+            evidence.span(lab)?;
+        }
+        Ok(Some(evidence))
+    }
+
+    /// Whether the drive takes several requests at once.
+    pub fn is_deep(&self) -> bool {
+        self.depth > 1
+    }
+
+    /// Where a page begins.
+    pub fn offset(&self, page: u32) -> u64 {
+        self.start + u64::from(page) * self.page
+    }
+
+    /// Writes the pages in the order of their addresses.
+    fn put_in_order(&mut self, lab: &mut Lab<'_>) -> Result<(), Halt> {
+        let (start, end) = (self.start, self.offset(self.pages));
+        let writes = (start..end)
+            .step_by(IN_ORDER as usize)
+            .map(|at| Request::write(at, IN_ORDER.min(end - at)));
+        let run = lab.run("write pages in order", writes.chain([Request::flush()]))?;
+        self.runs.push(run.number);
+        lab.rest(REST);
+        Ok(())
+    }
+
+    /// The shortest read: the flash is what takes time, not the way to the host.
+    pub fn shortest(&self, lab: &Lab<'_>) -> u64 {
+        lab.info().logical_block.0.clamp(1, self.page)
+    }
+
+    /// Reads across the edges of pages, and within pages where they are long enough.
+    fn cross(&mut self, lab: &mut Lab<'_>) -> Result<(), Halt> {
+        let half = self.shortest(lab).min(self.page / 2);
+        let edges = EDGES.min(self.pages - 1);
+        let mut order: Vec<(u32, bool)> = (0..1u32 << lab.attempt)
+            .flat_map(|_| (1..=edges).flat_map(|page| [(page, true), (page, false)]))
+            .collect();
+        let within = self.page >= 4 * half;
+        order.retain(|(_, crosses)| *crosses || within);
+        lab.rng.shuffle(&mut order);
+        let offset = |(page, crosses): &(u32, bool)| {
+            self.offset(*page) - half + if *crosses { 0 } else { self.page / 2 }
+        };
+        let reads = order.iter().map(|place| Request::read(offset(place), 2 * half));
+        let run = lab.run("short reads across the edges of pages", reads)?;
+        let read = |((page, crosses), record): (&(u32, bool), _)| Crossing {
+            page: *page,
+            crosses: *crosses,
+            took: Run::nanos(record),
+        };
+        self.crossings = order.iter().zip(&run.records).map(read).collect();
+        self.runs.push(run.number);
+        Ok(())
+    }
+
+    /// Reads at each stride, with many in flight.
+    fn stride(&mut self, lab: &mut Lab<'_>) -> Result<(), Halt> {
+        let longest = LONGEST_PERIOD;
+        let strides = (1..=longest / 2)
+            .chain((longest / 2..longest).step_by(4).skip(1))
+            .chain([longest, longest * 3 / 2]);
+        for stride in strides {
+            let from = lab.rng.u32(0..self.pages);
+            let count = self.depth + (READS << lab.attempt);
+            let pages = (0..count).map(|i| (from + i * stride) % self.pages).collect();
+            let series = self.read(lab, "reads at a stride", pages)?;
+            self.strides.push((stride, series));
+        }
+        Ok(())
+    }
+
+    /// Short reads of these pages, with many in flight.
+    pub fn read(
+        &mut self,
+        lab: &mut Lab<'_>,
+        purpose: &str,
+        pages: Vec<u32>,
+    ) -> Result<Series, Halt> {
+        let len = self.shortest(lab);
+        let reads = pages.iter().map(|page| Request::read(self.offset(*page), len));
+        let run = lab.run_at(purpose, self.depth, reads)?;
+        self.runs.push(run.number);
+        let latencies: Vec<f64> =
+            run.records.iter().skip(self.depth as usize).map(Run::nanos).collect();
+        let took = median(&latencies).max(1.0);
+        let error = 1.2533 * spread(&latencies) / took / (latencies.len() as f64).sqrt();
+        Ok(Series { pages, took, error })
+    }
+
+    /// Writes of several pages, each a request of its own that begins where a period may begin.
+    fn span(&mut self, lab: &mut Lab<'_>) -> Result<(), Halt> {
+        let most = u64::from(SPANS[SPANS.len() - 1]);
+        let places = u64::from(self.pages) / most;
+        let count = u64::from(WRITES << lab.attempt);
+        let mut order: Vec<u32> =
+            SPANS.iter().flat_map(|pages| (0..count).map(move |_| *pages)).collect();
+        lab.rng.shuffle(&mut order);
+        let writes = order.iter().zip(0u64..).map(|(pages, i)| {
+            Request::write(self.start + i % places * most * self.page, u64::from(*pages) * self.page)
+        });
+        let run = lab.run("writes of several pages", writes)?;
+        self.runs.push(run.number);
+        let span = |pages: &u32| {
+            let of = order.iter().zip(&run.records).filter(|(of, _)| *of == pages);
+            quartile(*pages, of.map(|(_, record)| Run::nanos(record)).collect())
+        };
+        self.spans = SPANS.iter().map(span).collect();
+        Ok(())
+    }
+
+    /// How likely each hypothesis is.
+    pub fn weigh(&self) -> Vec<Weighed> {
+        let series: Vec<Series> = self.strides.iter().map(|(_, series)| series.clone()).collect();
+        let sigma = self.crossing_noise();
+        let explain = |weighed: Weighed| {
+            let mut log = weighed.log + explain_crossings(weighed.stripes, &self.crossings, sigma);
+            if self.is_deep() {
+                log += explain_reads(weighed.stripes, &series, self.depth as usize);
+            } else {
+                log += explain_spans(weighed.stripes, &self.spans);
+            }
+            Weighed { log, ..weighed }
+        };
+        hypotheses().into_iter().map(explain).collect()
+    }
+
+    /// How much short reads alone vary where nothing differs.
+    fn crossing_noise(&self) -> f64 {
+        let of = |crosses: bool| -> Vec<f64> {
+            let reads = self.crossings.iter().filter(|read| read.crosses == crosses);
+            reads.map(|read| read.took).collect()
+        };
+        let (within, across) = (of(false), of(true));
+        let noise = if within.is_empty() { spread(&across) } else { spread(&within) };
+        noise.max(0.005 * median(&across)).max(1.0)
+    }
+
+    /// Why a number of units can be stated.
+    pub fn because(&self, units: u32) -> String {
+        match (self.is_deep(), units) {
+            (true, 1) => "reads with many in flight take the same at every stride, and short reads \
+                          across the edge of any two pages take two reads of the flash"
+                .into(),
+            (true, _) => format!(
+                "reads with many in flight take longest at strides that lead back to one of {units} \
+                 units"
+            ),
+            (false, 1) => "short reads across the edge of any two pages take two reads of the flash, \
+                           and writes take as many programs as pages"
+                .into(),
+            (false, _) => {
+                format!("writes of several pages take steps that {units} units explain best")
+            }
+        }
+    }
+
+    /// Why none can be.
+    pub fn why_unknown(&self) -> &'static str {
+        match self.is_deep() {
+            true => "at no stride do reads wait for each other for long enough to be told from noise",
+            false => "the drive takes one request at a time, and long ones do not tell",
+        }
+    }
+}
+
+/// The lower quartile of what writes took: the others may have waited for a merge.
+fn quartile(pages: u32, mut took: Vec<f64>) -> Span {
+    took.sort_unstable_by(f64::total_cmp);
+    let lower = &took[..took.len().div_ceil(2)];
+    let error = spread(lower) * 2.0 / (took.len() as f64).sqrt();
+    Span { pages, took: median(lower), error }
+}
