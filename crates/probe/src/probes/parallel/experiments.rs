@@ -3,7 +3,7 @@
 use flashscope_block::Nanos;
 
 use super::stripes::{
-    Crossing, LONGEST_PERIOD, Series, Span, Weighed, explain_crossings, explain_reads,
+    Crossing, LONGEST_PERIOD, Series, Span, Weighed, contrast, explain_crossings, explain_reads,
     explain_spans, hypotheses,
 };
 use crate::{Halt, Lab, Request, Run, median, spread};
@@ -42,8 +42,11 @@ pub struct Evidence {
     pub pages: u32,
     /// Requests in flight.
     pub depth: u32,
-    /// The reads at each stride.
-    pub strides: Vec<(u32, Series)>,
+    /// The shortest reads at each stride.
+    pub short: Vec<(u32, Series)>,
+    /// Reads of nearly a page at each stride: some drives move pages to the controller as a whole, in
+    /// others it takes a long read to keep the flash busy for longer than the way to the host.
+    pub long: Vec<(u32, Series)>,
     /// The short reads alone.
     pub crossings: Vec<Crossing>,
     /// The writes alone of several pages.
@@ -64,10 +67,10 @@ impl Evidence {
         let start = lab.capacity() / 4 / period * period;
         let depth = DEPTH.min(lab.info().queue_depth);
         let pages = u32::try_from(pages).unwrap_or(u32::MAX);
-        let (strides, crossings, spans) = Default::default();
+        let (short, long, crossings, spans) = Default::default();
         let runs = Vec::new();
         let mut evidence =
-            Evidence { page, start, pages, depth, strides, crossings, spans, runs };
+            Evidence { page, start, pages, depth, short, long, crossings, spans, runs };
         evidence.put_in_order(lab)?;
         evidence.cross(lab)?;
         if evidence.is_deep() {
@@ -105,6 +108,19 @@ impl Evidence {
         lab.info().logical_block.0.clamp(1, self.page)
     }
 
+    /// The longest read of one page that does not end where another page begins, as far as the drive
+    /// has blocks short enough: what looks sequential may be read ahead.
+    fn longest(&self, lab: &Lab<'_>) -> u64 {
+        let block = self.shortest(lab);
+        (self.page - block).max(block)
+    }
+
+    /// The length of reads that shows best which wait for each other.
+    pub fn telling(&self, lab: &Lab<'_>) -> u64 {
+        let [short, long] = [&self.short, &self.long].map(|reads| contrast(&series(reads)));
+        if short < long { self.shortest(lab) } else { self.longest(lab) }
+    }
+
     /// Reads across the edges of pages, and within pages where they are long enough.
     fn cross(&mut self, lab: &mut Lab<'_>) -> Result<(), Halt> {
         let half = self.shortest(lab).min(self.page / 2);
@@ -139,9 +155,11 @@ impl Evidence {
         for stride in strides {
             let from = lab.rng.u32(0..self.pages);
             let count = self.depth + (READS << lab.attempt);
-            let pages = (0..count).map(|i| (from + i * stride) % self.pages).collect();
-            let series = self.read(lab, "reads at a stride", pages)?;
-            self.strides.push((stride, series));
+            let pages: Vec<_> = (0..count).map(|i| (from + i * stride) % self.pages).collect();
+            let series = self.read(lab, "short reads at a stride", self.shortest(lab), &pages)?;
+            self.short.push((stride, series));
+            let series = self.read(lab, "long reads at a stride", self.longest(lab), &pages)?;
+            self.long.push((stride, series));
         }
         Ok(())
     }
@@ -151,9 +169,9 @@ impl Evidence {
         &mut self,
         lab: &mut Lab<'_>,
         purpose: &str,
-        pages: Vec<u32>,
+        len: u64,
+        pages: &[u32],
     ) -> Result<Series, Halt> {
-        let len = self.shortest(lab);
         let reads = pages.iter().map(|page| Request::read(self.offset(*page), len));
         let run = lab.run_at(purpose, self.depth, reads)?;
         self.runs.push(run.number);
@@ -161,7 +179,7 @@ impl Evidence {
             run.records.iter().skip(self.depth as usize).map(Run::nanos).collect();
         let took = median(&latencies).max(1.0);
         let error = 1.2533 * spread(&latencies) / took / (latencies.len() as f64).sqrt();
-        Ok(Series { pages, took, error })
+        Ok(Series { pages: pages.to_vec(), took, error })
     }
 
     /// Writes of several pages, each a request of its own that begins where a period may begin.
@@ -187,12 +205,14 @@ impl Evidence {
 
     /// How likely each hypothesis is.
     pub fn weigh(&self) -> Vec<Weighed> {
-        let series: Vec<Series> = self.strides.iter().map(|(_, series)| series.clone()).collect();
+        let reads = [&self.short, &self.long].map(|reads| series(reads));
         let sigma = self.crossing_noise();
         let explain = |weighed: Weighed| {
             let mut log = weighed.log + explain_crossings(weighed.stripes, &self.crossings, sigma);
             if self.is_deep() {
-                log += explain_reads(weighed.stripes, &series, self.depth as usize);
+                for reads in &reads {
+                    log += explain_reads(weighed.stripes, reads, self.depth as usize);
+                }
             } else {
                 log += explain_spans(weighed.stripes, &self.spans);
             }
@@ -238,6 +258,11 @@ impl Evidence {
             false => "the drive takes one request at a time, and long ones do not tell",
         }
     }
+}
+
+/// The series of all strides.
+fn series(strides: &[(u32, Series)]) -> Vec<Series> {
+    strides.iter().map(|(_, series)| series.clone()).collect()
 }
 
 /// The lower quartile of what writes took: the others may have waited for a merge.

@@ -32,18 +32,19 @@ pub fn look(
     let run = lab.run("write pages in another order", writes.chain([Request::flush()]))?;
     evidence.runs.push(run.number);
     lab.rest(flashscope_block::Nanos::millis(200));
+    let len = evidence.telling(lab);
     let (period, count) = (stripes.period(), evidence.depth + (READS << lab.attempt));
     let mut follows = Follows { address: Vec::new(), order: Vec::new(), random: Vec::new() };
     for _ in 0..SERIES << lab.attempt {
         let from = lab.rng.u32(0..evidence.pages);
         let at = |i: u32| (from + i * period) % evidence.pages;
-        let address = (0..count).map(at).collect();
-        let written = (0..count).map(|i| order[at(i) as usize]).collect();
-        let random = (0..count).map(|_| lab.rng.u32(0..evidence.pages)).collect();
+        let address: Vec<_> = (0..count).map(at).collect();
+        let written: Vec<_> = (0..count).map(|i| order[at(i) as usize]).collect();
+        let random: Vec<_> = (0..count).map(|_| lab.rng.u32(0..evidence.pages)).collect();
         let took = |series: Series| series.took;
-        follows.address.push(took(evidence.read(lab, "reads of one unit by address", address)?));
-        follows.order.push(took(evidence.read(lab, "reads of one unit by order", written)?));
-        follows.random.push(took(evidence.read(lab, "reads at random", random)?));
+        follows.address.push(took(evidence.read(lab, "reads of one unit by address", len, &address)?));
+        follows.order.push(took(evidence.read(lab, "reads of one unit by order", len, &written)?));
+        follows.random.push(took(evidence.read(lab, "reads at random", len, &random)?));
     }
     Ok(follows)
 }

@@ -95,17 +95,18 @@ const MODEL_ERROR: f64 = 0.04;
 /// Beyond so many standard deviations, a deviation tells no more: it is a disturbance.
 const OUTLIER: f64 = 5.0;
 
-/// How long everything but the flash takes for a request, as a share of a read of the flash: what is
-/// tried.
-const FRONTS: [f64; 14] =
-    [0.02, 0.06, 0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.6];
+/// How long everything but the flash takes for a request, as a share of the least time that a read
+/// took at any stride, over the most: what is tried. It bounds that least time where units are many.
+const FRONTS: [f64; 9] = [0.3, 0.6, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15, 1.5];
 
 /// The logarithm of the likelihood of series of reads with `depth` in flight, for the best time of a
 /// flash read and of the work on a request.
 pub fn explain_reads(stripes: Stripes, series: &[Series], depth: usize) -> f64 {
+    let contrast = contrast(series);
     let fits = FRONTS.iter().map(|front| {
+        let front = front * contrast;
         let predicted: Vec<f64> =
-            series.iter().map(|series| predict(stripes, &series.pages, depth, *front)).collect();
+            series.iter().map(|series| predict(stripes, &series.pages, depth, front)).collect();
         let off = |(series, predicted): (&Series, &f64)| (series.took / predicted).ln();
         let offs: Vec<f64> = series.iter().zip(&predicted).map(off).collect();
         let scale = median(&offs);
@@ -116,6 +117,12 @@ pub fn explain_reads(stripes: Stripes, series: &[Series], depth: usize) -> f64 {
         series.iter().zip(&offs).map(log).sum::<f64>()
     });
     fits.fold(f64::MIN, f64::max)
+}
+
+/// The least time that any of the series took, as a share of the most.
+pub fn contrast(series: &[Series]) -> f64 {
+    let took = series.iter().map(|series| series.took);
+    took.clone().fold(f64::MAX, f64::min) / took.fold(1.0, f64::max)
 }
 
 /// The time of a flash read in the model.
@@ -161,6 +168,10 @@ pub struct Crossing {
     pub took: f64,
 }
 
+/// How much longer a short read takes at least that waits for another read of the flash: the host's
+/// and the controller's part of it is at most so many times that of the flash.
+const LEAST_WAIT: f64 = 1.04;
+
 /// The logarithm of the likelihood of short reads alone, some across the boundary between two pages:
 /// those whose pages are on the same unit take a flash read longer than those that touch one page.
 pub fn explain_crossings(stripes: Stripes, reads: &[Crossing], sigma: f64) -> f64 {
@@ -171,10 +182,8 @@ pub fn explain_crossings(stripes: Stripes, reads: &[Crossing], sigma: f64) -> f6
         reads.iter().filter(|read| waits(read) == waiting).map(|read| read.took).collect()
     };
     let (short, long) = (of(false), of(true));
-    let (low, high) = (median(&short), median(&long));
-    if !short.is_empty() && !long.is_empty() && high < low {
-        return reads.len() as f64 * -0.5;
-    }
+    let low = median(&short);
+    let high = median(&long).max(low * LEAST_WAIT);
     let off = |values: &[f64], level: f64| {
         let off = |value: &f64| ((value - level) / sigma).powi(2).min(OUTLIER * OUTLIER);
         values.iter().map(off).sum::<f64>()
