@@ -175,6 +175,7 @@ impl Draft {
         self.has(Parameter::Parallelism, self.packages);
         if self.packages == 1 {
             self.is(Parameter::Chunk, Truth::Absent);
+            self.is(Parameter::Mapping, Truth::Absent);
             self.has(Parameter::Volumes, 1);
             return;
         }
@@ -182,6 +183,8 @@ impl Draft {
             let packages = self.packages;
             self.set("packages_per_pool", packages);
             self.set("active_blocks", "package");
+            // Data written in order goes to the packages in turn, a page each.
+            self.has(Parameter::Chunk, self.page);
             self.is(Parameter::Mapping, Truth::Class("dynamic"));
             self.has(Parameter::Volumes, 1);
             return;
@@ -239,6 +242,13 @@ impl Draft {
                 _ => "blocks",
             };
             self.is(Parameter::WriteBufferKind, Truth::Class(class));
+            if class == "blocks" && self.packages > 1 {
+                // All writes reach the flash as whole blocks from their first page to their last, a
+                // share of each for every package: their address decides where pages are even where
+                // the order would, and no package is ever written to for itself.
+                self.is(Parameter::Mapping, Truth::Class("static"));
+                self.truth.remove(&Parameter::Volumes);
+            }
         }
         let ahead = self.one_of(&[0, 0, 0, 4, 8, 16, 32]);
         self.set("cache.read_ahead", ahead);
@@ -301,6 +311,7 @@ impl Draft {
         self.has(Parameter::Segment, self.page * self.pages_per_block * self.packages);
         self.content();
         self.groups();
+        self.turns();
         let block = self.pages_per_block;
         let on_bus = self.serial_per_kib * (self.page + 128) / KIB;
         let copy = self.page_read + self.page_program + 2 * on_bus;
@@ -318,6 +329,17 @@ impl Draft {
         if blocks > 1 {
             self.is(Parameter::LogEviction, Truth::Class(eviction));
         }
+    }
+
+    /// Addresses belong to the packages in turn, a page each.
+    fn turns(&mut self) {
+        self.has(Parameter::Parallelism, self.packages);
+        if self.packages == 1 {
+            self.is(Parameter::Mapping, Truth::Absent);
+            return self.is(Parameter::Chunk, Truth::Absent);
+        }
+        self.has(Parameter::Chunk, self.page);
+        self.is(Parameter::Mapping, Truth::Class("static"));
     }
 
     fn content(&mut self) {

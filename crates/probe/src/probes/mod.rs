@@ -3,6 +3,7 @@
 mod parallel;
 mod read_ahead;
 mod requests;
+mod volumes;
 
 use flashscope_block::{Bytes, Nanos};
 
@@ -65,8 +66,4 @@ pub struct Probe {
 }
 
 /// Every probe; among those that are as good, the first is run first.
-pub const PROBES: &[Probe] = &[
-    requests::PROBE,
-    read_ahead::PROBE,
-    parallel::PROBE,
-];
+pub const PROBES: &[Probe] = &[requests::PROBE, read_ahead::PROBE, parallel::PROBE, volumes::PROBE];

@@ -81,7 +81,11 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
         };
         let there = is_there(lab, at, divide, &mut behind)?;
         doubt += there.doubt;
-        if there.is { here = at } else { gone = at }
+        if there.is {
+            here = at
+        } else {
+            gone = at
+        }
         if gone == furthest && here == furthest - 1 {
             break;
         }
@@ -102,12 +106,7 @@ enum Order {
 }
 
 /// Reads short pieces behind reads in a row, each at a place of its own.
-fn look(
-    lab: &mut Lab<'_>,
-    grains: &[u64],
-    order: Order,
-    behind: &mut Behind,
-) -> Result<(), Halt> {
+fn look(lab: &mut Lab<'_>, grains: &[u64], order: Order, behind: &mut Behind) -> Result<(), Halt> {
     let furthest = FURTHEST.min(lab.capacity() / GRAIN / 8);
     let len = lab.info().logical_block.0.min(GRAIN * 2);
     let reach = LEADS * LEAD + (furthest + 2) * GRAIN;
@@ -125,7 +124,7 @@ fn look(
         Order::Falling => "a short read behind the same reads in falling order",
     };
     let run = lab.run(purpose, requests)?;
-    let short = run.records.chunks(LEADS as usize + 1).filter_map(|trial| trial.last());
+    let short = run.records.iter().filter(|record| record.len.0 != LEAD);
     let costs = short.map(Run::nanos);
     match order {
         Order::Rising => behind.costs.extend(grains.iter().copied().zip(costs)),

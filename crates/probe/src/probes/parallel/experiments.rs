@@ -3,8 +3,8 @@
 use flashscope_block::Nanos;
 
 use super::stripes::{
-    Crossing, LONGEST_PERIOD, Series, Span, Weighed, contrast, explain_crossings, explain_reads,
-    explain_spans, hypotheses,
+    Crossing, LONGEST_PERIOD, Series, Span, Stripes, Weighed, contrast, explain_crossings,
+    explain_reads, explain_spans, hypotheses, tempered,
 };
 use crate::{Halt, Lab, Request, Run, median, spread};
 
@@ -18,13 +18,15 @@ const MOST_PAGES: u64 = 512;
 const READS: u32 = 64;
 
 /// Edges of pages that are read across.
-const EDGES: u32 = 96;
+pub const EDGES: u32 = 96;
 
-/// Lengths of writes, in pages.
-const SPANS: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+/// The longest writes whose length is varied, in pages and in bytes: what any drive carries out as
+/// one.
+const LONGEST_SPAN: u64 = 8;
+const LONGEST_WRITE: u64 = 64 << 10;
 
 /// Writes of each length.
-const WRITES: u32 = 24;
+const WRITES: u32 = 32;
 
 /// The length of writes that put pages in order.
 const IN_ORDER: u64 = 128 << 10;
@@ -64,7 +66,8 @@ impl Evidence {
             return Ok(None);
         }
         lab.ensure_filled()?;
-        let start = lab.capacity() / 4 / period * period;
+        // Not across a border between address groups, which are halves, quarters or eighths.
+        let start = lab.capacity() / 16 * 5 / period * period;
         let depth = DEPTH.min(lab.info().queue_depth);
         let pages = u32::try_from(pages).unwrap_or(u32::MAX);
         let (short, long, crossings, spans) = Default::default();
@@ -72,7 +75,7 @@ impl Evidence {
         let mut evidence =
             Evidence { page, start, pages, depth, short, long, crossings, spans, runs };
         evidence.put_in_order(lab)?;
-        evidence.cross(lab)?;
+        evidence.crossings = evidence.cross(lab)?;
         if evidence.is_deep() {
             evidence.stride(lab)?;
         } else {
@@ -94,9 +97,10 @@ impl Evidence {
     /// Writes the pages in the order of their addresses.
     fn put_in_order(&mut self, lab: &mut Lab<'_>) -> Result<(), Halt> {
         let (start, end) = (self.start, self.offset(self.pages));
-        let writes = (start..end)
-            .step_by(IN_ORDER as usize)
-            .map(|at| Request::write(at, IN_ORDER.min(end - at)));
+        let writes = (0..(end - start).div_ceil(IN_ORDER)).map(|i| {
+            let at = start + i * IN_ORDER;
+            Request::write(at, IN_ORDER.min(end - at))
+        });
         let run = lab.run("write pages in order", writes.chain([Request::flush()]))?;
         self.runs.push(run.number);
         lab.rest(REST);
@@ -122,7 +126,7 @@ impl Evidence {
     }
 
     /// Reads across the edges of pages, and within pages where they are long enough.
-    fn cross(&mut self, lab: &mut Lab<'_>) -> Result<(), Halt> {
+    pub fn cross(&mut self, lab: &mut Lab<'_>) -> Result<Vec<Crossing>, Halt> {
         let half = self.shortest(lab).min(self.page / 2);
         let edges = EDGES.min(self.pages - 1);
         let mut order: Vec<(u32, bool)> = (0..1u32 << lab.attempt)
@@ -141,9 +145,8 @@ impl Evidence {
             crosses: *crosses,
             took: Run::nanos(record),
         };
-        self.crossings = order.iter().zip(&run.records).map(read).collect();
         self.runs.push(run.number);
-        Ok(())
+        Ok(order.iter().zip(&run.records).map(read).collect())
     }
 
     /// Reads at each stride, with many in flight.
@@ -184,45 +187,49 @@ impl Evidence {
 
     /// Writes of several pages, each a request of its own that begins where a period may begin.
     fn span(&mut self, lab: &mut Lab<'_>) -> Result<(), Halt> {
-        let most = u64::from(SPANS[SPANS.len() - 1]);
-        let places = u64::from(self.pages) / most;
-        let count = u64::from(WRITES << lab.attempt);
+        let longest = LONGEST_SPAN.min(LONGEST_WRITE / self.page).max(1);
+        let lengths = 1..=u32::try_from(longest).unwrap_or(1);
+        let places = u64::from(self.pages) / LONGEST_SPAN;
+        let count = WRITES << lab.attempt;
         let mut order: Vec<u32> =
-            SPANS.iter().flat_map(|pages| (0..count).map(move |_| *pages)).collect();
+            lengths.clone().flat_map(|pages| (0..count).map(move |_| pages)).collect();
         lab.rng.shuffle(&mut order);
         let writes = order.iter().zip(0u64..).map(|(pages, i)| {
-            Request::write(self.start + i % places * most * self.page, u64::from(*pages) * self.page)
+            let at = self.start + i % places * LONGEST_SPAN * self.page;
+            Request::write(at, u64::from(*pages) * self.page)
         });
         let run = lab.run("writes of several pages", writes)?;
         self.runs.push(run.number);
-        let span = |pages: &u32| {
-            let of = order.iter().zip(&run.records).filter(|(of, _)| *of == pages);
-            quartile(*pages, of.map(|(_, record)| Run::nanos(record)).collect())
+        let span = |pages: u32| {
+            let of = order.iter().zip(&run.records).filter(|(of, _)| **of == pages);
+            lower_half(pages, of.map(|(_, record)| Run::nanos(record)).collect())
         };
-        self.spans = SPANS.iter().map(span).collect();
+        self.spans = lengths.map(span).collect();
         Ok(())
     }
 
     /// How likely each hypothesis is.
     pub fn weigh(&self) -> Vec<Weighed> {
-        let reads = [&self.short, &self.long].map(|reads| series(reads));
-        let sigma = self.crossing_noise();
-        let explain = |weighed: Weighed| {
-            let mut log = weighed.log + explain_crossings(weighed.stripes, &self.crossings, sigma);
-            if self.is_deep() {
-                for reads in &reads {
-                    log += explain_reads(weighed.stripes, reads, self.depth as usize);
-                }
-            } else {
-                log += explain_spans(weighed.stripes, &self.spans);
-            }
-            Weighed { log, ..weighed }
+        let mut weighed = hypotheses();
+        let mut add = |measurements: usize, explain: &dyn Fn(Stripes) -> f64| {
+            let logs: Vec<f64> = weighed.iter().map(|weighed| explain(weighed.stripes)).collect();
+            let logs = tempered(&logs, measurements);
+            weighed.iter_mut().zip(logs).for_each(|(weighed, log)| weighed.log += log);
         };
-        hypotheses().into_iter().map(explain).collect()
+        let sigma = self.crossing_noise();
+        add(self.crossings.len(), &|stripes| explain_crossings(stripes, &self.crossings, sigma));
+        if !self.is_deep() {
+            add(self.spans.len(), &|stripes| explain_spans(stripes, &self.spans));
+            return weighed;
+        }
+        for reads in [&self.short, &self.long].map(|reads| series(reads)) {
+            add(reads.len(), &|stripes| explain_reads(stripes, &reads, self.depth as usize));
+        }
+        weighed
     }
 
     /// How much short reads alone vary where nothing differs.
-    fn crossing_noise(&self) -> f64 {
+    pub fn crossing_noise(&self) -> f64 {
         let of = |crosses: bool| -> Vec<f64> {
             let reads = self.crossings.iter().filter(|read| read.crosses == crosses);
             reads.map(|read| read.took).collect()
@@ -235,16 +242,20 @@ impl Evidence {
     /// Why a number of units can be stated.
     pub fn because(&self, units: u32) -> String {
         match (self.is_deep(), units) {
-            (true, 1) => "reads with many in flight take the same at every stride, and short reads \
+            (true, 1) => {
+                "reads with many in flight take the same at every stride, and short reads \
                           across the edge of any two pages take two reads of the flash"
-                .into(),
+                    .into()
+            }
             (true, _) => format!(
                 "reads with many in flight take longest at strides that lead back to one of {units} \
                  units"
             ),
-            (false, 1) => "short reads across the edge of any two pages take two reads of the flash, \
+            (false, 1) => {
+                "short reads across the edge of any two pages take two reads of the flash, \
                            and writes take as many programs as pages"
-                .into(),
+                    .into()
+            }
             (false, _) => {
                 format!("writes of several pages take steps that {units} units explain best")
             }
@@ -254,7 +265,9 @@ impl Evidence {
     /// Why none can be.
     pub fn why_unknown(&self) -> &'static str {
         match self.is_deep() {
-            true => "at no stride do reads wait for each other for long enough to be told from noise",
+            true => {
+                "at no stride do reads wait for each other for long enough to be told from noise"
+            }
             false => "the drive takes one request at a time, and long ones do not tell",
         }
     }
@@ -265,8 +278,8 @@ fn series(strides: &[(u32, Series)]) -> Vec<Series> {
     strides.iter().map(|(_, series)| series.clone()).collect()
 }
 
-/// The lower quartile of what writes took: the others may have waited for a merge.
-fn quartile(pages: u32, mut took: Vec<f64>) -> Span {
+/// The middle of the lower half of what writes took: the others may have waited for a merge.
+fn lower_half(pages: u32, mut took: Vec<f64>) -> Span {
     took.sort_unstable_by(f64::total_cmp);
     let lower = &took[..took.len().div_ceil(2)];
     let error = spread(lower) * 2.0 / (took.len() as f64).sqrt();

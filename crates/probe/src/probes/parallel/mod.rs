@@ -11,7 +11,7 @@ mod stripes;
 
 use self::experiments::Evidence;
 use self::order::Follows;
-use self::stripes::{Stripes, Weighed, shares};
+use self::stripes::{Series, Stripes, Weighed, shares};
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe};
@@ -32,9 +32,6 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// The page, where nothing is known of it.
-const USUAL_PAGE: u64 = 4096;
-
 /// The least probability that is worth stating.
 const LEAST: f64 = 0.6;
 
@@ -42,30 +39,42 @@ const LEAST: f64 = 0.6;
 const SURPRISE: f64 = 0.01;
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
-    let page = knowledge.whole(Parameter::PageSize).unwrap_or(USUAL_PAGE);
+    // All is counted in pages.
+    let (Some(page), Some(size)) =
+        (knowledge.whole(Parameter::PageSize), knowledge.finding(Parameter::PageSize))
+    else {
+        return Ok(unknown("how large a page is, by which addresses are dealt out, was not found"));
+    };
     let Some(mut evidence) = Evidence::gather(lab, page)? else {
-        let why = "the drive is too small to look for periods of its addresses";
-        return Ok(PROBE.finds.iter().map(|at| Finding::unknown(*at, why)).collect::<Vec<_>>().into());
+        return Ok(unknown("the drive is too small to look for periods of its addresses"));
     };
     let weighed = evidence.weigh();
     let units = shares(&weighed, |stripes| stripes.units);
-    let chunks = shares(&weighed, |stripes| stripes.chunk);
-    let best = weighed.iter().max_by(|a, b| a.log.total_cmp(&b.log)).map(|best| best.stripes);
+    // Of one unit, the chunk is counted as none.
+    let chunks = shares(&weighed, |stripes| if stripes.units > 1 { stripes.chunk } else { 0 });
+    // Of equals the first, which has fewest units.
+    let best = weighed.iter().rev().max_by(|a, b| a.log.total_cmp(&b.log));
+    let best = best.map(|best| best.stripes);
     let best = best.unwrap_or(Stripes { units: 1, chunk: 1 });
-    let follows = match best.units > 1 && units[0].1 > LEAST && evidence.is_deep() {
-        true => Some(order::look(lab, &mut evidence, best)?),
+    let follows = match best.units > 1 && chunks[0].1 > LEAST {
+        true => order::look(lab, &mut evidence, best)?,
         false => None,
     };
     let mut findings = vec![
         parallelism(units[0], &evidence),
-        chunk(units[0], chunks[0], page, &evidence, knowledge),
-        mapping(follows.as_ref(), best, units[0], &evidence),
+        chunk(chunks[0], page, &evidence),
+        mapping(follows.as_ref(), chunks[0], &evidence),
     ];
     for finding in &mut findings {
+        finding.probability *= size.probability;
         finding.runs.extend(&evidence.runs);
         finding.signals.extend(signals(&evidence, best, &weighed));
     }
     Ok(findings.into())
+}
+
+fn unknown(why: &str) -> Outcome {
+    PROBE.finds.iter().map(|at| Finding::unknown(*at, why)).collect::<Vec<_>>().into()
 }
 
 fn parallelism((units, share): (u32, f64), evidence: &Evidence) -> Finding {
@@ -76,21 +85,11 @@ fn parallelism((units, share): (u32, f64), evidence: &Evidence) -> Finding {
         .because(evidence.because(units))
 }
 
-fn chunk(
-    (units, of_units): (u32, f64),
-    (pages, share): (u32, f64),
-    page: u64,
-    evidence: &Evidence,
-    knowledge: &Knowledge,
-) -> Finding {
-    if units == 1 && of_units >= LEAST {
-        return Finding::absent(Parameter::Chunk, of_units * (1.0 - SURPRISE))
+fn chunk((pages, share): (u32, f64), page: u64, evidence: &Evidence) -> Finding {
+    if pages == 0 && share >= LEAST {
+        return Finding::absent(Parameter::Chunk, share * (1.0 - SURPRISE))
             .because("there is one unit, whose turn it always is");
     }
-    let Some(size) = knowledge.finding(Parameter::PageSize).filter(|size| size.is_known()) else {
-        return Finding::unknown(Parameter::Chunk, "how large a page is was not found");
-    };
-    let share = share * of_units.max(share) * size.probability;
     if share < LEAST {
         return Finding::unknown(Parameter::Chunk, evidence.why_unknown());
     }
@@ -99,16 +98,12 @@ fn chunk(
         .because(format!("every {pages} pages the next is on another unit than the one before"))
 }
 
-fn mapping(
-    follows: Option<&Follows>,
-    best: Stripes,
-    (units, share): (u32, f64),
-    evidence: &Evidence,
-) -> Finding {
+fn mapping(follows: Option<&Follows>, (chunk, share): (u32, f64), evidence: &Evidence) -> Finding {
     let parameter = Parameter::Mapping;
     let Some(follows) = follows else {
-        return match units == 1 && share >= LEAST {
-            true => Finding::unknown(parameter, "there is one unit, so there is nothing to map"),
+        return match chunk == 0 && share >= LEAST {
+            true => Finding::absent(parameter, share * (1.0 - SURPRISE))
+                .because("there is one unit, so there is nothing to map"),
             false => Finding::unknown(parameter, evidence.why_unknown()),
         };
     };
@@ -117,22 +112,25 @@ fn mapping(
     if probability < LEAST {
         return Finding::unknown(parameter, follows.why_unknown());
     }
-    Finding::class(parameter, class, probability).because(follows.because(best))
+    Finding::class(parameter, class, probability).because(follows.because())
 }
 
 fn signals(evidence: &Evidence, best: Stripes, weighed: &[Weighed]) -> Vec<Signal> {
     let mut signals = Vec::new();
-    if !evidence.strides.is_empty() {
-        let points = evidence.strides.iter().map(|(stride, series)| {
-            (f64::from(*stride), series.took / 1e3 / f64::from(evidence.depth))
-        });
+    if evidence.is_deep() {
+        let points = |reads: &[(u32, Series)]| -> Vec<_> {
+            let took = |series: &Series| series.took / 1e3 / f64::from(evidence.depth);
+            reads.iter().map(|(stride, series)| (f64::from(*stride), took(series))).collect()
+        };
         let signal = Signal::new(
             "Reads at each stride, with many in flight",
             "stride in pages",
             "us a read",
             Shape::Line,
         );
-        let signal = signal.series("reads", points);
+        let signal = signal
+            .series("short reads", points(&evidence.short))
+            .series("reads of nearly a page", points(&evidence.long));
         signals.push(match best.units > 1 && !weighed.is_empty() {
             true => signal.mark(best.period().into(), "the same unit again"),
             false => signal,

@@ -2,7 +2,7 @@
 //! measured.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use crate::median;
 
@@ -24,13 +24,6 @@ impl Stripes {
     /// Pages from one to the next in the same place of the same unit.
     pub fn period(self) -> u32 {
         self.units * self.chunk
-    }
-
-    /// How many of the first so many pages are on the unit that has most of them.
-    pub fn load(self, pages: u32) -> u32 {
-        let mut of = vec![0; self.units as usize];
-        (0..pages).for_each(|page| of[self.unit(page)] += 1);
-        of.into_iter().max().unwrap_or(0)
     }
 }
 
@@ -90,7 +83,10 @@ pub struct Series {
 
 /// What the model leaves out of a drive, as a share of response times: buses that are shared,
 /// controllers with several processors.
-const MODEL_ERROR: f64 = 0.04;
+const MODEL_ERROR: f64 = 0.03;
+
+/// The least error of a median of a few dozen response times, as a share of it.
+const LEAST_ERROR: f64 = 0.003;
 
 /// Beyond so many standard deviations, a deviation tells no more: it is a disturbance.
 const OUTLIER: f64 = 5.0;
@@ -202,37 +198,60 @@ pub struct Span {
     pub error: f64,
 }
 
-/// How much of the time of a program it takes to send a page to the drive: what is tried.
-const SENDS: [f64; 10] = [0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.35, 0.5, 0.75, 1.0];
+/// How long it takes to send a page to the drive, as a share of a program: what is tried.
+const SENDS: [f64; 16] =
+    [0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.26, 0.32, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2];
 
-/// The logarithm of the likelihood of writes of several lengths: a fixed cost, what it takes to send
-/// each page, and the programs of the unit that has most of them.
+/// The logarithm of the likelihood of writes of several lengths: a fixed cost, the way of each page
+/// to the drive, and the programs of each unit, which begin as pages arrive or once all are there.
 pub fn explain_spans(stripes: Stripes, spans: &[Span]) -> f64 {
-    let fits = SENDS.iter().map(|send| {
-        let of = |span: &Span| f64::from(stripes.load(span.pages)) + send * f64::from(span.pages);
-        let weights: Vec<f64> = spans
-            .iter()
-            .map(|span| span.error.hypot(0.5 * MODEL_ERROR * span.took).powi(-2))
-            .collect();
-        let sum = |value: &dyn Fn(&Span) -> f64| -> f64 {
-            spans.iter().zip(&weights).map(|(span, weight)| weight * value(span)).sum()
-        };
-        let (n, x, y) = (sum(&|_| 1.0), sum(&of), sum(&|span| span.took));
-        let (xx, xy) = (sum(&|span| of(span).powi(2)), sum(&|span| of(span) * span.took));
-        let program = (n * xy - x * y) / (n * xx - x * x).max(1e-300);
-        let fixed = (y - program * x) / n;
-        if program <= 0.0 || fixed < 0.0 {
-            return f64::MIN;
-        }
-        let off = |span: &Span| (span.took - fixed - program * of(span)).powi(2);
-        -0.5 * sum(&off).min(1e6)
+    let tried = SENDS.iter().flat_map(|send| [(*send, true), (*send, false)]);
+    let fits = tried.map(|(send, at_once)| {
+        let programs: Vec<f64> =
+            spans.iter().map(|span| programs(stripes, span.pages, send, at_once)).collect();
+        explain_line(&programs, spans)
     });
     fits.fold(f64::MIN, f64::max)
 }
 
+/// When the last of so many pages is programmed, in programs, where each takes `send` to arrive.
+fn programs(stripes: Stripes, pages: u32, send: f64, at_once: bool) -> f64 {
+    let mut free = vec![0.0f64; stripes.units as usize];
+    for page in 0..pages {
+        let arrived = send * f64::from(if at_once { page + 1 } else { pages });
+        let unit = &mut free[stripes.unit(page)];
+        *unit = unit.max(arrived) + 1.0;
+    }
+    free.into_iter().fold(0.0, f64::max)
+}
+
+/// The logarithm of the likelihood of a straight line through what spans took, by least squares.
+fn explain_line(x: &[f64], spans: &[Span]) -> f64 {
+    let weight = |span: &Span| span.error.max(LEAST_ERROR * span.took).powi(-2);
+    let sum = |value: &dyn Fn(f64, f64) -> f64| -> f64 {
+        x.iter().zip(spans).map(|(x, span)| weight(span) * value(*x, span.took)).sum()
+    };
+    let (n, sx, sy) = (sum(&|_, _| 1.0), sum(&|x, _| x), sum(&|_, y| y));
+    let (xx, xy) = (sum(&|x, _| x * x), sum(&|x, y| x * y));
+    let slope = (n * xy - sx * sy) / (n * xx - sx * sx).max(1e-300);
+    let fixed = (sy - slope * sx) / n;
+    if slope <= 0.0 || fixed < 0.0 {
+        return f64::MIN;
+    }
+    -0.5 * sum(&|x, y| (y - fixed - slope * x).powi(2))
+}
+
+/// Makes a likelihood as broad as the best of all hypotheses needs: of so many measurements, each is
+/// off by one standard deviation then, and none can be known better than that.
+pub fn tempered(logs: &[f64], measurements: usize) -> Vec<f64> {
+    let best = logs.iter().copied().fold(f64::MIN, f64::max);
+    let excess = (-2.0 * best / measurements.max(1) as f64).max(1.0);
+    logs.iter().map(|log| log / excess).collect()
+}
+
 /// How many weighed hypotheses are alike in something, likeliest first, with their share of the
 /// weight of all.
-pub fn shares(weighed: &[Weighed], of: impl Fn(Stripes) -> u32) -> VecDeque<(u32, f64)> {
+pub fn shares(weighed: &[Weighed], of: impl Fn(Stripes) -> u32) -> Vec<(u32, f64)> {
     let best = weighed.iter().map(|weighed| weighed.log).fold(f64::MIN, f64::max);
     let total: f64 = weighed.iter().map(|weighed| (weighed.log - best).exp()).sum();
     let mut shares: Vec<(u32, f64)> = Vec::new();
@@ -244,5 +263,93 @@ pub fn shares(weighed: &[Weighed], of: impl Fn(Stripes) -> u32) -> VecDeque<(u32
         }
     }
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-    shares.into()
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The likeliest number of units and of pages in a chunk, with their shares.
+    fn likeliest(explain: impl Fn(Stripes) -> f64) -> [(u32, f64); 2] {
+        let mut weighed = hypotheses();
+        weighed.iter_mut().for_each(|weighed| weighed.log += explain(weighed.stripes));
+        [shares(&weighed, |s| s.units)[0], shares(&weighed, |s| s.chunk)[0]]
+    }
+
+    fn strides(truth: Stripes, front: f64) -> Vec<Series> {
+        let pages = |stride| (0..80).map(|i| i * stride % 512).collect::<Vec<u32>>();
+        let series = |stride: u32| {
+            // Times are off by up to 4 %.
+            let off = 1.0 + 0.02 * (f64::from(stride * 7 % 5) - 2.0);
+            let took = 60e3 * off * predict(truth, &pages(stride), 16, front);
+            Series { pages: pages(stride), took, error: 0.02 }
+        };
+        (1..=48).chain([64, 96]).map(series).collect()
+    }
+
+    // Are units and chunks found from reads at strides, whatever the controller takes?
+    #[test]
+    fn strides_tell() {
+        for truth in [(2, 1), (4, 2), (8, 1), (8, 8), (3, 4)] {
+            let truth = Stripes { units: truth.0, chunk: truth.1 };
+            for front in [0.05, 0.4, 0.8] {
+                let series = strides(truth, front);
+                let [units, chunk] = likeliest(|stripes| explain_reads(stripes, &series, 16));
+                assert_eq!((units.0, chunk.0), (truth.units, truth.chunk), "{truth:?} {front}");
+                assert!(units.1 > 0.9, "{truth:?} {front}: {}", units.1);
+            }
+        }
+    }
+
+    // Is nothing concluded from strides where the controller takes longer than the flash?
+    #[test]
+    fn busy_controllers_hide_units() {
+        let series = strides(Stripes { units: 4, chunk: 1 }, 1.5);
+        let [units, _] = likeliest(|stripes| explain_reads(stripes, &series, 16));
+        assert!(units.1 < 0.6, "{units:?}");
+    }
+
+    // Do reads across edges tell one unit from several, and how long a chunk is?
+    #[test]
+    fn edges_tell() {
+        for (truth, expected) in [((1, 1), 1), ((4, 4), 4)] {
+            let truth = Stripes { units: truth.0, chunk: truth.1 };
+            let read = |page: u32, crosses: bool| {
+                let waits = crosses && truth.unit(page) == truth.unit(page - 1);
+                let took = if waits { 150e3 } else { 100e3 } + 1e3 * f64::from(page % 7);
+                Crossing { page, crosses, took }
+            };
+            let reads: Vec<Crossing> =
+                (1..97).flat_map(|page| [read(page, true), read(page, false)]).collect();
+            let [units, chunk] = likeliest(|stripes| explain_crossings(stripes, &reads, 3e3));
+            assert_eq!(chunk.0, expected);
+            assert_eq!(units.0 == 1, truth.units == 1);
+        }
+    }
+
+    // Do writes of several pages tell how many are programmed at once, unless the way to the drive
+    // takes longer than a program?
+    #[test]
+    fn spans_tell() {
+        let spans = |truth: Stripes, send: f64| -> Vec<Span> {
+            let took = |pages| 200e3 + 500e3 * programs(truth, pages, send, true);
+            (1..=8).map(|pages| Span { pages, took: took(pages), error: 5e3 }).collect()
+        };
+        for units in [1, 2, 4] {
+            let truth = Stripes { units, chunk: 1 };
+            let seen = spans(truth, 0.1);
+            let [found, chunk] = likeliest(|stripes| explain_spans(stripes, &seen));
+            assert_eq!((found.0, chunk.0), (units, 1));
+        }
+        let seen = spans(Stripes { units: 2, chunk: 1 }, 1.2);
+        assert!(likeliest(|stripes| explain_spans(stripes, &seen))[0].1 < 0.6);
+    }
+
+    // Does a bad best fit make all hypotheses more alike, and a good one leave them as they are?
+    #[test]
+    fn bad_fits_are_tempered() {
+        assert_eq!(tempered(&[-5.0, -20.0], 40), vec![-5.0, -20.0]);
+        assert_eq!(tempered(&[-200.0, -240.0], 40), vec![-20.0, -24.0]);
+    }
 }
