@@ -138,7 +138,8 @@ impl Draft {
 
     /// An SSD: pages are mapped one by one.
     fn page_mapped(&mut self, dftl: bool) {
-        self.packages = self.one_of(&[1, 2, 4, 8]);
+        // Mostly powers of two, as controllers have.
+        self.packages = self.one_of(&[1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 3, 6]);
         let (overhead, transfer) = (self.rng.u64(5..50), self.rng.u64(2..11));
         let largest = self.one_of(&[0, 0, 128, 256, 512]) * KIB;
         self.interface(overhead, transfer, 32, largest);

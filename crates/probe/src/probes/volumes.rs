@@ -24,8 +24,11 @@ const BETWEEN: f64 = 0.72;
 /// The least probability that is worth stating.
 const LEAST: f64 = 0.75;
 
-/// Series that are further apart than this are of different kinds: some wait for what others do not.
+/// Series that are further apart than this are of different kinds: some wait for cleaning.
 const MOST_APART: f64 = 0.2;
+
+/// Some units in a volume and some not is rare: it takes so many standard deviations to believe it.
+const SURE: f64 = 4.0;
 
 pub const PROBE: Probe = Probe {
     name: "volumes",
@@ -105,7 +108,14 @@ impl Evidence {
 
     /// What writes to the first unit and the nth take, as a share of what as many to the first take.
     fn ratio(&self, nth: usize) -> f64 {
-        quartile(&self.took[nth]) / quartile(&self.took[0])
+        let level = if self.is_even() { quartile } else { mean };
+        level(&self.took[nth]) / level(&self.took[0])
+    }
+
+    /// Whether the series of each kind are alike: where some wait for cleaning, they are not, and
+    /// what they take on average must do.
+    fn is_even(&self) -> bool {
+        self.apart() <= MOST_APART
     }
 
     /// How far the median of series is above their lower quartile, as a share of that.
@@ -116,10 +126,23 @@ impl Evidence {
 
     /// How far a ratio is off, as a share of it.
     fn error(&self) -> f64 {
-        // The distance from the quartile to the median is 0.67 of a standard deviation, and either
-        // of two quartiles is off by 1.36 of it over the root of the series.
-        self.apart().max(0.01) / 0.67 * 1.36 * (2.0 / self.took[0].len() as f64).sqrt()
+        let count = self.took[0].len() as f64;
+        if self.is_even() {
+            // The distance from the quartile to the median is 0.67 of a standard deviation, and
+            // either of two quartiles is off by 1.36 of it over the root of the series.
+            return self.apart().max(0.01) / 0.67 * 1.36 * (2.0 / count).sqrt();
+        }
+        let deviation = |took: &Vec<f64>| {
+            let mean = mean(took);
+            let squares = took.iter().map(|took| (took / mean - 1.0).powi(2)).sum::<f64>();
+            (squares / (count - 1.0)).sqrt()
+        };
+        median(&self.took.iter().map(deviation).collect::<Vec<_>>()) * (2.0 / count).sqrt()
     }
+}
+
+fn mean(took: &[f64]) -> f64 {
+    took.iter().sum::<f64>() / took.len().max(1) as f64
 }
 
 /// The lower quartile: the others may have waited for cleaning.
@@ -175,14 +198,13 @@ fn found(knowledge: &Knowledge, evidence: &Evidence) -> Finding {
     if same < parts && mapping != Some("static") {
         return unknown("which writes wait for each other does not go with what reads tell");
     }
-    if evidence.apart() > MOST_APART {
-        return unknown("writes vary too much to tell which wait for each other");
-    }
     let nearest = ratios.iter().map(|ratio| (ratio / BETWEEN).ln().abs()).fold(f64::MAX, f64::min);
     let z = nearest / evidence.error();
     // Half a dozen series are never surer than this.
     let probability = (1.0 - 0.5 * (-0.717 * z - 0.416 * z * z).exp()).min(0.985);
-    if probability < LEAST {
+    let mixed = 1 < same && same < parts;
+    let between = ratios.iter().any(|ratio| (BETWEEN - ratio).abs() < 0.12);
+    if probability < LEAST || mixed && (z < SURE || between) {
         return unknown("writes vary too much to tell which wait for each other");
     }
     let volumes = (parts / same) as f64;

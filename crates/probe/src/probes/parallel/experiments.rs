@@ -3,8 +3,8 @@
 use flashscope_block::Nanos;
 
 use super::stripes::{
-    Crossing, LONGEST_PERIOD, Series, Span, Stripes, Weighed, contrast, explain_crossings,
-    explain_reads, explain_spans, hypotheses, tempered,
+    ALL_PERIODS, Crossing, LONGEST_PERIOD, Series, Span, Stripes, Weighed, contrast,
+    explain_crossings, explain_reads, explain_spans, hypotheses, tempered,
 };
 use crate::{Halt, Lab, Request, Run, median, spread};
 
@@ -94,6 +94,12 @@ impl Evidence {
         self.start + u64::from(page) * self.page
     }
 
+    /// The number of a page, counted over the drive, up to a multiple of every period.
+    fn number(&self, page: u32) -> u32 {
+        let first = self.start / self.page % ALL_PERIODS;
+        page + u32::try_from(first).unwrap_or(0)
+    }
+
     /// Writes the pages in the order of their addresses.
     fn put_in_order(&mut self, lab: &mut Lab<'_>) -> Result<(), Halt> {
         let (start, end) = (self.start, self.offset(self.pages));
@@ -140,12 +146,12 @@ impl Evidence {
         };
         let reads = order.iter().map(|place| Request::read(offset(place), 2 * half));
         let run = lab.run("short reads across the edges of pages", reads)?;
+        self.runs.push(run.number);
         let read = |((page, crosses), record): (&(u32, bool), _)| Crossing {
-            page: *page,
+            page: self.number(*page),
             crosses: *crosses,
             took: Run::nanos(record),
         };
-        self.runs.push(run.number);
         Ok(order.iter().zip(&run.records).map(read).collect())
     }
 
@@ -156,15 +162,20 @@ impl Evidence {
             .chain((longest / 2..longest).step_by(4).skip(1))
             .chain([longest, longest * 3 / 2]);
         for stride in strides {
-            let from = lab.rng.u32(0..self.pages);
             let count = self.depth + (READS << lab.attempt);
-            let pages: Vec<_> = (0..count).map(|i| (from + i * stride) % self.pages).collect();
+            let pages = self.at_stride(lab, stride, count);
             let series = self.read(lab, "short reads at a stride", self.shortest(lab), &pages)?;
             self.short.push((stride, series));
             let series = self.read(lab, "long reads at a stride", self.longest(lab), &pages)?;
             self.long.push((stride, series));
         }
         Ok(())
+    }
+
+    /// So many pages, each so many behind the one before, and from the last again to the first.
+    pub fn at_stride(&self, lab: &mut Lab<'_>, stride: u32, count: u32) -> Vec<u32> {
+        let (from, places) = (lab.rng.u32(0..stride), self.pages / stride);
+        (0..count).map(|i| from + i % places * stride).collect()
     }
 
     /// Short reads of these pages, with many in flight.
@@ -182,7 +193,8 @@ impl Evidence {
             run.records.iter().skip(self.depth as usize).map(Run::nanos).collect();
         let took = median(&latencies).max(1.0);
         let error = 1.2533 * spread(&latencies) / took / (latencies.len() as f64).sqrt();
-        Ok(Series { pages: pages.to_vec(), took, error })
+        let pages = pages.iter().map(|page| self.number(*page)).collect();
+        Ok(Series { pages, took, error })
     }
 
     /// Writes of several pages, each a request of its own that begins where a period may begin.

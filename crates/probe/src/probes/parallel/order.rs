@@ -84,10 +84,8 @@ fn deep(lab: &mut Lab<'_>, evidence: &mut Evidence, stripes: Stripes) -> Result<
     let (period, count) = (stripes.period(), evidence.depth + (READS << lab.attempt));
     let mut deep = Deep { address: Vec::new(), order: Vec::new(), random: Vec::new(), period };
     for _ in 0..SERIES << lab.attempt {
-        let from = lab.rng.u32(0..evidence.pages);
-        let at = |i: u32| (from + i * period) % evidence.pages;
-        let address: Vec<_> = (0..count).map(at).collect();
-        let written: Vec<_> = (0..count).map(|i| order[at(i) as usize]).collect();
+        let address = evidence.at_stride(lab, period, count);
+        let written: Vec<_> = address.iter().map(|page| order[*page as usize]).collect();
         let random: Vec<_> = (0..count).map(|_| lab.rng.u32(0..evidence.pages)).collect();
         let read = evidence.read(lab, "reads of one unit by address", len, &address)?;
         deep.address.push(read.took);

@@ -58,6 +58,9 @@ const CHUNKS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 /// The longest period that is looked for, in pages.
 pub const LONGEST_PERIOD: u32 = 64;
 
+/// A multiple of every number of units times every chunk.
+pub const ALL_PERIODS: u64 = 32 * 32 * 3 * 5;
+
 /// All that is thought possible. One unit has no chunks.
 pub fn hypotheses() -> Vec<Weighed> {
     let chunks = |units| if units == 1 { &CHUNKS[..1] } else { &CHUNKS[..] };
@@ -352,6 +355,13 @@ mod tests {
         }
         let seen = spans(Stripes { units: 2, chunk: 1 }, 1.2);
         assert!(likeliest(|stripes| by_page(stripes, &seen))[0].1 < 0.6);
+    }
+
+    // Is the multiple of every period what it says?
+    #[test]
+    fn all_periods() {
+        let divides = |w: &Weighed| ALL_PERIODS.is_multiple_of(u64::from(w.stripes.period()));
+        assert!(hypotheses().iter().all(divides));
     }
 
     // Does a bad best fit make all hypotheses more alike, and a good one leave them as they are?
