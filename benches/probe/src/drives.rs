@@ -144,7 +144,8 @@ impl Draft {
 
     /// An SSD: pages are mapped one by one.
     fn page_mapped(&mut self, dftl: bool) {
-        self.packages = self.one_of(&[1, 2, 4, 8]);
+        // Mostly powers of two, as controllers have.
+        self.packages = self.one_of(&[1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 3, 6]);
         let (overhead, transfer) = (self.rng.u64(5..50), self.rng.u64(2..11));
         let largest = self.one_of(&[0, 0, 128, 256, 512]) * KIB;
         self.interface(overhead, transfer, 32, largest);
@@ -184,6 +185,7 @@ impl Draft {
         self.has(Parameter::Parallelism, self.packages);
         if self.packages == 1 {
             self.is(Parameter::Chunk, Truth::Absent);
+            self.is(Parameter::Mapping, Truth::Absent);
             self.has(Parameter::Volumes, 1);
             return;
         }
@@ -191,6 +193,8 @@ impl Draft {
             let packages = self.packages;
             self.set("packages_per_pool", packages);
             self.set("active_blocks", "package");
+            // Data written in order goes to the packages in turn, a page each.
+            self.has(Parameter::Chunk, self.page);
             self.is(Parameter::Mapping, Truth::Class("dynamic"));
             self.has(Parameter::Volumes, 1);
             return;
@@ -256,6 +260,13 @@ impl Draft {
                 _ => "blocks",
             };
             self.is(Parameter::WriteBufferKind, Truth::Class(class));
+            if class == "blocks" && self.packages > 1 {
+                // All writes reach the flash as whole blocks from their first page to their last, a
+                // share of each for every package: their address decides where pages are even where
+                // the order would, and no package is ever written to for itself.
+                self.is(Parameter::Mapping, Truth::Class("static"));
+                self.truth.remove(&Parameter::Volumes);
+            }
         }
         let ahead = self.one_of(&[0, 0, 0, 4, 8, 16, 32]);
         self.set("cache.read_ahead", ahead);
@@ -323,6 +334,7 @@ impl Draft {
         self.has(Parameter::Segment, self.page * self.pages_per_block * self.packages);
         self.content();
         self.groups();
+        self.turns();
         let block = self.pages_per_block;
         let on_bus = self.serial_per_kib * (self.page + 128) / KIB;
         let copy = self.page_read + self.page_program + 2 * on_bus;
@@ -340,6 +352,17 @@ impl Draft {
         if blocks > 1 {
             self.is(Parameter::LogEviction, Truth::Class(eviction));
         }
+    }
+
+    /// Addresses belong to the packages in turn, a page each.
+    fn turns(&mut self) {
+        self.has(Parameter::Parallelism, self.packages);
+        if self.packages == 1 {
+            self.is(Parameter::Mapping, Truth::Absent);
+            return self.is(Parameter::Chunk, Truth::Absent);
+        }
+        self.has(Parameter::Chunk, self.page);
+        self.is(Parameter::Mapping, Truth::Class("static"));
     }
 
     fn content(&mut self) {

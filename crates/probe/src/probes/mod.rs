@@ -4,8 +4,11 @@ mod content;
 mod groups;
 mod map_cache;
 mod page;
+mod parallel;
+mod read_ahead;
 mod requests;
 mod slc_cache;
+mod volumes;
 mod write_buffer;
 mod write_buffer_kind;
 
@@ -79,4 +82,7 @@ pub const PROBES: &[Probe] = &[
     write_buffer_kind::PROBE,
     map_cache::PROBE,
     slc_cache::PROBE,
+    read_ahead::PROBE,
+    parallel::PROBE,
+    volumes::PROBE,
 ];

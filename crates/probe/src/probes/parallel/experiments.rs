@@ -1,0 +1,299 @@
+//! What is run to find parallel units.
+
+use flashscope_block::Nanos;
+
+use super::stripes::{
+    ALL_PERIODS, Crossing, LONGEST_PERIOD, Series, Span, Stripes, Weighed, contrast,
+    explain_crossings, explain_reads, explain_spans, hypotheses, tempered,
+};
+use crate::{Halt, Lab, Request, Run, median, spread};
+
+/// Requests in flight, where the drive takes as many.
+const DEPTH: u32 = 16;
+
+/// The most pages that are looked at.
+const MOST_PAGES: u64 = 512;
+
+/// Reads at each stride, beyond those that are in flight first.
+const READS: u32 = 64;
+
+/// Edges of pages that are read across.
+pub const EDGES: u32 = 96;
+
+/// The longest writes whose length is varied, in pages and in bytes: what any drive carries out as
+/// one.
+const LONGEST_SPAN: u64 = 8;
+const LONGEST_WRITE: u64 = 64 << 10;
+
+/// Writes of each length.
+const WRITES: u32 = 32;
+
+/// The length of writes that put pages in order.
+const IN_ORDER: u64 = 128 << 10;
+
+/// Long enough for what the drive does after writes.
+const REST: Nanos = Nanos::millis(200);
+
+/// What was measured.
+pub struct Evidence {
+    /// Bytes of a page, as far as is known.
+    pub page: u64,
+    /// Where the pages begin that are looked at.
+    pub start: u64,
+    /// How many there are.
+    pub pages: u32,
+    /// Requests in flight.
+    pub depth: u32,
+    /// The shortest reads at each stride.
+    pub short: Vec<(u32, Series)>,
+    /// Reads of nearly a page at each stride: some drives move pages to the controller as a whole, in
+    /// others it takes a long read to keep the flash busy for longer than the way to the host.
+    pub long: Vec<(u32, Series)>,
+    /// The short reads alone.
+    pub crossings: Vec<Crossing>,
+    /// The writes alone of several pages.
+    pub spans: Vec<Span>,
+    /// The numbers of the runs.
+    pub runs: Vec<u32>,
+}
+
+impl Evidence {
+    /// Runs what tells of parallel units; nothing of a drive that is too small.
+    pub fn gather(lab: &mut Lab<'_>, page: u64) -> Result<Option<Evidence>, Halt> {
+        let period = u64::from(LONGEST_PERIOD) * page;
+        let pages = (lab.capacity() / 8 / period * period / page).min(MOST_PAGES);
+        if pages < 2 * u64::from(LONGEST_PERIOD) {
+            return Ok(None);
+        }
+        lab.ensure_filled()?;
+        // Not across a border between address groups, which are halves, quarters or eighths.
+        let start = lab.capacity() / 16 * 5 / period * period;
+        let depth = DEPTH.min(lab.info().queue_depth);
+        let pages = u32::try_from(pages).unwrap_or(u32::MAX);
+        let (short, long, crossings, spans) = Default::default();
+        let runs = Vec::new();
+        let mut evidence =
+            Evidence { page, start, pages, depth, short, long, crossings, spans, runs };
+        evidence.put_in_order(lab)?;
+        evidence.crossings = evidence.cross(lab)?;
+        if evidence.is_deep() {
+            evidence.stride(lab)?;
+        } else {
+            evidence.span(lab)?;
+        }
+        Ok(Some(evidence))
+    }
+
+    /// Whether the drive takes several requests at once.
+    pub fn is_deep(&self) -> bool {
+        self.depth > 1
+    }
+
+    /// Where a page begins.
+    pub fn offset(&self, page: u32) -> u64 {
+        self.start + u64::from(page) * self.page
+    }
+
+    /// The number of a page, counted over the drive, up to a multiple of every period.
+    fn number(&self, page: u32) -> u32 {
+        let first = self.start / self.page % ALL_PERIODS;
+        page + u32::try_from(first).unwrap_or(0)
+    }
+
+    /// Writes the pages in the order of their addresses.
+    fn put_in_order(&mut self, lab: &mut Lab<'_>) -> Result<(), Halt> {
+        let (start, end) = (self.start, self.offset(self.pages));
+        let writes = (0..(end - start).div_ceil(IN_ORDER)).map(|i| {
+            let at = start + i * IN_ORDER;
+            Request::write(at, IN_ORDER.min(end - at))
+        });
+        let run = lab.run("write pages in order", writes.chain([Request::flush()]))?;
+        self.runs.push(run.number);
+        lab.rest(REST);
+        Ok(())
+    }
+
+    /// The shortest read: the flash is what takes time, not the way to the host.
+    pub fn shortest(&self, lab: &Lab<'_>) -> u64 {
+        lab.info().logical_block.0.clamp(1, self.page)
+    }
+
+    /// The longest read of one page that does not end where another page begins, as far as the drive
+    /// has blocks short enough: what looks sequential may be read ahead.
+    fn longest(&self, lab: &Lab<'_>) -> u64 {
+        let block = self.shortest(lab);
+        (self.page - block).max(block)
+    }
+
+    /// The length of reads that shows best which wait for each other.
+    pub fn telling(&self, lab: &Lab<'_>) -> u64 {
+        let [short, long] = [&self.short, &self.long].map(|reads| contrast(&series(reads)));
+        if short < long { self.shortest(lab) } else { self.longest(lab) }
+    }
+
+    /// Reads across the edges of pages, and within pages where they are long enough.
+    pub fn cross(&mut self, lab: &mut Lab<'_>) -> Result<Vec<Crossing>, Halt> {
+        let half = self.shortest(lab).min(self.page / 2);
+        let edges = EDGES.min(self.pages - 1);
+        let mut order: Vec<(u32, bool)> = (0..1u32 << lab.attempt)
+            .flat_map(|_| (1..=edges).flat_map(|page| [(page, true), (page, false)]))
+            .collect();
+        let within = self.page >= 4 * half;
+        order.retain(|(_, crosses)| *crosses || within);
+        lab.rng.shuffle(&mut order);
+        let offset = |(page, crosses): &(u32, bool)| {
+            self.offset(*page) - half + if *crosses { 0 } else { self.page / 2 }
+        };
+        let reads = order.iter().map(|place| Request::read(offset(place), 2 * half));
+        let run = lab.run("short reads across the edges of pages", reads)?;
+        self.runs.push(run.number);
+        let read = |((page, crosses), record): (&(u32, bool), _)| Crossing {
+            page: self.number(*page),
+            crosses: *crosses,
+            took: Run::nanos(record),
+        };
+        Ok(order.iter().zip(&run.records).map(read).collect())
+    }
+
+    /// Reads at each stride, with many in flight.
+    fn stride(&mut self, lab: &mut Lab<'_>) -> Result<(), Halt> {
+        let longest = LONGEST_PERIOD;
+        let strides = (1..=longest / 2)
+            .chain((longest / 2..longest).step_by(4).skip(1))
+            .chain([longest, longest * 3 / 2]);
+        for stride in strides {
+            let count = self.depth + (READS << lab.attempt);
+            let pages = self.at_stride(lab, stride, count);
+            let series = self.read(lab, "short reads at a stride", self.shortest(lab), &pages)?;
+            self.short.push((stride, series));
+            let series = self.read(lab, "long reads at a stride", self.longest(lab), &pages)?;
+            self.long.push((stride, series));
+        }
+        Ok(())
+    }
+
+    /// So many pages, each so many behind the one before, and from the last again to the first.
+    pub fn at_stride(&self, lab: &mut Lab<'_>, stride: u32, count: u32) -> Vec<u32> {
+        let (from, places) = (lab.rng.u32(0..stride), self.pages / stride);
+        (0..count).map(|i| from + i % places * stride).collect()
+    }
+
+    /// Short reads of these pages, with many in flight.
+    pub fn read(
+        &mut self,
+        lab: &mut Lab<'_>,
+        purpose: &str,
+        len: u64,
+        pages: &[u32],
+    ) -> Result<Series, Halt> {
+        let reads = pages.iter().map(|page| Request::read(self.offset(*page), len));
+        let run = lab.run_at(purpose, self.depth, reads)?;
+        self.runs.push(run.number);
+        let latencies: Vec<f64> =
+            run.records.iter().skip(self.depth as usize).map(Run::nanos).collect();
+        let took = median(&latencies).max(1.0);
+        let error = 1.2533 * spread(&latencies) / took / (latencies.len() as f64).sqrt();
+        let pages = pages.iter().map(|page| self.number(*page)).collect();
+        Ok(Series { pages, took, error })
+    }
+
+    /// Writes of several pages, each a request of its own that begins where a period may begin.
+    fn span(&mut self, lab: &mut Lab<'_>) -> Result<(), Halt> {
+        let longest = LONGEST_SPAN.min(LONGEST_WRITE / self.page).max(1);
+        let lengths = 1..=u32::try_from(longest).unwrap_or(1);
+        let places = u64::from(self.pages) / LONGEST_SPAN;
+        let count = WRITES << lab.attempt;
+        let mut order: Vec<u32> =
+            lengths.clone().flat_map(|pages| (0..count).map(move |_| pages)).collect();
+        lab.rng.shuffle(&mut order);
+        let writes = order.iter().zip(0u64..).map(|(pages, i)| {
+            let at = self.start + i % places * LONGEST_SPAN * self.page;
+            Request::write(at, u64::from(*pages) * self.page)
+        });
+        let run = lab.run("writes of several pages", writes)?;
+        self.runs.push(run.number);
+        let span = |pages: u32| {
+            let of = order.iter().zip(&run.records).filter(|(of, _)| **of == pages);
+            lower_half(pages, of.map(|(_, record)| Run::nanos(record)).collect())
+        };
+        self.spans = lengths.map(span).collect();
+        Ok(())
+    }
+
+    /// How likely each hypothesis is.
+    pub fn weigh(&self) -> Vec<Weighed> {
+        let mut weighed = hypotheses();
+        let mut add = |measurements: usize, explain: &dyn Fn(Stripes) -> f64| {
+            let logs: Vec<f64> = weighed.iter().map(|weighed| explain(weighed.stripes)).collect();
+            let logs = tempered(&logs, measurements);
+            weighed.iter_mut().zip(logs).for_each(|(weighed, log)| weighed.log += log);
+        };
+        let sigma = self.crossing_noise();
+        add(self.crossings.len(), &|stripes| explain_crossings(stripes, &self.crossings, sigma));
+        if !self.is_deep() {
+            add(self.spans.len(), &|stripes| explain_spans(stripes, &self.spans));
+            return weighed;
+        }
+        for reads in [&self.short, &self.long].map(|reads| series(reads)) {
+            add(reads.len(), &|stripes| explain_reads(stripes, &reads, self.depth as usize));
+        }
+        weighed
+    }
+
+    /// How much short reads alone vary where nothing differs.
+    pub fn crossing_noise(&self) -> f64 {
+        let of = |crosses: bool| -> Vec<f64> {
+            let reads = self.crossings.iter().filter(|read| read.crosses == crosses);
+            reads.map(|read| read.took).collect()
+        };
+        let (within, across) = (of(false), of(true));
+        let noise = if within.is_empty() { spread(&across) } else { spread(&within) };
+        noise.max(0.005 * median(&across)).max(1.0)
+    }
+
+    /// Why a number of units can be stated.
+    pub fn because(&self, units: u32) -> String {
+        match (self.is_deep(), units) {
+            (true, 1) => {
+                "reads with many in flight take the same at every stride, and short reads \
+                          across the edge of any two pages take two reads of the flash"
+                    .into()
+            }
+            (true, _) => format!(
+                "reads with many in flight take longest at strides that lead back to one of {units} \
+                 units"
+            ),
+            (false, 1) => {
+                "short reads across the edge of any two pages take two reads of the flash, \
+                           and writes take as many programs as pages"
+                    .into()
+            }
+            (false, _) => {
+                format!("writes of several pages take steps that {units} units explain best")
+            }
+        }
+    }
+
+    /// Why none can be.
+    pub fn why_unknown(&self) -> &'static str {
+        match self.is_deep() {
+            true => {
+                "at no stride do reads wait for each other for long enough to be told from noise"
+            }
+            false => "the drive takes one request at a time, and long ones do not tell",
+        }
+    }
+}
+
+/// The series of all strides.
+fn series(strides: &[(u32, Series)]) -> Vec<Series> {
+    strides.iter().map(|(_, series)| series.clone()).collect()
+}
+
+/// The middle of the lower half of what writes took: the others may have waited for a merge.
+fn lower_half(pages: u32, mut took: Vec<f64>) -> Span {
+    took.sort_unstable_by(f64::total_cmp);
+    let lower = &took[..took.len().div_ceil(2)];
+    let error = spread(lower) * 2.0 / (took.len() as f64).sqrt();
+    Span { pages, took: median(lower), error }
+}

@@ -1,0 +1,156 @@
+//! Parallel units: how many there are, how addresses are dealt out to them, and whether by the
+//! address or by the order of writing.
+//!
+//! Reads wait for each other where they are on the same unit. With many in flight at strides of 1,
+//! 2, 3 ... pages, throughput dips at strides that lead back to the same unit (Chen et al.). A drive
+//! that takes one request at a time shows as much in requests that cross from page to page.
+
+mod experiments;
+mod order;
+mod stripes;
+
+use self::experiments::Evidence;
+use self::order::Follows;
+use self::stripes::{Series, Stripes, Weighed, shares};
+use crate::finding::{Shape, Signal};
+use crate::investigate::Outcome;
+use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe};
+
+pub const PROBE: Probe = Probe {
+    name: "parallel",
+    summary: "reads with many in flight at each stride, short reads across the edges of pages, and \
+              strides again after pages were written in another order",
+    source: "Chen et al., HPCA 2011, section 4; Agrawal et al., section 3.3",
+    finds: &[Parameter::Parallelism, Parameter::Chunk, Parameter::Mapping],
+    assumes: &[Parameter::PageSize],
+    writes: true,
+    cost: |scene, _| {
+        let mut cost = scene.cost(6000, 600, 16 << 10);
+        cost.written.0 += scene.capacity.0 / 8;
+        cost
+    },
+    run,
+};
+
+/// The least probability that is worth stating.
+const LEAST: f64 = 0.6;
+
+/// What nothing that is measured excludes: a drive that is built in a way that no hypothesis names.
+const SURPRISE: f64 = 0.01;
+
+fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
+    // All is counted in pages.
+    let (Some(page), Some(size)) =
+        (knowledge.whole(Parameter::PageSize), knowledge.finding(Parameter::PageSize))
+    else {
+        return Ok(unknown("how large a page is, by which addresses are dealt out, was not found"));
+    };
+    let Some(mut evidence) = Evidence::gather(lab, page)? else {
+        return Ok(unknown("the drive is too small to look for periods of its addresses"));
+    };
+    let weighed = evidence.weigh();
+    let units = shares(&weighed, |stripes| stripes.units);
+    // Of one unit, the chunk is counted as none.
+    let chunks = shares(&weighed, |stripes| if stripes.units > 1 { stripes.chunk } else { 0 });
+    // Of equals the first, which has fewest units.
+    let best = weighed.iter().rev().max_by(|a, b| a.log.total_cmp(&b.log));
+    let best = best.map(|best| best.stripes);
+    let best = best.unwrap_or(Stripes { units: 1, chunk: 1 });
+    let follows = match best.units > 1 && chunks[0].1 > LEAST {
+        true => order::look(lab, &mut evidence, best)?,
+        false => None,
+    };
+    let mut findings = vec![
+        parallelism(units[0], &evidence),
+        chunk(chunks[0], page, &evidence),
+        mapping(follows.as_ref(), chunks[0], &evidence),
+    ];
+    for finding in &mut findings {
+        finding.probability *= size.probability;
+        finding.runs.extend(&evidence.runs);
+        finding.signals.extend(signals(&evidence, best, &weighed));
+    }
+    Ok(findings.into())
+}
+
+fn unknown(why: &str) -> Outcome {
+    PROBE.finds.iter().map(|at| Finding::unknown(*at, why)).collect::<Vec<_>>().into()
+}
+
+fn parallelism((units, share): (u32, f64), evidence: &Evidence) -> Finding {
+    if share < LEAST {
+        return Finding::unknown(Parameter::Parallelism, evidence.why_unknown());
+    }
+    Finding::exact(Parameter::Parallelism, units.into(), share * (1.0 - SURPRISE))
+        .because(evidence.because(units))
+}
+
+fn chunk((pages, share): (u32, f64), page: u64, evidence: &Evidence) -> Finding {
+    if pages == 0 && share >= LEAST {
+        return Finding::absent(Parameter::Chunk, share * (1.0 - SURPRISE))
+            .because("there is one unit, whose turn it always is");
+    }
+    if share < LEAST {
+        return Finding::unknown(Parameter::Chunk, evidence.why_unknown());
+    }
+    let bytes = (u64::from(pages) * page) as f64;
+    Finding::exact(Parameter::Chunk, bytes, share * (1.0 - SURPRISE))
+        .because(format!("every {pages} pages the next is on another unit than the one before"))
+}
+
+fn mapping(follows: Option<&Follows>, (chunk, share): (u32, f64), evidence: &Evidence) -> Finding {
+    let parameter = Parameter::Mapping;
+    let Some(follows) = follows else {
+        return match chunk == 0 && share >= LEAST {
+            true => Finding::absent(parameter, share * (1.0 - SURPRISE))
+                .because("there is one unit, so there is nothing to map"),
+            false => Finding::unknown(parameter, evidence.why_unknown()),
+        };
+    };
+    let (class, probability) = follows.class();
+    let probability = probability * share * (1.0 - SURPRISE);
+    if probability < LEAST {
+        return Finding::unknown(parameter, follows.why_unknown());
+    }
+    Finding::class(parameter, class, probability).because(follows.because())
+}
+
+fn signals(evidence: &Evidence, best: Stripes, weighed: &[Weighed]) -> Vec<Signal> {
+    let mut signals = Vec::new();
+    if evidence.is_deep() {
+        let points = |reads: &[(u32, Series)]| -> Vec<_> {
+            let took = |series: &Series| series.took / 1e3 / f64::from(evidence.depth);
+            reads.iter().map(|(stride, series)| (f64::from(*stride), took(series))).collect()
+        };
+        let signal = Signal::new(
+            "Reads at each stride, with many in flight",
+            "stride in pages",
+            "us a read",
+            Shape::Line,
+        );
+        let signal = signal
+            .series("short reads", points(&evidence.short))
+            .series("reads of nearly a page", points(&evidence.long));
+        signals.push(match best.units > 1 && !weighed.is_empty() {
+            true => signal.mark(best.period().into(), "the same unit again"),
+            false => signal,
+        });
+    }
+    let points = |crosses: bool| {
+        let reads = evidence.crossings.iter().filter(move |read| read.crosses == crosses);
+        reads.map(|read| (f64::from(read.page), read.took / 1e3))
+    };
+    signals.push(
+        Signal::new("Short reads across the edges of pages", "page", "us", Shape::Points)
+            .series("across", points(true))
+            .series("within a page", points(false)),
+    );
+    if !evidence.spans.is_empty() {
+        let points = evidence.spans.iter().map(|span| (f64::from(span.pages), span.took / 1e6));
+        signals.push(
+            Signal::new("Writes of several pages", "pages", "ms", Shape::Line)
+                .series("writes", points),
+        );
+    }
+    signals
+}

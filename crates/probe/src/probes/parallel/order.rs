@@ -1,0 +1,230 @@
+//! Whether pages are where their address says or where the order of writing puts them.
+
+use flashscope_block::Nanos;
+
+use super::experiments::{EDGES, Evidence};
+use super::stripes::{Crossing, Stripes};
+use crate::{Halt, Lab, Request, median, spread};
+
+/// Series of reads of each kind.
+const SERIES: u32 = 5;
+
+/// Reads in a series, beyond those that are in flight first.
+const READS: u32 = 64;
+
+/// Rounds of reads alone across the edges of pages.
+const ROUNDS: u32 = 4;
+
+/// Long enough for what the drive does after writes.
+const REST: Nanos = Nanos::millis(200);
+
+/// A read of the flash, of all NAND but the fastest, takes no less.
+const LEAST_READ: f64 = 20e3;
+
+/// What reads took after pages were written in another order.
+pub enum Follows {
+    /// With many in flight.
+    Deep(Deep),
+    /// One at a time.
+    Alone(Alone),
+}
+
+/// What reads took with many in flight.
+pub struct Deep {
+    /// At strides that lead to one unit by address.
+    address: Vec<f64>,
+    /// At strides that lead to one unit by the order of writing.
+    order: Vec<f64>,
+    /// At random.
+    random: Vec<f64>,
+    period: u32,
+}
+
+/// What reads across the edges of pages took, on a drive of which none waits while pages are in
+/// order.
+pub struct Alone {
+    /// How much longer they take than before.
+    longer: f64,
+    error: f64,
+    /// How much longer they would take, at least, if pages had come to units by chance.
+    by_chance: f64,
+}
+
+/// Writes pages in another order, and looks which reads wait for each other then. None where that
+/// would not tell.
+pub fn look(
+    lab: &mut Lab<'_>,
+    evidence: &mut Evidence,
+    stripes: Stripes,
+) -> Result<Option<Follows>, Halt> {
+    if evidence.is_deep() {
+        return deep(lab, evidence, stripes).map(|deep| Some(Follows::Deep(deep)));
+    }
+    // With longer chunks, reads alone wait at most edges in any order.
+    match stripes.chunk {
+        1 => alone(lab, evidence, stripes).map(|alone| Some(Follows::Alone(alone))),
+        _ => Ok(None),
+    }
+}
+
+/// Writes the first so many pages one by one in a random order, which is returned.
+fn shuffle(lab: &mut Lab<'_>, evidence: &mut Evidence, pages: u32) -> Result<Vec<u32>, Halt> {
+    let mut order: Vec<u32> = (0..pages).collect();
+    lab.rng.shuffle(&mut order);
+    let writes = order.iter().map(|page| Request::write(evidence.offset(*page), evidence.page));
+    let run = lab.run("write pages in another order", writes.chain([Request::flush()]))?;
+    evidence.runs.push(run.number);
+    lab.rest(REST);
+    Ok(order)
+}
+
+fn deep(lab: &mut Lab<'_>, evidence: &mut Evidence, stripes: Stripes) -> Result<Deep, Halt> {
+    let order = shuffle(lab, evidence, evidence.pages)?;
+    let len = evidence.telling(lab);
+    let (period, count) = (stripes.period(), evidence.depth + (READS << lab.attempt));
+    let mut deep = Deep { address: Vec::new(), order: Vec::new(), random: Vec::new(), period };
+    for _ in 0..SERIES << lab.attempt {
+        let address = evidence.at_stride(lab, period, count);
+        let written: Vec<_> = address.iter().map(|page| order[*page as usize]).collect();
+        let random: Vec<_> = (0..count).map(|_| lab.rng.u32(0..evidence.pages)).collect();
+        let read = evidence.read(lab, "reads of one unit by address", len, &address)?;
+        deep.address.push(read.took);
+        let read = evidence.read(lab, "reads of one unit by order", len, &written)?;
+        deep.order.push(read.took);
+        let read = evidence.read(lab, "reads at random", len, &random)?;
+        deep.random.push(read.took);
+    }
+    Ok(deep)
+}
+
+fn alone(lab: &mut Lab<'_>, evidence: &mut Evidence, stripes: Stripes) -> Result<Alone, Halt> {
+    let took = |reads: Vec<Crossing>| {
+        reads.into_iter().filter(|read| read.crosses).map(|read| read.took).collect::<Vec<_>>()
+    };
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        before.extend(took(evidence.cross(lab)?));
+    }
+    shuffle(lab, evidence, EDGES + 1)?;
+    for _ in 0..ROUNDS {
+        after.extend(took(evidence.cross(lab)?));
+    }
+    Ok(Alone::of(&before, &after, stripes.units))
+}
+
+impl Alone {
+    fn of(before: &[f64], after: &[f64], units: u32) -> Alone {
+        let noise = spread(before);
+        let level = median(before);
+        // Means, without hiccups: some wait, the others do not.
+        let mean = |took: &[f64]| {
+            let usual = took.iter().filter(|took| **took < 2.0 * level);
+            let (sum, count) = usual.fold((0.0, 0.0), |(sum, n), took| (sum + took, n + 1.0));
+            sum / f64::max(count, 1.0)
+        };
+        let error = noise * (1.0 / before.len() as f64 + 1.0 / after.len() as f64).sqrt();
+        let by_chance = LEAST_READ / f64::from(units);
+        Alone { longer: mean(after) - mean(before), error: error.max(1.0), by_chance }
+    }
+
+    fn class(&self) -> (&'static str, f64) {
+        let likely = |longer: f64| -0.5 * ((self.longer - longer) / self.error).powi(2);
+        let fixed = likely(0.0);
+        let moved = if self.longer > self.by_chance { 0.0 } else { likely(self.by_chance) };
+        let fixed = 1.0 / (1.0 + (moved - fixed).exp());
+        if fixed >= 0.5 { ("static", fixed) } else { ("dynamic", 1.0 - fixed) }
+    }
+}
+
+impl Deep {
+    fn class(&self) -> (&'static str, f64) {
+        let (address, order, random) = self.medians();
+        let all = [&self.address, &self.order, &self.random];
+        let error = all.map(|took| spread(took)).into_iter().fold(0.0, f64::max).max(0.02 * random);
+        let class = if address > order { "static" } else { "dynamic" };
+        let (high, low) = (address.max(order), address.min(order));
+        // One must be as slow as one unit is, the other as fast as at random.
+        let apart = (high - low) / error / 2f64.sqrt();
+        let odd = (low - random).abs() / error / 2f64.sqrt();
+        let likely = 1.0 / (1.0 + (-0.5 * apart * apart).exp());
+        let fits = (-0.05 * (odd - 3.0).max(0.0).powi(2)).exp();
+        (class, likely * fits)
+    }
+
+    fn medians(&self) -> (f64, f64, f64) {
+        (median(&self.address), median(&self.order), median(&self.random))
+    }
+}
+
+impl Follows {
+    /// The class that fits better, and how likely it is.
+    pub fn class(&self) -> (&'static str, f64) {
+        match self {
+            Follows::Deep(deep) => deep.class(),
+            Follows::Alone(alone) => alone.class(),
+        }
+    }
+
+    /// What was seen.
+    pub fn because(&self) -> String {
+        match self {
+            Follows::Deep(deep) => {
+                let (address, order, random) = deep.medians();
+                format!(
+                    "after pages were written in another order, reads at strides of {} pages by \
+                     address take {:.2} times what random ones take, and in the order of writing \
+                     {:.2} times",
+                    deep.period,
+                    address / random,
+                    order / random
+                )
+            }
+            Follows::Alone(alone) => format!(
+                "after pages were written in another order, short reads across their edges take \
+                 {:.1} us longer than before, give or take {:.1}",
+                alone.longer / 1e3,
+                alone.error / 1e3
+            ),
+        }
+    }
+
+    /// Why neither is sure.
+    pub fn why_unknown(&self) -> &'static str {
+        "after pages were written in another order, neither addresses nor the order tell which wait \
+         for each other"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is what is slow by address told from what is slow by order, and neither from both?
+    #[test]
+    fn deep() {
+        let took = |level: f64| (0..5).map(|i| level + f64::from(i)).collect::<Vec<_>>();
+        let class = |address, order| {
+            let (address, order, random) = (took(address), took(order), took(100.0));
+            Deep { address, order, random, period: 4 }.class()
+        };
+        assert!(matches!(class(400.0, 101.0), ("static", p) if p > 0.95));
+        assert!(matches!(class(101.0, 400.0), ("dynamic", p) if p > 0.95));
+        assert!(class(100.0, 101.0).1 < 0.7);
+        assert!(class(400.0, 300.0).1 < 0.6);
+    }
+
+    // Is it seen that reads wait where they did not before, and left open what noise may hide?
+    #[test]
+    fn alone() {
+        let took = |level: f64, more: f64, noise: f64| -> Vec<f64> {
+            (0..400)
+                .map(|i| level + f64::from(i % 2) * more + noise * f64::from(i % 7 - 3))
+                .collect()
+        };
+        let class =
+            |more, noise| Alone::of(&took(500e3, 0.0, noise), &took(500e3, more, noise), 2).class();
+        assert!(matches!(class(0.0, 5e3), ("static", p) if p > 0.99));
+        assert!(matches!(class(40e3, 5e3), ("dynamic", p) if p > 0.99));
+        assert!(class(10e3, 100e3).1 < 0.8);
+    }
+}

@@ -1,0 +1,373 @@
+//! How addresses are dealt out to parallel units, as hypotheses, and how well each explains what was
+//! measured.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::median;
+
+/// Pages dealt out in turns: so many in a row to one unit, then as many to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stripes {
+    /// Parallel units.
+    pub units: u32,
+    /// Consecutive pages on one.
+    pub chunk: u32,
+}
+
+impl Stripes {
+    /// The unit that a page is on.
+    pub fn unit(self, page: u32) -> usize {
+        (page / self.chunk % self.units) as usize
+    }
+
+    /// Pages from one to the next in the same place of the same unit.
+    pub fn period(self) -> u32 {
+        self.units * self.chunk
+    }
+}
+
+/// A hypothesis with how likely it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Weighed {
+    /// The hypothesis.
+    pub stripes: Stripes,
+    /// The logarithm of its weight.
+    pub log: f64,
+}
+
+/// Numbers of units, and how likely they are before anything was measured: controllers have powers
+/// of two as a rule, and some 3, 5, 6, 10 or 12.
+const UNITS: [(u32, f64); 11] = [
+    (1, 1.0),
+    (2, 1.0),
+    (3, 0.1),
+    (4, 1.0),
+    (5, 0.05),
+    (6, 0.1),
+    (8, 1.0),
+    (10, 0.1),
+    (12, 0.1),
+    (16, 1.0),
+    (32, 0.5),
+];
+
+/// Consecutive pages on a unit.
+const CHUNKS: [u32; 6] = [1, 2, 4, 8, 16, 32];
+
+/// The longest period that is looked for, in pages.
+pub const LONGEST_PERIOD: u32 = 64;
+
+/// A multiple of every number of units times every chunk.
+pub const ALL_PERIODS: u64 = 32 * 32 * 3 * 5;
+
+/// All that is thought possible. One unit has no chunks.
+pub fn hypotheses() -> Vec<Weighed> {
+    let chunks = |units| if units == 1 { &CHUNKS[..1] } else { &CHUNKS[..] };
+    let all = UNITS.iter().flat_map(|(units, prior)| {
+        chunks(*units).iter().map(|chunk| Weighed {
+            stripes: Stripes { units: *units, chunk: *chunk },
+            log: prior.ln(),
+        })
+    });
+    all.filter(|weighed| weighed.stripes.period() <= LONGEST_PERIOD).collect()
+}
+
+/// What a series of reads with many in flight took.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// The pages that were read, in this order.
+    pub pages: Vec<u32>,
+    /// The median response time.
+    pub took: f64,
+    /// How far that is off, as a share of it.
+    pub error: f64,
+}
+
+/// What the model leaves out of a drive, as a share of response times: buses that are shared,
+/// controllers with several processors.
+const MODEL_ERROR: f64 = 0.03;
+
+/// The least error of a median of a few dozen response times, as a share of it.
+const LEAST_ERROR: f64 = 0.003;
+
+/// Beyond so many standard deviations, a deviation tells no more: it is a disturbance.
+const OUTLIER: f64 = 5.0;
+
+/// How long everything but the flash takes for a request, as a share of the least time that a read
+/// took at any stride, over the most: what is tried. It bounds that least time where units are many.
+const FRONTS: [f64; 9] = [0.3, 0.6, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15, 1.5];
+
+/// The logarithm of the likelihood of series of reads with `depth` in flight, for the best time of a
+/// flash read and of the work on a request.
+pub fn explain_reads(stripes: Stripes, series: &[Series], depth: usize) -> f64 {
+    let contrast = contrast(series);
+    let fits = FRONTS.iter().map(|front| {
+        let front = front * contrast;
+        let predicted: Vec<f64> =
+            series.iter().map(|series| predict(stripes, &series.pages, depth, front)).collect();
+        let off = |(series, predicted): (&Series, &f64)| (series.took / predicted).ln();
+        let offs: Vec<f64> = series.iter().zip(&predicted).map(off).collect();
+        let scale = median(&offs);
+        let log = |(series, off): (&Series, &f64)| {
+            let error = series.error.hypot(MODEL_ERROR);
+            -0.5 * ((off - scale) / error).powi(2).min(OUTLIER * OUTLIER)
+        };
+        series.iter().zip(&offs).map(log).sum::<f64>()
+    });
+    fits.fold(f64::MIN, f64::max)
+}
+
+/// The least time that any of the series took, as a share of the most.
+pub fn contrast(series: &[Series]) -> f64 {
+    let took = series.iter().map(|series| series.took);
+    took.clone().fold(f64::MAX, f64::min) / took.fold(1.0, f64::max)
+}
+
+/// The time of a flash read in the model.
+const READ: u64 = 1000;
+
+/// The median response time, in flash reads, of a series of reads with `depth` in flight, where each
+/// takes the controller `front` of a flash read, one after the other.
+fn predict(stripes: Stripes, pages: &[u32], depth: usize, front: f64) -> f64 {
+    // Shares of a read are small and not negative.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    let front = (front * READ as f64) as u64;
+    let (mut free, mut controller) = (vec![0; stripes.units as usize], 0);
+    let mut flying: BinaryHeap<Reverse<u64>> = BinaryHeap::with_capacity(depth + 1);
+    let mut latencies = Vec::with_capacity(pages.len());
+    for page in pages {
+        let submitted = match flying.len() == depth {
+            true => flying.pop().map_or(0, |Reverse(done)| done),
+            false => 0,
+        };
+        controller = submitted.max(controller) + front;
+        let unit = &mut free[stripes.unit(*page)];
+        *unit = controller.max(*unit) + READ;
+        flying.push(Reverse(*unit));
+        latencies.push(*unit - submitted);
+    }
+    let steady = latencies.get_mut(depth..).unwrap_or_default();
+    let middle = steady.len() / 2;
+    #[allow(clippy::cast_precision_loss)]
+    match steady {
+        [] => 1.0,
+        steady => *steady.select_nth_unstable(middle).1 as f64 / READ as f64,
+    }
+}
+
+/// A read or a write alone across pages `first` to `last`.
+#[derive(Debug, Clone, Copy)]
+pub struct Crossing {
+    /// The page where it ends; it begins in the page before, or in this one, where it crosses none.
+    pub page: u32,
+    /// Whether it crosses into this page.
+    pub crosses: bool,
+    /// What it took.
+    pub took: f64,
+}
+
+/// How much longer a short read takes at least that waits for another read of the flash: the host's
+/// and the controller's part of it is at most so many times that of the flash.
+const LEAST_WAIT: f64 = 1.04;
+
+/// The logarithm of the likelihood of short reads alone, some across the boundary between two pages:
+/// those whose pages are on the same unit take a flash read longer than those that touch one page.
+pub fn explain_crossings(stripes: Stripes, reads: &[Crossing], sigma: f64) -> f64 {
+    let waits = |read: &&Crossing| {
+        read.crosses && stripes.unit(read.page) == stripes.unit(read.page.wrapping_sub(1))
+    };
+    let of = |waiting: bool| -> Vec<f64> {
+        reads.iter().filter(|read| waits(read) == waiting).map(|read| read.took).collect()
+    };
+    let (short, long) = (of(false), of(true));
+    let low = median(&short);
+    let high = median(&long).max(low * LEAST_WAIT);
+    let off = |values: &[f64], level: f64| {
+        let off = |value: &f64| ((value - level) / sigma).powi(2).min(OUTLIER * OUTLIER);
+        values.iter().map(off).sum::<f64>()
+    };
+    -0.5 * (off(&short, low) + off(&long, high))
+}
+
+/// What writes of so many pages took, each a request of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    /// How many.
+    pub pages: u32,
+    /// The lower quartile of the response times.
+    pub took: f64,
+    /// How far that is off.
+    pub error: f64,
+}
+
+/// How long it takes to send a page to the drive, as a share of a program: what is tried.
+const SENDS: [f64; 16] =
+    [0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.26, 0.32, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2];
+
+/// The logarithm of the likelihood of writes of several lengths: a fixed cost, the way of each page
+/// to the drive, and the programs of each unit, which begin as pages arrive or once all are there.
+pub fn explain_spans(stripes: Stripes, spans: &[Span]) -> f64 {
+    let tried = SENDS.iter().flat_map(|send| [(*send, true), (*send, false)]);
+    let fits = tried.map(|(send, at_once)| {
+        let programs: Vec<f64> =
+            spans.iter().map(|span| programs(stripes, span.pages, send, at_once)).collect();
+        explain_line(&programs, spans)
+    });
+    fits.fold(f64::MIN, f64::max)
+}
+
+/// When the last of so many pages is programmed, in programs, where each takes `send` to arrive.
+fn programs(stripes: Stripes, pages: u32, send: f64, at_once: bool) -> f64 {
+    let mut free = vec![0.0f64; stripes.units as usize];
+    for page in 0..pages {
+        let arrived = send * f64::from(if at_once { page + 1 } else { pages });
+        let unit = &mut free[stripes.unit(page)];
+        *unit = unit.max(arrived) + 1.0;
+    }
+    free.into_iter().fold(0.0, f64::max)
+}
+
+/// The logarithm of the likelihood of a straight line through what spans took, by least squares.
+fn explain_line(x: &[f64], spans: &[Span]) -> f64 {
+    let weight = |span: &Span| span.error.max(LEAST_ERROR * span.took).powi(-2);
+    let sum = |value: &dyn Fn(f64, f64) -> f64| -> f64 {
+        x.iter().zip(spans).map(|(x, span)| weight(span) * value(*x, span.took)).sum()
+    };
+    let (n, sx, sy) = (sum(&|_, _| 1.0), sum(&|x, _| x), sum(&|_, y| y));
+    let (xx, xy) = (sum(&|x, _| x * x), sum(&|x, y| x * y));
+    let slope = (n * xy - sx * sy) / (n * xx - sx * sx).max(1e-300);
+    let fixed = (sy - slope * sx) / n;
+    if slope <= 0.0 || fixed < 0.0 {
+        return f64::MIN;
+    }
+    -0.5 * sum(&|x, y| (y - fixed - slope * x).powi(2))
+}
+
+/// Makes a likelihood as broad as the best of all hypotheses needs: of so many measurements, each is
+/// off by one standard deviation then, and none can be known better than that.
+pub fn tempered(logs: &[f64], measurements: usize) -> Vec<f64> {
+    let best = logs.iter().copied().fold(f64::MIN, f64::max);
+    let excess = (-2.0 * best / measurements.max(1) as f64).max(1.0);
+    logs.iter().map(|log| log / excess).collect()
+}
+
+/// How many weighed hypotheses are alike in something, likeliest first, with their share of the
+/// weight of all.
+pub fn shares(weighed: &[Weighed], of: impl Fn(Stripes) -> u32) -> Vec<(u32, f64)> {
+    let best = weighed.iter().map(|weighed| weighed.log).fold(f64::MIN, f64::max);
+    let total: f64 = weighed.iter().map(|weighed| (weighed.log - best).exp()).sum();
+    let mut shares: Vec<(u32, f64)> = Vec::new();
+    for weighed in weighed {
+        let (value, share) = (of(weighed.stripes), (weighed.log - best).exp() / total);
+        match shares.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, sum)) => *sum += share,
+            None => shares.push((value, share)),
+        }
+    }
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The likeliest number of units and of pages in a chunk, with their shares.
+    fn likeliest(explain: impl Fn(Stripes) -> f64) -> [(u32, f64); 2] {
+        let mut weighed = hypotheses();
+        weighed.iter_mut().for_each(|weighed| weighed.log += explain(weighed.stripes));
+        [shares(&weighed, |s| s.units)[0], shares(&weighed, |s| s.chunk)[0]]
+    }
+
+    fn strides(truth: Stripes, front: f64) -> Vec<Series> {
+        let pages = |stride| (0..80).map(|i| i * stride % 512).collect::<Vec<u32>>();
+        let series = |stride: u32| {
+            // Times are off by up to 4 %.
+            let off = 1.0 + 0.02 * (f64::from(stride * 7 % 5) - 2.0);
+            let took = 60e3 * off * predict(truth, &pages(stride), 16, front);
+            Series { pages: pages(stride), took, error: 0.02 }
+        };
+        (1..=48).chain([64, 96]).map(series).collect()
+    }
+
+    // Are units and chunks found from reads at strides, and their product where the controller takes
+    // nearly as long as the flash?
+    #[test]
+    fn strides_tell() {
+        for truth in [(2, 1), (4, 2), (8, 1), (8, 8), (3, 4)] {
+            let truth = Stripes { units: truth.0, chunk: truth.1 };
+            for front in [0.05, 0.2] {
+                let series = strides(truth, front);
+                let [units, chunk] = likeliest(|stripes| explain_reads(stripes, &series, 16));
+                assert_eq!((units.0, chunk.0), (truth.units, truth.chunk), "{truth:?} {front}");
+                assert!(units.1 > 0.8, "{truth:?} {front}: {}", units.1);
+            }
+            let (series, mut weighed) = (strides(truth, 0.8), hypotheses());
+            weighed.iter_mut().for_each(|w| w.log += explain_reads(w.stripes, &series, 16));
+            assert_eq!(shares(&weighed, Stripes::period)[0].0, truth.period(), "{truth:?}");
+        }
+    }
+
+    // Is nothing concluded from strides where the controller takes longer than the flash?
+    #[test]
+    fn busy_controllers_hide_units() {
+        let series = strides(Stripes { units: 4, chunk: 1 }, 1.5);
+        let [units, _] = likeliest(|stripes| explain_reads(stripes, &series, 16));
+        assert!(units.1 < 0.6, "{units:?}");
+    }
+
+    // Do reads across edges tell one unit from several, and how long a chunk is?
+    #[test]
+    fn edges_tell() {
+        for (truth, expected) in [((1, 1), 1), ((4, 4), 4)] {
+            let truth = Stripes { units: truth.0, chunk: truth.1 };
+            let read = |page: u32, crosses: bool| {
+                let waits = crosses && truth.unit(page) == truth.unit(page - 1);
+                let took = if waits { 150e3 } else { 100e3 } + 1e3 * f64::from(page % 7);
+                Crossing { page, crosses, took }
+            };
+            let reads: Vec<Crossing> =
+                (1..97).flat_map(|page| [read(page, true), read(page, false)]).collect();
+            let [units, chunk] = likeliest(|stripes| explain_crossings(stripes, &reads, 3e3));
+            assert_eq!(chunk.0, expected);
+            assert_eq!(units.0 == 1, truth.units == 1);
+        }
+    }
+
+    // Do writes of several pages tell how many are programmed at once, unless the way to the drive
+    // takes longer than a program?
+    #[test]
+    fn spans_tell() {
+        let spans = |truth: Stripes, send: f64| -> Vec<Span> {
+            let took = |pages| 200e3 + 500e3 * programs(truth, pages, send, true);
+            (1..=8).map(|pages| Span { pages, took: took(pages), error: 5e3 }).collect()
+        };
+        // Whether chunks are longer than a page is for reads across edges to tell.
+        let by_page = |stripes: Stripes, seen: &[Span]| match stripes.chunk {
+            1 => explain_spans(stripes, seen),
+            _ => f64::MIN,
+        };
+        for units in [1, 2, 4] {
+            let seen = spans(Stripes { units, chunk: 1 }, 0.1);
+            let [found, _] = likeliest(|stripes| by_page(stripes, &seen));
+            assert!(found.0 == units && found.1 > 0.9, "{units}: {found:?}");
+        }
+        let seen = spans(Stripes { units: 2, chunk: 1 }, 1.2);
+        assert!(likeliest(|stripes| by_page(stripes, &seen))[0].1 < 0.6);
+    }
+
+    // Is the multiple of every period what it says?
+    #[test]
+    fn all_periods() {
+        let divides = |w: &Weighed| ALL_PERIODS.is_multiple_of(u64::from(w.stripes.period()));
+        assert!(hypotheses().iter().all(divides));
+    }
+
+    // Does a bad best fit make all hypotheses more alike, and a good one leave them as they are?
+    #[test]
+    fn bad_fits_are_tempered() {
+        assert_eq!(tempered(&[-5.0, -20.0], 40), vec![-5.0, -20.0]);
+        assert_eq!(tempered(&[-200.0, -240.0], 40), vec![-20.0, -24.0]);
+    }
+}

@@ -1,0 +1,256 @@
+//! Read-ahead: after two reads in a row and a pause, how many of the bytes behind are there already.
+
+use crate::finding::{Shape, Signal};
+use crate::investigate::Outcome;
+use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+use flashscope_block::Nanos;
+
+/// What is read in a row: a multiple of any page of flash.
+const LEAD: u64 = 16 << 10;
+
+/// Reads in a row before the pause: enough to be taken for a sequence.
+const LEADS: u64 = 3;
+
+/// The grain of what is looked for.
+const GRAIN: u64 = 2 << 10;
+
+/// The furthest that is looked at, in grains.
+const FURTHEST: u64 = (4 << 20) / GRAIN;
+
+/// Long enough for what is fetched to arrive.
+const PAUSE: Nanos = Nanos::millis(30);
+
+/// Trials at each place, when it is first looked at.
+const TRIALS: usize = 12;
+
+/// Trials in a row that tell whether there is any read-ahead.
+const FIRST_TRIALS: usize = 60;
+
+pub const PROBE: Probe = Probe {
+    name: "read-ahead",
+    summary: "three reads in a row, a pause, and one short read further on: cheap as far as the drive \
+              has read ahead",
+    source: "uFLIP, section 5.1 (Pause); Kim et al., IEEE TC 2012",
+    finds: &[Parameter::ReadAhead],
+    assumes: &[],
+    writes: false,
+    cost: |scene, _| {
+        let trials = 2 * FIRST_TRIALS as u64 + 14 * TRIALS as u64;
+        let mut cost = scene.cost(trials * (LEADS + 1), 0, 0);
+        cost.time.0 += trials * PAUSE.0;
+        cost
+    },
+    run,
+};
+
+/// What short reads took after a pause, by how far behind the reads in a row they began.
+#[derive(Debug, Clone, Default)]
+struct Behind {
+    /// Grains behind the end, and what it took.
+    costs: Vec<(u64, f64)>,
+    /// What it took right behind the same reads in falling order, which nobody reads ahead of.
+    apart: Vec<f64>,
+    runs: Vec<u32>,
+}
+
+impl Behind {
+    fn at(&self, grain: u64) -> Vec<f64> {
+        self.costs.iter().filter(|(at, _)| *at == grain).map(|(_, cost)| *cost).collect()
+    }
+}
+
+fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
+    lab.ensure_filled()?;
+    let furthest = FURTHEST.min(lab.capacity() / GRAIN / 8);
+    let mut behind = Behind::default();
+    let trials = FIRST_TRIALS << lab.attempt;
+    look(lab, &vec![0; trials], Order::Rising, &mut behind)?;
+    look(lab, &vec![0; trials], Order::Falling, &mut behind)?;
+    let (near, far) = (behind.at(0), behind.apart.clone());
+    let saved = Saved::between(&near, &far);
+    if !saved.is_seen() {
+        return Ok(vec![none(saved, &behind)].into());
+    }
+    let divide = (median(&near) * median(&far)).sqrt();
+    let (mut here, mut gone, mut doubt) = (0, furthest, 0.0);
+    // Doubling from the near end, then halving what is left.
+    while here + 1 < gone {
+        let at = match gone == furthest {
+            true => (2 * here).clamp(1, furthest - 1),
+            false => here.midpoint(gone),
+        };
+        let there = is_there(lab, at, divide, &mut behind)?;
+        doubt += there.doubt;
+        if there.is {
+            here = at
+        } else {
+            gone = at
+        }
+        if gone == furthest && here == furthest - 1 {
+            break;
+        }
+    }
+    // Once more on both sides of the edge.
+    for (at, is) in [(here, true), (gone, false)] {
+        let there = is_there(lab, at, divide, &mut behind)?;
+        doubt += if there.is == is { there.doubt } else { 1.0 - there.doubt };
+    }
+    Ok(vec![found(gone, doubt, &behind)].into())
+}
+
+/// In which order the reads before the pause come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Rising,
+    Falling,
+}
+
+/// Reads short pieces behind reads in a row, each at a place of its own.
+fn look(lab: &mut Lab<'_>, grains: &[u64], order: Order, behind: &mut Behind) -> Result<(), Halt> {
+    let furthest = FURTHEST.min(lab.capacity() / GRAIN / 8);
+    let len = lab.info().logical_block.0.min(GRAIN * 2);
+    let reach = LEADS * LEAD + (furthest + 2) * GRAIN;
+    let space = 0..lab.capacity();
+    let mut requests = Vec::new();
+    for grain in grains {
+        let start = lab.random_offset(&space, reach, LEAD);
+        let nth = |i| if order == Order::Rising { i } else { LEADS - 1 - i };
+        requests.extend((0..LEADS).map(|i| Request::read(start + nth(i) * LEAD, LEAD)));
+        let at = start + LEADS * LEAD + grain * GRAIN;
+        requests.push(Request::read(at, len).after(PAUSE));
+    }
+    let purpose = match order {
+        Order::Rising => "a short read behind reads in a row",
+        Order::Falling => "a short read behind the same reads in falling order",
+    };
+    let run = lab.run(purpose, requests)?;
+    let short = run.records.iter().filter(|record| record.len.0 != LEAD);
+    let costs = short.map(Run::nanos);
+    match order {
+        Order::Rising => behind.costs.extend(grains.iter().copied().zip(costs)),
+        Order::Falling => behind.apart.extend(costs),
+    }
+    behind.runs.push(run.number);
+    Ok(())
+}
+
+/// Whether what is so far behind is there, and how likely that is wrong.
+struct There {
+    is: bool,
+    doubt: f64,
+}
+
+fn is_there(
+    lab: &mut Lab<'_>,
+    grain: u64,
+    divide: f64,
+    behind: &mut Behind,
+) -> Result<There, Halt> {
+    look(lab, &vec![grain; TRIALS << lab.attempt], Order::Rising, behind)?;
+    let costs = behind.at(grain);
+    let below = costs.iter().filter(|cost| **cost < divide).count();
+    let is = 2 * below > costs.len();
+    // How far the median is from what divides, in units of its own deviation.
+    let error = (1.2533 * spread(&costs) / (costs.len() as f64).sqrt()).max(1.0);
+    let doubt = beyond((median(&costs) - divide).abs() / error);
+    Ok(There { is, doubt })
+}
+
+/// The probability that a normal deviation is beyond so many standard deviations, with a floor for
+/// all that is not normal.
+fn beyond(z: f64) -> f64 {
+    (0.5 * (-0.717 * z - 0.416 * z * z).exp()).max(5e-4)
+}
+
+/// What reads right behind others save.
+#[derive(Debug, Clone, Copy)]
+struct Saved {
+    time: f64,
+    error: f64,
+    cost: f64,
+}
+
+impl Saved {
+    fn between(near: &[f64], far: &[f64]) -> Saved {
+        let error = |costs: &[f64]| 1.2533 * spread(costs) / (costs.len() as f64).sqrt();
+        let error = error(near).hypot(error(far)).max(1.0);
+        Saved { time: median(far) - median(near), error, cost: median(far) }
+    }
+
+    /// Whether it is more than chance, and than a drive may save otherwise.
+    fn is_seen(self) -> bool {
+        self.time > 4.0 * self.error && self.time > 0.03 * self.cost
+    }
+
+    /// The probability that nothing is read ahead: the read of a page from the flash, at least 20 us
+    /// of all NAND but the fastest, would be saved.
+    fn none(self) -> f64 {
+        let likely = |time: f64| (-0.5 * ((self.time - time) / self.error).powi(2)).exp();
+        let least = 20e3f64.min(0.5 * self.cost);
+        // Any time from the least on, or that of the best fit.
+        let saved = if self.time > least { 1.0 } else { likely(least) };
+        let none = likely(0.0).max(likely(0.03 * self.cost)).max(1e-9);
+        (none / (none + saved)).min(0.995)
+    }
+}
+
+fn signal(behind: &Behind) -> Signal {
+    // Sizes are far below 2^53.
+    let point = |(grain, cost): &(u64, f64)| ((grain * GRAIN) as f64 / 1024.0, cost / 1e6);
+    Signal::new(
+        "Short reads after a pause, behind reads in a row",
+        "distance from the end of the reads in KiB",
+        "ms",
+        Shape::Points,
+    )
+    .series("behind reads in a row", behind.costs.iter().map(point))
+    .series("behind reads in falling order", behind.apart.iter().map(|cost| (0.0, cost / 1e6)))
+}
+
+fn none(saved: Saved, behind: &Behind) -> Finding {
+    let because = format!(
+        "reads right behind a row of others take {:.1} us less than elsewhere, give or take {:.1}: a \
+         page of flash is not saved",
+        saved.time / 1e3,
+        saved.error / 1e3
+    );
+    let probability = saved.none();
+    let finding = if probability < 0.7 {
+        Finding::unknown(Parameter::ReadAhead, "times vary more than a read of the flash takes")
+    } else {
+        Finding::absent(Parameter::ReadAhead, probability).because(because)
+    };
+    finding.runs(behind.runs.iter().copied()).signal(signal(behind))
+}
+
+fn found(grains: u64, doubt: f64, behind: &Behind) -> Finding {
+    let bytes = (grains * GRAIN) as f64;
+    let probability = (1.0 - doubt).clamp(0.0, 0.995);
+    let finding = if probability < 0.5 {
+        Finding::unknown(Parameter::ReadAhead, "it is not the same each time how far it reaches")
+    } else {
+        Finding::exact(Parameter::ReadAhead, bytes, probability).because(
+            "after three reads in a row and a pause, short reads as far behind take less than others",
+        )
+    };
+    let picture = signal(behind).mark(bytes / 1024.0, "read ahead");
+    finding.runs(behind.runs.iter().copied()).signal(picture)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is a saving told from none, and none from a spread that hides it?
+    #[test]
+    fn savings() {
+        let costs = |mean: f64, spread: f64| -> Vec<f64> {
+            (0..60).map(|i| mean + spread * (f64::from(i % 7) - 3.0)).collect()
+        };
+        assert!(Saved::between(&costs(60e3, 1e3), &costs(100e3, 1e3)).is_seen());
+        let same = Saved::between(&costs(100e3, 1e3), &costs(100e3, 1e3));
+        assert!(!same.is_seen() && same.none() > 0.99);
+        let noisy = Saved::between(&costs(900e3, 200e3), &costs(900e3, 200e3));
+        assert!(!noisy.is_seen() && noisy.none() < 0.7);
+    }
+}

@@ -1,0 +1,260 @@
+//! Internal volumes: parts of the address space that write for themselves, so that writes to one of
+//! them take as long as if the others were not there.
+
+use crate::finding::{Shape, Signal};
+use crate::investigate::Outcome;
+use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median};
+
+/// Writes in flight.
+const DEPTH: u32 = 16;
+
+/// Writes in a series, twice over for each place that they go to, and series of each kind.
+const WRITES: u32 = 24;
+const SERIES: usize = 7;
+
+/// The pages that are written to, all units together.
+const MOST_PAGES: u64 = 256;
+
+/// The most parts that are compared.
+const MOST_PARTS: u64 = 32;
+
+/// Writes to two volumes take half of what they take to one; to two parts of the same as much.
+const BETWEEN: f64 = 0.72;
+
+/// The least probability that is worth stating.
+const LEAST: f64 = 0.75;
+
+/// Series that are further apart than this are of different kinds: some wait for cleaning.
+const MOST_APART: f64 = 0.2;
+
+/// Some units in a volume and some not is rare: it takes so many standard deviations to believe it.
+const SURE: f64 = 4.0;
+
+pub const PROBE: Probe = Probe {
+    name: "volumes",
+    summary: "writes with many in flight to pages of one parallel unit, and to pages of two in turns: \
+              half the time where each writes for itself",
+    source: "Kim et al., SSDcheck, MICRO 2018, whose test fixes one bit of the address",
+    finds: &[Parameter::Volumes],
+    assumes: &[Parameter::PageSize, Parameter::Parallelism, Parameter::Chunk, Parameter::Mapping],
+    writes: true,
+    cost: |scene, knowledge| {
+        let units = knowledge.whole(Parameter::Parallelism).unwrap_or(1);
+        let page = knowledge.whole(Parameter::PageSize).unwrap_or(4096);
+        let writes = if units > 1 { units * SERIES as u64 * u64::from(WRITES) } else { 0 };
+        scene.cost(0, writes, page)
+    },
+    run,
+};
+
+/// What is known of where pages are.
+struct Place {
+    page: u64,
+    chunk: u64,
+    units: u64,
+    /// Where the first period begins that is written to, and how many there are.
+    start: u64,
+    periods: u64,
+}
+
+fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
+    let unknown = |why: &str| Ok(vec![Finding::unknown(Parameter::Volumes, why)].into());
+    let units = knowledge.whole(Parameter::Parallelism);
+    if let (Some(1), Some(finding)) = (units, knowledge.finding(Parameter::Parallelism)) {
+        let one = Finding::exact(Parameter::Volumes, 1.0, finding.probability)
+            .because("there is one unit, which writes everything")
+            .runs(finding.runs.iter().copied());
+        return Ok(vec![Finding { signals: finding.signals.clone(), ..one }].into());
+    }
+    if lab.info().queue_depth == 1 {
+        return unknown("the drive takes one request at a time, so none can wait for another");
+    }
+    let (Some(units), Some(chunk)) = (units, knowledge.whole(Parameter::Chunk)) else {
+        return unknown("parallel units and chunks, which volumes are made of, were not found");
+    };
+    let page = knowledge.whole(Parameter::PageSize).unwrap_or(chunk).min(chunk);
+    lab.ensure_filled()?;
+    let period = units * chunk;
+    let start = lab.capacity() / 16 * 5 / period * period;
+    // Few enough that a drive need not fetch what it knows of them.
+    let most = u64::from(WRITES).div_ceil(chunk / page).max(MOST_PAGES * page / period);
+    let periods = most.min(lab.capacity() / 8 / period).max(1);
+    let place = Place { page, chunk, units: units.min(MOST_PARTS), start, periods };
+    let evidence = Evidence::gather(lab, &place)?;
+    Ok(vec![found(knowledge, &evidence)].into())
+}
+
+/// What series of writes took, flushed to the end.
+struct Evidence {
+    /// To pages of the first unit alone, and in turns of it and the nth.
+    took: Vec<Vec<f64>>,
+    runs: Vec<u32>,
+}
+
+impl Evidence {
+    fn gather(lab: &mut Lab<'_>, place: &Place) -> Result<Evidence, Halt> {
+        let mut took = vec![Vec::new(); usize::try_from(place.units).unwrap_or(0)];
+        let mut runs = Vec::new();
+        let series = SERIES << lab.attempt;
+        for _ in 0..series {
+            for (nth, took) in (0u64..).zip(&mut took) {
+                let run = write(lab, place, nth)?;
+                runs.push(run.number);
+                took.push(run.took.0 as f64);
+            }
+        }
+        Ok(Evidence { took, runs })
+    }
+
+    /// What writes to the first unit and the nth take, as a share of what as many to the first take.
+    fn ratio(&self, nth: usize) -> f64 {
+        let level = if self.is_even() { quartile } else { mean };
+        level(&self.took[nth]) / level(&self.took[0])
+    }
+
+    /// Whether the series of each kind are alike: where some wait for cleaning, they are not, and
+    /// what they take on average must do.
+    fn is_even(&self) -> bool {
+        self.apart() <= MOST_APART
+    }
+
+    /// How far the median of series is above their lower quartile, as a share of that.
+    fn apart(&self) -> f64 {
+        let apart = |took: &Vec<f64>| median(took) / quartile(took) - 1.0;
+        median(&self.took.iter().map(apart).collect::<Vec<_>>())
+    }
+
+    /// How far a ratio is off, as a share of it.
+    fn error(&self) -> f64 {
+        let count = self.took[0].len() as f64;
+        if self.is_even() {
+            // The distance from the quartile to the median is 0.67 of a standard deviation, and
+            // either of two quartiles is off by 1.36 of it over the root of the series.
+            return self.apart().max(0.01) / 0.67 * 1.36 * (2.0 / count).sqrt();
+        }
+        let deviation = |took: &Vec<f64>| {
+            let mean = mean(took);
+            let squares = took.iter().map(|took| (took / mean - 1.0).powi(2)).sum::<f64>();
+            (squares / (count - 1.0)).sqrt()
+        };
+        median(&self.took.iter().map(deviation).collect::<Vec<_>>()) * (2.0 / count).sqrt()
+    }
+}
+
+fn mean(took: &[f64]) -> f64 {
+    took.iter().sum::<f64>() / took.len().max(1) as f64
+}
+
+/// The lower quartile: the others may have waited for cleaning.
+fn quartile(took: &[f64]) -> f64 {
+    let mut took = took.to_vec();
+    let quarter = took.len() / 4;
+    *took.select_nth_unstable_by(quarter, f64::total_cmp).1
+}
+
+/// Writes to pages of random periods, in turns of the first unit and the nth and none twice, and
+/// waits until all is on the flash.
+fn write(lab: &mut Lab<'_>, place: &Place, nth: u64) -> Result<Run, Halt> {
+    let in_chunk = place.chunk / place.page;
+    let mut pages: Vec<u64> = (0..place.periods * in_chunk).collect();
+    lab.rng.shuffle(&mut pages);
+    let requests: Vec<Request> = (0u64..u64::from(WRITES))
+        .zip(pages)
+        .map(|(i, nth_page)| {
+            let period = place.start + nth_page / in_chunk * place.units * place.chunk;
+            let unit = if i % 2 == 0 { 0 } else { nth };
+            let at = period + unit * place.chunk + nth_page % in_chunk * place.page;
+            Request::write(at, place.page)
+        })
+        .collect();
+    let purpose = "writes to pages of one unit, or two in turns";
+    lab.run_at(purpose, DEPTH, requests.into_iter().chain([Request::flush()]))
+}
+
+fn found(knowledge: &Knowledge, evidence: &Evidence) -> Finding {
+    let parts = evidence.took.len();
+    let ratios: Vec<f64> = (1..parts).map(|nth| evidence.ratio(nth)).collect();
+    let picture = signal(&ratios);
+    let unknown = |why| {
+        Finding::unknown(Parameter::Volumes, why)
+            .runs(evidence.runs.iter().copied())
+            .signal(picture.clone())
+    };
+    if knowledge.class(Parameter::WriteBufferKind) == Some("blocks") {
+        return unknown("the write buffer writes whole blocks, which are on all units");
+    }
+    // Units that share a volume with the first, itself among them.
+    let same = 1 + ratios.iter().filter(|ratio| **ratio > BETWEEN).count();
+    if !parts.is_multiple_of(same) {
+        return unknown("which units write for themselves is not the same from one to the other");
+    }
+    let mapping = knowledge.class(Parameter::Mapping);
+    if same == parts && mapping != Some("dynamic") {
+        return unknown(
+            "writes take the same wherever they go, though reads do not: what is acknowledged stays \
+             in a memory, or waits for more than the flash",
+        );
+    }
+    if same < parts && mapping != Some("static") {
+        return unknown("which writes wait for each other does not go with what reads tell");
+    }
+    let nearest = ratios.iter().map(|ratio| (ratio / BETWEEN).ln().abs()).fold(f64::MAX, f64::min);
+    let z = nearest / evidence.error();
+    // Half a dozen series are never surer than this.
+    let probability = (1.0 - 0.5 * (-0.717 * z - 0.416 * z * z).exp()).min(0.985);
+    let mixed = 1 < same && same < parts;
+    let between = ratios.iter().any(|ratio| (BETWEEN - ratio).abs() < 0.12);
+    if probability < LEAST || mixed && (z < SURE || between) {
+        return unknown("writes vary too much to tell which wait for each other");
+    }
+    let volumes = (parts / same) as f64;
+    let because = match same {
+        1 => "writes to any two units in turns take about half as long as writes to one",
+        same if same == parts => "writes take the same wherever they go",
+        _ => "writes to some units wait for each other, to others they do not",
+    };
+    Finding::exact(Parameter::Volumes, volumes, probability)
+        .because(because)
+        .runs(evidence.runs.iter().copied())
+        .signal(picture)
+}
+
+fn signal(ratios: &[f64]) -> Signal {
+    let points = ratios.iter().zip(1u32..).map(|(ratio, nth)| (f64::from(nth), *ratio));
+    Signal::new(
+        "Writes in turns to the first unit and another",
+        "the other unit",
+        "time, as a share of that of writes to the first alone",
+        Shape::Points,
+    )
+    .series("writes", points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn volumes(took: &[f64], mapping: &str) -> Option<f64> {
+        let mut knowledge = Knowledge::default();
+        knowledge.take(Finding::class(Parameter::Mapping, mapping, 0.98));
+        let series = |took: &f64| (0..7).map(|i| took + f64::from(i) * 0.1).collect();
+        let evidence = Evidence { took: took.iter().map(series).collect(), runs: vec![1] };
+        let finding = found(&knowledge, &evidence);
+        match finding.answer {
+            crate::Answer::Value { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    // Are units that write for themselves told from those that do not, and from a memory that hides
+    // both?
+    #[test]
+    fn volumes_of_units() {
+        assert_eq!(volumes(&[100.0, 51.0, 52.0, 50.0], "static"), Some(4.0));
+        assert_eq!(volumes(&[100.0, 98.0, 50.0, 53.0], "static"), Some(2.0));
+        assert_eq!(volumes(&[100.0, 99.0, 101.0, 100.0], "dynamic"), Some(1.0));
+        assert_eq!(volumes(&[100.0, 99.0, 101.0, 100.0], "static"), None);
+        assert_eq!(volumes(&[100.0, 99.0, 50.0, 100.0], "static"), None);
+        assert_eq!(volumes(&[100.0, 50.0], "dynamic"), None);
+    }
+}
