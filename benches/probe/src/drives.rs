@@ -255,6 +255,8 @@ impl Draft {
         self.set_us("slc.page_read", self.page_read);
         // How many pages it takes depends on blocks that are rounded: see `settle`.
         self.truth.remove(&Parameter::OverProvisioning);
+        // A block of one bit a cell holds less than the others: there are two sizes of segments.
+        self.truth.remove(&Parameter::Segment);
     }
 
     fn no_groups(&mut self) {

@@ -1,6 +1,8 @@
 //! The probes: one file each, with its experiment and its estimator.
 
+mod log_list;
 mod requests;
+mod segment;
 
 use flashscope_block::{Bytes, Nanos};
 
@@ -63,4 +65,4 @@ pub struct Probe {
 }
 
 /// Every probe; among those that are as good, the first is run first.
-pub const PROBES: &[Probe] = &[requests::PROBE];
+pub const PROBES: &[Probe] = &[requests::PROBE, segment::PROBE, log_list::PROBE];

@@ -1,0 +1,212 @@
+//! A list of log segments as a cache: which writes merge, under each policy, and how well that agrees
+//! with what was seen.
+
+use std::collections::{HashMap, VecDeque};
+
+/// A write to a segment, and whether it waited for a merge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Touch {
+    /// The segment, counted over the drive.
+    pub segment: u64,
+    /// Whether it was dear.
+    pub dear: bool,
+}
+
+/// Which log segment is merged when another is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Eviction {
+    Fifo,
+    Lru,
+    Random,
+}
+
+impl Eviction {
+    const ALL: [Eviction; 3] = [Eviction::Fifo, Eviction::Lru, Eviction::Random];
+
+    /// Its name among the classes of the parameter.
+    pub fn name(self) -> &'static str {
+        match self {
+            Eviction::Fifo => "fifo",
+            Eviction::Lru => "lru",
+            Eviction::Random => "random",
+        }
+    }
+}
+
+/// A list that may be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct List {
+    /// Consecutive segments that share log segments.
+    pub group: u64,
+    /// How many log segments there are.
+    pub len: usize,
+    /// Which is merged.
+    pub eviction: Eviction,
+}
+
+/// How often a write is dear or cheap against the rule: hiccups, and what the model leaves out.
+const ODD: f64 = 0.02;
+
+/// Evidence counts half: errors come in rows, as one write that is taken for another shifts what
+/// the list holds.
+const TEMPER: f64 = 0.5;
+
+/// The longest list that is looked for.
+pub const LONGEST: usize = 40;
+
+/// Groups of segments that are looked for.
+const GROUPS: [u64; 5] = [1, 2, 4, 8, 16];
+
+/// How likely each list is, together 1, the likeliest first; and the logarithm by which the
+/// likeliest explains the touches better than that any of them may be dear.
+pub fn posterior(touches: &[Touch]) -> (Vec<(List, f64)>, f64) {
+    let lists = GROUPS.iter().flat_map(|group| {
+        (1..=LONGEST).flat_map(move |len| {
+            Eviction::ALL.map(|eviction| List { group: *group, len, eviction })
+        })
+    });
+    let mut weighed: Vec<(List, f64)> =
+        lists.map(|list| (list, log_likelihood(touches, list))).collect();
+    weighed.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let best = weighed[0].1;
+    // Without groups is as likely beforehand as with any; fewer explanations are not favoured.
+    let prior = |list: List| if list.group == 1 { 4.0 } else { 1.0 };
+    for (list, weight) in &mut weighed {
+        *weight = prior(*list) * (TEMPER * (*weight - best)).exp();
+    }
+    let sum: f64 = weighed.iter().map(|(_, weight)| weight).sum();
+    weighed.iter_mut().for_each(|(_, weight)| *weight /= sum);
+    (weighed, best - indifferent(touches))
+}
+
+/// The log-likelihood of touches that are dear without regard to segments.
+#[allow(clippy::cast_precision_loss, reason = "touches are few")]
+fn indifferent(touches: &[Touch]) -> f64 {
+    let dear = touches.iter().filter(|touch| touch.dear).count() as f64;
+    let all = touches.len() as f64;
+    let share = (dear + 0.5) / (all + 1.0);
+    dear * share.ln() + (all - dear) * (1.0 - share).ln()
+}
+
+fn log_likelihood(touches: &[Touch], list: List) -> f64 {
+    match list.eviction {
+        Eviction::Random => random(touches, list),
+        _ => ordered(touches, list),
+    }
+}
+
+/// The log-likelihood of what was seen where a touch should be dear with this probability.
+fn term(dear: bool, probability: f64) -> f64 {
+    let probability = ODD + (1.0 - 2.0 * ODD) * probability;
+    if dear { probability.ln() } else { (1.0 - probability).ln() }
+}
+
+/// A list of which the first goes, that came first or was written to least recently.
+fn ordered(touches: &[Touch], list: List) -> f64 {
+    // What is in it at first, if anything, is not known.
+    let mut held: VecDeque<Option<u64>> = vec![None; list.len].into();
+    let mut sum = 0.0;
+    for touch in touches {
+        let key = touch.segment / list.group;
+        if let Some(place) = held.iter().position(|other| *other == Some(key)) {
+            sum += term(touch.dear, 0.0);
+            if list.eviction == Eviction::Lru {
+                held.remove(place);
+                held.push_back(Some(key));
+            }
+            continue;
+        }
+        let gone = held.pop_front().flatten();
+        held.push_back(Some(key));
+        sum += term(touch.dear, if gone.is_some() { 1.0 } else { 0.5 });
+    }
+    sum
+}
+
+/// A list of which any goes: a segment is still there after so many merges for others with the same
+/// probability for each.
+#[allow(clippy::cast_precision_loss, reason = "lists are short")]
+fn random(touches: &[Touch], list: List) -> f64 {
+    let stays = 1.0 - 1.0 / list.len as f64;
+    // For each segment, how many were merged for others when it was written to last.
+    let mut last: HashMap<u64, f64> = HashMap::new();
+    let (mut merges, mut sum) = (0.0, 0.0);
+    for touch in touches {
+        let key = touch.segment / list.group;
+        let gone = 1.0 - last.get(&key).map_or(0.0, |at| stays.powf(merges - at));
+        let full = if merges < list.len as f64 { 0.5 } else { 1.0 };
+        sum += term(touch.dear, gone * full);
+        // A dear touch was a miss, a cheap one of a segment that may be there a hit. Before the list
+        // is full, misses are cheap.
+        if touch.dear || (full < 1.0 && !last.contains_key(&key)) {
+            merges += 1.0;
+        }
+        last.insert(key, merges);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a drive with such a list shows, with a hiccup now and then.
+    fn simulated(list: List, seed: u64) -> Vec<Touch> {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut held: Vec<u64> = Vec::new();
+        let order = super::super::rounds(&mut rng, 4096, list.len);
+        let touch = |segment: u64| {
+            let key = segment / list.group;
+            let mut dear = false;
+            match held.iter().position(|other| *other == key) {
+                Some(place) if list.eviction == Eviction::Lru => {
+                    held.remove(place);
+                    held.push(key);
+                }
+                Some(_) => {}
+                None => {
+                    dear = held.len() == list.len;
+                    if dear {
+                        let random = list.eviction == Eviction::Random;
+                        held.remove(if random { rng.usize(..list.len) } else { 0 });
+                    }
+                    held.push(key);
+                }
+            }
+            Touch { segment, dear: dear || rng.u32(..100) == 0 }
+        };
+        order.into_iter().map(touch).collect()
+    }
+
+    // Is each list told from all others by the rounds that the probe writes?
+    #[test]
+    fn lists_are_told_apart() {
+        let (mut right, mut all) = (0, 0);
+        for (seed, len) in (0..).zip([1, 2, 3, 4, 7, 12, 16]) {
+            for eviction in Eviction::ALL.into_iter().filter(|_| len > 1) {
+                for group in [1, 2, 8] {
+                    let list = List { group, len, eviction };
+                    let (posterior, better) = posterior(&simulated(list, seed));
+                    assert!(better > 10.0, "{list:?}: {better}");
+                    all += 1;
+                    right += u32::from(posterior[0].0 == list);
+                }
+            }
+        }
+        assert!(right * 20 >= all * 19, "{right} of {all}");
+    }
+
+    // Does a drive whose writes are dear at random not look as if it had a list?
+    #[test]
+    fn chance_is_no_list() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        for share in [0, 5, 30, 100] {
+            let order = super::super::rounds(&mut rng, 4096, 8);
+            let touches: Vec<Touch> = order
+                .into_iter()
+                .map(|segment| Touch { segment, dear: rng.u32(..100) < share })
+                .collect();
+            assert!(posterior(&touches).1 < 5.0, "{share}");
+        }
+    }
+}
