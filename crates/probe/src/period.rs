@@ -98,6 +98,7 @@ fn fold(dear: &[usize], length: usize) -> Option<Period> {
             continue;
         }
         let width = (place[place.len() - 1].0 + 1 - place[0].0) as f64;
+        let width = width.max((2 * slack + 1) as f64);
         let chance = (density * width).min(0.9);
         score += -(which.len() as f64) * chance.ln() - (length as f64 / width).ln();
         phases.push(place[place.len() / 2].0 % length);

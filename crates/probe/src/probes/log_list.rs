@@ -22,8 +22,12 @@ const WRITES: u64 = 900;
 /// Segments whose worth is written to turn over log segments that all share.
 const TURNS: u64 = 16;
 
-/// A merge takes at least so much longer than a write without.
-const LEAST_FACTOR: f64 = 2.5;
+/// The fewest segments that a drive must have to tell.
+const FEWEST: u64 = 16;
+
+/// A write with a merge takes at least so many times as long as one without: a merge copies the pages
+/// of a block, which are at least 32. Less is what fetching a part of the map takes.
+const LEAST_FACTOR: f64 = 4.0;
 
 /// By how much, as a natural logarithm, a list must explain what was seen better than chance.
 const CLEARLY: f64 = 8.0;
@@ -58,10 +62,11 @@ fn cost(scene: &Scene, knowledge: &Knowledge) -> Cost {
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
-    let segment = knowledge.whole(Parameter::Segment);
+    let enough = |segment: &u64| lab.capacity() / segment >= FEWEST;
+    let segment = knowledge.whole(Parameter::Segment).filter(enough);
     let unit = segment.unwrap_or(lab.capacity() / 64 / (128 << 10) * (128 << 10));
     let size = write_size(knowledge);
-    if unit < 4 * size || lab.capacity() / unit < 16 {
+    if unit < 4 * size || lab.capacity() / unit < FEWEST {
         let why = "the drive has too few segments to write to in turns";
         return Ok(unknown(PROBE.finds, why).into());
     }
@@ -191,7 +196,10 @@ impl<'l, 'd> Trial<'l, 'd> {
     /// The list that explains best what was seen, where that is better than chance.
     fn likeliest(&self) -> Option<List> {
         let (lists, better) = posterior(&self.touches());
-        (better > CLEARLY).then_some(lists[0].0)
+        let cut = self.cut();
+        let (dear, cheap): (Vec<f64>, Vec<f64>) = self.costs.iter().partition(|cost| **cost > cut);
+        let merges = median(&dear) > LEAST_FACTOR * median(&cheap);
+        (merges && better > CLEARLY).then_some(lists[0].0)
     }
 
     /// Writes in turns to as many places as the list is long, and to one more, each in order.
@@ -333,7 +341,8 @@ fn stated_cost(dear: &[f64], cheap: f64) -> Finding {
 /// pages of any segment.
 fn without_list(trial: &mut Trial<'_, '_>, has_segment: bool) -> Result<Vec<Finding>, Halt> {
     let starts = first_pages(trial)?;
-    let fast = starts.likelihood_of_fast();
+    let cut = LEAST_FACTOR * median(&starts.inside);
+    let fast = starts.likelihood_of_fast(cut);
     let signal = starts.signal();
     let told = |finding: Finding, because: &str, runs: &[u32]| {
         finding.because(because).runs(runs.iter().copied()).signal(signal.clone())
@@ -354,6 +363,12 @@ fn without_list(trial: &mut Trial<'_, '_>, has_segment: bool) -> Result<Vec<Find
     if fast > 0.5 {
         return Ok(unknown(PROBE.finds, "without the size of a segment, what merges is not clear"));
     }
+    if has_segment && !takes_trims(trial)? {
+        let cost = shared_merge_cost(trial)?;
+        if cost.is_known() {
+            return Ok(few_groups(trial, cost, &signal));
+        }
+    }
     // Where not even the size of a segment shows, less is seen of the drive.
     let probability = (1.0 - fast) * if has_segment { 1.0 } else { 0.97 };
     let why =
@@ -371,13 +386,38 @@ fn without_list(trial: &mut Trial<'_, '_>, has_segment: bool) -> Result<Vec<Find
     Ok(found)
 }
 
+/// Whether the drive takes the trim of a page, which is written again behind it.
+fn takes_trims(trial: &mut Trial<'_, '_>) -> Result<bool, Halt> {
+    let (offset, size) = (trial.inside(0), trial.size);
+    match trial.lab.run("trim a page", [Request::trim(offset, size), Request::write(offset, size)])
+    {
+        Ok(_) => Ok(true),
+        Err(Halt::Failed { .. }) => Ok(false),
+        Err(halt) => Err(halt),
+    }
+}
+
+/// The findings about a drive that has as many log segments as groups of segments: rounds never need
+/// another, but many writes to one place merge.
+fn few_groups(trial: &Trial<'_, '_>, cost: Finding, signal: &Signal) -> Vec<Finding> {
+    let class = Finding::class(Parameter::FtlClass, "groups-of-blocks", 0.85 * cost.probability)
+        .because("rounds over many segments do not merge, but many writes to one page do")
+        .runs(trial.runs.iter().copied())
+        .signal(signal.clone());
+    let mut found = vec![class, cost.signal(signal.clone())];
+    found.extend(unknown(
+        &[Parameter::LogList, Parameter::LogEviction, Parameter::OpenPartitions],
+        "there are more log segments than groups of segments to fill them from",
+    ));
+    found
+}
+
 /// Writes to first pages of segments, and to others, in turns.
 struct Starts {
     /// What those to first pages cost.
     first: Vec<f64>,
     /// What the others cost.
     inside: Vec<f64>,
-    cut: f64,
 }
 
 /// Writes to the first pages of segments far apart, in turns with pages inside others. FAST begins a
@@ -395,14 +435,14 @@ fn first_pages(trial: &mut Trial<'_, '_>) -> Result<Starts, Halt> {
     let (first, inside) =
         (costs.iter().copied().step_by(2), costs.iter().copied().skip(1).step_by(2));
     // With the first of all, there may be no sequential log segment yet.
-    Ok(Starts { first: first.skip(1).collect(), inside: inside.collect(), cut: trial.cut() })
+    Ok(Starts { first: first.skip(1).collect(), inside: inside.collect() })
 }
 
 impl Starts {
     /// How likely it is that first pages merge and others do not, against that all are alike.
     #[allow(clippy::cast_precision_loss, reason = "writes are few")]
-    fn likelihood_of_fast(&self) -> f64 {
-        let dear = |costs: &[f64]| costs.iter().filter(|cost| **cost > self.cut).count() as f64;
+    fn likelihood_of_fast(&self, cut: f64) -> f64 {
+        let dear = |costs: &[f64]| costs.iter().filter(|cost| **cost > cut).count() as f64;
         let (first, inside) = (dear(&self.first), dear(&self.inside));
         let (n, m) = (self.first.len() as f64, self.inside.len() as f64);
         let term = |count: f64, all: f64, share: f64| {

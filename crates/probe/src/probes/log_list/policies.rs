@@ -123,27 +123,71 @@ fn ordered(touches: &[Touch], list: List) -> f64 {
     sum
 }
 
-/// A list of which any goes: a segment is still there after so many merges for others with the same
-/// probability for each.
-#[allow(clippy::cast_precision_loss, reason = "lists are short")]
+/// A list of which any goes.
+///
+/// What is in it is not known for sure: for each segment there is a probability that it is, and
+/// they add up to the length of the list. Each write tells whether its segment was there, which
+/// changes what is likely of the others; each merge takes any of them.
 fn random(touches: &[Touch], list: List) -> f64 {
-    let stays = 1.0 - 1.0 / list.len as f64;
-    // For each segment, how many were merged for others when it was written to last.
-    let mut last: HashMap<u64, f64> = HashMap::new();
-    let (mut merges, mut sum) = (0.0, 0.0);
+    let len = count(list.len);
+    let mut held = Held { keys: HashMap::new(), strangers: len };
+    let (mut misses, mut sum) = (0, 0.0);
     for touch in touches {
         let key = touch.segment / list.group;
-        let gone = 1.0 - last.get(&key).map_or(0.0, |at| stays.powf(merges - at));
-        let full = if merges < list.len as f64 { 0.5 } else { 1.0 };
-        sum += term(touch.dear, gone * full);
-        // A dear touch was a miss, a cheap one of a segment that may be there a hit. Before the list
-        // is full, misses are cheap.
-        if touch.dear || (full < 1.0 && !last.contains_key(&key)) {
-            merges += 1.0;
+        let here = held.keys.remove(&key).unwrap_or(0.0);
+        let full = if misses < list.len { 0.5 } else { 1.0 };
+        sum += term(touch.dear, (1.0 - here) * full);
+        // Before the list is full, misses are cheap.
+        let missed = touch.dear || (full < 1.0 && here == 0.0);
+        if missed {
+            misses += 1;
+            held.settle(len);
+            held.scale_all(1.0 - 1.0 / len);
+        } else {
+            held.settle(len - 1.0);
         }
-        last.insert(key, merges);
+        held.keys.insert(key, 1.0);
     }
     sum
+}
+
+/// A small count.
+#[allow(clippy::cast_precision_loss, reason = "lists are short")]
+fn count(len: usize) -> f64 {
+    len as f64
+}
+
+/// How likely each segment is in the list.
+struct Held {
+    keys: HashMap<u64, f64>,
+    /// How many are in it, on average, that were there before the first write.
+    strangers: f64,
+}
+
+impl Held {
+    fn scale_all(&mut self, by: f64) {
+        self.keys.values_mut().for_each(|p| *p *= by);
+        self.strangers *= by;
+    }
+
+    /// Makes the probabilities add up to `len`, by the same factor on the odds of each.
+    fn settle(&mut self, len: f64) {
+        let odds = |p: f64, factor: f64| factor * p / (1.0 - p + factor * p).max(1e-12);
+        let all = len + 1.0;
+        let total = |factor: f64| {
+            let known: f64 = self.keys.values().map(|p| odds(*p, factor)).sum();
+            known + all * odds((self.strangers / all).min(1.0), factor)
+        };
+        let (mut low, mut high) = (-4.0f64, 4.0f64);
+        for _ in 0..12 {
+            let middle = f64::midpoint(low, high);
+            if total(middle.exp()) < len { low = middle } else { high = middle }
+        }
+        let factor = f64::midpoint(low, high).exp();
+        self.keys.values_mut().for_each(|p| *p = odds(*p, factor));
+        self.keys.retain(|_, p| *p > 1e-4);
+        self.strangers = all * odds((self.strangers / all).min(1.0), factor);
+    }
 }
 
 #[cfg(test)]
