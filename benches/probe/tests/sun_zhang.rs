@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, Nanos};
-use flashscope_probe::{Budget, Investigation, Knowledge, Lab, Parameter, investigate};
+use flashscope_probe::{Budget, Event, Investigation, Knowledge, Lab, Parameter, investigate};
 
 /// A drive of the paper: its segment in blocks of 4 KB and its log list.
 const DRIVES: [(&str, u64, u64); 3] =
@@ -17,7 +17,7 @@ fn probed(name: &str, wanted: &[Parameter]) -> Knowledge {
     let stop = AtomicBool::new(false);
     let mut keep = |_: &_| {};
     let mut lab = Lab::new(&mut drive, budget, 0, &stop, &mut keep);
-    let mut tell = |_: &_| {};
+    let mut tell = |_: &Event<'_>| {};
     let (knowledge, halt) = investigate(&mut lab, &mut Investigation { wanted, tell: &mut tell });
     assert_eq!(halt, None);
     knowledge

@@ -73,7 +73,9 @@ fn sharpness(dear: &[usize], length: usize) -> usize {
     for nth in dear {
         *phases.entry(nth % length).or_default() += 1;
     }
-    phases.values().map(|count| count * count).sum()
+    let sharp: usize = phases.values().map(|count| count * count).sum();
+    // Blocks hold a multiple of eight pages or more: of lengths that are about as sharp, a round one.
+    sharp * (8 + length.trailing_zeros().min(5) as usize)
 }
 
 /// The dear requests that come at the same places of a period of this length in most of them.
@@ -89,12 +91,15 @@ fn fold(dear: &[usize], length: usize) -> Option<Period> {
         return None;
     }
     let density = dear.len() as f64 / span as f64;
-    let (mut phases, mut came, mut explained, mut score) = (Vec::new(), 0, 0, 0.0);
+    let (mut phases, mut score) = (Vec::new(), 0.0);
+    let (mut came, mut all_due, mut explained) = (0, 0, 0);
     for place in places(dear, length, slack) {
         let mut which: Vec<usize> = place.iter().map(|(_, period)| *period).collect();
         which.sort_unstable();
         which.dedup();
-        if which.len() as f64 / (expected as f64) < LEAST_KEPT {
+        // Before the first of them, what makes them dear may not have begun.
+        let due = (dear[dear.len() - 1] / length).saturating_sub(which[0]).max(1);
+        if (which.len() as f64) < LEAST_KEPT * due as f64 || 2 * due < expected {
             continue;
         }
         let width = (place[place.len() - 1].0 + 1 - place[0].0) as f64;
@@ -102,14 +107,15 @@ fn fold(dear: &[usize], length: usize) -> Option<Period> {
         let chance = (density * width).min(0.9);
         score += -(which.len() as f64) * chance.ln() - (length as f64 / width).ln();
         phases.push(place[place.len() / 2].0 % length);
-        came += which.len().min(expected);
+        came += which.len().min(due);
+        all_due += due;
         explained += place.len();
     }
     if phases.is_empty() {
         return None;
     }
     phases.sort_unstable();
-    let kept = came as f64 / (expected * phases.len()) as f64;
+    let kept = came as f64 / all_due as f64;
     let explained = explained as f64 / dear.len() as f64;
     Some(Period { length, phases, count: expected, kept, explained, score })
 }

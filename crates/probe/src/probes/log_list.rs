@@ -5,7 +5,7 @@ mod policies;
 
 use fastrand::Rng;
 
-use self::policies::{List, Touch, posterior};
+use self::policies::{Eviction, List, Touch, posterior};
 use super::segment::with_flushes;
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
@@ -73,8 +73,13 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let mut trial = Trial::new(lab, unit, size);
     trial.doubled_rounds()?;
     let guess = trial.likeliest().map_or(8, |list| list.len);
-    let rounds = rounds(&mut trial.lab.rng, trial.places, guess);
-    trial.touch("rounds in changing order", rounds)?;
+    let order = rounds(&mut trial.lab.rng, trial.places, guess);
+    trial.touch("rounds in changing order", order)?;
+    if let Some(List { eviction: Eviction::Random, len, .. }) = trial.likeliest() {
+        // Chance takes more to be told from chance.
+        let more = rounds(&mut trial.lab.rng, trial.places, len);
+        trial.touch("more rounds in changing order", more)?;
+    }
     let Some(list) = trial.likeliest() else {
         return Ok(without_list(&mut trial, segment.is_some())?.into());
     };
@@ -490,8 +495,9 @@ fn shared_merge_cost(trial: &mut Trial<'_, '_>) -> Result<Finding, Halt> {
     let mut last = costs[from..].to_vec();
     last.sort_unstable_by(|a, b| b.total_cmp(a));
     let cheap = median(&last);
-    let dear: Vec<f64> =
-        last.into_iter().take(LAST).filter(|c| *c > LEAST_FACTOR * cheap).collect();
+    // A merge of nothing that is still valid is an erase alone, far less.
+    let least = (0.6 * median(&last[..LAST.min(last.len())])).max(LEAST_FACTOR * cheap);
+    let dear: Vec<f64> = last.into_iter().filter(|cost| *cost > least).collect();
     if dear.len() < 2 {
         return Ok(Finding::unknown(Parameter::MergeCost, "no write waited for a merge"));
     }

@@ -77,7 +77,8 @@ impl Found {
     #[allow(clippy::cast_precision_loss, reason = "sizes of segments are far below 2^53")]
     fn state(self) -> Finding {
         let Period { length, count, phases, .. } = &self.period;
-        let bytes = *length as u64 * self.size;
+        let length = if self.trimmed { *length } else { between_boundaries(*length, phases) };
+        let bytes = length as u64 * self.size;
         let because = format!(
             "of writes of {} bytes in order{}, {} in every {length} took longer than the others, {count} \
              times in a row",
@@ -101,7 +102,7 @@ impl Found {
             Shape::Points,
         )
         .series("writes", shown.map(|(nth, cost)| (nth as f64, cost / 1e6)))
-        .mark(*length as f64, "segment");
+        .mark(length as f64, "segment");
         let total = Signal::new(
             "Writes in order: cumulative cost (Sun and Zhang, Figure 6)",
             "KiB written",
@@ -116,6 +117,17 @@ impl Found {
             .signal(each)
             .signal(total)
     }
+}
+
+/// The largest part of a period such that what is dear is at a boundary of parts.
+///
+/// Where segments share log segments, not each boundary is dear, and a period is a group of
+/// segments; but no merge is inside of a segment.
+fn between_boundaries(length: usize, phases: &[usize]) -> usize {
+    let at_boundary = |phase: usize, part: usize| (phase + 1) % part <= 2;
+    let parts = (1..=8).filter(|n| length.is_multiple_of(*n) && length / n > 4).map(|n| length / n);
+    let mut fitting = parts.filter(|part| phases.iter().all(|phase| at_boundary(*phase, *part)));
+    fitting.next().unwrap_or(length)
 }
 
 /// Overwrites the beginning of the drive in order, until a period shows or a quarter is overwritten.
@@ -143,7 +155,7 @@ fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<Found>, Halt> {
 /// A period that explains most of what is dear, seen at least so often.
 fn clear_period(costs: &[f64], count: usize) -> Option<Period> {
     let found = period(&dear(costs), costs.len())?;
-    (found.count >= count && found.score > 12.0).then_some(found)
+    (found.count >= count && found.score > 12.0 && found.explained > 0.3).then_some(found)
 }
 
 /// Trims the drive and fills it again in order, so that each block that is taken into use has to be
@@ -193,4 +205,19 @@ pub fn with_flushes(run: &Run) -> Vec<f64> {
         }
     }
     costs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is a segment found where merges are at some of the boundaries of a group of four, give or take
+    // the last write before and the first behind; and is a period without boundaries left as it is?
+    #[test]
+    fn groups_have_segments() {
+        assert_eq!(between_boundaries(64, &[63]), 64);
+        assert_eq!(between_boundaries(64, &[16, 31, 47, 63]), 16);
+        assert_eq!(between_boundaries(512, &[256, 384]), 128);
+        assert_eq!(between_boundaries(64, &[37]), 64);
+    }
 }
