@@ -13,8 +13,9 @@ use crate::{
     Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Scene, levels, median,
 };
 
-/// The shortest writes, as Sun and Zhang's.
-const SHORTEST: u64 = 4 << 10;
+/// The length of writes where the page is not known, as Sun and Zhang's. Of more pages than one, each
+/// might be in another part of the drive, with a list of its own.
+const WRITE: u64 = 4 << 10;
 
 /// Writes of this probe, but for those to fill the log segments of a drive where all share them.
 const WRITES: u64 = 900;
@@ -51,7 +52,7 @@ pub const PROBE: Probe = Probe {
 };
 
 fn write_size(knowledge: &Knowledge) -> u64 {
-    knowledge.whole(Parameter::PageSize).unwrap_or(SHORTEST).max(SHORTEST)
+    knowledge.whole(Parameter::PageSize).unwrap_or(WRITE)
 }
 
 fn cost(scene: &Scene, knowledge: &Knowledge) -> Cost {
@@ -61,6 +62,9 @@ fn cost(scene: &Scene, knowledge: &Knowledge) -> Cost {
 }
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
+    if lab.attempt > 0 && is_settled(knowledge) {
+        return Ok(Outcome::default());
+    }
     lab.ensure_filled()?;
     let enough = |segment: &u64| lab.capacity() / segment >= FEWEST;
     let segment = knowledge.whole(Parameter::Segment).filter(enough);
@@ -85,6 +89,22 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     };
     let shown = trial.partitions(list.len)?;
     Ok(with_list(&trial, &shown).into())
+}
+
+/// Whether what an earlier attempt found is as sure as another would make it.
+fn is_settled(knowledge: &Knowledge) -> bool {
+    let class = knowledge.class(Parameter::FtlClass);
+    let sure = |parameter: &Parameter| {
+        knowledge.finding(*parameter).is_some_and(|finding| finding.probability > 0.9)
+    };
+    match class {
+        Some("page-mapped" | "fast") => sure(&Parameter::FtlClass),
+        _ => {
+            let eviction = Parameter::LogEviction;
+            [Parameter::FtlClass, Parameter::LogList, Parameter::MergeCost].iter().all(sure)
+                && (knowledge.whole(Parameter::LogList) == Some(1) || sure(&eviction))
+        }
+    }
 }
 
 fn unknown(parameters: &[Parameter], why: &str) -> Vec<Finding> {

@@ -130,9 +130,9 @@ fn between_boundaries(length: usize, phases: &[usize]) -> usize {
     fitting.next().unwrap_or(length)
 }
 
-/// Overwrites the beginning of the drive in order, until a period shows or a quarter is overwritten.
+/// Overwrites the beginning of the drive in order, until a period shows or half of it is overwritten.
 fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<Found>, Halt> {
-    let most = (lab.capacity() / 4).min(MOST / 4);
+    let most = (lab.capacity() / 2).min(MOST / 2);
     let (mut costs, mut runs, mut next, mut until) = (Vec::new(), Vec::new(), 0, FIRST.min(most));
     loop {
         let writes = (next / size..until / size)
@@ -140,7 +140,8 @@ fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<Found>, Halt> {
         let run = lab.run("writes in order", writes)?;
         costs.extend(with_flushes(&run));
         runs.push(run.number);
-        if let Some(period) = clear_period(&costs, 8) {
+        // Log segments that are left over may be merged only once there are many.
+        if let Some(period) = clear_period(&costs, 24) {
             return Ok(Some(Found { size, period, costs, trimmed: false, runs }));
         }
         if until >= most {
