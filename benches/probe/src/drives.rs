@@ -288,6 +288,8 @@ impl Draft {
         self.has(Parameter::SlcCache, self.packages * pages * self.page);
         // The blocks that are used as SLC are spare, too, as the host sees it.
         self.truth.remove(&Parameter::OverProvisioning);
+        // A block of one bit a cell holds less than the others: there are two sizes of segments.
+        self.truth.remove(&Parameter::Segment);
     }
 
     fn no_groups(&mut self) {

@@ -14,6 +14,7 @@ mod knowledge;
 mod lab;
 mod levels;
 mod parameter;
+mod period;
 pub mod probes;
 mod steps;
 

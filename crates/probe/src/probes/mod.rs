@@ -2,11 +2,13 @@
 
 mod content;
 mod groups;
+mod log_list;
 mod map_cache;
 mod page;
 mod parallel;
 mod read_ahead;
 mod requests;
+mod segment;
 mod slc_cache;
 mod volumes;
 mod write_buffer;
@@ -85,4 +87,6 @@ pub const PROBES: &[Probe] = &[
     read_ahead::PROBE,
     parallel::PROBE,
     volumes::PROBE,
+    segment::PROBE,
+    log_list::PROBE,
 ];

@@ -1,0 +1,194 @@
+//! Dear requests that come at equal distances.
+
+use std::collections::BTreeMap;
+
+use crate::{median, spread};
+
+/// What is dear repeats after so many requests.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Period {
+    /// How many requests from one to the next.
+    pub length: usize,
+    /// Where in a period they come, counted from the first request.
+    pub phases: Vec<usize>,
+    /// How many periods were seen.
+    pub count: usize,
+    /// The share of the periods in which they came where they must.
+    pub kept: f64,
+    /// The share of all dear requests that come so. The others may be hiccups of the host.
+    pub explained: f64,
+    /// How much likelier this is than that they come at random, as a natural logarithm, less what
+    /// it takes to say where they come.
+    pub score: f64,
+}
+
+/// Which costs stand out from the others: by more than the others vary, as seldom happens by chance.
+pub fn dear(costs: &[f64]) -> Vec<usize> {
+    let (middle, within) = (median(costs), spread(costs));
+    let threshold = middle + (4.5 * within).max(0.15 * middle);
+    (0..costs.len()).filter(|nth| costs[*nth] > threshold).collect()
+}
+
+/// In how many of the periods a dear request must come where it must.
+const LEAST_KEPT: f64 = 0.75;
+
+/// The fewest periods that tell.
+const FEWEST: usize = 4;
+
+/// The most dear requests that are looked at.
+const MOST: usize = 600;
+
+/// The shortest period with which nearly as many of the dear requests among `total` come at equal
+/// distances as with any, give or take a little. They may come several times in each period, as
+/// where parts of a drive that are written in turns each have theirs.
+///
+/// Folding the requests tells multiples and parts of the period apart, which an autocorrelation does
+/// not: in a part of it, most of the expected ones are missing; a multiple is longer.
+pub fn period(dear: &[usize], total: usize) -> Option<Period> {
+    let (first, last) = (*dear.first()?, *dear.last()?);
+    let seen = (last + 1 - first).max(1);
+    // What is dear all the time tells in its last part.
+    let dear = &dear[dear.len().saturating_sub(MOST)..];
+    let longest = (total.min(seen) / (FEWEST - 1)).max(2);
+    let folded: Vec<Period> = (2..=longest).filter_map(|length| fold(dear, length)).collect();
+    let best = folded.iter().map(|period| period.score).fold(0.0, f64::max);
+    let good = |period: &&Period| period.score > 0.0 && period.score >= 0.7 * best;
+    let shortest = folded.iter().find(good)?.length;
+    // Lengths nearby are as good with what is given and taken; of them, the sharpest.
+    let near = folded.iter().filter(|p| p.length >= shortest && p.length <= shortest * 17 / 16);
+    near.filter(good)
+        .map(|period| (sharpness(dear, period.length), period))
+        .reduce(|best, other| if other.0 > best.0 { other } else { best })
+        .map(|(_, period)| period.clone())
+}
+
+/// How far off a dear request may come.
+fn slack(length: usize) -> usize {
+    1 + length / 128
+}
+
+/// How much the dear requests come at few places of a period.
+fn sharpness(dear: &[usize], length: usize) -> usize {
+    let mut phases: BTreeMap<usize, usize> = BTreeMap::new();
+    for nth in dear {
+        *phases.entry(nth % length).or_default() += 1;
+    }
+    let sharp: usize = phases.values().map(|count| count * count).sum();
+    // Blocks hold a multiple of eight pages or more: of lengths that are about as sharp, a round one.
+    sharp * (8 + length.trailing_zeros().min(5) as usize)
+}
+
+/// The dear requests that come at the same places of a period of this length in most of them.
+#[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
+fn fold(dear: &[usize], length: usize) -> Option<Period> {
+    let slack = slack(length);
+    if 2 * slack + 1 >= length {
+        return None;
+    }
+    let span = dear[dear.len() - 1] - dear[0];
+    let expected = span / length;
+    if expected + 1 < FEWEST {
+        return None;
+    }
+    let density = dear.len() as f64 / span as f64;
+    let (mut phases, mut score) = (Vec::new(), 0.0);
+    let (mut came, mut all_due, mut explained) = (0, 0, 0);
+    for place in places(dear, length, slack) {
+        let mut which: Vec<usize> = place.iter().map(|(_, period)| *period).collect();
+        which.sort_unstable();
+        which.dedup();
+        // Before the first of them, what makes them dear may not have begun.
+        let due = (dear[dear.len() - 1] / length).saturating_sub(which[0]).max(1);
+        if (which.len() as f64) < LEAST_KEPT * due as f64 || 2 * due < expected {
+            continue;
+        }
+        let width = (place[place.len() - 1].0 + 1 - place[0].0) as f64;
+        let width = width.max((2 * slack + 1) as f64);
+        let chance = (density * width).min(0.9);
+        score += -(which.len() as f64) * chance.ln() - (length as f64 / width).ln();
+        phases.push(place[place.len() / 2].0 % length);
+        came += which.len().min(due);
+        all_due += due;
+        explained += place.len();
+    }
+    if phases.is_empty() {
+        return None;
+    }
+    phases.sort_unstable();
+    let kept = came as f64 / all_due as f64;
+    let explained = explained as f64 / dear.len() as f64;
+    Some(Period { length, phases, count: expected, kept, explained, score })
+}
+
+/// The dear requests by where in a period they come, those near each other together: each with its
+/// place and the number of its period.
+fn places(dear: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)>> {
+    let mut folded: Vec<(usize, usize)> =
+        dear.iter().map(|nth| (nth % length, nth / length)).collect();
+    folded.sort_unstable();
+    let mut places: Vec<Vec<(usize, usize)>> = Vec::new();
+    for at in folded {
+        match places.last_mut() {
+            Some(place) if at.0 - place[place.len() - 1].0 <= slack => place.push(at),
+            _ => places.push(vec![at]),
+        }
+    }
+    // The end of a period is near the beginning of the next.
+    if places.len() > 1 {
+        let first = places[0][0].0;
+        let last = places[places.len() - 1].last().map_or(0, |at| at.0);
+        if first + length - last <= slack {
+            let wrapped = places.remove(0);
+            let next = wrapped
+                .into_iter()
+                .filter_map(|(phase, n)| Some((phase + length, n.checked_sub(1)?)));
+            if let Some(place) = places.last_mut() {
+                place.extend(next);
+            }
+        }
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is the period found where hiccups come in between and one spike is missing?
+    #[test]
+    fn hiccups_do_not_matter() {
+        let mut costs = vec![1.0; 640];
+        for nth in (63..640).step_by(64).filter(|nth| *nth != 319) {
+            costs[nth] = 60.0;
+        }
+        for hiccup in [7, 200, 431] {
+            costs[hiccup] = 9.0;
+        }
+        let dear = dear(&costs);
+        assert_eq!(dear.len(), 12);
+        let period = period(&dear, 640).unwrap();
+        assert_eq!((period.length, &period.phases[..]), (64, &[63][..]));
+        assert!(period.count >= 8);
+        assert!(period.kept >= 0.9 && period.explained > 0.7);
+    }
+
+    // Are spikes of eight units in turns one period, not eight?
+    #[test]
+    fn units_in_turns() {
+        let dear: Vec<usize> =
+            (0..6).flat_map(|n| (0..8).map(move |unit| 40 + n * 512 + unit * 8)).collect();
+        assert_eq!(period(&dear, 3200).unwrap().length, 512);
+    }
+
+    // Is no period found where dear requests come by chance?
+    #[test]
+    fn chance_has_no_period() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut dear: Vec<usize> = (0..60).map(|_| rng.usize(0..4000)).collect();
+        dear.sort_unstable();
+        let found = period(&dear, 4000);
+        assert!(found.as_ref().is_none_or(|period| period.score < 15.0), "{found:?}");
+        assert_eq!(period(&[], 4000), None);
+        assert_eq!(period(&[5], 4000), None);
+    }
+}

@@ -1,0 +1,525 @@
+//! Rounds of writes to many segments: which of them wait for a merge tells how addresses are mapped,
+//! how many log segments there are, and which of them goes first.
+
+mod policies;
+
+use fastrand::Rng;
+
+use self::policies::{Eviction, List, Touch, posterior};
+use super::segment::with_flushes;
+use crate::finding::{Shape, Signal};
+use crate::investigate::Outcome;
+use crate::{
+    Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Scene, levels, median,
+};
+
+/// The length of writes where the page is not known, as Sun and Zhang's. Of more pages than one, each
+/// might be in another part of the drive, with a list of its own.
+const WRITE: u64 = 4 << 10;
+
+/// Writes of this probe, but for those to fill the log segments of a drive where all share them.
+const WRITES: u64 = 900;
+
+/// Segments whose worth is written to turn over log segments that all share.
+const TURNS: u64 = 16;
+
+/// The fewest segments that a drive must have to tell.
+const FEWEST: u64 = 16;
+
+/// A write with a merge takes at least so many times as long as one without: a merge copies the pages
+/// of a block, which are at least 32. Less is what fetching a part of the map takes.
+const LEAST_FACTOR: f64 = 4.0;
+
+/// By how much, as a natural logarithm, a list must explain what was seen better than chance.
+const CLEARLY: f64 = 8.0;
+
+pub const PROBE: Probe = Probe {
+    name: "log-list",
+    summary: "rounds of writes to m segments, to segments side by side and to their first pages: which \
+              writes wait for a merge, and how long",
+    source: "Sun and Zhang, section 4.3, Table 2; Lee et al., ACM TECS 6(3), 2007, for FAST",
+    finds: &[
+        Parameter::FtlClass,
+        Parameter::LogList,
+        Parameter::LogEviction,
+        Parameter::MergeCost,
+        Parameter::OpenPartitions,
+    ],
+    assumes: &[Parameter::PageSize, Parameter::Segment],
+    writes: true,
+    cost,
+    run,
+};
+
+fn write_size(knowledge: &Knowledge) -> u64 {
+    knowledge.whole(Parameter::PageSize).unwrap_or(WRITE)
+}
+
+fn cost(scene: &Scene, knowledge: &Knowledge) -> Cost {
+    let turned = knowledge.whole(Parameter::Segment).unwrap_or(0) * TURNS;
+    let size = write_size(knowledge);
+    scene.cost(0, WRITES + turned.min(scene.capacity.0 / 4) / size, size)
+}
+
+fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
+    if lab.attempt > 0 && is_settled(knowledge) {
+        return Ok(Outcome::default());
+    }
+    lab.ensure_filled()?;
+    let enough = |segment: &u64| lab.capacity() / segment >= FEWEST;
+    let segment = knowledge.whole(Parameter::Segment).filter(enough);
+    let unit = segment.unwrap_or(lab.capacity() / 64 / (128 << 10) * (128 << 10));
+    let size = write_size(knowledge);
+    if unit < 4 * size || lab.capacity() / unit < FEWEST {
+        let why = "the drive has too few segments to write to in turns";
+        return Ok(unknown(PROBE.finds, why).into());
+    }
+    let mut trial = Trial::new(lab, unit, size);
+    trial.doubled_rounds()?;
+    let guess = trial.likeliest().map_or(8, |list| list.len);
+    let order = rounds(&mut trial.lab.rng, trial.places, guess);
+    trial.touch("rounds in changing order", order)?;
+    if let Some(List { eviction: Eviction::Random, len, .. }) = trial.likeliest() {
+        // Chance takes more to be told from chance.
+        let more = rounds(&mut trial.lab.rng, trial.places, len);
+        trial.touch("more rounds in changing order", more)?;
+    }
+    let Some(list) = trial.likeliest() else {
+        return Ok(without_list(&mut trial, segment.is_some())?.into());
+    };
+    let shown = trial.partitions(list.len)?;
+    Ok(with_list(&trial, &shown).into())
+}
+
+/// Whether what an earlier attempt found is as sure as another would make it.
+fn is_settled(knowledge: &Knowledge) -> bool {
+    let class = knowledge.class(Parameter::FtlClass);
+    let sure = |parameter: &Parameter| {
+        knowledge.finding(*parameter).is_some_and(|finding| finding.probability > 0.9)
+    };
+    match class {
+        Some("page-mapped" | "fast") => sure(&Parameter::FtlClass),
+        _ => {
+            let eviction = Parameter::LogEviction;
+            [Parameter::FtlClass, Parameter::LogList, Parameter::MergeCost].iter().all(sure)
+                && (knowledge.whole(Parameter::LogList) == Some(1) || sure(&eviction))
+        }
+    }
+}
+
+fn unknown(parameters: &[Parameter], why: &str) -> Vec<Finding> {
+    parameters.iter().map(|parameter| Finding::unknown(*parameter, why)).collect()
+}
+
+/// The order in which segments are written to where about so many fit in the list: rounds over some
+/// more than that, each in another order, with some segments twice in a row; then rounds over twice
+/// as many side by side.
+fn rounds(rng: &mut Rng, places: u64, len: usize) -> Vec<u64> {
+    let len = (len as u64).min(places / 4).max(1);
+    let many = (len + len.div_ceil(2) + 1).min(places);
+    let mut apart = spread_out(rng, places, many);
+    let mut order = Vec::new();
+    for _ in 0..6 {
+        rng.shuffle(&mut apart);
+        for segment in &apart {
+            order.push(*segment);
+            if rng.u32(..5) == 0 {
+                order.push(*segment);
+            }
+        }
+    }
+    let many = (2 * len + 4).min(places / 2);
+    let first = rng.u64(..=places - many);
+    let mut beside: Vec<u64> = (first..first + many).collect();
+    for _ in 0..2 {
+        rng.shuffle(&mut beside);
+        order.extend_from_slice(&beside);
+    }
+    order
+}
+
+/// So many segments as far apart as they can be.
+fn spread_out(rng: &mut Rng, places: u64, many: u64) -> Vec<u64> {
+    let step = (places / many).max(1);
+    let first = rng.u64(..step);
+    (0..many).map(|nth| first + nth * step).collect()
+}
+
+/// Writes to segments, and what they cost.
+struct Trial<'l, 'd> {
+    lab: &'l mut Lab<'d>,
+    unit: u64,
+    size: u64,
+    /// Segments of the drive.
+    places: u64,
+    segments: Vec<u64>,
+    costs: Vec<f64>,
+    runs: Vec<u32>,
+}
+
+impl<'l, 'd> Trial<'l, 'd> {
+    fn new(lab: &'l mut Lab<'d>, unit: u64, size: u64) -> Self {
+        let places = lab.capacity() / unit;
+        let (segments, costs, runs) = Default::default();
+        Trial { lab, unit, size, places, segments, costs, runs }
+    }
+
+    /// A place of a segment that is not its first page, which FAST takes for the beginning of a
+    /// sequential write.
+    fn inside(&self, segment: u64) -> u64 {
+        segment * self.unit + self.unit / 2 / self.size * self.size
+    }
+
+    /// Writes to these addresses, one by one, each made durable so that no buffer hides its cost.
+    fn write(
+        &mut self,
+        purpose: &str,
+        offsets: impl Iterator<Item = u64>,
+    ) -> Result<Vec<f64>, Halt> {
+        let size = self.size;
+        let writes = offsets.flat_map(|offset| [Request::write(offset, size), Request::flush()]);
+        let run = self.lab.run(purpose, writes)?;
+        self.runs.push(run.number);
+        Ok(with_flushes(&run))
+    }
+
+    /// Writes to the inside of these segments, in turn.
+    fn touch(&mut self, purpose: &str, segments: Vec<u64>) -> Result<(), Halt> {
+        let offsets: Vec<u64> = segments.iter().map(|segment| self.inside(*segment)).collect();
+        let costs = self.write(purpose, offsets.into_iter())?;
+        self.costs.extend(costs);
+        self.segments.extend(segments);
+        Ok(())
+    }
+
+    /// Two rounds over 1, 2, 4 segments and so on (Sun and Zhang, section 4.3).
+    fn doubled_rounds(&mut self) -> Result<(), Halt> {
+        let mut many = 1;
+        while many <= 32 && many <= self.places / 2 {
+            let segments = spread_out(&mut self.lab.rng, self.places, many);
+            self.touch(&format!("two rounds of {many} segments"), segments.repeat(2))?;
+            many *= 2;
+        }
+        Ok(())
+    }
+
+    /// What divides writes with a merge from those without.
+    fn cut(&self) -> f64 {
+        let mut sorted = self.costs.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let cheap = sorted.get(sorted.len() / 20).copied().unwrap_or(0.0);
+        let apart = levels(&self.costs).filter(|l| l.high > LEAST_FACTOR * l.low);
+        apart.map_or(LEAST_FACTOR * cheap, |l| l.threshold).max(1.5 * cheap)
+    }
+
+    fn touches(&self) -> Vec<Touch> {
+        let cut = self.cut();
+        let touches = self.segments.iter().zip(&self.costs);
+        touches.map(|(segment, cost)| Touch { segment: *segment, dear: *cost > cut }).collect()
+    }
+
+    /// The list that explains best what was seen, where that is better than chance.
+    fn likeliest(&self) -> Option<List> {
+        let (lists, better) = posterior(&self.touches());
+        let cut = self.cut();
+        let (dear, cheap): (Vec<f64>, Vec<f64>) = self.costs.iter().partition(|cost| **cost > cut);
+        let merges = median(&dear) > LEAST_FACTOR * median(&cheap);
+        (merges && better > CLEARLY).then_some(lists[0].0)
+    }
+
+    /// Writes in turns to as many places as the list is long, and to one more, each in order.
+    /// Returns for both what each write cost, round by round.
+    fn partitions(&mut self, len: usize) -> Result<Vec<Rounds>, Halt> {
+        let mut shown = Vec::new();
+        for many in [len as u64, len as u64 + 1] {
+            let segments = spread_out(&mut self.lab.rng, self.places, many.min(self.places));
+            let turns = 6.min(self.unit / 2 / self.size);
+            let (size, from) = (self.size, self.costs.len());
+            let order: Vec<u64> = (0..turns).flat_map(|_| segments.iter().copied()).collect();
+            let places = (0..turns).flat_map(|turn| segments.iter().map(move |s| (turn, *s)));
+            let offsets: Vec<u64> =
+                places.map(|(turn, segment)| self.inside(segment) + turn * size).collect();
+            let purpose = format!("writes in order to {many} places in turns");
+            let costs = self.write(&purpose, offsets.into_iter())?;
+            self.costs.extend(costs);
+            self.segments.extend(order);
+            shown.push(Rounds { places: segments.len(), costs: self.costs[from..].to_vec() });
+        }
+        Ok(shown)
+    }
+}
+
+/// Writes to places in turns.
+struct Rounds {
+    places: usize,
+    costs: Vec<f64>,
+}
+
+impl Rounds {
+    /// How many of the writes of the last two rounds were dear.
+    fn dear(&self, cut: f64) -> usize {
+        let last = self.costs.len().saturating_sub(2 * self.places);
+        self.costs[last..].iter().filter(|cost| **cost > cut).count()
+    }
+
+    /// The first two rounds, in milliseconds.
+    #[allow(clippy::cast_precision_loss, reason = "rounds are short")]
+    fn points(&self) -> impl Iterator<Item = (f64, f64)> {
+        let shown = self.costs.iter().take(2 * self.places).enumerate();
+        shown.map(|(nth, cost)| ((nth + 1) as f64, cost / 1e6))
+    }
+}
+
+/// The findings about a drive with a list of log segments, each for one segment or one group of them.
+fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
+    let (lists, _) = posterior(&trial.touches());
+    let share = |is: &dyn Fn(&List) -> bool| {
+        lists.iter().filter(|(list, _)| is(list)).map(|(_, p)| p).sum::<f64>().min(0.99)
+    };
+    let best = lists[0].0;
+    let is_grouped = best.group > 1;
+    let class = if is_grouped { "groups-of-blocks" } else { "bast" };
+    let p_class = share(&|list| (list.group > 1) == is_grouped);
+    let p_len = share(&|list| list.len == best.len);
+    let p_eviction = share(&|list| list.eviction == best.eviction);
+    let (len, cut) = (best.len, trial.cut());
+    let mut table = Signal::new(
+        "Two rounds of writes to m segments (Sun and Zhang, Table 2)",
+        "write",
+        "ms",
+        Shape::Points,
+    );
+    for rounds in shown {
+        table = table.series(&format!("m = {}", rounds.places), rounds.points());
+    }
+    let together = if is_grouped {
+        format!("{} segments side by side share what {len} places in turns have", best.group)
+    } else {
+        format!("writes in turns to up to {len} segments do not merge, wherever they are")
+    };
+    let grows = shown.len() == 2 && shown[0].dear(cut) <= 1 && shown[1].dear(cut) >= 2;
+    let len = f64::from(u32::try_from(len).unwrap_or(u32::MAX));
+    let told = |finding: Finding, because: String| {
+        finding.because(because).runs(trial.runs.iter().copied()).signal(table.clone())
+    };
+    let eviction = match best.len {
+        1 => Finding::unknown(Parameter::LogEviction, "the list has one log segment alone"),
+        _ if p_eviction < 0.6 => {
+            Finding::unknown(Parameter::LogEviction, "the order of merges fits several policies")
+        }
+        _ => Finding::class(Parameter::LogEviction, best.eviction.name(), p_eviction),
+    };
+    let in_turns = if grows { p_len } else { p_len * 0.9 };
+    vec![
+        told(Finding::class(Parameter::FtlClass, class, p_class), together.clone()),
+        told(Finding::exact(Parameter::LogList, len, p_len), together),
+        told(
+            eviction,
+            format!("the merges of {} writes are those of this order", trial.costs.len()),
+        ),
+        merge_cost(trial, cut, &table),
+        told(
+            Finding::exact(Parameter::OpenPartitions, len, in_turns),
+            format!(
+                "of the last two rounds, {} writes merge with as many places as that and {} with one more",
+                shown.first().map_or(0, |rounds| rounds.dear(cut)),
+                shown.last().map_or(0, |rounds| rounds.dear(cut)),
+            ),
+        ),
+    ]
+}
+
+/// What dear writes take longer than cheap ones.
+fn merge_cost(trial: &Trial<'_, '_>, cut: f64, table: &Signal) -> Finding {
+    let (dear, cheap): (Vec<f64>, Vec<f64>) = trial.costs.iter().partition(|cost| **cost > cut);
+    // Log segments of groups may hold pages of several segments, and hiccups are less than merges.
+    let mut sorted = dear.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let Some(low) = sorted.get(sorted.len() / 4).copied() else {
+        return Finding::unknown(Parameter::MergeCost, "no write waited for a merge");
+    };
+    let alike: Vec<f64> = dear.into_iter().filter(|c| (0.6 * low..1.5 * low).contains(c)).collect();
+    stated_cost(&alike, median(&cheap)).runs(trial.runs.iter().copied()).signal(table.clone())
+}
+
+/// The cost of merges from writes with one, and the median of those without.
+#[allow(clippy::cast_precision_loss, reason = "merges are few")]
+fn stated_cost(dear: &[f64], cheap: f64) -> Finding {
+    let value = median(dear) - cheap;
+    let error = 1.25 * crate::spread(dear) / (dear.len().max(1) as f64).sqrt();
+    // How likely the median is within the tolerance, by a normal distribution's tails.
+    let reach = Parameter::MergeCost.spec().tolerance * value / error.max(1e-3 * value);
+    let few = if dear.len() < 4 { 0.8 } else { 0.97 };
+    let probability = few * (1.0 - (-0.5 * reach * reach).exp());
+    let finding = Finding::value(
+        Parameter::MergeCost,
+        value,
+        value - 2.0 * error,
+        value + 2.0 * error,
+        probability,
+    );
+    finding
+        .because(format!("the median of {} writes with a merge, less that of others", dear.len()))
+}
+
+/// The findings about a drive that no list explains: pages are mapped anywhere, or log segments take
+/// pages of any segment.
+fn without_list(trial: &mut Trial<'_, '_>, has_segment: bool) -> Result<Vec<Finding>, Halt> {
+    let starts = first_pages(trial)?;
+    let cut = LEAST_FACTOR * median(&starts.inside);
+    let fast = starts.likelihood_of_fast(cut);
+    let signal = starts.signal();
+    let told = |finding: Finding, because: &str, runs: &[u32]| {
+        finding.because(because).runs(runs.iter().copied()).signal(signal.clone())
+    };
+    if fast > 0.5 && has_segment {
+        const SHARED: &str = "log segments are shared by all segments";
+        const WHY: &str = "writes to the first pages of segments merge, those to others do not, \
+                           however many segments there are";
+        let cost = shared_merge_cost(trial)?;
+        let class = Finding::class(Parameter::FtlClass, "fast", fast);
+        let mut found = vec![told(class, WHY, &trial.runs), cost.signal(signal.clone())];
+        found.extend(unknown(
+            &[Parameter::LogList, Parameter::LogEviction, Parameter::OpenPartitions],
+            SHARED,
+        ));
+        return Ok(found);
+    }
+    if fast > 0.5 {
+        return Ok(unknown(PROBE.finds, "without the size of a segment, what merges is not clear"));
+    }
+    if has_segment && !takes_trims(trial)? {
+        let cost = shared_merge_cost(trial)?;
+        if cost.is_known() {
+            return Ok(few_groups(trial, cost, &signal));
+        }
+    }
+    // Where not even the size of a segment shows, less is seen of the drive.
+    let probability = (1.0 - fast) * if has_segment { 1.0 } else { 0.97 };
+    let why =
+        "no write costs more for the segment that it is in, however many are written in turns";
+    let class = Finding::class(Parameter::FtlClass, "page-mapped", probability);
+    let mut found = vec![told(class, why, &trial.runs)];
+    for absent in [
+        Parameter::LogList,
+        Parameter::LogEviction,
+        Parameter::MergeCost,
+        Parameter::OpenPartitions,
+    ] {
+        found.push(told(Finding::absent(absent, probability), why, &trial.runs));
+    }
+    Ok(found)
+}
+
+/// Whether the drive takes the trim of a page, which is written again behind it.
+fn takes_trims(trial: &mut Trial<'_, '_>) -> Result<bool, Halt> {
+    let (offset, size) = (trial.inside(0), trial.size);
+    match trial.lab.run("trim a page", [Request::trim(offset, size), Request::write(offset, size)])
+    {
+        Ok(_) => Ok(true),
+        Err(Halt::Failed { .. }) => Ok(false),
+        Err(halt) => Err(halt),
+    }
+}
+
+/// The findings about a drive that has as many log segments as groups of segments: rounds never need
+/// another, but many writes to one place merge.
+fn few_groups(trial: &Trial<'_, '_>, cost: Finding, signal: &Signal) -> Vec<Finding> {
+    let class = Finding::class(Parameter::FtlClass, "groups-of-blocks", 0.85 * cost.probability)
+        .because("rounds over many segments do not merge, but many writes to one page do")
+        .runs(trial.runs.iter().copied())
+        .signal(signal.clone());
+    let mut found = vec![class, cost.signal(signal.clone())];
+    found.extend(unknown(
+        &[Parameter::LogList, Parameter::LogEviction, Parameter::OpenPartitions],
+        "there are more log segments than groups of segments to fill them from",
+    ));
+    found
+}
+
+/// Writes to first pages of segments, and to others, in turns.
+struct Starts {
+    /// What those to first pages cost.
+    first: Vec<f64>,
+    /// What the others cost.
+    inside: Vec<f64>,
+}
+
+/// Writes to the first pages of segments far apart, in turns with pages inside others. FAST begins a
+/// sequential log segment with each first page, and merges the one before.
+fn first_pages(trial: &mut Trial<'_, '_>) -> Result<Starts, Halt> {
+    let many = 16.min(trial.places / 2);
+    let segments = spread_out(&mut trial.lab.rng, trial.places, many);
+    let unit = trial.unit;
+    let offsets: Vec<u64> = segments
+        .iter()
+        .enumerate()
+        .flat_map(|(nth, s)| [s * unit, trial.inside(segments[segments.len() - 1 - nth])])
+        .collect();
+    let costs = trial.write("first pages of segments, and others", offsets.into_iter())?;
+    let (first, inside) =
+        (costs.iter().copied().step_by(2), costs.iter().copied().skip(1).step_by(2));
+    // With the first of all, there may be no sequential log segment yet.
+    Ok(Starts { first: first.skip(1).collect(), inside: inside.collect() })
+}
+
+impl Starts {
+    /// How likely it is that first pages merge and others do not, against that all are alike.
+    #[allow(clippy::cast_precision_loss, reason = "writes are few")]
+    fn likelihood_of_fast(&self, cut: f64) -> f64 {
+        let dear = |costs: &[f64]| costs.iter().filter(|cost| **cost > cut).count() as f64;
+        let (first, inside) = (dear(&self.first), dear(&self.inside));
+        let (n, m) = (self.first.len() as f64, self.inside.len() as f64);
+        let term = |count: f64, all: f64, share: f64| {
+            count * share.ln() + (all - count) * (1.0 - share).ln()
+        };
+        let alike = (first + inside + 0.5) / (n + m + 1.0);
+        let as_fast = term(first, n, 0.95) + term(inside, m, 0.05);
+        let as_other = term(first, n, alike) + term(inside, m, alike);
+        let odds = (0.5 * (as_fast - as_other)).clamp(-4.5, 4.5).exp();
+        odds / (1.0 + odds)
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "writes are few")]
+    fn signal(&self) -> Signal {
+        let points = |costs: &[f64]| {
+            costs.iter().enumerate().map(|(n, c)| (n as f64, c / 1e6)).collect::<Vec<_>>()
+        };
+        Signal::new(
+            "Writes to first pages of segments and to pages inside",
+            "write",
+            "ms",
+            Shape::Points,
+        )
+        .series("first pages", points(&self.first))
+        .series("pages inside", points(&self.inside))
+    }
+}
+
+/// What a merge costs where all segments share log segments: each is filled with writes to one
+/// page, so that its merge is of one segment.
+fn shared_merge_cost(trial: &mut Trial<'_, '_>) -> Result<Finding, Halt> {
+    let each = trial.unit / trial.size;
+    let turns = TURNS.min(trial.lab.capacity() / 4 / trial.unit).max(4);
+    let segments = spread_out(&mut trial.lab.rng, trial.places, turns.min(trial.places));
+    let offsets: Vec<u64> = segments
+        .iter()
+        .flat_map(|segment| {
+            std::iter::repeat_n(trial.inside(*segment), usize::try_from(each).unwrap_or(0))
+        })
+        .collect();
+    let costs = trial.write("one page of each segment over and over", offsets.into_iter())?;
+    // What was in the log segments before is gone by the last of them.
+    const LAST: usize = 4;
+    let from = costs.len() - costs.len() * LAST / segments.len();
+    let mut last = costs[from..].to_vec();
+    last.sort_unstable_by(|a, b| b.total_cmp(a));
+    let cheap = median(&last);
+    // A merge of nothing that is still valid is an erase alone, far less.
+    let least = (0.6 * median(&last[..LAST.min(last.len())])).max(LEAST_FACTOR * cheap);
+    let dear: Vec<f64> = last.into_iter().filter(|cost| *cost > least).collect();
+    if dear.len() < 2 {
+        return Ok(Finding::unknown(Parameter::MergeCost, "no write waited for a merge"));
+    }
+    Ok(stated_cost(&dear, cheap).runs(trial.runs.last().copied()))
+}

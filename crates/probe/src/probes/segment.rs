@@ -1,0 +1,224 @@
+//! Writes in order: every so many of them, one is dear.
+
+use flashscope_block::Op;
+
+use crate::finding::{Shape, Signal};
+use crate::investigate::Outcome;
+use crate::period::{Period, dear, period};
+use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
+
+/// The length of the writes where the page is not known: no page is longer that has been seen.
+const WRITE: u64 = 16 << 10;
+
+/// The shortest writes, as Sun and Zhang's.
+const SHORTEST: u64 = 4 << 10;
+
+/// What is written at first.
+const FIRST: u64 = 8 << 20;
+
+/// What is written at most, without and with cleaning up before.
+const MOST: u64 = 1 << 30;
+
+pub const PROBE: Probe = Probe {
+    name: "segment",
+    summary: "writes in order: the distance of those that wait for a merge or an erase; where there \
+              are none, again after the drive was trimmed",
+    source: "Sun and Zhang, section 3.4, Figures 5 and 6",
+    finds: &[Parameter::Segment],
+    assumes: &[Parameter::PageSize],
+    writes: true,
+    cost,
+    run,
+};
+
+fn cost(scene: &Scene, knowledge: &Knowledge) -> crate::Cost {
+    scene.cost(0, scene.capacity.0.min(MOST) / write_size(knowledge), write_size(knowledge))
+}
+
+fn write_size(knowledge: &Knowledge) -> u64 {
+    knowledge.whole(Parameter::PageSize).unwrap_or(WRITE).max(SHORTEST)
+}
+
+fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
+    const WHY: &str = "no write of many in order took longer than the others at equal distances";
+    if lab.attempt > 0 {
+        return Ok(vec![Finding::unknown(Parameter::Segment, WHY)].into());
+    }
+    lab.ensure_filled()?;
+    let size = write_size(knowledge);
+    // A drive that takes trims is likely to map pages: what it shows then is not what copies of
+    // pages that are still valid add to.
+    let found = match write_to_trimmed(lab, size)? {
+        Some(found) => found,
+        None => overwrite(lab, size)?,
+    };
+    Ok(vec![found.map_or_else(|| Finding::unknown(Parameter::Segment, WHY), Found::state)].into())
+}
+
+/// A period of what writes in order cost.
+struct Found {
+    size: u64,
+    period: Period,
+    costs: Vec<f64>,
+    trimmed: bool,
+    runs: Vec<u32>,
+}
+
+impl Found {
+    fn probability(&self) -> f64 {
+        let Period { count, kept, explained, .. } = &self.period;
+        // That a period is in truth another takes each of its spikes to come where it must by
+        // chance, or half of them to be missed.
+        let chance = 0.5f64.powi(i32::try_from(*count).unwrap_or(8).min(8) - 1);
+        let trimmed = if self.trimmed { 1.0 } else { 0.995 };
+        (1.0 - chance) * (0.9 + 0.1 * kept) * (0.85 + 0.15 * explained.min(1.0)) * trimmed
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "sizes of segments are far below 2^53")]
+    fn state(self) -> Finding {
+        let Period { length, count, phases, .. } = &self.period;
+        let length = if self.trimmed { *length } else { between_boundaries(*length, phases) };
+        let bytes = length as u64 * self.size;
+        let because = format!(
+            "of writes of {} bytes in order{}, {} in every {length} took longer than the others, {count} \
+             times in a row",
+            self.size,
+            if self.trimmed { " to the trimmed drive" } else { "" },
+            phases.len(),
+        );
+        let shown = self.costs.iter().take(8 * length).enumerate();
+        let mut sum = 0.0;
+        let sums: Vec<(f64, f64)> = shown
+            .clone()
+            .map(|(nth, cost)| {
+                sum += cost / 1e6;
+                ((nth as u64 * self.size) as f64 / 1024.0, sum)
+            })
+            .collect();
+        let each = Signal::new(
+            "Writes in order: cost of each (Sun and Zhang, Figure 5)",
+            "trial",
+            "ms",
+            Shape::Points,
+        )
+        .series("writes", shown.map(|(nth, cost)| (nth as f64, cost / 1e6)))
+        .mark(length as f64, "segment");
+        let total = Signal::new(
+            "Writes in order: cumulative cost (Sun and Zhang, Figure 6)",
+            "KiB written",
+            "ms",
+            Shape::Line,
+        )
+        .series("writes", sums)
+        .mark(bytes as f64 / 1024.0, "segment");
+        Finding::exact(Parameter::Segment, bytes as f64, self.probability())
+            .because(because)
+            .runs(self.runs)
+            .signal(each)
+            .signal(total)
+    }
+}
+
+/// The largest part of a period such that what is dear is at a boundary of parts.
+///
+/// Where segments share log segments, not each boundary is dear, and a period is a group of
+/// segments; but no merge is inside of a segment.
+fn between_boundaries(length: usize, phases: &[usize]) -> usize {
+    let at_boundary = |phase: usize, part: usize| (phase + 1) % part <= 2;
+    let parts = (1..=8).filter(|n| length.is_multiple_of(*n) && length / n > 4).map(|n| length / n);
+    let mut fitting = parts.filter(|part| phases.iter().all(|phase| at_boundary(*phase, *part)));
+    fitting.next().unwrap_or(length)
+}
+
+/// Overwrites the beginning of the drive in order, until a period shows or half of it is overwritten.
+fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<Found>, Halt> {
+    let most = (lab.capacity() / 2).min(MOST / 2);
+    let (mut costs, mut runs, mut next, mut until) = (Vec::new(), Vec::new(), 0, FIRST.min(most));
+    loop {
+        let writes = (next / size..until / size)
+            .flat_map(|nth| [Request::write(nth * size, size), Request::flush()]);
+        let run = lab.run("writes in order", writes)?;
+        costs.extend(with_flushes(&run));
+        runs.push(run.number);
+        // Log segments that are left over may be merged only once there are many.
+        if let Some(period) = clear_period(&costs, 24) {
+            return Ok(Some(Found { size, period, costs, trimmed: false, runs }));
+        }
+        if until >= most {
+            break;
+        }
+        (next, until) = (until / size * size, (2 * until).min(most));
+    }
+    let found = clear_period(&costs, 4);
+    Ok(found.map(|period| Found { size, period, costs, trimmed: false, runs }))
+}
+
+/// A period that explains most of what is dear, seen at least so often.
+fn clear_period(costs: &[f64], count: usize) -> Option<Period> {
+    let found = period(&dear(costs), costs.len())?;
+    (found.count >= count && found.score > 12.0 && found.explained > 0.3).then_some(found)
+}
+
+/// Trims the drive and fills it again in order, so that each block that is taken into use has to be
+/// erased and nothing has to be copied. A flush behind each write shows what a buffer hides.
+///
+/// None where the drive does not take trims.
+fn write_to_trimmed(lab: &mut Lab<'_>, size: u64) -> Result<Option<Option<Found>>, Halt> {
+    let capacity = lab.capacity();
+    let step = 1 << 20;
+    let trims = (0..capacity).step_by(step).map(|at| {
+        let len = (capacity - at).min(step as u64);
+        Request::trim(at, len)
+    });
+    let trims = trims.chain([Request::flush()]);
+    let trimmed = match lab.run("trim the drive", trims) {
+        Ok(run) => run.number,
+        Err(Halt::Failed { .. }) => return Ok(None),
+        Err(halt) => return Err(halt),
+    };
+    let slow = capacity.min(MOST) / size;
+    let writes = (0..slow).flat_map(|nth| [Request::write(nth * size, size), Request::flush()]);
+    let run = lab.run("writes in order to the trimmed drive", writes)?;
+    let rest = (slow * size..capacity).step_by(128 << 10);
+    let rest = rest.map(|at| Request::write(at, (capacity - at).min(128 << 10)));
+    lab.run("fill the rest in order", rest)?;
+    let costs = with_flushes(&run);
+    // At first, blocks are free that were spare.
+    let from = costs.len() * 2 / 5;
+    let runs = vec![trimmed, run.number];
+    let found = clear_period(&costs[from..], 4).map(|period| Found {
+        size,
+        period,
+        costs: costs[from..].to_vec(),
+        trimmed: true,
+        runs,
+    });
+    Ok(Some(found))
+}
+
+/// What each write cost with the flushes behind it.
+pub fn with_flushes(run: &Run) -> Vec<f64> {
+    let mut costs = Vec::new();
+    for record in &run.records {
+        match (record.op, costs.last_mut()) {
+            (Op::Flush, Some(last)) => *last += Run::nanos(record),
+            _ => costs.push(Run::nanos(record)),
+        }
+    }
+    costs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is a segment found where merges are at some of the boundaries of a group of four, give or take
+    // the last write before and the first behind; and is a period without boundaries left as it is?
+    #[test]
+    fn groups_have_segments() {
+        assert_eq!(between_boundaries(64, &[63]), 64);
+        assert_eq!(between_boundaries(64, &[16, 31, 47, 63]), 16);
+        assert_eq!(between_boundaries(512, &[256, 384]), 128);
+        assert_eq!(between_boundaries(64, &[37]), 64);
+    }
+}
