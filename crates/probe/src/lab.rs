@@ -12,6 +12,12 @@ use crate::Scene;
 /// The length of the writes that fill the drive.
 const FILL_SIZE: u64 = 128 << 10;
 
+/// The longest request that an experiment makes.
+pub const LONGEST: Bytes = Bytes::mib(4);
+
+/// The most requests that an experiment has in flight.
+pub const DEEPEST: u32 = 64;
+
 /// What an IO of an experiment does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
@@ -210,7 +216,8 @@ impl<'a> Lab<'a> {
         };
         Scene {
             capacity: Bytes(self.capacity()),
-            is_filled: self.fill.is_some(),
+            // What must only be read is not filled, see `ensure_filled`.
+            is_filled: self.fill.is_some() || self.is_read_only(),
             queue_depth: self.info().queue_depth,
             read: mean(self.costs[0], 200_000),
             write: mean(self.costs[1], 500_000),
