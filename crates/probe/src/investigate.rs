@@ -240,14 +240,14 @@ fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, wanted: &[Parameter], halt
         medium => format!("there is no flash: the medium is {medium}"),
     });
     for parameter in missing {
-        let writes = PROBES
-            .iter()
-            .filter(|probe| probe.finds.contains(&parameter))
-            .all(|probe| probe.writes);
+        let probes = || PROBES.iter().filter(|probe| probe.finds.contains(&parameter));
+        let writes = probes().all(|probe| probe.writes);
         let why = if !wanted.is_empty() && !wanted.contains(&parameter) {
             "it was not asked for"
         } else if let Some(no_flash) = &no_flash {
             no_flash
+        } else if probes().next().is_none() {
+            "no probe looks for it"
         } else if halt == Some(Halt::Interrupted) {
             "the investigation was interrupted before"
         } else if lab.is_read_only() && writes {

@@ -19,7 +19,7 @@ mod views;
 pub use conversion::{Conversion, conversion};
 use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;
-pub use page::{Exhibit, PageError, SimulatedExhibit};
+pub use page::{Exhibit, PageError, ProbedExhibit, SimulatedExhibit};
 pub use plan::plan;
 pub use recording::{Recording, recording};
 use schemars::JsonSchema;
@@ -60,7 +60,7 @@ pub struct Summary {
     pub facts: Facts,
 }
 
-/// Results and simulations as one HTML file that needs nothing else, and no network; several results are
+/// Results, simulations and probes as one HTML file that needs nothing else, and no network; several results are
 /// compared with the first of them.
 ///
 /// # Errors
@@ -68,8 +68,9 @@ pub struct Summary {
 pub fn html(
     measurements: &[Exhibit],
     simulations: &[SimulatedExhibit],
+    probes: &[ProbedExhibit],
 ) -> Result<String, PageError> {
-    page::html(PAGE, measurements, simulations)
+    page::html(PAGE, measurements, simulations, probes)
 }
 
 /// The characteristics of a trace as such a file.

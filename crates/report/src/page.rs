@@ -65,11 +65,23 @@ pub struct SimulatedExhibit<'a> {
     pub simulation: &'a Value,
 }
 
+/// A probe that a page shows.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct ProbedExhibit<'a> {
+    /// Stands for it in addresses; no two of a page are the same.
+    pub id: &'a str,
+    /// The name of its folder without the ending.
+    pub name: &'a str,
+    /// What `probe.json` holds.
+    pub probe: &'a Value,
+}
+
 /// What stands in the page.
 #[derive(Serialize)]
 struct Page<'a> {
     measurements: Vec<Paged<'a>>,
     simulations: &'a [SimulatedExhibit<'a>],
+    probes: &'a [ProbedExhibit<'a>],
     comparison: Option<Comparison>,
 }
 
@@ -94,8 +106,9 @@ pub(crate) fn html(
     template: &str,
     measurements: &[Exhibit],
     simulations: &[SimulatedExhibit],
+    probes: &[ProbedExhibit],
 ) -> Result<String, PageError> {
-    let mut page = Page { measurements: vec![], simulations, comparison: None };
+    let mut page = Page { measurements: vec![], simulations, probes, comparison: None };
     if measurements.len() > 1 {
         let results: Vec<_> =
             measurements.iter().map(|shown| (shown.viewer.manifest, shown.viewer.facts)).collect();

@@ -7,15 +7,15 @@ use flashscope_analysis::Facts;
 use flashscope_analysis::facts::SCHEMA_VERSION;
 use flashscope_block::DeviceInfo;
 use flashscope_report::{ResultKind, ShelfItem};
-use flashscope_result::manifest::Progress;
+use flashscope_result::manifest::{Progress, Status};
 use flashscope_result::marks::Marks;
 
-use flashscope_result::{Manifest, ResultFolder, read_simulation};
+use flashscope_result::{Manifest, ResultFolder, read_probe, read_simulation};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::scan::Found;
+use super::scan::{Found, Stamps};
 use crate::limits;
 
 /// What is read of a simulation for the shelf.
@@ -27,10 +27,33 @@ struct SimulationHead {
     ios: u64,
 }
 
+/// What is read of a probe for the shelf.
+#[derive(Deserialize)]
+struct ProbeHead {
+    drive: DeviceInfo,
+    began: String,
+    status: Status,
+    steps: Vec<ProbeStep>,
+}
+
+#[derive(Deserialize)]
+struct ProbeStep {
+    runs: Vec<ProbeRun>,
+}
+
+#[derive(Deserialize)]
+struct ProbeRun {
+    ios: u64,
+}
+
 /// How a result looks on the shelf under `id`.
 pub fn item(found: &Found, id: String) -> ShelfItem {
-    let is_simulation = found.stamps.manifest.is_none() && found.stamps.simulation.is_some();
-    let kind = if is_simulation { ResultKind::Simulation } else { ResultKind::Measurement };
+    let kind = match found.stamps {
+        Stamps { manifest: Some(_), .. } => ResultKind::Measurement,
+        Stamps { simulation: Some(_), .. } => ResultKind::Simulation,
+        Stamps { probe: Some(_), .. } => ResultKind::Probe,
+        _ => ResultKind::Measurement,
+    };
     let mut item = ShelfItem {
         id,
         name: found.name.clone(),
@@ -48,6 +71,7 @@ pub fn item(found: &Found, id: String) -> ShelfItem {
     let filled = match kind {
         ResultKind::Measurement => measurement(&mut item, &found.path),
         ResultKind::Simulation => simulation(&mut item, &found.path),
+        ResultKind::Probe => probe(&mut item, &found.path),
     };
     item.problem = filled.err().map(|problem| without_path(&problem, found));
     item
@@ -86,6 +110,20 @@ fn simulation(item: &mut ShelfItem, path: &Path) -> Result<(), String> {
     Ok(())
 }
 
+fn probe(item: &mut ShelfItem, path: &Path) -> Result<(), String> {
+    let head = serde_json::from_value(probe_json(path)?);
+    let head: ProbeHead =
+        head.map_err(|error| format!("the probe in {} is damaged: {error}", path.display()))?;
+    let runs = || head.steps.iter().flat_map(|step| &step.runs);
+    item.ios = runs().fold(0, |sum, run| sum.saturating_add(run.ios));
+    item.runs_done = runs().count() as u64;
+    item.runs_planned = item.runs_done;
+    item.device = Some(head.drive);
+    item.started = Some(head.began);
+    item.status = Some(head.status);
+    Ok(())
+}
+
 /// Opens the measurement at `path`, or says what is wrong with it.
 pub fn open(path: &Path) -> Result<(ResultFolder, Manifest), String> {
     let file = path.join("manifest.json");
@@ -115,6 +153,12 @@ pub fn marks(path: &Path) -> Result<Marks, String> {
 pub fn simulation_json(path: &Path) -> Result<Value, String> {
     check(&path.join("simulation.json"), u64::MAX)?;
     read_simulation(path).map_err(|error| error.to_string())
+}
+
+/// The probe at `path` as it was written.
+pub fn probe_json(path: &Path) -> Result<Value, String> {
+    check(&path.join("probe.json"), u64::MAX)?;
+    read_probe(path).map_err(|error| error.to_string())
 }
 
 /// What the JSON file at `path` holds, if it is a file of at most `largest` bytes.
