@@ -32,13 +32,27 @@ function spanOf(values: number[]): [number, number] {
   return [low < 0 ? low - room : 0, high + room];
 }
 
+/** Round numbers on a log axis: of ever coarser ladders the first that has room. */
+function roundNumbers(low: number, high: number, most: number): number[] {
+  const decades = Array.from({ length: 40 }, (_, i) => 10 ** (i - 12));
+  const ladder = (steps: number[]) =>
+    decades
+      .flatMap((decade) => steps.map((step) => step * decade))
+      .filter((value) => value >= low * 0.999 && value <= high * 1.001);
+  const fine = ladder([1, 2, 5]);
+  const coarse = fine.length <= most ? fine : ladder([1]);
+  const every = Math.max(1, Math.ceil(coarse.length / Math.max(2, most)));
+  return coarse.filter((_, i) => i % every === 0);
+}
+
 /** The horizontal axis: from the first point to the last, with all marks in view. */
 function acrossOf(signal: Signal, points: Point[]): Measure {
   const measure: Measure = { title: signal.x, write: short, log: signal.log_x };
   const places = [...points.map(({ x }) => x), ...signal.marks.map(({ x }) => x)];
   const [low, high] = [Math.min(...places), Math.max(...places)];
   // On a log scale the axis finds its span from what it is given.
-  if (signal.log_x || !Number.isFinite(low)) return measure;
+  if (signal.log_x) return { ...measure, ticks: roundNumbers };
+  if (!Number.isFinite(low)) return measure;
   const room = 0.02 * (high - low) || 1;
   return { ...measure, range: [low - room, high + room] };
 }
