@@ -32,10 +32,14 @@ const WITHOUT_FIELD: [Parameter; 7] = [
 ];
 
 /// A simulated drive with what was found of this one, as TOML that `sim:` takes: a fit, which shows
-/// what this drive shows, and need not be what it is made of. `None` unless it was found to be flash.
+/// what this drive shows, and need not be what it is made of. `None` unless it was found to be flash,
+/// or to have an FTL where the medium is not known.
 pub fn profile(knowledge: &Knowledge, drive: &DeviceInfo) -> Option<String> {
-    (knowledge.class(Parameter::Medium) == Some("flash"))
-        .then(|| Twin::new(knowledge, drive).text())
+    let is_flash = match knowledge.class(Parameter::Medium) {
+        Some(medium) => medium == "flash",
+        None => knowledge.class(Parameter::FtlClass).is_some(),
+    };
+    is_flash.then(|| Twin::new(knowledge, drive).text())
 }
 
 /// A profile under construction.
