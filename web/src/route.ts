@@ -41,6 +41,7 @@ export type Route =
   | DeviceRoute
   | CompareRoute
   | { page: 'simulation'; id: string }
+  | { page: 'probe'; id: string }
   | { page: 'unknown'; hash: string };
 
 /** A part of an address; what `%` stands for, or the text itself where that is broken. */
@@ -58,7 +59,7 @@ function whole(text: string | null | undefined): number | undefined {
 }
 
 function isDevice(route: Route): route is DeviceRoute {
-  return 'id' in route && route.page !== 'simulation';
+  return 'id' in route && route.page !== 'simulation' && route.page !== 'probe';
 }
 
 /** The measurement that a screen is of, if it is of one. */
@@ -83,6 +84,7 @@ export function parseRoute(hash: string, only?: string): Route {
   const [kind, id = '', ...rest] = parts;
   if (kind === 'd' && id !== '') return deviceScreen(id, rest, query) ?? unknown;
   if (kind === 's' && id !== '' && rest.length === 0) return { page: 'simulation', id };
+  if (kind === 'p' && id !== '' && rest.length === 0) return { page: 'probe', id };
   if (kind === 'compare') return compareScreen(path.split('/')[1] ?? '', rest) ?? unknown;
   if (only !== undefined && parts.length === 2 && (kind === 'b' || kind === 'r')) {
     return deviceScreen(only, parts, query) ?? unknown;
@@ -204,6 +206,9 @@ export const ioHref = (id: string, run: number, index: number) =>
 
 /** The address of a simulation. */
 export const simulationHref = (id: string) => address('s', id);
+
+/** The address of a probe. */
+export const probeHref = (id: string) => address('p', id);
 
 /** The address of results side by side. */
 export function compareHref(ids: string[], at: CompareLevel = { level: 'summary' }): string {

@@ -72,6 +72,7 @@ describe('an embedded source', () => {
       held('b', { outlines: 'SGVsbG8=' }),
     ],
     simulations: [],
+    probes: [],
     comparison: {
       characteristics: [
         {

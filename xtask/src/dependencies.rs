@@ -23,7 +23,7 @@ const RULES: [(&str, &[&str]); 16] = [
     ("registry", &["analysis", "block", "report", "result", "serve", "stats", "workload"]),
     ("cli", EVERYTHING),
     ("benches", EVERYTHING),
-    ("xtask", &["analysis", "drive", "report", "result", "sim", "workload"]),
+    ("xtask", &["analysis", "drive", "probe", "report", "result", "sim", "workload"]),
 ];
 
 const EVERYTHING: &[&str] = &[

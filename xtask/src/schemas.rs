@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use schemars::Schema;
 
-use crate::reference::{profiles, workloads};
+use crate::reference::{probe, profiles, workloads};
 
 /// With what a simulated drive shows of itself.
 type Simulation = flashscope_report::Simulation<flashscope_sim::observe::Findings>;
@@ -17,7 +17,7 @@ type Inventory = flashscope_drive::inventory::Inventory<flashscope_result::envir
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 12] {
+fn all() -> [(&'static str, Schema); 13] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
@@ -29,6 +29,7 @@ fn all() -> [(&'static str, Schema); 12] {
         ("trace", schemars::schema_for!(flashscope_report::Trace)),
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),
         ("simulation", schemars::schema_for!(Simulation)),
+        ("probe", schemars::schema_for!(flashscope_probe::ProbeReport)),
         ("conversion", schemars::schema_for!(flashscope_report::Conversion)),
         ("recording", schemars::schema_for!(flashscope_report::Recording)),
     ]
@@ -39,6 +40,7 @@ fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
         let path = Path::new(FOLDER).join(format!("{name}.schema.json"));
         act(&path, serde_json::to_string_pretty(&schema)? + "\n")?;
     }
+    act(Path::new(probe::PATH), probe::page()?)?;
     act(Path::new(profiles::PATH), profiles::page()?)?;
     act(Path::new(workloads::PATH), workloads::page()?)
 }

@@ -11,6 +11,7 @@ use flashscope_report::SimulationFill;
 use crate::bench::{BenchArgs, PlanArgs};
 use crate::devices::DevicesArgs;
 use crate::names;
+use crate::probe::ProbeArgs;
 use crate::registry::{RegistryArgs, SubmitArgs};
 use crate::serve::ServeArgs;
 use crate::trace::TraceArgs;
@@ -28,6 +29,7 @@ pub enum Command {
     Devices(DevicesArgs),
     Plan(PlanArgs),
     Bench(BenchArgs),
+    Probe(ProbeArgs),
     Simulate(SimulateArgs),
     Trace(TraceArgs),
     Report(ReportArgs),

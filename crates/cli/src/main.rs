@@ -8,6 +8,7 @@ mod demo;
 mod devices;
 mod drives;
 mod names;
+mod probe;
 mod progress;
 mod registry;
 mod report;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => bench::plan(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Simulate(args) => simulate::simulate(&args),
+        Command::Probe(args) => probe::probe(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),
         Command::Serve(args) => serve::serve(&args),

@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use flashscope_analysis::view::{Overviews, STRETCHES, Viewer};
 use flashscope_analysis::{Facts, analyse_telling};
-use flashscope_report::{Exhibit, Report, SimulatedExhibit, html, terminal};
+use flashscope_probe::ProbeReport;
+use flashscope_report::{Exhibit, ProbedExhibit, Report, SimulatedExhibit, html, terminal};
 use flashscope_result::marks::Marks;
-use flashscope_result::{Error, Manifest, ResultFolder, is_simulation, read_simulation};
+use flashscope_result::{
+    Error, Manifest, ResultFolder, is_probe, is_simulation, read_probe, read_simulation,
+};
 use serde_json::Value;
 
 use crate::args::ReportArgs;
@@ -46,6 +49,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
 pub enum Opened {
     Measurement { name: String, measured: Box<Measured> },
     Simulation { name: String, simulation: Value },
+    Probe { name: String, probe: Value },
 }
 
 /// A measurement.
@@ -62,6 +66,10 @@ impl Opened {
         if is_simulation(path) {
             let simulation = read_simulation(path).map_err(of_opening)?;
             return Ok(Opened::Simulation { name: name_of(path), simulation });
+        }
+        if is_probe(path) {
+            let probe = read_probe(path).map_err(of_opening)?;
+            return Ok(Opened::Probe { name: name_of(path), probe });
         }
         let (folder, manifest) = ResultFolder::open(path).map_err(of_opening)?;
         let facts = analyse_telling(&folder, &manifest, |done, total| {
@@ -84,7 +92,9 @@ impl Opened {
 
     fn name(&self) -> &str {
         match self {
-            Opened::Measurement { name, .. } | Opened::Simulation { name, .. } => name,
+            Opened::Measurement { name, .. }
+            | Opened::Simulation { name, .. }
+            | Opened::Probe { name, .. } => name,
         }
     }
 
@@ -97,6 +107,11 @@ impl Opened {
                 "{name} is a simulation, of which there is no summary for the terminal: leave out \
                  --terminal for its page, or take --json"
             ))),
+            Opened::Probe { name, probe } => {
+                let report: ProbeReport = serde_json::from_value(probe.clone())
+                    .with_context(|| format!("the probe.json of {name} is damaged"))?;
+                Ok(crate::probe::text(&report))
+            }
         }
     }
 
@@ -108,7 +123,9 @@ impl Opened {
                 let Measured { manifest, facts, .. } = *measured;
                 serde_json::to_writer(&mut out, &Report { manifest, facts, outlines })?;
             }
-            Opened::Simulation { simulation, .. } => serde_json::to_writer(&mut out, &simulation)?,
+            Opened::Simulation { simulation: found, .. } | Opened::Probe { probe: found, .. } => {
+                serde_json::to_writer(&mut out, &found)?;
+            }
         }
         writeln!(out)?;
         Ok(())
@@ -140,7 +157,7 @@ fn name_of(path: &Path) -> String {
 /// Writes the page of results, and shows how far it is.
 pub fn write_page(results: &[Opened], path: &Path, bar: &mut LateBar) -> anyhow::Result<()> {
     let ids = unique_names(results.iter().map(Opened::name));
-    let (mut measurements, mut simulations) = (Vec::new(), Vec::new());
+    let (mut measurements, mut simulations, mut probes) = (Vec::new(), Vec::new(), Vec::new());
     for (result, id) in results.iter().zip(&ids) {
         match result {
             Opened::Measurement { name, measured } => {
@@ -150,9 +167,10 @@ pub fn write_page(results: &[Opened], path: &Path, bar: &mut LateBar) -> anyhow:
             Opened::Simulation { name, simulation } => {
                 simulations.push(SimulatedExhibit { id, name, simulation });
             }
+            Opened::Probe { name, probe } => probes.push(ProbedExhibit { id, name, probe }),
         }
     }
-    let page = html(&measurements, &simulations, |done, total| {
+    let page = html(&measurements, &simulations, &probes, |done, total| {
         bar.show("making the page", done, Some(total));
     })?;
     fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))

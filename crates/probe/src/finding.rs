@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Parameter;
+use crate::profile::in_unit;
 
 /// What is known of a parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -123,6 +124,21 @@ impl Finding {
     /// Whether anything is known.
     pub fn is_known(&self) -> bool {
         !matches!(self.answer, Answer::Unknown { .. })
+    }
+
+    /// The answer as people read it, with its interval where that has a width.
+    pub fn text(&self) -> String {
+        let unit = self.parameter.spec().unit;
+        let text = |value| in_unit(value, unit);
+        match &self.answer {
+            Answer::Value { value, low, high } if low < high => {
+                format!("{} ({} to {})", text(*value), text(*low), text(*high))
+            }
+            Answer::Value { value, .. } => text(*value),
+            Answer::Class { class } => class.clone(),
+            Answer::Absent => "none".into(),
+            Answer::Unknown { .. } => "not known".into(),
+        }
     }
 
     /// Whether another finding about the same parameter states the same, a value within its

@@ -76,7 +76,9 @@ pub fn investigate(lab: &mut Lab<'_>, how: &mut Investigation<'_>) -> (Knowledge
     let mut knowledge = Knowledge::default();
     let mut attempts = vec![0; PROBES.len()];
     let mut halt = None;
-    while let Some(next) = choose(lab, &knowledge, &attempts, how.wanted) {
+    while !is_no_flash(&knowledge)
+        && let Some(next) = choose(lab, &knowledge, &attempts, how.wanted)
+    {
         let probe = &PROBES[next];
         lab.attempt = attempts[next];
         (how.tell)(&Event::Begins { probe, attempt: attempts[next] });
@@ -103,6 +105,11 @@ pub fn investigate(lab: &mut Lab<'_>, how: &mut Investigation<'_>) -> (Knowledge
     }
     conclude(lab, &mut knowledge, how.wanted, halt);
     (knowledge, halt)
+}
+
+/// Whether the drive is known to be something that other probes have nothing to say about.
+fn is_no_flash(knowledge: &Knowledge) -> bool {
+    knowledge.class(Parameter::Medium).is_some_and(|medium| medium != "flash")
 }
 
 const NEEDS_WRITES: &str = "finding it takes writes";
@@ -176,6 +183,14 @@ fn choose(
         let gain = expected_gain(probe, attempt, knowledge);
         (gain >= LEAST_GAIN).then(|| (gain / price(&cost, &scene), index))
     };
+    // What the medium is decides whether anything else is worth asking.
+    let about_medium = |index: &usize| PROBES[*index].finds.contains(&Parameter::Medium);
+    if knowledge.finding(Parameter::Medium).is_none()
+        && let Some(first) = (0..PROBES.len()).find(about_medium)
+        && worth(first).is_some()
+    {
+        return Some(first);
+    }
     let best = (0..PROBES.len()).filter_map(worth);
     // The first of equals: the order of the registry.
     best.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, index)| index)
@@ -199,6 +214,9 @@ fn needed(wanted: &[Parameter]) -> Vec<Parameter> {
         return crate::PARAMETERS.iter().map(|spec| spec.parameter).collect();
     }
     let mut needed = wanted.to_vec();
+    if !needed.contains(&Parameter::Medium) {
+        needed.push(Parameter::Medium);
+    }
     let mut next = 0;
     while let Some(parameter) = needed.get(next).copied() {
         for probe in PROBES.iter().filter(|probe| probe.finds.contains(&parameter)) {
@@ -216,13 +234,20 @@ fn needed(wanted: &[Parameter]) -> Vec<Parameter> {
 /// States of each parameter that was not looked at why.
 fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, wanted: &[Parameter], halt: Option<Halt>) {
     let missing: Vec<Parameter> = knowledge.missing().collect();
+    let medium = knowledge.class(Parameter::Medium).filter(|medium| *medium != "flash");
+    let no_flash = medium.map(|medium| match medium {
+        "nothing" => String::from("there is no flash: nothing is behind this drive"),
+        medium => format!("there is no flash: the medium is {medium}"),
+    });
     for parameter in missing {
-        let writes = PROBES
-            .iter()
-            .filter(|probe| probe.finds.contains(&parameter))
-            .all(|probe| probe.writes);
+        let probes = || PROBES.iter().filter(|probe| probe.finds.contains(&parameter));
+        let writes = probes().all(|probe| probe.writes);
         let why = if !wanted.is_empty() && !wanted.contains(&parameter) {
             "it was not asked for"
+        } else if let Some(no_flash) = &no_flash {
+            no_flash
+        } else if probes().next().is_none() {
+            "no probe looks for it"
         } else if halt == Some(Halt::Interrupted) {
             "the investigation was interrupted before"
         } else if lab.is_read_only() && writes {

@@ -15,6 +15,12 @@ const FILL_SIZE: u64 = 128 << 10;
 /// What pairs of requests wait between each other: longer than two reads of a flash page take.
 const PAIR_REST: Nanos = Nanos::millis(1);
 
+/// The longest request that an experiment makes.
+pub const LONGEST: Bytes = Bytes::mib(4);
+
+/// The most requests that an experiment has in flight.
+pub const DEEPEST: u32 = 64;
+
 /// What an IO of an experiment does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
@@ -213,7 +219,8 @@ impl<'a> Lab<'a> {
         };
         Scene {
             capacity: Bytes(self.capacity()),
-            is_filled: self.fill.is_some(),
+            // What must only be read is not filled, see `ensure_filled`.
+            is_filled: self.fill.is_some() || self.is_read_only(),
             queue_depth: self.info().queue_depth,
             read: mean(self.costs[0], 200_000),
             write: mean(self.costs[1], 500_000),

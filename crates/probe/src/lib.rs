@@ -16,13 +16,18 @@ mod levels;
 mod parameter;
 mod period;
 pub mod probes;
+mod profile;
+mod report;
 mod steps;
 
 pub use finding::{Answer, Finding, Mark, Series, Shape, Signal};
 pub use investigate::{Contradiction, Event, Investigation, Outcome, investigate};
 pub use knowledge::Knowledge;
-pub use lab::{Budget, Halt, Lab, Request, Run};
+pub use lab::{Budget, DEEPEST, Halt, LONGEST, Lab, Request, Run};
 pub use levels::{Levels, levels, median, spread};
 pub use parameter::{PARAMETERS, Parameter, Spec, Unit};
 pub use probes::{Cost, PROBES, Probe, Scene};
-pub use steps::{Step, medians, step};
+pub use profile::profile;
+pub use report::{
+    Contradicted, Diary, ProbeReport, ProbeStatus, RunSummary, Spent, Stated, Step, stated,
+};

@@ -141,6 +141,10 @@ impl Library for Results {
             "there is no simulation `{id}`: a registry has measurements"
         )))
     }
+
+    fn probe(&self, id: &str) -> Result<Value, Problem> {
+        Err(Problem::not_found(format!("there is no probe `{id}`: a registry has measurements")))
+    }
 }
 
 impl Part {

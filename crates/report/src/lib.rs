@@ -19,7 +19,7 @@ mod views;
 pub use conversion::{Conversion, conversion};
 use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;
-pub use page::{Exhibit, PageError, SimulatedExhibit};
+pub use page::{Exhibit, PageError, ProbedExhibit, SimulatedExhibit};
 pub use plan::plan;
 pub use recording::{Recording, recording};
 use schemars::JsonSchema;
@@ -60,17 +60,18 @@ pub struct Summary {
     pub facts: Facts,
 }
 
-/// Results and simulations as one HTML file that needs nothing else, and no network; several results are
-/// compared with the first of them. `progress` is told how much is done, of how much.
+/// Results, simulations and probes as one HTML file that needs nothing else, and no network; several
+/// results are compared with the first of them. `progress` is told how much is done, of how much.
 ///
 /// # Errors
 /// Where the records cannot be read, or what was found not be written as JSON.
 pub fn html(
     measurements: &[Exhibit],
     simulations: &[SimulatedExhibit],
+    probes: &[ProbedExhibit],
     mut progress: impl FnMut(u64, u64),
 ) -> Result<String, PageError> {
-    page::html(PAGE, measurements, simulations, &mut progress)
+    page::html(PAGE, measurements, simulations, probes, &mut progress)
 }
 
 /// The characteristics of a trace as such a file.

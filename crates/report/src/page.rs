@@ -68,11 +68,23 @@ pub struct SimulatedExhibit<'a> {
     pub simulation: &'a Value,
 }
 
+/// A probe that a page shows.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct ProbedExhibit<'a> {
+    /// Stands for it in addresses; no two of a page are the same.
+    pub id: &'a str,
+    /// The name of its folder without the ending.
+    pub name: &'a str,
+    /// What `probe.json` holds.
+    pub probe: &'a Value,
+}
+
 /// What stands in the page.
 #[derive(Serialize)]
 struct Page<'a> {
     measurements: Vec<Paged<'a>>,
     simulations: &'a [SimulatedExhibit<'a>],
+    probes: &'a [ProbedExhibit<'a>],
     comparison: Option<Comparison>,
 }
 
@@ -103,9 +115,10 @@ pub(crate) fn html(
     template: &str,
     measurements: &[Exhibit],
     simulations: &[SimulatedExhibit],
+    probes: &[ProbedExhibit],
     progress: Progress,
 ) -> Result<String, PageError> {
-    let mut page = Page { measurements: vec![], simulations, comparison: None };
+    let mut page = Page { measurements: vec![], simulations, probes, comparison: None };
     if measurements.len() > 1 {
         let results: Vec<_> =
             measurements.iter().map(|shown| (shown.viewer.manifest, shown.viewer.facts)).collect();

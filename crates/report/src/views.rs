@@ -123,6 +123,8 @@ pub enum ResultKind {
     Measurement,
     /// A simulated workload: `simulation.json`.
     Simulation,
+    /// What was found of a drive's internals: `probe.json`, records.
+    Probe,
 }
 
 /// A measurement without its records.

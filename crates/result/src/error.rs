@@ -26,6 +26,9 @@ pub enum Error {
     /// The folder holds no simulation.
     #[error("{} is no simulation: that is a folder that holds a simulation.json, as `flashscope simulate --output` writes it", .0.display())]
     NoSimulation(PathBuf),
+    /// The folder holds no probe.
+    #[error("{} is no probe: that is a folder that holds a probe.json, as `flashscope probe` writes it", .0.display())]
+    NoProbe(PathBuf),
     /// A JSON file does not hold what it should.
     #[error("{} is damaged: {source}", path.display())]
     Json {

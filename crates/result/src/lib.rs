@@ -1,6 +1,7 @@
 //! The result folder `NAME.flashscope/`: `manifest.json`, `records/*.parquet` (one row an IO),
 //! `activities/*.parquet` (what a simulated drive did inside) and `facts.json`; of a simulated
-//! workload, `simulation.json`. What measures writes it, what analyses reads it, and neither knows the other.
+//! workload, `simulation.json`; of a probed drive, `probe.json` and `records/*.parquet`. What measures
+//! writes it, what analyses reads it, and neither knows the other.
 //!
 //! Every file appears under its name only when it is complete and on stable storage, so a result
 //! is whole at every instant, whatever happens to the machine.
@@ -17,6 +18,7 @@ pub mod methodology;
 mod pages;
 pub mod plan;
 mod positioned;
+mod probe;
 mod reader;
 mod recorder;
 pub mod rounds;
@@ -27,6 +29,7 @@ mod writer;
 pub use error::Error;
 pub use folder::ResultFolder;
 pub use manifest::Manifest;
+pub use probe::{PROBE_VERSION, ProbeFolder, is_probe, read_probe};
 pub use reader::Rows;
 pub use recorder::Recorder;
 pub use simulation::{SIMULATION_VERSION, SimulationFolder, is_simulation, read_simulation};

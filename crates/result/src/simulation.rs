@@ -14,7 +14,8 @@ const SIMULATION: &str = "simulation.json";
 /// The version of `simulation.json` that is written, and the latest that is read.
 pub const SIMULATION_VERSION: u32 = 1;
 
-/// Bytes of the largest `simulation.json` that is read: some 50 times one of a large drive.
+/// Bytes of the largest `simulation.json` or `probe.json` that is read: some 50 times one of a large
+/// drive.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Where the result of a simulated workload will lie. The folder is there while the workload is
@@ -72,25 +73,29 @@ pub fn is_simulation(path: &Path) -> bool {
 /// [`Error::NoSimulation`], [`Error::Json`] where it is damaged or too large, [`Error::Version`]
 /// where a later version wrote it.
 pub fn read_simulation(path: &Path) -> Result<Value, Error> {
-    let file = path.join(SIMULATION);
     if !is_simulation(path) {
         return Err(Error::NoSimulation(path.into()));
     }
-    let damaged = |reason: &str| {
+    read_versioned(&path.join(SIMULATION), SIMULATION_VERSION, "simulation")
+}
+
+/// Reads a file that says what it is of, and in which version; `known` is the latest that is read,
+/// and `writer` what writes such files.
+pub(crate) fn read_versioned(file: &Path, known: u32, writer: &str) -> Result<Value, Error> {
+    let damaged = |reason: String| {
         let source = serde::de::Error::custom(reason);
-        Error::Json { path: file.clone(), source }
+        Error::Json { path: file.into(), source }
     };
-    if fs::metadata(&file).map_err(Error::io("read", &file))?.len() > MOST_BYTES {
-        return Err(damaged("it is larger than any that a simulation writes"));
+    if fs::metadata(file).map_err(Error::io("read", file))?.len() > MOST_BYTES {
+        return Err(damaged(format!("it is larger than any that a {writer} writes")));
     }
-    let simulation: Value = read_json(&file)?;
-    // The first versions had none.
-    let version = simulation.get("schema_version").map_or(Some(0), Value::as_u64);
-    let known = SIMULATION_VERSION;
+    let value: Value = read_json(file)?;
+    // The first versions of simulations had none.
+    let version = value.get("schema_version").map_or(Some(0), Value::as_u64);
     match version.map(|version| u32::try_from(version).unwrap_or(u32::MAX)) {
-        Some(found) if found > known => Err(Error::Version { path: file, found, known }),
-        Some(_) if simulation.get("drive").is_some_and(Value::is_object) => Ok(simulation),
-        _ => Err(damaged("it is not what a simulation writes")),
+        Some(found) if found > known => Err(Error::Version { path: file.into(), found, known }),
+        Some(_) if value.get("drive").is_some_and(Value::is_object) => Ok(value),
+        _ => Err(damaged(format!("it is not what a {writer} writes"))),
     }
 }
 

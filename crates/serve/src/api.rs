@@ -112,7 +112,8 @@ fn endpoints() -> Endpoints<App> {
         .get("/api/shelf", "The results on the shelf", shelf)
         .get("/api/results/{id}", "A measurement without its records", measurement)
         .put("/api/results/{id}/marks", "Corrects the summary grid", limits::MARKS, set_marks)
-        .get("/api/simulations/{id}", "A simulated workload", simulation);
+        .get("/api/simulations/{id}", "A simulated workload", simulation)
+        .get("/api/probes/{id}", "What a probe found of a drive", probe);
     views::add(endpoints)
 }
 
@@ -151,6 +152,15 @@ async fn simulation(
 ) -> Result<JsonOf<Value>, Problem> {
     let work = app.work.clone();
     work.run(move || JsonOf::of(&app.library.simulation(&id)?)).await
+}
+
+async fn probe(
+    app: Arc<App>,
+    ResultPath { id }: ResultPath,
+    _: Nothing,
+) -> Result<JsonOf<Value>, Problem> {
+    let work = app.work.clone();
+    work.run(move || JsonOf::of(&app.library.probe(&id)?)).await
 }
 
 async fn set_marks(

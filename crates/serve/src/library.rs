@@ -50,6 +50,12 @@ pub trait Library: Send + Sync + 'static {
     /// # Errors
     /// There is none, or it is damaged.
     fn simulation(&self, id: &str) -> Result<Value, Problem>;
+
+    /// The probe `id` as it was written.
+    ///
+    /// # Errors
+    /// There is none, or it is damaged.
+    fn probe(&self, id: &str) -> Result<Value, Problem>;
 }
 
 /// A measurement that is open.

@@ -2,6 +2,7 @@
 import type { ShelfQuery } from '../route';
 import { parseJson } from './json';
 import { marksIn, rememberMarks } from './marks';
+import type { ProbeReport } from './probe.gen';
 import { shelfOf } from './shelf';
 import type { Simulation } from './simulation.gen';
 import { SEE_ALL, type Source, SourceError } from './source';
@@ -37,6 +38,13 @@ export interface HeldMeasurement {
   ios?: Packed<Ios>;
 }
 
+/** A probe in a page. */
+export interface HeldProbe {
+  id: string;
+  name: string;
+  probe: ProbeReport;
+}
+
 /** A simulation in a page. */
 export interface HeldSimulation {
   id: string;
@@ -48,6 +56,7 @@ export interface HeldSimulation {
 export interface Page {
   measurements: HeldMeasurement[];
   simulations: HeldSimulation[];
+  probes: HeldProbe[];
   comparison: Comparison | null;
 }
 
@@ -80,7 +89,7 @@ export class Embedded implements Source {
   constructor(page: Page) {
     this.#page = page;
     const [first, ...more] = page.measurements;
-    const alone = more.length === 0 && page.simulations.length === 0;
+    const alone = more.length === 0 && page.simulations.length === 0 && page.probes.length === 0;
     this.only = alone ? first?.id : undefined;
   }
 
@@ -159,6 +168,12 @@ export class Embedded implements Source {
     const found = this.#page.simulations.find((simulation) => simulation.id === id);
     if (found === undefined) throw new SourceError(`There is no simulation “${id}” in this page.`);
     return found.simulation;
+  }
+
+  async probe(id: string): Promise<ProbeReport> {
+    const found = this.#page.probes.find((probe) => probe.id === id);
+    if (found === undefined) throw new SourceError(`There is no probe “${id}” in this page.`);
+    return found.probe;
   }
 
   async setMarks(id: string, marks: Marks): Promise<void> {

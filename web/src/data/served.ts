@@ -1,6 +1,7 @@
 // What `flashscope serve` answers.
 import { queryText, type ShelfQuery } from '../route';
 import { parseJson } from './json';
+import type { ProbeReport } from './probe.gen';
 import type { Simulation } from './simulation.gen';
 import { type Source, SourceError } from './source';
 import type {
@@ -132,6 +133,10 @@ export class Served implements Source {
 
   simulation(id: string, signal?: AbortSignal): Promise<Simulation> {
     return this.#get(path('simulations', id), signal);
+  }
+
+  probe(id: string, signal?: AbortSignal): Promise<ProbeReport> {
+    return this.#get(path('probes', id), signal);
   }
 
   async setMarks(id: string, marks: Marks): Promise<void> {

@@ -1,6 +1,6 @@
 // The shelf of a page: what a server finds out about a folder of results, of the few in a page.
 import type { ShelfQuery } from '../route';
-import type { HeldMeasurement, HeldSimulation, Page } from './embedded';
+import type { HeldMeasurement, HeldProbe, HeldSimulation, Page } from './embedded';
 import { recorded, runsOf } from './model';
 import type { Shelf, ShelfItem } from './views.gen';
 
@@ -30,6 +30,21 @@ function simulationItem({ id, name, simulation }: HeldSimulation): ShelfItem {
     runs_done: 0,
     runs_planned: 0,
     ios: simulation.ios,
+  };
+}
+
+function probeItem({ id, name, probe }: HeldProbe): ShelfItem {
+  const runs = probe.steps.flatMap((step) => step.runs);
+  return {
+    id,
+    name,
+    kind: 'probe',
+    device: probe.drive,
+    started: probe.began,
+    status: probe.status,
+    runs_done: runs.length,
+    runs_planned: runs.length,
+    ios: runs.reduce((sum, run) => sum + run.ios, 0),
   };
 }
 
@@ -81,6 +96,7 @@ export function shelfOf(page: Page, query: ShelfQuery): Shelf {
   const items = [
     ...page.measurements.map(measurementItem),
     ...page.simulations.map(simulationItem),
+    ...page.probes.map(probeItem),
   ];
   const found = sorted(
     items.filter((item) => fits(item, query)),

@@ -1,5 +1,6 @@
 // Where the application has its data from: the page itself, or a server.
 import type { ShelfQuery } from '../route';
+import type { ProbeReport } from './probe.gen';
 import type { Simulation } from './simulation.gen';
 import type {
   Activity,
@@ -64,6 +65,7 @@ export interface Source {
   ): Promise<Colours>;
   comparison(ids: string[], signal?: AbortSignal): Promise<Comparison>;
   simulation(id: string, signal?: AbortSignal): Promise<Simulation>;
+  probe(id: string, signal?: AbortSignal): Promise<ProbeReport>;
   /** Keeps what a person thinks of the experiments of a result. */
   setMarks(id: string, marks: Marks): Promise<void>;
 }

@@ -222,7 +222,7 @@ pub fn outcome(manifest: &Manifest) -> Result<(), Failure> {
 }
 
 /// A name from the drive and the time, such as `sim-demo-20260102-030405.flashscope`.
-fn default_output(drive: &str) -> PathBuf {
+pub fn default_output(drive: &str) -> PathBuf {
     let name = drive.split('?').next().unwrap_or(drive);
     let words: Vec<&str> =
         name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();

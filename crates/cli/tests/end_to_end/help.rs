@@ -5,8 +5,10 @@ use std::path::Path;
 
 use crate::Scratch;
 
-const COMMANDS: [&str; 9] =
-    ["devices", "plan", "bench", "simulate", "report", "serve", "registry", "submit", "demo"];
+const COMMANDS: [&str; 10] = [
+    "devices", "plan", "bench", "probe", "simulate", "report", "serve", "registry", "submit",
+    "demo",
+];
 
 /// The examples in the help of a command, split as a shell does.
 fn examples(place: &Scratch, command: &str) -> Vec<Vec<String>> {

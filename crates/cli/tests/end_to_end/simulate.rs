@@ -72,6 +72,24 @@ fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
                 return refused("too large");
             }
             "maximum" => {}
+            "enum" if !rule.as_array().unwrap().contains(value) => return refused("none of"),
+            "enum" => {}
+            "prefixItems" => {
+                let items = value.as_array().into_iter().flatten();
+                for (item, rule) in items.zip(rule.as_array().unwrap()) {
+                    conforms(item, rule, root)?;
+                }
+            }
+            "minItems" | "maxItems" => {
+                let most = keyword == "maxItems";
+                let len = value.as_array().map(|items| serde_json::json!(items.len()));
+                let wrong = |len: Value| {
+                    if most { number(&len) > number(rule) } else { number(&len) < number(rule) }
+                };
+                if len.is_some_and(wrong) {
+                    return refused("of another length");
+                }
+            }
             "items" => {
                 for item in value.as_array().into_iter().flatten() {
                     conforms(item, rule, root)?;

@@ -4,6 +4,7 @@ mod content;
 mod groups;
 mod log_list;
 mod map_cache;
+mod medium;
 mod page;
 mod parallel;
 mod read_ahead;
@@ -76,6 +77,7 @@ pub struct Probe {
 
 /// Every probe; among those that are as good, the first is run first.
 pub const PROBES: &[Probe] = &[
+    medium::PROBE,
     requests::PROBE,
     groups::PROBE,
     page::PROBE,

@@ -7,14 +7,14 @@ use flashscope_analysis::Facts;
 use flashscope_analysis::facts::SCHEMA_VERSION;
 use flashscope_block::DeviceInfo;
 use flashscope_report::{ResultKind, ShelfItem};
-use flashscope_result::manifest::Progress;
+use flashscope_result::manifest::{Progress, Status};
 use flashscope_result::marks::Marks;
-use flashscope_result::{Manifest, ResultFolder, read_simulation};
+use flashscope_result::{Manifest, ResultFolder, read_probe, read_simulation};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::scan::Found;
+use super::scan::{Found, Stamps};
 use crate::limits;
 
 /// What is read of a simulation for the shelf.
@@ -26,13 +26,37 @@ struct SimulationHead {
     ios: u64,
 }
 
+/// What is read of a probe for the shelf.
+#[derive(Deserialize)]
+struct ProbeHead {
+    drive: DeviceInfo,
+    began: String,
+    status: Status,
+    steps: Vec<ProbeStep>,
+}
+
+#[derive(Deserialize)]
+struct ProbeStep {
+    runs: Vec<ProbeRun>,
+}
+
+#[derive(Deserialize)]
+struct ProbeRun {
+    ios: u64,
+}
+
 /// How a result looks on the shelf under `id`.
 pub fn item(found: &Found, id: String) -> ShelfItem {
-    let is_simulation = found.stamps.manifest.is_none() && found.stamps.simulation.is_some();
-    let kind = if is_simulation { ResultKind::Simulation } else { ResultKind::Measurement };
+    let kind = match found.stamps {
+        Stamps { manifest: Some(_), .. } => ResultKind::Measurement,
+        Stamps { simulation: Some(_), .. } => ResultKind::Simulation,
+        Stamps { probe: Some(_), .. } => ResultKind::Probe,
+        _ => ResultKind::Measurement,
+    };
     let read = match kind {
         ResultKind::Measurement => measurement(found, &id),
         ResultKind::Simulation => simulation(found, &id),
+        ResultKind::Probe => probe(found, &id),
     };
     read.unwrap_or_else(|problem| ShelfItem {
         problem: Some(without_path(&problem, found)),
@@ -61,6 +85,25 @@ fn simulation(found: &Found, id: &str) -> Result<ShelfItem, String> {
         workload: Some(head.workload),
         ios: head.ios,
         ..ShelfItem::unread(id.into(), found.name.clone(), ResultKind::Simulation)
+    })
+}
+
+fn probe(found: &Found, id: &str) -> Result<ShelfItem, String> {
+    let path = &found.path;
+    let head = serde_json::from_value(probe_json(path)?);
+    let head: ProbeHead =
+        head.map_err(|error| format!("the probe in {} is damaged: {error}", path.display()))?;
+    let runs = || head.steps.iter().flat_map(|step| &step.runs);
+    let runs_done = runs().count() as u64;
+    let ios = runs().fold(0, |sum: u64, run| sum.saturating_add(run.ios));
+    Ok(ShelfItem {
+        ios,
+        runs_done,
+        runs_planned: runs_done,
+        device: Some(head.drive),
+        started: Some(head.began),
+        status: Some(head.status),
+        ..ShelfItem::unread(id.into(), found.name.clone(), ResultKind::Probe)
     })
 }
 
@@ -96,6 +139,12 @@ pub fn marks(folder: &ResultFolder) -> Result<Marks, String> {
 pub fn simulation_json(path: &Path) -> Result<Value, String> {
     check(&path.join("simulation.json"), u64::MAX)?;
     read_simulation(path).map_err(|error| error.to_string())
+}
+
+/// The probe at `path` as it was written.
+pub fn probe_json(path: &Path) -> Result<Value, String> {
+    check(&path.join("probe.json"), u64::MAX)?;
+    read_probe(path).map_err(|error| error.to_string())
 }
 
 /// What the JSON file at `path` holds, if it is a file of at most `largest` bytes.

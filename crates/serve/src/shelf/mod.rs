@@ -77,11 +77,16 @@ impl Folders {
         self.scanned().problems.clone()
     }
 
-    fn measurement_item(&self, id: &str) -> Result<Item, Problem> {
+    /// The item `id`, if it is of this kind and nothing is wrong with it.
+    fn item_of(&self, kind: ResultKind, id: &str) -> Result<Item, Problem> {
         let item = self.item(id)?;
-        if item.shown.kind != ResultKind::Measurement {
-            let message = format!("`{id}` is a simulation: ask for /api/simulations/{id}");
-            return Err(Problem::not_found(message));
+        if item.shown.kind != kind {
+            let there = match item.shown.kind {
+                ResultKind::Measurement => format!("a measurement: ask for /api/results/{id}"),
+                ResultKind::Simulation => format!("a simulation: ask for /api/simulations/{id}"),
+                ResultKind::Probe => format!("a probe: ask for /api/probes/{id}"),
+            };
+            return Err(Problem::not_found(format!("`{id}` is {there}")));
         }
         match &item.shown.problem {
             Some(problem) => Err(Problem::damaged(problem)),
@@ -147,7 +152,7 @@ impl Library for Folders {
     }
 
     fn open(&self, id: &str) -> Result<Arc<Opened>, Problem> {
-        let item = self.measurement_item(id)?;
+        let item = self.item_of(ResultKind::Measurement, id)?;
         let key = (id.to_string(), item.stamps);
         self.open.get_or_insert_with(&key, || {
             let (folder, manifest) =
@@ -165,19 +170,17 @@ impl Library for Folders {
     }
 
     fn simulation(&self, id: &str) -> Result<Value, Problem> {
-        let item = self.item(id)?;
-        if item.shown.kind != ResultKind::Simulation {
-            let message = format!("`{id}` is a measurement: ask for /api/results/{id}");
-            return Err(Problem::not_found(message));
-        }
-        if let Some(problem) = &item.shown.problem {
-            return Err(Problem::damaged(problem));
-        }
+        let item = self.item_of(ResultKind::Simulation, id)?;
         item::simulation_json(&item.path).map_err(|error| item.damaged(&error))
     }
 
+    fn probe(&self, id: &str) -> Result<Value, Problem> {
+        let item = self.item_of(ResultKind::Probe, id)?;
+        item::probe_json(&item.path).map_err(|error| item.damaged(&error))
+    }
+
     fn set_marks(&self, id: &str, marks: &Marks) -> Result<(), Problem> {
-        let item = self.measurement_item(id)?;
+        let item = self.item_of(ResultKind::Measurement, id)?;
         let (folder, manifest) = item::open(&item.path).map_err(|error| item.damaged(&error))?;
         for mark in &marks.experiments {
             let plan = &manifest.micro_benchmarks;

@@ -34,6 +34,8 @@ pub struct Stamps {
     pub manifest: Option<Stamp>,
     /// That of `simulation.json`.
     pub simulation: Option<Stamp>,
+    /// That of `probe.json`.
+    pub probe: Option<Stamp>,
     /// That of `facts.json`.
     pub facts: Option<Stamp>,
 }
@@ -45,12 +47,13 @@ impl Stamps {
         Stamps {
             manifest: of("manifest.json"),
             simulation: of("simulation.json"),
+            probe: of("probe.json"),
             facts: of("facts.json"),
         }
     }
 
     fn is_result(&self) -> bool {
-        self.manifest.is_some() || self.simulation.is_some()
+        self.manifest.is_some() || self.simulation.is_some() || self.probe.is_some()
     }
 }
 

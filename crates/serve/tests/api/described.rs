@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Answer, Place};
 
 /// Every address that is asked with GET, with one of its kind.
-const ADDRESSES: [(&str, &str); 9] = [
+const ADDRESSES: [(&str, &str); 10] = [
     ("/api/shelf", "/api/shelf?search=demo&kind=measurement&sort=-started&offset=0&limit=10"),
     ("/api/results/{id}", "/api/results/demo"),
     (
@@ -19,6 +19,7 @@ const ADDRESSES: [(&str, &str); 9] = [
     ("/api/results/{id}/colours", "/api/results/demo/colours?micro_benchmark=pause&experiment=SR"),
     ("/api/comparison", "/api/comparison?ids=demo,other"),
     ("/api/simulations/{id}", "/api/simulations/simulated"),
+    ("/api/probes/{id}", "/api/probes/probed"),
 ];
 
 /// What a simulation leaves, as far as the shelf reads it.
@@ -33,10 +34,26 @@ fn simulation(place: &Place) {
     std::fs::write(folder.join("simulation.json"), simulation.to_string()).unwrap();
 }
 
+/// What a probe leaves, as far as the shelf reads it.
+fn probe(place: &Place) {
+    let folder = place.path("probed.flashscope");
+    std::fs::create_dir(&folder).unwrap();
+    let drive = json!({
+        "name": "sim:demo", "kind": "sim", "capacity_bytes": 1 << 30, "logical_block_bytes": 512,
+        "queue_depth": 32, "model": "a model", "serial": null, "firmware": null, "engine": null,
+    });
+    let probe = json!({
+        "schema_version": 1, "drive": drive, "began": "2026-01-02T03:04:05Z", "status": "complete",
+        "steps": [{ "runs": [{ "ios": 3 }, { "ios": 4 }] }],
+    });
+    std::fs::write(folder.join("probe.json"), probe.to_string()).unwrap();
+}
+
 fn place() -> Place {
     let place = Place::new();
     place.add("other");
     simulation(&place);
+    probe(&place);
     place
 }
 

@@ -1,0 +1,81 @@
+//! What is no flash comes out as what it is, and of its flash nothing is stated.
+
+use std::cell::Cell;
+use std::sync::atomic::AtomicBool;
+
+use flashscope_block::{Bytes, Device, Nanos, NullDevice};
+use flashscope_probe::{
+    Answer, Budget, Event, Investigation, Knowledge, Lab, Parameter, investigate,
+};
+use flashscope_probe_bench::disk::{Disk, Mechanics};
+use flashscope_probe_bench::noise::{Noise, Noisy};
+
+fn probed(device: &mut dyn Device, bytes: u64) -> Knowledge {
+    let stop = AtomicBool::new(false);
+    let mut keep = |_: &_| {};
+    let budget = Budget { bytes: Bytes(bytes), time: Nanos::secs(3600) };
+    let mut lab = Lab::new(device, budget, 1, &stop, &mut keep);
+    let mut tell = |_: &Event<'_>| {};
+    investigate(&mut lab, &mut Investigation { wanted: &[], tell: &mut tell }).0
+}
+
+/// That the medium is `medium`, and that nothing else is stated.
+fn assert_is(knowledge: &Knowledge, medium: &str) {
+    let found = knowledge.finding(Parameter::Medium);
+    let found = found.map(|found| (&found.answer, &found.because));
+    assert_eq!(knowledge.class(Parameter::Medium), Some(medium), "{found:?}");
+    let others = knowledge.findings().filter(|finding| finding.parameter != Parameter::Medium);
+    let mut count = 0;
+    for finding in others {
+        let Answer::Unknown { why } = &finding.answer else { panic!("stated: {finding:?}") };
+        assert!(why.starts_with("there is no flash"), "{why}");
+        count += 1;
+    }
+    assert_eq!(count, flashscope_probe::PARAMETERS.len() - 1);
+}
+
+// Does a hard disk come out as rotating, whether it may be written or only read, with a cache and
+// without, large or small, on a quiet machine and on one that is not?
+#[test]
+fn hard_disks() {
+    let turns = [Nanos::micros(11_111), Nanos::micros(8333), Nanos::micros(4000)];
+    for (case, turn) in turns.into_iter().enumerate() {
+        for (cache, capacity, bytes) in
+            [(false, 1, u64::MAX), (true, 1, u64::MAX), (true, 4096, 0), (false, 500, 1 << 30)]
+        {
+            let mechanics = Mechanics { turn, cache, ..Mechanics::desktop(Bytes::gib(capacity)) };
+            let noise =
+                Noise { deviation: 0.05, hiccup_every: Nanos::secs(1), hiccup: Nanos::millis(20) };
+            let mut disk = Noisy::new(Disk::new(mechanics), noise, case as u64);
+            assert_is(&probed(&mut disk, bytes), "rotating");
+        }
+    }
+}
+
+// Does what answers at once come out as nothing, without being filled?
+#[test]
+fn nothing_at_all() {
+    let ticks = Cell::new(0);
+    let clock = || {
+        ticks.set(ticks.get() + 25);
+        Nanos(ticks.get())
+    };
+    let mut null = NullDevice::new(Bytes::gib(64), 32, clock);
+    assert_is(&probed(&mut null, Bytes::gib(640).0), "nothing");
+    assert!(ticks.get() < 1_000_000, "64 GiB were written: it took {} ns", ticks.get());
+}
+
+// Is a simulated drive taken for flash, by timing alone, when it is read and written, and nothing
+// stated that reads alone cannot tell?
+#[test]
+fn flash() {
+    for name in ["demo", "sun-zhang-pny?flash.blocks_per_plane=512"] {
+        let mut drive = flashscope_sim::open(name).unwrap();
+        let knowledge = probed(&mut drive, 20 << 30);
+        assert_eq!(knowledge.class(Parameter::Medium), Some("flash"), "{name}: {knowledge:?}");
+        let mut unwritten = flashscope_sim::open(name).unwrap();
+        let reads_alone = probed(&mut unwritten, 0);
+        let medium = reads_alone.class(Parameter::Medium);
+        assert!(matches!(medium, None | Some("flash")), "{name}: {reads_alone:?}");
+    }
+}

@@ -1,0 +1,179 @@
+//! What a probe found, as text.
+
+use std::fmt::Write;
+
+use flashscope_block::Nanos;
+use flashscope_probe::{
+    Answer, PARAMETERS, PROBES, ProbeReport, ProbeStatus, RunSummary, Spec, Stated, Unit,
+};
+
+/// How wide lines of explanations are.
+const WIDTH: usize = 96;
+
+/// The findings: what is known first, with what shows it, then what is not, with why.
+pub fn text(report: &ProbeReport) -> String {
+    let mut out = String::new();
+    head(&mut out, report);
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        report.findings.iter().partition(|stated| stated.finding.is_known());
+    for stated in &known {
+        line(&mut out, "");
+        finding(&mut out, stated);
+    }
+    line(&mut out, "");
+    if known.is_empty() {
+        line(&mut out, "Nothing was found.");
+    }
+    if !unknown.is_empty() {
+        line(&mut out, "not known:");
+    }
+    for (why, titles) in by_reason(&unknown) {
+        wrapped(&mut out, "  ", &format!("{}: {why}", titles.join(", ")));
+    }
+    out
+}
+
+fn head(out: &mut String, report: &ProbeReport) {
+    let drive = &report.drive;
+    let model = drive.model.as_deref().map(|model| format!("{model}, ")).unwrap_or_default();
+    line(out, &format!("{}: {model}{}", drive.name, drive.capacity));
+    if let Some(engine) = &drive.engine {
+        line(out, &format!("through {engine}"));
+    }
+    let runs: Vec<&RunSummary> = report.steps.iter().flat_map(|step| &step.runs).collect();
+    let ios: u64 = runs.iter().map(|run| run.ios).sum();
+    let capacity = drive.capacity.0.max(1);
+    // Bytes are far below 2^53.
+    #[allow(clippy::cast_precision_loss)]
+    let times = report.used.bytes_written.0 as f64 / capacity as f64;
+    let interrupted = match report.status {
+        ProbeStatus::Complete => "",
+        ProbeStatus::Interrupted => "INTERRUPTED: ",
+    };
+    line(
+        out,
+        &format!(
+            "{interrupted}{} experiments, {} runs, {ios} IOs; {} written ({times:.2} times the \
+             drive) in {} of the drive's time",
+            report.steps.len(),
+            runs.len(),
+            report.used.bytes_written,
+            report.used.time_ns.unwrap_or(Nanos(0)),
+        ),
+    );
+    for (step, contradicted) in contradictions(report) {
+        let what = contradicted.parameter.spec().title;
+        wrapped(out, "", &format!("{step} contradicted `{what}`: {}", contradicted.because));
+    }
+}
+
+fn contradictions(
+    report: &ProbeReport,
+) -> impl Iterator<Item = (&str, &flashscope_probe::Contradicted)> {
+    report.steps.iter().flat_map(move |step| {
+        let name = step.probe.as_str();
+        step.contradicted.iter().map(move |contradicted| (name, contradicted))
+    })
+}
+
+fn finding(out: &mut String, stated: &Stated) {
+    let found = &stated.finding;
+    let probability = percent(found.probability);
+    line(out, &format!("{:<34}{:<34}{probability}", stated.title, found.text()));
+    if !found.because.is_empty() {
+        wrapped(out, "    ", &found.because);
+    }
+    if !found.runs.is_empty() {
+        let runs: Vec<String> = found.runs.iter().map(ToString::to_string).collect();
+        let noun = if runs.len() == 1 { "run" } else { "runs" };
+        line(out, &format!("    {noun} {}", runs.join(", ")));
+    }
+}
+
+/// A probability, which is never quite certain.
+fn percent(probability: f64) -> String {
+    match probability {
+        p if p > 0.9985 => "> 99.8 %".into(),
+        p => format!("{:.1} %", 100.0 * p),
+    }
+}
+
+/// What is not known, by why: the reasons in the order in which they come first.
+fn by_reason<'r>(unknown: &[&'r Stated]) -> Vec<(&'r str, Vec<String>)> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for stated in unknown {
+        let Answer::Unknown { why } = &stated.finding.answer else { continue };
+        let title = stated.title.clone();
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, titles)) => titles.push(title),
+            None => reasons.push((why, vec![title])),
+        }
+    }
+    reasons
+}
+
+/// The parameters and the probes that there are.
+pub fn list() -> String {
+    let mut out = String::from("parameters (--only):\n");
+    for spec in PARAMETERS {
+        line(&mut out, &format!("  {:<20} {} ({})", spec.name, spec.title, unit(spec)));
+        wrapped(&mut out, "      ", spec.summary);
+    }
+    line(&mut out, "\nprobes:");
+    for probe in PROBES {
+        let finds: Vec<&str> = probe.finds.iter().map(|found| found.name()).collect();
+        line(&mut out, &format!("  {}: finds {}", probe.name, finds.join(", ")));
+        wrapped(&mut out, "      ", probe.summary);
+    }
+    out
+}
+
+/// What an answer about a parameter is.
+fn unit(spec: &Spec) -> String {
+    match spec.unit {
+        Unit::Bytes => "bytes".into(),
+        Unit::Nanoseconds => "time".into(),
+        Unit::Count => "a number".into(),
+        Unit::Share => "a share".into(),
+        Unit::Class => spec.classes.join(", "),
+    }
+}
+
+fn line(out: &mut String, text: &str) {
+    writeln!(out, "{text}").expect("a String can always be written to");
+}
+
+/// Text in lines of at most [`WIDTH`], each after `indent`, and those after the first a bit more.
+fn wrapped(out: &mut String, indent: &str, text: &str) {
+    let mut current = indent.to_string();
+    let mut is_empty = true;
+    for word in text.split_whitespace() {
+        if !is_empty && current.chars().count() + 1 + word.chars().count() > WIDTH {
+            line(out, &current);
+            current = format!("{indent}  ");
+            is_empty = true;
+        }
+        if !is_empty {
+            current.push(' ');
+        }
+        current.push_str(word);
+        is_empty = false;
+    }
+    line(out, &current);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Are lines broken between words, before they get too long?
+    #[test]
+    fn long_text_is_wrapped() {
+        let mut out = String::new();
+        wrapped(&mut out, "  ", &"word ".repeat(40));
+        assert!(out.lines().count() > 1);
+        assert!(out.lines().all(|line| line.len() <= WIDTH && line.starts_with("  word")
+            || line.starts_with("    word")));
+        assert_eq!(out.split_whitespace().count(), 40);
+    }
+}

@@ -1,0 +1,220 @@
+//! `flashscope probe`.
+
+use std::fs;
+use std::process::Command;
+
+use flashscope_result::ProbeFolder;
+use serde_json::Value;
+
+use crate::simulate::{assert_conforms, published};
+use crate::{Scratch, files_of_records};
+
+/// A drive of 56 MiB.
+const SMALL: &str = "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1\
+                     &flash.blocks_per_plane=256";
+
+/// What is stated of a parameter, by its name.
+fn stated<'r>(report: &'r Value, name: &str) -> &'r Value {
+    let findings = report["findings"].as_array().unwrap();
+    let found = findings.iter().find(|stated| stated["finding"]["parameter"] == name);
+    &found.unwrap_or_else(|| panic!("nothing is stated of {name}"))["finding"]
+}
+
+fn json_of(place: &Scratch, result: &str) -> Value {
+    serde_json::from_slice(&fs::read(place.at(result).join("probe.json")).unwrap()).unwrap()
+}
+
+/// That the medium is `medium`, and that every other parameter is unknown for that reason.
+#[track_caller]
+fn assert_medium(report: &Value, medium: &str) {
+    let answer = &stated(report, "medium")["answer"];
+    assert_eq!(answer["class"], medium, "{answer}");
+    for stated in report["findings"].as_array().unwrap() {
+        let finding = &stated["finding"];
+        if finding["parameter"] != "medium" {
+            let why = finding["answer"]["why"].as_str().unwrap_or_default();
+            assert!(why.starts_with("there is no flash"), "{finding}");
+        }
+    }
+    assert_eq!(report["profile"], Value::Null);
+}
+
+// Does a probe leave what the schema says, with the records of every run and with evidence for what is
+// known, and is it shown as text, as a page, and as a drive that can be simulated?
+#[test]
+fn a_simulated_drive() {
+    let place = Scratch::in_memory();
+    let arguments = ["probe", SMALL, "--output", "p.flashscope", "--profile", "twin.toml"];
+    let outcome = place.run(&arguments).ok();
+    let text = outcome.stdout;
+    assert!(text.contains("Medium ") && text.contains("see it: flashscope report"), "{text}");
+
+    let report = json_of(&place, "p.flashscope");
+    let schema = published("probe");
+    assert_conforms(&report, &schema, &schema, "probe.json");
+    assert_eq!(stated(&report, "medium")["answer"]["class"], "flash");
+    assert_eq!(report["status"], "complete");
+    let mut runs = 0;
+    for step in report["steps"].as_array().unwrap() {
+        runs += step["runs"].as_array().unwrap().len();
+    }
+    assert_eq!(files_of_records(&place.at("p.flashscope")), runs);
+    for stated in report["findings"].as_array().unwrap() {
+        let finding = &stated["finding"];
+        if finding["answer"]["kind"] == "unknown" {
+            assert!(!finding["answer"]["why"].as_str().unwrap().is_empty(), "{finding}");
+        } else {
+            assert!(!finding["runs"].as_array().unwrap().is_empty(), "{finding}");
+            assert!(!finding["signals"].as_array().unwrap().is_empty(), "{finding}");
+        }
+    }
+
+    assert_eq!(place.run(&["report", "p.flashscope", "--terminal"]).ok().stdout, {
+        let (summary, _) = text.split_once("\nresult: ").unwrap();
+        summary
+    });
+    place.run(&["report", "p.flashscope"]).ok();
+    let page = fs::read_to_string(place.at("p.flashscope/report.html")).unwrap();
+    assert!(page.contains(r#""probes":[{"id":"p","#), "the page holds the probe");
+    let again = place.run(&["simulate", "--drive", "sim:./twin.toml", "--ios", "1000"]).ok();
+    assert!(again.stdout.contains("as probed"), "{}", again.stdout);
+}
+
+// Is the same found again by the same seed, and does `--json` print what is kept?
+#[test]
+fn the_same_again() {
+    let place = Scratch::in_memory();
+    let run = |name: &str| {
+        let outcome = place.run(&["probe", SMALL, "--json", "--output", name]).ok();
+        let printed: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        assert_eq!(printed, json_of(&place, name));
+        printed
+    };
+    let (first, second) = (run("a.flashscope"), run("b.flashscope"));
+    assert_eq!(first["findings"], second["findings"]);
+    assert_eq!(first["steps"], second["steps"]);
+}
+
+// Do the null drive, a file in memory and one behind the page cache come out as what they are?
+#[test]
+fn what_is_no_flash() {
+    let (place, disk) = (Scratch::in_memory(), Scratch::on_disk());
+    place.run(&["probe", "null:", "--output", "null.flashscope"]).ok();
+    assert_medium(&json_of(&place, "null.flashscope"), "nothing");
+
+    let cached = format!("file:{}?size=64MiB&direct=false", disk.arg("drive"));
+    place.run(&["probe", &cached, "--output", "cached.flashscope"]).ok();
+    assert_medium(&json_of(&place, "cached.flashscope"), "memory");
+
+    if place.path().starts_with("/dev/shm") {
+        let memory = format!("{}?size=64MiB&direct=false", place.arg("drive"));
+        place.run(&["probe", "--file", &memory, "--output", "memory.flashscope"]).ok();
+        assert_medium(&json_of(&place, "memory.flashscope"), "memory");
+    } else {
+        println!("there is no memory for files: passed by");
+    }
+}
+
+// Does a loop device on a file in memory come out as memory?
+#[test]
+fn a_loop_device_in_memory() {
+    let place = Scratch::in_memory();
+    if !place.path().starts_with("/dev/shm") {
+        return println!("there is no memory for files: passed by");
+    }
+    let backing = place.at("backing");
+    fs::File::create(&backing).unwrap().set_len(64 << 20).unwrap();
+    let made = Command::new("losetup").args(["--find", "--show"]).arg(&backing).output();
+    let Some(made) = made.ok().filter(|made| made.status.success()) else {
+        return println!("no loop devices can be made here: passed by");
+    };
+    let device = String::from_utf8(made.stdout).unwrap().trim().to_string();
+    let arguments = ["probe", &device, "--destroy-data-on", &device, "--output", "loop.flashscope"];
+    let outcome = place.run(&arguments);
+    Command::new("losetup").args(["--detach", &device]).status().unwrap();
+    outcome.ok();
+    assert_medium(&json_of(&place, "loop.flashscope"), "memory");
+}
+
+// Does a probe that must only read leave a file as it is, and say what it did not look for?
+#[test]
+fn read_only() {
+    let place = Scratch::on_disk();
+    let content: Vec<u8> = (0..4 << 20).map(|i: u32| i.to_le_bytes()[1]).collect();
+    fs::write(place.at("drive"), &content).unwrap();
+    let arguments = ["probe", "file:drive?direct=false", "--read-only", "--output", "r.flashscope"];
+    place.run(&arguments).ok();
+    assert!(fs::read(place.at("drive")).unwrap() == content, "the file was written");
+    let report = json_of(&place, "r.flashscope");
+    assert_eq!(report["used"]["bytes_written"], 0);
+    assert_eq!(stated(&report, "log-list")["answer"]["kind"], "unknown");
+}
+
+// Are budgets kept, and what is looked for limited to what was asked?
+#[test]
+fn budgets() {
+    let place = Scratch::in_memory();
+    let asked = ["--only", "request-cost", "--budget-bytes", "70MiB", "--budget-time", "10min"];
+    let outcome = [&["probe", SMALL, "--output", "b.flashscope"], &asked[..]].concat();
+    place.run(&outcome).ok();
+    let report = json_of(&place, "b.flashscope");
+    assert!(report["used"]["bytes_written"].as_u64().unwrap() <= 70 << 20);
+    assert_eq!(stated(&report, "log-list")["answer"]["why"], "it was not asked for");
+    assert_eq!(report["wanted"], serde_json::json!(["request-cost"]));
+}
+
+// Does Ctrl-C end a probe cleanly, with status 1 and what was found and recorded until then?
+#[test]
+fn interrupted() {
+    let place = Scratch::in_memory();
+    let mut running = place.start(&["probe", "sim:agrawal-2008", "--output", "i.flashscope"]);
+    let folder = place.at("i.flashscope");
+    running.wait_until("a run", || folder.exists() && files_of_records(&folder) >= 1);
+    running.signal("-INT");
+    let (status, stderr) = running.wait();
+    assert_eq!(status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("interrupted: what is shown was found before"), "{stderr}");
+    let report = json_of(&place, "i.flashscope");
+    assert_eq!(report["status"], "interrupted");
+    let why = &stated(&report, "request-cost")["answer"]["why"];
+    assert_eq!(why, "the investigation was interrupted before");
+}
+
+// Is what cannot be asked for refused with status 2, saying what is wrong, and does nothing stay behind?
+#[test]
+fn refused() {
+    let place = Scratch::in_memory();
+    drop(ProbeFolder::create(&place.at("there")).unwrap());
+    fs::create_dir(place.at("there")).unwrap();
+    fs::write(place.at("there.toml"), "").unwrap();
+    let drive = "file:drive?size=8MiB";
+    for (arguments, says) in [
+        (&["--only", "page-sizes"][..], "did you mean `page-size`?"),
+        (&["--budget-bytes", "0"], "say --read-only"),
+        (&["--output", "there"], "exists already"),
+        (&["--profile", "there.toml"], "exists already"),
+        (&["--profile", "twin"], "ends in .toml"),
+        (&["--read-only", "--budget-bytes", "1MB"], "cannot be used with"),
+        (&["--file", "other"], "cannot be used with"),
+    ] {
+        let said = place.run(&[&["probe", drive], arguments].concat()).says(2, &place);
+        assert!(said.contains(says), "{arguments:?}: {said}");
+    }
+    assert!(!place.at("drive").exists());
+    let said = place.run(&["probe"]).says(2, &place);
+    assert!(said.contains("<DRIVE|--list|--file <PATH>>") || said.contains("required"), "{said}");
+}
+
+// Does the list name every parameter and every probe?
+#[test]
+fn listed() {
+    let place = Scratch::in_memory();
+    let list = place.run(&["probe", "--list"]).ok().stdout;
+    for spec in flashscope_probe::PARAMETERS {
+        assert!(list.contains(&format!("\n  {} ", spec.name)), "{}", spec.name);
+    }
+    for probe in flashscope_probe::PROBES {
+        assert!(list.contains(&format!("\n  {}: finds ", probe.name)), "{}", probe.name);
+    }
+    assert!(place.names().is_empty());
+}

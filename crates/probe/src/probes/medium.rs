@@ -1,0 +1,467 @@
+//! What the data is on: flash, or something else about which no other probe has anything to say.
+
+use flashscope_block::Bytes;
+
+use crate::finding::{Shape, Signal};
+use crate::investigate::Outcome;
+use crate::{Answer, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
+
+/// The length of short requests.
+const SHORT: u64 = 4096;
+
+/// The length of long requests.
+const LONG: u64 = 1 << 20;
+
+/// The length that the fill writes with, at which reads are compared with it.
+const MIDDLE: u64 = 128 << 10;
+
+/// Short reads, and short writes where reads leave it open.
+const SAMPLES: u32 = 400;
+
+/// Long requests.
+const LONG_SAMPLES: u32 = 24;
+
+/// Bytes that pass in a nanosecond where they do not pass at all: 400 GB/s, more than the memory of
+/// a machine gives to one copy.
+const NO_TRANSFER: f64 = 400.0;
+
+/// The shortest window over which waits for a platter are spread, in nanoseconds: the middle 80 % of
+/// the 4 ms that a turn takes at 15,000 rpm, the fastest that was sold.
+const PLATTER_WINDOW: f64 = 0.8 * 0.9 * 4e6;
+
+/// From this probability on, a medium is stated.
+const SURE: f64 = 0.9;
+
+pub const PROBE: Probe = Probe {
+    name: "medium",
+    summary: "random short reads at short and long distances, long reads, and, where these leave it \
+              open, random writes: what flash cannot do, and what nothing else does",
+    source: "Sun and Zhang, section 3.2; Ruemmler and Wilkes, IEEE Computer 1994, for disks",
+    finds: &[Parameter::Medium],
+    assumes: &[],
+    // Where nothing may be written, or not enough, it goes by its reads; and a disk is not filled to
+    // be known as one.
+    writes: false,
+    cost: |scene, _| Scene { is_filled: true, ..*scene }.cost(u64::from(3 * SAMPLES), 0, 0),
+    run,
+};
+
+fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
+    // Neither a disk nor nothing at all has to be filled for that to be seen.
+    let reads = walk(lab)?;
+    if let Some(finding) = platter(&reads, lab.capacity()) {
+        return Ok(vec![finding].into());
+    }
+    let before = long_reads(lab, LONG)?;
+    if transfers_nothing(&before) {
+        return Ok(vec![nothing(lab, &before)?].into());
+    }
+    if lab.left().bytes < Bytes(lab.capacity() + WRITTEN) && lab.fill().is_none() {
+        return Ok(vec![by_reads_alone(&reads)].into());
+    }
+    lab.ensure_filled()?;
+    let reads = walk(lab)?;
+    let middle = long_reads(lab, MIDDLE)?;
+    let mut evidence = Evidence::of_reads(&reads);
+    if let Some(fill) = lab.fill() {
+        let ratio = body(&fill.latencies()) / body(&middle.latencies());
+        evidence.compare("writes that fill the drive", ratio, &[fill.number, middle.number]);
+    }
+    if evidence.posterior().1 < SURE_WITHOUT_WRITES {
+        let writes = short_writes(lab)?;
+        let ratio = body(&writes.latencies()) / body(&reads.latencies());
+        evidence.compare("random writes of 4 KiB", ratio, &[writes.number]);
+        evidence.pictures.push(("writes", series(&writes)));
+    }
+    Ok(vec![evidence.finding()].into())
+}
+
+/// What is written beside the fill at most.
+const WRITTEN: u64 = SHORT * SAMPLES as u64 * 4;
+
+/// Above this probability no writes are made to be surer.
+const SURE_WITHOUT_WRITES: f64 = 0.99;
+
+/// Short reads, each at a random distance from the one before: as many near as far.
+fn walk(lab: &mut Lab<'_>) -> Result<Run, Halt> {
+    let places = (lab.capacity() / SHORT).max(1);
+    let mut at = lab.rng.u64(0..places);
+    let reads: Vec<Request> = (0..SAMPLES << lab.attempt)
+        .map(|_| {
+            at = (at + jump(&mut lab.rng, places)) % places;
+            Request::read(at * SHORT, SHORT.min(lab.capacity()))
+        })
+        .collect();
+    lab.run("short reads at short and long distances", reads)
+}
+
+/// A distance in one of both directions, as places forward in a ring, whose logarithm is uniform.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn jump(rng: &mut fastrand::Rng, places: u64) -> u64 {
+    let distance = ((places as f64).powf(rng.f64()) as u64).clamp(1, places);
+    if rng.bool() { distance % places } else { (places - distance) % places }
+}
+
+/// Reads of `len` at random.
+fn long_reads(lab: &mut Lab<'_>, len: u64) -> Result<Run, Halt> {
+    let space = 0..lab.capacity();
+    let len = len.min(lab.capacity());
+    let reads: Vec<Request> = (0..LONG_SAMPLES)
+        .map(|_| Request::read(lab.random_offset(&space, len, SHORT.min(len)), len))
+        .collect();
+    lab.run("long reads at random", reads)
+}
+
+/// Short writes at random.
+fn short_writes(lab: &mut Lab<'_>) -> Result<Run, Halt> {
+    let space = 0..lab.capacity();
+    let len = SHORT.min(lab.capacity());
+    let writes: Vec<Request> = (0..SAMPLES << lab.attempt)
+        .map(|_| Request::write(lab.random_offset(&space, len, len), len))
+        .collect();
+    lab.run("short writes at random", writes)
+}
+
+/// Whether long requests are answered so soon that no data can have moved.
+#[allow(clippy::cast_precision_loss)]
+fn transfers_nothing(run: &Run) -> bool {
+    let bytes = run.records.first().map_or(0, |record| record.len.0);
+    bytes >= 16 * SHORT && bytes as f64 > NO_TRANSFER * quantile(&run.latencies(), 0.5)
+}
+
+/// Nothing, unless writes say otherwise: what was never written may be read at once.
+fn nothing(lab: &mut Lab<'_>, reads: &Run) -> Result<Finding, Halt> {
+    if lab.left().bytes < Bytes(u64::from(LONG_SAMPLES) * LONG) {
+        let why = "it reads faster than data can move, which a drive does as well that was never \
+                   written; without writes they cannot be told apart";
+        return Ok(Finding::unknown(Parameter::Medium, why).runs([reads.number]));
+    }
+    let (space, len) = (0..lab.capacity(), LONG.min(lab.capacity()));
+    let writes: Vec<Request> = (0..LONG_SAMPLES)
+        .map(|_| Request::write(lab.random_offset(&space, len, SHORT), len))
+        .collect();
+    let writes = lab.run("long writes at random", writes)?;
+    if !transfers_nothing(&writes) {
+        let why = "it reads faster than data can move, but does not write so";
+        return Ok(Finding::unknown(Parameter::Medium, why).runs([reads.number, writes.number]));
+    }
+    let because = format!(
+        "{} are read, and written, in {:.0} ns: faster than memory can be copied",
+        reads.records[0].len,
+        quantile(&writes.latencies(), 0.5)
+    );
+    let signal = Signal::new(
+        "Long requests, one after the other: answered without moving data",
+        "request",
+        "response time (ns)",
+        Shape::Points,
+    )
+    .series("reads", indexed(reads, 1.0))
+    .series("writes", indexed(&writes, 1.0));
+    let runs = [reads.number, writes.number];
+    Ok(Finding::class(Parameter::Medium, "nothing", 0.999)
+        .because(because)
+        .runs(runs)
+        .signal(signal))
+}
+
+/// A rotating disk, where reads wait for a platter and, the farther they are, for an arm.
+#[allow(clippy::cast_precision_loss, reason = "distances are far below 2^53")]
+fn platter(run: &Run, capacity: u64) -> Option<Finding> {
+    let mut by_distance: Vec<(f64, f64)> = distances(run);
+    by_distance.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let third = by_distance.len() / 3;
+    let costs = |part: &[(f64, f64)]| -> Vec<f64> { part.iter().map(|(_, cost)| *cost).collect() };
+    let near = costs(&by_distance[..third]);
+    let far: Vec<f64> = costs(&by_distance[by_distance.len() - third..]);
+    if far.len() < 30 {
+        return None;
+    }
+    let window = quantile(&far, 0.9) - quantile(&far, 0.1);
+    if window < PLATTER_WINDOW {
+        return None;
+    }
+    // Of short distances half go against the turn of the platter and wait nearly a whole one: their
+    // mean tells what their median does not.
+    let (more, error) = difference(&far, &near);
+    let farther = more / error;
+    let filled = occupied(&far);
+    if farther < 2.0 || filled < 0.7 {
+        return None;
+    }
+    let probability = 1.0 - 0.5 * (-0.5 * farther * farther).exp();
+    let because = format!(
+        "random reads wait anything over a window of {:.1} ms, as for a platter that turns, and \
+         {:.1} ms longer at long distances than at short ones, as for an arm",
+        window / 1e6,
+        more / 1e6
+    );
+    let points = by_distance.iter().map(|(distance, cost)| (distance / 1048576.0, cost / 1e6));
+    let signal = Signal::new(
+        "Cost of reads against the distance from the one before",
+        "distance (MiB)",
+        "response time (ms)",
+        Shape::Points,
+    )
+    .log_x()
+    .series("reads of 4 KiB", points)
+    .mark(capacity as f64 / 1048576.0, "the drive");
+    Some(
+        Finding::class(Parameter::Medium, "rotating", probability.min(0.995))
+            .because(because)
+            .runs([run.number])
+            .signal(signal),
+    )
+}
+
+/// How much larger the mean of one is than that of another, and the standard error of that.
+#[allow(clippy::cast_precision_loss)]
+fn difference(larger: &[f64], smaller: &[f64]) -> (f64, f64) {
+    let variance = |costs: &[f64], mean: f64| {
+        let squares = costs.iter().map(|cost| (cost - mean).powi(2));
+        squares.sum::<f64>() / costs.len().max(2) as f64 / costs.len().max(1) as f64
+    };
+    let (large, small) = (body(larger), body(smaller));
+    (large - small, (variance(larger, large) + variance(smaller, small)).sqrt().max(1.0))
+}
+
+/// The share of ten stretches between the lowest and the highest decile that hold at least a quarter of
+/// their part of the costs: 1 of waits that are uniform, with or without seeks of many lengths; little
+/// of two levels.
+fn occupied(costs: &[f64]) -> f64 {
+    let (low, high) = (quantile(costs, 0.1), quantile(costs, 0.9));
+    let width = (high - low) / 10.0;
+    let within = |i: u32| {
+        let from = low + f64::from(i) * width;
+        costs.iter().filter(|cost| (from..from + width).contains(cost)).count()
+    };
+    let part = costs.len() * 8 / 100;
+    f64::from((0..10).map(|i| u8::from(4 * within(i) >= part)).sum::<u8>()) / 10.0
+}
+
+/// Distance of each read from the one before, and its cost.
+#[allow(clippy::cast_precision_loss, reason = "distances are far below 2^53")]
+fn distances(run: &Run) -> Vec<(f64, f64)> {
+    let pairs = run.records.windows(2);
+    pairs
+        .map(|pair| (pair[0].offset.0.abs_diff(pair[1].offset.0) as f64, Run::nanos(&pair[1])))
+        .collect()
+}
+
+/// What reads tell where nothing may be written: that it is flash, if they are slow enough to have
+/// been there.
+fn by_reads_alone(reads: &Run) -> Finding {
+    let mut evidence = Evidence::of_reads(reads);
+    // Behind a network reads are no different; who looks at a drive has a drive.
+    evidence.logs[Medium::Other as usize] -= 3.0;
+    let finding = evidence.finding();
+    match finding.answer {
+        Answer::Class { ref class } if class == "flash" => finding,
+        _ => Finding::unknown(
+            Parameter::Medium,
+            "its reads are as fast as those of memory, or of flash that was never written; without \
+             writes they cannot be told apart",
+        )
+        .runs([reads.number]),
+    }
+}
+
+/// What neither turns nor is nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Medium {
+    Flash,
+    Memory,
+    /// What takes the same time for everything, but not a short one, as a network does.
+    Other,
+}
+
+/// What speaks for each medium.
+struct Evidence<'r> {
+    /// The logarithm of the likelihood of each, up to a constant.
+    logs: [f64; 3],
+    seen: Vec<String>,
+    runs: Vec<u32>,
+    pictures: Vec<(&'r str, Vec<(f64, f64)>)>,
+}
+
+impl Evidence<'_> {
+    /// What the shortest of random short reads tell: sensing a page takes flash tens of microseconds
+    /// (Z-NAND, 3), with some for the way there. Their lower end, for the host may add to any.
+    fn of_reads(reads: &Run) -> Evidence<'static> {
+        let least = quantile(&reads.latencies(), 0.05).max(1.0);
+        let at = |typical: f64, deviation: f64| log_normal((least / typical).ln(), deviation);
+        let prior: [f64; 3] = [0.7, 0.2, 0.1];
+        let mut logs = prior.map(f64::ln);
+        logs[Medium::Flash as usize] += if least < 3e3 { -30.0 } else { at(150e3, 1.0) };
+        logs[Medium::Memory as usize] += at(5e3, 0.9);
+        logs[Medium::Other as usize] += at(400e3, 1.2);
+        let seen = vec![format!("random reads of 4 KiB take {:.3} ms at least", least / 1e6)];
+        let pictures = vec![("reads", series(reads))];
+        Evidence { logs, seen, runs: vec![reads.number], pictures }
+    }
+
+    /// What writes cost, as a multiple of reads of the same length. Programming and erasing take
+    /// flash longer than reading, but a buffer may hide that, and then they take less. Memory writes
+    /// as it reads; what is written for the first time may have to be made room for.
+    fn compare(&mut self, what: &str, ratio: f64, runs: &[u32]) {
+        let log = ratio.max(1e-6).ln();
+        self.logs[Medium::Flash as usize] += log_normal(log, 1.2);
+        // Now and then the host is in the way of one of both: hence the wide part.
+        let same = (0.9 * log_normal(log, 0.35).exp() + 0.1 * log_normal(log, 0.9).exp()).ln();
+        self.logs[Medium::Memory as usize] += same;
+        self.logs[Medium::Other as usize] += same;
+        self.seen.push(format!("{what} take {ratio:.2} times as long as such reads"));
+        self.runs.extend(runs);
+    }
+
+    /// The likeliest medium, and its probability.
+    fn posterior(&self) -> (Medium, f64) {
+        let most = self.logs.iter().copied().fold(f64::MIN, f64::max);
+        let weights = self.logs.map(|log| (log - most).exp());
+        let total: f64 = weights.iter().sum();
+        let of = |medium: Medium| (medium, weights[medium as usize] / total);
+        let all = [of(Medium::Flash), of(Medium::Memory), of(Medium::Other)];
+        all.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("there are three")
+    }
+
+    fn finding(self) -> Finding {
+        let (medium, probability) = self.posterior();
+        let because = self.seen.join("; ");
+        let class = match medium {
+            Medium::Flash => "flash",
+            Medium::Memory => "memory",
+            Medium::Other => "",
+        };
+        let finding = if medium == Medium::Other || probability < SURE {
+            let why = format!("it could be flash or something else behind a cable: {because}");
+            Finding::unknown(Parameter::Medium, why)
+        } else {
+            Finding::class(Parameter::Medium, class, probability.min(0.999)).because(because)
+        };
+        let mut signal = Signal::new(
+            "Random requests of 4 KiB, from the fastest to the slowest",
+            "share of requests",
+            "response time (ms)",
+            Shape::Line,
+        );
+        for (name, points) in self.pictures {
+            signal = signal.series(name, points);
+        }
+        finding.runs(self.runs).signal(signal)
+    }
+}
+
+/// The logarithm of the density of a normal distribution around 0.
+fn log_normal(distance: f64, deviation: f64) -> f64 {
+    let z = distance / deviation;
+    -0.5 * z * z - deviation.ln()
+}
+
+/// The mean of all but the hundredth that is slowest, in which the host's own pauses are.
+#[allow(clippy::cast_precision_loss)]
+fn body(costs: &[f64]) -> f64 {
+    let mut costs = costs.to_vec();
+    costs.sort_unstable_by(f64::total_cmp);
+    let kept = &costs[..costs.len() - costs.len() / 100];
+    (kept.iter().sum::<f64>() / kept.len().max(1) as f64).max(1.0)
+}
+
+/// The cost that a share of all does not exceed; 0 of nothing.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn quantile(costs: &[f64], share: f64) -> f64 {
+    let mut costs = costs.to_vec();
+    costs.sort_unstable_by(f64::total_cmp);
+    let last = costs.len().saturating_sub(1);
+    costs.get((share * last as f64).round() as usize).copied().unwrap_or(0.0)
+}
+
+/// Costs in milliseconds against their rank as a share.
+#[allow(clippy::cast_precision_loss)]
+fn series(run: &Run) -> Vec<(f64, f64)> {
+    let mut costs = run.latencies();
+    costs.sort_unstable_by(f64::total_cmp);
+    let count = costs.len().max(1) as f64;
+    costs.iter().enumerate().map(|(i, cost)| (i as f64 / count, cost / 1e6)).collect()
+}
+
+/// Costs against their number, in so many nanoseconds.
+#[allow(clippy::cast_precision_loss)]
+fn indexed(run: &Run, unit: f64) -> Vec<(f64, f64)> {
+    run.latencies().iter().enumerate().map(|(i, cost)| (i as f64, cost / unit)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::{Nanos, Op, Record};
+
+    use super::*;
+
+    fn of(costs: impl IntoIterator<Item = (u64, u64)>) -> Run {
+        let record = |(offset, latency): (u64, u64)| Record {
+            submitted: Nanos(0),
+            latency: Nanos(latency),
+            late: Nanos(0),
+            offset: Bytes(offset),
+            len: Bytes(SHORT),
+            op: Op::Read,
+            stream: 0,
+            result: Ok(()),
+        };
+        let records = costs.into_iter().map(record).collect();
+        Run { number: 1, purpose: String::new(), records, took: Nanos(0) }
+    }
+
+    fn class(finding: &Finding) -> Option<&str> {
+        match &finding.answer {
+            Answer::Class { class } => Some(class),
+            _ => None,
+        }
+    }
+
+    // Is a disk known by waits for platter and arm, and neither two levels of flash nor one with the
+    // host's pauses taken for one?
+    #[test]
+    fn platters() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let capacity = 1 << 40;
+        let mut walk = |cost: &mut dyn FnMut(u64, &mut fastrand::Rng) -> u64| {
+            let mut at = 0;
+            let mut costs = Vec::new();
+            for _ in 0..400 {
+                let to = (at + jump(&mut rng, capacity / SHORT) * SHORT) % capacity;
+                costs.push((to, cost(at.abs_diff(to), &mut rng)));
+                at = to;
+            }
+            of(costs)
+        };
+        let disk = walk(&mut |distance, rng| {
+            let seek = 1_000_000 + 8 * distance.isqrt();
+            seek + rng.u64(0..8_300_000)
+        });
+        assert_eq!(class(&platter(&disk, capacity).unwrap()), Some("rotating"));
+        let groups =
+            walk(&mut |distance, _| if distance > capacity / 4 { 6_000_000 } else { 800_000 });
+        assert_eq!(platter(&groups, capacity), None);
+        let paused =
+            walk(&mut |_, rng| if rng.u8(0..20) == 0 { rng.u64(0..20_000_000) } else { 90_000 });
+        assert_eq!(platter(&paused, capacity), None);
+    }
+
+    // Are flash and memory told apart by the time of reads and by what writes cost, and is neither
+    // stated of what is slow but takes the same for both?
+    #[test]
+    fn flash_and_memory() {
+        let judged = |read: u64, ratios: &[f64]| {
+            let run = of((0..400).map(|i| (i * SHORT, read + i)));
+            let mut evidence = Evidence::of_reads(&run);
+            ratios.iter().for_each(|ratio| evidence.compare("writes", *ratio, &[2]));
+            evidence.finding()
+        };
+        assert_eq!(class(&judged(90_000, &[4.0])), Some("flash"));
+        assert_eq!(class(&judged(900_000, &[6.0, 40.0])), Some("flash"));
+        assert_eq!(class(&judged(120_000, &[3.0, 0.3])), Some("flash"));
+        assert_eq!(class(&judged(1_500, &[3.0, 1.5])), Some("memory"));
+        assert_eq!(class(&judged(9_000, &[1.6, 1.1])), Some("memory"));
+        assert!(!judged(300_000, &[1.0, 1.05]).is_known());
+    }
+}

@@ -1,0 +1,337 @@
+//! What was found as a profile of a simulated drive, in TOML.
+
+use std::fmt::Write;
+
+use flashscope_block::{Bytes, DeviceInfo, Nanos};
+
+use crate::{Knowledge, Parameter};
+
+/// What stands in the profile where nothing was found: the chips of Agrawal et al., USENIX ATC 2008,
+/// Table 1.
+const PAGE: u64 = 4096;
+const PAGES_PER_BLOCK: u64 = 64;
+const PAGE_PROGRAM: u64 = 200_000;
+const PAGE_READ: u64 = 25_000;
+const SERIAL_PER_KIB: u64 = 25_600;
+const BLOCK_ERASE: u64 = 1_500_000;
+const OVER_PROVISIONING: f64 = 0.15;
+
+/// Bytes of an entry of the map.
+const MAP_ENTRY: u64 = 8;
+
+/// Parameters of which a profile has no field: what they measure follows from other fields, or the
+/// simulator knows no such thing.
+const WITHOUT_FIELD: [Parameter; 7] = [
+    Parameter::Alignment,
+    Parameter::Volumes,
+    Parameter::OpenPartitions,
+    Parameter::CleaningOnset,
+    Parameter::CleaningPeriod,
+    Parameter::SlcCache,
+    Parameter::Medium,
+];
+
+/// A simulated drive with what was found of this one, as TOML that `sim:` takes: a fit, which shows
+/// what this drive shows, and need not be what it is made of. `None` unless it was found to be flash,
+/// or to have an FTL where the medium is not known.
+pub fn profile(knowledge: &Knowledge, drive: &DeviceInfo) -> Option<String> {
+    let is_flash = match knowledge.class(Parameter::Medium) {
+        Some(medium) => medium == "flash",
+        None => knowledge.class(Parameter::FtlClass).is_some(),
+    };
+    is_flash.then(|| Twin::new(knowledge, drive).text())
+}
+
+/// A profile under construction.
+struct Twin<'k> {
+    knowledge: &'k Knowledge,
+    drive: &'k DeviceInfo,
+    page: u64,
+    packages: u64,
+    pages_per_block: u64,
+    ftl: &'static str,
+    text: String,
+}
+
+impl<'k> Twin<'k> {
+    fn new(knowledge: &'k Knowledge, drive: &'k DeviceInfo) -> Twin<'k> {
+        let page = knowledge.whole(Parameter::PageSize).filter(|page| *page >= 512);
+        let page = page.unwrap_or(PAGE);
+        let packages = knowledge.whole(Parameter::Parallelism).unwrap_or(1).max(1);
+        let segment = knowledge.whole(Parameter::Segment);
+        let in_block = segment.map(|segment| segment / page / packages).filter(|pages| *pages > 1);
+        let ftl = match knowledge.class(Parameter::FtlClass) {
+            Some("bast") => "bast",
+            Some("fast") => "fast",
+            Some("groups-of-blocks") => "superblock",
+            _ if knowledge.value(Parameter::MapCache).is_some() => "dftl",
+            _ => "page-map",
+        };
+        let pages_per_block = in_block.unwrap_or(PAGES_PER_BLOCK);
+        Twin { knowledge, drive, page, packages, pages_per_block, ftl, text: String::new() }
+    }
+
+    fn text(mut self) -> String {
+        let name = self.drive.model.as_deref().unwrap_or(&self.drive.name);
+        let name: String =
+            name.chars().filter(|c| !c.is_control() && *c != '"' && *c != '\\').collect();
+        self.line(
+            "# A simulated drive with what `flashscope probe` found. `found` is followed by the",
+        );
+        self.line(
+            "# probability that it is right; what is `assumed` was not found, and what is `fitted`",
+        );
+        self.line("# makes the drive show what was found.");
+        self.line("");
+        self.line(&format!("model = \"{name}, as probed\""));
+        self.drive_fields();
+        self.section("flash");
+        self.flash();
+        self.section("cleaning");
+        self.cleaning();
+        if self.has_log() {
+            self.section("log");
+            self.log();
+        }
+        self.section("persistence");
+        self.set("map", "\"pages\"", "assumed: a map in the metadata of pages");
+        if self.ftl == "dftl" {
+            self.section("map_cache");
+            let reach = self.knowledge.whole(Parameter::MapCache).unwrap_or(0);
+            let entries = (reach / self.page).max(1);
+            self.set("size", entries * MAP_ENTRY, &self.found(Parameter::MapCache));
+            self.set("entry_size", MAP_ENTRY, "assumed");
+        }
+        self.section("cache");
+        self.cache();
+        self.section("interface");
+        self.interface();
+        self.section("groups");
+        self.groups();
+        self.rest();
+        self.text
+    }
+
+    fn drive_fields(&mut self) {
+        self.set("ftl", quoted(self.ftl), &self.found(Parameter::FtlClass));
+        let share = self.over_provisioning();
+        self.set(
+            "over_provisioning",
+            format_args!("{share:.4}"),
+            &self.found(Parameter::OverProvisioning),
+        );
+        let stripe = self.knowledge.whole(Parameter::Chunk).unwrap_or(0) / self.page * self.page;
+        self.set("stripe", stripe, &self.found(Parameter::Chunk));
+        if self.packages > 1 && self.knowledge.class(Parameter::Mapping) == Some("dynamic") {
+            let packages = self.packages;
+            self.set("packages_per_pool", packages, &self.found(Parameter::Mapping));
+            self.set("active_blocks", quoted("package"), &self.found(Parameter::Mapping));
+        }
+        let idle = self.knowledge.class(Parameter::IdleCleaning) == Some("yes");
+        self.set("background_cleaning", idle, &self.found(Parameter::IdleCleaning));
+    }
+
+    fn over_provisioning(&self) -> f64 {
+        let found = self.knowledge.value(Parameter::OverProvisioning);
+        found.filter(|share| (0.01..0.9).contains(share)).unwrap_or(OVER_PROVISIONING)
+    }
+
+    /// So many blocks that as much can be addressed as the drive has.
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn blocks(&self) -> u64 {
+        let raw = self.drive.capacity.0 as f64 / (1.0 - self.over_provisioning());
+        let row = self.packages * self.page * self.pages_per_block;
+        (raw / row as f64).ceil() as u64
+    }
+
+    fn flash(&mut self) {
+        let (packages, page, pages_per_block) = (self.packages, self.page, self.pages_per_block);
+        self.set("packages", packages, &self.found(Parameter::Parallelism));
+        self.set("dies_per_package", 1, "assumed");
+        self.set("planes_per_die", 1, "assumed");
+        self.set("blocks_per_plane", self.blocks(), "fitted to the capacity");
+        self.set("pages_per_block", pages_per_block, &self.found(Parameter::Segment));
+        self.set("page_size", page, &self.found(Parameter::PageSize));
+        let Times { page_read, serial_per_kib, .. } = self.times();
+        self.set_time("page_read", page_read, "fitted: half of the cost of a block at most");
+        self.set_time("serial_access_per_kib", serial_per_kib, "fitted, as above");
+        let program = self.page_program();
+        self.set_time("page_program", program, &self.fitted(Parameter::MergeCost));
+        self.set_time("block_erase", BLOCK_ERASE, "assumed");
+        let zeros = self.knowledge.class(Parameter::ContentEffect) == Some("zeros-cost-less");
+        let zeros = if zeros { program / 8 } else { 0 };
+        self.set_time("zero_page_program", zeros, &self.found(Parameter::ContentEffect));
+    }
+
+    /// What remains of a merge for each page of a block.
+    fn page_program(&self) -> u64 {
+        let Some(merge) = self.knowledge.whole(Parameter::MergeCost) else { return PAGE_PROGRAM };
+        let Times { page_read, serial_per_kib, .. } = self.times();
+        let copied = merge.saturating_sub(2 * BLOCK_ERASE) / self.pages_per_block;
+        let moved = page_read + 2 * serial_per_kib * self.page / 1024;
+        copied.saturating_sub(moved).max(page_read)
+    }
+
+    /// Times that give reads of the costs that were found: the bus to the host decides what long ones
+    /// cost, and what the flash takes is within that.
+    fn times(&self) -> Times {
+        let request = self.knowledge.whole(Parameter::RequestCost).unwrap_or(2 * PAGE_READ);
+        let block = self.knowledge.whole(Parameter::BlockCost).unwrap_or(request / 4);
+        // What a page may take while the bus is busy with those of all packages.
+        let per_page = block.min(request) * self.page / 4096 * self.packages;
+        let page_read = PAGE_READ.min(per_page / 4).max(1);
+        let serial_per_kib = SERIAL_PER_KIB.min(per_page / 4 * 1024 / self.page).max(1);
+        let transfer_per_kib = block / 4;
+        let pages = 4096u64.div_ceil(self.page);
+        let flash = pages * (page_read + serial_per_kib * self.page / 1024);
+        let overhead = request.saturating_sub(flash + 4 * transfer_per_kib);
+        Times { page_read, serial_per_kib, transfer_per_kib, overhead }
+    }
+
+    fn cleaning(&mut self) {
+        let policy = match self.knowledge.class(Parameter::CleaningPolicy) {
+            Some("fifo-like") => "fifo",
+            Some("random-like") => "random",
+            _ => "greedy",
+        };
+        self.set("policy", quoted(policy), &self.found(Parameter::CleaningPolicy));
+        let apart = self.knowledge.class(Parameter::CleaningSeparation) == Some("apart");
+        let frontiers = if apart { "host-and-cleaning" } else { "one" };
+        self.set("frontiers", quoted(frontiers), &self.found(Parameter::CleaningSeparation));
+        // Well within the spare blocks, of which there have to be some in any case.
+        let threshold = (self.over_provisioning() / 4.0).min(0.03);
+        self.set("free_threshold", format_args!("{threshold:.4}"), "assumed");
+        let background = (self.over_provisioning() / 2.0).min(0.06);
+        self.set("background_threshold", format_args!("{background:.4}"), "assumed");
+    }
+
+    fn has_log(&self) -> bool {
+        matches!(self.ftl, "bast" | "fast" | "superblock")
+    }
+
+    fn log(&mut self) {
+        let blocks = self.knowledge.whole(Parameter::LogList).unwrap_or(4).max(1);
+        // FAST has one log block for what is written in order beside those of its list.
+        let blocks = if self.ftl == "bast" { blocks } else { blocks.max(4) + 1 };
+        self.set("blocks", blocks, &self.found(Parameter::LogList));
+        let eviction = match self.knowledge.class(Parameter::LogEviction) {
+            Some("lru") => "lru",
+            Some("random") => "random",
+            _ => "fifo",
+        };
+        self.set("eviction", quoted(eviction), &self.found(Parameter::LogEviction));
+        if self.ftl == "superblock" {
+            self.set("group", 4, "assumed");
+            self.set("per_group", 2, "assumed");
+        }
+    }
+
+    fn cache(&mut self) {
+        let kind = match self.knowledge.class(Parameter::WriteBufferKind) {
+            Some("queue") => "fifo",
+            Some("blocks") => "bplru",
+            _ => "lru",
+        };
+        match self.knowledge.whole(Parameter::WriteBuffer) {
+            Some(size) if size >= self.page => {
+                self.set("kind", quoted(kind), &self.found(Parameter::WriteBufferKind));
+                let size = size / self.page * self.page;
+                self.set("size", size, &self.found(Parameter::WriteBuffer));
+            }
+            _ => self.set("kind", quoted("none"), &self.found(Parameter::WriteBuffer)),
+        }
+        let ahead = self.knowledge.whole(Parameter::ReadAhead).unwrap_or(0) / self.page;
+        self.set("read_ahead", ahead, &self.found(Parameter::ReadAhead));
+    }
+
+    fn interface(&mut self) {
+        let DeviceInfo { logical_block, queue_depth, .. } = *self.drive;
+        self.set("logical_block", logical_block.0.min(self.page), "as the drive says");
+        self.set("queue_depth", queue_depth, "as the drive was opened");
+        let Times { overhead, transfer_per_kib, .. } = self.times();
+        self.set_time("request_overhead", overhead, &self.fitted(Parameter::RequestCost));
+        self.set_time("transfer_per_kib", transfer_per_kib, &self.fitted(Parameter::BlockCost));
+        let largest = self.knowledge.whole(Parameter::LargestRequest).unwrap_or(0);
+        self.set("largest_request", largest, &self.found(Parameter::LargestRequest));
+    }
+
+    fn groups(&mut self) {
+        let groups = self.knowledge.whole(Parameter::Groups).unwrap_or(1).max(1);
+        self.set("count", groups, &self.found(Parameter::Groups));
+        let switch = self.knowledge.whole(Parameter::GroupSwitch).unwrap_or(0);
+        self.set_time("switch_time", switch, &self.found(Parameter::GroupSwitch));
+    }
+
+    /// What was found and is no field.
+    fn rest(&mut self) {
+        self.line("");
+        for parameter in WITHOUT_FIELD {
+            let finding = self.knowledge.finding(parameter).filter(|finding| finding.is_known());
+            if let Some(finding) = finding {
+                let stated = finding.text();
+                let name = parameter.name();
+                self.line(&format!("# {name}: {stated}; no field says so"));
+            }
+        }
+    }
+
+    fn section(&mut self, name: &str) {
+        self.line(&format!("\n[{name}]"));
+    }
+
+    fn set(&mut self, field: &str, value: impl std::fmt::Display, why: &str) {
+        self.line(&format!("{field} = {value} # {why}"));
+    }
+
+    fn set_time(&mut self, field: &str, nanos: u64, why: &str) {
+        self.set(field, format_args!("\"{nanos}ns\""), why);
+    }
+
+    fn line(&mut self, text: &str) {
+        writeln!(self.text, "{text}").expect("a String can always be written to");
+    }
+
+    /// Where the value of a field comes from.
+    fn found(&self, parameter: Parameter) -> String {
+        let finding = self.knowledge.finding(parameter).filter(|finding| finding.is_known());
+        let name = parameter.name();
+        match finding {
+            Some(finding) => format!("found ({:.2}): {name}", finding.probability),
+            None => format!("assumed: {name} was not found"),
+        }
+    }
+
+    fn fitted(&self, parameter: Parameter) -> String {
+        match self.knowledge.value(parameter) {
+            Some(_) => format!("fitted to {}", parameter.name()),
+            None => format!("assumed: {} was not found", parameter.name()),
+        }
+    }
+}
+
+/// Times in nanoseconds.
+struct Times {
+    page_read: u64,
+    serial_per_kib: u64,
+    transfer_per_kib: u64,
+    overhead: u64,
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
+}
+
+/// A value in its unit, as people read it.
+pub(crate) fn in_unit(value: f64, unit: crate::Unit) -> String {
+    use crate::Unit;
+    // Such values are far below 2^53, and not negative.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let whole = value.max(0.0).round() as u64;
+    match unit {
+        Unit::Bytes => Bytes(whole).to_string(),
+        Unit::Nanoseconds => Nanos(whole).to_string(),
+        Unit::Count => whole.to_string(),
+        Unit::Share => format!("{:.1} %", 100.0 * value),
+        Unit::Class => value.to_string(),
+    }
+}

@@ -1,0 +1,200 @@
+//! `probe.json`: what was found of a drive, how, and what it took.
+
+use flashscope_block::{Bytes, DeviceInfo, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Budget, Event, Finding, Halt, Knowledge, Parameter, Run, Unit};
+
+/// `probe.json`: what was found of a drive, with what shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProbeReport {
+    /// The version of the format.
+    pub schema_version: u32,
+    /// The version of flashscope that probed.
+    pub flashscope: String,
+    /// When it began, as in RFC 3339, in UTC.
+    pub began: String,
+    /// What is known about the drive without measuring it.
+    pub drive: DeviceInfo,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// What was looked for; empty where that was everything.
+    pub wanted: Vec<Parameter>,
+    /// How it ended.
+    pub status: ProbeStatus,
+    /// What might be used up.
+    pub budget: Spent,
+    /// What was.
+    pub used: Spent,
+    /// What is stated of each parameter, known or not, in the order in which they are shown.
+    pub findings: Vec<Stated>,
+    /// The experiments, in the order in which they were made.
+    pub steps: Vec<Step>,
+    /// A simulated drive with what was found, as a profile in TOML; absent where too little is known
+    /// for one.
+    pub profile: Option<String>,
+}
+
+/// How a probe ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ProbeStatus {
+    /// Nothing was left that would have told more within the budget.
+    Complete,
+    /// It was interrupted: what was found up to then is here.
+    Interrupted,
+}
+
+/// Bytes and time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Spent {
+    /// Bytes that are written.
+    pub bytes_written: Bytes,
+    /// Time on the clock of the drive; absent where it has no bound.
+    pub time_ns: Option<Nanos>,
+}
+
+impl From<Budget> for Spent {
+    fn from(budget: Budget) -> Spent {
+        let time_ns = Some(budget.time).filter(|time| *time != Nanos::MAX);
+        Spent { bytes_written: budget.bytes, time_ns }
+    }
+}
+
+/// What is stated of a parameter, with what it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stated {
+    /// The parameter's name for readers.
+    pub title: String,
+    /// What exactly is meant.
+    pub summary: String,
+    /// Where it comes from.
+    pub source: String,
+    /// What its values count.
+    pub unit: Unit,
+    /// What is stated.
+    pub finding: Finding,
+}
+
+impl From<&Finding> for Stated {
+    fn from(finding: &Finding) -> Stated {
+        let spec = finding.parameter.spec();
+        let (title, summary, source) = (spec.title, spec.summary, spec.source);
+        Stated {
+            title: title.into(),
+            summary: summary.into(),
+            source: source.into(),
+            unit: spec.unit,
+            finding: finding.clone(),
+        }
+    }
+}
+
+/// One experiment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// The name of the probe.
+    pub probe: String,
+    /// What it does.
+    pub summary: String,
+    /// How often it was run before.
+    pub attempt: u32,
+    /// Its runs.
+    pub runs: Vec<RunSummary>,
+    /// The parameters about which it stated something.
+    pub found: Vec<Parameter>,
+    /// What it found to be wrong of what had been found before, and why.
+    pub contradicted: Vec<Contradicted>,
+}
+
+/// A run, whose IOs are in `records`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunSummary {
+    /// Its number; they count from 1.
+    pub run: u32,
+    /// What it was for.
+    pub purpose: String,
+    /// IOs that were answered.
+    pub ios: u64,
+    /// Bytes that they wrote.
+    pub bytes_written: Bytes,
+    /// From the first submission to the last answer.
+    pub took_ns: Nanos,
+}
+
+/// A finding that another probe contradicts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Contradicted {
+    /// What was found before.
+    pub parameter: Parameter,
+    /// What speaks against it.
+    pub because: String,
+}
+
+/// Puts down what happens in an investigation.
+#[derive(Debug, Default)]
+pub struct Diary {
+    steps: Vec<Step>,
+}
+
+impl Diary {
+    /// Something happens.
+    pub fn tell(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Begins { probe, attempt } => self.steps.push(Step {
+                probe: probe.name.into(),
+                summary: probe.summary.into(),
+                attempt: *attempt,
+                runs: Vec::new(),
+                found: Vec::new(),
+                contradicted: Vec::new(),
+            }),
+            Event::Found(finding) => {
+                if let Some(step) = self.steps.last_mut().filter(|_| finding.is_known()) {
+                    step.found.push(finding.parameter);
+                }
+            }
+            Event::Contradicted { contradiction, .. } => {
+                if let Some(step) = self.steps.last_mut() {
+                    let (parameter, because) =
+                        (contradiction.parameter, contradiction.because.clone());
+                    step.contradicted.push(Contradicted { parameter, because });
+                }
+            }
+        }
+    }
+
+    /// A run has ended.
+    pub fn keep(&mut self, run: &Run) {
+        if let Some(step) = self.steps.last_mut() {
+            step.runs.push(RunSummary {
+                run: run.number,
+                purpose: run.purpose.clone(),
+                ios: run.records.len() as u64,
+                bytes_written: run.written(),
+                took_ns: run.took,
+            });
+        }
+    }
+
+    /// The experiments so far.
+    pub fn steps(self) -> Vec<Step> {
+        self.steps
+    }
+}
+
+impl ProbeStatus {
+    /// How an investigation ended, by what ended it.
+    pub fn of(halt: Option<Halt>) -> ProbeStatus {
+        match halt {
+            Some(_) => ProbeStatus::Interrupted,
+            None => ProbeStatus::Complete,
+        }
+    }
+}
+
+/// What is stated of each parameter.
+pub fn stated(knowledge: &Knowledge) -> Vec<Stated> {
+    knowledge.findings().map(Stated::from).collect()
+}

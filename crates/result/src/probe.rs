@@ -1,0 +1,135 @@
+//! The result folder of a probed drive: `NAME.flashscope/probe.json` and `records/*.parquet`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::folder::write_whole;
+use crate::simulation::read_versioned;
+use crate::{Error, Recorder};
+
+const PROBE: &str = "probe.json";
+const RECORDS: &str = "records";
+
+/// The version of `probe.json` that is written, and the latest that is read.
+pub const PROBE_VERSION: u32 = 1;
+
+/// Where the result of a probe will lie. The folder is there while the drive is probed, so that
+/// nobody else takes the name; unless something is found, it goes again.
+#[derive(Debug)]
+pub struct ProbeFolder {
+    path: PathBuf,
+    written: bool,
+}
+
+impl ProbeFolder {
+    /// Makes the folder. Nothing may be there yet.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], and where no folder can be made.
+    pub fn create(path: &Path) -> Result<ProbeFolder, Error> {
+        if path.exists() {
+            return Err(Error::Exists(path.into()));
+        }
+        let records = path.join(RECORDS);
+        fs::create_dir_all(&records).map_err(Error::io("create", &records))?;
+        Ok(ProbeFolder { path: path.into(), written: false })
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A recorder for the runs of this probe.
+    pub fn recorder(&self) -> Recorder {
+        Recorder::start(self.path.join(RECORDS))
+    }
+
+    /// Writes what was found; at every instant the file is whole or not there.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn write(&mut self, probe: &impl Serialize) -> Result<(), Error> {
+        let path = self.path.join(PROBE);
+        // Without white space: most of it is numbers, of which each would have a line.
+        write_whole(&path, |file| Ok(serde_json::to_writer(file, probe)?))?;
+        self.written = true;
+        Ok(())
+    }
+}
+
+impl Drop for ProbeFolder {
+    fn drop(&mut self) {
+        if !self.written {
+            // Records alone say nothing: not even of which drive they are.
+            let _ = fs::remove_dir_all(self.path.join(RECORDS));
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
+
+/// Whether the folder at `path` holds the result of a probe.
+pub fn is_probe(path: &Path) -> bool {
+    path.join(PROBE).is_file()
+}
+
+/// Reads the `probe.json` of the folder at `path`, which is as `docs/schemas/probe.schema.json` says
+/// if this version or an earlier one wrote it.
+///
+/// # Errors
+/// [`Error::NoProbe`], [`Error::Json`] where it is damaged or too large, [`Error::Version`] where a
+/// later version wrote it.
+pub fn read_probe(path: &Path) -> Result<Value, Error> {
+    if !is_probe(path) {
+        return Err(Error::NoProbe(path.into()));
+    }
+    read_versioned(&path.join(PROBE), PROBE_VERSION, "probe")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Does a probe come back as it was written, is the name taken in the meantime, and does nothing
+    // stay where nothing was found?
+    #[test]
+    fn a_probe_is_whole_or_not_there() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a/b.flashscope");
+        let folder = ProbeFolder::create(&path).unwrap();
+        let mut recorder = folder.recorder();
+        recorder.begin(1).unwrap();
+        recorder.end().unwrap();
+        drop(recorder);
+        drop(folder);
+        assert!(!path.exists());
+        let mut folder = ProbeFolder::create(&path).unwrap();
+        assert!(matches!(ProbeFolder::create(&path), Err(Error::Exists(_))));
+        assert!(matches!(read_probe(&path), Err(Error::NoProbe(_))));
+        let written = serde_json::json!({ "schema_version": 1, "drive": {}, "findings": [] });
+        folder.write(&written).unwrap();
+        drop(folder);
+        assert!(is_probe(&path));
+        assert_eq!(read_probe(&path).unwrap(), written);
+    }
+
+    // Is a later version refused, and what is damaged with its name?
+    #[test]
+    fn other_versions_are_told_apart() {
+        let place = tempfile::tempdir().unwrap();
+        let read = |text: &str| {
+            fs::write(place.path().join(PROBE), text).unwrap();
+            read_probe(place.path()).unwrap_err().to_string()
+        };
+        let later = read(r#"{"schema_version":2,"drive":{}}"#);
+        assert!(later.contains("has format version 2; this flashscope reads up to 1"), "{later}");
+        let damaged = read(r#"{"schema_version":1}"#);
+        assert!(
+            damaged.contains("probe.json is damaged: it is not what a probe writes"),
+            "{damaged}"
+        );
+    }
+}

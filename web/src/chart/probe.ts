@@ -1,0 +1,154 @@
+// The pictures of a probe: what it saw, as figures with points or lines over one pair of axes.
+import type uPlot from 'uplot';
+import type { Mark, Signal } from '../data/probe.gen';
+import { MISSING, short } from '../format';
+import { within } from './marks';
+import { type Measure, measureAxis, measureScale } from './measure';
+import { fade, type Palette } from './palette';
+import { type ChartSpec, common, type Tip } from './spec';
+
+/** How near the pointer is to what is told of it, in CSS pixels. */
+const NEAR = 40;
+
+interface Point {
+  x: number;
+  y: number;
+  series: number;
+}
+
+/** Every point, in the order of the horizontal axis, where that has a place for it. */
+function pointsOf(signal: Signal): Point[] {
+  const all = signal.series.flatMap(({ points }, series) =>
+    points.map(([x, y]): Point => ({ x, y, series })),
+  );
+  return all.filter(({ x }) => !signal.log_x || x > 0).sort((a, b) => a.x - b.x);
+}
+
+/** From the least to the most, with nothing in between them. */
+function spanOf(values: number[]): [number, number] {
+  const low = values.reduce((a, b) => Math.min(a, b), 0);
+  const high = values.reduce((a, b) => Math.max(a, b), 0);
+  const room = 0.04 * (high - low) || 1;
+  return [low < 0 ? low - room : 0, high + room];
+}
+
+/** Round numbers on a log axis: of ever coarser ladders the first that has room. */
+function roundNumbers(low: number, high: number, most: number): number[] {
+  const decades = Array.from({ length: 40 }, (_, i) => 10 ** (i - 12));
+  const ladder = (steps: number[]) =>
+    decades
+      .flatMap((decade) => steps.map((step) => step * decade))
+      .filter((value) => value >= low * 0.999 && value <= high * 1.001);
+  const fine = ladder([1, 2, 5]);
+  const coarse = fine.length <= most ? fine : ladder([1]);
+  const every = Math.max(1, Math.ceil(coarse.length / Math.max(2, most)));
+  return coarse.filter((_, i) => i % every === 0);
+}
+
+/** The horizontal axis: from the first point to the last, with all marks in view. */
+function acrossOf(signal: Signal, points: Point[]): Measure {
+  const measure: Measure = { title: signal.x, write: short, log: signal.log_x };
+  const places = [...points.map(({ x }) => x), ...signal.marks.map(({ x }) => x)];
+  const [low, high] = [Math.min(...places), Math.max(...places)];
+  // On a log scale the axis finds its span from what it is given.
+  if (signal.log_x) return { ...measure, ticks: roundNumbers };
+  if (!Number.isFinite(low)) return measure;
+  const room = 0.02 * (high - low) || 1;
+  return { ...measure, range: [low - room, high + room] };
+}
+
+const colorOf = (colors: Palette, series: number) =>
+  colors.results[series % colors.results.length] ?? colors.text;
+
+/** Lines at places worth marking, with what is there. */
+function drawMarks(u: uPlot, marks: Mark[], colors: Palette): void {
+  const { ctx, bbox } = u;
+  within(u, () => {
+    ctx.strokeStyle = fade(colors.text, 0.7);
+    ctx.fillStyle = colors.text;
+    ctx.lineWidth = devicePixelRatio;
+    ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+    marks.forEach(({ x, label }, i) => {
+      const at = u.valToPos(x, 'x', true);
+      ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
+      ctx.beginPath();
+      ctx.moveTo(at, bbox.top);
+      ctx.lineTo(at, bbox.top + bbox.height);
+      ctx.stroke();
+      ctx.setLineDash([]);
+      const left = at > bbox.left + 0.7 * bbox.width;
+      ctx.textAlign = left ? 'right' : 'left';
+      const gap = (left ? -4 : 4) * devicePixelRatio;
+      // Labels of neighbours are below each other.
+      ctx.fillText(label, at + gap, bbox.top + (12 + 13 * (i % 4)) * devicePixelRatio);
+    });
+  });
+}
+
+/** The point next to a place. */
+function nextTo(u: uPlot, points: Point[], left: number, top: number): Point | undefined {
+  let [best, least]: [Point | undefined, number] = [undefined, NEAR ** 2];
+  for (const point of points) {
+    const across = u.valToPos(point.x, 'x') - left;
+    const distance = across ** 2 + (u.valToPos(point.y, 'y') - top) ** 2;
+    if (distance < least) [best, least] = [point, distance];
+  }
+  return best;
+}
+
+/** A picture of what a probe saw. */
+export function signalChart(signal: Signal): ChartSpec {
+  const points = pointsOf(signal);
+  const across = acrossOf(signal, points);
+  const xs = points.map(({ x }) => x);
+  const up: Measure = { title: signal.y, write: short, range: spanOf(points.map(({ y }) => y)) };
+  const column = (series: number) =>
+    points.map((point) => (point.series === series ? point.y : null));
+  const joined = signal.shape === 'line';
+  const marked = signal.log_x ? signal.marks.map(({ x }) => x) : [];
+  const tip = (u: uPlot, left: number, top: number): Tip | null => {
+    const point = nextTo(u, points, left, top);
+    if (point === undefined) return null;
+    return {
+      left: u.valToPos(point.x, 'x'),
+      top: u.valToPos(point.y, 'y'),
+      title: signal.series[point.series]?.name ?? MISSING,
+      rows: [
+        [signal.x, short(point.x)],
+        [signal.y, short(point.y)],
+      ],
+    };
+  };
+  return {
+    label: `${signal.title}: ${signal.y} against ${signal.x}.`,
+    title: signal.title,
+    data: [xs, ...signal.series.map((_, i) => column(i))] as uPlot.AlignedData,
+    options: (colors) => ({
+      ...common,
+      cursor: { points: { show: false }, drag: { x: false, y: false }, y: false },
+      scales: {
+        x: { time: false, ...measureScale(across, [...xs, ...marked]) },
+        y: measureScale(up, []),
+      },
+      axes: [measureAxis(colors, across, 'x'), measureAxis(colors, up, 'y')],
+      series: [
+        {},
+        ...signal.series.map((_, i): uPlot.Series => {
+          const color = colorOf(colors, i);
+          const shown = { show: true, size: 4, width: 0, fill: color, stroke: color };
+          return joined
+            ? { stroke: color, width: 1.5, spanGaps: true, points: { show: false } }
+            : { stroke: color, paths: () => null, points: shown };
+        }),
+      ],
+      hooks: { draw: [(u) => drawMarks(u, signal.marks, colors)] },
+    }),
+    tip,
+    ...(signal.series.length > 1
+      ? {
+          keys: (colors: Palette) =>
+            signal.series.map(({ name }, i) => ({ name, color: colorOf(colors, i) })),
+        }
+      : {}),
+  };
+}

@@ -1,0 +1,119 @@
+// The screen of a probe, in a page and from a server.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeProbe } from '../fixtures/make-probe.mjs';
+import { serve } from '../fixtures/server.mjs';
+import { answerText, byReason, sureness } from '../src/data/probe';
+import type { Stated } from '../src/data/probe.gen';
+import { parseRoute, probeHref } from '../src/route';
+import { Bench, drawAll, inked, overflow, template, violations } from './browser';
+
+const ID = 'a stick';
+const HASH = probeHref(ID);
+let bench: Bench;
+let embedded: string;
+let served: Awaited<ReturnType<typeof serve>>;
+
+beforeAll(async () => {
+  const probes = [{ id: ID, name: ID, probe: makeProbe() }];
+  bench = await Bench.start();
+  embedded = await bench.write('probe', { measurements: [], simulations: [], probes });
+  served = await serve(await template(), [], { probes });
+}, 300_000);
+
+afterAll(async () => {
+  await bench?.stop();
+  await served?.stop();
+});
+
+/** The address of the screen. */
+const address = (kind: 'embedded' | 'served') =>
+  (kind === 'embedded' ? embedded : served.address) + HASH;
+
+/** What of the screen is to be seen in any case. */
+async function isShown(page: Page) {
+  await page.getByRole('heading', { name: ID, level: 1 }).waitFor();
+  await page.getByText('It was interrupted by the user').waitFor();
+  const row = page.getByRole('row', { name: /^Segment/ });
+  expect(await row.innerText()).toMatch(/256 KiB\s+97\.0 %\s+every 64th write is dear\s+2, 3/);
+  expect(await page.getByRole('row', { name: /^Write buffer/ }).innerText()).toContain('none');
+  const why = page.getByText('nothing that was seen tells');
+  expect(await why.count()).toBe(1);
+  await page.getByText('Over-provisioning, Reach of the map').waitFor();
+  expect(await page.getByText('contradicts Write buffer: no write is cheaper').count()).toBe(1);
+  expect(await page.getByText('ftl = "bast"').count()).toBe(1);
+}
+
+describe('a probe', () => {
+  // Is what was found told, with what shows it, and what was not, with why, from both sources?
+  it.each(['embedded', 'served'] as const)('is told, %s', (kind) =>
+    bench.visit(address(kind), isShown),
+  );
+
+  // Has each signal a picture with something in it, in colours that can be read?
+  it.each(['light', 'dark'] as const)('is drawn and accessible, %s', (colorScheme) =>
+    bench.visit(
+      address('embedded'),
+      async (page) => {
+        expect(await drawAll(page)).toBe(2);
+        for (let i = 0; i < 2; i++) {
+          expect(await inked(page, i), `picture ${i}`).toBeGreaterThan(0.005);
+        }
+        expect(await violations(page)).toEqual([]);
+      },
+      { colorScheme },
+    ),
+  );
+
+  // Does it fit where there is little room?
+  it.each([320, 420, 760])('fits, %i pixels wide', (width) =>
+    bench.visit(
+      address('embedded'),
+      async (page) => {
+        await drawAll(page);
+        expect(await overflow(page)).toBeLessThanOrEqual(0);
+      },
+      { viewport: { width, height: 800 } },
+    ),
+  );
+
+  // Does it stand on the shelf as what it is, and lead to its screen?
+  it('is on the shelf', () =>
+    bench.visit(`${served.address}#/`, async (page) => {
+      await page.getByRole('combobox', { name: 'Kind' }).selectOption('probe');
+      await page.getByText('1 result that fits').waitFor();
+      expect(await page.getByRole('listitem').getByText('3 runs').count()).toBe(1);
+      await page.getByRole('link', { name: 'Fixture USB <1 GB>' }).click();
+      await isShown(page);
+    }));
+});
+
+describe('the words of a probe', () => {
+  // Is an answer of each kind told in its unit, with the interval where that has a width?
+  it('tell answers', () => {
+    const { findings } = makeProbe() as unknown as { findings: Stated[] };
+    const told = findings.map(({ finding, unit }) => answerText(finding.answer, unit));
+    expect(told).toEqual([
+      'flash',
+      '256 KiB',
+      '4',
+      '120 ms (118 ms to 123 ms)',
+      'none',
+      'not known',
+      'not known',
+    ]);
+    expect(byReason(findings)).toEqual([
+      ['nothing that was seen tells', ['Over-provisioning', 'Reach of the map']],
+    ]);
+    expect([0.5, 0.97, 0.9995].map(sureness)).toEqual(['50.0 %', '97.0 %', '> 99.8 %']);
+  });
+
+  // Does its address lead to it, whatever it is called?
+  it('are found by their address', () => {
+    expect(parseRoute(probeHref('a/b ?c#d,e%2F&f=é'))).toEqual({
+      page: 'probe',
+      id: 'a/b ?c#d,e%2F&f=é',
+    });
+    expect(parseRoute('#/p/a/b')).toMatchObject({ page: 'unknown' });
+  });
+});
