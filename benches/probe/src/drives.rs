@@ -43,6 +43,16 @@ struct Draft {
     page_program: u64,
     block_erase: u64,
     serial_per_kib: u64,
+    cleaned: Option<Cleaned>,
+}
+
+/// What is needed to tell where cleaning begins, of a drive that is mapped by pages.
+#[derive(Debug, Clone, Copy)]
+struct Cleaned {
+    over_provisioning: f64,
+    /// The share of blocks that are free at least when the host has left the drive time.
+    kept_free: f64,
+    map_on_flash: bool,
 }
 
 /// Draws a drive that can work.
@@ -67,6 +77,7 @@ fn draw_any(seed: u64, mut rng: Rng) -> Drawn {
         page_program: rng.u64(200..900),
         block_erase: rng.u64(1500..4000),
         serial_per_kib: rng.u64(5..26),
+        cleaned: None,
         rng,
     };
     draft.set("seed", seed);
@@ -123,6 +134,27 @@ impl Draft {
         self.is(Parameter::Medium, Truth::Class("flash"));
         self.has(Parameter::PageSize, self.page);
         self.is(Parameter::Alignment, Truth::Value(0.0));
+        if let Some(cleaned) = self.cleaned {
+            self.room(cleaned, blocks);
+        }
+    }
+
+    /// The places for data, without the blocks that are always kept free: no host ever sees those.
+    /// They are all written when the first block of each package is cleaned.
+    fn room(&mut self, cleaned: Cleaned, blocks: u64) {
+        let Cleaned { over_provisioning, kept_free, map_on_flash } = cleaned;
+        let kept = (kept_free * blocks as f64 - 1e-6).ceil();
+        let all = (blocks * self.pages_per_block) as f64;
+        let logical = (1.0 - over_provisioning) * all;
+        let map = match map_on_flash {
+            // Its pages, and the block that is open for them.
+            true => logical / (self.page / 8) as f64 + self.pages_per_block as f64,
+            false => 0.0,
+        };
+        let places = all - kept * self.pages_per_block as f64 - map;
+        self.is(Parameter::OverProvisioning, Truth::Value(1.0 - logical / places));
+        let bytes = places * (self.packages * self.page) as f64;
+        self.is(Parameter::CleaningOnset, Truth::Value(bytes));
     }
 
     fn interface(&mut self, overhead_us: u64, transfer_us: u64, depth: u32, largest: u64) {
@@ -152,9 +184,9 @@ impl Draft {
         self.is(Parameter::ContentEffect, Truth::Class("none"));
         let over_provisioning = self.rng.f64() * 0.2 + 0.08;
         self.set("over_provisioning", format_args!("{over_provisioning:.3}"));
-        self.is(Parameter::OverProvisioning, Truth::Value(over_provisioning));
         self.striping();
-        self.cleaning();
+        let kept_free = self.cleaning();
+        self.cleaned = Some(Cleaned { over_provisioning, kept_free, map_on_flash: dftl });
         self.memory();
         if dftl {
             let entries = self.one_of(&[512, 1024, 2048]);
@@ -194,7 +226,8 @@ impl Draft {
         self.has(Parameter::Volumes, self.packages);
     }
 
-    fn cleaning(&mut self) {
+    /// Returns the share of blocks that it keeps free.
+    fn cleaning(&mut self) -> f64 {
         let (policy, class) = self.one_of(&[
             ("greedy", "greedy-like"),
             ("greedy", "greedy-like"),
@@ -220,6 +253,7 @@ impl Draft {
         self.is(Parameter::IdleCleaning, Truth::Class(if idle { "yes" } else { "no" }));
         // What one block of each package holds is written before the same package cleans again.
         self.has(Parameter::Segment, self.page * self.pages_per_block * self.packages);
+        if idle { 0.06 } else { threshold }
     }
 
     /// Write buffer and read-ahead.
@@ -253,8 +287,8 @@ impl Draft {
         self.set("slc.share", format_args!("{share:.3}"));
         self.set_us("slc.page_program", self.page_program / 3);
         self.set_us("slc.page_read", self.page_read);
-        // How many pages it takes depends on blocks that are rounded: see `settle`.
-        self.truth.remove(&Parameter::OverProvisioning);
+        // Blocks of the region are neither over-provisioning nor places for all data.
+        self.cleaned = None;
     }
 
     fn no_groups(&mut self) {

@@ -1,5 +1,6 @@
 //! The probes: one file each, with its experiment and its estimator.
 
+pub mod cleaning;
 mod requests;
 
 use flashscope_block::{Bytes, Nanos};
@@ -63,4 +64,4 @@ pub struct Probe {
 }
 
 /// Every probe; among those that are as good, the first is run first.
-pub const PROBES: &[Probe] = &[requests::PROBE];
+pub const PROBES: &[Probe] = &[requests::PROBE, cleaning::PROBE];

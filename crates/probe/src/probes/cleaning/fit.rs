@@ -1,0 +1,127 @@
+//! What each hypothesis says that writes cost, beside what they cost.
+
+use super::Story;
+use super::model::{Hypothesis, Model, Size, Work};
+
+/// Writes that are looked at together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Window {
+    pub(super) from: usize,
+    pub(super) to: usize,
+}
+
+/// Windows of `len` writes.
+pub(super) fn windows(from: usize, to: usize, len: usize) -> Vec<Window> {
+    let starts = (from..to).step_by(len.max(1));
+    starts.map(|from| Window { from, to: (from + len).min(to) }).collect()
+}
+
+/// How well a hypothesis fits.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Fit {
+    pub(super) hypothesis: Hypothesis,
+    /// The sum of squared residuals, each in units of the deviation that is expected.
+    pub(super) misfit: f64,
+    /// What moving a unit and erasing a block take, in nanoseconds.
+    pub(super) costs: [f64; 2],
+    /// What is expected of each window, in nanoseconds a write.
+    pub(super) expected: Vec<f64>,
+}
+
+/// The work of a drive of this size in each window, if it cleans as `hypothesis` says.
+fn replay(story: &Story, size: Size, hypothesis: Hypothesis, windows: &[Window]) -> Vec<Work> {
+    let mut model = Model::trimmed(size, hypothesis);
+    let mut written = 0;
+    let mut upto = |model: &mut Model, to: usize| {
+        story.writes[written..to].iter().for_each(|unit| model.write(*unit));
+        written = to;
+        model.work
+    };
+    let work = |window: &Window| {
+        let before = upto(&mut model, window.from);
+        let after = upto(&mut model, window.to);
+        Work {
+            written: after.written - before.written,
+            moved: after.moved - before.moved,
+            erased: after.erased - before.erased,
+        }
+    };
+    windows.iter().map(work).collect()
+}
+
+/// Fits what a move and an erase take, to costs beyond `base` for each write.
+#[allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
+pub(super) fn fit(
+    story: &Story,
+    size: Size,
+    hypothesis: Hypothesis,
+    windows: &[Window],
+    base: f64,
+) -> Fit {
+    let work = replay(story, size, hypothesis, windows);
+    let seen: Vec<f64> = windows.iter().map(|window| mean_cost(story, *window)).collect();
+    let excess: Vec<f64> = seen.iter().map(|cost| cost - base).collect();
+    let middle = excess.iter().sum::<f64>() / excess.len() as f64;
+    let deviation: Vec<f64> =
+        excess.iter().map(|excess| 0.1 * excess.abs() + 0.1 * middle.abs() + 0.02 * base).collect();
+    let per_write = |count: u64, work: &Work| count as f64 / work.written.max(1) as f64;
+    let rows: Vec<[f64; 2]> = work
+        .iter()
+        .map(|work| [per_write(work.moved, work), per_write(work.erased, work)])
+        .collect();
+    let costs = least_squares(&rows, &excess, &deviation);
+    let expected: Vec<f64> =
+        rows.iter().map(|row| base + row[0] * costs[0] + row[1] * costs[1]).collect();
+    let misfit = (0..rows.len())
+        .map(|nth| ((seen[nth] - expected[nth]) / deviation[nth]).powi(2).min(25.0))
+        .sum();
+    Fit { hypothesis, misfit, costs, expected }
+}
+
+/// What a write of a window cost, on average.
+#[allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
+pub(super) fn mean_cost(story: &Story, window: Window) -> f64 {
+    let costs = &story.costs[window.from..window.to];
+    costs.iter().sum::<f64>() / costs.len().max(1) as f64
+}
+
+/// The two coefficients, neither below 0, with the least squares of what is left.
+fn least_squares(rows: &[[f64; 2]], values: &[f64], deviation: &[f64]) -> [f64; 2] {
+    let (mut xx, mut xy, mut yy, mut xv, mut yv) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for ((row, value), deviation) in rows.iter().zip(values).zip(deviation) {
+        let weight = deviation.powi(-2);
+        xx += weight * row[0] * row[0];
+        xy += weight * row[0] * row[1];
+        yy += weight * row[1] * row[1];
+        xv += weight * row[0] * value;
+        yv += weight * row[1] * value;
+    }
+    let determinant = xx * yy - xy * xy;
+    if determinant > 1e-9 * xx * yy {
+        let both = [(xv * yy - yv * xy) / determinant, (yv * xx - xv * xy) / determinant];
+        if both[0] >= 0.0 && both[1] >= 0.0 {
+            return both;
+        }
+    }
+    let alone = |square: f64, product: f64| if square > 0.0 { (product / square).max(0.0) } else { 0.0 };
+    let (first, second) = (alone(xx, xv), alone(yy, yv));
+    // What is explained of the sum of squares.
+    if first * xv >= second * yv { [first, 0.0] } else { [0.0, second] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Are two costs found from sums, and is none below 0?
+    #[test]
+    fn coefficients() {
+        let rows = [[1.0, 0.1], [5.0, 0.2], [0.0, 0.1], [9.0, 0.9]];
+        let values: Vec<f64> = rows.iter().map(|row| 3.0 * row[0] + 20.0 * row[1]).collect();
+        let found = least_squares(&rows, &values, &[1.0; 4]);
+        assert!((found[0] - 3.0).abs() < 1e-9 && (found[1] - 20.0).abs() < 1e-9);
+        let values: Vec<f64> = rows.iter().map(|row| 3.0 * row[0] - 1.0 * row[1]).collect();
+        let found = least_squares(&rows, &values, &[1.0; 4]);
+        assert!(found[0] > 0.0 && found[1] == 0.0);
+    }
+}

@@ -1,0 +1,290 @@
+//! Cleaning: how much room it has, when it begins, which blocks it chooses, where it puts what it
+//! moves, and whether it uses idle time.
+
+mod estimate;
+mod fit;
+mod model;
+mod plan;
+
+use flashscope_block::{Bytes, Nanos, Op};
+
+use self::plan::Regions;
+use crate::investigate::Outcome;
+use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
+
+/// The unit of writes where the page is not known: a multiple of all usual pages.
+const USUAL_UNIT: u64 = 16 << 10;
+
+/// The most units that a drive is divided into.
+const MOST_UNITS: u64 = 1 << 18;
+
+/// Length of the writes that fill the drive.
+const FILL_SIZE: u64 = 128 << 10;
+
+/// The places for data that a drive has at least and at most, for 100 that the host can address.
+const LEAST_PLACES: usize = 115;
+const MOST_PLACES: usize = 150;
+
+/// After so many writes, what a buffer holds is written to the flash.
+const FLUSH_EVERY: usize = 16;
+
+/// How long the drive rests before it is seen whether that helped.
+const REST: Nanos = Nanos::secs(2);
+
+/// How often it rests.
+const RESTS: u32 = 12;
+
+/// Writes before and after each rest.
+const AROUND_REST: [usize; 2] = [24, 8];
+
+const FINDS: &[Parameter] = &[
+    Parameter::OverProvisioning,
+    Parameter::CleaningPolicy,
+    Parameter::CleaningSeparation,
+    Parameter::CleaningOnset,
+    Parameter::CleaningPeriod,
+    Parameter::IdleCleaning,
+];
+
+pub const PROBE: Probe = Probe {
+    name: "cleaning",
+    summary: "a trimmed drive is filled and overwritten, densely in one region and thinly in the \
+              others, until it has to clean and on: what writes then cost, beside what they would cost \
+              under each policy",
+    source: "Desnoyers, SYSTOR 2012; Van Houdt, SIGMETRICS 2013; uFLIP, section 4.2",
+    finds: FINDS,
+    assumes: &[],//TEMP
+    writes: true,
+    cost,
+    run,
+};
+
+fn cost(scene: &Scene, _: &Knowledge) -> Cost {
+    let writes = scene.capacity.0 * 4;
+    Cost { written: Bytes(writes), time: Nanos(writes / USUAL_UNIT * scene.write.0) }
+}
+
+/// Why nothing can be said, where that is so.
+enum Stopped {
+    Halt(Halt),
+    Because(&'static str),
+}
+
+impl From<Halt> for Stopped {
+    fn from(halt: Halt) -> Stopped {
+        Stopped::Halt(halt)
+    }
+}
+
+/// What the experiment showed: the units in the order in which they were written, and what each cost.
+#[derive(Debug, Clone, Default)]
+struct Story {
+    /// Bytes of a unit.
+    unit: u64,
+    writes: Vec<u32>,
+    /// Nanoseconds.
+    costs: Vec<f64>,
+    runs: Vec<u32>,
+    /// Where overwriting began: everything before went to empty blocks.
+    filled: usize,
+    /// Where the thin overwriting ended, and that of one small region after another began.
+    thinned: usize,
+    /// Where that ended.
+    looped: usize,
+    /// Where random writes over the whole drive had gone on for long enough, and where they ended.
+    steady: (usize, usize),
+}
+
+fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
+    let unknown = |why: &str| Outcome::from(FINDS.iter().map(|at| Finding::unknown(*at, why)).collect::<Vec<_>>());
+    if knowledge.class(Parameter::FtlClass).is_some_and(|class| class != "page-mapped") {
+        return Ok(unknown("the drive merges log blocks: it does not clean as page-mapped drives do"));
+    }
+    if lab.attempt > 0 {
+        // It writes so much that the same again is not worth it.
+        return Ok(Outcome::default());
+    }
+    lab.ensure_filled()?;
+    match experiment(lab, knowledge) {
+        Ok(findings) => Ok(findings.into()),
+        Err(Stopped::Because(why)) => Ok(unknown(why)),
+        Err(Stopped::Halt(halt)) => Err(halt),
+    }
+}
+
+fn experiment(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Vec<Finding>, Stopped> {
+    let unit = unit(lab.capacity(), knowledge);
+    let regions = Regions::new(u32::try_from(lab.capacity() / unit).unwrap_or(u32::MAX));
+    if regions.units < 256 {
+        return Err(Stopped::Because("the drive is too small to be divided into regions"));
+    }
+    let buffered = !knowledge.lacks(Parameter::WriteBuffer);
+    let mut bench = Bench { lab, buffered, story: Story { unit, ..Story::default() } };
+    bench.trim()?;
+    bench.fill(0..regions.filled)?;
+    bench.overwrite(&regions)?;
+    let onset = bench.thin(&regions)?;
+    bench.circle(&regions, onset)?;
+    bench.settle(&regions)?;
+    let rests = bench.idle(&regions)?;
+    Ok(estimate::findings(&bench.story, &regions, onset, &rests))
+}
+
+fn unit(capacity: u64, knowledge: &Knowledge) -> u64 {
+    let page = knowledge.whole(Parameter::PageSize).unwrap_or(std::env::var("UNIT").map_or(USUAL_UNIT, |v| v.parse().unwrap())).max(512);
+    page.max((capacity / MOST_UNITS).next_power_of_two())
+}
+
+/// A drive under the experiment.
+struct Bench<'l, 'd> {
+    lab: &'l mut Lab<'d>,
+    /// Whether there may be a buffer that would hide when the flash is written.
+    buffered: bool,
+    story: Story,
+}
+
+impl Bench<'_, '_> {
+    fn trim(&mut self) -> Result<(), Stopped> {
+        let capacity = self.lab.capacity();
+        let pieces = (0..capacity).step_by(1 << 20);
+        let trims = pieces.map(|at| Request::trim(at, (capacity - at).min(1 << 20)));
+        let trimmed = self.lab.run("trim the drive", trims.chain([Request::flush()]));
+        match trimmed {
+            Ok(run) => self.story.runs.push(run.number),
+            Err(Halt::Failed { .. }) => {
+                return Err(Stopped::Because("the drive cannot be trimmed, so that it begins full"));
+            }
+            Err(halt) => return Err(halt.into()),
+        }
+        self.lab.rest(Nanos::secs(1));
+        Ok(())
+    }
+
+    /// Fills a region in order, with long writes.
+    fn fill(&mut self, units: std::ops::Range<u32>) -> Result<(), Stopped> {
+        let unit = self.story.unit;
+        let (from, to) = (u64::from(units.start) * unit, u64::from(units.end) * unit);
+        let len = FILL_SIZE.max(unit);
+        let writes = (from..to).step_by(usize::try_from(len).unwrap_or(usize::MAX));
+        let writes = writes.map(|at| Request::write(at, len.min(to - at)));
+        let run = self.lab.run("fill a trimmed drive in order", writes)?;
+        #[allow(clippy::cast_precision_loss)]
+        let costs = run.records.iter().flat_map(|record| {
+            let count = record.len.0.div_ceil(unit);
+            (0..count).map(move |_| Run::nanos(record) / count as f64)
+        });
+        self.story.costs.extend(costs);
+        self.story.writes.extend(units);
+        self.story.runs.push(run.number);
+        self.story.filled = self.story.writes.len();
+        Ok(())
+    }
+
+    /// Writes units one by one, and what of them a buffer holds to the flash.
+    fn write(&mut self, purpose: &str, units: &[u32]) -> Result<(), Stopped> {
+        self.write_through(purpose, units, FLUSH_EVERY)
+    }
+
+    /// The same, to the flash after each `every` of them.
+    fn write_through(&mut self, purpose: &str, units: &[u32], every: usize) -> Result<(), Stopped> {
+        let unit = self.story.unit;
+        let buffered = self.buffered;
+        let requests = units.iter().enumerate().flat_map(|(nth, at)| {
+            let write = Request::write(u64::from(*at) * unit, unit);
+            let flush = (buffered && nth % every == every - 1).then(Request::flush);
+            std::iter::once(write).chain(flush)
+        });
+        let run = self.lab.run(purpose, requests)?;
+        for record in &run.records {
+            match record.op {
+                Op::Write => self.story.costs.push(Run::nanos(record)),
+                _ => *self.story.costs.last_mut().expect("a flush follows writes") += Run::nanos(record),
+            }
+        }
+        self.story.writes.extend(units);
+        self.story.runs.push(run.number);
+        Ok(())
+    }
+
+    fn overwrite(&mut self, regions: &Regions) -> Result<(), Stopped> {
+        let writes = regions.stale_writes(&mut self.lab.rng);
+        self.write("overwrite most of one region", &writes)
+    }
+
+    /// Overwrites the other regions thinly until cleaning has to move data, and on. Returns how many
+    /// units were written when it began to, where that can be seen.
+    fn thin(&mut self, regions: &Regions) -> Result<Option<usize>, Stopped> {
+        let mut thin = regions.thin_writes(&mut self.lab.rng);
+        let units = regions.units as usize;
+        let mut onset = None;
+        while self.story.writes.len() < units * MOST_PLACES / 100 {
+            let next: Vec<u32> = thin.by_ref().take(units / 64).collect();
+            self.write("overwrite the others thinly", &next)?;
+            onset = estimate::onset(&self.story, regions);
+            let enough = |onset| units * LEAST_PLACES / 100 + units / 5 * usize::from(onset > units);
+            if onset.is_some_and(|onset| self.story.writes.len() > enough(onset).max(onset + units / 5)) {
+                break;
+            }
+        }
+        self.story.thinned = self.story.writes.len();
+        Ok(onset)
+    }
+
+    /// Writes a small region that was empty again and again: blocks of its data alone come to hold
+    /// nothing, blocks shared with older data never do.
+    fn circle(&mut self, regions: &Regions, onset: Option<usize>) -> Result<(), Stopped> {
+        let units = regions.units as usize;
+        let spare = onset.unwrap_or(units + units / 5) - regions.filled as usize;
+        let size = (spare * 3 / 10).min((regions.units - regions.filled) as usize * 9 / 10);
+        let count = size + (spare - size) * 9 / 5;
+        let count = count.min(regions.units as usize / 2);
+        let last = regions.filled + u32::try_from(size).unwrap_or(0);
+        let units: Vec<u32> = (regions.filled..last).cycle().take(count).collect();
+        self.write("overwrite a small region in circles", &units)?;
+        self.story.looped = self.story.writes.len();
+        Ok(())
+    }
+
+    /// Writes at random over the whole drive until that costs the same all the time.
+    fn settle(&mut self, regions: &Regions) -> Result<(), Stopped> {
+        let untouched: Vec<u32> = (regions.filled..regions.units).collect();
+        self.write("fill what was empty", &untouched)?;
+        let random = |lab: &mut Lab<'_>, percent: usize| -> Vec<u32> {
+            let count = regions.units as usize * percent / 100;
+            (0..count).map(|_| lab.rng.u32(0..regions.units)).collect()
+        };
+        let units = random(self.lab, 70);
+        self.write("random writes until they are steady", &units)?;
+        let from = self.story.writes.len();
+        let units = random(self.lab, 30);
+        self.write("steady random writes", &units)?;
+        self.story.steady = (from, self.story.writes.len());
+        Ok(())
+    }
+
+    /// What random writes before and after rests cost.
+    fn idle(&mut self, regions: &Regions) -> Result<Rests, Stopped> {
+        let mut rests = Rests::default();
+        for _ in 0..RESTS {
+            for (nth, costs) in [&mut rests.before, &mut rests.after].into_iter().enumerate() {
+                let units: Vec<u32> =
+                    (0..AROUND_REST[nth]).map(|_| self.lab.rng.u32(0..regions.units)).collect();
+                let from = self.story.costs.len();
+                let purpose = ["random writes before a rest", "random writes after a rest"][nth];
+                self.write_through(purpose, &units, 1)?;
+                costs.extend(&self.story.costs[from..]);
+                if nth == 0 {
+                    self.lab.rest(REST);
+                }
+            }
+        }
+        Ok(rests)
+    }
+}
+
+/// Costs of writes before and after rests.
+#[derive(Debug, Clone, Default)]
+struct Rests {
+    before: Vec<f64>,
+    after: Vec<f64>,
+}
