@@ -53,6 +53,9 @@ struct Cleaned {
     /// The share of blocks that are free at least when the host has left the drive time.
     kept_free: f64,
     map_on_flash: bool,
+    /// How often a page is moved and written under uniform random writes, for each time that the host
+    /// writes one, from the spare share of the places; none where no formula tells.
+    amplification: Option<fn(f64) -> f64>,
 }
 
 /// Draws a drive that can work.
@@ -142,7 +145,7 @@ impl Draft {
     /// The places for data, without the blocks that are always kept free: no host ever sees those.
     /// They are all written when the first block of each package is cleaned.
     fn room(&mut self, cleaned: Cleaned, blocks: u64) {
-        let Cleaned { over_provisioning, kept_free, map_on_flash } = cleaned;
+        let Cleaned { over_provisioning, kept_free, map_on_flash, amplification } = cleaned;
         let kept = (kept_free * blocks as f64 - 1e-6).ceil();
         let all = (blocks * self.pages_per_block) as f64;
         let logical = (1.0 - over_provisioning) * all;
@@ -155,6 +158,12 @@ impl Draft {
         self.is(Parameter::OverProvisioning, Truth::Value(1.0 - logical / places));
         let bytes = places * (self.packages * self.page) as f64;
         self.is(Parameter::CleaningOnset, Truth::Value(bytes));
+        if let Some(amplification) = amplification {
+            // Each clean yields what is left of a block when what is valid in it was moved.
+            let block = (self.page * self.pages_per_block) as f64;
+            let period = block / amplification(1.0 - logical / places);
+            self.is(Parameter::CleaningPeriod, Truth::Value(period));
+        }
     }
 
     fn interface(&mut self, overhead_us: u64, transfer_us: u64, depth: u32, largest: u64) {
@@ -185,8 +194,10 @@ impl Draft {
         let over_provisioning = self.rng.f64() * 0.2 + 0.08;
         self.set("over_provisioning", format_args!("{over_provisioning:.3}"));
         self.striping();
-        let kept_free = self.cleaning();
-        self.cleaned = Some(Cleaned { over_provisioning, kept_free, map_on_flash: dftl });
+        let (kept_free, amplification) = self.cleaning();
+        let amplification = amplification.filter(|_| !dftl);
+        self.cleaned =
+            Some(Cleaned { over_provisioning, kept_free, map_on_flash: dftl, amplification });
         self.memory();
         if dftl {
             let entries = self.one_of(&[512, 1024, 2048]);
@@ -226,8 +237,8 @@ impl Draft {
         self.has(Parameter::Volumes, self.packages);
     }
 
-    /// Returns the share of blocks that it keeps free.
-    fn cleaning(&mut self) -> f64 {
+    /// Returns the share of blocks that it keeps free, and the amplification where a formula tells.
+    fn cleaning(&mut self) -> (f64, Option<fn(f64) -> f64>) {
         let (policy, class) = self.one_of(&[
             ("greedy", "greedy-like"),
             ("greedy", "greedy-like"),
@@ -253,7 +264,15 @@ impl Draft {
         self.is(Parameter::IdleCleaning, Truth::Class(if idle { "yes" } else { "no" }));
         // What one block of each package holds is written before the same package cleans again.
         self.has(Parameter::Segment, self.page * self.pages_per_block * self.packages);
-        if idle { 0.06 } else { threshold }
+        // Where the drive cleans between requests, waits are for parts of a clean.
+        let amplification: Option<fn(f64) -> f64> = match policy {
+            _ if idle || apart => None,
+            // Desnoyers' correction for greedy cleaning is less than the tolerance.
+            "fifo" | "greedy" => Some(by_age),
+            "random" => Some(|spare| 1.0 / spare),
+            _ => None,
+        };
+        (if idle { 0.06 } else { threshold }, amplification)
     }
 
     /// Write buffer and read-ahead.
@@ -372,4 +391,14 @@ impl Draft {
         self.has(Parameter::Groups, groups);
         self.has(Parameter::GroupSwitch, switch * 1000);
     }
+}
+
+/// The write amplification of cleaning by age under uniform random writes (Desnoyers, SYSTOR 2012,
+/// equation 4): `1 / (1 - x)` with `x = exp(-(1 - x) / (1 - spare))`.
+fn by_age(spare: f64) -> f64 {
+    let mut valid = 0.5;
+    for _ in 0..500 {
+        valid = f64::exp(-(1.0 - valid) / (1.0 - spare));
+    }
+    1.0 / (1.0 - valid)
 }

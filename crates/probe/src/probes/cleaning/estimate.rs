@@ -1,16 +1,16 @@
 //! What the writes tell.
 
-use std::collections::BTreeMap;
-
-use super::fit::{Fit, Window, fit, mean_cost, windows};
+use super::fit::{fit, windows};
 use super::model::{Hypothesis, Policy, Size};
 use super::plan::Regions;
-use super::{Rests, Story};
-use crate::finding::{Shape, Signal};
+use super::{AROUND_REST, FLUSH_EVERY, RESTS, Rests, Story};
 use crate::{Finding, Parameter, median};
 
 /// A write waited if it cost so much more than the dear ones among those that could not.
 const WAITED: f64 = 1.4;
+
+/// Overwriting here and there costs so much more than in order where more is written than is asked for.
+const AMPLIFIES: f64 = 2.5;
 
 /// Where cleaning began: from there on writes wait as often as they never did before. None as long
 /// as they do not.
@@ -51,14 +51,14 @@ fn before<'s>(story: &'s Story, regions: &Regions) -> &'s [f64] {
 }
 
 /// The number of places that fits best under each policy, roughly: as tried and as `step` tells.
-fn places(story: &Story, regions: &Regions, base: f64, tried: &[usize]) -> Vec<(f64, usize, Hypothesis)> {
-    let len = (regions.units as usize / 200).max(16);
+fn places(story: &Story, regions: &Regions, base: f64, tried: &[usize], blocks: usize) -> Vec<(f64, usize, Hypothesis)> {
+    let len = (regions.units as usize / 40).max(16);
     let windows = windows(story.filled, story.thinned, len);
     let mut all = Vec::new();
     for policy in [Policy::Greedy, Policy::BestOfTen, Policy::Fifo, Policy::Random] {
         for places in tried {
             let hypothesis = Hypothesis { policy, apart: false };
-            let fit = fit(story, size(regions, *places), hypothesis, &windows, base);
+            let fit = fit(story, size(regions, *places, blocks), hypothesis, &windows, base);
             all.push((fit.misfit, *places, hypothesis));
         }
     }
@@ -66,9 +66,50 @@ fn places(story: &Story, regions: &Regions, base: f64, tried: &[usize]) -> Vec<(
     all
 }
 
-fn size(regions: &Regions, places: usize) -> Size {
+fn size(regions: &Regions, places: usize, blocks: usize) -> Size {
     let units = regions.units as usize;
-    Size { units, places, block: (units / 256).max(8) }
+    Size { units, places, block: (units / blocks).max(4) }
+}
+
+/// Whether overwriting units here and there costs far more than overwriting them in order, long
+/// before there can be any cleaning: `from` is where the former began.
+pub(super) fn amplifies(story: &Story, from: usize) -> bool {
+    let typical = |costs: &[f64]| {
+        let means: Vec<f64> = costs.chunks_exact(FLUSH_EVERY).map(mean).collect();
+        median(&means)
+    };
+    typical(&story.costs[from..]) > AMPLIFIES * typical(&story.costs[story.filled..from])
+}
+
+/// How many rests show whether waits for cleaning are fewer after them.
+pub(super) fn rests(story: &Story, regions: &Regions) -> usize {
+    let (_, rate) = waits(story, base(story, regions));
+    let enough = 10.0 / (rate * AROUND_REST[1] as f64).max(1e-3);
+    (enough.ceil() as usize).clamp(RESTS[0], RESTS[1])
+}
+
+/// What a write that waits for cleaning waits on average, beyond what others take, and the share
+/// that does, in the steady state.
+fn waits(story: &Story, base: f64) -> (f64, f64) {
+    let steady = &story.costs[story.steady.0..story.steady.1];
+    let excess: Vec<f64> = steady.chunks(FLUSH_EVERY).map(|c| (mean(c) - base) * c.len() as f64).collect();
+    let total: f64 = excess.iter().sum();
+    let squares: f64 = excess.iter().map(|excess| excess * excess).sum();
+    // Weighted by themselves, so that what all writes share counts little.
+    let wait = squares / total.max(1.0);
+    (wait, total / wait.max(1.0) / steady.len() as f64)
+}
+
+/// What a write costs without cleaning: the median over stretches that each hold the same number of
+/// flushes, of the mean.
+fn base(story: &Story, regions: &Regions) -> f64 {
+    let stretches = before(story, regions).chunks_exact(2 * FLUSH_EVERY);
+    let means: Vec<f64> = stretches.map(mean).collect();
+    median(&means)
+}
+
+fn mean(costs: &[f64]) -> f64 {
+    costs.iter().sum::<f64>() / costs.len().max(1) as f64
 }
 
 pub(super) fn findings(
@@ -79,45 +120,53 @@ pub(super) fn findings(
 ) -> Vec<Finding> {
     let unit = story.unit as f64;
     let units = regions.units as usize;
-    let base = median(before(story, regions));
+    let base = base(story, regions);
     let coarse: Vec<usize> = (0..22).map(|nth| units + units * (1 + 2 * nth) / 100).collect();
-    let rough = places(story, regions, base, &coarse);
-    let fine: Vec<usize> = (0..11).map(|nth| rough[0].1 - units / 50 + units * nth / 250).collect();
-    let refined = places(story, regions, base, &fine);
-    let count = refined[0].1;
-    let len = (units / 200).max(16);
-    let windows = windows(story.filled, story.looped, len);
-    let mut fits: Vec<Fit> = Hypothesis::all().map(|h| fit(story, size(regions, count), h, &windows, base)).collect();
-    fits.sort_by(|a, b| a.misfit.total_cmp(&b.misfit));
-    let n = windows.len() as f64;
-    eprintln!("N {units} onset {onset:?} fitted {count} {:?} {:.2}; {:?}", refined[0].2.policy, refined[0].0 / n, rough.iter().take(5).map(|r| (r.0 / n, r.1, r.2.policy)).collect::<Vec<_>>());
-    for fit in &fits {
-        eprintln!("{:?} misfit {:.2} costs {:.0?} base {base:.0}", fit.hypothesis, fit.misfit / n, fit.costs);
+    let rough = places(story, regions, base, &coarse, 256);
+    let len = (units / 40).max(16);
+    let to_thin = windows(story.filled, story.thinned, len);
+    let by_blocks = [128, 256, 512, 1024].map(|blocks| (fit(story, size(regions, rough[0].1, blocks), rough[0].2, &to_thin, base).misfit, blocks));
+    let blocks = by_blocks.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).map_or(256, |best| best.1);
+    let best_places = |policy: Policy| rough.iter().find(|(_, _, h)| h.policy == policy).map_or(units, |best| best.1);
+    let mut refined = Vec::new();
+    for policy in Policy::ALL {
+        let around = best_places(if policy == Policy::CostBenefit { Policy::Greedy } else { policy });
+        for nth in 0..11 {
+            let places = around + units * nth / 250 - units / 50;
+            let hypothesis = Hypothesis { policy, apart: false };
+            let fit = fit(story, size(regions, places, blocks), hypothesis, &to_thin, base);
+            refined.push((fit.misfit, places, hypothesis));
+        }
     }
-    for (i, w) in windows.iter().enumerate().step_by(4) {
-        eprintln!("{:.3} {:.2} {:.2?}", w.from as f64 / units as f64, mean_cost(story, *w) / base, fits.iter().take(4).map(|f| f.expected[i] / base).collect::<Vec<_>>());
-    }
-    let best = &fits[0];
-    let places = match onset {
-        Some(onset) if best.hypothesis.policy != Policy::Random => onset,
-        _ => count,
-    } as f64;
-    let op = 1.0 - f64::from(regions.units) / places;
-    let mut found = vec![
-        Finding::exact(Parameter::CleaningOnset, places * unit, 0.98),
-        Finding::exact(Parameter::OverProvisioning, op, 0.98),
-        Finding::class(Parameter::CleaningPolicy, best.hypothesis.policy.class(), 0.98),
-        Finding::class(Parameter::CleaningSeparation, if best.hypothesis.apart { "apart" } else { "together" }, 0.98),
-    ];
-    let threshold = threshold(story, regions);
+    refined.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let n = to_thin.len() as f64;
+    let (misfit, fitted, hypothesis) = refined[0];
+    let class = hypothesis.policy.class();
+    let other = refined.iter().find(|(_, _, h)| h.policy.class() != class).map_or(f64::MAX, |o| o.0);
+    let near: Vec<usize> = refined.iter().filter(|r| r.2.policy.class() == class && r.0 - misfit < 0.1 * (misfit.max(0.1 * n))).map(|r| r.1).collect();
+    let (low, high) = (*near.iter().min().unwrap_or(&fitted), *near.iter().max().unwrap_or(&fitted));
+    let thin_end = mean(&story.costs[story.thinned - (story.thinned - story.filled) / 8..story.thinned]) / base - 1.0;
+    let looped = story.looped - story.thinned;
+    let quarter = |nth: usize| mean(&story.costs[story.thinned + looped * nth / 8..story.thinned + looped * (nth + 1) / 8]) / base - 1.0;
+    let octants: Vec<f64> = (0..8).map(quarter).collect();
     let steady = &story.costs[story.steady.0..story.steady.1];
-    let waits = steady.iter().filter(|cost| **cost > threshold).count();
-    eprintln!("steady {} waits of {} mean {:.2}", waits, steady.len(), steady.iter().sum::<f64>() / steady.len() as f64 / base);
-    found.push(Finding::exact(Parameter::CleaningPeriod, unit * steady.len() as f64 / waits.max(1) as f64, 0.98));
-    let excess = |costs: &[f64]| costs.iter().sum::<f64>() / costs.len() as f64 - base;
-    let ratio = excess(&rests.after) / excess(&rests.before);
-    eprintln!("idle {:.2} {:.2} {ratio:.2}", excess(&rests.before) / base, excess(&rests.after) / base);
-    found.push(Finding::class(Parameter::IdleCleaning, if ratio < 0.5 { "yes" } else { "no" }, 0.98));
-    let _: (BTreeMap<u8, u8>, Option<Signal>, Option<Shape>, Option<Window>) = (BTreeMap::new(), None, None, None);
-    found
+    let steadily = mean(steady) / base - 1.0;
+    let (wait, rate) = waits(story, base);
+    let after = mean(&rests.after) / base - 1.0;
+    let before_rest = mean(&rests.before) / base - 1.0;
+    eprintln!("STAT onset {:.4} fitted {:.4} ({:.4}-{:.4}) misfit {:.3} other {:.3} {:?} blocks {blocks} base {base:.0} thin {thin_end:.2} loop {octants:.2?} steadily {steadily:.2} wait {:.2} expected {:.1} before {before_rest:.2} after {after:.2}",
+        onset.map_or(0.0, |o| 1.0 - units as f64 / o as f64), 1.0 - units as f64 / fitted as f64, 1.0 - units as f64 / low as f64, 1.0 - units as f64 / high as f64, misfit / n, other / n, hypothesis.policy, wait / base, rate * rests.after.len() as f64);
+    let op = 1.0 - units as f64 / fitted as f64;
+    let last = octants[7].min(octants[6]);
+    let idle = after < 0.5 * steadily;
+    let levels = crate::levels(steady);
+    let period = levels.map(|levels| unit / levels.share);
+    vec![
+        Finding::exact(Parameter::CleaningOnset, fitted as f64 * unit, 0.98),
+        Finding::exact(Parameter::OverProvisioning, op, 0.98),
+        Finding::class(Parameter::CleaningPolicy, class, 0.98),
+        Finding::class(Parameter::CleaningSeparation, if last < 0.3 * thin_end { "apart" } else { "together" }, 0.98),
+        Finding::exact(Parameter::CleaningPeriod, period.unwrap_or(0.0), 0.98),
+        Finding::class(Parameter::IdleCleaning, if idle { "yes" } else { "no" }, 0.98),
+    ]
 }

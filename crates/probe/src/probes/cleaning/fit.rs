@@ -3,6 +3,12 @@
 use super::Story;
 use super::model::{Hypothesis, Model, Size, Work};
 
+/// Draws that a policy with chance in it is averaged over.
+const DRAWS: u64 = 3;
+
+/// What moving a unit takes at least, as a share of what the host waits for when it writes one.
+const LEAST_MOVE: f64 = 0.4;
+
 /// Writes that are looked at together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Window {
@@ -29,8 +35,8 @@ pub(super) struct Fit {
 }
 
 /// The work of a drive of this size in each window, if it cleans as `hypothesis` says.
-fn replay(story: &Story, size: Size, hypothesis: Hypothesis, windows: &[Window]) -> Vec<Work> {
-    let mut model = Model::trimmed(size, hypothesis);
+fn replay(story: &Story, size: Size, hypothesis: Hypothesis, windows: &[Window], seed: u64) -> Vec<Work> {
+    let mut model = Model::trimmed(size, hypothesis, story.before, seed);
     let mut written = 0;
     let mut upto = |model: &mut Model, to: usize| {
         story.writes[written..to].iter().for_each(|unit| model.write(*unit));
@@ -49,6 +55,27 @@ fn replay(story: &Story, size: Size, hypothesis: Hypothesis, windows: &[Window])
     windows.iter().map(work).collect()
 }
 
+/// Units moved and blocks erased for each write, and blocks erased, in each window: the mean of
+/// several draws where the policy draws.
+#[allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
+fn rates(story: &Story, size: Size, hypothesis: Hypothesis, windows: &[Window]) -> (Vec<[f64; 2]>, Vec<f64>) {
+    let draws = if hypothesis.policy.draws() { DRAWS } else { 1 };
+    let mut rows = vec![[0.0; 2]; windows.len()];
+    let mut erased = vec![0.0; windows.len()];
+    for seed in 0..draws {
+        let work = replay(story, size, hypothesis, windows, seed);
+        for ((row, erased), work) in rows.iter_mut().zip(&mut erased).zip(work) {
+            let share = 1.0 / (draws * work.written.max(1)) as f64;
+            row[0] += work.moved as f64 * share;
+            row[1] += work.erased as f64 * share - 1.0 / (draws * size.block as u64) as f64;
+            *erased += work.erased as f64 / draws as f64;
+        }
+    }
+    // What is erased in any case is in the cost of every write.
+    rows.iter_mut().for_each(|row| row[1] = row[1].max(0.0));
+    (rows, erased)
+}
+
 /// Fits what a move and an erase take, to costs beyond `base` for each write.
 #[allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
 pub(super) fn fit(
@@ -58,24 +85,31 @@ pub(super) fn fit(
     windows: &[Window],
     base: f64,
 ) -> Fit {
-    let work = replay(story, size, hypothesis, windows);
+    let (rows, erased) = rates(story, size, hypothesis, windows);
     let seen: Vec<f64> = windows.iter().map(|window| mean_cost(story, *window)).collect();
     let excess: Vec<f64> = seen.iter().map(|cost| cost - base).collect();
     let middle = excess.iter().sum::<f64>() / excess.len() as f64;
-    let deviation: Vec<f64> =
+    let usual: Vec<f64> =
         excess.iter().map(|excess| 0.1 * excess.abs() + 0.1 * middle.abs() + 0.02 * base).collect();
-    let per_write = |count: u64, work: &Work| count as f64 / work.written.max(1) as f64;
-    let rows: Vec<[f64; 2]> = work
-        .iter()
-        .map(|work| [per_write(work.moved, work), per_write(work.erased, work)])
-        .collect();
-    let costs = least_squares(&rows, &excess, &deviation);
+    // What a move takes at least: the flash is written for it as for the host.
+    let least = LEAST_MOVE * base;
+    let rest: Vec<f64> =
+        excess.iter().zip(&rows).map(|(excess, row)| excess - row[0] * least).collect();
+    let mut costs = least_squares(&rows, &rest, &usual);
+    costs[0] += least;
     let expected: Vec<f64> =
         rows.iter().map(|row| base + row[0] * costs[0] + row[1] * costs[1]).collect();
-    let misfit = (0..rows.len())
-        .map(|nth| ((seen[nth] - expected[nth]) / deviation[nth]).powi(2).min(25.0))
-        .sum();
-    Fit { hypothesis, misfit, costs, expected }
+    let misfit = (0..rows.len()).map(|nth| {
+        let drawn = match hypothesis.policy.draws() {
+            // Blocks differ, and few of them are cleaned in a window.
+            true => 0.7 * (expected[nth] - base) / (1.0 + erased[nth]).sqrt(),
+            false => 0.0,
+        };
+        let deviation = usual[nth].hypot(drawn);
+        let off = ((seen[nth] - expected[nth]) / deviation).powi(2).min(25.0);
+        off + 2.0 * (deviation / usual[nth]).ln()
+    });
+    Fit { hypothesis, misfit: misfit.sum(), costs, expected }
 }
 
 /// What a write of a window cost, on average.

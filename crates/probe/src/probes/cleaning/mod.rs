@@ -31,8 +31,8 @@ const FLUSH_EVERY: usize = 16;
 /// How long the drive rests before it is seen whether that helped.
 const REST: Nanos = Nanos::secs(2);
 
-/// How often it rests.
-const RESTS: u32 = 12;
+/// How often it rests, at least and at most.
+const RESTS: [usize; 2] = [12, 80];
 
 /// Writes before and after each rest.
 const AROUND_REST: [usize; 2] = [24, 8];
@@ -81,6 +81,8 @@ impl From<Halt> for Stopped {
 struct Story {
     /// Bytes of a unit.
     unit: u64,
+    /// Units' worth of what was written to the drive before it was trimmed, as far as is known.
+    before: usize,
     writes: Vec<u32>,
     /// Nanoseconds.
     costs: Vec<f64>,
@@ -119,7 +121,8 @@ fn experiment(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Vec<Finding>, 
         return Err(Stopped::Because("the drive is too small to be divided into regions"));
     }
     let buffered = !knowledge.lacks(Parameter::WriteBuffer);
-    let mut bench = Bench { lab, buffered, story: Story { unit, ..Story::default() } };
+    let before = usize::try_from(lab.used().bytes.0 / unit).unwrap_or(usize::MAX);
+    let mut bench = Bench { lab, buffered, story: Story { unit, before, ..Story::default() } };
     bench.trim()?;
     bench.fill(0..regions.filled)?;
     bench.overwrite(&regions)?;
@@ -217,9 +220,16 @@ impl Bench<'_, '_> {
         let mut thin = regions.thin_writes(&mut self.lab.rng);
         let units = regions.units as usize;
         let mut onset = None;
+        let (begun, chunk) = (self.story.writes.len(), (units / 64).max(4 * FLUSH_EVERY));
         while self.story.writes.len() < units * MOST_PLACES / 100 {
-            let next: Vec<u32> = thin.by_ref().take(units / 64).collect();
+            let next: Vec<u32> = thin.by_ref().take(chunk).collect();
             self.write("overwrite the others thinly", &next)?;
+            if self.story.writes.len() < begun + chunk * 3 && estimate::amplifies(&self.story, begun) {
+                return Err(Stopped::Because(
+                    "overwriting here and there costs far more than in order, before there is anything \
+                     to clean: the drive writes whole blocks for it",
+                ));
+            }
             onset = estimate::onset(&self.story, regions);
             let enough = |onset| units * LEAST_PLACES / 100 + units / 5 * usize::from(onset > units);
             if onset.is_some_and(|onset| self.story.writes.len() > enough(onset).max(onset + units / 5)) {
@@ -237,7 +247,7 @@ impl Bench<'_, '_> {
         let spare = onset.unwrap_or(units + units / 5) - regions.filled as usize;
         let size = (spare * 3 / 10).min((regions.units - regions.filled) as usize * 9 / 10);
         let count = size + (spare - size) * 9 / 5;
-        let count = count.min(regions.units as usize / 2);
+        let count = count.min(units * 7 / 10);
         let last = regions.filled + u32::try_from(size).unwrap_or(0);
         let units: Vec<u32> = (regions.filled..last).cycle().take(count).collect();
         self.write("overwrite a small region in circles", &units)?;
@@ -257,7 +267,8 @@ impl Bench<'_, '_> {
         self.write("random writes until they are steady", &units)?;
         let from = self.story.writes.len();
         let units = random(self.lab, 30);
-        self.write("steady random writes", &units)?;
+        // A full buffer gives up as much as it takes.
+        self.write_through("steady random writes", &units, usize::MAX)?;
         self.story.steady = (from, self.story.writes.len());
         Ok(())
     }
@@ -265,7 +276,7 @@ impl Bench<'_, '_> {
     /// What random writes before and after rests cost.
     fn idle(&mut self, regions: &Regions) -> Result<Rests, Stopped> {
         let mut rests = Rests::default();
-        for _ in 0..RESTS {
+        for _ in 0..estimate::rests(&self.story, regions) {
             for (nth, costs) in [&mut rests.before, &mut rests.after].into_iter().enumerate() {
                 let units: Vec<u32> =
                     (0..AROUND_REST[nth]).map(|_| self.lab.rng.u32(0..regions.units)).collect();

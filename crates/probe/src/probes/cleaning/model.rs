@@ -22,6 +22,11 @@ impl Policy {
     pub(super) const ALL: [Policy; 5] =
         [Policy::Greedy, Policy::BestOfTen, Policy::CostBenefit, Policy::Fifo, Policy::Random];
 
+    /// Whether there is chance in it.
+    pub(super) fn draws(self) -> bool {
+        matches!(self, Policy::BestOfTen | Policy::Random)
+    }
+
     /// The class of it.
     pub(super) fn class(self) -> &'static str {
         match self {
@@ -97,10 +102,12 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// A drive that was full and is trimmed: what was there is not erased yet.
-    pub(super) fn trimmed(size: Size, how: Hypothesis) -> Model {
+    /// A drive that is trimmed after `written` units: what was there is not erased yet.
+    pub(super) fn trimmed(size: Size, how: Hypothesis, written: usize, seed: u64) -> Model {
         let mut model = Model::new(size, how);
-        while model.free.len() > RESERVE {
+        model.rng = fastrand::Rng::with_seed(seed);
+        let unused = (size.places.saturating_sub(written)) / size.block;
+        while model.free.len() > RESERVE + unused {
             let Some(block) = model.take_free() else { break };
             model.blocks[block].units.resize(size.block, 0);
             model.full.push_back(block);
