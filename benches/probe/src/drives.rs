@@ -55,7 +55,7 @@ struct Cleaned {
     map_on_flash: bool,
     /// How often a page is moved and written under uniform random writes, for each time that the host
     /// writes one, from the spare share of the places; none where no formula tells.
-    amplification: Option<fn(f64) -> f64>,
+    amplification: Option<fn(f64, u64) -> f64>,
 }
 
 /// Draws a drive that can work.
@@ -161,7 +161,8 @@ impl Draft {
         if let Some(amplification) = amplification {
             // Each clean yields what is left of a block when what is valid in it was moved.
             let block = (self.page * self.pages_per_block) as f64;
-            let period = block / amplification(1.0 - logical / places);
+            let spare = 1.0 - logical / places;
+            let period = block / amplification(spare, self.pages_per_block);
             self.is(Parameter::CleaningPeriod, Truth::Value(period));
         }
     }
@@ -238,7 +239,7 @@ impl Draft {
     }
 
     /// Returns the share of blocks that it keeps free, and the amplification where a formula tells.
-    fn cleaning(&mut self) -> (f64, Option<fn(f64) -> f64>) {
+    fn cleaning(&mut self) -> (f64, Option<fn(f64, u64) -> f64>) {
         let (policy, class) = self.one_of(&[
             ("greedy", "greedy-like"),
             ("greedy", "greedy-like"),
@@ -265,11 +266,10 @@ impl Draft {
         // What one block of each package holds is written before the same package cleans again.
         self.has(Parameter::Segment, self.page * self.pages_per_block * self.packages);
         // Where the drive cleans between requests, waits are for parts of a clean.
-        let amplification: Option<fn(f64) -> f64> = match policy {
+        let amplification: Option<fn(f64, u64) -> f64> = match policy {
             _ if idle || apart => None,
-            // Desnoyers' correction for greedy cleaning is less than the tolerance.
-            "fifo" | "greedy" => Some(by_age),
-            "random" => Some(|spare| 1.0 / spare),
+            "fifo" => Some(|spare, _| by_age(1.0 / (1.0 - spare))),
+            "greedy" => Some(greedy),
             _ => None,
         };
         (if idle { 0.06 } else { threshold }, amplification)
@@ -393,12 +393,19 @@ impl Draft {
     }
 }
 
-/// The write amplification of cleaning by age under uniform random writes (Desnoyers, SYSTOR 2012,
-/// equation 4): `1 / (1 - x)` with `x = exp(-(1 - x) / (1 - spare))`.
-fn by_age(spare: f64) -> f64 {
+/// The write amplification of cleaning by age under uniform random writes, with `places` for each page
+/// of the host (Desnoyers, SYSTOR 2012, equation 4): `1 / (1 - x)` with `x = exp(-places (1 - x))`.
+fn by_age(places: f64) -> f64 {
     let mut valid = 0.5;
     for _ in 0..500 {
-        valid = f64::exp(-(1.0 - valid) / (1.0 - spare));
+        valid = f64::exp(-places * (1.0 - valid));
     }
     1.0 / (1.0 - valid)
+}
+
+/// That of greedy cleaning, from the spare share and the pages of a block (equation 12).
+#[allow(clippy::cast_precision_loss, reason = "pages of a block are few")]
+fn greedy(spare: f64, pages_per_block: u64) -> f64 {
+    let correction = 1.0 + 0.5 / pages_per_block as f64;
+    by_age(correction / (1.0 - spare)) / correction
 }

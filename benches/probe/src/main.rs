@@ -80,7 +80,6 @@ fn main() {
 
 fn probe(seed: u64, args: &Args, wanted: &[Parameter]) -> Probed {
     let drawn = draw(seed);
-    if std::env::var("INJECT").is_ok() { if let Some(flashscope_probe_bench::drives::Truth::Value(v)) = drawn.truth.get(&Parameter::PageSize) { #[allow(unsafe_code)] unsafe { std::env::set_var("UNIT", format!("{v}")) } } }
     let drive = flashscope_sim::open(&drawn.spec).unwrap_or_else(|e| panic!("{}: {e}", drawn.spec));
     let hiccup_every = if args.noise > 0.0 { Nanos::secs(1) } else { Nanos(0) };
     let noise = Noise { deviation: args.noise, hiccup_every, hiccup: Nanos::millis(20) };

@@ -1,6 +1,6 @@
 //! The probes: one file each, with its experiment and its estimator.
 
-pub mod cleaning;
+mod cleaning;
 mod requests;
 
 use flashscope_block::{Bytes, Nanos};

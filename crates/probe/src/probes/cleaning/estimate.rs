@@ -1,10 +1,14 @@
 //! What the writes tell.
 
-use super::fit::{fit, windows};
-use super::model::{Hypothesis, Policy, Size};
+#![allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
+
+use super::choose::{Choice, choose};
+use super::fit::Window;
+use super::model::Policy;
 use super::plan::Regions;
-use super::{AROUND_REST, FLUSH_EVERY, RESTS, Rests, Story};
-use crate::{Finding, Parameter, median};
+use super::{FLUSH_EVERY, Rests, Story};
+use crate::finding::{Shape, Signal};
+use crate::{Answer, Finding, Parameter, levels, median};
 
 /// A write waited if it cost so much more than the dear ones among those that could not.
 const WAITED: f64 = 1.4;
@@ -23,7 +27,11 @@ pub(super) fn onset(story: &Story, regions: &Regions) -> Option<usize> {
     let count = waits.len();
     let rate = |waits: usize, writes: usize| {
         let (k, n) = (waits as f64, writes as f64);
-        if waits == 0 || waits >= writes { 0.0 } else { k * (k / n).ln() + (n - k) * (1.0 - k / n).ln() }
+        if waits == 0 || waits >= writes {
+            0.0
+        } else {
+            k * (k / n).ln() + (n - k) * (1.0 - k / n).ln()
+        }
     };
     let possible = |at: &usize| *at >= regions.units as usize;
     let candidates = waits.iter().enumerate().filter(|(_, at)| possible(at)).map(|(before, at)| {
@@ -31,7 +39,10 @@ pub(super) fn onset(story: &Story, regions: &Regions) -> Option<usize> {
         (rate(before, written) + rate(count - before, total - written), before, *at)
     });
     let (gain, before, at) = candidates.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let (early, late) = (before as f64 / (at - story.filled).max(1) as f64, (count - before) as f64 / (story.costs.len() - at) as f64);
+    let (early, late) = (
+        before as f64 / (at - story.filled).max(1) as f64,
+        (count - before) as f64 / (story.costs.len() - at) as f64,
+    );
     let clear = gain - rate(count, total) > 12.0 && late > 4.0 * early && count - before >= 6;
     clear.then_some(at)
 }
@@ -50,27 +61,6 @@ fn before<'s>(story: &'s Story, regions: &Regions) -> &'s [f64] {
     &story.costs[story.filled..(regions.units as usize).min(story.costs.len())]
 }
 
-/// The number of places that fits best under each policy, roughly: as tried and as `step` tells.
-fn places(story: &Story, regions: &Regions, base: f64, tried: &[usize], blocks: usize) -> Vec<(f64, usize, Hypothesis)> {
-    let len = (regions.units as usize / 40).max(16);
-    let windows = windows(story.filled, story.thinned, len);
-    let mut all = Vec::new();
-    for policy in [Policy::Greedy, Policy::BestOfTen, Policy::Fifo, Policy::Random] {
-        for places in tried {
-            let hypothesis = Hypothesis { policy, apart: false };
-            let fit = fit(story, size(regions, *places, blocks), hypothesis, &windows, base);
-            all.push((fit.misfit, *places, hypothesis));
-        }
-    }
-    all.sort_by(|a, b| a.0.total_cmp(&b.0));
-    all
-}
-
-fn size(regions: &Regions, places: usize, blocks: usize) -> Size {
-    let units = regions.units as usize;
-    Size { units, places, block: (units / blocks).max(4) }
-}
-
 /// Whether overwriting units here and there costs far more than overwriting them in order, long
 /// before there can be any cleaning: `from` is where the former began.
 pub(super) fn amplifies(story: &Story, from: usize) -> bool {
@@ -81,23 +71,9 @@ pub(super) fn amplifies(story: &Story, from: usize) -> bool {
     typical(&story.costs[from..]) > AMPLIFIES * typical(&story.costs[story.filled..from])
 }
 
-/// How many rests show whether waits for cleaning are fewer after them.
-pub(super) fn rests(story: &Story, regions: &Regions) -> usize {
-    let (_, rate) = waits(story, base(story, regions));
-    let enough = 10.0 / (rate * AROUND_REST[1] as f64).max(1e-3);
-    (enough.ceil() as usize).clamp(RESTS[0], RESTS[1])
-}
-
-/// What a write that waits for cleaning waits on average, beyond what others take, and the share
-/// that does, in the steady state.
-fn waits(story: &Story, base: f64) -> (f64, f64) {
-    let steady = &story.costs[story.steady.0..story.steady.1];
-    let excess: Vec<f64> = steady.chunks(FLUSH_EVERY).map(|c| (mean(c) - base) * c.len() as f64).collect();
-    let total: f64 = excess.iter().sum();
-    let squares: f64 = excess.iter().map(|excess| excess * excess).sum();
-    // Weighted by themselves, so that what all writes share counts little.
-    let wait = squares / total.max(1.0);
-    (wait, total / wait.max(1.0) / steady.len() as f64)
+/// The share of steady random writes that wait for cleaning, roughly.
+pub(super) fn waiting(story: &Story) -> f64 {
+    levels(&story.costs[story.steady.0..story.steady.1]).map_or(0.0, |levels| levels.share)
 }
 
 /// What a write costs without cleaning: the median over stretches that each hold the same number of
@@ -112,61 +88,252 @@ fn mean(costs: &[f64]) -> f64 {
     costs.iter().sum::<f64>() / costs.len().max(1) as f64
 }
 
+/// What all of it tells.
 pub(super) fn findings(
     story: &Story,
     regions: &Regions,
     onset: Option<usize>,
     rests: &Rests,
 ) -> Vec<Finding> {
-    let unit = story.unit as f64;
-    let units = regions.units as usize;
     let base = base(story, regions);
-    let coarse: Vec<usize> = (0..22).map(|nth| units + units * (1 + 2 * nth) / 100).collect();
-    let rough = places(story, regions, base, &coarse, 256);
-    let len = (units / 40).max(16);
-    let to_thin = windows(story.filled, story.thinned, len);
-    let by_blocks = [128, 256, 512, 1024].map(|blocks| (fit(story, size(regions, rough[0].1, blocks), rough[0].2, &to_thin, base).misfit, blocks));
-    let blocks = by_blocks.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).map_or(256, |best| best.1);
-    let best_places = |policy: Policy| rough.iter().find(|(_, _, h)| h.policy == policy).map_or(units, |best| best.1);
-    let mut refined = Vec::new();
-    for policy in Policy::ALL {
-        let around = best_places(if policy == Policy::CostBenefit { Policy::Greedy } else { policy });
-        for nth in 0..11 {
-            let places = around + units * nth / 250 - units / 50;
-            let hypothesis = Hypothesis { policy, apart: false };
-            let fit = fit(story, size(regions, places, blocks), hypothesis, &to_thin, base);
-            refined.push((fit.misfit, places, hypothesis));
-        }
+    let choice = choose(story, regions, base);
+    let idle = idle(rests);
+    let cleans_idle = is_class(&idle, "yes");
+    let found = [
+        room(story, regions, onset, &choice, cleans_idle),
+        begins(story, onset, &choice, cleans_idle),
+        policy(&choice),
+        separation(story, &choice, base, cleans_idle),
+        period(story, cleans_idle, choice.policy().draws()),
+        idle,
+    ];
+    let course = course(story, &choice, onset);
+    let with_course = |finding: Finding| match finding.signals.is_empty() {
+        true => finding.signal(course.clone()),
+        false => finding,
+    };
+    found.into_iter().map(|finding| with_course(finding).runs(story.runs.iter().copied())).collect()
+}
+
+/// What writes cost from the first overwriting on, and what is expected of the drive that fits best.
+fn course(story: &Story, choice: &Choice, onset: Option<usize>) -> Signal {
+    let middle = |window: &Window| (window.from + window.to) as f64 / 2.0 * story.unit as f64 / 1e6;
+    let series = |costs: &[f64]| -> Vec<(f64, f64)> {
+        choice.windows.iter().map(&middle).zip(costs.iter().map(|cost| cost / 1e6)).collect()
+    };
+    let title = "Cost of overwriting a trimmed drive";
+    let signal = Signal::new(title, "MB written since the trim", "ms", Shape::Line)
+        .series("measured", series(&choice.seen))
+        .series(&format!("expected of {:?} cleaning", choice.policy()), series(&choice.expected));
+    match onset {
+        Some(onset) => signal.mark(onset as f64 * story.unit as f64 / 1e6, "cleaning moves data"),
+        None => signal,
     }
-    refined.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let n = to_thin.len() as f64;
-    let (misfit, fitted, hypothesis) = refined[0];
-    let class = hypothesis.policy.class();
-    let other = refined.iter().find(|(_, _, h)| h.policy.class() != class).map_or(f64::MAX, |o| o.0);
-    let near: Vec<usize> = refined.iter().filter(|r| r.2.policy.class() == class && r.0 - misfit < 0.1 * (misfit.max(0.1 * n))).map(|r| r.1).collect();
-    let (low, high) = (*near.iter().min().unwrap_or(&fitted), *near.iter().max().unwrap_or(&fitted));
-    let thin_end = mean(&story.costs[story.thinned - (story.thinned - story.filled) / 8..story.thinned]) / base - 1.0;
-    let looped = story.looped - story.thinned;
-    let quarter = |nth: usize| mean(&story.costs[story.thinned + looped * nth / 8..story.thinned + looped * (nth + 1) / 8]) / base - 1.0;
-    let octants: Vec<f64> = (0..8).map(quarter).collect();
+}
+
+/// Over-provisioning: what was written before cleaning had to move data is all the places there are.
+fn room(
+    story: &Story,
+    regions: &Regions,
+    onset: Option<usize>,
+    choice: &Choice,
+    cleans_idle: bool,
+) -> Finding {
+    let unknown = |why: &str| Finding::unknown(Parameter::OverProvisioning, why);
+    if cleans_idle {
+        return unknown("the drive cleans between requests, which hides when it has to");
+    }
+    let Some(onset) = onset else {
+        return unknown("writes come to wait for cleaning by and by");
+    };
+    if choice.policy() == Policy::Random {
+        return unknown("cleaning at random moves data before all places were used");
+    }
+    let spare = |places: usize| 1.0 - f64::from(regions.units) / places as f64;
+    let (seen, fitted) = (spare(onset), spare(choice.places));
+    // One block more or less, and what the best of the models would have.
+    let off = (seen - fitted).abs() / seen.max(0.01);
+    if seen < 0.02 {
+        return unknown("writes wait for cleaning from the first that could");
+    }
+    let probability = (0.99 - 0.25 * off.min(1.0)) * (1.0 - 0.004 / seen);
+    let blur = 0.01 + 0.5 * (seen - fitted).abs();
+    Finding::value(Parameter::OverProvisioning, seen, seen - blur, seen + blur, probability)
+        .because(format!(
+            "{:.0} MB could be written before cleaning had to move data, to a drive of {:.0} MB",
+            onset as f64 * story.unit as f64 / 1e6,
+            f64::from(regions.units) * story.unit as f64 / 1e6
+        ))
+}
+
+/// The onset of cleaning.
+fn begins(story: &Story, onset: Option<usize>, choice: &Choice, cleans_idle: bool) -> Finding {
+    let unknown = |why: &str| Finding::unknown(Parameter::CleaningOnset, why);
+    let Some(onset) = onset else {
+        return unknown("writes come to wait for cleaning by and by");
+    };
+    if choice.policy() == Policy::Random {
+        return unknown("cleaning at random moves data before all places were used");
+    }
+    if (onset as f64 / choice.places as f64 - 1.0).abs() > 0.12 {
+        return unknown("waits begin elsewhere than in any drive that was tried");
+    }
+    let bytes = onset as f64 * story.unit as f64;
+    let probability = if cleans_idle { 0.95 } else { 0.985 };
+    Finding::value(Parameter::CleaningOnset, bytes, 0.97 * bytes, 1.03 * bytes, probability)
+        .because("from there on writes wait again and again, and never did before")
+}
+
+/// The cleaning policy: that of the model that fits best.
+fn policy(choice: &Choice) -> Finding {
+    let ratio = choice.other / choice.misfit;
+    let class = choice.policy().class();
+    if ratio < 1.25 {
+        let why = "drives with different policies would show about the same";
+        return Finding::unknown(Parameter::CleaningPolicy, why);
+    }
+    let probability = 1.0 - 0.2 / (ratio * ratio);
+    Finding::class(Parameter::CleaningPolicy, class, probability).because(format!(
+        "first dense data is overwritten, then the rest thinly: what that costs is as of {class} \
+         cleaning; any other is off {ratio:.1} times as far"
+    ))
+}
+
+/// Separation: when one small region is written again and again, blocks that hold nothing else become
+/// worthless as a whole.
+fn separation(story: &Story, choice: &Choice, base: f64, cleans_idle: bool) -> Finding {
+    let eighth = |from: usize, to: usize, nth: usize| {
+        let at = |nth: usize| from + (to - from) * nth / 8;
+        mean(&story.costs[at(nth)..at(nth + 1)]) / base - 1.0
+    };
+    let before = eighth(story.filled, story.thinned, 7);
+    let circles: Vec<f64> = (0..8).map(|nth| eighth(story.thinned, story.looped, nth)).collect();
+    let signal = Signal::new(
+        "Excess cost while a small region is written in circles",
+        "part of the circles",
+        "share of the cost without cleaning",
+        Shape::Line,
+    )
+    .series("measured", (1u32..).map(f64::from).zip(circles.iter().copied()));
+    let last = circles[6].min(circles[7]);
+    let ratio = last / before.max(1e-3);
+    let class = if ratio < 0.5 { "apart" } else { "together" };
+    // A policy that goes by chance takes long to find all old data.
+    // What is cleaned between requests is not seen.
+    let doubt = if choice.policy().draws() || cleans_idle { 0.05 } else { 0.01 };
+    let probability = 1.0 - doubt - 0.5 * (-8.0 * (ratio - 0.5).abs()).exp();
+    if before < 0.15 || probability < 0.75 {
+        let why = "what cleaning costs is too little to see whether it falls";
+        return Finding::unknown(Parameter::CleaningSeparation, why).signal(signal);
+    }
+    Finding::class(Parameter::CleaningSeparation, class, probability)
+        .because(format!(
+            "writing a small region in circles costs {last:.2} of a write more in the end, after \
+             {before:.2} when old data was overwritten"
+        ))
+        .signal(signal)
+}
+
+/// How much is written at random between waits.
+fn period(story: &Story, cleans_idle: bool, by_chance: bool) -> Finding {
+    let unknown = |why: &str| Finding::unknown(Parameter::CleaningPeriod, why);
+    if cleans_idle {
+        return unknown("the drive cleans between requests: no write waits for a whole clean");
+    }
+    if !story.by_pages {
+        return unknown("it is that of writes of one page, whose size is not known");
+    }
     let steady = &story.costs[story.steady.0..story.steady.1];
-    let steadily = mean(steady) / base - 1.0;
-    let (wait, rate) = waits(story, base);
-    let after = mean(&rests.after) / base - 1.0;
-    let before_rest = mean(&rests.before) / base - 1.0;
-    eprintln!("STAT onset {:.4} fitted {:.4} ({:.4}-{:.4}) misfit {:.3} other {:.3} {:?} blocks {blocks} base {base:.0} thin {thin_end:.2} loop {octants:.2?} steadily {steadily:.2} wait {:.2} expected {:.1} before {before_rest:.2} after {after:.2}",
-        onset.map_or(0.0, |o| 1.0 - units as f64 / o as f64), 1.0 - units as f64 / fitted as f64, 1.0 - units as f64 / low as f64, 1.0 - units as f64 / high as f64, misfit / n, other / n, hypothesis.policy, wait / base, rate * rests.after.len() as f64);
-    let op = 1.0 - units as f64 / fitted as f64;
-    let last = octants[7].min(octants[6]);
-    let idle = after < 0.5 * steadily;
-    let levels = crate::levels(steady);
-    let period = levels.map(|levels| unit / levels.share);
-    vec![
-        Finding::exact(Parameter::CleaningOnset, fitted as f64 * unit, 0.98),
-        Finding::exact(Parameter::OverProvisioning, op, 0.98),
-        Finding::class(Parameter::CleaningPolicy, class, 0.98),
-        Finding::class(Parameter::CleaningSeparation, if last < 0.3 * thin_end { "apart" } else { "together" }, 0.98),
-        Finding::exact(Parameter::CleaningPeriod, period.unwrap_or(0.0), 0.98),
-        Finding::class(Parameter::IdleCleaning, if idle { "yes" } else { "no" }, 0.98),
-    ]
+    let Some(levels) = levels(steady).filter(|levels| levels.high > 1.8 * levels.low) else {
+        return unknown("writes that wait are not told from others");
+    };
+    let waits = levels.share * steady.len() as f64;
+    if levels.share > 0.4 || waits < 20.0 || by_chance {
+        return unknown("waits are too many, too few or too uneven to be counted");
+    }
+    let value = story.unit as f64 / levels.share;
+    let blur = value * 2.0 / waits.sqrt();
+    let probability = 0.97 - 0.5 * (-waits / 30.0).exp();
+    Finding::value(Parameter::CleaningPeriod, value, value - blur, value + blur, probability)
+        .because(format!("{waits:.0} of {} steady random writes waited", steady.len()))
+        .signal(
+            Signal::new("Steady random writes", "write", "ms", Shape::Points)
+                .series("cost", (0u32..).map(f64::from).zip(steady.iter().map(|cost| cost / 1e6))),
+        )
+}
+
+/// Whether writes after a rest wait as often as others.
+fn idle(rests: &Rests) -> Finding {
+    let unknown = |why: &str| Finding::unknown(Parameter::IdleCleaning, why);
+    let mut sorted = rests.after.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let base = sorted[sorted.len() / 5];
+    let [usual, after] = [&rests.usual, &rests.after].map(|costs| mean(costs) / base - 1.0);
+    let expected = waits(&rests.usual, base) * rests.after.len() as f64;
+    if usual < 0.1 || expected < 5.0 {
+        return unknown("too few writes wait for cleaning to see whether a rest helps");
+    }
+    let ratio = after / usual;
+    let class = if ratio < 0.45 { "yes" } else { "no" };
+    let clear = expected.sqrt() * (ratio - 0.45).abs() / 0.45;
+    let probability = 0.99 - 0.4 * (-1.2 * clear).exp();
+    if probability < 0.8 {
+        return unknown("a rest helps a little, which may be chance");
+    }
+    let signal = Signal::new("Random writes after rests", "write", "ms", Shape::Points)
+        .series("after a rest", (0u32..).map(f64::from).zip(rests.after.iter().map(|c| c / 1e6)))
+        .series("without", (0u32..).map(f64::from).zip(rests.usual.iter().map(|c| c / 1e6)));
+    Finding::class(Parameter::IdleCleaning, class, probability)
+        .because(format!(
+            "writes after a rest wait {after:.2} of a write for cleaning, others {usual:.2}"
+        ))
+        .signal(signal)
+}
+
+fn is_class(finding: &Finding, name: &str) -> bool {
+    matches!(&finding.answer, Answer::Class { class } if class == name)
+}
+
+/// The share of writes that wait, if each that does waits as long as the long waits.
+fn waits(costs: &[f64], base: f64) -> f64 {
+    let total: f64 = costs.iter().map(|cost| cost - base).sum();
+    let squares: f64 = costs.iter().map(|cost| (cost - base).powi(2)).sum();
+    total.max(0.0).powi(2) / squares.max(1.0) / costs.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is it seen that rests help, that they do not, and that there is nothing to see?
+    #[test]
+    fn rests_help_or_not() {
+        let waiting: Vec<f64> =
+            (0..400).map(|nth| if nth % 20 == 0 { 20e6 } else { 1e6 + f64::from(nth) }).collect();
+        let cheap: Vec<f64> = (0..400).map(|nth| 1e6 + f64::from(nth)).collect();
+        let after = |usual: &[f64], after: &[f64]| {
+            idle(&Rests { usual: usual.to_vec(), after: after.to_vec() })
+        };
+        assert!(is_class(&after(&waiting, &cheap), "yes"));
+        assert!(is_class(&after(&waiting, &waiting), "no"));
+        assert!(!after(&cheap, &cheap).is_known());
+    }
+
+    // Are steady waits counted, and not where the page is not known?
+    #[test]
+    fn waits_are_counted() {
+        let costs: Vec<f64> =
+            (0..1000).map(|nth| if nth % 16 == 0 { 20e6 } else { 1e6 + f64::from(nth) }).collect();
+        let story = Story {
+            unit: 4096,
+            by_pages: true,
+            steady: (0, costs.len()),
+            costs,
+            ..Story::default()
+        };
+        let found = period(&story, false, false);
+        let Answer::Value { value, .. } = found.answer else { panic!("{found:?}") };
+        assert!((value / 65_536.0 - 1.0).abs() < 0.02);
+        assert!(!period(&Story { by_pages: false, ..story }, false, false).is_known());
+    }
 }

@@ -35,7 +35,13 @@ pub(super) struct Fit {
 }
 
 /// The work of a drive of this size in each window, if it cleans as `hypothesis` says.
-fn replay(story: &Story, size: Size, hypothesis: Hypothesis, windows: &[Window], seed: u64) -> Vec<Work> {
+fn replay(
+    story: &Story,
+    size: Size,
+    hypothesis: Hypothesis,
+    windows: &[Window],
+    seed: u64,
+) -> Vec<Work> {
     let mut model = Model::trimmed(size, hypothesis, story.before, seed);
     let mut written = 0;
     let mut upto = |model: &mut Model, to: usize| {
@@ -58,7 +64,12 @@ fn replay(story: &Story, size: Size, hypothesis: Hypothesis, windows: &[Window],
 /// Units moved and blocks erased for each write, and blocks erased, in each window: the mean of
 /// several draws where the policy draws.
 #[allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
-fn rates(story: &Story, size: Size, hypothesis: Hypothesis, windows: &[Window]) -> (Vec<[f64; 2]>, Vec<f64>) {
+fn rates(
+    story: &Story,
+    size: Size,
+    hypothesis: Hypothesis,
+    windows: &[Window],
+) -> (Vec<[f64; 2]>, Vec<f64>) {
     let draws = if hypothesis.policy.draws() { DRAWS } else { 1 };
     let mut rows = vec![[0.0; 2]; windows.len()];
     let mut erased = vec![0.0; windows.len()];
@@ -137,7 +148,8 @@ fn least_squares(rows: &[[f64; 2]], values: &[f64], deviation: &[f64]) -> [f64; 
             return both;
         }
     }
-    let alone = |square: f64, product: f64| if square > 0.0 { (product / square).max(0.0) } else { 0.0 };
+    let alone =
+        |square: f64, product: f64| if square > 0.0 { (product / square).max(0.0) } else { 0.0 };
     let (first, second) = (alone(xx, xv), alone(yy, yv));
     // What is explained of the sum of squares.
     if first * xv >= second * yv { [first, 0.0] } else { [0.0, second] }

@@ -1,6 +1,7 @@
 //! Cleaning: how much room it has, when it begins, which blocks it chooses, where it puts what it
 //! moves, and whether it uses idle time.
 
+mod choose;
 mod estimate;
 mod fit;
 mod model;
@@ -32,10 +33,13 @@ const FLUSH_EVERY: usize = 16;
 const REST: Nanos = Nanos::secs(2);
 
 /// How often it rests, at least and at most.
-const RESTS: [usize; 2] = [12, 80];
+const RESTS: [f64; 2] = [12.0, 120.0];
 
 /// Writes before and after each rest.
 const AROUND_REST: [usize; 2] = [24, 8];
+
+/// So many waits for cleaning are looked for after rests.
+const WAITS: f64 = 12.0;
 
 const FINDS: &[Parameter] = &[
     Parameter::OverProvisioning,
@@ -46,6 +50,7 @@ const FINDS: &[Parameter] = &[
     Parameter::IdleCleaning,
 ];
 
+/// See its summary.
 pub const PROBE: Probe = Probe {
     name: "cleaning",
     summary: "a trimmed drive is filled and overwritten, densely in one region and thinly in the \
@@ -53,7 +58,13 @@ pub const PROBE: Probe = Probe {
               under each policy",
     source: "Desnoyers, SYSTOR 2012; Van Houdt, SIGMETRICS 2013; uFLIP, section 4.2",
     finds: FINDS,
-    assumes: &[],//TEMP
+    assumes: &[
+        Parameter::PageSize,
+        Parameter::FtlClass,
+        Parameter::WriteBuffer,
+        Parameter::WriteBufferKind,
+        Parameter::SlcCache,
+    ],
     writes: true,
     cost,
     run,
@@ -81,6 +92,8 @@ impl From<Halt> for Stopped {
 struct Story {
     /// Bytes of a unit.
     unit: u64,
+    /// Whether a unit is a page of the flash.
+    by_pages: bool,
     /// Units' worth of what was written to the drive before it was trimmed, as far as is known.
     before: usize,
     writes: Vec<u32>,
@@ -98,9 +111,21 @@ struct Story {
 }
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
-    let unknown = |why: &str| Outcome::from(FINDS.iter().map(|at| Finding::unknown(*at, why)).collect::<Vec<_>>());
+    let unknown = |why: &str| {
+        Outcome::from(FINDS.iter().map(|at| Finding::unknown(*at, why)).collect::<Vec<_>>())
+    };
     if knowledge.class(Parameter::FtlClass).is_some_and(|class| class != "page-mapped") {
-        return Ok(unknown("the drive merges log blocks: it does not clean as page-mapped drives do"));
+        return Ok(unknown(
+            "the drive merges log blocks: it does not clean as page-mapped drives do",
+        ));
+    }
+    if knowledge.class(Parameter::WriteBufferKind) == Some("blocks") {
+        return Ok(unknown(
+            "the write buffer writes whole blocks, so that cleaning finds nothing to move",
+        ));
+    }
+    if knowledge.value(Parameter::SlcCache).is_some() {
+        return Ok(unknown("an SLC cache takes the writes first and moves them later"));
     }
     if lab.attempt > 0 {
         // It writes so much that the same again is not worth it.
@@ -121,8 +146,10 @@ fn experiment(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Vec<Finding>, 
         return Err(Stopped::Because("the drive is too small to be divided into regions"));
     }
     let buffered = !knowledge.lacks(Parameter::WriteBuffer);
+    let by_pages = knowledge.whole(Parameter::PageSize) == Some(unit);
     let before = usize::try_from(lab.used().bytes.0 / unit).unwrap_or(usize::MAX);
-    let mut bench = Bench { lab, buffered, story: Story { unit, before, ..Story::default() } };
+    let mut bench =
+        Bench { lab, buffered, story: Story { unit, by_pages, before, ..Story::default() } };
     bench.trim()?;
     bench.fill(0..regions.filled)?;
     bench.overwrite(&regions)?;
@@ -134,7 +161,7 @@ fn experiment(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Vec<Finding>, 
 }
 
 fn unit(capacity: u64, knowledge: &Knowledge) -> u64 {
-    let page = knowledge.whole(Parameter::PageSize).unwrap_or(std::env::var("UNIT").map_or(USUAL_UNIT, |v| v.parse().unwrap())).max(512);
+    let page = knowledge.whole(Parameter::PageSize).unwrap_or(USUAL_UNIT).max(512);
     page.max((capacity / MOST_UNITS).next_power_of_two())
 }
 
@@ -155,7 +182,9 @@ impl Bench<'_, '_> {
         match trimmed {
             Ok(run) => self.story.runs.push(run.number),
             Err(Halt::Failed { .. }) => {
-                return Err(Stopped::Because("the drive cannot be trimmed, so that it begins full"));
+                return Err(Stopped::Because(
+                    "the drive cannot be trimmed, so that it begins full",
+                ));
             }
             Err(halt) => return Err(halt.into()),
         }
@@ -201,7 +230,10 @@ impl Bench<'_, '_> {
         for record in &run.records {
             match record.op {
                 Op::Write => self.story.costs.push(Run::nanos(record)),
-                _ => *self.story.costs.last_mut().expect("a flush follows writes") += Run::nanos(record),
+                _ => {
+                    *self.story.costs.last_mut().expect("a flush follows writes") +=
+                        Run::nanos(record)
+                }
             }
         }
         self.story.writes.extend(units);
@@ -224,15 +256,20 @@ impl Bench<'_, '_> {
         while self.story.writes.len() < units * MOST_PLACES / 100 {
             let next: Vec<u32> = thin.by_ref().take(chunk).collect();
             self.write("overwrite the others thinly", &next)?;
-            if self.story.writes.len() < begun + chunk * 3 && estimate::amplifies(&self.story, begun) {
+            if self.story.writes.len() < begun + chunk * 3
+                && estimate::amplifies(&self.story, begun)
+            {
                 return Err(Stopped::Because(
                     "overwriting here and there costs far more than in order, before there is anything \
                      to clean: the drive writes whole blocks for it",
                 ));
             }
             onset = estimate::onset(&self.story, regions);
-            let enough = |onset| units * LEAST_PLACES / 100 + units / 5 * usize::from(onset > units);
-            if onset.is_some_and(|onset| self.story.writes.len() > enough(onset).max(onset + units / 5)) {
+            let enough =
+                |onset| units * LEAST_PLACES / 100 + units / 5 * usize::from(onset > units);
+            if onset
+                .is_some_and(|onset| self.story.writes.len() > enough(onset).max(onset + units / 5))
+            {
                 break;
             }
         }
@@ -273,29 +310,49 @@ impl Bench<'_, '_> {
         Ok(())
     }
 
-    /// What random writes before and after rests cost.
+    /// What random writes cost after rests, and without.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     fn idle(&mut self, regions: &Regions) -> Result<Rests, Stopped> {
+        let each = estimate::waiting(&self.story).max(1e-4);
+        let count = (WAITS / each / AROUND_REST[1] as f64).clamp(RESTS[0], RESTS[1]) as usize;
+        let usual = count * AROUND_REST[1] * 2;
         let mut rests = Rests::default();
-        for _ in 0..estimate::rests(&self.story, regions) {
-            for (nth, costs) in [&mut rests.before, &mut rests.after].into_iter().enumerate() {
-                let units: Vec<u32> =
-                    (0..AROUND_REST[nth]).map(|_| self.lab.rng.u32(0..regions.units)).collect();
-                let from = self.story.costs.len();
-                let purpose = ["random writes before a rest", "random writes after a rest"][nth];
-                self.write_through(purpose, &units, 1)?;
-                costs.extend(&self.story.costs[from..]);
-                if nth == 0 {
-                    self.lab.rest(REST);
-                }
-            }
+        rests.usual = self.random("random writes without rests", regions, usual)?;
+        for _ in 0..count {
+            // Not always as many, so that waits do not keep step with rests.
+            let before = self.lab.rng.usize(AROUND_REST[0] / 2..AROUND_REST[0]);
+            self.random("random writes before a rest", regions, before)?;
+            self.lab.rest(REST);
+            // What woke the drive, or the host, is not what writes wait for.
+            self.lab.run("a read that ends a rest", [Request::read(0, self.story.unit)])?;
+            rests.after.extend(self.random(
+                "random writes after a rest",
+                regions,
+                AROUND_REST[1],
+            )?);
         }
         Ok(rests)
     }
+
+    /// Costs of random writes, each to the flash at once.
+    fn random(
+        &mut self,
+        purpose: &str,
+        regions: &Regions,
+        count: usize,
+    ) -> Result<Vec<f64>, Stopped> {
+        let units: Vec<u32> = (0..count).map(|_| self.lab.rng.u32(0..regions.units)).collect();
+        let from = self.story.costs.len();
+        self.write_through(purpose, &units, 1)?;
+        Ok(self.story.costs[from..].to_vec())
+    }
 }
 
-/// Costs of writes before and after rests.
+/// Costs of random writes, in nanoseconds.
 #[derive(Debug, Clone, Default)]
 struct Rests {
-    before: Vec<f64>,
+    /// Without rests.
+    usual: Vec<f64>,
+    /// After rests.
     after: Vec<f64>,
 }

@@ -48,7 +48,9 @@ pub(super) struct Hypothesis {
 impl Hypothesis {
     pub(super) fn all() -> impl Iterator<Item = Hypothesis> {
         let both = [false, true].into_iter();
-        both.flat_map(|apart| Policy::ALL.into_iter().map(move |policy| Hypothesis { policy, apart }))
+        both.flat_map(|apart| {
+            Policy::ALL.into_iter().map(move |policy| Hypothesis { policy, apart })
+        })
     }
 }
 
@@ -216,7 +218,8 @@ impl Model {
                 (0..count).filter(suits).max_by(|a, b| benefit(*a).total_cmp(&benefit(*b)))
             }
             Policy::BestOfTen => {
-                let draws: Vec<usize> = (0..10.min(count)).map(|_| self.rng.usize(0..count)).collect();
+                let draws: Vec<usize> =
+                    (0..10.min(count)).map(|_| self.rng.usize(0..count)).collect();
                 let best = draws.into_iter().min_by_key(|at| valid(*at));
                 best.filter(suits).or_else(|| (0..count).min_by_key(|at| valid(*at)).filter(suits))
             }
@@ -236,7 +239,11 @@ mod tests {
     fn amplification(policy: Policy, spare: f64) -> f64 {
         let block = 64;
         let places = 512 * block;
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss
+        )]
         let units = (places as f64 * (1.0 - spare)) as usize;
         let mut model =
             Model::new(Size { units, places, block }, Hypothesis { policy, apart: false });

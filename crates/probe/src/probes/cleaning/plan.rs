@@ -25,7 +25,8 @@ pub(super) struct Regions {
 impl Regions {
     pub(super) fn new(units: u32) -> Regions {
         let whole = |percent: u32| units / 100 * percent / GROUP * GROUP;
-        let whole = |percent: u32| if units >= 1600 { whole(percent) } else { units * percent / 100 };
+        let whole =
+            |percent: u32| if units >= 1600 { whole(percent) } else { units * percent / 100 };
         Regions { units, stale: (whole(10), whole(26)), filled: whole(85) }
     }
 
@@ -86,9 +87,11 @@ mod tests {
             let share = f64::from(u32::try_from(stale.len()).unwrap()) / f64::from(to - from);
             assert!((share - 0.75).abs() < 0.02);
             let mut thin = regions.thin_writes(&mut rng);
-            assert!(thin.by_ref().take(3 * units as usize).all(|unit| {
-                unit < regions.filled && !(from..to).contains(&unit)
-            }));
+            assert!(
+                thin.by_ref()
+                    .take(3 * units as usize)
+                    .all(|unit| { unit < regions.filled && !(from..to).contains(&unit) })
+            );
         }
     }
 }
