@@ -2,7 +2,7 @@
 
 use super::Story;
 use super::fit::{Fit, Window, fit, mean_cost, windows};
-use super::model::{Hypothesis, Policy, Size};
+use super::model::{Policy, Size};
 use super::plan::Regions;
 
 /// Sizes of blocks that are tried: so many to the drive.
@@ -21,12 +21,12 @@ pub(super) struct Choice {
     /// What writes cost in each window, and what the model would have them cost, in nanoseconds.
     pub(super) seen: Vec<f64>,
     pub(super) expected: Vec<f64>,
-    hypothesis: Hypothesis,
+    policy: Policy,
 }
 
 impl Choice {
     pub(super) fn policy(&self) -> Policy {
-        self.hypothesis.policy
+        self.policy
     }
 }
 
@@ -45,8 +45,7 @@ pub(super) fn choose(story: &Story, regions: &Regions, base: f64) -> Choice {
     let windows = windows(story.filled, story.thinned, (units / 40).max(16));
     let tried = |trial: Trial| {
         let size = Size { units, places: trial.places, block: (units / trial.blocks).max(4) };
-        let hypothesis = Hypothesis { policy: trial.policy, apart: false };
-        (fit(story, size, hypothesis, &windows, base), trial)
+        (fit(story, size, trial.policy, &windows, base), trial)
     };
     let rough: Vec<(Fit, Trial)> = Policy::ALL
         .into_iter()
@@ -88,7 +87,7 @@ fn conclude(story: &Story, trials: &[(Fit, Trial)], windows: Vec<Window>) -> Cho
         other: each(other),
         seen: windows.iter().map(|window| mean_cost(story, *window)).collect(),
         expected: fit.expected.clone(),
-        hypothesis: fit.hypothesis,
+        policy: trial.policy,
         windows,
     }
 }

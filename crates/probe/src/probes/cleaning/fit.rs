@@ -1,7 +1,7 @@
-//! What each hypothesis says that writes cost, beside what they cost.
+//! What each policy says that writes cost, beside what they cost.
 
 use super::Story;
-use super::model::{Hypothesis, Model, Size, Work};
+use super::model::{Model, Policy, Size, Work};
 
 /// Draws that a policy with chance in it is averaged over.
 const DRAWS: u64 = 3;
@@ -22,27 +22,18 @@ pub(super) fn windows(from: usize, to: usize, len: usize) -> Vec<Window> {
     starts.map(|from| Window { from, to: (from + len).min(to) }).collect()
 }
 
-/// How well a hypothesis fits.
+/// How well a policy fits.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fit {
-    pub(super) hypothesis: Hypothesis,
     /// The sum of squared residuals, each in units of the deviation that is expected.
     pub(super) misfit: f64,
-    /// What moving a unit and erasing a block take, in nanoseconds.
-    pub(super) costs: [f64; 2],
     /// What is expected of each window, in nanoseconds a write.
     pub(super) expected: Vec<f64>,
 }
 
-/// The work of a drive of this size in each window, if it cleans as `hypothesis` says.
-fn replay(
-    story: &Story,
-    size: Size,
-    hypothesis: Hypothesis,
-    windows: &[Window],
-    seed: u64,
-) -> Vec<Work> {
-    let mut model = Model::trimmed(size, hypothesis, story.before, seed);
+/// The work of a drive of this size in each window, if it cleans by `policy`.
+fn replay(story: &Story, size: Size, policy: Policy, windows: &[Window], seed: u64) -> Vec<Work> {
+    let mut model = Model::trimmed(size, policy, story.before, seed);
     let mut written = 0;
     let mut upto = |model: &mut Model, to: usize| {
         story.writes[written..to].iter().for_each(|unit| model.write(*unit));
@@ -67,14 +58,14 @@ fn replay(
 fn rates(
     story: &Story,
     size: Size,
-    hypothesis: Hypothesis,
+    policy: Policy,
     windows: &[Window],
 ) -> (Vec<[f64; 2]>, Vec<f64>) {
-    let draws = if hypothesis.policy.draws() { DRAWS } else { 1 };
+    let draws = if policy.draws() { DRAWS } else { 1 };
     let mut rows = vec![[0.0; 2]; windows.len()];
     let mut erased = vec![0.0; windows.len()];
     for seed in 0..draws {
-        let work = replay(story, size, hypothesis, windows, seed);
+        let work = replay(story, size, policy, windows, seed);
         for ((row, erased), work) in rows.iter_mut().zip(&mut erased).zip(work) {
             let share = 1.0 / (draws * work.written.max(1)) as f64;
             row[0] += work.moved as f64 * share;
@@ -89,14 +80,8 @@ fn rates(
 
 /// Fits what a move and an erase take, to costs beyond `base` for each write.
 #[allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
-pub(super) fn fit(
-    story: &Story,
-    size: Size,
-    hypothesis: Hypothesis,
-    windows: &[Window],
-    base: f64,
-) -> Fit {
-    let (rows, erased) = rates(story, size, hypothesis, windows);
+pub(super) fn fit(story: &Story, size: Size, policy: Policy, windows: &[Window], base: f64) -> Fit {
+    let (rows, erased) = rates(story, size, policy, windows);
     let seen: Vec<f64> = windows.iter().map(|window| mean_cost(story, *window)).collect();
     let excess: Vec<f64> = seen.iter().map(|cost| cost - base).collect();
     let middle = excess.iter().sum::<f64>() / excess.len() as f64;
@@ -111,7 +96,7 @@ pub(super) fn fit(
     let expected: Vec<f64> =
         rows.iter().map(|row| base + row[0] * costs[0] + row[1] * costs[1]).collect();
     let misfit = (0..rows.len()).map(|nth| {
-        let drawn = match hypothesis.policy.draws() {
+        let drawn = match policy.draws() {
             // Blocks differ, and few of them are cleaned in a window.
             true => 0.7 * (expected[nth] - base) / (1.0 + erased[nth]).sqrt(),
             false => 0.0,
@@ -120,7 +105,7 @@ pub(super) fn fit(
         let off = ((seen[nth] - expected[nth]) / deviation).powi(2).min(25.0);
         off + 2.0 * (deviation / usual[nth]).ln()
     });
-    Fit { hypothesis, misfit: misfit.sum(), costs, expected }
+    Fit { misfit: misfit.sum(), expected }
 }
 
 /// What a write of a window cost, on average.

@@ -37,23 +37,6 @@ impl Policy {
     }
 }
 
-/// What is assumed about a drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hypothesis {
-    pub(super) policy: Policy,
-    /// Whether what cleaning moves goes to blocks of its own.
-    pub(super) apart: bool,
-}
-
-impl Hypothesis {
-    pub(super) fn all() -> impl Iterator<Item = Hypothesis> {
-        let both = [false, true].into_iter();
-        both.flat_map(|apart| {
-            Policy::ALL.into_iter().map(move |policy| Hypothesis { policy, apart })
-        })
-    }
-}
-
 /// What a drive is made of, in units of the experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size {
@@ -88,7 +71,7 @@ struct Block {
 
 /// The model.
 pub(super) struct Model {
-    how: Hypothesis,
+    policy: Policy,
     size: Size,
     blocks: Vec<Block>,
     /// For each unit its block and the place in it.
@@ -96,8 +79,8 @@ pub(super) struct Model {
     free: Vec<usize>,
     /// Full blocks, the oldest first.
     full: VecDeque<usize>,
-    /// The open blocks: of the host, and of cleaning where that is apart.
-    open: [Option<usize>; 2],
+    /// The open block, of the host and of cleaning.
+    open: Option<usize>,
     opened: u64,
     rng: fastrand::Rng,
     pub(super) work: Work,
@@ -105,8 +88,8 @@ pub(super) struct Model {
 
 impl Model {
     /// A drive that is trimmed after `written` units: what was there is not erased yet.
-    pub(super) fn trimmed(size: Size, how: Hypothesis, written: usize, seed: u64) -> Model {
-        let mut model = Model::new(size, how);
+    pub(super) fn trimmed(size: Size, policy: Policy, written: usize, seed: u64) -> Model {
+        let mut model = Model::new(size, policy);
         model.rng = fastrand::Rng::with_seed(seed);
         let unused = (size.places.saturating_sub(written)) / size.block;
         while model.free.len() > RESERVE + unused {
@@ -118,16 +101,16 @@ impl Model {
     }
 
     /// An empty drive.
-    pub(super) fn new(size: Size, how: Hypothesis) -> Model {
+    pub(super) fn new(size: Size, policy: Policy) -> Model {
         let count = (size.places / size.block).max(4) + RESERVE;
         Model {
-            how,
+            policy,
             size,
             blocks: vec![Block::default(); count],
             map: vec![(NOWHERE, 0); size.units],
             free: (0..count).collect(),
             full: VecDeque::new(),
-            open: [None; 2],
+            open: None,
             opened: 0,
             rng: fastrand::Rng::with_seed(7),
             work: Work::default(),
@@ -137,11 +120,11 @@ impl Model {
     /// The host writes a unit.
     pub(super) fn write(&mut self, unit: u32) {
         self.forget(unit);
-        if self.open[0].is_none() {
-            self.open[0] = self.take_free();
+        if self.open.is_none() {
+            self.open = self.take_free();
             self.clean();
         }
-        self.append(unit, 0);
+        self.append(unit);
         self.work.written += 1;
     }
 
@@ -161,12 +144,12 @@ impl Model {
     }
 
     /// Puts a unit on an open block.
-    fn append(&mut self, unit: u32, front: usize) {
-        if self.open[front].is_none() {
-            self.open[front] = self.take_free();
+    fn append(&mut self, unit: u32) {
+        if self.open.is_none() {
+            self.open = self.take_free();
         }
         // Where nothing is free the model has come to its end; it then states no more work.
-        let Some(block) = self.open[front] else { return };
+        let Some(block) = self.open else { return };
         let state = &mut self.blocks[block];
         let place = u32::try_from(state.units.len()).unwrap_or(NOWHERE);
         state.units.push(unit);
@@ -174,13 +157,12 @@ impl Model {
         self.map[unit as usize] = (u32::try_from(block).unwrap_or(NOWHERE), place);
         if state.units.len() == self.size.block {
             self.full.push_back(block);
-            self.open[front] = None;
+            self.open = None;
         }
     }
 
     /// Cleans until enough blocks are free.
     fn clean(&mut self) {
-        let front = usize::from(self.how.apart);
         let mut rounds = 2 * self.blocks.len();
         while self.free.len() < RESERVE - 1 && rounds > 0 {
             rounds -= 1;
@@ -190,7 +172,7 @@ impl Model {
             let number = u32::try_from(victim).unwrap_or(NOWHERE);
             for (place, unit) in (0u32..).zip(units) {
                 if self.map[unit as usize] == (number, place) {
-                    self.append(unit, front);
+                    self.append(unit);
                     self.work.moved += 1;
                 }
             }
@@ -205,7 +187,7 @@ impl Model {
         let suits = |at: &usize| self.blocks[self.full[*at]].valid < self.size.block;
         let valid = |at: usize| self.blocks[self.full[at]].valid;
         let count = self.full.len();
-        match self.how.policy {
+        match self.policy {
             Policy::Greedy => (0..count).min_by_key(|at| valid(*at)).filter(suits),
             Policy::Fifo => (0..count).find(suits),
             Policy::CostBenefit => {
@@ -245,8 +227,7 @@ mod tests {
             clippy::cast_precision_loss
         )]
         let units = (places as f64 * (1.0 - spare)) as usize;
-        let mut model =
-            Model::new(Size { units, places, block }, Hypothesis { policy, apart: false });
+        let mut model = Model::new(Size { units, places, block }, policy);
         let top = u32::try_from(units).unwrap();
         let mut rng = fastrand::Rng::with_seed(3);
         (0..top).for_each(|unit| model.write(unit));
