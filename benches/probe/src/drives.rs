@@ -46,6 +46,10 @@ struct Draft {
     cleaned: Option<Cleaned>,
 }
 
+/// How often a page is written for each that the host writes, from the spare share of the places and
+/// the pages of a block.
+type Amplification = fn(f64, u64) -> f64;
+
 /// What is needed to tell where cleaning begins, of a drive that is mapped by pages.
 #[derive(Debug, Clone, Copy)]
 struct Cleaned {
@@ -53,9 +57,8 @@ struct Cleaned {
     /// The share of blocks that are free at least when the host has left the drive time.
     kept_free: f64,
     map_on_flash: bool,
-    /// How often a page is moved and written under uniform random writes, for each time that the host
-    /// writes one, from the spare share of the places; none where no formula tells.
-    amplification: Option<fn(f64, u64) -> f64>,
+    /// Under uniform random writes; none where no formula tells.
+    amplification: Option<Amplification>,
 }
 
 /// Draws a drive that can work.
@@ -239,7 +242,7 @@ impl Draft {
     }
 
     /// Returns the share of blocks that it keeps free, and the amplification where a formula tells.
-    fn cleaning(&mut self) -> (f64, Option<fn(f64, u64) -> f64>) {
+    fn cleaning(&mut self) -> (f64, Option<Amplification>) {
         let (policy, class) = self.one_of(&[
             ("greedy", "greedy-like"),
             ("greedy", "greedy-like"),
@@ -266,7 +269,7 @@ impl Draft {
         // What one block of each package holds is written before the same package cleans again.
         self.has(Parameter::Segment, self.page * self.pages_per_block * self.packages);
         // Where the drive cleans between requests, waits are for parts of a clean.
-        let amplification: Option<fn(f64, u64) -> f64> = match policy {
+        let amplification: Option<Amplification> = match policy {
             _ if idle || apart => None,
             "fifo" => Some(|spare, _| by_age(1.0 / (1.0 - spare))),
             "greedy" => Some(greedy),

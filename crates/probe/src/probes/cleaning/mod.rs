@@ -316,8 +316,8 @@ impl Bench<'_, '_> {
         let each = estimate::waiting(&self.story).max(1e-4);
         let count = (WAITS / each / AROUND_REST[1] as f64).clamp(RESTS[0], RESTS[1]) as usize;
         let usual = count * AROUND_REST[1] * 2;
-        let mut rests = Rests::default();
-        rests.usual = self.random("random writes without rests", regions, usual)?;
+        let usual = self.random("random writes without rests", regions, usual)?;
+        let mut rests = Rests { usual, after: Vec::new() };
         for _ in 0..count {
             // Not always as many, so that waits do not keep step with rests.
             let before = self.lab.rng.usize(AROUND_REST[0] / 2..AROUND_REST[0]);

@@ -24,9 +24,11 @@ pub(super) struct Regions {
 
 impl Regions {
     pub(super) fn new(units: u32) -> Regions {
-        let whole = |percent: u32| units / 100 * percent / GROUP * GROUP;
-        let whole =
-            |percent: u32| if units >= 1600 { whole(percent) } else { units * percent / 100 };
+        // Whole groups, so that none is of two regions.
+        let whole = |percent: u64| {
+            let share = u64::from(units) * percent / 100;
+            u32::try_from(share).unwrap_or(u32::MAX) / GROUP * GROUP
+        };
         Regions { units, stale: (whole(10), whole(26)), filled: whole(85) }
     }
 
