@@ -45,6 +45,22 @@ struct Draft {
     serial_per_kib: u64,
     /// The share of the blocks that are used as SLC.
     slc: Option<f64>,
+    cleaned: Option<Cleaned>,
+}
+
+/// How often a page is written for each that the host writes, from the spare share of the places and
+/// the pages of a block.
+type Amplification = fn(f64, u64) -> f64;
+
+/// What is needed to tell where cleaning begins, of a drive that is mapped by pages.
+#[derive(Debug, Clone, Copy)]
+struct Cleaned {
+    over_provisioning: f64,
+    /// The share of blocks that are free at least when the host has left the drive time.
+    kept_free: f64,
+    map_on_flash: bool,
+    /// Under uniform random writes; none where no formula tells.
+    amplification: Option<Amplification>,
 }
 
 /// Draws a drive that can work.
@@ -70,6 +86,7 @@ fn draw_any(seed: u64, mut rng: Rng) -> Drawn {
         block_erase: rng.u64(1500..4000),
         serial_per_kib: rng.u64(5..26),
         slc: None,
+        cleaned: None,
         rng,
     };
     draft.set("seed", seed);
@@ -129,6 +146,34 @@ impl Draft {
             self.slc(share, blocks);
         }
         self.is(Parameter::Alignment, Truth::Value(0.0));
+        if let Some(cleaned) = self.cleaned {
+            self.room(cleaned, blocks);
+        }
+    }
+
+    /// The places for data, without the blocks that are always kept free: no host ever sees those.
+    /// They are all written when the first block of each package is cleaned.
+    fn room(&mut self, cleaned: Cleaned, blocks: u64) {
+        let Cleaned { over_provisioning, kept_free, map_on_flash, amplification } = cleaned;
+        let kept = (kept_free * blocks as f64 - 1e-6).ceil();
+        let all = (blocks * self.pages_per_block) as f64;
+        let logical = (1.0 - over_provisioning) * all;
+        let map = match map_on_flash {
+            // Its pages, and the block that is open for them.
+            true => logical / (self.page / 8) as f64 + self.pages_per_block as f64,
+            false => 0.0,
+        };
+        let places = all - kept * self.pages_per_block as f64 - map;
+        self.is(Parameter::OverProvisioning, Truth::Value(1.0 - logical / places));
+        let bytes = places * (self.packages * self.page) as f64;
+        self.is(Parameter::CleaningOnset, Truth::Value(bytes));
+        if let Some(amplification) = amplification {
+            // Each clean yields what is left of a block when what is valid in it was moved.
+            let block = (self.page * self.pages_per_block) as f64;
+            let spare = 1.0 - logical / places;
+            let period = block / amplification(spare, self.pages_per_block);
+            self.is(Parameter::CleaningPeriod, Truth::Value(period));
+        }
     }
 
     fn interface(&mut self, overhead_us: u64, transfer_us: u64, depth: u32, largest: u64) {
@@ -159,9 +204,11 @@ impl Draft {
         self.is(Parameter::ContentEffect, Truth::Class("none"));
         let over_provisioning = self.rng.f64() * 0.2 + 0.08;
         self.set("over_provisioning", format_args!("{over_provisioning:.3}"));
-        self.is(Parameter::OverProvisioning, Truth::Value(over_provisioning));
         self.striping();
-        self.cleaning();
+        let (kept_free, amplification) = self.cleaning();
+        let amplification = amplification.filter(|_| !dftl);
+        self.cleaned =
+            Some(Cleaned { over_provisioning, kept_free, map_on_flash: dftl, amplification });
         self.memory();
         if dftl {
             let entries = self.one_of(&[512, 1024, 2048]);
@@ -207,7 +254,8 @@ impl Draft {
         self.has(Parameter::Volumes, self.packages);
     }
 
-    fn cleaning(&mut self) {
+    /// Returns the share of blocks that it keeps free, and the amplification where a formula tells.
+    fn cleaning(&mut self) -> (f64, Option<Amplification>) {
         let (policy, class) = self.one_of(&[
             ("greedy", "greedy-like"),
             ("greedy", "greedy-like"),
@@ -233,6 +281,14 @@ impl Draft {
         self.is(Parameter::IdleCleaning, Truth::Class(if idle { "yes" } else { "no" }));
         // What one block of each package holds is written before the same package cleans again.
         self.has(Parameter::Segment, self.page * self.pages_per_block * self.packages);
+        // Where the drive cleans between requests, waits are for parts of a clean.
+        let amplification: Option<Amplification> = match policy {
+            _ if idle || apart => None,
+            "fifo" => Some(|spare, _| by_age(1.0 / (1.0 - spare))),
+            "greedy" => Some(greedy),
+            _ => None,
+        };
+        (if idle { 0.06 } else { threshold }, amplification)
     }
 
     /// Write buffer and read-ahead.
@@ -286,10 +342,10 @@ impl Draft {
         let of_each = (share * blocks as f64 - 1e-6).ceil() as u64;
         let pages = of_each * (self.pages_per_block / 3);
         self.has(Parameter::SlcCache, self.packages * pages * self.page);
-        // The blocks that are used as SLC are spare, too, as the host sees it.
-        self.truth.remove(&Parameter::OverProvisioning);
         // A block of one bit a cell holds less than the others: there are two sizes of segments.
         self.truth.remove(&Parameter::Segment);
+        // Blocks of the region are neither over-provisioning nor places for all data.
+        self.cleaned = None;
     }
 
     fn no_groups(&mut self) {
@@ -385,4 +441,21 @@ impl Draft {
         self.has(Parameter::Groups, groups);
         self.has(Parameter::GroupSwitch, switch * 1000);
     }
+}
+
+/// The write amplification of cleaning by age under uniform random writes, with `places` for each page
+/// of the host (Desnoyers, SYSTOR 2012, equation 4): `1 / (1 - x)` with `x = exp(-places (1 - x))`.
+fn by_age(places: f64) -> f64 {
+    let mut valid = 0.5;
+    for _ in 0..500 {
+        valid = f64::exp(-places * (1.0 - valid));
+    }
+    1.0 / (1.0 - valid)
+}
+
+/// That of greedy cleaning, from the spare share and the pages of a block (equation 12).
+#[allow(clippy::cast_precision_loss, reason = "pages of a block are few")]
+fn greedy(spare: f64, pages_per_block: u64) -> f64 {
+    let correction = 1.0 + 0.5 / pages_per_block as f64;
+    by_age(correction / (1.0 - spare)) / correction
 }

@@ -348,7 +348,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::OverProvisioning,
         name: "over-provisioning",
         title: "Over-provisioning",
-        summary: "The share of the flash's places for data that the host cannot address, S_f",
+        summary: "The share of the flash's places for data that the host cannot address, S_f, without \
+                  the blocks that are always kept free: no host ever sees those",
         source: "Desnoyers, SYSTOR 2012; Boboila and Desnoyers, section III",
         ..SHARE
     },
@@ -377,7 +378,7 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::CleaningOnset,
         name: "cleaning-onset",
         title: "Onset of cleaning",
-        summary: "How much can be written at random to a drive that was trimmed before cleaning begins",
+        summary: "How much can be written to a drive that was trimmed before cleaning has to move data",
         source: "uFLIP, section 4.2 (start-up phase)",
         tolerance: 0.15,
         ..BYTES
@@ -386,7 +387,8 @@ pub const PARAMETERS: &[Spec] = &[
         parameter: Parameter::CleaningPeriod,
         name: "cleaning-period",
         title: "Period of cleaning",
-        summary: "How many bytes are written between one wait for cleaning and the next",
+        summary: "How many bytes are written between one wait for cleaning and the next, on average, \
+                  when pages are written at random for long",
         source: "uFLIP, section 4.2 (running phase)",
         tolerance: 0.15,
         ..BYTES

@@ -1,5 +1,6 @@
 //! The probes: one file each, with its experiment and its estimator.
 
+mod cleaning;
 mod content;
 mod groups;
 mod log_list;
@@ -91,4 +92,5 @@ pub const PROBES: &[Probe] = &[
     volumes::PROBE,
     segment::PROBE,
     log_list::PROBE,
+    cleaning::PROBE,
 ];

@@ -1,0 +1,339 @@
+//! What the writes tell.
+
+#![allow(clippy::cast_precision_loss, reason = "counts of writes are far below 2^53")]
+
+use super::choose::{Choice, choose};
+use super::fit::Window;
+use super::model::Policy;
+use super::plan::Regions;
+use super::{FLUSH_EVERY, Rests, Story};
+use crate::finding::{Shape, Signal};
+use crate::{Answer, Finding, Parameter, levels, median};
+
+/// A write waited if it cost so much more than the dear ones among those that could not.
+const WAITED: f64 = 1.4;
+
+/// Overwriting here and there costs so much more than in order where more is written than is asked for.
+const AMPLIFIES: f64 = 2.5;
+
+/// Where cleaning began: from there on writes wait as often as they never did before. None as long
+/// as they do not.
+pub(super) fn onset(story: &Story, regions: &Regions) -> Option<usize> {
+    let threshold = threshold(story, regions);
+    let waits: Vec<usize> =
+        (story.filled..story.costs.len()).filter(|at| story.costs[*at] > threshold).collect();
+    let total = story.costs.len() - story.filled;
+    // The change between two rates that explains the waits best: it is just before a wait.
+    let count = waits.len();
+    let rate = |waits: usize, writes: usize| {
+        let (k, n) = (waits as f64, writes as f64);
+        if waits == 0 || waits >= writes {
+            0.0
+        } else {
+            k * (k / n).ln() + (n - k) * (1.0 - k / n).ln()
+        }
+    };
+    let possible = |at: &usize| *at >= regions.units as usize;
+    let candidates = waits.iter().enumerate().filter(|(_, at)| possible(at)).map(|(before, at)| {
+        let written = at - story.filled;
+        (rate(before, written) + rate(count - before, total - written), before, *at)
+    });
+    let (gain, before, at) = candidates.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (early, late) = (
+        before as f64 / (at - story.filled).max(1) as f64,
+        (count - before) as f64 / (story.costs.len() - at) as f64,
+    );
+    let clear = gain - rate(count, total) > 12.0 && late > 4.0 * early && count - before >= 6;
+    clear.then_some(at)
+}
+
+/// What a write costs more than if it waited for cleaning.
+fn threshold(story: &Story, regions: &Regions) -> f64 {
+    let mut costs = before(story, regions).to_vec();
+    costs.sort_unstable_by(f64::total_cmp);
+    let dear = costs[(costs.len() * 996 / 1000).min(costs.len() - 1)];
+    WAITED * dear
+}
+
+/// What overwriting costs before there can have been any cleaning: until everything that the host
+/// can address could have been written once.
+fn before<'s>(story: &'s Story, regions: &Regions) -> &'s [f64] {
+    &story.costs[story.filled..(regions.units as usize).min(story.costs.len())]
+}
+
+/// Whether overwriting units here and there costs far more than overwriting them in order, long
+/// before there can be any cleaning: `from` is where the former began.
+pub(super) fn amplifies(story: &Story, from: usize) -> bool {
+    let typical = |costs: &[f64]| {
+        let means: Vec<f64> = costs.chunks_exact(FLUSH_EVERY).map(mean).collect();
+        median(&means)
+    };
+    typical(&story.costs[from..]) > AMPLIFIES * typical(&story.costs[story.filled..from])
+}
+
+/// The share of steady random writes that wait for cleaning, roughly.
+pub(super) fn waiting(story: &Story) -> f64 {
+    levels(&story.costs[story.steady.0..story.steady.1]).map_or(0.0, |levels| levels.share)
+}
+
+/// What a write costs without cleaning: the median over stretches that each hold the same number of
+/// flushes, of the mean.
+fn base(story: &Story, regions: &Regions) -> f64 {
+    let stretches = before(story, regions).chunks_exact(2 * FLUSH_EVERY);
+    let means: Vec<f64> = stretches.map(mean).collect();
+    median(&means)
+}
+
+fn mean(costs: &[f64]) -> f64 {
+    costs.iter().sum::<f64>() / costs.len().max(1) as f64
+}
+
+/// What all of it tells.
+pub(super) fn findings(
+    story: &Story,
+    regions: &Regions,
+    onset: Option<usize>,
+    rests: &Rests,
+) -> Vec<Finding> {
+    let base = base(story, regions);
+    let choice = choose(story, regions, base);
+    let idle = idle(rests);
+    let cleans_idle = is_class(&idle, "yes");
+    let found = [
+        room(story, regions, onset, &choice, cleans_idle),
+        begins(story, onset, &choice, cleans_idle),
+        policy(&choice),
+        separation(story, &choice, base, cleans_idle),
+        period(story, cleans_idle, choice.policy().draws()),
+        idle,
+    ];
+    let course = course(story, &choice, onset);
+    let with_course = |finding: Finding| match finding.signals.is_empty() {
+        true => finding.signal(course.clone()),
+        false => finding,
+    };
+    found.into_iter().map(|finding| with_course(finding).runs(story.runs.iter().copied())).collect()
+}
+
+/// What writes cost from the first overwriting on, and what is expected of the drive that fits best.
+fn course(story: &Story, choice: &Choice, onset: Option<usize>) -> Signal {
+    let middle = |window: &Window| (window.from + window.to) as f64 / 2.0 * story.unit as f64 / 1e6;
+    let series = |costs: &[f64]| -> Vec<(f64, f64)> {
+        choice.windows.iter().map(&middle).zip(costs.iter().map(|cost| cost / 1e6)).collect()
+    };
+    let title = "Cost of overwriting a trimmed drive";
+    let signal = Signal::new(title, "MB written since the trim", "ms", Shape::Line)
+        .series("measured", series(&choice.seen))
+        .series(&format!("expected of {:?} cleaning", choice.policy()), series(&choice.expected));
+    match onset {
+        Some(onset) => signal.mark(onset as f64 * story.unit as f64 / 1e6, "cleaning moves data"),
+        None => signal,
+    }
+}
+
+/// Over-provisioning: what was written before cleaning had to move data is all the places there are.
+fn room(
+    story: &Story,
+    regions: &Regions,
+    onset: Option<usize>,
+    choice: &Choice,
+    cleans_idle: bool,
+) -> Finding {
+    let unknown = |why: &str| Finding::unknown(Parameter::OverProvisioning, why);
+    if cleans_idle {
+        return unknown("the drive cleans between requests, which hides when it has to");
+    }
+    let Some(onset) = onset else {
+        return unknown("writes come to wait for cleaning by and by");
+    };
+    if choice.policy() == Policy::Random {
+        return unknown("cleaning at random moves data before all places were used");
+    }
+    let spare = |places: usize| 1.0 - f64::from(regions.units) / places as f64;
+    let (seen, fitted) = (spare(onset), spare(choice.places));
+    // One block more or less, and what the best of the models would have.
+    let off = (seen - fitted).abs() / seen.max(0.01);
+    if seen < 0.02 {
+        return unknown("writes wait for cleaning from the first that could");
+    }
+    let probability = (0.99 - 0.25 * off.min(1.0)) * (1.0 - 0.004 / seen);
+    let blur = 0.01 + 0.5 * (seen - fitted).abs();
+    Finding::value(Parameter::OverProvisioning, seen, seen - blur, seen + blur, probability)
+        .because(format!(
+            "{:.0} MB could be written before cleaning had to move data, to a drive of {:.0} MB",
+            onset as f64 * story.unit as f64 / 1e6,
+            f64::from(regions.units) * story.unit as f64 / 1e6
+        ))
+}
+
+/// The onset of cleaning.
+fn begins(story: &Story, onset: Option<usize>, choice: &Choice, cleans_idle: bool) -> Finding {
+    let unknown = |why: &str| Finding::unknown(Parameter::CleaningOnset, why);
+    let Some(onset) = onset else {
+        return unknown("writes come to wait for cleaning by and by");
+    };
+    if choice.policy() == Policy::Random {
+        return unknown("cleaning at random moves data before all places were used");
+    }
+    if (onset as f64 / choice.places as f64 - 1.0).abs() > 0.12 {
+        return unknown("waits begin elsewhere than in any drive that was tried");
+    }
+    let bytes = onset as f64 * story.unit as f64;
+    let probability = if cleans_idle { 0.95 } else { 0.985 };
+    Finding::value(Parameter::CleaningOnset, bytes, 0.97 * bytes, 1.03 * bytes, probability)
+        .because("from there on writes wait again and again, and never did before")
+}
+
+/// The cleaning policy: that of the model that fits best.
+fn policy(choice: &Choice) -> Finding {
+    let ratio = choice.other / choice.misfit;
+    let class = choice.policy().class();
+    if ratio < 1.25 {
+        let why = "drives with different policies would show about the same";
+        return Finding::unknown(Parameter::CleaningPolicy, why);
+    }
+    let probability = 1.0 - 0.2 / (ratio * ratio);
+    Finding::class(Parameter::CleaningPolicy, class, probability).because(format!(
+        "first dense data is overwritten, then the rest thinly: what that costs is as of {class} \
+         cleaning; any other is off {ratio:.1} times as far"
+    ))
+}
+
+/// Separation: when one small region is written again and again, blocks that hold nothing else become
+/// worthless as a whole.
+fn separation(story: &Story, choice: &Choice, base: f64, cleans_idle: bool) -> Finding {
+    let eighth = |from: usize, to: usize, nth: usize| {
+        let at = |nth: usize| from + (to - from) * nth / 8;
+        mean(&story.costs[at(nth)..at(nth + 1)]) / base - 1.0
+    };
+    let before = eighth(story.filled, story.thinned, 7);
+    let circles: Vec<f64> = (0..8).map(|nth| eighth(story.thinned, story.looped, nth)).collect();
+    let signal = Signal::new(
+        "Excess cost while a small region is written in circles",
+        "part of the circles",
+        "share of the cost without cleaning",
+        Shape::Line,
+    )
+    .series("measured", (1u32..).map(f64::from).zip(circles.iter().copied()));
+    let last = circles[6].min(circles[7]);
+    let ratio = last / before.max(1e-3);
+    let class = if ratio < 0.5 { "apart" } else { "together" };
+    // A policy that goes by chance takes long to find all old data.
+    // What is cleaned between requests is not seen.
+    let doubt = if choice.policy().draws() || cleans_idle { 0.05 } else { 0.01 };
+    let probability = 1.0 - doubt - 0.5 * (-8.0 * (ratio - 0.5).abs()).exp();
+    if before < 0.15 || probability < 0.75 {
+        let why = "what cleaning costs is too little to see whether it falls";
+        return Finding::unknown(Parameter::CleaningSeparation, why).signal(signal);
+    }
+    Finding::class(Parameter::CleaningSeparation, class, probability)
+        .because(format!(
+            "writing a small region in circles costs {last:.2} of a write more in the end, after \
+             {before:.2} when old data was overwritten"
+        ))
+        .signal(signal)
+}
+
+/// How much is written at random between waits.
+fn period(story: &Story, cleans_idle: bool, by_chance: bool) -> Finding {
+    let unknown = |why: &str| Finding::unknown(Parameter::CleaningPeriod, why);
+    if cleans_idle {
+        return unknown("the drive cleans between requests: no write waits for a whole clean");
+    }
+    if !story.by_pages {
+        return unknown("it is that of writes of one page, whose size is not known");
+    }
+    let steady = &story.costs[story.steady.0..story.steady.1];
+    let Some(levels) = levels(steady).filter(|levels| levels.high > 1.8 * levels.low) else {
+        return unknown("writes that wait are not told from others");
+    };
+    let waits = levels.share * steady.len() as f64;
+    if levels.share > 0.4 || waits < 20.0 || by_chance {
+        return unknown("waits are too many, too few or too uneven to be counted");
+    }
+    let value = story.unit as f64 / levels.share;
+    let blur = value * 2.0 / waits.sqrt();
+    let probability = 0.97 - 0.5 * (-waits / 30.0).exp();
+    Finding::value(Parameter::CleaningPeriod, value, value - blur, value + blur, probability)
+        .because(format!("{waits:.0} of {} steady random writes waited", steady.len()))
+        .signal(
+            Signal::new("Steady random writes", "write", "ms", Shape::Points)
+                .series("cost", (0u32..).map(f64::from).zip(steady.iter().map(|cost| cost / 1e6))),
+        )
+}
+
+/// Whether writes after a rest wait as often as others.
+fn idle(rests: &Rests) -> Finding {
+    let unknown = |why: &str| Finding::unknown(Parameter::IdleCleaning, why);
+    let mut sorted = rests.after.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let base = sorted[sorted.len() / 5];
+    let [usual, after] = [&rests.usual, &rests.after].map(|costs| mean(costs) / base - 1.0);
+    let expected = waits(&rests.usual, base) * rests.after.len() as f64;
+    if usual < 0.1 || expected < 5.0 {
+        return unknown("too few writes wait for cleaning to see whether a rest helps");
+    }
+    let ratio = after / usual;
+    let class = if ratio < 0.45 { "yes" } else { "no" };
+    let clear = expected.sqrt() * (ratio - 0.45).abs() / 0.45;
+    let probability = 0.99 - 0.4 * (-1.2 * clear).exp();
+    if probability < 0.8 {
+        return unknown("a rest helps a little, which may be chance");
+    }
+    let signal = Signal::new("Random writes after rests", "write", "ms", Shape::Points)
+        .series("after a rest", (0u32..).map(f64::from).zip(rests.after.iter().map(|c| c / 1e6)))
+        .series("without", (0u32..).map(f64::from).zip(rests.usual.iter().map(|c| c / 1e6)));
+    Finding::class(Parameter::IdleCleaning, class, probability)
+        .because(format!(
+            "writes after a rest wait {after:.2} of a write for cleaning, others {usual:.2}"
+        ))
+        .signal(signal)
+}
+
+fn is_class(finding: &Finding, name: &str) -> bool {
+    matches!(&finding.answer, Answer::Class { class } if class == name)
+}
+
+/// The share of writes that wait, if each that does waits as long as the long waits.
+fn waits(costs: &[f64], base: f64) -> f64 {
+    let total: f64 = costs.iter().map(|cost| cost - base).sum();
+    let squares: f64 = costs.iter().map(|cost| (cost - base).powi(2)).sum();
+    total.max(0.0).powi(2) / squares.max(1.0) / costs.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is it seen that rests help, that they do not, and that there is nothing to see?
+    #[test]
+    fn rests_help_or_not() {
+        let waiting: Vec<f64> =
+            (0..400).map(|nth| if nth % 20 == 0 { 20e6 } else { 1e6 + f64::from(nth) }).collect();
+        let cheap: Vec<f64> = (0..400).map(|nth| 1e6 + f64::from(nth)).collect();
+        let after = |usual: &[f64], after: &[f64]| {
+            idle(&Rests { usual: usual.to_vec(), after: after.to_vec() })
+        };
+        assert!(is_class(&after(&waiting, &cheap), "yes"));
+        assert!(is_class(&after(&waiting, &waiting), "no"));
+        assert!(!after(&cheap, &cheap).is_known());
+    }
+
+    // Are steady waits counted, and not where the page is not known?
+    #[test]
+    fn waits_are_counted() {
+        let costs: Vec<f64> =
+            (0..1000).map(|nth| if nth % 16 == 0 { 20e6 } else { 1e6 + f64::from(nth) }).collect();
+        let story = Story {
+            unit: 4096,
+            by_pages: true,
+            steady: (0, costs.len()),
+            costs,
+            ..Story::default()
+        };
+        let found = period(&story, false, false);
+        let Answer::Value { value, .. } = found.answer else { panic!("{found:?}") };
+        assert!((value / 65_536.0 - 1.0).abs() < 0.02);
+        assert!(!period(&Story { by_pages: false, ..story }, false, false).is_known());
+    }
+}

@@ -1,0 +1,358 @@
+//! Cleaning: how much room it has, when it begins, which blocks it chooses, where it puts what it
+//! moves, and whether it uses idle time.
+
+mod choose;
+mod estimate;
+mod fit;
+mod model;
+mod plan;
+
+use flashscope_block::{Bytes, Nanos, Op};
+
+use self::plan::Regions;
+use crate::investigate::Outcome;
+use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
+
+/// The unit of writes where the page is not known: a multiple of all usual pages.
+const USUAL_UNIT: u64 = 16 << 10;
+
+/// The most units that a drive is divided into.
+const MOST_UNITS: u64 = 1 << 18;
+
+/// Length of the writes that fill the drive.
+const FILL_SIZE: u64 = 128 << 10;
+
+/// The places for data that a drive has at least and at most, for 100 that the host can address.
+const LEAST_PLACES: usize = 115;
+const MOST_PLACES: usize = 150;
+
+/// After so many writes, what a buffer holds is written to the flash.
+const FLUSH_EVERY: usize = 16;
+
+/// How long the drive rests before it is seen whether that helped.
+const REST: Nanos = Nanos::secs(2);
+
+/// How often it rests, at least and at most.
+const RESTS: [f64; 2] = [12.0, 120.0];
+
+/// Writes before and after each rest.
+const AROUND_REST: [usize; 2] = [24, 8];
+
+/// So many waits for cleaning are looked for after rests.
+const WAITS: f64 = 12.0;
+
+const FINDS: &[Parameter] = &[
+    Parameter::OverProvisioning,
+    Parameter::CleaningPolicy,
+    Parameter::CleaningSeparation,
+    Parameter::CleaningOnset,
+    Parameter::CleaningPeriod,
+    Parameter::IdleCleaning,
+];
+
+/// See its summary.
+pub const PROBE: Probe = Probe {
+    name: "cleaning",
+    summary: "a trimmed drive is filled and overwritten, densely in one region and thinly in the \
+              others, until it has to clean and on: what writes then cost, beside what they would cost \
+              under each policy",
+    source: "Desnoyers, SYSTOR 2012; Van Houdt, SIGMETRICS 2013; uFLIP, section 4.2",
+    finds: FINDS,
+    assumes: &[
+        Parameter::PageSize,
+        Parameter::FtlClass,
+        Parameter::WriteBuffer,
+        Parameter::WriteBufferKind,
+        Parameter::SlcCache,
+    ],
+    writes: true,
+    cost,
+    run,
+};
+
+fn cost(scene: &Scene, _: &Knowledge) -> Cost {
+    let writes = scene.capacity.0 * 4;
+    Cost { written: Bytes(writes), time: Nanos(writes / USUAL_UNIT * scene.write.0) }
+}
+
+/// Why nothing can be said, where that is so.
+enum Stopped {
+    Halt(Halt),
+    Because(&'static str),
+}
+
+impl From<Halt> for Stopped {
+    fn from(halt: Halt) -> Stopped {
+        Stopped::Halt(halt)
+    }
+}
+
+/// What the experiment showed: the units in the order in which they were written, and what each cost.
+#[derive(Debug, Clone, Default)]
+struct Story {
+    /// Bytes of a unit.
+    unit: u64,
+    /// Whether a unit is a page of the flash.
+    by_pages: bool,
+    /// Units' worth of what was written to the drive before it was trimmed, as far as is known.
+    before: usize,
+    writes: Vec<u32>,
+    /// Nanoseconds.
+    costs: Vec<f64>,
+    runs: Vec<u32>,
+    /// Where overwriting began: everything before went to empty blocks.
+    filled: usize,
+    /// Where the thin overwriting ended, and that of one small region after another began.
+    thinned: usize,
+    /// Where that ended.
+    looped: usize,
+    /// Where random writes over the whole drive had gone on for long enough, and where they ended.
+    steady: (usize, usize),
+}
+
+fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
+    let unknown = |why: &str| {
+        Outcome::from(FINDS.iter().map(|at| Finding::unknown(*at, why)).collect::<Vec<_>>())
+    };
+    if knowledge.class(Parameter::FtlClass).is_some_and(|class| class != "page-mapped") {
+        return Ok(unknown(
+            "the drive merges log blocks: it does not clean as page-mapped drives do",
+        ));
+    }
+    if knowledge.class(Parameter::WriteBufferKind) == Some("blocks") {
+        return Ok(unknown(
+            "the write buffer writes whole blocks, so that cleaning finds nothing to move",
+        ));
+    }
+    if knowledge.value(Parameter::SlcCache).is_some() {
+        return Ok(unknown("an SLC cache takes the writes first and moves them later"));
+    }
+    if lab.attempt > 0 {
+        // It writes so much that the same again is not worth it.
+        return Ok(Outcome::default());
+    }
+    lab.ensure_filled()?;
+    match experiment(lab, knowledge) {
+        Ok(findings) => Ok(findings.into()),
+        Err(Stopped::Because(why)) => Ok(unknown(why)),
+        Err(Stopped::Halt(halt)) => Err(halt),
+    }
+}
+
+fn experiment(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Vec<Finding>, Stopped> {
+    let unit = unit(lab.capacity(), knowledge);
+    let regions = Regions::new(u32::try_from(lab.capacity() / unit).unwrap_or(u32::MAX));
+    if regions.units < 256 {
+        return Err(Stopped::Because("the drive is too small to be divided into regions"));
+    }
+    let buffered = !knowledge.lacks(Parameter::WriteBuffer);
+    let by_pages = knowledge.whole(Parameter::PageSize) == Some(unit);
+    let before = usize::try_from(lab.used().bytes.0 / unit).unwrap_or(usize::MAX);
+    let mut bench =
+        Bench { lab, buffered, story: Story { unit, by_pages, before, ..Story::default() } };
+    bench.trim()?;
+    bench.fill(0..regions.filled)?;
+    bench.overwrite(&regions)?;
+    let onset = bench.thin(&regions)?;
+    bench.circle(&regions, onset)?;
+    bench.settle(&regions)?;
+    let rests = bench.idle(&regions)?;
+    Ok(estimate::findings(&bench.story, &regions, onset, &rests))
+}
+
+fn unit(capacity: u64, knowledge: &Knowledge) -> u64 {
+    let page = knowledge.whole(Parameter::PageSize).unwrap_or(USUAL_UNIT).max(512);
+    page.max((capacity / MOST_UNITS).next_power_of_two())
+}
+
+/// A drive under the experiment.
+struct Bench<'l, 'd> {
+    lab: &'l mut Lab<'d>,
+    /// Whether there may be a buffer that would hide when the flash is written.
+    buffered: bool,
+    story: Story,
+}
+
+impl Bench<'_, '_> {
+    fn trim(&mut self) -> Result<(), Stopped> {
+        let capacity = self.lab.capacity();
+        let pieces = (0..capacity).step_by(1 << 20);
+        let trims = pieces.map(|at| Request::trim(at, (capacity - at).min(1 << 20)));
+        let trimmed = self.lab.run("trim the drive", trims.chain([Request::flush()]));
+        match trimmed {
+            Ok(run) => self.story.runs.push(run.number),
+            Err(Halt::Failed { .. }) => {
+                return Err(Stopped::Because(
+                    "the drive cannot be trimmed, so that it begins full",
+                ));
+            }
+            Err(halt) => return Err(halt.into()),
+        }
+        self.lab.rest(Nanos::secs(1));
+        Ok(())
+    }
+
+    /// Fills a region in order, with long writes.
+    fn fill(&mut self, units: std::ops::Range<u32>) -> Result<(), Stopped> {
+        let unit = self.story.unit;
+        let (from, to) = (u64::from(units.start) * unit, u64::from(units.end) * unit);
+        let len = FILL_SIZE.max(unit);
+        let writes = (from..to).step_by(usize::try_from(len).unwrap_or(usize::MAX));
+        let writes = writes.map(|at| Request::write(at, len.min(to - at)));
+        let run = self.lab.run("fill a trimmed drive in order", writes)?;
+        #[allow(clippy::cast_precision_loss)]
+        let costs = run.records.iter().flat_map(|record| {
+            let count = record.len.0.div_ceil(unit);
+            (0..count).map(move |_| Run::nanos(record) / count as f64)
+        });
+        self.story.costs.extend(costs);
+        self.story.writes.extend(units);
+        self.story.runs.push(run.number);
+        self.story.filled = self.story.writes.len();
+        Ok(())
+    }
+
+    /// Writes units one by one, and what of them a buffer holds to the flash.
+    fn write(&mut self, purpose: &str, units: &[u32]) -> Result<(), Stopped> {
+        self.write_through(purpose, units, FLUSH_EVERY)
+    }
+
+    /// The same, to the flash after each `every` of them.
+    fn write_through(&mut self, purpose: &str, units: &[u32], every: usize) -> Result<(), Stopped> {
+        let unit = self.story.unit;
+        let buffered = self.buffered;
+        let requests = units.iter().enumerate().flat_map(|(nth, at)| {
+            let write = Request::write(u64::from(*at) * unit, unit);
+            let flush = (buffered && nth % every == every - 1).then(Request::flush);
+            std::iter::once(write).chain(flush)
+        });
+        let run = self.lab.run(purpose, requests)?;
+        for record in &run.records {
+            match record.op {
+                Op::Write => self.story.costs.push(Run::nanos(record)),
+                _ => {
+                    *self.story.costs.last_mut().expect("a flush follows writes") +=
+                        Run::nanos(record)
+                }
+            }
+        }
+        self.story.writes.extend(units);
+        self.story.runs.push(run.number);
+        Ok(())
+    }
+
+    fn overwrite(&mut self, regions: &Regions) -> Result<(), Stopped> {
+        let writes = regions.stale_writes(&mut self.lab.rng);
+        self.write("overwrite most of one region", &writes)
+    }
+
+    /// Overwrites the other regions thinly until cleaning has to move data, and on. Returns how many
+    /// units were written when it began to, where that can be seen.
+    fn thin(&mut self, regions: &Regions) -> Result<Option<usize>, Stopped> {
+        let mut thin = regions.thin_writes(&mut self.lab.rng);
+        let units = regions.units as usize;
+        let mut onset = None;
+        let (begun, chunk) = (self.story.writes.len(), (units / 64).max(4 * FLUSH_EVERY));
+        while self.story.writes.len() < units * MOST_PLACES / 100 {
+            let next: Vec<u32> = thin.by_ref().take(chunk).collect();
+            self.write("overwrite the others thinly", &next)?;
+            if self.story.writes.len() < begun + chunk * 3
+                && estimate::amplifies(&self.story, begun)
+            {
+                return Err(Stopped::Because(
+                    "overwriting here and there costs far more than in order, before there is anything \
+                     to clean: the drive writes whole blocks for it",
+                ));
+            }
+            onset = estimate::onset(&self.story, regions);
+            let enough =
+                |onset| units * LEAST_PLACES / 100 + units / 5 * usize::from(onset > units);
+            if onset
+                .is_some_and(|onset| self.story.writes.len() > enough(onset).max(onset + units / 5))
+            {
+                break;
+            }
+        }
+        self.story.thinned = self.story.writes.len();
+        Ok(onset)
+    }
+
+    /// Writes a small region that was empty again and again: blocks of its data alone come to hold
+    /// nothing, blocks shared with older data never do.
+    fn circle(&mut self, regions: &Regions, onset: Option<usize>) -> Result<(), Stopped> {
+        let units = regions.units as usize;
+        let spare = onset.unwrap_or(units + units / 5) - regions.filled as usize;
+        let size = (spare * 3 / 10).min((regions.units - regions.filled) as usize * 9 / 10);
+        let count = size + (spare - size) * 9 / 5;
+        let count = count.min(units * 7 / 10);
+        let last = regions.filled + u32::try_from(size).unwrap_or(0);
+        let units: Vec<u32> = (regions.filled..last).cycle().take(count).collect();
+        self.write("overwrite a small region in circles", &units)?;
+        self.story.looped = self.story.writes.len();
+        Ok(())
+    }
+
+    /// Writes at random over the whole drive until that costs the same all the time.
+    fn settle(&mut self, regions: &Regions) -> Result<(), Stopped> {
+        let untouched: Vec<u32> = (regions.filled..regions.units).collect();
+        self.write("fill what was empty", &untouched)?;
+        let random = |lab: &mut Lab<'_>, percent: usize| -> Vec<u32> {
+            let count = regions.units as usize * percent / 100;
+            (0..count).map(|_| lab.rng.u32(0..regions.units)).collect()
+        };
+        let units = random(self.lab, 70);
+        self.write("random writes until they are steady", &units)?;
+        let from = self.story.writes.len();
+        let units = random(self.lab, 30);
+        // A full buffer gives up as much as it takes.
+        self.write_through("steady random writes", &units, usize::MAX)?;
+        self.story.steady = (from, self.story.writes.len());
+        Ok(())
+    }
+
+    /// What random writes cost after rests, and without.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    fn idle(&mut self, regions: &Regions) -> Result<Rests, Stopped> {
+        let each = estimate::waiting(&self.story).max(1e-4);
+        let count = (WAITS / each / AROUND_REST[1] as f64).clamp(RESTS[0], RESTS[1]) as usize;
+        let usual = count * AROUND_REST[1] * 2;
+        let usual = self.random("random writes without rests", regions, usual)?;
+        let mut rests = Rests { usual, after: Vec::new() };
+        for _ in 0..count {
+            // Not always as many, so that waits do not keep step with rests.
+            let before = self.lab.rng.usize(AROUND_REST[0] / 2..AROUND_REST[0]);
+            self.random("random writes before a rest", regions, before)?;
+            self.lab.rest(REST);
+            // What woke the drive, or the host, is not what writes wait for.
+            self.lab.run("a read that ends a rest", [Request::read(0, self.story.unit)])?;
+            rests.after.extend(self.random(
+                "random writes after a rest",
+                regions,
+                AROUND_REST[1],
+            )?);
+        }
+        Ok(rests)
+    }
+
+    /// Costs of random writes, each to the flash at once.
+    fn random(
+        &mut self,
+        purpose: &str,
+        regions: &Regions,
+        count: usize,
+    ) -> Result<Vec<f64>, Stopped> {
+        let units: Vec<u32> = (0..count).map(|_| self.lab.rng.u32(0..regions.units)).collect();
+        let from = self.story.costs.len();
+        self.write_through(purpose, &units, 1)?;
+        Ok(self.story.costs[from..].to_vec())
+    }
+}
+
+/// Costs of random writes, in nanoseconds.
+#[derive(Debug, Clone, Default)]
+struct Rests {
+    /// Without rests.
+    usual: Vec<f64>,
+    /// After rests.
+    after: Vec<f64>,
+}
