@@ -31,16 +31,26 @@ pub fn add_costs(drawn: &mut Drawn) {
         .collect();
     costs.sort_unstable_by(f64::total_cmp);
     drawn.truth.insert(Parameter::RequestCost, Truth::Value(costs[costs.len() / 2]));
-    let longest = match drawn.truth.get(&Parameter::LargestRequest) {
-        // Sizes are far below 2^53.
+    // Reads that go round all units some times, of a request that is carried out as one.
+    let blocks = |parameter| match drawn.truth.get(&parameter) {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        Some(Truth::Value(bytes)) => (*bytes as u64 / BLOCK).min(160),
-        _ => 160,
+        Some(Truth::Value(value)) => Some(*value as u64),
+        _ => None,
     };
-    // Twice, so that the map is in memory the second time; from a quarter on, so that all units are busy.
-    let [_, short] = [0; 2].map(|_| take(&mut drive, Op::Read, 0, longest / 4 * BLOCK));
-    let [_, long] = [0; 2].map(|_| take(&mut drive, Op::Read, 0, longest * BLOCK));
-    let slope = (long - short) / (longest - longest / 4) as f64;
+    let longest = blocks(Parameter::LargestRequest).map_or(160, |bytes| (bytes / BLOCK).min(160));
+    let page = blocks(Parameter::PageSize).unwrap_or(BLOCK);
+    let chunk = blocks(Parameter::Chunk).unwrap_or(page);
+    let around = blocks(Parameter::Parallelism).unwrap_or(1) * chunk;
+    let round = (1..=160).find(|n| (n * BLOCK).is_multiple_of(around) && (n * BLOCK).is_multiple_of(page));
+    let Some(round) = round else { return };
+    let (short, long) = (round * (longest / 4).div_ceil(round), longest / round * round);
+    if long <= short {
+        return;
+    }
+    // Twice, so that the map is in memory the second time.
+    let [_, brief] = [0; 2].map(|_| take(&mut drive, Op::Read, 0, short * BLOCK));
+    let [_, lasting] = [0; 2].map(|_| take(&mut drive, Op::Read, 0, long * BLOCK));
+    let slope = (lasting - brief) / (long - short) as f64;
     drawn.truth.insert(Parameter::BlockCost, Truth::Value(slope));
 }
 

@@ -2,6 +2,7 @@
 //! one.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
@@ -18,9 +19,8 @@ const LONGEST: u64 = 160;
 /// The longest request that could be found, in blocks: there must be longer reads.
 const LONGEST_FOUND: u64 = 136;
 
-/// How much longer the other of two reads is that are compared, in blocks: as long as it takes to go round
-/// the units of the flash, so that both end alike. Half of it where requests may be cut at that length.
-const STRIDES: [u64; 2] = [16, 8];
+/// How long the other of two reads is beyond one at least, in blocks.
+const LEAST_STRIDE: u64 = 16;
 
 /// Reads of each length at first.
 const SAMPLES: u64 = 12;
@@ -43,7 +43,7 @@ pub const PROBE: Probe = Probe {
               may cut requests up",
     source: "Sun and Zhang, section 4.4, Figures 16 to 19",
     finds: &[Parameter::BlockCost, Parameter::LargestRequest],
-    assumes: &[],
+    assumes: &[Parameter::PageSize, Parameter::Parallelism, Parameter::Chunk],
     writes: false,
     cost: |scene, _| scene.cost(LONGEST * SAMPLES * 4, 0, 0),
     run,
@@ -52,25 +52,26 @@ pub const PROBE: Probe = Probe {
 /// The costs of the reads of each length, by blocks.
 type Costs = BTreeMap<u64, Vec<f64>>;
 
-fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
+fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
     if lab.capacity() < LONGEST * BLOCK {
         let unknown =
             |found: &Parameter| Finding::unknown(*found, "the drive is too small for long reads");
         return Ok(PROBE.finds.iter().map(unknown).collect::<Vec<_>>().into());
     }
+    let strides = Strides::of(knowledge);
     let (mut costs, mut runs) = (Costs::new(), Vec::new());
     let mut largest = Finding::unknown(Parameter::LargestRequest, "nothing was read");
     for round in 0..ROUNDS {
         let lengths = repeated(1..=LONGEST, (SAMPLES << lab.attempt) << round);
         runs.push(read(lab, "reads of each length", lengths, &mut costs)?);
-        largest = self::largest(&costs);
+        largest = self::largest(&costs, &strides);
         if largest.is_known() {
             break;
         }
     }
     largest.signals = vec![picture(&costs, &largest)];
-    let found = vec![block_cost(&costs, &largest), largest];
+    let found = vec![block_cost(&costs, &strides, &largest), largest];
     Ok(found.into_iter().map(|finding| finding.runs(runs.clone())).collect::<Vec<_>>().into())
 }
 
@@ -104,6 +105,62 @@ fn cost(costs: &Costs, blocks: u64) -> f64 {
 fn error(costs: &Costs, blocks: u64) -> f64 {
     let Some(costs) = costs.get(&blocks) else { return f64::INFINITY };
     1.25 * spread(costs) / (costs.len() as f64).sqrt()
+}
+
+/// How much longer the other of two reads is that are compared, in blocks: as long as it takes to go
+/// round the units of the flash, once or several times, so that both end alike.
+struct Strides {
+    /// Once round.
+    round: u64,
+    long: u64,
+    /// For requests that are cut up at less than the long one.
+    short: Option<u64>,
+    /// Whether it is known how the address space goes round the units.
+    known: bool,
+}
+
+impl Strides {
+    fn of(knowledge: &Knowledge) -> Strides {
+        let page = knowledge.whole(Parameter::PageSize);
+        let units = knowledge.whole(Parameter::Parallelism);
+        let chunk = knowledge.whole(Parameter::Chunk).or(page);
+        match (units, chunk) {
+            (Some(units), Some(chunk)) => Strides::around(units * chunk, page.unwrap_or(chunk)),
+            _ => Strides {
+                round: 8,
+                long: LEAST_STRIDE,
+                short: Some(LEAST_STRIDE / 2),
+                known: false,
+            },
+        }
+    }
+
+    /// Those of a drive that goes round its units in so many bytes.
+    fn around(bytes: u64, page: u64) -> Strides {
+        let round = common_multiple(common_multiple(bytes, page), BLOCK) / BLOCK;
+        let short = LEAST_STRIDE / 2 / round * round;
+        Strides {
+            round,
+            long: LEAST_STRIDE.div_ceil(round) * round,
+            short: (short > 0).then_some(short),
+            known: true,
+        }
+    }
+
+    /// Each with the lengths that it can show requests to be cut up at.
+    fn each(&self) -> impl Iterator<Item = (u64, RangeInclusive<u64>)> {
+        let least = self.short.map_or(self.long / 2 + 1, |_| self.long + 1);
+        let short = self.short.map(|short| (short, short + 1..=self.long));
+        [(self.long, least..=LONGEST_FOUND)].into_iter().chain(short)
+    }
+}
+
+fn common_multiple(a: u64, b: u64) -> u64 {
+    let (mut divisor, mut rest) = (a, b);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    a / divisor.max(1) * b
 }
 
 /// What two reads differ by that are a stride apart in length, for each shorter one.
@@ -175,13 +232,12 @@ impl Cut {
 }
 
 /// The likeliest cut, how likely it is beside other lengths, and whether it explains what was seen.
-fn likeliest(costs: &Costs) -> (Cut, f64) {
-    let cuts: Vec<Cut> = STRIDES
-        .iter()
-        .zip([STRIDES[0] + 1..=LONGEST_FOUND, STRIDES[1] + 1..=STRIDES[0]])
+fn likeliest(costs: &Costs, strides: &Strides) -> (Cut, f64) {
+    let cuts: Vec<Cut> = strides
+        .each()
         .flat_map(|(stride, lengths)| {
-            let differences = differences(costs, *stride);
-            lengths.map(|at| Cut::of(&differences, at, *stride)).collect::<Vec<_>>()
+            let differences = differences(costs, stride);
+            lengths.map(|at| Cut::of(&differences, at, stride)).collect::<Vec<_>>()
         })
         .collect();
     let best = cuts.iter().copied().reduce(|a, b| if b.likelihood > a.likelihood { b } else { a });
@@ -196,7 +252,7 @@ fn likeliest(costs: &Costs) -> (Cut, f64) {
 /// How much less a read costs than two, of a length and of the rest, in units of what a cut there would
 /// cost, and the error of that: nothing where it is cut up there.
 fn saving(costs: &Costs, cut: &Cut) -> (f64, f64) {
-    let rests = (1..=STRIDES[0]).filter(|rest| cut.at + rest <= LONGEST);
+    let rests = (1..=LEAST_STRIDE).filter(|rest| cut.at + rest <= LONGEST);
     let saved: Vec<f64> = rests
         .map(|rest| cost(costs, cut.at) + cost(costs, rest) - cost(costs, cut.at + rest))
         .collect();
@@ -206,9 +262,14 @@ fn saving(costs: &Costs, cut: &Cut) -> (f64, f64) {
 
 /// What a block adds to reads that are carried out as one: the median over reads that differ by a stride
 /// and are in as many parts.
-fn block_cost(costs: &Costs, largest: &Finding) -> Finding {
+fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
     let cut = largest.answer.whole().map_or(LONGEST + 1, |bytes| bytes / BLOCK);
-    let stride = STRIDES.into_iter().find(|stride| 2 * stride < cut).unwrap_or(STRIDES[1] / 2);
+    let fits = |stride: &u64| 2 * stride < cut.min(LONGEST);
+    let choice = [Some(strides.long), strides.short, Some(strides.round.max(4))];
+    let Some(stride) = choice.into_iter().flatten().find(fits) else {
+        let why = "no read that is carried out as one is long enough to keep all units busy";
+        return Finding::unknown(Parameter::BlockCost, why);
+    };
     let parts = |length: u64| (length - 1) / cut;
     let differences = differences(costs, stride);
     let within = differences.iter().filter(|d| parts(d.length) == parts(d.length + stride));
@@ -231,9 +292,15 @@ fn block_cost(costs: &Costs, largest: &Finding) -> Finding {
     .because(format!("the median slope of cost against length, of reads {} KiB apart", stride * 4))
 }
 
-fn largest(costs: &Costs) -> Finding {
+fn largest(costs: &Costs, strides: &Strides) -> Finding {
     let parameter = Parameter::LargestRequest;
-    let (cut, probability) = likeliest(costs);
+    if strides.long > LONGEST / 2 {
+        return Finding::unknown(
+            parameter,
+            "reads would have to be longer to go round the units twice",
+        );
+    }
+    let (cut, probability) = likeliest(costs, strides);
     let least = LEAST_CUT * cost(costs, 1);
     if cut.height > SURE * cut.error && cut.height > least {
         let (saving, error) = saving(costs, &cut);
@@ -243,8 +310,8 @@ fn largest(costs: &Costs) -> Finding {
                 "steps in the cost of reads come from chunks of the flash",
             );
         }
-        // Short strides are taken in by chunks, which only the saving shows.
-        let most = if cut.at > STRIDES[0] { 0.6 } else { 0.35 };
+        // Strides that do not go round the units are taken in by chunks, which only the saving shows.
+        let most = if strides.known || cut.at > LEAST_STRIDE { 0.6 } else { 0.35 };
         if probability < 0.8 || saving + error > most {
             return Finding::unknown(
                 parameter,
@@ -262,6 +329,15 @@ fn largest(costs: &Costs) -> Finding {
         return Finding::unknown(
             parameter,
             "reads vary too much to see whether long ones are cut up",
+        );
+    }
+    // Where requests are cut at a length that a stride is a multiple of, no read of it shows a step.
+    let hidden = Cut { at: strides.long, height: 1.0, ..cut };
+    let (saved, error) = saving(costs, &hidden);
+    if strides.long > LEAST_STRIDE && saved < SURE * error {
+        return Finding::unknown(
+            parameter,
+            "the step of a cut may hide in those of the units of the flash",
         );
     }
     Finding::absent(parameter, 0.97).because(format!(
@@ -312,15 +388,17 @@ mod tests {
         costs
     }
 
+    const PLAIN: fn(u64) -> Strides = |units| Strides::around(units * 8192, 8192);
+
     // Is the length found at which requests are cut up, and that there is none?
     #[test]
     fn finds_largest_request() {
         for cut in [16, 30, 60, 64, 128] {
-            let found = largest(&drive(cut, 1, 0.05));
+            let found = largest(&drive(cut, 1, 0.05), &PLAIN(1));
             let right = Finding::exact(Parameter::LargestRequest, (cut * BLOCK) as f64, 1.0);
             assert!(found.agrees_with(&right), "{cut}: {found:?}");
         }
-        let found = largest(&drive(1 << 20, 1, 0.05));
+        let found = largest(&drive(1 << 20, 1, 0.05), &PLAIN(1));
         assert!(found.agrees_with(&Finding::absent(Parameter::LargestRequest, 1.0)), "{found:?}");
     }
 
@@ -328,7 +406,8 @@ mod tests {
     #[test]
     fn chunks_are_no_cuts() {
         for units in [2, 4, 8, 16] {
-            let found = largest(&drive(1 << 20, units, 0.02));
+            let unknown = Strides::of(&Knowledge::default());
+            let found = largest(&drive(1 << 20, units, 0.02), &unknown);
             assert!(!matches!(found.answer, Answer::Value { .. }), "{units}: {found:?}");
         }
     }
@@ -337,7 +416,11 @@ mod tests {
     #[test]
     fn finds_block_cost() {
         for cut in [16, 30, 64, 1 << 20] {
-            let found = block_cost(&drive(cut, 1, 0.05), &largest(&drive(cut, 1, 0.05)));
+            let found = block_cost(
+                &drive(cut, 1, 0.05),
+                &PLAIN(1),
+                &largest(&drive(cut, 1, 0.05), &PLAIN(1)),
+            );
             assert!(
                 found.agrees_with(&Finding::exact(Parameter::BlockCost, 40e3, 1.0)),
                 "{cut}: {found:?}"
