@@ -58,7 +58,12 @@ describe('pages', () => {
     expect(() => loadPage(page('{"manifest":'))).toThrow('damaged');
     expect(() => loadPage(page('{"manifest":{}}'))).toThrow('damaged');
     expect(loadPage(page('{"served":true}'))).toMatchObject({ source: { served: true } });
-    const both = { measurements: [held('a'), held('b')], simulations: [], probes: [], comparison: null };
+    const both = {
+      measurements: [held('a'), held('b')],
+      simulations: [],
+      probes: [],
+      comparison: null,
+    };
     expect(loadPage(page(JSON.stringify(both)))).toMatchObject({
       source: { served: false, only: undefined },
     });
