@@ -41,7 +41,8 @@ pub fn add_costs(drawn: &mut Drawn) {
     let page = blocks(Parameter::PageSize).unwrap_or(BLOCK);
     let chunk = blocks(Parameter::Chunk).unwrap_or(page);
     let around = blocks(Parameter::Parallelism).unwrap_or(1) * chunk;
-    let round = (1..=160).find(|n| (n * BLOCK).is_multiple_of(around) && (n * BLOCK).is_multiple_of(page));
+    let round =
+        (1..=160).find(|n| (n * BLOCK).is_multiple_of(around) && (n * BLOCK).is_multiple_of(page));
     let Some(round) = round else { return };
     let (short, long) = (round * (longest / 4).div_ceil(round), longest / round * round);
     if long <= short {

@@ -1,4 +1,5 @@
 use flashscope_block::{Bytes, Data, Device, Errno, Io, Nanos, Op};
+use flashscope_sim::ftl::Scope;
 use flashscope_sim::{Profile, SimDevice};
 
 use crate::{drain, drive, one_pool, request, round_trip};
@@ -292,4 +293,24 @@ fn zeros_are_moved_in_less() {
     assert_eq!(programs, same);
     assert!(programs > 5 * 64 * 54, "nothing was moved");
     assert_eq!((random - zeros).0, programs * 170_000);
+}
+
+// Do writes go through the blocks used as SLC also where several lanes take turns, each of which has
+// room elsewhere?
+#[test]
+fn slc_takes_writes_of_every_lane() {
+    let mut profile = one_pool(64);
+    profile.over_provisioning = 0.4;
+    profile.slc.share = 0.1;
+    profile.slc.page_program = Nanos::micros(50);
+    for (packages, lanes) in [(1, Scope::Pool), (2, Scope::Package), (4, Scope::Package)] {
+        profile.flash.packages = packages;
+        profile.packages_per_pool = packages;
+        profile.active_blocks = lanes;
+        let mut drive = drive(&profile);
+        for page in 0..64 {
+            let write = round_trip(&mut drive, Op::Write, page * PAGE, PAGE);
+            assert!(write.latency() < Nanos(WRITE - 100_000), "{packages} packages, page {page}");
+        }
+    }
 }

@@ -50,12 +50,14 @@ impl<M: Mapping> PageMap<M> {
         }
         let turn = self.turns[pool as usize];
         let in_turn = |nth: u32| first + (turn + nth) % lanes;
-        // No lane cleans in the foreground while another that it would keep waiting has room.
+        // No lane cleans in the foreground while another that it would keep waiting has room. Pages that
+        // go to blocks used as SLC do so in turn, whatever room there is elsewhere.
+        let through_slc = self.goes_through_slc(role);
         let free = |nth: &u32| {
             let lane = in_turn(*nth);
             self.yields(first + turn, lane) && self.has_room(Front { lane, role })
         };
-        if let Some(nth) = (0..lanes).find(free) {
+        if !through_slc && let Some(nth) = (0..lanes).find(free) {
             self.turns[pool as usize] = (turn + nth + 1) % lanes;
             return Ok(Front { lane: in_turn(nth), role });
         }
@@ -89,6 +91,12 @@ impl<M: Mapping> PageMap<M> {
         state.failed.is_empty() && state.free_blocks() >= self.layout.clean_below + opens
     }
 
+    /// Whether pages for a frontier go to blocks used as SLC first.
+    #[inline]
+    fn goes_through_slc(&self, role: Role) -> bool {
+        self.layout.slc_blocks_per_lane > 0 && role != Role::Map
+    }
+
     /// Makes room for a page in a lane; says at which frontier, or none if there can be
     /// none.
     #[inline]
@@ -99,8 +107,7 @@ impl<M: Mapping> PageMap<M> {
         at: Nanos,
     ) -> Result<Option<Role>, Errno> {
         let Front { lane, role } = front;
-        let slc = self.layout.slc_blocks_per_lane > 0 && role != Role::Map;
-        if slc && self.slc_room(nand, lane, at)? {
+        if self.goes_through_slc(role) && self.slc_room(nand, lane, at)? {
             return Ok(Some(Role::Slc));
         }
         let state = &self.lanes[lane as usize];
