@@ -45,7 +45,7 @@ pub const PROBE: Probe = Probe {
         Parameter::MergeCost,
         Parameter::OpenPartitions,
     ],
-    assumes: &[Parameter::PageSize, Parameter::Segment],
+    assumes: &[Parameter::PageSize, Parameter::Segment, Parameter::WriteBufferKind],
     writes: true,
     cost,
     run,
@@ -84,8 +84,11 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         let more = rounds(&mut trial.lab.rng, trial.places, len);
         trial.touch("more rounds in changing order", more)?;
     }
-    let Some(list) = trial.likeliest() else {
-        return Ok(without_list(&mut trial, segment.is_some())?.into());
+    // A buffer that no flush empties holds pages or blocks as a list does segments.
+    let buffered = knowledge.class(Parameter::WriteBufferKind) == Some("blocks");
+    let list = match trial.likeliest() {
+        Some(list) if !buffered && trial.is_of_segments()? => list,
+        _ => return Ok(without_list(&mut trial, segment.is_some())?.into()),
     };
     let shown = trial.partitions(list.len)?;
     Ok(with_list(&trial, &shown).into())
@@ -112,19 +115,24 @@ fn unknown(parameters: &[Parameter], why: &str) -> Vec<Finding> {
 }
 
 /// The order in which segments are written to where about so many fit in the list: rounds over some
-/// more than that, each in another order, with some segments twice in a row; then rounds over twice
+/// more than that, each in another order, with some segments twice in a row and some again just before they fall off
+/// the list; then rounds over twice
 /// as many side by side.
 fn rounds(rng: &mut Rng, places: u64, len: usize) -> Vec<u64> {
     let len = (len as u64).min(places / 4).max(1);
     let many = (len + len.div_ceil(2) + 1).min(places);
+    let long = usize::try_from(len).unwrap_or(1);
     let mut apart = spread_out(rng, places, many);
     let mut order = Vec::new();
     for _ in 0..6 {
         rng.shuffle(&mut apart);
         for segment in &apart {
             order.push(*segment);
-            if rng.u32(..5) == 0 {
-                order.push(*segment);
+            match rng.u32(..8) {
+                0 => order.push(*segment),
+                // What was written to so long ago is what is merged next, or now is not.
+                1 | 2 if len > 1 => order.extend(order.len().checked_sub(long).map(|at| order[at])),
+                _ => {}
             }
         }
     }
@@ -201,6 +209,22 @@ impl<'l, 'd> Trial<'l, 'd> {
             many *= 2;
         }
         Ok(())
+    }
+
+    /// Whether a page is cheap behind another one of its segment, which a log segment takes in and a
+    /// buffer of pages does not.
+    fn is_of_segments(&mut self) -> Result<bool, Halt> {
+        const PAIRS: usize = 12;
+        let cut = self.cut();
+        // In the same part of the drive, where parts take pages in turns.
+        let pages = if self.unit > 16 * self.size { 8 } else { 1 };
+        let segments: Vec<u64> = (0..PAIRS).map(|_| self.lab.rng.u64(..self.places)).collect();
+        let firsts = segments.iter().map(|segment| self.inside(*segment));
+        let offsets: Vec<u64> = firsts.flat_map(|at| [at, at + pages * self.size]).collect();
+        let costs =
+            self.write("two pages of a segment, one behind the other", offsets.into_iter())?;
+        let second = costs.iter().skip(1).step_by(2);
+        Ok(second.filter(|cost| **cost > cut).count() <= PAIRS / 4)
     }
 
     /// What divides writes with a merge from those without.
@@ -385,10 +409,11 @@ fn without_list(trial: &mut Trial<'_, '_>, has_segment: bool) -> Result<Vec<Find
         ));
         return Ok(found);
     }
-    if fast > 0.5 {
+    let trims = takes_trims(trial)?;
+    if !has_segment && (fast > 0.5 || !trims) {
         return Ok(unknown(PROBE.finds, "without the size of a segment, what merges is not clear"));
     }
-    if has_segment && !takes_trims(trial)? {
+    if !trims {
         let cost = shared_merge_cost(trial)?;
         if cost.is_known() {
             return Ok(few_groups(trial, cost, &signal));
@@ -451,10 +476,12 @@ fn first_pages(trial: &mut Trial<'_, '_>) -> Result<Starts, Halt> {
     let many = 16.min(trial.places / 2);
     let segments = spread_out(&mut trial.lab.rng, trial.places, many);
     let unit = trial.unit;
+    // Not those that were written to before: a buffer may still hold them.
+    let other = |segment: u64| segment * unit + unit / 4 / trial.size * trial.size;
     let offsets: Vec<u64> = segments
         .iter()
         .enumerate()
-        .flat_map(|(nth, s)| [s * unit, trial.inside(segments[segments.len() - 1 - nth])])
+        .flat_map(|(nth, s)| [s * unit, other(segments[segments.len() - 1 - nth])])
         .collect();
     let costs = trial.write("first pages of segments, and others", offsets.into_iter())?;
     let (first, inside) =
