@@ -84,11 +84,17 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         let more = rounds(&mut trial.lab.rng, trial.places, len);
         trial.touch("more rounds in changing order", more)?;
     }
-    // A buffer that no flush empties holds pages or blocks as a list does segments.
-    let buffered = knowledge.class(Parameter::WriteBufferKind) == Some("blocks");
+    // A buffer that no flush empties holds pages or blocks as a list does segments; drives with log
+    // segments do not take trims.
+    let buffered = !knowledge.lacks(Parameter::WriteBuffer);
+    let is_list = match trial.likeliest() {
+        None => false,
+        Some(_) if buffered && takes_trims(&mut trial)? => false,
+        Some(_) => !buffered || trial.is_of_segments()?,
+    };
     let list = match trial.likeliest() {
-        Some(list) if !buffered && trial.is_of_segments()? => list,
-        _ => return Ok(without_list(&mut trial, segment.is_some())?.into()),
+        Some(list) if is_list => list,
+        _ => return Ok(without_list(&mut trial, segment.is_some(), buffered)?.into()),
     };
     let shown = trial.partitions(list.len)?;
     Ok(with_list(&trial, &shown).into())
@@ -115,24 +121,19 @@ fn unknown(parameters: &[Parameter], why: &str) -> Vec<Finding> {
 }
 
 /// The order in which segments are written to where about so many fit in the list: rounds over some
-/// more than that, each in another order, with some segments twice in a row and some again just before they fall off
-/// the list; then rounds over twice
+/// more than that, each in another order, with some segments twice in a row; then rounds over twice
 /// as many side by side.
 fn rounds(rng: &mut Rng, places: u64, len: usize) -> Vec<u64> {
     let len = (len as u64).min(places / 4).max(1);
     let many = (len + len.div_ceil(2) + 1).min(places);
-    let long = usize::try_from(len).unwrap_or(1);
     let mut apart = spread_out(rng, places, many);
     let mut order = Vec::new();
     for _ in 0..6 {
         rng.shuffle(&mut apart);
         for segment in &apart {
             order.push(*segment);
-            match rng.u32(..8) {
-                0 => order.push(*segment),
-                // What was written to so long ago is what is merged next, or now is not.
-                1 | 2 if len > 1 => order.extend(order.len().checked_sub(long).map(|at| order[at])),
-                _ => {}
+            if rng.u32(..5) == 0 {
+                order.push(*segment);
             }
         }
     }
@@ -388,8 +389,12 @@ fn stated_cost(dear: &[f64], cheap: f64) -> Finding {
 
 /// The findings about a drive that no list explains: pages are mapped anywhere, or log segments take
 /// pages of any segment.
-fn without_list(trial: &mut Trial<'_, '_>, has_segment: bool) -> Result<Vec<Finding>, Halt> {
-    let starts = first_pages(trial)?;
+fn without_list(
+    trial: &mut Trial<'_, '_>,
+    has_segment: bool,
+    buffered: bool,
+) -> Result<Vec<Finding>, Halt> {
+    let starts = first_pages(trial, buffered)?;
     let cut = LEAST_FACTOR * median(&starts.inside);
     let fast = starts.likelihood_of_fast(cut);
     let signal = starts.signal();
@@ -472,16 +477,20 @@ struct Starts {
 
 /// Writes to the first pages of segments far apart, in turns with pages inside others. FAST begins a
 /// sequential log segment with each first page, and merges the one before.
-fn first_pages(trial: &mut Trial<'_, '_>) -> Result<Starts, Halt> {
+fn first_pages(trial: &mut Trial<'_, '_>, buffered: bool) -> Result<Starts, Halt> {
     let many = 16.min(trial.places / 2);
     let segments = spread_out(&mut trial.lab.rng, trial.places, many);
     let unit = trial.unit;
-    // Not those that were written to before: a buffer may still hold them.
-    let other = |segment: u64| segment * unit + unit / 4 / trial.size * trial.size;
+    // A buffer may still hold what was written to before. Where there is none, log segments better
+    // have no second page of a segment: its merge would take the first along.
+    let other = |trial: &Trial<'_, '_>, segment: u64| match buffered {
+        true => segment * unit + unit / 4 / trial.size * trial.size,
+        false => trial.inside(segment),
+    };
     let offsets: Vec<u64> = segments
         .iter()
         .enumerate()
-        .flat_map(|(nth, s)| [s * unit, other(segments[segments.len() - 1 - nth])])
+        .flat_map(|(nth, s)| [s * unit, other(trial, segments[segments.len() - 1 - nth])])
         .collect();
     let costs = trial.write("first pages of segments, and others", offsets.into_iter())?;
     let (first, inside) =

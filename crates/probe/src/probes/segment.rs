@@ -136,7 +136,15 @@ fn between_boundaries(length: usize, phases: &[usize]) -> usize {
     let at_boundary = |phase: usize, part: usize| (phase + 1) % part <= 2;
     let parts = (1..=8).filter(|n| length.is_multiple_of(*n) && length / n > 4).map(|n| length / n);
     let mut fitting = parts.filter(|part| phases.iter().all(|phase| at_boundary(*phase, *part)));
-    fitting.next().unwrap_or(length)
+    in_blocks(fitting.next().unwrap_or(length))
+}
+
+/// The nearest length of a whole number of the smallest blocks, where one is near: a group that has its
+/// log segments full a few pages earlier each time shows a period that is too short.
+fn in_blocks(length: usize) -> usize {
+    const BLOCK: usize = 32;
+    let whole = (length + BLOCK / 2) / BLOCK * BLOCK;
+    if length.abs_diff(whole) <= length / 32 { whole } else { length }
 }
 
 /// Overwrites the beginning of the drive in order, until a period shows or half of it is overwritten.
@@ -246,5 +254,7 @@ mod tests {
         assert_eq!(between_boundaries(64, &[16, 31, 47, 63]), 16);
         assert_eq!(between_boundaries(512, &[256, 384]), 128);
         assert_eq!(between_boundaries(64, &[37]), 64);
+        // Each group's log segments are full three pages before a segment's end.
+        assert_eq!(between_boundaries(125, &[60]), 128);
     }
 }
