@@ -62,6 +62,43 @@ pub fn period(dear: &[usize], total: usize) -> Option<Period> {
         .map(|(_, period)| period.clone())
 }
 
+/// The fewest pages of a block that has been seen; lengths are a multiple of a quarter of that.
+const LEAST_BLOCK: usize = 32;
+
+/// The share of dear requests that must be followed by another, where the drive also does other things.
+const LEAST_RECURRING: f64 = 0.4;
+
+/// The length after which most dear requests are followed by another, give or take one.
+///
+/// Where a drive writes now and then for itself, such as parts of its map, what is dear drifts
+/// through the periods, so that folding smears it; from one to the next it has hardly moved.
+#[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
+pub fn recurrence(dear: &[usize]) -> Option<Period> {
+    let (first, last) = (*dear.first()?, *dear.last()?);
+    let span = (last - first).max(1);
+    let chance = (3.0 * dear.len() as f64 / span as f64).clamp(1e-9, 0.9);
+    let again = |at: usize, length: usize| {
+        let next = dear.partition_point(|other| *other + 1 < at + length);
+        dear.get(next).is_some_and(|other| *other <= at + length + 1)
+    };
+    let recurs = |length: usize| {
+        let due = dear.partition_point(|at| at + length <= last);
+        let came = dear[..due].iter().filter(|at| again(**at, length)).count();
+        let kept = came as f64 / due.max(1) as f64;
+        let term = |p: f64, q: f64| if p > 0.0 { p * (p / q).ln() } else { 0.0 };
+        let gain = term(kept, chance) + term(1.0 - kept, 1.0 - chance);
+        let score = if kept > chance { due as f64 * gain } else { 0.0 };
+        let phases = dear.iter().filter(|at| **at + length > last).map(|at| at % length).collect();
+        Period { length, phases, count: span / length, kept, explained: kept, score }
+    };
+    let lengths = (LEAST_BLOCK..=span / (2 * FEWEST)).step_by(LEAST_BLOCK / 4);
+    let all: Vec<Period> =
+        lengths.map(recurs).filter(|found| found.kept >= LEAST_RECURRING).collect();
+    let best = all.iter().map(|found| found.score).fold(0.0, f64::max);
+    // A multiple is as good, but for what has moved in the meantime.
+    all.into_iter().find(|found| found.score > 0.0 && found.score >= 0.65 * best)
+}
+
 /// How far off a dear request may come.
 fn slack(length: usize) -> usize {
     1 + length / 128
@@ -178,6 +215,23 @@ mod tests {
         let dear: Vec<usize> =
             (0..6).flat_map(|n| (0..8).map(move |unit| 40 + n * 512 + unit * 8)).collect();
         assert_eq!(period(&dear, 3200).unwrap().length, 512);
+    }
+
+    // Is a period found whose places drift, as where now and then a page more is written, and none
+    // where dear requests come by chance?
+    #[test]
+    fn recurs_though_it_drifts() {
+        let drifting = |unit: usize| (0..60).map(move |n| unit * 97 + n * 256 + n * (unit + 1) / 5);
+        let mut dear: Vec<usize> = (0..3).flat_map(drifting).collect();
+        dear.sort_unstable();
+        let found = recurrence(&dear).unwrap();
+        assert_eq!(found.length, 256);
+        assert!(found.score > 100.0 && found.count > 50, "{found:?}");
+        let mut rng = fastrand::Rng::with_seed(3);
+        let mut dear: Vec<usize> = (0..60).map(|_| rng.usize(0..4000)).collect();
+        dear.sort_unstable();
+        assert!(recurrence(&dear).is_none_or(|found| found.score < 20.0));
+        assert_eq!(recurrence(&[]), None);
     }
 
     // Is no period found where dear requests come by chance?

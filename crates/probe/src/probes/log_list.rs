@@ -45,7 +45,7 @@ pub const PROBE: Probe = Probe {
         Parameter::MergeCost,
         Parameter::OpenPartitions,
     ],
-    assumes: &[Parameter::PageSize, Parameter::Segment],
+    assumes: &[Parameter::PageSize, Parameter::Segment, Parameter::WriteBufferKind],
     writes: true,
     cost,
     run,
@@ -84,8 +84,17 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         let more = rounds(&mut trial.lab.rng, trial.places, len);
         trial.touch("more rounds in changing order", more)?;
     }
-    let Some(list) = trial.likeliest() else {
-        return Ok(without_list(&mut trial, segment.is_some())?.into());
+    // A buffer that no flush empties holds pages or blocks as a list does segments; drives with log
+    // segments do not take trims.
+    let buffered = !knowledge.lacks(Parameter::WriteBuffer);
+    let is_list = match trial.likeliest() {
+        None => false,
+        Some(_) if buffered && takes_trims(&mut trial)? => false,
+        Some(_) => !buffered || trial.is_of_segments()?,
+    };
+    let list = match trial.likeliest() {
+        Some(list) if is_list => list,
+        _ => return Ok(without_list(&mut trial, segment.is_some(), buffered)?.into()),
     };
     let shown = trial.partitions(list.len)?;
     Ok(with_list(&trial, &shown).into())
@@ -201,6 +210,22 @@ impl<'l, 'd> Trial<'l, 'd> {
             many *= 2;
         }
         Ok(())
+    }
+
+    /// Whether a page is cheap behind another one of its segment, which a log segment takes in and a
+    /// buffer of pages does not.
+    fn is_of_segments(&mut self) -> Result<bool, Halt> {
+        const PAIRS: usize = 12;
+        let cut = self.cut();
+        // In the same part of the drive, where parts take pages in turns.
+        let pages = if self.unit > 16 * self.size { 8 } else { 1 };
+        let segments: Vec<u64> = (0..PAIRS).map(|_| self.lab.rng.u64(..self.places)).collect();
+        let firsts = segments.iter().map(|segment| self.inside(*segment));
+        let offsets: Vec<u64> = firsts.flat_map(|at| [at, at + pages * self.size]).collect();
+        let costs =
+            self.write("two pages of a segment, one behind the other", offsets.into_iter())?;
+        let second = costs.iter().skip(1).step_by(2);
+        Ok(second.filter(|cost| **cost > cut).count() <= PAIRS / 4)
     }
 
     /// What divides writes with a merge from those without.
@@ -364,8 +389,12 @@ fn stated_cost(dear: &[f64], cheap: f64) -> Finding {
 
 /// The findings about a drive that no list explains: pages are mapped anywhere, or log segments take
 /// pages of any segment.
-fn without_list(trial: &mut Trial<'_, '_>, has_segment: bool) -> Result<Vec<Finding>, Halt> {
-    let starts = first_pages(trial)?;
+fn without_list(
+    trial: &mut Trial<'_, '_>,
+    has_segment: bool,
+    buffered: bool,
+) -> Result<Vec<Finding>, Halt> {
+    let starts = first_pages(trial, buffered)?;
     let cut = LEAST_FACTOR * median(&starts.inside);
     let fast = starts.likelihood_of_fast(cut);
     let signal = starts.signal();
@@ -385,10 +414,11 @@ fn without_list(trial: &mut Trial<'_, '_>, has_segment: bool) -> Result<Vec<Find
         ));
         return Ok(found);
     }
-    if fast > 0.5 {
+    let trims = takes_trims(trial)?;
+    if !has_segment && (fast > 0.5 || !trims) {
         return Ok(unknown(PROBE.finds, "without the size of a segment, what merges is not clear"));
     }
-    if has_segment && !takes_trims(trial)? {
+    if !trims {
         let cost = shared_merge_cost(trial)?;
         if cost.is_known() {
             return Ok(few_groups(trial, cost, &signal));
@@ -447,14 +477,20 @@ struct Starts {
 
 /// Writes to the first pages of segments far apart, in turns with pages inside others. FAST begins a
 /// sequential log segment with each first page, and merges the one before.
-fn first_pages(trial: &mut Trial<'_, '_>) -> Result<Starts, Halt> {
+fn first_pages(trial: &mut Trial<'_, '_>, buffered: bool) -> Result<Starts, Halt> {
     let many = 16.min(trial.places / 2);
     let segments = spread_out(&mut trial.lab.rng, trial.places, many);
     let unit = trial.unit;
+    // A buffer may still hold what was written to before. Where there is none, log segments better
+    // have no second page of a segment: its merge would take the first along.
+    let other = |trial: &Trial<'_, '_>, segment: u64| match buffered {
+        true => segment * unit + unit / 4 / trial.size * trial.size,
+        false => trial.inside(segment),
+    };
     let offsets: Vec<u64> = segments
         .iter()
         .enumerate()
-        .flat_map(|(nth, s)| [s * unit, trial.inside(segments[segments.len() - 1 - nth])])
+        .flat_map(|(nth, s)| [s * unit, other(trial, segments[segments.len() - 1 - nth])])
         .collect();
     let costs = trial.write("first pages of segments, and others", offsets.into_iter())?;
     let (first, inside) =

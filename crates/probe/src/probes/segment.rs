@@ -4,7 +4,7 @@ use flashscope_block::Op;
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
-use crate::period::{Period, dear, period};
+use crate::period::{Period, dear, period, recurrence};
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
 
 /// The length of the writes where the page is not known: no page is longer that has been seen.
@@ -25,7 +25,7 @@ pub const PROBE: Probe = Probe {
               are none, again after the drive was trimmed",
     source: "Sun and Zhang, section 3.4, Figures 5 and 6",
     finds: &[Parameter::Segment],
-    assumes: &[Parameter::PageSize],
+    assumes: &[Parameter::PageSize, Parameter::WriteBufferKind, Parameter::Parallelism],
     writes: true,
     cost,
     run,
@@ -41,14 +41,23 @@ fn write_size(knowledge: &Knowledge) -> u64 {
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     const WHY: &str = "no write of many in order took longer than the others at equal distances";
-    if lab.attempt > 0 {
+    let blocks = knowledge.class(Parameter::WriteBufferKind) == Some("blocks");
+    if blocks && knowledge.whole(Parameter::Parallelism) != Some(1) {
+        const WHY: &str = "the write buffer gives up blocks, which are not what all units write \
+                           before each has to erase";
         return Ok(vec![Finding::unknown(Parameter::Segment, WHY)].into());
     }
+    // Where a buffer gives up blocks, a flush behind each write makes each a write of a block.
+    let flushed = match lab.attempt {
+        0 => !blocks,
+        1 if !blocks && knowledge.whole(Parameter::Segment).is_none() => false,
+        _ => return Ok(Outcome::default()),
+    };
     lab.ensure_filled()?;
     let size = write_size(knowledge);
     // A drive that takes trims is likely to map pages: what it shows then is not what copies of
     // pages that are still valid add to.
-    let found = match write_to_trimmed(lab, size)? {
+    let found = match write_to_trimmed(lab, size, flushed)? {
         Some(found) => found,
         None => overwrite(lab, size)?,
     };
@@ -127,7 +136,15 @@ fn between_boundaries(length: usize, phases: &[usize]) -> usize {
     let at_boundary = |phase: usize, part: usize| (phase + 1) % part <= 2;
     let parts = (1..=8).filter(|n| length.is_multiple_of(*n) && length / n > 4).map(|n| length / n);
     let mut fitting = parts.filter(|part| phases.iter().all(|phase| at_boundary(*phase, *part)));
-    fitting.next().unwrap_or(length)
+    in_blocks(fitting.next().unwrap_or(length))
+}
+
+/// The nearest length of a whole number of the smallest blocks, where one is near: a group that has its
+/// log segments full a few pages earlier each time shows a period that is too short.
+fn in_blocks(length: usize) -> usize {
+    const BLOCK: usize = 32;
+    let whole = (length + BLOCK / 2) / BLOCK * BLOCK;
+    if length.abs_diff(whole) <= length / 32 { whole } else { length }
 }
 
 /// Overwrites the beginning of the drive in order, until a period shows or half of it is overwritten.
@@ -159,11 +176,27 @@ fn clear_period(costs: &[f64], count: usize) -> Option<Period> {
     (found.count >= count && found.score > 12.0 && found.explained > 0.3).then_some(found)
 }
 
+/// A period of what is erased, of writes that copy nothing.
+fn recurring(costs: &[f64]) -> Option<Period> {
+    let dear = dear(costs);
+    if dear.len() > costs.len() / 8 {
+        // Writes are of several kinds, and the dearer ones not those that wait for an erase.
+        return None;
+    }
+    let clear = |found: &Period| found.score > 20.0;
+    let folded = || clear_period(costs, 8).filter(|found| found.explained > 0.5);
+    recurrence(&dear).filter(clear).or_else(folded)
+}
+
 /// Trims the drive and fills it again in order, so that each block that is taken into use has to be
 /// erased and nothing has to be copied. A flush behind each write shows what a buffer hides.
 ///
 /// None where the drive does not take trims.
-fn write_to_trimmed(lab: &mut Lab<'_>, size: u64) -> Result<Option<Option<Found>>, Halt> {
+fn write_to_trimmed(
+    lab: &mut Lab<'_>,
+    size: u64,
+    flushed: bool,
+) -> Result<Option<Option<Found>>, Halt> {
     let capacity = lab.capacity();
     let step = 1 << 20;
     let trims = (0..capacity).step_by(step).map(|at| {
@@ -177,8 +210,9 @@ fn write_to_trimmed(lab: &mut Lab<'_>, size: u64) -> Result<Option<Option<Found>
         Err(halt) => return Err(halt),
     };
     let slow = capacity.min(MOST) / size;
-    let writes = (0..slow).flat_map(|nth| [Request::write(nth * size, size), Request::flush()]);
-    let run = lab.run("writes in order to the trimmed drive", writes)?;
+    let writes = (0..slow)
+        .flat_map(|nth| [Some(Request::write(nth * size, size)), flushed.then(Request::flush)]);
+    let run = lab.run("writes in order to the trimmed drive", writes.flatten())?;
     let rest = (slow * size..capacity).step_by(128 << 10);
     let rest = rest.map(|at| Request::write(at, (capacity - at).min(128 << 10)));
     lab.run("fill the rest in order", rest)?;
@@ -186,7 +220,7 @@ fn write_to_trimmed(lab: &mut Lab<'_>, size: u64) -> Result<Option<Option<Found>
     // At first, blocks are free that were spare.
     let from = costs.len() * 2 / 5;
     let runs = vec![trimmed, run.number];
-    let found = clear_period(&costs[from..], 4).map(|period| Found {
+    let found = recurring(&costs[from..]).map(|period| Found {
         size,
         period,
         costs: costs[from..].to_vec(),
@@ -220,5 +254,7 @@ mod tests {
         assert_eq!(between_boundaries(64, &[16, 31, 47, 63]), 16);
         assert_eq!(between_boundaries(512, &[256, 384]), 128);
         assert_eq!(between_boundaries(64, &[37]), 64);
+        // Each group's log segments are full three pages before a segment's end.
+        assert_eq!(between_boundaries(125, &[60]), 128);
     }
 }
