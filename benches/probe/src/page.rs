@@ -194,7 +194,7 @@ fn worst(sweep: &Sweep) -> String {
     )];
     lines.extend(worst.iter().take(WORST).map(|(trial, judged)| {
         let Judged { truth, said, probability, because, .. } = judged;
-        let name = judged.parameter.name();
+        let (name, because) = (judged.parameter.name(), because.replace('|', "\\|"));
         format!("| {} | `{name}` | {truth} | {said} | {probability:.2} | {because} |", trial.seed)
     }));
     lines.join("\n")
