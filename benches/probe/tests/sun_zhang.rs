@@ -1,6 +1,6 @@
 //! Does the probe find what Sun and Zhang found of their three drives, every entry of Table 3?
 
-use flashscope_probe::{Answer, Finding, Knowledge, Parameter};
+use flashscope_probe::{Answer, Finding, Parameter};
 use flashscope_probe_bench::trial::probe;
 
 /// A drive of the paper: the columns of Table 3.
