@@ -2,6 +2,12 @@
 
 pub mod disk;
 pub mod drives;
+pub mod figure;
 pub mod measured;
 pub mod noise;
+pub mod page;
 pub mod score;
+pub mod speed;
+pub mod sweep;
+pub mod targets;
+pub mod trial;

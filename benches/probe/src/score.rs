@@ -28,8 +28,12 @@ pub struct Judged {
     pub probability: f64,
     /// Whether the drive has what was asked for.
     pub has: bool,
-    /// Truth and answer, for people.
+    /// What is true, for people.
+    pub truth: String,
+    /// What was said.
     pub said: String,
+    /// Why: what was seen, or why it is not known.
+    pub because: String,
 }
 
 /// Judges what was found out about a drive.
@@ -41,10 +45,25 @@ pub fn judge(drawn: &Drawn, knowledge: &Knowledge) -> Vec<Judged> {
             verdict: verdict(finding, *truth),
             probability: finding.probability,
             has: *truth != Truth::Absent,
-            said: format!("{truth:?}, said {:?} ({:.2})", finding.answer, finding.probability),
+            truth: text(*parameter, *truth),
+            said: finding.text(),
+            because: match &finding.answer {
+                Answer::Unknown { why } => why.clone(),
+                _ => finding.because.clone(),
+            },
         })
     };
     drawn.truth.iter().filter_map(judged).collect()
+}
+
+/// What is true, in the words in which answers are given.
+fn text(parameter: Parameter, truth: Truth) -> String {
+    match truth {
+        Truth::Value(value) => Finding::exact(parameter, value, 1.0),
+        Truth::Class(class) => Finding::class(parameter, class, 1.0),
+        Truth::Absent => Finding::absent(parameter, 1.0),
+    }
+    .text()
 }
 
 fn verdict(finding: &Finding, truth: Truth) -> Verdict {
@@ -97,6 +116,13 @@ impl Tally {
     pub fn abstention(&self) -> f64 {
         f64::from(self.abstained) / f64::from(self.have.max(1))
     }
+}
+
+/// The tally of all answers.
+pub fn total(judged: &[Judged]) -> Tally {
+    let mut total = Tally::default();
+    judged.iter().for_each(|judged| total.count(judged));
+    total
 }
 
 /// The tallies of all parameters.

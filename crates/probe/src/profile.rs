@@ -16,6 +16,9 @@ const SERIAL_PER_KIB: u64 = 25_600;
 const BLOCK_ERASE: u64 = 1_500_000;
 const OVER_PROVISIONING: f64 = 0.15;
 
+/// Blocks of each package that are spare at least, with some room for rounding.
+const SPARE_BLOCKS: f64 = 3.5;
+
 /// Bytes of an entry of the map.
 const MAP_ENTRY: u64 = 8;
 
@@ -115,11 +118,12 @@ impl<'k> Twin<'k> {
     fn drive_fields(&mut self) {
         self.set("ftl", quoted(self.ftl), &self.found(Parameter::FtlClass));
         let share = self.over_provisioning();
-        self.set(
-            "over_provisioning",
-            format_args!("{share:.4}"),
-            &self.found(Parameter::OverProvisioning),
-        );
+        let found = self.knowledge.value(Parameter::OverProvisioning);
+        let because = match found {
+            Some(found) if found < share => String::from("fitted: cleaning needs so many blocks"),
+            _ => self.found(Parameter::OverProvisioning),
+        };
+        self.set("over_provisioning", format_args!("{share:.4}"), &because);
         let stripe = self.knowledge.whole(Parameter::Chunk).unwrap_or(0) / self.page * self.page;
         self.set("stripe", stripe, &self.found(Parameter::Chunk));
         if self.packages > 1 && self.knowledge.class(Parameter::Mapping) == Some("dynamic") {
@@ -131,17 +135,25 @@ impl<'k> Twin<'k> {
         self.set("background_cleaning", idle, &self.found(Parameter::IdleCleaning));
     }
 
+    /// As found, but never fewer than the few blocks of each package that a drive cannot do without:
+    /// one to write to, one to move pages to, and one to clean.
     fn over_provisioning(&self) -> f64 {
         let found = self.knowledge.value(Parameter::OverProvisioning);
-        found.filter(|share| (0.01..0.9).contains(share)).unwrap_or(OVER_PROVISIONING)
+        let found = found.filter(|share| (0.01..0.9).contains(share)).unwrap_or(OVER_PROVISIONING);
+        let least = SPARE_BLOCKS / (self.blocks_of_data() + SPARE_BLOCKS);
+        found.max(least)
+    }
+
+    /// How many blocks of each package what can be addressed takes.
+    #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
+    fn blocks_of_data(&self) -> f64 {
+        self.drive.capacity.0 as f64 / (self.packages * self.page * self.pages_per_block) as f64
     }
 
     /// So many blocks that as much can be addressed as the drive has.
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn blocks(&self) -> u64 {
-        let raw = self.drive.capacity.0 as f64 / (1.0 - self.over_provisioning());
-        let row = self.packages * self.page * self.pages_per_block;
-        (raw / row as f64).ceil() as u64
+        (self.blocks_of_data() / (1.0 - self.over_provisioning())).ceil() as u64
     }
 
     fn flash(&mut self) {
@@ -198,11 +210,14 @@ impl<'k> Twin<'k> {
         let apart = self.knowledge.class(Parameter::CleaningSeparation) == Some("apart");
         let frontiers = if apart { "host-and-cleaning" } else { "one" };
         self.set("frontiers", quoted(frontiers), &self.found(Parameter::CleaningSeparation));
-        // Well within the spare blocks, of which there have to be some in any case.
-        let threshold = (self.over_provisioning() / 4.0).min(0.03);
-        self.set("free_threshold", format_args!("{threshold:.4}"), "assumed");
-        let background = (self.over_provisioning() / 2.0).min(0.06);
-        self.set("background_threshold", format_args!("{background:.4}"), "assumed");
+        // Well within the spare blocks, but not fewer than the two that a drive cannot do without:
+        // one to write to and one to move pages to.
+        #[allow(clippy::cast_precision_loss, reason = "drives have fewer than 2^53 blocks")]
+        let least = 1.999 / self.blocks() as f64;
+        let threshold = (self.over_provisioning() / 4.0).min(0.03).max(least);
+        self.set("free_threshold", format_args!("{threshold:.6}"), "assumed");
+        let background = (self.over_provisioning() / 2.0).min(0.06).max(least);
+        self.set("background_threshold", format_args!("{background:.6}"), "assumed");
     }
 
     fn has_log(&self) -> bool {

@@ -51,6 +51,9 @@ Of every parameter one of:
 
 With each comes what was seen, the numbers of the runs that show it, and pictures of the signal.
 
+[How often it is right](probe-accuracy.md): 300 random simulated drives behind hosts of different noise,
+every parameter, and the worst cases by name; `make bench-probe` writes that page.
+
 ## What it leaves
 
 A folder `NAME.flashscope` with `probe.json` ([schema](schemas/probe.schema.json)) and every IO of every

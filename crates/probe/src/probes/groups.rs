@@ -118,7 +118,7 @@ fn estimate(run: &Run, capacity: u64) -> Vec<Finding> {
     let picture = picture(&steps, best, capacity);
     let seen = |finding: Finding| finding.runs([run.number]).signal(picture.clone());
     let shown = best.filter(|best| best.significance >= SURE && best.switch >= LEAST_EFFECT * base);
-    let cost = seen(request_cost(&steps, shown, capacity));
+    let cost = seen(request_cost(&steps, shown, capacity)).signal(trials(&steps, shown, capacity));
     let Some(best) = shown else {
         return no_groups(&steps, base).into_iter().map(seen).chain([cost]).collect();
     };
@@ -182,6 +182,27 @@ fn picture(steps: &[Step], best: Option<&Division>, capacity: u64) -> Signal {
     match best.filter(|best| best.significance >= SURE) {
         Some(best) => signal.mark(mib(capacity / best.groups), "size of a group"),
         None => signal,
+    }
+}
+
+/// What each read took, apart by whether it left the group of the one before.
+fn trials(steps: &[Step], division: Option<&Division>, capacity: u64) -> Signal {
+    let leaves = |step: &Step| division.is_some_and(|d| step.switches(d.groups, capacity));
+    let points = |wanted: bool| {
+        let all = steps.iter().enumerate().filter(move |(_, step)| leaves(step) == wanted);
+        all.map(|(trial, step)| (trial as f64, step.cost / 1e6)).collect::<Vec<_>>()
+    };
+    let signal = Signal::new(
+        "Random reads: cost of each (Sun and Zhang, Figures 2 and 8)",
+        "trial",
+        "response time (ms)",
+        Shape::Points,
+    );
+    match division {
+        Some(_) => signal
+            .series("in the group of the one before", points(false))
+            .series("in another group", points(true)),
+        None => signal.series("reads of 4 KiB", points(false)),
     }
 }
 

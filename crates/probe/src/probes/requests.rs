@@ -70,7 +70,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
             break;
         }
     }
-    largest.signals = vec![picture(&costs, &largest)];
+    largest.signals = pictures(&costs, &largest).into();
     let found = vec![block_cost(&costs, &strides, &largest), largest];
     Ok(found.into_iter().map(|finding| finding.runs(runs.clone())).collect::<Vec<_>>().into())
 }
@@ -347,21 +347,30 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
     ))
 }
 
-fn picture(costs: &Costs, largest: &Finding) -> Signal {
-    let points = costs.keys().map(|n| (*n as f64 * 4.0, cost(costs, *n) / 1e6));
-    let per_block = costs.keys().map(|n| (*n as f64 * 4.0, cost(costs, *n) / 1e6 / *n as f64));
-    let signal = Signal::new(
-        "Cost of reads against their length (Sun and Zhang, Figures 16 and 17)",
+/// Long reads beside as many short ones as fetch the same, and what each block of them takes.
+fn pictures(costs: &Costs, largest: &Finding) -> [Signal; 2] {
+    let points = |of: &dyn Fn(u64) -> f64| {
+        costs.keys().map(|n| (*n as f64 * 4.0, of(*n) / 1e6)).collect::<Vec<_>>()
+    };
+    let whole = Signal::new(
+        "One large read beside many small ones (Sun and Zhang, Figure 16)",
         "length (KiB)",
         "response time (ms)",
         Shape::Line,
     )
-    .series("whole request", points.collect::<Vec<_>>())
-    .series("per 4 KiB", per_block.collect::<Vec<_>>());
-    match largest.answer {
+    .series("one request", points(&|n| cost(costs, n)))
+    .series("as many requests of 4 KiB", points(&|n| n as f64 * cost(costs, 1)));
+    let per_block = Signal::new(
+        "Large reads: cost per 4 KiB (Sun and Zhang, Figure 17)",
+        "length (KiB)",
+        "response time per 4 KiB (ms)",
+        Shape::Line,
+    )
+    .series("one request", points(&|n| cost(costs, n) / n as f64));
+    [whole, per_block].map(|signal| match largest.answer {
         Answer::Value { value, .. } => signal.mark(value / 1024.0, "longest request"),
         _ => signal,
-    }
+    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,87 @@
+//! How long a probe takes, and what of it is not the drive.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use flashscope_block::{Completion, Device, DeviceInfo, Io, Nanos};
+
+use crate::trial::{DRIVE_WRITES, probe};
+
+/// Simulated drives of 1 GB, mapped by pages and with log blocks.
+const DRIVES: [&str; 2] = ["demo", "sun-zhang-unknown"];
+
+/// The whole probe, the analysis of its records.
+const LIMITS: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(10)];
+
+/// A drive and the time that was spent in it, on the clock of the wall.
+struct Timed<D> {
+    inner: D,
+    spent: Duration,
+}
+
+impl<D: Device> Timed<D> {
+    fn time<T>(&mut self, work: impl FnOnce(&mut D) -> T) -> T {
+        let begin = now();
+        let result = work(&mut self.inner);
+        self.spent += begin.elapsed();
+        result
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "a benchmark reads clocks")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+impl<D: Device> Device for Timed<D> {
+    fn info(&self) -> &DeviceInfo {
+        self.inner.info()
+    }
+
+    fn now(&self) -> Nanos {
+        self.inner.now()
+    }
+
+    fn submit(&mut self, io: &Io) {
+        self.time(|inner| inner.submit(io));
+    }
+
+    fn complete(&mut self, until: Nanos) -> Option<Completion> {
+        self.time(|inner| inner.complete(until))
+    }
+
+    fn idle_until(&mut self, until: Nanos) {
+        self.time(|inner| inner.idle_until(until));
+    }
+}
+
+/// A table of what all probes of drives of 1 GB take, beside the limits. The harness that hands IOs
+/// over counts as analysis.
+///
+/// # Panics
+/// If the drives do not work: they are among the profiles.
+pub fn table() -> String {
+    let mut table = format!(
+        "{:<26} {:>10} {:>6} {:>12} {:>6} {:>13} {:>6}\n",
+        "drive", "probe, s", "limit", "analysis, s", "limit", "drive-writes", "limit"
+    );
+    for name in DRIVES {
+        let inner = flashscope_sim::open(name).expect("it is among the profiles");
+        let mut drive = Timed { inner, spent: Duration::ZERO };
+        let begin = now();
+        let found = probe(&mut drive, 0, &[], &mut |_| {}).expect("nothing ends it early");
+        let whole = begin.elapsed();
+        let [whole_limit, analysis_limit] = LIMITS.map(|limit| limit.as_secs());
+        writeln!(
+            table,
+            "{:<26} {:>10.1} {whole_limit:>6} {:>12.1} {analysis_limit:>6} {:>13.1} \
+             {DRIVE_WRITES:>6}",
+            format!("sim:{name}"),
+            whole.as_secs_f64(),
+            whole.saturating_sub(drive.spent).as_secs_f64(),
+            found.drive_writes,
+        )
+        .expect("a String can always be written to");
+    }
+    table
+}
