@@ -27,6 +27,9 @@ const AT_ONCE: Nanos = Nanos::micros(5);
 /// From so many standard errors on, something is there.
 const SURE: f64 = 5.0;
 
+/// From so many on it could not be clearer: how much two effects differ beside next to no noise says nothing.
+const CLEAR: f64 = 60.0;
+
 /// The least that shows, as a share of a read.
 const LEAST_EFFECT: f64 = 0.01;
 
@@ -225,7 +228,7 @@ fn evidence(seen: &Summary, size: u64, start: u64) -> f64 {
         let pairs = contrast(&seen.pairs, at, within);
         shows(straddling, 1.0).max(shows(pairs, -1.0))
     };
-    every_other(0).min(every_other(size))
+    every_other(0).min(every_other(size)).min(CLEAR)
 }
 
 /// The smallest page whose ends show.
@@ -248,6 +251,11 @@ fn likeliest(seen: &Seen) -> Option<Page> {
     scored.retain(|(score, ..)| *score > 0.35 * best);
     scored.sort_by(|a, b| (a.1, b.0).partial_cmp(&(b.1, a.0)).expect("scores are numbers"));
     let (score, size, start) = *scored.first()?;
+    // Pages that begin half a page behind the start look like pages of half the size of which every
+    // other end is that of a chunk and does not show. The latter is what drives are like.
+    if start > 0 && 2 * start == size && start > seen.block {
+        return Some(Page { size: start, start: 0, significance: score, other: 0.5 * score });
+    }
     let smaller = sizes.iter().filter(|smaller| **smaller < size);
     let other =
         smaller.map(|smaller| evidence(seen, *smaller, start % smaller)).fold(0.0, f64::max);
@@ -423,6 +431,7 @@ mod tests {
     // Are pages found, also where each is a chunk of its own, and where they begin behind the start?
     #[test]
     fn finds_pages() {
+        assert_eq!(likeliest(&drive(8192, 4096, 1 << 30, 0.3)).map(|page| page.size), Some(4096));
         for (page, start, chunk) in [
             (2048, 0, 1 << 30),
             (4096, 0, 4096),
