@@ -138,7 +138,7 @@ fn take(
 }
 
 /// Takes back a finding and all that was concluded from it, so that the probes behind run again.
-fn reopen(parameter: Parameter, knowledge: &mut Knowledge, attempts: &mut [u32]) {
+fn reopen(parameter: Parameter, knowledge: &mut Knowledge, attempts: &[u32]) {
     let asked = PROBES.iter().zip(attempts.iter());
     let again =
         asked.clone().any(|(probe, n)| probe.finds.contains(&parameter) && *n < MOST_ATTEMPTS);
@@ -262,6 +262,26 @@ fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, wanted: &[Parameter], halt
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Does a contradiction take back what was found and what rests on it, as long as it can be looked for
+    // again, and nothing else?
+    #[test]
+    fn contradictions_reopen() {
+        let known = || {
+            let mut knowledge = Knowledge::default();
+            for parameter in [Parameter::Mapping, Parameter::Volumes, Parameter::ReadAhead] {
+                knowledge.take(Finding::exact(parameter, 1.0, 0.9));
+            }
+            knowledge
+        };
+        let left = |attempts: u32| {
+            let mut knowledge = known();
+            reopen(Parameter::Mapping, &mut knowledge, &vec![attempts; PROBES.len()]);
+            knowledge.findings().map(|finding| finding.parameter).collect::<Vec<_>>()
+        };
+        assert_eq!(left(1), [Parameter::ReadAhead]);
+        assert_eq!(left(MOST_ATTEMPTS).len(), 3);
+    }
 
     // Is all that the probes of a wanted parameter assume looked for as well?
     #[test]

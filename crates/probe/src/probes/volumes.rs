@@ -2,7 +2,7 @@
 //! them take as long as if the others were not there.
 
 use crate::finding::{Shape, Signal};
-use crate::investigate::Outcome;
+use crate::investigate::{Contradiction, Outcome};
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median};
 
 /// Writes in flight.
@@ -81,7 +81,25 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let periods = most.min(lab.capacity() / 8 / period).max(1);
     let place = Place { page, chunk, units: units.min(MOST_PARTS), start, periods };
     let evidence = Evidence::gather(lab, &place)?;
-    Ok(vec![found(knowledge, &evidence)].into())
+    let contradicts = contradiction(knowledge, &evidence).into_iter().collect();
+    Ok(Outcome { findings: vec![found(knowledge, &evidence)], contradicts })
+}
+
+/// What cannot be right of what was found before: where the order of writes decides on which unit data is,
+/// all writes go to all units, and none wait for each other more than others.
+fn contradiction(knowledge: &Knowledge, evidence: &Evidence) -> Option<Contradiction> {
+    let ratios = (1..evidence.took.len()).map(|nth| evidence.ratio(nth));
+    let clearly = |ratio: f64| (BETWEEN - ratio) * BETWEEN.recip() > SURE * evidence.error();
+    let faster = ratios.clone().any(clearly);
+    let buffered = knowledge.class(Parameter::WriteBufferKind) == Some("blocks");
+    (faster && !buffered && knowledge.class(Parameter::Mapping) == Some("dynamic")).then(|| {
+        Contradiction {
+            parameter: Parameter::Mapping,
+            because: "writes to some addresses wait for each other and writes to others do not, which they \
+                      would not if the order of writes decided where data is"
+                .into(),
+        }
+    })
 }
 
 /// What series of writes took, flushed to the end.
