@@ -114,6 +114,14 @@ impl Finding {
         self
     }
 
+    /// With the runs and the pictures of another finding, from which it follows.
+    #[must_use]
+    pub fn shown_by(mut self, other: &Finding) -> Finding {
+        self.runs.extend(&other.runs);
+        self.signals.extend(other.signals.iter().cloned());
+        self
+    }
+
     /// With a picture that shows it.
     #[must_use]
     pub fn signal(mut self, signal: Signal) -> Finding {

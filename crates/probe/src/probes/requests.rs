@@ -71,8 +71,9 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         }
     }
     largest.signals = pictures(&costs, &largest).into();
-    let found = vec![block_cost(&costs, &strides, &largest), largest];
-    Ok(found.into_iter().map(|finding| finding.runs(runs.clone())).collect::<Vec<_>>().into())
+    largest.runs = runs;
+    let cost = block_cost(&costs, &strides, &largest).shown_by(&largest);
+    Ok(vec![cost, largest].into())
 }
 
 /// Each length so many times.

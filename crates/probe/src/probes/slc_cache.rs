@@ -39,13 +39,13 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         // A drive is filled for the first time only once.
         return Ok(Outcome::default());
     }
-    if let Some(class) = knowledge.class(Parameter::FtlClass).filter(|it| *it != "page-mapped") {
-        let sure = knowledge.finding(Parameter::FtlClass).map_or(0.5, |found| found.probability);
-        let finding = Finding::absent(Parameter::SlcCache, sure).because(format!(
+    let class = knowledge.class(Parameter::FtlClass).filter(|class| *class != "page-mapped");
+    if let (Some(class), Some(found)) = (class, knowledge.finding(Parameter::FtlClass)) {
+        let finding = Finding::absent(Parameter::SlcCache, found.probability).because(format!(
             "writes to a drive with log blocks ({class}) become slower when these are full, and drives \
              with a cache of faster cells have none"
         ));
-        return Ok(vec![finding].into());
+        return Ok(vec![finding.shown_by(found)].into());
     }
     lab.ensure_filled()?;
     let Some(fill) = lab.fill() else { return Ok(Outcome::default()) };

@@ -63,8 +63,8 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     if let (Some(1), Some(finding)) = (units, knowledge.finding(Parameter::Parallelism)) {
         let one = Finding::exact(Parameter::Volumes, 1.0, finding.probability)
             .because("there is one unit, which writes everything")
-            .runs(finding.runs.iter().copied());
-        return Ok(vec![Finding { signals: finding.signals.clone(), ..one }].into());
+            .shown_by(finding);
+        return Ok(vec![one].into());
     }
     if lab.info().queue_depth == 1 {
         return unknown("the drive takes one request at a time, so none can wait for another");

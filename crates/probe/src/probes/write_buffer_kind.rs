@@ -39,17 +39,14 @@ pub const PROBE: Probe = Probe {
 
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     const KIND: Parameter = Parameter::WriteBufferKind;
-    let size = match knowledge.whole(Parameter::WriteBuffer) {
-        Some(size) => size,
-        None if knowledge.lacks(Parameter::WriteBuffer) => {
-            let sure = knowledge.finding(Parameter::WriteBuffer).map_or(0.5, |f| f.probability);
-            let finding = Finding::absent(KIND, sure).because("there is no write buffer");
-            return Ok(vec![finding].into());
-        }
-        None => {
-            let why = "it is not known how much the write buffer holds";
-            return Ok(vec![Finding::unknown(KIND, why)].into());
-        }
+    let lacking = knowledge.finding(Parameter::WriteBuffer);
+    if let Some(lacking) = lacking.filter(|_| knowledge.lacks(Parameter::WriteBuffer)) {
+        let finding = Finding::absent(KIND, lacking.probability);
+        return Ok(vec![finding.because("there is no write buffer").shown_by(lacking)].into());
+    }
+    let Some(size) = knowledge.whole(Parameter::WriteBuffer) else {
+        let why = "it is not known how much the write buffer holds";
+        return Ok(vec![Finding::unknown(KIND, why)].into());
     };
     lab.ensure_filled()?;
     let unit = unit(knowledge);
