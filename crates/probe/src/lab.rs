@@ -299,8 +299,13 @@ impl<'a> Lab<'a> {
         });
         let took = Nanos(self.device.now().0 - start.0);
         let run = Run { number: self.runs, purpose: purpose.into(), records, took };
-        self.account(&run);
-        (self.keep)(&run);
+        if run.records.is_empty() {
+            // What ended before its first IO was no run.
+            self.runs -= 1;
+        } else {
+            self.account(&run);
+            (self.keep)(&run);
+        }
         match (ended, script.halt) {
             (Ended::Failed { errno, offset, .. }, _) => Err(Halt::Failed { errno, offset }),
             (Ended::Interrupted, _) => Err(Halt::Interrupted),
