@@ -24,14 +24,23 @@ fn json_of(place: &Scratch, result: &str) -> Value {
     serde_json::from_slice(&fs::read(place.at(result).join("probe.json")).unwrap()).unwrap()
 }
 
+/// What a probe finds of something whose times are those of this machine. Where others keep it so busy
+/// that the medium does not show, it is looked at again, up to three times.
+#[track_caller]
+fn probed_when_calm(place: &Scratch, name: &str, arguments: &[&str]) -> Value {
+    let attempt = |nth: u32| {
+        let result = format!("{name}-{nth}.flashscope");
+        place.run(&[&["probe", "--output", &result], arguments].concat()).ok();
+        json_of(place, &result)
+    };
+    let known = |report: &Value| stated(report, "medium")["answer"]["kind"] != "unknown";
+    (1..3).map(attempt).find(known).unwrap_or_else(|| attempt(3))
+}
+
 /// That the medium is `medium`, and that every other parameter is unknown for that reason.
 #[track_caller]
 fn assert_medium(report: &Value, medium: &str) {
     let answer = &stated(report, "medium")["answer"];
-    // Times of this machine decide: where it is too busy, a probe must not know, and never say flash.
-    if answer["kind"] == "unknown" {
-        return println!("this machine is too busy to tell: {answer}");
-    }
     assert_eq!(answer["class"], medium, "{answer}");
     for stated in report["findings"].as_array().unwrap() {
         let finding = &stated["finding"];
@@ -107,15 +116,22 @@ fn what_is_no_flash() {
     assert_medium(&json_of(&place, "null.flashscope"), "nothing");
 
     let cached = format!("file:{}?size=64MiB&direct=false", disk.arg("drive"));
-    place.run(&["probe", &cached, "--output", "cached.flashscope"]).ok();
-    assert_medium(&json_of(&place, "cached.flashscope"), "memory");
+    assert_medium(&probed_when_calm(&place, "cached", &[&cached]), "memory");
 
     if place.path().starts_with("/dev/shm") {
         let memory = format!("{}?size=64MiB&direct=false", place.arg("drive"));
-        place.run(&["probe", "--file", &memory, "--output", "memory.flashscope"]).ok();
-        assert_medium(&json_of(&place, "memory.flashscope"), "memory");
+        assert_medium(&probed_when_calm(&place, "memory", &["--file", &memory]), "memory");
     } else {
         println!("there is no memory for files: passed by");
+    }
+}
+
+/// A loop device, which is detached whatever becomes of the test.
+struct Detached(String);
+
+impl Drop for Detached {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
     }
 }
 
@@ -133,11 +149,10 @@ fn a_loop_device_in_memory() {
         return println!("no loop devices can be made here: passed by");
     };
     let device = String::from_utf8(made.stdout).unwrap().trim().to_string();
-    let arguments = ["probe", &device, "--destroy-data-on", &device, "--output", "loop.flashscope"];
-    let outcome = place.run(&arguments);
-    Command::new("losetup").args(["--detach", &device]).status().unwrap();
-    outcome.ok();
-    assert_medium(&json_of(&place, "loop.flashscope"), "memory");
+    let loop_device = Detached(device);
+    let device = loop_device.0.as_str();
+    let report = probed_when_calm(&place, "loop", &[device, "--destroy-data-on", device]);
+    assert_medium(&report, "memory");
 }
 
 // Does a probe that must only read leave a file as it is, and say what it did not look for?

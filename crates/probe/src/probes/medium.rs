@@ -1,6 +1,6 @@
 //! What the data is on: flash, or something else about which no other probe has anything to say.
 
-use flashscope_block::Bytes;
+use flashscope_block::{Bytes, Op};
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
@@ -64,20 +64,31 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     let middle = long_reads(lab, MIDDLE)?;
     let mut evidence = Evidence::of_reads(&reads);
     if let Some(fill) = lab.fill() {
-        let ratio = body(&fill.latencies()) / body(&middle.latencies());
-        evidence.compare("writes that fill the drive", ratio, &[fill.number, middle.number]);
+        let ratio = calm(&fill.latencies()) / calm(&middle.latencies());
+        let runs = [fill.number, middle.number];
+        evidence.compare("writes that fill the drive", ratio, FIRST_WRITES, &runs);
     }
     if evidence.posterior().1 < SURE_WITHOUT_WRITES {
-        let writes = short_writes(lab)?;
-        let ratio = body(&writes.latencies()) / body(&reads.latencies());
-        evidence.compare("random writes of 4 KiB", ratio, &[writes.number]);
-        evidence.pictures.push(("writes", series(&writes)));
+        for (len, what) in [(SHORT, "4 KiB"), (MIDDLE, "128 KiB")] {
+            let both = reads_and_writes(lab, len)?;
+            let [reads, writes] = [Op::Read, Op::Write].map(|op| costs_of(&both, op));
+            let what = format!("random writes of {what}");
+            evidence.compare(&what, calm(&writes) / calm(&reads), AGAIN, &[both.number]);
+            if len == SHORT {
+                evidence.pictures.push(("writes", series(&writes)));
+            }
+        }
     }
     Ok(vec![evidence.finding()].into())
 }
 
 /// What is written beside the fill at most.
-const WRITTEN: u64 = SHORT * SAMPLES as u64 * 4;
+const WRITTEN: u64 = 4 * (SHORT * SAMPLES as u64 + MIDDLE * LONG_SAMPLES as u64);
+
+/// What memory takes for writes over its reads, and the deviation of the logarithm of that: for the first
+/// writes, which may have to be made room for, and for others.
+const FIRST_WRITES: (f64, f64) = (1.5, 0.4);
+const AGAIN: (f64, f64) = (1.0, 0.12);
 
 /// Above this probability no writes are made to be surer.
 const SURE_WITHOUT_WRITES: f64 = 0.99;
@@ -112,14 +123,22 @@ fn long_reads(lab: &mut Lab<'_>, len: u64) -> Result<Run, Halt> {
     lab.run("long reads at random", reads)
 }
 
-/// Short writes at random.
-fn short_writes(lab: &mut Lab<'_>) -> Result<Run, Halt> {
+/// Reads and writes of `len` at random, in turns: the host, which takes a short and a long way by turns
+/// of its own, then has the same share in both.
+fn reads_and_writes(lab: &mut Lab<'_>, len: u64) -> Result<Run, Halt> {
     let space = 0..lab.capacity();
-    let len = SHORT.min(lab.capacity());
-    let writes: Vec<Request> = (0..SAMPLES << lab.attempt)
-        .map(|_| Request::write(lab.random_offset(&space, len, len), len))
+    let (len, step) = (len.min(lab.capacity()), SHORT.min(lab.capacity()));
+    let samples = if len == MIDDLE { LONG_SAMPLES } else { SAMPLES };
+    let requests: Vec<Request> = (0..samples << lab.attempt)
+        .flat_map(|_| [Request::read, Request::write])
+        .map(|request| request(lab.random_offset(&space, len, step), len))
         .collect();
-    lab.run("short writes at random", writes)
+    lab.run("reads and writes at random, in turns", requests)
+}
+
+/// What requests of a kind cost.
+fn costs_of(run: &Run, op: Op) -> Vec<f64> {
+    run.records.iter().filter(|record| record.op == op).map(Run::nanos).collect()
 }
 
 /// Whether long requests are answered so soon that no data can have moved.
@@ -293,21 +312,23 @@ impl Evidence<'_> {
         let prior: [f64; 3] = [0.7, 0.2, 0.1];
         let mut logs = prior.map(f64::ln);
         logs[Medium::Flash as usize] += if least < 3e3 { -30.0 } else { at(150e3, 1.0) };
-        logs[Medium::Memory as usize] += at(5e3, 0.9);
+        logs[Medium::Memory as usize] += at(10e3, 0.8);
         logs[Medium::Other as usize] += at(400e3, 1.2);
         let seen = vec![format!("random reads of 4 KiB take {:.3} ms at least", least / 1e6)];
-        let pictures = vec![("reads", series(reads))];
+        let pictures = vec![("reads", series(&reads.latencies()))];
         Evidence { logs, seen, runs: vec![reads.number], pictures }
     }
 
     /// What writes cost, as a multiple of reads of the same length. Programming and erasing take
-    /// flash longer than reading, but a buffer may hide that, and then they take less. Memory writes
-    /// as it reads; what is written for the first time may have to be made room for.
-    fn compare(&mut self, what: &str, ratio: f64, runs: &[u32]) {
+    /// flash longer than reading, but a buffer may hide that, and then they take less; memory writes
+    /// as `memory` says: the multiple that is typical of it, and the deviation of its logarithm.
+    fn compare(&mut self, what: &str, ratio: f64, memory: (f64, f64), runs: &[u32]) {
         let log = ratio.max(1e-6).ln();
         self.logs[Medium::Flash as usize] += log_normal(log, 1.2);
+        let (typical, deviation) = (memory.0.ln(), memory.1);
+        let near = |deviation: f64| log_normal(log - typical, deviation).exp();
         // Now and then the host is in the way of one of both: hence the wide part.
-        let same = (0.9 * log_normal(log, 0.35).exp() + 0.1 * log_normal(log, 0.9).exp()).ln();
+        let same = (0.9 * near(deviation) + 0.1 * near(0.9)).ln();
         self.logs[Medium::Memory as usize] += same;
         self.logs[Medium::Other as usize] += same;
         self.seen.push(format!("{what} take {ratio:.2} times as long as such reads"));
@@ -357,6 +378,12 @@ fn log_normal(distance: f64, deviation: f64) -> f64 {
     -0.5 * z * z - deviation.ln()
 }
 
+/// What a quarter of all requests do not exceed: pauses of a busy host only ever add, and reach the mean
+/// of memory before they reach this.
+fn calm(costs: &[f64]) -> f64 {
+    quantile(costs, 0.25).max(1.0)
+}
+
 /// The mean of all but the hundredth that is slowest, in which the host's own pauses are.
 #[allow(clippy::cast_precision_loss)]
 fn body(costs: &[f64]) -> f64 {
@@ -377,8 +404,8 @@ fn quantile(costs: &[f64], share: f64) -> f64 {
 
 /// Costs in milliseconds against their rank as a share.
 #[allow(clippy::cast_precision_loss)]
-fn series(run: &Run) -> Vec<(f64, f64)> {
-    let mut costs = run.latencies();
+fn series(costs: &[f64]) -> Vec<(f64, f64)> {
+    let mut costs = costs.to_vec();
     costs.sort_unstable_by(f64::total_cmp);
     let count = costs.len().max(1) as f64;
     costs.iter().enumerate().map(|(i, cost)| (i as f64 / count, cost / 1e6)).collect()
@@ -392,7 +419,7 @@ fn indexed(run: &Run, unit: f64) -> Vec<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use flashscope_block::{Nanos, Op, Record};
+    use flashscope_block::{Nanos, Record};
 
     use super::*;
 
@@ -454,7 +481,9 @@ mod tests {
         let judged = |read: u64, ratios: &[f64]| {
             let run = of((0..400).map(|i| (i * SHORT, read + i)));
             let mut evidence = Evidence::of_reads(&run);
-            ratios.iter().for_each(|ratio| evidence.compare("writes", *ratio, &[2]));
+            for (ratio, memory) in ratios.iter().zip([FIRST_WRITES, AGAIN]) {
+                evidence.compare("writes", *ratio, memory, &[2]);
+            }
             evidence.finding()
         };
         assert_eq!(class(&judged(90_000, &[4.0])), Some("flash"));
