@@ -1,0 +1,172 @@
+//! What writes are to blocks: heads, middles and tails (Boboila, section III and Figure 1).
+//!
+//! A fragment is the part of a write within one block. It is a middle where it is the whole block, else
+//! a tail where it begins at the block's first page, else a head.
+
+use crate::Uniform;
+
+/// Fragments for each page that the host writes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fragments {
+    /// Heads: F_h / T.
+    pub heads: f64,
+    /// Middles: F_m / T.
+    pub middles: f64,
+    /// Tails: F_t / T.
+    pub tails: f64,
+    /// Mean length of heads, pages: H_l.
+    pub head_len: f64,
+}
+
+impl Fragments {
+    /// Equations 1 to 3 and 12, of exponential lengths.
+    ///
+    /// What the paper calls Pr(W >= B) in equation 2, (1 + 1/w) exp(-B/w), is the mean number of starts
+    /// of whole blocks in a write over its length, E[(W - B + 1)+] / w, not a probability: the equation
+    /// is right, its name is not.
+    #[must_use]
+    pub fn printed(uniform: &Uniform) -> Fragments {
+        let (block, len) = (uniform.pages_per_block(), uniform.mean_len());
+        let whole = (1.0 + 1.0 / len) * (-block / len).exp();
+        Fragments {
+            heads: 1.0 / len,
+            middles: whole / block,
+            tails: (1.0 - whole) / block,
+            head_len: head_len(block, len),
+        }
+    }
+
+    /// The same for lengths that are geometric with mean w and at least a page, where starts are exact:
+    /// a page in B is a block's first, so that such starts are no heads.
+    #[must_use]
+    pub fn geometric(uniform: &Uniform) -> Fragments {
+        let (block, len) = (uniform.pages_per_block(), uniform.mean_len());
+        let longer = (-1.0 / len).ln_1p();
+        let middles = ((block - 1.0) * longer).exp() / block;
+        Fragments {
+            heads: (1.0 - 1.0 / block) / len,
+            middles,
+            tails: 1.0 / block - middles,
+            head_len: geometric_head_len(block, len),
+        }
+    }
+
+    /// Mean length of tails, pages: what heads and middles leave of all pages.
+    #[must_use]
+    pub fn tail_len(&self, pages_per_block: f64) -> f64 {
+        let left = 1.0 - self.heads * self.head_len - self.middles * pages_per_block;
+        if self.tails > 0.0 { (left / self.tails).clamp(1.0, pages_per_block) } else { 1.0 }
+    }
+}
+
+/// Mean length of heads in pages, H_l: equation 12, corrected.
+///
+/// The paper prints exp((1-w)/w) where the integral of equation 11 gives exp((1-B)/w): the upper limit
+/// is h = B-1. As printed it is negative for w = 1 and for w above 100 of B = 64 ([`head_len_as_printed`]).
+#[must_use]
+pub fn head_len(pages_per_block: f64, mean_len: f64) -> f64 {
+    if pages_per_block < 0.01 * mean_len {
+        return head_len_of_long(pages_per_block, mean_len);
+    }
+    equation_12(pages_per_block, mean_len, (1.0 - pages_per_block) / mean_len)
+}
+
+/// Equation 11 where writes are far longer than blocks and equation 12 is a difference of nearly equal
+/// numbers: its integrand as a series in 1/w, to within 10^-10.
+fn head_len_of_long(block: f64, w: f64) -> f64 {
+    let a = 1.0 / w;
+    let c = 1.0 + a * block;
+    let terms = [
+        c,
+        -(c + 1.0) * a,
+        (c / 2.0 + 1.0) * a.powi(2),
+        -(c / 6.0 + 0.5) * a.powi(3),
+        (c / 24.0 + 1.0 / 6.0) * a.powi(4),
+    ];
+    let integral =
+        |(power, term): (i32, f64)| term * ((block - 1.0).powi(power) - 1.0) / f64::from(power);
+    (2..).zip(terms).map(integral).sum::<f64>() / block
+}
+
+/// Equation 12 as printed, which is wrong: for comparison alone.
+#[must_use]
+pub fn head_len_as_printed(pages_per_block: f64, mean_len: f64) -> f64 {
+    equation_12(pages_per_block, mean_len, (1.0 - mean_len) / mean_len)
+}
+
+fn equation_12(block: f64, w: f64, exponent: f64) -> f64 {
+    let first = (-1.0 / w).exp() * (w * block - w * w + block - w - 1.0);
+    (first + exponent.exp() * (w * w - w - block + 1.0)) / block
+}
+
+/// Mean over the B-1 pages at which a head begins of what is written before the block ends, of geometric
+/// lengths: the mean over k of (1 - q^k) / p, with p = 1/w and q = 1 - p.
+fn geometric_head_len(block: f64, w: f64) -> f64 {
+    let log_q = (-1.0 / w).ln_1p();
+    let pages = block - 1.0;
+    if w == 1.0 {
+        return 1.0;
+    }
+    // The sum of q^k for k from 1 to B-1.
+    let sum = log_q.exp() * -(pages * log_q).exp_m1() * w;
+    let mean = w * (1.0 - sum / pages);
+    // The difference of two nearly equal numbers for w far above B: then a head fills what is left.
+    mean.clamp(1.0, block / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is equation 12, corrected, the integral of equation 11?
+    #[test]
+    fn equation_12_solves_equation_11() {
+        for (block, w) in [(64.0, 1.0), (64.0, 16.0), (64.0, 100.0), (128.0, 2500.0), (64.0, 1e4)] {
+            let steps = 200_000;
+            let step = (block - 2.0) / f64::from(steps);
+            let integrand = |h: f64| {
+                let survival = (-h / w).exp();
+                h * survival + h * (block - h) * survival / w
+            };
+            let middle = |i: i32| integrand(1.0 + (f64::from(i) + 0.5) * step) * step;
+            let integral = (0..steps).map(middle).sum::<f64>() / block;
+            let closed = head_len(block, w);
+            assert!((integral / closed - 1.0).abs() < 1e-6, "{w}: {closed} {integral}");
+        }
+    }
+
+    // Do the geometric fragments agree with all starts and lengths counted one by one?
+    #[test]
+    fn geometric_fragments_are_exact() {
+        let block = 8_u32;
+        for w in [1.0, 3.0, 20.0] {
+            let got = Fragments::geometric(&Uniform::new(f64::from(block), 100.0, 0.1, w).unwrap());
+            let (mut heads, mut middles, mut tails, mut head_pages, mut pages) =
+                (0.0, 0.0, 0.0, 0.0, 0.0);
+            for start in 0..block {
+                for len in 1..2000_u32 {
+                    let share = (1.0 / w) * (1.0 - 1.0 / w).powf(f64::from(len - 1));
+                    pages += share * f64::from(len);
+                    let mut at = start;
+                    while at < start + len {
+                        let end = (start + len).min((at / block + 1) * block);
+                        match (at % block, end - at) {
+                            (0, whole) if whole == block => middles += share,
+                            (0, _) => tails += share,
+                            (_, len) => {
+                                heads += share;
+                                head_pages += share * f64::from(len);
+                            }
+                        }
+                        at = end;
+                    }
+                }
+            }
+            let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9 * (1.0 + b), "{w}: {a} {b}");
+            close(got.heads, heads / pages);
+            close(got.middles, middles / pages);
+            close(got.tails, tails / pages);
+            close(got.head_len, head_pages / heads);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Closed-form models of flash translation layers: parameters in, prediction out.
+//!
+//! Everything here is a pure function of its arguments. Each model is one file; [`MODELS`] lists those
+//! that predict uniform writes, by name. What they share:
+//!
+//! | symbol | here | meaning |
+//! |---|---|---|
+//! | B, b | [`Uniform::pages_per_block`] | pages in an erase block |
+//! | V_L | [`Uniform::logical_blocks`] | logical blocks |
+//! | f | [`Uniform::free_space`] | blocks beyond the logical ones, over the logical ones |
+//! | w | [`Uniform::mean_len`] | mean length of writes, pages |
+//! | T, A | | pages that the host writes, and programs for each of them |
+//!
+//! Sources are cited as: *Boboila* (S. Boboila and P. Desnoyers, MSST 2011), *Desnoyers* (P. Desnoyers,
+//! SYSTOR 2012), *Van Houdt* (B. Van Houdt, SIGMETRICS 2013), *Hu* (X. Hu et al., SYSTOR 2009),
+//! *Frankie* (T. Frankie et al., 2012), *Agrawal* (N. Agrawal et al., USENIX ATC 2008).
+
+mod fragments;
+mod lifetime;
+mod log_block;
+mod nand;
+mod page_map;
+mod prediction;
+mod registry;
+mod root;
+mod uniform;
+
+pub use fragments::{Fragments, head_len, head_len_as_printed};
+pub use lifetime::Lifetime;
+pub use log_block::{bast, fast, fast_refined};
+pub use nand::Nand;
+pub use page_map::{
+    Class, Mix, Translation, d_choices, desnoyers, fifo, greedy, pools, random, trim, windowed,
+    zipf,
+};
+pub use prediction::{Merges, Prediction};
+pub use registry::{Family, MODELS, Model};
+pub use uniform::{OutOfRange, Uniform};

@@ -1,0 +1,61 @@
+//! How long blocks last.
+
+use crate::{OutOfRange, Prediction};
+
+/// What wears out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lifetime {
+    blocks: f64,
+    cycles: f64,
+    evenness: f64,
+}
+
+impl Lifetime {
+    /// A drive of `blocks` physical blocks that last `cycles` erasures each, of which wear levelling uses
+    /// the share `evenness` before the first gives out (1: all blocks alike).
+    ///
+    /// # Errors
+    ///
+    /// Unless blocks and cycles are positive and the evenness is above 0 and at most 1.
+    pub fn new(blocks: f64, cycles: f64, evenness: f64) -> Result<Lifetime, OutOfRange> {
+        let positive = |value: f64| value > 0.0 && value <= 1e15;
+        OutOfRange::unless(positive(blocks), "physical blocks", blocks, "above 0, at most 10^15")?;
+        OutOfRange::unless(positive(cycles), "erasures that a block lasts", cycles, "above 0")?;
+        let even = evenness > 0.0 && evenness <= 1.0;
+        OutOfRange::unless(even, "evenness of wear", evenness, "above 0, at most 1")?;
+        Ok(Lifetime { blocks, cycles, evenness })
+    }
+
+    /// Pages that the host can write before blocks give out, from new.
+    #[must_use]
+    pub fn pages(&self, prediction: &Prediction) -> f64 {
+        self.blocks * self.cycles * self.evenness / prediction.erasures
+    }
+
+    /// Days until then at so many pages a day, where each block was erased `worn` times already: 0 where
+    /// they are worn out.
+    #[must_use]
+    pub fn days(&self, prediction: &Prediction, pages_per_day: f64, worn: f64) -> f64 {
+        let left = (1.0 - worn / (self.cycles * self.evenness)).clamp(0.0, 1.0);
+        left * self.pages(prediction) / pages_per_day
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Does a drive of 1,000 blocks of 64 pages and 3,000 cycles last as long as its erasures say, half as
+    // long where half of them are gone, and not at all where all are?
+    #[test]
+    fn days() {
+        let lifetime = Lifetime::new(1000.0, 3000.0, 1.0).unwrap();
+        let predicted = Prediction::page_mapped(2.0, 64.0);
+        assert!((lifetime.pages(&predicted) - 96_000_000.0).abs() < 1e-6);
+        assert!((lifetime.days(&predicted, 1e6, 0.0) - 96.0).abs() < 1e-9);
+        assert!((lifetime.days(&predicted, 1e6, 1500.0) - 48.0).abs() < 1e-9);
+        assert_eq!(lifetime.days(&predicted, 1e6, 4000.0), 0.0);
+        assert_eq!(Lifetime::new(0.0, 3000.0, 1.0).unwrap_err().parameter, "physical blocks");
+        assert_eq!(Lifetime::new(1.0, 1.0, 1.1).unwrap_err().parameter, "evenness of wear");
+    }
+}

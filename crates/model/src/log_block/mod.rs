@@ -1,0 +1,5 @@
+//! FTLs that map blocks, and take writes in page-mapped log blocks.
+
+pub mod bast;
+pub mod fast;
+pub mod fast_refined;

@@ -1,0 +1,68 @@
+//! The best of d blocks drawn at random is cleaned (Van Houdt).
+//!
+//! With h_i the share of blocks that have i or more valid pages: 1 - h_i^d = (i / (rho A)) (h_i - h_{i+1}),
+//! h_{b+1} = 0, and the sum of h_i from 1 to b is rho b. All h_i follow from rho A alone, which is therefore
+//! what is searched.
+
+use super::units;
+use crate::root::root;
+use crate::{OutOfRange, Prediction, Uniform};
+
+/// Programs for each page that the host writes, of `alpha` physical over logical pages, for the best of
+/// `choices` blocks of `pages_per_block` (rounded to a whole number).
+///
+/// # Errors
+///
+/// Unless choices are 1 or more.
+pub fn write_amplification(
+    alpha: f64,
+    pages_per_block: f64,
+    choices: f64,
+) -> Result<f64, OutOfRange> {
+    OutOfRange::unless(choices >= 1.0, "choices", choices, "1 or more")?;
+    Ok(of(alpha, pages_per_block, choices))
+}
+
+fn of(alpha: f64, pages_per_block: f64, choices: f64) -> f64 {
+    let (rho, block) = (1.0 / alpha, pages_per_block.round());
+    // Between no cleaning at all and cleaning at random.
+    let (least, most) = (rho, rho * alpha / (alpha - 1.0));
+    let off = |flow: f64| mean_valid(flow, block, choices) - rho;
+    (root(least, most * (1.0 + 1e-9), off) / rho).max(1.0)
+}
+
+/// The share of valid pages where rho A is `flow`.
+fn mean_valid(flow: f64, block: f64, choices: f64) -> f64 {
+    let mut sum = 0.0;
+    let mut above = 0.0;
+    let mut i = block;
+    while i >= 1.0 {
+        above = tail(i / flow, above, choices);
+        sum += above;
+        i -= 1.0;
+    }
+    sum / block
+}
+
+/// The h of h^d + s h = 1 + s a that lies between a and 1: by Newton's method, from above, where it is
+/// convex.
+fn tail(slope: f64, above: f64, choices: f64) -> f64 {
+    let mut h = 1.0_f64;
+    for _ in 0..100 {
+        let power = h.powf(choices - 1.0);
+        let off = power * h + slope * h - 1.0 - slope * above;
+        let next = h - off / (choices * power + slope);
+        if (h - next).abs() <= 1e-15 {
+            break;
+        }
+        h = next;
+    }
+    h.clamp(above, 1.0)
+}
+
+/// Uniform writes, and the best of ten.
+#[must_use]
+pub fn predict(uniform: &Uniform) -> Prediction {
+    let amplification = of(uniform.alpha(), units(uniform), 10.0);
+    Prediction::page_mapped(amplification, uniform.pages_per_block())
+}

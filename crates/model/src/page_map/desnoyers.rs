@@ -1,0 +1,19 @@
+//! The block with the fewest valid pages is cleaned, approximately (Desnoyers, equation 12).
+
+use super::{fifo, units};
+use crate::{Prediction, Uniform};
+
+/// Programs for each page that the host writes: A of FIFO at k alpha, over k, with k = 1 + 1/(2b).
+#[must_use]
+pub fn write_amplification(alpha: f64, pages_per_block: f64) -> f64 {
+    let k = 1.0 + 0.5 / pages_per_block;
+    // For few pages in a block and much spare space it falls below what any policy can do.
+    (fifo::write_amplification(k * alpha) / k).max(1.0)
+}
+
+/// Uniform writes.
+#[must_use]
+pub fn predict(uniform: &Uniform) -> Prediction {
+    let amplification = write_amplification(uniform.alpha(), units(uniform));
+    Prediction::page_mapped(amplification, uniform.pages_per_block())
+}

@@ -1,0 +1,27 @@
+//! FTLs that map pages, and clean blocks.
+//!
+//! All take uniform writes of single pages; FIFO alone is exact for longer ones, as what a page survives
+//! does not depend on its neighbours. Where writes of w pages are longer, neighbours are invalidated
+//! together, and a block of b pages behaves as one of b / w: [`units`].
+
+mod classes;
+pub mod d_choices;
+pub mod desnoyers;
+pub mod fifo;
+pub mod greedy;
+pub mod pools;
+pub mod random;
+mod translation;
+pub mod trim;
+pub mod windowed;
+pub mod zipf;
+
+pub use classes::{Class, Mix};
+pub use translation::Translation;
+
+use crate::Uniform;
+
+/// Parts of a block that are valid or not each by itself: at least 1, at most its pages.
+pub(crate) fn units(uniform: &Uniform) -> f64 {
+    (uniform.pages_per_block() / uniform.mean_len()).max(1.0)
+}

@@ -1,0 +1,44 @@
+//! Where a function crosses zero.
+
+/// A root of `f` between `low` and `high`, where it has opposite signs, to the last few bits: the method of
+/// Illinois (regula falsi that halves the end that stays).
+///
+/// A library is not worth its compile time for this: the functions here are smooth and bracketed.
+pub(crate) fn root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
+    let (mut at_low, mut at_high) = (f(low), f(high));
+    for _ in 0..200 {
+        if at_low == 0.0 {
+            return low;
+        }
+        let mut next = (low * at_high - high * at_low) / (at_high - at_low);
+        // Where one end hardly moves, or nothing is left between both.
+        if !(next > low.min(high) && next < low.max(high)) {
+            next = f64::midpoint(low, high);
+        }
+        let at_next = f(next);
+        if (high - low).abs() <= 4.0 * f64::EPSILON * next.abs() || at_next == 0.0 {
+            return next;
+        }
+        if (at_next > 0.0) == (at_high > 0.0) {
+            at_low /= 2.0;
+        } else {
+            (low, at_low) = (high, at_high);
+        }
+        (high, at_high) = (next, at_next);
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Are roots found of functions that are flat at one end, and where an end is the root?
+    #[test]
+    fn roots() {
+        assert!((root(0.0, 2.0, |x| x * x - 2.0) - 2f64.sqrt()).abs() < 1e-14);
+        assert!((root(0.0, 50.0, |x| x.exp() - 2.0) - 2f64.ln()).abs() < 1e-13);
+        assert!((root(1.0, 3.0, |x| x - 1.0) - 1.0).abs() < 1e-14);
+        assert!((root(0.0, 1.0, |x| x.powi(31) - 0.5) - 0.5f64.powf(1.0 / 31.0)).abs() < 1e-13);
+    }
+}

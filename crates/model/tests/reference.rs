@@ -1,0 +1,230 @@
+//! Do the models say what was computed apart from them, and what simulations found?
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use flashscope_model::{
+    Fragments, Mix, Translation, Uniform, bast, d_choices, desnoyers, fast, fast_refined, fifo,
+    greedy, head_len, head_len_as_printed, pools, random, trim, zipf,
+};
+
+/// A line of a table, by the names of its columns.
+struct Row(HashMap<String, String>);
+
+impl Row {
+    #[track_caller]
+    fn of(&self, column: &str) -> f64 {
+        self.0[column].parse().unwrap()
+    }
+}
+
+fn table(name: &str) -> Vec<Row> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/reference").join(name);
+    let text = fs::read_to_string(path).unwrap();
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let row = |line: &str| {
+        let values = line.split(',').map(str::to_string);
+        Row(names.iter().map(|name| (*name).to_string()).zip(values).collect())
+    };
+    let rows: Vec<Row> = lines.map(row).collect();
+    assert!(rows.len() >= 5, "{name} is nearly empty");
+    rows
+}
+
+#[track_caller]
+fn close(got: f64, expected: f64, tolerance: f64, what: &str) {
+    let off = (got - expected).abs() / expected.abs().max(f64::MIN_POSITIVE);
+    assert!(off <= tolerance, "{what}: {got} for {expected}, off by {off:.2e}");
+}
+
+/// Pages that the host writes in the tables of log-block FTLs.
+const WRITTEN: f64 = 1e7;
+const BLOCK: f64 = 64.0;
+const LOGICAL: f64 = 8192.0;
+
+fn uniform(free_space: f64, mean_len: f64) -> Uniform {
+    Uniform::new(BLOCK, LOGICAL, free_space, mean_len).unwrap()
+}
+
+// Are equations 1 to 15 those of the table, merge by merge?
+#[test]
+fn boboila_equations() {
+    for row in table("bast-fast-uniform.csv") {
+        let w = row.of("w");
+        let uniform = uniform(0.07, w);
+        let what = format!("w = {w}");
+        let hybrid = bast::predict(&uniform);
+        close(hybrid.erasures * WRITTEN, row.of("BAST_E_eq7"), 1e-9, &what);
+        close(hybrid.equivalent_throughput(BLOCK), row.of("BAST_r_eq7"), 1e-9, &what);
+        let merges = hybrid.merges.unwrap();
+        close(merges.switch * WRITTEN, row.of("BAST_Ms"), 1e-9, &what);
+        close(merges.partial * WRITTEN, row.of("BAST_Mp"), 1e-9, &what);
+        close(merges.full * WRITTEN, row.of("BAST_Mf"), 1e-9, &what);
+        close(head_len(BLOCK, w), row.of("Hl_corrected"), 1e-9, &what);
+        close(head_len_as_printed(BLOCK, w), row.of("Hl_printed"), 1e-9, &what);
+        let fast = fast::predict(&uniform);
+        close(fast.erasures * WRITTEN, row.of("FAST_E_corrected"), 1e-9, &what);
+        close(fast.equivalent_throughput(BLOCK), row.of("FAST_r_corrected"), 1e-9, &what);
+        let logs = Uniform::new(BLOCK, LOGICAL, 573.0 / LOGICAL, w).unwrap();
+        let refined = fast_refined::predict(&logs);
+        close(refined.equivalent_throughput(BLOCK), row.of("FAST_r_refined"), 1e-9, &what);
+    }
+}
+
+// Are they as far from the simulation as they are known to be, and no farther?
+#[test]
+fn boboila_deviations() {
+    for row in table("bast-fast-uniform.csv") {
+        let w = row.of("w");
+        let what = format!("w = {w}");
+        let r = |predicted: flashscope_model::Prediction| predicted.equivalent_throughput(BLOCK);
+        let uniform = uniform(0.07, w);
+        close(r(bast::predict(&uniform)), row.of("BAST_r_sim_fifo_eager"), 0.026, &what);
+        let known = if w == 1.0 { 0.225 } else { 0.054 };
+        close(r(fast::predict(&uniform)), row.of("FAST_r_sim"), known, &what);
+        close(r(fast_refined::predict(&uniform)), row.of("FAST_r_sim"), 0.0095, &what);
+    }
+}
+
+// And for other free space?
+#[test]
+fn boboila_free_space() {
+    for row in table("bast-fast-free-space.csv") {
+        let (f, w) = (row.of("f"), row.of("w"));
+        let what = format!("f = {f}, w = {w}");
+        let uniform = uniform(f, w);
+        let r = |predicted: flashscope_model::Prediction| predicted.equivalent_throughput(BLOCK);
+        close(r(bast::predict(&uniform)), row.of("BAST_eq7"), 1e-9, &what);
+        close(r(fast::predict(&uniform)), row.of("FAST_eq15_corr"), 1e-9, &what);
+        let known = if f <= 0.15 { 0.045 } else { 0.088 };
+        close(r(bast::predict(&uniform)), row.of("BAST_sim_eager"), known, &what);
+        close(r(fast_refined::predict(&uniform)), row.of("FAST_sim"), 0.0275, &what);
+    }
+}
+
+// Are the page-mapped forms those of the table, for every policy, block size and spare space?
+#[test]
+fn page_map_uniform() {
+    for row in table("page-map-uniform.csv") {
+        let alpha = row.of("alpha");
+        let what = format!("alpha = {alpha}");
+        close(fifo::write_amplification(alpha), row.of("FIFO"), 1e-6, &what);
+        close(random::write_amplification(alpha), row.of("Random"), 1e-6, &what);
+        for block in [32_u16, 64, 128, 256, 1024] {
+            let what = format!("{what}, {block} pages");
+            let pages = f64::from(block);
+            let (mean_field, closed) =
+                (format!("greedyMF_b{block}"), format!("greedyDes_b{block}"));
+            close(greedy::write_amplification(alpha, pages), row.of(&mean_field), 1e-6, &what);
+            close(desnoyers::write_amplification(alpha, pages), row.of(&closed), 1e-6, &what);
+        }
+        for choices in [1_u8, 2, 5, 10, 100] {
+            let got = d_choices::write_amplification(alpha, 64.0, f64::from(choices)).unwrap();
+            close(got, row.of(&format!("d{choices}_b64")), 1e-6, &format!("{what}, d = {choices}"));
+        }
+    }
+}
+
+// Are hot and cold pages as in the table, mixed and apart, and the best shares of spare space?
+#[test]
+fn page_map_hot_cold() {
+    for row in table("page-map-hot-cold.csv") {
+        let alpha = 1.0 / (1.0 - row.of("S_f"));
+        let mix = Mix::hot_cold(row.of("r"), row.of("f")).unwrap();
+        let what = format!("{mix:?}, alpha = {alpha}");
+        close(mix.fifo(alpha), row.of("FIFO_mixed"), 1e-6, &what);
+        close(mix.greedy(alpha, 64.0), row.of("greedyDes_mixed_b64"), 1e-6, &what);
+        let apart = pools::best(&mix, alpha, fifo::write_amplification);
+        close(apart.write_amplification, row.of("FIFO_sep_opt"), 1e-6, &what);
+        close(apart.spare[0], row.of("p_hot_fifo"), 1e-4, &what);
+        close(apart.spare.iter().sum(), 1.0, 1e-9, &what);
+        let apart = pools::best(&mix, alpha, |own| greedy::write_amplification(own, 64.0));
+        close(apart.write_amplification, row.of("greedyMF_sep_opt_b64"), 1e-6, &what);
+        close(apart.spare[0], row.of("p_hot_greedy"), 1e-3, &what);
+    }
+}
+
+// And writes as 1/rank^s?
+#[test]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "whole numbers of pages"
+)]
+fn page_map_zipf() {
+    for row in table("page-map-zipf-fifo.csv") {
+        let mix = zipf::classes(row.of("U") as u64, row.of("s")).unwrap();
+        for spare in ["0.07", "0.1", "0.15", "0.2", "0.28"] {
+            let alpha = 1.0 / (1.0 - spare.parse::<f64>().unwrap());
+            let expected = row.of(&format!("FIFO_Sf{spare}"));
+            close(mix.fifo(alpha), expected, 1e-6, &format!("s = {}", row.of("s")));
+        }
+    }
+}
+
+// And pages given back?
+#[test]
+fn page_map_trim() {
+    for row in table("page-map-trim.csv") {
+        let alpha = 1.0 / (1.0 - row.of("S_f"));
+        let q = row.of("q");
+        let what = format!("q = {q}");
+        close(trim::live(q).unwrap(), row.of("live_frac"), 1e-9, &what);
+        let alpha = trim::effective_alpha(alpha, q).unwrap();
+        close(fifo::write_amplification(alpha), row.of("FIFO"), 1e-6, &what);
+        close(greedy::write_amplification(alpha, 64.0), row.of("greedyMF_b64"), 1e-6, &what);
+        close(desnoyers::write_amplification(alpha, 64.0), row.of("greedyDes_b64"), 1e-6, &what);
+    }
+}
+
+// Is the half-full drive cleaned as much more efficiently as Agrawal's section 5.2 has it, corrected?
+#[test]
+fn agrawal_half_full() {
+    for row in table("agrawal-half-full.csv") {
+        let alpha = 1.0 / (1.0 - row.of("S_f"));
+        let what = format!("alpha = {alpha}");
+        close(1.0 / fifo::write_amplification(alpha), row.of("eff_full_fifo"), 1e-6, &what);
+        close(1.0 / fifo::write_amplification(2.0 * alpha), row.of("eff_half_fifo"), 1e-6, &what);
+        let [full, half] =
+            [alpha, 2.0 * alpha].map(|alpha| 1.0 / greedy::write_amplification(alpha, 64.0));
+        close(full, row.of("eff_full_g64"), 1e-6, &what);
+        close(half, row.of("eff_half_g64"), 1e-6, &what);
+        close(half / full, row.of("ratio_g64"), 1e-6, &what);
+    }
+}
+
+// Is the traffic of translation pages what a simulated cache has?
+#[test]
+fn dftl_mapping_traffic() {
+    for row in table("dftl-mapping-traffic.csv") {
+        let (cached, reads) = (row.of("C_over_U"), row.of("readfrac"));
+        let batched = row.of("batch") == 1.0;
+        let what = format!("C/U = {cached}, {reads} reads, batched: {batched}");
+        let translation = if batched {
+            // The form is of writes alone.
+            if reads > 0.0 {
+                continue;
+            }
+            Translation::batched(cached, row.of("Ent")).unwrap()
+        } else {
+            Translation::one_by_one(cached, reads).unwrap()
+        };
+        close(translation.misses, row.of("TP_fetch_reads_per_op"), 0.02, &what);
+        // A large batch is not quite what is cached on average.
+        let known = if batched { 0.06 } else { 0.02 };
+        close(translation.write_backs, row.of("TP_writebacks_per_op"), known, &what);
+    }
+}
+
+// Are the fragments of a write all of it, in the exact form?
+#[test]
+fn fragments_are_all_pages() {
+    for w in [1.0, 7.0, 64.0, 1000.0] {
+        let fragments = Fragments::geometric(&uniform(0.07, w));
+        let tails = fragments.tails * fragments.tail_len(BLOCK);
+        let all = fragments.heads * fragments.head_len + fragments.middles * BLOCK + tails;
+        close(all, 1.0, 1e-9, &format!("w = {w}"));
+    }
+}
