@@ -8,7 +8,7 @@ BIN := target/release/flashscope
 help:              ## list what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web test test-rust test-web test-readers test-registry test-nvme check bench bench-probe fuzz tools clean
+.PHONY: help demo build web test test-rust test-web test-readers test-registry test-nvme check bench bench-models bench-probe fuzz tools clean
 
 demo: build        ## measure a simulated drive and write the report
 	$(BIN) demo
@@ -54,6 +54,9 @@ bench: build       ## speed, memory and size, beside their limits
 bench-probe:       ## how often the probe is right about 300 random drives: docs/probe-accuracy.md; and its speed
 	$(CARGO) run --release --package flashscope-probe-bench -- --first 0 --drives 300 --noise 0,0.02,0.1 \
 		--jobs 2 --speed --write docs
+
+bench-models:      ## how well the models predict the real traces of the reference data, beside the simulator
+	$(CARGO) run --release --package flashscope-models-bench
 
 FUZZ_SECONDS ?= 60
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Each crate with the crates of ours that it may use. One that is missing here is refused.
-const RULES: [(&str, &[&str]); 17] = [
+const RULES: [(&str, &[&str]); 18] = [
     ("block", &[]),
     ("stats", &[]),
     ("model", &[]),
@@ -19,6 +19,7 @@ const RULES: [(&str, &[&str]); 17] = [
     ("analysis", &["block", "result", "stats", "workload"]),
     ("probe", &["block", "measure", "stats", "workload"]),
     ("probe-bench", &["block", "probe", "sim"]),
+    ("models-bench", &["block", "model", "sim", "workload"]),
     ("report", &["analysis", "block", "result", "stats", "workload"]),
     ("serve", &["analysis", "block", "report", "result", "stats", "workload"]),
     ("registry", &["analysis", "block", "report", "result", "serve", "stats", "workload"]),

@@ -23,6 +23,7 @@ mod page_map;
 mod prediction;
 mod registry;
 mod root;
+pub mod trace;
 mod uniform;
 
 pub use fragments::{Fragments, head_len, head_len_as_printed};

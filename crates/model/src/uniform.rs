@@ -35,7 +35,7 @@ pub struct Uniform {
 }
 
 impl Uniform {
-    /// Writes of `mean_len` pages on average (1 or more) to `logical_blocks` (1 or more) blocks of
+    /// Writes of `mean_len` pages on average (1 or more) to `logical_blocks` (above 0; of a share of a drive it may be less than one) blocks of
     /// `pages_per_block` pages (2 to 2^20), with `free_space` times as many blocks beside them (above 0,
     /// at most 10^6).
     ///
@@ -50,8 +50,8 @@ impl Uniform {
     ) -> Result<Uniform, OutOfRange> {
         let block = (2.0..=1_048_576.0).contains(&pages_per_block);
         OutOfRange::unless(block, "pages in a block", pages_per_block, "2 to 1048576")?;
-        let blocks = (1.0..=1e15).contains(&logical_blocks);
-        OutOfRange::unless(blocks, "logical blocks", logical_blocks, "1 to 10^15")?;
+        let blocks = logical_blocks > 0.0 && logical_blocks <= 1e15;
+        OutOfRange::unless(blocks, "logical blocks", logical_blocks, "above 0, at most 10^15")?;
         let free = free_space > 0.0 && free_space <= 1e6;
         OutOfRange::unless(free, "free space", free_space, "above 0, and at most 10^6")?;
         let len = (1.0..=1e12).contains(&mean_len);
