@@ -7,6 +7,7 @@ mod bench;
 mod demo;
 mod devices;
 mod drives;
+mod glances;
 mod names;
 mod probe;
 mod progress;

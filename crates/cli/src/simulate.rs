@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use flashscope_block::{Bytes, Device, Errno, Nanos, Op};
 use flashscope_drive::Clock;
 use flashscope_measure::{
-    Each, Ended, Gauge, Length, Load, Measured, Outcome, STEADY, Session, WarmUp,
+    Each, Ended, Gauge, Length, Load, Measured, Outcome, Phase, STEADY, Session, WarmUp,
 };
 use flashscope_report::{Cleaning, LatencyHeatMap, LatencyNs, SimulationStatus, SimulationWarmUp};
 use flashscope_result::{SIMULATION_VERSION, SimulationFolder};
@@ -23,6 +23,7 @@ use flashscope_workload::synthetic::{self, Ios, Target, Workload};
 use flashscope_workload::trace::Survey;
 
 use crate::args::{FillState, SimulateArgs};
+use crate::glances::Glances;
 use crate::progress::{LateBar, phase_name};
 use crate::trace::{self, Passes};
 use crate::{Failure, stop, usage};
@@ -62,6 +63,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     };
     let load = load(args, &workload, survey.as_ref(), device_depth)?;
     let eyes = Eyes::open(args, &mut device)?;
+    let glances = device.only().map(|device| Glances::new(device.attention()));
     let folder = args.output.as_deref().map(|path| SimulationFolder::create(path).map_err(usage));
     let mut folder = folder.transpose()?;
     let mut heat_map = folder.is_some().then(|| HeatMap::new(3, HEAT_MAP_STRETCHES));
@@ -74,8 +76,16 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         load,
         gauge: GAUGE,
         stop,
-        begin: &mut |now| eyes.begin(now),
-        progress: &mut |phase, done, total| bar.show(phase_name(phase), done, Some(total)),
+        begin: &mut |now| {
+            glances.iter().for_each(Glances::measure);
+            eyes.begin(now);
+        },
+        progress: &mut |phase, done, total| {
+            if let (Some(glances), Phase::Fill | Phase::WarmUp) = (&glances, phase) {
+                glances.prepare(done, total);
+            }
+            bar.show(phase_name(phase), done, Some(total));
+        },
     };
     let outcome = match workload.ios {
         Ios::Endless(generator) => session.run_and_tell([vec![*generator]], each),

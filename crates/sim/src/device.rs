@@ -6,7 +6,7 @@ use crate::counters::Counters;
 use crate::ftl::{AnyFtl, Ftl, Health, Recovery, Slice};
 use crate::interface::{Costs, Interface, Request};
 use crate::nand::{Array, Lpn, Page, Stamp, later};
-use crate::observe::{Observed, Observer};
+use crate::observe::{Attention, Observed, Observer};
 use crate::profile::{self, Profile, ProfileError};
 use crate::raid::VirtualTime;
 
@@ -189,9 +189,32 @@ impl SimDevice {
 
     /// Adds someone who looks on; the handle is to ask what was seen.
     pub fn observe<O: Observer + 'static>(&mut self, observer: O) -> Observed<O> {
+        self.heed();
         let observed = Observed::new(observer);
         self.nand.observe(Box::new(observed.clone()));
         observed
+    }
+
+    /// Whether those who look on do look, or look away for a while; they look at first.
+    pub fn attention(&self) -> Attention {
+        self.nand.attention().clone()
+    }
+
+    /// Lets those who look on begin to look, or to look away, if they have just been told to.
+    #[inline]
+    fn heed(&mut self) {
+        if self.nand.has_news() {
+            self.heed_news();
+        }
+    }
+
+    #[cold]
+    fn heed_news(&mut self) {
+        if self.nand.heed() {
+            let mut observers = std::mem::take(self.nand.observers());
+            observers.iter_mut().for_each(|observer| observer.look_again(self));
+            *self.nand.observers() = observers;
+        }
     }
 
     /// From now on, remembers what [`SimDevice::cut_power`] would take back. For a drive that
@@ -215,6 +238,7 @@ impl SimDevice {
     /// If the drive does not expect power cuts.
     pub fn cut_power(&mut self) -> Result<Recovery, Errno> {
         assert!(self.expects_power_cuts, "call expect_power_cuts on the new drive first");
+        self.heed();
         self.nand.cut_power(self.now);
         self.interface.reset(self.now);
         let mut recovery = self.ftl.recover(&mut self.nand, self.now)?;
@@ -399,6 +423,7 @@ impl SimDevice {
         if until == Nanos::MAX || until <= self.now {
             return;
         }
+        self.heed();
         self.now = until;
         self.cache.background(&mut self.ftl, &mut self.nand, until);
         // A command that the flash refuses is reported with the next IO that needs it.
@@ -441,6 +466,7 @@ impl Device for SimDevice {
             ready: later(self.interface.receive_command(submitted), switch),
         };
         self.submitted += 1;
+        self.heed();
         self.nand.next_request();
         match (request.result, io.op) {
             (Err(_), _) => self.interface.acknowledge(&request),
@@ -464,7 +490,7 @@ impl Device for SimDevice {
             self.cache.settle(self.now);
         }
         if let Some(completion) = &completion {
-            self.nand.observers().iter_mut().for_each(|observer| observer.request(completion));
+            self.nand.tell(|observer| observer.request(completion));
         }
         completion
     }

@@ -8,25 +8,30 @@ use flashscope_result::{Error, ResultFolder};
 use flashscope_sim::Drive;
 use flashscope_sim::observe::{self, Observed, Observer as _};
 
+use crate::glances::Glances;
 use crate::progress::Bar;
 
 /// How many pieces of work are kept of a run at most: some 3 MB.
 const MOST: usize = 100_000;
 
 /// Sees what a simulated drive does inside.
-pub struct Inside(Observed<observe::Activities>);
+pub struct Inside {
+    observed: Observed<observe::Activities>,
+    glances: Glances,
+}
 
 impl Inside {
     /// Of an array of drives nothing is seen: what it does has no one unit and block.
     pub fn of(drive: &mut Drive) -> Option<Inside> {
         let drive = drive.only()?;
         let activities = observe::Activities::with_most(drive, MOST);
-        Some(Inside(drive.observe(activities)))
+        let glances = Glances::new(drive.attention());
+        Some(Inside { observed: drive.observe(activities), glances })
     }
 
     /// What was done since the run began.
     fn activities(&self, until: Nanos) -> Activities {
-        let found = self.0.lock().report(until);
+        let found = self.observed.lock().report(until);
         let item = |found: observe::Activity| Activity {
             kind: found.kind.name().into(),
             start_ns: found.start_ns,
@@ -69,6 +74,9 @@ impl<'a> Keeper<'a> {
 
 impl Observer for Keeper<'_> {
     fn state(&mut self, done: Bytes, total: Bytes) {
+        if let Some(inside) = &self.inside {
+            inside.glances.prepare(done.0, total.0);
+        }
         self.bar.state(done, total);
     }
 
@@ -81,7 +89,8 @@ impl Observer for Keeper<'_> {
     ) {
         self.began = now;
         if let Some(inside) = &self.inside {
-            inside.0.lock().restart(now);
+            inside.glances.measure();
+            inside.observed.lock().restart(now);
         }
         self.bar.run_started(benchmark, experiment, run, now);
     }

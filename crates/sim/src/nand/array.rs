@@ -13,7 +13,7 @@ use super::{
     BlockId, Cause, Entry, Event, Fault, FlashCounters, Geometry, Illegal, Note, Page, Place,
     Reliability, Slot, Stamp, Timing, Wiring, bad_blocks,
 };
-use crate::observe::Observer;
+use crate::observe::{Attention, Observer};
 
 pub use gathering::NOWHERE;
 
@@ -66,6 +66,9 @@ pub struct Array {
     undo: Option<UndoLog>,
     block_lifetime: u32,
     observers: Vec<Box<dyn Observer>>,
+    attention: Attention,
+    /// Whether there are observers, and they looked when the request began.
+    observed: bool,
     /// See [`Array::is_plain`].
     plain: bool,
 }
@@ -94,6 +97,8 @@ impl Array {
             undo: None,
             block_lifetime: parts.reliability.block_lifetime,
             observers: Vec::new(),
+            attention: Attention::new(),
+            observed: false,
             plain: false,
         };
         array.plain = array.is_plain();
@@ -103,23 +108,50 @@ impl Array {
     /// Adds someone who looks on.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.observers.push(observer);
-        self.plain = false;
+        self.heed();
+    }
+
+    /// Whether those who look on do look.
+    pub const fn attention(&self) -> &Attention {
+        &self.attention
+    }
+
+    /// Whether observers have begun to look, or to look away, since [`Array::heed`].
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        !self.observers.is_empty() && self.attention.looks() != self.observed
+    }
+
+    /// From now on, tells observers of what happens if they look, and only then. Returns whether
+    /// they do.
+    pub fn heed(&mut self) -> bool {
+        self.observed = !self.observers.is_empty() && self.attention.looks();
+        self.plain = self.is_plain();
+        self.observed
     }
 
     /// Tells those who look on that the commands of merges that follow are about this log block.
     #[inline]
     pub fn tell_merge(&mut self, log: BlockId) {
-        self.observers.iter_mut().for_each(|observer| observer.merge(log));
+        self.tell(|observer| observer.merge(log));
     }
 
     /// Whether anyone looks on.
     #[inline]
-    pub fn is_observed(&self) -> bool {
-        !self.observers.is_empty()
+    pub const fn is_observed(&self) -> bool {
+        self.observed
     }
 
-    /// Those who look on.
-    pub fn observers(&mut self) -> &mut [Box<dyn Observer>] {
+    /// Tells those who look on.
+    #[inline]
+    pub fn tell(&mut self, what: impl Fn(&mut dyn Observer)) {
+        if self.observed {
+            self.observers.iter_mut().for_each(|observer| what(observer.as_mut()));
+        }
+    }
+
+    /// All observers, whether they look or not.
+    pub const fn observers(&mut self) -> &mut Vec<Box<dyn Observer>> {
         &mut self.observers
     }
 
@@ -287,7 +319,7 @@ impl Array {
     fn is_plain(&self) -> bool {
         self.relocates()
             && self.schedule.is_plain()
-            && self.observers.is_empty()
+            && !self.observed
             && self.undo.is_none()
             && self.slc.is_empty()
             && !self.schedule.timing().heeds_zeros()

@@ -337,4 +337,8 @@ impl Observer for Activities {
         let kept = self.kept.take();
         kept.into_iter().for_each(|piece| self.keep(piece));
     }
+
+    fn look_again(&mut self, drive: &SimDevice) {
+        *self = Activities::with_most(drive, self.kept.most());
+    }
 }

@@ -88,4 +88,8 @@ impl Observer for Amplification {
         self.from = now;
         self.sums.restart(now);
     }
+
+    fn look_again(&mut self, drive: &SimDevice) {
+        self.restart(drive.now());
+    }
 }

@@ -153,4 +153,8 @@ impl Observer for Cleaning {
         (self.shortest, self.longest) = (Nanos::MAX, Nanos(0));
         self.victims.fill(0);
     }
+
+    fn look_again(&mut self, drive: &SimDevice) {
+        *self = Cleaning::new(drive);
+    }
 }

@@ -76,4 +76,8 @@ impl Observer for FreeBlocks {
         self.lane_min.clone_from(&self.lanes);
         self.curve = Curve::new(now, self.min, self.buckets);
     }
+
+    fn look_again(&mut self, drive: &SimDevice) {
+        *self = FreeBlocks::with_buckets(drive, self.buckets);
+    }
 }

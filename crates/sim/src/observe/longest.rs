@@ -30,6 +30,11 @@ impl Longest {
         }
     }
 
+    /// How many are kept at most.
+    pub(super) const fn most(&self) -> usize {
+        self.most
+    }
+
     /// How many were added.
     pub(super) const fn total(&self) -> u64 {
         self.total

@@ -1,5 +1,5 @@
 //! Observers: what happens inside a drive, for those who want to know. A drive without observers
-//! pays one branch a command.
+//! pays one branch a command, and so does one whose observers look away: see [`Attention`].
 //!
 //! An observer is one file and its line in the registry below. [`SimDevice::observe`] puts one on a
 //! drive and returns a handle to it, [`Watch`] several by their names; [`erases`] needs none, as
@@ -7,6 +7,7 @@
 
 mod activities;
 mod amplification;
+mod attention;
 mod cleaning;
 mod curve;
 mod erases;
@@ -29,6 +30,7 @@ use crate::nand::{BlockId, Cause, later};
 
 pub use activities::{Activities, ActivitiesReport, Activity, ActivityKind};
 pub use amplification::{Amplification, AmplificationReport};
+pub use attention::Attention;
 pub use cleaning::{Cleaning, CleaningReport, CleaningTime};
 pub use curve::{Bucket, Curve};
 pub use erases::{EraseReport, Histogram, LifetimeClasses, erases};
@@ -133,6 +135,10 @@ pub trait Observer: Send {
     /// Forgets what it has counted: what it yields is about the time from `now` on, which the
     /// clock of the drive shows.
     fn restart(&mut self, _now: Nanos) {}
+
+    /// Looks again after it looked away: it was not told of what the drive did meanwhile. What it
+    /// yields is about the time from now on, as if it had just been put on the drive.
+    fn look_again(&mut self, _drive: &SimDevice) {}
 }
 
 /// A handle to an observer that is on a drive.
@@ -175,6 +181,10 @@ impl<O: Observer> Observer for Observed<O> {
 
     fn restart(&mut self, now: Nanos) {
         self.lock().restart(now);
+    }
+
+    fn look_again(&mut self, drive: &SimDevice) {
+        self.lock().look_again(drive);
     }
 }
 

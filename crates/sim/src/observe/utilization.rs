@@ -251,4 +251,8 @@ impl Observer for Utilization {
         self.totals.buses.fill(0);
         self.totals.over_time.restart(now);
     }
+
+    fn look_again(&mut self, drive: &SimDevice) {
+        *self = Utilization::new(drive);
+    }
 }

@@ -124,4 +124,8 @@ impl Observer for WearMap {
             *before += std::mem::take(measured);
         }
     }
+
+    fn look_again(&mut self, drive: &SimDevice) {
+        *self = WearMap::with_cells(drive, self.cells);
+    }
 }

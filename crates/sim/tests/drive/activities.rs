@@ -7,8 +7,8 @@ use flashscope_sim::SimDevice;
 use flashscope_sim::ftl::{Scope, Transfer};
 use flashscope_sim::nand::{BlockId, ByCause, Interleaving, Lpn};
 use flashscope_sim::observe::{
-    Activities, ActivitiesReport, Activity, ActivityKind, Amplification, Observer, Utilization,
-    WearMap,
+    Activities, ActivitiesReport, Activity, ActivityKind, Amplification, KINDS, Observer,
+    Utilization, Watch, WearMap,
 };
 use flashscope_sim::{Profile, ftl};
 
@@ -306,5 +306,68 @@ fn a_measurement_begins_with_what_is_under_way() {
     for (found, before) in found.longest.iter().zip(later) {
         assert_eq!(found.end_ns, before.end_ns - now);
         assert_eq!(found.pages_programmed, before.pages_programmed);
+    }
+}
+
+// Do those who looked away, and look again for the last part of a fill, see of what follows what those
+// see who looked all the time, and is what the drive does the same?
+#[test]
+fn who_looks_in_time_misses_nothing() {
+    let mut under_way = 0;
+    for (name, profile) in profiles() {
+        let found = |looks_from: u64| {
+            let mut drive = drive(&profile);
+            let mut watch = Watch::default();
+            // Where not all of them are kept, those of before are a reason to leave some out.
+            let kinds = KINDS.iter().filter(|kind| kind.name != "activities");
+            kinds.for_each(|kind| _ = watch.add(kind.name, &mut drive));
+            let activities = drive.observe(Activities::with_most(&drive, ALL));
+            let attention = drive.attention();
+            for step in 0..4 {
+                attention.set(step >= looks_from);
+                work(&mut drive, step);
+            }
+            // Something is under way when the measurement begins.
+            let capacity = drive.info().capacity.0;
+            for nth in 0..8 {
+                let page = nth * 37 % (capacity / PAGE - 40);
+                drive.submit(&request(Op::Write, page * PAGE, 40 * PAGE, drive.now()));
+            }
+            let begins = drive.now() + Nanos::millis(2);
+            watch.restart(begins);
+            activities.lock().restart(begins);
+            drain(&mut drive);
+            work(&mut drive, 99);
+            let now = drive.now();
+            let activities = activities.lock().report(now);
+            (watch.report(now), activities, drive.counters(), drive.free_blocks(), now)
+        };
+        let expected = found(0);
+        assert!(expected.1.total > 20, "{name}");
+        under_way += usize::from(expected.1.longest[0].start_ns == Nanos(0));
+        assert!(found(3) == expected, "{name}");
+    }
+    assert!(under_way > 5, "{under_way}");
+}
+
+// Do observers that look away see nothing, and know what there is once they look again, without what
+// they saw before?
+#[test]
+fn who_looks_away_sees_nothing() {
+    for (name, profile) in profiles() {
+        let mut drive = drive(&profile);
+        let mut watch = Watch::default();
+        watch.add_all(&mut drive);
+        work(&mut drive, 1);
+        let (now, before) = (drive.now(), watch.report(drive.now()));
+        drive.attention().set(false);
+        work(&mut drive, 2);
+        assert_eq!(watch.report(now), before, "{name}");
+        drive.attention().set(true);
+        let mut fresh = Watch::default();
+        fresh.add_all(&mut drive);
+        work(&mut drive, 3);
+        let (seen, expected) = (watch.report(drive.now()), fresh.report(drive.now()));
+        assert_eq!(seen, expected, "{name}");
     }
 }

@@ -293,7 +293,7 @@ impl Core {
     fn announce_free(&self, nand: &mut Array, pool: u32, at: Nanos) {
         if nand.is_observed() {
             let free = self.free_in(pool);
-            nand.observers().iter_mut().for_each(|observer| observer.free_blocks(pool, free, at));
+            nand.tell(|observer| observer.free_blocks(pool, free, at));
         }
     }
 

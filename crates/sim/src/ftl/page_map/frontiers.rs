@@ -107,7 +107,7 @@ impl<M: Mapping> PageMap<M> {
     pub(super) fn announce_free(&self, nand: &mut Array, lane: u32, at: Nanos) {
         if nand.is_observed() {
             let free = self.lanes[lane as usize].free_blocks();
-            nand.observers().iter_mut().for_each(|observer| observer.free_blocks(lane, free, at));
+            nand.tell(|observer| observer.free_blocks(lane, free, at));
         }
     }
 

@@ -87,7 +87,7 @@ impl Array {
             done: span.done,
             transfer: if self.schedule.timed() { job.transfer } else { Nanos(0) },
         };
-        self.observers.iter_mut().for_each(|observer| observer.command(&command));
+        self.tell(|observer| observer.command(&command));
     }
 
     #[inline]
