@@ -24,7 +24,7 @@ pub use finding::{Answer, Finding, Mark, Series, Shape, Signal};
 pub use investigate::{Contradiction, Event, Investigation, Outcome, investigate};
 pub use knowledge::Knowledge;
 pub use lab::{Budget, DEEPEST, Halt, LONGEST, Lab, Request, Run};
-pub use levels::{Levels, levels, median, spread};
+pub use levels::{Levels, levels, median, spread, standard_error};
 pub use parameter::{PARAMETERS, Parameter, Spec, Unit};
 pub use probes::{Cost, PROBES, Probe, Scene};
 pub use profile::profile;

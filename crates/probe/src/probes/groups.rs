@@ -2,7 +2,9 @@
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
-use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+use crate::{
+    Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
+};
 
 /// The length of the reads, as Sun and Zhang's.
 const LEN: u64 = 4096;
@@ -46,7 +48,7 @@ fn request_cost(steps: &[Step], division: Option<&Division>, capacity: u64) -> F
     let near = |step: &&Step| division.is_none_or(|d| !step.switches(d.groups, capacity));
     let costs: Vec<f64> = steps.iter().filter(near).map(|step| step.cost).collect();
     let value = median(&costs);
-    let error = 1.25 * spread(&costs) / (costs.len() as f64).sqrt();
+    let error = standard_error(&costs);
     Finding::value(Parameter::RequestCost, value, value - 1.96 * error, value + 1.96 * error, 0.98)
         .because(format!("the median of {} reads of 4 KiB at random places", costs.len()))
 }
@@ -87,8 +89,7 @@ fn divide(steps: &[Step], groups: u64, capacity: u64) -> Option<Division> {
     }
     let [away, near] = [away, near].map(|part| part.iter().map(|s| s.cost).collect::<Vec<_>>());
     let switch = median(&away) - median(&near);
-    let error = |part: &[f64]| (1.25 * spread(part)).powi(2) / part.len() as f64;
-    let noise = (error(&away) + error(&near)).sqrt().max(1.0);
+    let noise = standard_error(&away).hypot(standard_error(&near)).max(1.0);
     let apart = |part: &[f64]| {
         let middle = median(part);
         part.iter().map(|cost| (cost - middle).abs()).sum::<f64>()
@@ -154,7 +155,8 @@ fn likelihood_of(best: &Division, divisions: &[Division], steps: usize) -> f64 {
 /// What is said where no division explains anything: that there is none, if one would have shown.
 fn no_groups(steps: &[Step], base: f64) -> Vec<Finding> {
     let costs: Vec<f64> = steps.iter().map(|step| step.cost).collect();
-    let error = 2.5 * spread(&costs) / (steps.len() as f64).sqrt();
+    // As of two levels, half of the reads each, that differ.
+    let error = 2.0 * standard_error(&costs);
     if error * SURE > 0.3 * base {
         let why = "reads vary too much for a switch of groups to show";
         return vec![

@@ -11,6 +11,7 @@ use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{
     Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Scene, levels, median,
+    standard_error,
 };
 
 /// The length of writes where the page is not known, as Sun and Zhang's. Of more pages than one, each
@@ -368,10 +369,9 @@ fn merge_cost(trial: &Trial<'_, '_>, cut: f64, table: &Signal) -> Finding {
 }
 
 /// The cost of merges from writes with one, and the median of those without.
-#[allow(clippy::cast_precision_loss, reason = "merges are few")]
 fn stated_cost(dear: &[f64], cheap: f64) -> Finding {
     let value = median(dear) - cheap;
-    let error = 1.25 * crate::spread(dear) / (dear.len().max(1) as f64).sqrt();
+    let error = standard_error(dear);
     // How likely the median is within the tolerance, by a normal distribution's tails.
     let reach = Parameter::MergeCost.spec().tolerance * value / error.max(1e-3 * value);
     let few = if dear.len() < 4 { 0.8 } else { 0.97 };

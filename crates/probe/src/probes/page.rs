@@ -4,7 +4,9 @@ use flashscope_block::{Nanos, Op};
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
-use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+use crate::{
+    Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
+};
 
 /// The part of the drive that is read, so small that the map of it stays in memory.
 const SPACE: u64 = 1 << 20;
@@ -105,8 +107,7 @@ struct Typical {
 
 impl Typical {
     fn of(costs: &[f64]) -> Typical {
-        let variance = (1.25 * spread(costs)).powi(2) / costs.len() as f64;
-        Typical { cost: median(costs), variance }
+        Typical { cost: median(costs), variance: standard_error(costs).powi(2) }
     }
 
     fn is_known(&self) -> bool {

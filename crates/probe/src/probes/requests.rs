@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{
-    Answer, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread,
+    Answer, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };
 
 /// The blocks that lengths are counted in, as Sun and Zhang do.
@@ -104,8 +104,7 @@ fn cost(costs: &Costs, blocks: u64) -> f64 {
 
 /// The standard error of the cost of reads of one length.
 fn error(costs: &Costs, blocks: u64) -> f64 {
-    let Some(costs) = costs.get(&blocks) else { return f64::INFINITY };
-    1.25 * spread(costs) / (costs.len() as f64).sqrt()
+    costs.get(&blocks).map_or(f64::INFINITY, |costs| standard_error(costs))
 }
 
 /// How much longer the other of two reads is that are compared, in blocks: as long as it takes to go
@@ -277,7 +276,7 @@ fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
     let slopes: Vec<f64> = within.map(|d| d.cost / stride as f64).collect();
     let value = median(&slopes);
     // Neighbours share reads: as many are independent as there are strides.
-    let error = 1.25 * spread(&slopes) / (slopes.len() as f64 / stride as f64).sqrt();
+    let error = standard_error(&slopes) * (stride as f64).sqrt();
     let tolerance = Parameter::BlockCost.spec().tolerance * value;
     if value <= 0.0 || tolerance < 1.3 * error {
         return Finding::unknown(Parameter::BlockCost, "long reads vary by more than blocks cost");
