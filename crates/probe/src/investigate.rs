@@ -154,9 +154,7 @@ fn reopen(parameter: Parameter, knowledge: &mut Knowledge, attempts: &[u32]) {
 }
 
 fn leave(probe: &Probe, why: &str, knowledge: &mut Knowledge) {
-    for parameter in probe.finds {
-        knowledge.take(Finding::unknown(*parameter, why));
-    }
+    probe.unknown(why).into_iter().for_each(|finding| knowledge.take(finding));
 }
 
 /// The probe that is expected to tell most for what it costs, among those whose assumptions were

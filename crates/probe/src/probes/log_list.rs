@@ -73,7 +73,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let size = write_size(knowledge);
     if unit < 4 * size || lab.capacity() / unit < FEWEST {
         let why = "the drive has too few segments to write to in turns";
-        return Ok(unknown(PROBE.finds, why).into());
+        return Ok(PROBE.unknown(why).into());
     }
     let mut trial = Trial::new(lab, unit, size);
     trial.doubled_rounds()?;
@@ -416,7 +416,7 @@ fn without_list(
     }
     let trims = takes_trims(trial)?;
     if !has_segment && (fast > 0.5 || !trims) {
-        return Ok(unknown(PROBE.finds, "without the size of a segment, what merges is not clear"));
+        return Ok(PROBE.unknown("without the size of a segment, what merges is not clear"));
     }
     if !trims {
         let cost = shared_merge_cost(trial)?;

@@ -51,8 +51,7 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
     let block = lab.info().logical_block.0;
     if lab.capacity() < 2 * SPACE || block > LARGEST / 4 {
-        let unknown = |found: &Parameter| Finding::unknown(*found, "the drive is too small");
-        return Ok(PROBE.finds.iter().map(unknown).collect::<Vec<_>>().into());
+        return Ok(PROBE.unknown("the drive is too small").into());
     }
     let in_pairs = lab.info().queue_depth >= 2;
     let (mut seen, mut runs) = (Seen::new(block), Vec::new());
@@ -355,8 +354,8 @@ fn findings(page: Option<&Page>, seen: &Seen) -> Vec<Finding> {
     let picture = picture(page, seen);
     let Some(page) = page else {
         let why = "reads cost the same at every offset, as far as the noise lets see";
-        let unknown = |found: &Parameter| Finding::unknown(*found, why).signal(picture.clone());
-        return PROBE.finds.iter().map(unknown).collect();
+        let unknown = PROBE.unknown(why).into_iter();
+        return unknown.map(|finding| finding.signal(picture.clone())).collect();
     };
     let sure = (page.significance - page.other) / (SURE + page.significance);
     let probability = (0.88 + 0.15 * sure).min(0.99);

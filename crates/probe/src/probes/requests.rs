@@ -55,9 +55,7 @@ type Costs = BTreeMap<u64, Vec<f64>>;
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
     if lab.capacity() < LONGEST * BLOCK {
-        let unknown =
-            |found: &Parameter| Finding::unknown(*found, "the drive is too small for long reads");
-        return Ok(PROBE.finds.iter().map(unknown).collect::<Vec<_>>().into());
+        return Ok(PROBE.unknown("the drive is too small for long reads").into());
     }
     let strides = Strides::of(knowledge);
     let (mut costs, mut runs) = (Costs::new(), Vec::new());
