@@ -76,7 +76,7 @@ pub fn investigate(lab: &mut Lab<'_>, how: &mut Investigation<'_>) -> (Knowledge
     let mut knowledge = Knowledge::default();
     let mut attempts = vec![0; PROBES.len()];
     let mut halt = None;
-    while !is_no_flash(&knowledge)
+    while no_flash(&knowledge).is_none()
         && let Some(next) = choose(lab, &knowledge, &attempts, how.wanted)
     {
         let probe = &PROBES[next];
@@ -107,9 +107,9 @@ pub fn investigate(lab: &mut Lab<'_>, how: &mut Investigation<'_>) -> (Knowledge
     (knowledge, halt)
 }
 
-/// Whether the drive is known to be something that other probes have nothing to say about.
-fn is_no_flash(knowledge: &Knowledge) -> bool {
-    knowledge.class(Parameter::Medium).is_some_and(|medium| medium != "flash")
+/// What the drive is known to be that other probes have nothing to say about.
+fn no_flash(knowledge: &Knowledge) -> Option<&str> {
+    knowledge.class(Parameter::Medium).filter(|medium| *medium != "flash")
 }
 
 const NEEDS_WRITES: &str = "finding it takes writes";
@@ -232,8 +232,7 @@ fn needed(wanted: &[Parameter]) -> Vec<Parameter> {
 /// States of each parameter that was not looked at why.
 fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, wanted: &[Parameter], halt: Option<Halt>) {
     let missing: Vec<Parameter> = knowledge.missing().collect();
-    let medium = knowledge.class(Parameter::Medium).filter(|medium| *medium != "flash");
-    let no_flash = medium.map(|medium| match medium {
+    let no_flash = no_flash(knowledge).map(|medium| match medium {
         "nothing" => String::from("there is no flash: nothing is behind this drive"),
         medium => format!("there is no flash: the medium is {medium}"),
     });
