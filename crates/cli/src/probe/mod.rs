@@ -76,8 +76,7 @@ pub fn probe(args: &ProbeArgs) -> Result<(), Failure> {
 fn parameters(names: &[String]) -> Result<Vec<Parameter>, Failure> {
     let known = || PARAMETERS.iter().map(|spec| spec.name);
     let named = |name: &String| {
-        let found = PARAMETERS.iter().find(|spec| spec.name == name);
-        found.map(|spec| spec.parameter).ok_or_else(|| {
+        Parameter::named(name).ok_or_else(|| {
             let meant = nearest(name, known());
             let meant = meant.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
             let list: Vec<&str> = known().collect();
