@@ -1,6 +1,8 @@
 //! Assume, test, refine: which experiment is next, and what is made of what it shows.
 
 use flashscope_block::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::probes::{PROBES, Probe};
 use crate::{Finding, Halt, Knowledge, Lab, Parameter};
@@ -33,10 +35,10 @@ impl From<Vec<Finding>> for Outcome {
     }
 }
 
-/// An assumption that cannot be right.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A finding that a probe went by and that cannot be right.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contradiction {
-    /// What was assumed.
+    /// What was found before.
     pub parameter: Parameter,
     /// What speaks against it, as a sentence without a full stop.
     pub because: String,
