@@ -102,6 +102,31 @@ impl Run {
     }
 }
 
+#[cfg(test)]
+impl Run {
+    /// A run of IOs one after the other, all of one kind and length, by the place of each and what it took in
+    /// nanoseconds.
+    pub fn of(op: Op, len: u64, ios: impl IntoIterator<Item = (u64, u64)>) -> Run {
+        let mut now = Nanos(0);
+        let record = |(offset, latency): (u64, u64)| {
+            let submitted = now;
+            now += Nanos(latency);
+            Record {
+                submitted,
+                latency: Nanos(latency),
+                late: Nanos(0),
+                offset: Bytes(offset),
+                len: Bytes(len),
+                op,
+                stream: 0,
+                result: Ok(()),
+            }
+        };
+        let records = ios.into_iter().map(record).collect();
+        Run { number: 1, purpose: String::new(), records, took: now }
+    }
+}
+
 /// Why an experiment ended before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Halt {

@@ -116,24 +116,15 @@ fn name(data: Data) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use flashscope_block::{Bytes, Nanos, Op, Record};
+    use flashscope_block::Op;
 
     use super::*;
 
     fn passes(zeros: u64, noise: u64) -> Vec<(Data, Run)> {
         let mut rng = fastrand::Rng::with_seed(1);
         let mut pass = |data: Data, cost: u64| {
-            let records = (0..16).map(|_| Record {
-                submitted: Nanos(0),
-                latency: Nanos(cost + rng.u64(0..=noise)),
-                offset: Bytes(0),
-                len: Bytes(LEN),
-                op: Op::Write,
-                stream: 0,
-                result: Ok(()),
-                late: Nanos(0),
-            });
-            (data, Run { records: records.collect(), ..Run::default() })
+            let writes = (0..16).map(|_| (0, cost + rng.u64(0..=noise)));
+            (data, Run::of(Op::Write, LEN, writes))
         };
         let contents =
             [(Data::Random, 1_000_000), (Data::HalfZeros, 1_000_000), (Data::Zeros, zeros)];

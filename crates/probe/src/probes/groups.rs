@@ -210,7 +210,7 @@ fn trials(steps: &[Step], division: Option<&Division>, capacity: u64) -> Signal 
 
 #[cfg(test)]
 mod tests {
-    use flashscope_block::{Bytes, Nanos, Op, Record};
+    use flashscope_block::Op;
 
     use super::*;
 
@@ -218,26 +218,17 @@ mod tests {
         const CAPACITY: u64 = 1 << 28;
         let mut rng = fastrand::Rng::with_seed(7);
         let mut at_hand = 0;
-        let records = (0..READS).map(|_| {
+        let reads = (0..READS).map(|_| {
             let offset = rng.u64(0..CAPACITY / LEN) * LEN;
             let group = offset / (CAPACITY / groups);
             let cost = 750_000 + if group == at_hand { 0 } else { switch };
             at_hand = group;
             let factor = 1.0 + noise * (rng.f64() - 0.5);
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let latency = Nanos((cost as f64 * factor) as u64);
-            Record {
-                submitted: Nanos(0),
-                latency,
-                offset: Bytes(offset),
-                len: Bytes(LEN),
-                op: Op::Read,
-                stream: 0,
-                result: Ok(()),
-                late: Nanos(0),
-            }
+            let latency = (cost as f64 * factor) as u64;
+            (offset, latency)
         });
-        Run { number: 1, purpose: String::new(), records: records.collect(), took: Nanos(0) }
+        Run::of(Op::Read, LEN, reads)
     }
 
     // Are the groups of the paper's drives found, and their switch of 0.25 ms?
