@@ -12,6 +12,9 @@ const LEN: u64 = 4096;
 /// Reads of the first attempt: theirs are 1000.
 const READS: u64 = 1500;
 
+/// Reads in order beside them, as theirs.
+const IN_ORDER: u64 = 1000;
+
 /// The most groups that are considered.
 const MOST: u64 = 64;
 
@@ -24,12 +27,12 @@ const LEAST_EFFECT: f64 = 0.03;
 pub const PROBE: Probe = Probe {
     name: "groups",
     summary: "reads of 4 KiB at random places: cost against the distance from the read before, and \
-              which division of the address space explains it best",
-    source: "Sun and Zhang, section 4.1, Figures 7 and 8",
+              which division of the address space explains it best; and reads of 4 KiB in order beside them",
+    source: "Sun and Zhang, sections 3.3 and 4.1, Figures 2, 3, 7 and 8",
     finds: &[Parameter::RequestCost, Parameter::Groups, Parameter::GroupSwitch],
     assumes: &[],
     writes: false,
-    cost: |scene, _| scene.cost(READS, 0, 0),
+    cost: |scene, _| scene.cost(READS + IN_ORDER, 0, 0),
     run,
 };
 
@@ -39,8 +42,16 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     let reads: Vec<Request> = (0..READS << lab.attempt)
         .map(|_| Request::read(lab.random_offset(&space, LEN, LEN), LEN))
         .collect();
-    let run = lab.run("random reads of 4 KiB", reads)?;
-    Ok(estimate(&run, space.end).into())
+    let at_random = lab.run("random reads of 4 KiB", reads)?;
+    let reads = (0..IN_ORDER.min(space.end / LEN)).map(|nth| Request::read(nth * LEN, LEN));
+    let in_order = lab.run("reads of 4 KiB in order", reads)?;
+    let mut findings = estimate(&at_random, space.end);
+    let cost = findings.iter_mut().find(|finding| finding.parameter == Parameter::RequestCost);
+    if let Some(cost) = cost {
+        cost.runs.push(in_order.number);
+        cost.signals.push(cumulative(&in_order, &at_random));
+    }
+    Ok(findings.into())
 }
 
 /// What reads cost that need not switch groups, as far as these are known.
@@ -208,6 +219,27 @@ fn trials(steps: &[Step], division: Option<&Division>, capacity: u64) -> Signal 
     }
 }
 
+/// What reads in order cost together, and as many at random.
+fn cumulative(in_order: &Run, at_random: &Run) -> Signal {
+    let sums = |run: &Run| {
+        let shown = run.records.iter().take(in_order.records.len());
+        let sum = shown.scan((0.0, 0.0), |(bytes, cost), record| {
+            *bytes += record.len.0 as f64 / 1024.0;
+            *cost += Run::nanos(record) / 1e6;
+            Some((*bytes, *cost))
+        });
+        sum.collect::<Vec<_>>()
+    };
+    Signal::new(
+        "Reads in order: cumulative cost (Sun and Zhang, Figure 3)",
+        "KiB read",
+        "ms",
+        Shape::Line,
+    )
+    .series("reads of 4 KiB in order", sums(in_order))
+    .series("as many at random", sums(at_random))
+}
+
 #[cfg(test)]
 mod tests {
     use flashscope_block::Op;
@@ -243,6 +275,17 @@ mod tests {
             assert!(found[1].agrees_with(&Finding::exact(Parameter::GroupSwitch, 250e3, 1.0)));
             assert!(found[0].probability > 0.95);
         }
+    }
+
+    // Does the picture of reads in order end at what all of them took, beside as many at random?
+    #[test]
+    fn cumulative_cost() {
+        let in_order = Run::of(Op::Read, LEN, (0..10).map(|nth| (nth * LEN, 700_000)));
+        let picture = cumulative(&in_order, &reads(2, 250_000, 0.0));
+        let last = |series: usize| picture.series[series].points.last().copied().unwrap();
+        assert!(picture.series.iter().all(|series| series.points.len() == 10));
+        assert!(last(0).0 == 40.0 && (last(0).1 - 7.0).abs() < 1e-9, "{:?}", last(0));
+        assert!(last(1).0 == 40.0 && (7.5..=10.0).contains(&last(1).1), "{:?}", last(1));
     }
 
     // Is a drive without groups said to have one, and none where the noise would hide a switch?
