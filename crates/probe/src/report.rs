@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, DeviceInfo, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Budget, Contradiction, Event, Finding, Halt, Knowledge, Parameter, Run, Unit};
+use crate::{Budget, Contradiction, Event, Finding, Halt, Knowledge, Parameter, Unit};
 
 /// `probe.json`: what was found of a drive, with what shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -155,15 +155,9 @@ impl Diary {
     }
 
     /// A run has ended.
-    pub fn keep(&mut self, run: &Run) {
+    pub fn keep(&mut self, run: RunSummary) {
         if let Some(step) = self.steps.last_mut() {
-            step.runs.push(RunSummary {
-                run: run.number,
-                purpose: run.purpose.clone(),
-                ios: run.records.len() as u64,
-                bytes_written: run.written(),
-                took_ns: run.took,
-            });
+            step.runs.push(run);
         }
     }
 

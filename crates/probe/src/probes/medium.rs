@@ -64,7 +64,7 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     let middle = long_reads(lab, MIDDLE)?;
     let mut evidence = Evidence::of_reads(&reads);
     if let Some(fill) = lab.fill() {
-        let ratio = calm(&fill.latencies()) / calm(&middle.latencies());
+        let ratio = calm(&fill.costs) / calm(&middle.latencies());
         let runs = [fill.number, middle.number];
         evidence.compare("writes that fill the drive", ratio, FIRST_WRITES, &runs);
     }
