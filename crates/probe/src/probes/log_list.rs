@@ -461,7 +461,7 @@ fn without_list(
             return Ok(few_groups(trial, cost, &signal));
         }
     }
-    let hidden = buffered && trial.flushes_do_nothing()?;
+    let hidden = trims && buffered && trial.flushes_do_nothing()?;
     // Where not even the size of a segment shows, less is seen of the drive; and where a buffer hides
     // merges, only that few drives with log segments take trims speaks against these.
     let probability = (1.0 - fast) * if has_segment { 1.0 } else { 0.97 };
