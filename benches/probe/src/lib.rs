@@ -11,3 +11,4 @@ pub mod speed;
 pub mod sweep;
 pub mod targets;
 pub mod trial;
+pub mod trims;

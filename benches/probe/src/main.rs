@@ -4,7 +4,7 @@ use std::io::{Write, stderr, stdout};
 use std::path::PathBuf;
 
 use clap::Parser;
-use flashscope_probe::{Event, PARAMETERS, Parameter};
+use flashscope_probe::{Event, Parameter};
 use flashscope_probe_bench::sweep::{Plan, Sweep, sweep};
 use flashscope_probe_bench::{figure, page, speed};
 
@@ -44,8 +44,8 @@ struct Args {
 }
 
 fn parameter(name: &str) -> Result<Parameter, String> {
-    let found = PARAMETERS.iter().find(|spec| spec.name == name).map(|spec| spec.parameter);
-    found.ok_or_else(|| String::from("no such parameter; `flashscope probe --list` names all"))
+    let unknown = || String::from("no such parameter; `flashscope probe --list` names all");
+    Parameter::named(name).ok_or_else(unknown)
 }
 
 fn main() -> std::io::Result<()> {

@@ -47,7 +47,7 @@ pub fn probe(
 ) -> Result<Found, Halt> {
     let capacity = device.info().capacity;
     let budget = Budget { bytes: Bytes(DRIVE_WRITES * capacity.0), time: Nanos::secs(48 * 3600) };
-    let (stop, mut keep) = (AtomicBool::new(false), |_: &_| {});
+    let (stop, mut keep) = (AtomicBool::new(false), ());
     let mut lab = Lab::new(device, budget, seed, &stop, &mut keep);
     let (knowledge, halt) = investigate(&mut lab, &mut Investigation { wanted, tell });
     #[allow(clippy::cast_precision_loss, reason = "bytes of small drives")]

@@ -12,7 +12,7 @@ use flashscope_probe_bench::noise::{Noise, Noisy};
 
 fn probed(device: &mut dyn Device, bytes: u64) -> Knowledge {
     let stop = AtomicBool::new(false);
-    let mut keep = |_: &_| {};
+    let mut keep = ();
     let budget = Budget { bytes: Bytes(bytes), time: Nanos::secs(3600) };
     let mut lab = Lab::new(device, budget, 1, &stop, &mut keep);
     let mut tell = |_: &Event<'_>| {};

@@ -51,7 +51,7 @@ fn profiles_of_what_is_true() {
 
 fn probed(device: &mut dyn Device) -> Knowledge {
     let stop = AtomicBool::new(false);
-    let mut keep = |_: &_| {};
+    let mut keep = ();
     let budget = Budget { bytes: Bytes(10 * device.info().capacity.0), time: Nanos::MAX };
     let mut lab = Lab::new(device, budget, 1, &stop, &mut keep);
     let mut tell = |_: &Event<'_>| {};

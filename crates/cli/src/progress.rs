@@ -21,7 +21,7 @@ fn empty_bar() -> ProgressBar {
 pub struct LateBar {
     clock: Clock,
     begun: Nanos,
-    shown: Option<(ProgressBar, &'static str)>,
+    shown: Option<(ProgressBar, String)>,
 }
 
 /// After so long, progress is shown.
@@ -43,11 +43,11 @@ impl LateBar {
     }
 
     /// So much of `what` is done, of how much, where that is known.
-    pub fn show(&mut self, what: &'static str, done: u64, total: Option<u64>) {
+    pub fn show(&mut self, what: &str, done: u64, total: Option<u64>) {
         let Some(bar) = self.bar(what) else { return };
         match total {
             Some(total) => {
-                bar.set_message(what);
+                bar.set_message(what.to_owned());
                 bar.set_length(total);
                 bar.set_position(done);
             }
@@ -56,22 +56,22 @@ impl LateBar {
     }
 
     /// So many of `what` there are, of nobody knows how many.
-    pub fn show_count(&mut self, what: &'static str, count: u64) {
+    pub fn show_count(&mut self, what: &str, count: u64) {
         if let Some(bar) = self.bar(what) {
             bar.set_message(format!("{what}: {count} so far"));
         }
     }
 
     /// The bar of a phase, once there is one.
-    fn bar(&mut self, what: &'static str) -> Option<&ProgressBar> {
+    fn bar(&mut self, what: &str) -> Option<&ProgressBar> {
         if self.shown.is_none() && self.clock.now() < self.begun + PATIENCE {
             return None;
         }
-        let (bar, shown) = self.shown.get_or_insert_with(|| (empty_bar(), what));
+        let (bar, shown) = self.shown.get_or_insert_with(|| (empty_bar(), what.into()));
         if *shown != what {
             // The time that is left follows from what this phase alone has taken.
             bar.reset();
-            *shown = what;
+            *shown = what.into();
         }
         Some(bar)
     }

@@ -1,6 +1,8 @@
 //! Assume, test, refine: which experiment is next, and what is made of what it shows.
 
 use flashscope_block::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::probes::{PROBES, Probe};
 use crate::{Finding, Halt, Knowledge, Lab, Parameter};
@@ -33,10 +35,10 @@ impl From<Vec<Finding>> for Outcome {
     }
 }
 
-/// An assumption that cannot be right.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A finding that a probe went by and that cannot be right.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contradiction {
-    /// What was assumed.
+    /// What was found before.
     pub parameter: Parameter,
     /// What speaks against it, as a sentence without a full stop.
     pub because: String,
@@ -76,7 +78,7 @@ pub fn investigate(lab: &mut Lab<'_>, how: &mut Investigation<'_>) -> (Knowledge
     let mut knowledge = Knowledge::default();
     let mut attempts = vec![0; PROBES.len()];
     let mut halt = None;
-    while !is_no_flash(&knowledge)
+    while no_flash(&knowledge).is_none()
         && let Some(next) = choose(lab, &knowledge, &attempts, how.wanted)
     {
         let probe = &PROBES[next];
@@ -107,9 +109,9 @@ pub fn investigate(lab: &mut Lab<'_>, how: &mut Investigation<'_>) -> (Knowledge
     (knowledge, halt)
 }
 
-/// Whether the drive is known to be something that other probes have nothing to say about.
-fn is_no_flash(knowledge: &Knowledge) -> bool {
-    knowledge.class(Parameter::Medium).is_some_and(|medium| medium != "flash")
+/// What the drive is known to be that other probes have nothing to say about.
+fn no_flash(knowledge: &Knowledge) -> Option<&str> {
+    knowledge.class(Parameter::Medium).filter(|medium| *medium != "flash")
 }
 
 const NEEDS_WRITES: &str = "finding it takes writes";
@@ -154,9 +156,7 @@ fn reopen(parameter: Parameter, knowledge: &mut Knowledge, attempts: &[u32]) {
 }
 
 fn leave(probe: &Probe, why: &str, knowledge: &mut Knowledge) {
-    for parameter in probe.finds {
-        knowledge.take(Finding::unknown(*parameter, why));
-    }
+    probe.unknown(why).into_iter().for_each(|finding| knowledge.take(finding));
 }
 
 /// The probe that is expected to tell most for what it costs, among those whose assumptions were
@@ -234,8 +234,7 @@ fn needed(wanted: &[Parameter]) -> Vec<Parameter> {
 /// States of each parameter that was not looked at why.
 fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, wanted: &[Parameter], halt: Option<Halt>) {
     let missing: Vec<Parameter> = knowledge.missing().collect();
-    let medium = knowledge.class(Parameter::Medium).filter(|medium| *medium != "flash");
-    let no_flash = medium.map(|medium| match medium {
+    let no_flash = no_flash(knowledge).map(|medium| match medium {
         "nothing" => String::from("there is no flash: nothing is behind this drive"),
         medium => format!("there is no flash: the medium is {medium}"),
     });

@@ -7,7 +7,7 @@ use flashscope_block::{Bytes, Data, Device, DeviceInfo, Errno, Io, Nanos, Op, Re
 use flashscope_measure::{Ended, execute};
 use flashscope_workload::Stream;
 
-use crate::Scene;
+use crate::{RunSummary, Scene};
 
 /// The length of the writes that fill the drive.
 const FILL_SIZE: u64 = 128 << 10;
@@ -71,7 +71,7 @@ impl Request {
 }
 
 /// What an experiment showed: every IO, in the order of completion.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     /// Its number; they count from 1.
     pub number: u32,
@@ -94,11 +94,30 @@ impl Run {
     pub fn nanos(record: &Record) -> f64 {
         record.latency.0 as f64
     }
+}
 
-    /// The bytes written.
-    pub fn written(&self) -> Bytes {
-        let writes = self.records.iter().filter(|record| record.op == Op::Write);
-        Bytes(writes.map(|record| record.len.0).sum())
+#[cfg(test)]
+impl Run {
+    /// A run of IOs one after the other, all of one kind and length, by the place of each and what it took in
+    /// nanoseconds.
+    pub fn of(op: Op, len: u64, ios: impl IntoIterator<Item = (u64, u64)>) -> Run {
+        let mut now = Nanos(0);
+        let record = |(offset, latency): (u64, u64)| {
+            let submitted = now;
+            now += Nanos(latency);
+            Record {
+                submitted,
+                latency: Nanos(latency),
+                late: Nanos(0),
+                offset: Bytes(offset),
+                len: Bytes(len),
+                op,
+                stream: 0,
+                result: Ok(()),
+            }
+        };
+        let records = ios.into_iter().map(record).collect();
+        Run { number: 1, purpose: String::new(), records, took: now }
     }
 }
 
@@ -129,16 +148,57 @@ pub struct Budget {
     pub time: Nanos,
 }
 
+/// Is told of each IO when it is answered, and of each run when it ends, however it does.
+pub trait Keeper {
+    /// An IO of a run was answered, which is then so far.
+    fn io(&mut self, run: &RunInProgress<'_>, record: &Record);
+
+    /// A run has ended.
+    fn end(&mut self, run: RunSummary);
+}
+
+/// Keeps nothing.
+impl Keeper for () {
+    fn io(&mut self, _: &RunInProgress<'_>, _: &Record) {}
+
+    fn end(&mut self, _: RunSummary) {}
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunInProgress<'r> {
+    /// Its number; they count from 1.
+    pub number: u32,
+    /// What it is for, in a few words.
+    pub purpose: &'r str,
+    /// IOs that were answered.
+    pub ios: u64,
+    /// How many there will be, where that is known.
+    pub of: Option<u64>,
+}
+
+/// The run that filled the drive in order, of which only what it cost is kept: a large drive is filled with
+/// millions of writes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fill {
+    /// The number of the run.
+    pub number: u32,
+    /// The bytes of each write.
+    pub len: u64,
+    /// What each took, in nanoseconds.
+    pub costs: Vec<f64>,
+}
+
 /// The place where experiments are run on a drive, with a budget.
 pub struct Lab<'a> {
     device: &'a mut dyn Device,
     stop: &'a AtomicBool,
-    keep: &'a mut dyn FnMut(&Run),
+    keeper: &'a mut dyn Keeper,
     budget: Budget,
     began: Nanos,
     written: Bytes,
     runs: u32,
-    fill: Option<Run>,
+    fill: Option<Fill>,
     costs: [MeanCost; 2],
     /// Randomness of experiments, from the seed of the investigation.
     pub rng: fastrand::Rng,
@@ -154,14 +214,21 @@ struct MeanCost {
     nanos: u64,
 }
 
+impl MeanCost {
+    fn add(&mut self, latency: Nanos) {
+        self.ios += 1;
+        self.nanos += latency.0;
+    }
+}
+
 impl<'a> Lab<'a> {
-    /// A lab around a drive. Each run is given to `keep` when it ends, however it does.
+    /// A lab around a drive. The keeper is told of everything that is done to it.
     pub fn new(
         device: &'a mut dyn Device,
         budget: Budget,
         seed: u64,
         stop: &'a AtomicBool,
-        keep: &'a mut dyn FnMut(&Run),
+        keeper: &'a mut dyn Keeper,
     ) -> Lab<'a> {
         let began = device.now();
         let rng = fastrand::Rng::with_seed(seed);
@@ -169,7 +236,7 @@ impl<'a> Lab<'a> {
         Lab {
             device,
             stop,
-            keep,
+            keeper,
             budget,
             began,
             written,
@@ -256,7 +323,7 @@ impl<'a> Lab<'a> {
         depth: u32,
         requests: impl IntoIterator<Item = Request>,
     ) -> Result<Run, Halt> {
-        self.execute(purpose, depth, false, requests)
+        self.kept(purpose, depth, false, requests)
     }
 
     /// Runs requests two by two: both at once, and the next two a while after the first was answered. Where
@@ -270,7 +337,21 @@ impl<'a> Lab<'a> {
         purpose: &str,
         requests: impl IntoIterator<Item = Request>,
     ) -> Result<Run, Halt> {
-        self.execute(purpose, 2, true, requests)
+        self.kept(purpose, 2, true, requests)
+    }
+
+    /// Runs requests and keeps the record of each.
+    fn kept(
+        &mut self,
+        purpose: &str,
+        depth: u32,
+        in_pairs: bool,
+        requests: impl IntoIterator<Item = Request>,
+    ) -> Result<Run, Halt> {
+        let mut records = Vec::new();
+        let ended =
+            self.execute(purpose, depth, in_pairs, requests, |record| records.push(*record))?;
+        Ok(Run { number: ended.run, purpose: ended.purpose, records, took: ended.took_ns })
     }
 
     fn execute(
@@ -279,49 +360,55 @@ impl<'a> Lab<'a> {
         depth: u32,
         in_pairs: bool,
         requests: impl IntoIterator<Item = Request>,
-    ) -> Result<Run, Halt> {
-        self.runs += 1;
+        mut each: impl FnMut(&Record),
+    ) -> Result<RunSummary, Halt> {
         let start = self.device.now();
+        let requests = requests.into_iter();
+        // What is not bounded is not told, and what is ends no later.
+        let of = requests.size_hint().1.map(|most| most as u64);
         let mut script = Script {
-            requests: requests.into_iter(),
+            requests,
             bytes_left: self.left().bytes.0,
             deadline: Nanos(self.began.0.saturating_add(self.budget.time.0)),
             read_only: self.is_read_only(),
             pair: in_pairs.then_some(Pair { first: true, due: start }),
             halt: None,
         };
-        let mut records = Vec::new();
         let depth = depth.min(self.device.info().queue_depth).max(1);
         let streams = std::slice::from_mut(&mut script);
+        let mut run = RunInProgress { number: self.runs + 1, purpose, ios: 0, of };
+        let (mut written, costs, keeper) = (Bytes(0), &mut self.costs, &mut *self.keeper);
         let Ok(ended) = execute(self.device, streams, depth, self.stop, |_, completion| {
-            records.push(Record::new(completion, start));
+            let record = Record::new(completion, start);
+            run.ios += 1;
+            if let Op::Read | Op::Write = record.op {
+                costs[usize::from(record.op.code())].add(record.latency);
+            }
+            if record.op == Op::Write {
+                written += record.len;
+            }
+            keeper.io(&run, &record);
+            each(&record);
             Ok::<(), std::convert::Infallible>(())
         });
-        let took = Nanos(self.device.now().0 - start.0);
-        let run = Run { number: self.runs, purpose: purpose.into(), records, took };
-        if run.records.is_empty() {
-            // What ended before its first IO was no run.
-            self.runs -= 1;
-        } else {
-            self.account(&run);
-            (self.keep)(&run);
+        let summary = RunSummary {
+            run: run.number,
+            purpose: purpose.into(),
+            ios: run.ios,
+            bytes_written: written,
+            took_ns: Nanos(self.device.now().0 - start.0),
+        };
+        // What ended before its first IO was no run.
+        if run.ios > 0 {
+            self.runs += 1;
+            self.written += written;
+            self.keeper.end(summary.clone());
         }
         match (ended, script.halt) {
             (Ended::Failed { errno, offset, .. }, _) => Err(Halt::Failed { errno, offset }),
             (Ended::Interrupted, _) => Err(Halt::Interrupted),
             (Ended::Complete, Some(halt)) => Err(halt),
-            (Ended::Complete, None) => Ok(run),
-        }
-    }
-
-    fn account(&mut self, run: &Run) {
-        self.written += run.written();
-        for record in &run.records {
-            if let Op::Read | Op::Write = record.op {
-                let cost = &mut self.costs[usize::from(record.op.code())];
-                cost.ios += 1;
-                cost.nanos += record.latency.0;
-            }
+            (Ended::Complete, None) => Ok(summary),
         }
     }
 
@@ -343,13 +430,15 @@ impl<'a> Lab<'a> {
         }
         let len = FILL_SIZE.min(self.capacity());
         let writes = (0..self.capacity() / len).map(|i| Request::write(i * len, len));
-        let run = self.run("fill the drive in order", writes)?;
-        self.fill = Some(run);
+        let mut costs = Vec::new();
+        let cost = |record: &Record| costs.push(Run::nanos(record));
+        let number = self.execute("fill the drive in order", 1, false, writes, cost)?.run;
+        self.fill = Some(Fill { number, len, costs });
         Ok(())
     }
 
     /// The run that filled the drive in order, where there was one.
-    pub fn fill(&self) -> Option<&Run> {
+    pub fn fill(&self) -> Option<&Fill> {
         self.fill.as_ref()
     }
 }
@@ -418,15 +507,47 @@ mod tests {
 
     use super::*;
 
-    fn halted(budget: Budget, requests: Vec<Request>) -> (Result<Run, Halt>, Vec<usize>, Bytes) {
+    /// Keeps how many IOs each run had, and how far each was.
+    #[derive(Default)]
+    struct Counts {
+        runs: Vec<u64>,
+        progress: Vec<(u64, Option<u64>)>,
+    }
+
+    impl Keeper for Counts {
+        fn io(&mut self, run: &RunInProgress<'_>, _: &Record) {
+            self.progress.push((run.ios, run.of));
+        }
+
+        fn end(&mut self, run: RunSummary) {
+            self.runs.push(run.ios);
+        }
+    }
+
+    // Is each IO of the fill told when it is answered, with how many there will be, and does what it cost stay?
+    #[test]
+    fn fills_are_told_as_they_go() {
         let mut device = NullDevice::new(Bytes(1 << 20), 1, || Nanos(0));
-        let mut kept = Vec::new();
+        let (mut kept, stop) = (Counts::default(), AtomicBool::new(false));
+        let budget = Budget { bytes: Bytes(1 << 20), time: Nanos::secs(1) };
+        let mut lab = Lab::new(&mut device, budget, 0, &stop, &mut kept);
+        lab.ensure_filled().unwrap();
+        lab.ensure_filled().unwrap();
+        let fill = lab.fill().unwrap();
+        assert_eq!((fill.number, fill.len, fill.costs.len()), (1, FILL_SIZE, 8));
+        assert_eq!(lab.used().bytes, Bytes(1 << 20));
+        assert_eq!(kept.runs, [8]);
+        assert_eq!(kept.progress, (1..=8).map(|n| (n, Some(8))).collect::<Vec<_>>());
+    }
+
+    fn halted(budget: Budget, requests: Vec<Request>) -> (Result<Run, Halt>, Vec<u64>, Bytes) {
+        let mut device = NullDevice::new(Bytes(1 << 20), 1, || Nanos(0));
+        let mut kept = Counts::default();
         let stop = AtomicBool::new(false);
-        let mut keep = |run: &Run| kept.push(run.records.len());
-        let mut lab = Lab::new(&mut device, budget, 0, &stop, &mut keep);
+        let mut lab = Lab::new(&mut device, budget, 0, &stop, &mut kept);
         let result = lab.run("test", requests);
         let written = lab.used().bytes;
-        (result, kept, written)
+        (result, kept.runs, written)
     }
 
     // Does a run end before it would write more than the budget allows, and keep what was done?
@@ -444,10 +565,10 @@ mod tests {
         let clock = std::cell::Cell::new(0);
         let tick = || Nanos(clock.replace(clock.get() + 10_000));
         let mut device = NullDevice::new(Bytes(1 << 20), 2, tick);
+        let mut nothing = ();
         let stop = AtomicBool::new(false);
-        let mut keep = |_: &Run| {};
         let budget = Budget { bytes: Bytes(0), time: Nanos::secs(1) };
-        let mut lab = Lab::new(&mut device, budget, 0, &stop, &mut keep);
+        let mut lab = Lab::new(&mut device, budget, 0, &stop, &mut nothing);
         let reads = (0..20).map(|i| Request::read(i * 4096, 4096));
         let run = lab.run_in_pairs("test", reads).unwrap();
         let pairs: Vec<&[Record]> = run.records.chunks(2).collect();

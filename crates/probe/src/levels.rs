@@ -1,4 +1,6 @@
-//! Telling cheap requests from dear ones.
+//! What requests typically cost, and telling cheap ones from dear ones.
+
+use std::f64::consts::FRAC_PI_2;
 
 /// Two levels of a cost, such as of writes with and without a merge.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,6 +33,13 @@ pub fn spread(values: &[f64]) -> f64 {
     let middle = median(values);
     let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
     1.4826 * median(&distances)
+}
+
+/// The standard error of the median, from the spread: that of a mean is `deviation / sqrt(n)`, and that of
+/// the median of normal costs `sqrt(pi / 2)` times as much. Not a number of no costs.
+#[allow(clippy::cast_precision_loss, reason = "counts of costs are far below 2^53")]
+pub fn standard_error(costs: &[f64]) -> f64 {
+    FRAC_PI_2.sqrt() * spread(costs) / (costs.len() as f64).sqrt()
 }
 
 /// Divides costs into two levels where the logarithms of both parts vary least (Otsu's criterion):
@@ -78,6 +87,21 @@ mod tests {
         assert!((levels.share - 1.0 / 64.0).abs() < 1e-9);
         assert!(levels.low < 2.2e6 && levels.high == 120e6 && levels.separation > 50.0);
         assert!(levels.threshold > 2.2e6 && levels.threshold < 120e6);
+    }
+
+    // Is the standard error of a median what medians of normal costs deviate by, a quarter of it with
+    // sixteen times the costs, and no number of no costs?
+    #[test]
+    fn errors_of_medians() {
+        let mut rng = fastrand::Rng::with_seed(11);
+        let mut normal = || (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
+        let mut sample = |count: usize| (0..count).map(|_| normal()).collect::<Vec<f64>>();
+        let medians: Vec<f64> = (0..400).map(|_| median(&sample(101))).collect();
+        let (stated, true_error) = (standard_error(&sample(101)), spread(&medians));
+        assert!((stated / true_error - 1.0).abs() < 0.25, "{stated} {true_error}");
+        let (few, many) = (standard_error(&sample(100)), standard_error(&sample(1600)));
+        assert!((few / many / 4.0 - 1.0).abs() < 0.25, "{few} {many}");
+        assert!(standard_error(&[]).is_nan());
     }
 
     // Is nothing divided where there is nothing to divide?

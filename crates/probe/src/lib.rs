@@ -23,11 +23,9 @@ mod steps;
 pub use finding::{Answer, Finding, Mark, Series, Shape, Signal};
 pub use investigate::{Contradiction, Event, Investigation, Outcome, investigate};
 pub use knowledge::Knowledge;
-pub use lab::{Budget, DEEPEST, Halt, LONGEST, Lab, Request, Run};
-pub use levels::{Levels, levels, median, spread};
+pub use lab::{Budget, DEEPEST, Fill, Halt, Keeper, LONGEST, Lab, Request, Run, RunInProgress};
+pub use levels::{Levels, levels, median, spread, standard_error};
 pub use parameter::{PARAMETERS, Parameter, Spec, Unit};
 pub use probes::{Cost, PROBES, Probe, Scene};
 pub use profile::profile;
-pub use report::{
-    Contradicted, Diary, ProbeReport, ProbeStatus, RunSummary, Spent, Stated, Step, stated,
-};
+pub use report::{Diary, ProbeReport, ProbeStatus, RunSummary, Spent, Stated, Step, stated};

@@ -89,6 +89,11 @@ impl Parameter {
         &PARAMETERS[self as usize]
     }
 
+    /// The parameter of this name.
+    pub fn named(name: &str) -> Option<Parameter> {
+        PARAMETERS.iter().find(|spec| spec.name == name).map(|spec| spec.parameter)
+    }
+
     /// Its name in what is typed and printed.
     pub fn name(self) -> &'static str {
         self.spec().name
@@ -409,13 +414,14 @@ pub const PARAMETERS: &[Spec] = &[
 mod tests {
     use super::*;
 
-    // Is each parameter where `spec` looks for it, with the name that serde gives it, and are classes
+    // Is each parameter where `spec` looks for it, with the name that serde gives it and by which it is found, and are classes
     // there exactly where the unit says so?
     #[test]
     fn parameters_are_in_order() {
         for (i, spec) in PARAMETERS.iter().enumerate() {
             assert_eq!(spec.parameter as usize, i);
             assert_eq!(format!("{:?}", spec.parameter), pascal(spec.name));
+            assert_eq!(Parameter::named(spec.name), Some(spec.parameter));
             assert_eq!(spec.classes.is_empty(), spec.unit != Unit::Class, "{}", spec.name);
             assert!(spec.alternatives > 1 && !spec.summary.is_empty() && !spec.source.is_empty());
         }

@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, DeviceInfo, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Budget, Event, Finding, Halt, Knowledge, Parameter, Run, Unit};
+use crate::{Budget, Contradiction, Event, Finding, Halt, Knowledge, Parameter, Unit};
 
 /// `probe.json`: what was found of a drive, with what shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -105,7 +105,7 @@ pub struct Step {
     /// The parameters about which it stated something.
     pub found: Vec<Parameter>,
     /// What it found to be wrong of what had been found before, and why.
-    pub contradicted: Vec<Contradicted>,
+    pub contradicted: Vec<Contradiction>,
 }
 
 /// A run, whose IOs are in `records`.
@@ -121,15 +121,6 @@ pub struct RunSummary {
     pub bytes_written: Bytes,
     /// From the first submission to the last answer.
     pub took_ns: Nanos,
-}
-
-/// A finding that another probe contradicts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Contradicted {
-    /// What was found before.
-    pub parameter: Parameter,
-    /// What speaks against it.
-    pub because: String,
 }
 
 /// Puts down what happens in an investigation.
@@ -157,24 +148,16 @@ impl Diary {
             }
             Event::Contradicted { contradiction, .. } => {
                 if let Some(step) = self.steps.last_mut() {
-                    let (parameter, because) =
-                        (contradiction.parameter, contradiction.because.clone());
-                    step.contradicted.push(Contradicted { parameter, because });
+                    step.contradicted.push((*contradiction).clone());
                 }
             }
         }
     }
 
     /// A run has ended.
-    pub fn keep(&mut self, run: &Run) {
+    pub fn keep(&mut self, run: RunSummary) {
         if let Some(step) = self.steps.last_mut() {
-            step.runs.push(RunSummary {
-                run: run.number,
-                purpose: run.purpose.clone(),
-                ios: run.records.len() as u64,
-                bytes_written: run.written(),
-                took_ns: run.took,
-            });
+            step.runs.push(run);
         }
     }
 

@@ -9,6 +9,7 @@
 mod activities;
 pub mod activity;
 mod constant;
+mod document;
 pub mod environment;
 mod error;
 mod folder;

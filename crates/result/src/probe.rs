@@ -1,28 +1,25 @@
 //! The result folder of a probed drive: `NAME.flashscope/probe.json` and `records/*.parquet`.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::folder::write_whole;
-use crate::simulation::read_versioned;
+use crate::document::{Document, DocumentFolder};
 use crate::{Error, Recorder};
-
-const PROBE: &str = "probe.json";
-const RECORDS: &str = "records";
 
 /// The version of `probe.json` that is written, and the latest that is read.
 pub const PROBE_VERSION: u32 = 1;
 
+const RECORDS: &str = "records";
+
+static PROBE: Document =
+    Document { name: "probe.json", version: PROBE_VERSION, writer: "probe", beside: Some(RECORDS) };
+
 /// Where the result of a probe will lie. The folder is there while the drive is probed, so that
 /// nobody else takes the name; unless something is found, it goes again.
 #[derive(Debug)]
-pub struct ProbeFolder {
-    path: PathBuf,
-    written: bool,
-}
+pub struct ProbeFolder(DocumentFolder);
 
 impl ProbeFolder {
     /// Makes the folder. Nothing may be there yet.
@@ -30,22 +27,17 @@ impl ProbeFolder {
     /// # Errors
     /// [`Error::Exists`], and where no folder can be made.
     pub fn create(path: &Path) -> Result<ProbeFolder, Error> {
-        if path.exists() {
-            return Err(Error::Exists(path.into()));
-        }
-        let records = path.join(RECORDS);
-        fs::create_dir_all(&records).map_err(Error::io("create", &records))?;
-        Ok(ProbeFolder { path: path.into(), written: false })
+        DocumentFolder::create(path, &PROBE).map(ProbeFolder)
     }
 
     /// Where it lies.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.0.path()
     }
 
     /// A recorder for the runs of this probe.
     pub fn recorder(&self) -> Recorder {
-        Recorder::start(self.path.join(RECORDS))
+        Recorder::start(self.path().join(RECORDS))
     }
 
     /// Writes what was found; at every instant the file is whole or not there.
@@ -53,27 +45,13 @@ impl ProbeFolder {
     /// # Errors
     /// Where it cannot be written.
     pub fn write(&mut self, probe: &impl Serialize) -> Result<(), Error> {
-        let path = self.path.join(PROBE);
-        // Without white space: most of it is numbers, of which each would have a line.
-        write_whole(&path, |file| Ok(serde_json::to_writer(file, probe)?))?;
-        self.written = true;
-        Ok(())
-    }
-}
-
-impl Drop for ProbeFolder {
-    fn drop(&mut self) {
-        if !self.written {
-            // Records alone say nothing: not even of which drive they are.
-            let _ = fs::remove_dir_all(self.path.join(RECORDS));
-            let _ = fs::remove_dir(&self.path);
-        }
+        self.0.write(probe)
     }
 }
 
 /// Whether the folder at `path` holds the result of a probe.
 pub fn is_probe(path: &Path) -> bool {
-    path.join(PROBE).is_file()
+    PROBE.is_in(path)
 }
 
 /// Reads the `probe.json` of the folder at `path`, which is as `docs/schemas/probe.schema.json` says
@@ -86,11 +64,13 @@ pub fn read_probe(path: &Path) -> Result<Value, Error> {
     if !is_probe(path) {
         return Err(Error::NoProbe(path.into()));
     }
-    read_versioned(&path.join(PROBE), PROBE_VERSION, "probe")
+    PROBE.read(path)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     // Does a probe come back as it was written, is the name taken in the meantime, and does nothing
@@ -121,7 +101,7 @@ mod tests {
     fn other_versions_are_told_apart() {
         let place = tempfile::tempdir().unwrap();
         let read = |text: &str| {
-            fs::write(place.path().join(PROBE), text).unwrap();
+            fs::write(place.path().join(PROBE.name), text).unwrap();
             read_probe(place.path()).unwrap_err().to_string()
         };
         let later = read(r#"{"schema_version":2,"drive":{}}"#);

@@ -1,30 +1,27 @@
 //! The result folder of a simulated workload: `NAME.flashscope/simulation.json`.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::Error;
-use crate::folder::{read_json, write_whole};
-
-const SIMULATION: &str = "simulation.json";
+use crate::document::{Document, DocumentFolder};
 
 /// The version of `simulation.json` that is written, and the latest that is read.
 pub const SIMULATION_VERSION: u32 = 1;
 
-/// Bytes of the largest `simulation.json` or `probe.json` that is read: some 50 times one of a large
-/// drive.
-const MOST_BYTES: u64 = 64 << 20;
+static SIMULATION: Document = Document {
+    name: "simulation.json",
+    version: SIMULATION_VERSION,
+    writer: "simulation",
+    beside: None,
+};
 
 /// Where the result of a simulated workload will lie. The folder is there while the workload is
 /// simulated, so that nobody else takes the name; unless something is written to it, it goes again.
 #[derive(Debug)]
-pub struct SimulationFolder {
-    path: PathBuf,
-    written: bool,
-}
+pub struct SimulationFolder(DocumentFolder);
 
 impl SimulationFolder {
     /// Makes the folder. Nothing may be there yet.
@@ -32,11 +29,7 @@ impl SimulationFolder {
     /// # Errors
     /// [`Error::Exists`], and where no folder can be made.
     pub fn create(path: &Path) -> Result<SimulationFolder, Error> {
-        if path.exists() {
-            return Err(Error::Exists(path.into()));
-        }
-        fs::create_dir_all(path).map_err(Error::io("create", path))?;
-        Ok(SimulationFolder { path: path.into(), written: false })
+        DocumentFolder::create(path, &SIMULATION).map(SimulationFolder)
     }
 
     /// Writes what came of it; at every instant the file is whole or not there.
@@ -44,26 +37,13 @@ impl SimulationFolder {
     /// # Errors
     /// Where it cannot be written.
     pub fn write(&mut self, simulation: &impl Serialize) -> Result<(), Error> {
-        let path = self.path.join(SIMULATION);
-        // Without white space: most of it is numbers, of which each would have a line.
-        write_whole(&path, |file| Ok(serde_json::to_writer(file, simulation)?))?;
-        self.written = true;
-        Ok(())
-    }
-}
-
-impl Drop for SimulationFolder {
-    fn drop(&mut self) {
-        if !self.written {
-            // Only if it is empty, as it was made.
-            let _ = fs::remove_dir(&self.path);
-        }
+        self.0.write(simulation)
     }
 }
 
 /// Whether the folder at `path` holds the result of a simulated workload.
 pub fn is_simulation(path: &Path) -> bool {
-    path.join(SIMULATION).is_file()
+    SIMULATION.is_in(path)
 }
 
 /// Reads the `simulation.json` of the folder at `path`, which is as
@@ -76,31 +56,13 @@ pub fn read_simulation(path: &Path) -> Result<Value, Error> {
     if !is_simulation(path) {
         return Err(Error::NoSimulation(path.into()));
     }
-    read_versioned(&path.join(SIMULATION), SIMULATION_VERSION, "simulation")
-}
-
-/// Reads a file that says what it is of, and in which version; `known` is the latest that is read,
-/// and `writer` what writes such files.
-pub(crate) fn read_versioned(file: &Path, known: u32, writer: &str) -> Result<Value, Error> {
-    let damaged = |reason: String| {
-        let source = serde::de::Error::custom(reason);
-        Error::Json { path: file.into(), source }
-    };
-    if fs::metadata(file).map_err(Error::io("read", file))?.len() > MOST_BYTES {
-        return Err(damaged(format!("it is larger than any that a {writer} writes")));
-    }
-    let value: Value = read_json(file)?;
-    // The first versions of simulations had none.
-    let version = value.get("schema_version").map_or(Some(0), Value::as_u64);
-    match version.map(|version| u32::try_from(version).unwrap_or(u32::MAX)) {
-        Some(found) if found > known => Err(Error::Version { path: file.into(), found, known }),
-        Some(_) if value.get("drive").is_some_and(Value::is_object) => Ok(value),
-        _ => Err(damaged(format!("it is not what a {writer} writes"))),
-    }
+    SIMULATION.read(path)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     // Does a simulation come back as it was written, is the name taken in the meantime, and does
@@ -128,7 +90,7 @@ mod tests {
     fn other_versions_are_told_apart() {
         let place = tempfile::tempdir().unwrap();
         let read = |text: &str| {
-            fs::write(place.path().join(SIMULATION), text).unwrap();
+            fs::write(place.path().join(SIMULATION.name), text).unwrap();
             read_simulation(place.path()).map_err(|error| error.to_string())
         };
         assert!(read(r#"{"drive":{}}"#).is_ok());

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
-use flashscope_block::{Bytes, Device, Nanos, nearest};
+use flashscope_block::{Bytes, Device, Nanos, Record, nearest};
 use flashscope_measure::{fresh_seed, timestamp};
 use flashscope_probe::{
-    Budget, DEEPEST, Diary, Event, Investigation, LONGEST, Lab, PARAMETERS, Parameter, ProbeReport,
-    ProbeStatus, Run, investigate, profile, stated,
+    Budget, DEEPEST, Diary, Event, Investigation, Keeper, LONGEST, Lab, PARAMETERS, Parameter,
+    ProbeReport, ProbeStatus, RunInProgress, RunSummary, investigate, profile, stated,
 };
 use flashscope_result::{PROBE_VERSION, ProbeFolder, Recorder};
 
@@ -76,8 +76,7 @@ pub fn probe(args: &ProbeArgs) -> Result<(), Failure> {
 fn parameters(names: &[String]) -> Result<Vec<Parameter>, Failure> {
     let known = || PARAMETERS.iter().map(|spec| spec.name);
     let named = |name: &String| {
-        let found = PARAMETERS.iter().find(|spec| spec.name == name);
-        found.map(|spec| spec.parameter).ok_or_else(|| {
+        Parameter::named(name).ok_or_else(|| {
             let meant = nearest(name, known());
             let meant = meant.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
             let list: Vec<&str> = known().collect();
@@ -101,26 +100,66 @@ fn refuse_existing(output: &Path, profile: Option<&Path>) -> Result<(), Failure>
     }
 }
 
-/// What is kept while a drive is probed.
-struct Keeper {
+/// What is kept, and shown, while a drive is probed.
+struct Journal {
     diary: Diary,
     recorder: Recorder,
     /// Why records could not be written.
     failed: Option<flashscope_result::Error>,
+    bar: LateBar,
+    /// The probe that runs.
+    probe: &'static str,
 }
 
-impl Keeper {
-    fn keep(&mut self, run: &Run) {
-        self.diary.keep(run);
-        if self.failed.is_none() {
-            self.failed = self.record(run).err();
+/// IOs between two looks at the progress of a run.
+const SHOWN_EVERY: u64 = 64;
+
+impl Journal {
+    fn new(folder: &ProbeFolder) -> Journal {
+        let (diary, recorder, bar) = (Diary::default(), folder.recorder(), LateBar::new());
+        Journal { diary, recorder, failed: None, bar, probe: "" }
+    }
+
+    fn tell(&mut self, event: &Event<'_>) {
+        self.diary.tell(event);
+        if let Event::Begins { probe, .. } = event {
+            self.probe = probe.name;
         }
     }
 
-    fn record(&mut self, run: &Run) -> Result<(), flashscope_result::Error> {
-        self.recorder.begin(run.number)?;
-        run.records.iter().try_for_each(|record| self.recorder.push(record))?;
-        self.recorder.end().map(|_| ())
+    /// Records what there is to record, unless an earlier record could not be.
+    fn record(&mut self, with: impl FnOnce(&mut Recorder) -> Result<(), flashscope_result::Error>) {
+        if self.failed.is_none() {
+            self.failed = with(&mut self.recorder).err();
+        }
+    }
+}
+
+/// A journal that hears of IOs from the lab and of findings from the investigation.
+struct Shared(RefCell<Journal>);
+
+impl Keeper for &Shared {
+    fn io(&mut self, run: &RunInProgress<'_>, record: &Record) {
+        let journal = &mut *self.0.borrow_mut();
+        journal.record(|recorder| {
+            if run.ios == 1 {
+                recorder.begin(run.number)?;
+            }
+            recorder.push(record)
+        });
+        if run.ios.is_multiple_of(SHOWN_EVERY) {
+            let what = format!("{}: {}", journal.probe, run.purpose);
+            match run.of {
+                Some(_) => journal.bar.show(&what, run.ios, run.of),
+                None => journal.bar.show_count(&what, run.ios),
+            }
+        }
+    }
+
+    fn end(&mut self, run: RunSummary) {
+        let journal = &mut *self.0.borrow_mut();
+        journal.diary.keep(run);
+        journal.record(|recorder| recorder.end().map(|_| ()));
     }
 }
 
@@ -136,27 +175,15 @@ fn probed(
     let by_default = Bytes(drive.capacity.0.saturating_mul(DRIVE_WRITES));
     let bytes = if args.read_only { Bytes(0) } else { args.budget_bytes.unwrap_or(by_default) };
     let budget = Budget { bytes, time: args.budget_time.unwrap_or(Nanos::MAX) };
-    let keeper =
-        RefCell::new(Keeper { diary: Diary::default(), recorder: folder.recorder(), failed: None });
-    let mut bar = LateBar::new();
-    let mut keep = |run: &Run| keeper.borrow_mut().keep(run);
-    let mut lab = Lab::new(device, budget, args.seed, stop, &mut keep);
-    let mut known = 0;
-    let mut tell = |event: &Event<'_>| {
-        keeper.borrow_mut().diary.tell(event);
-        match event {
-            Event::Begins { probe, .. } => {
-                bar.show(probe.name, known, Some(PARAMETERS.len() as u64));
-            }
-            Event::Found(finding) => known += u64::from(finding.is_known()),
-            Event::Contradicted { .. } => {}
-        }
-    };
+    let journal = Shared(RefCell::new(Journal::new(folder)));
+    let mut keeper = &journal;
+    let mut lab = Lab::new(device, budget, args.seed, stop, &mut keeper);
+    let mut tell = |event: &Event<'_>| journal.0.borrow_mut().tell(event);
     let mut how = Investigation { wanted: &wanted, tell: &mut tell };
     let (knowledge, halt) = investigate(&mut lab, &mut how);
     let used = lab.used();
+    let Journal { diary, recorder, failed, bar, .. } = journal.0.into_inner();
     bar.finish();
-    let Keeper { diary, recorder, failed } = keeper.into_inner();
     drop(recorder);
     if let Some(failed) = failed {
         return Err(failed.into());

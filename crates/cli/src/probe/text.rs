@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use flashscope_block::Nanos;
 use flashscope_probe::{
-    Answer, PARAMETERS, PROBES, ProbeReport, ProbeStatus, RunSummary, Spec, Stated, Unit,
+    Answer, Contradiction, PARAMETERS, PROBES, ProbeReport, ProbeStatus, RunSummary, Spec, Stated,
+    Unit,
 };
 
 /// How wide lines of explanations are.
@@ -67,9 +68,7 @@ fn head(out: &mut String, report: &ProbeReport) {
     }
 }
 
-fn contradictions(
-    report: &ProbeReport,
-) -> impl Iterator<Item = (&str, &flashscope_probe::Contradicted)> {
+fn contradictions(report: &ProbeReport) -> impl Iterator<Item = (&str, &Contradiction)> {
     report.steps.iter().flat_map(move |step| {
         let name = step.probe.as_str();
         step.contradicted.iter().map(move |contradicted| (name, contradicted))

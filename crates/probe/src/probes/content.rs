@@ -4,7 +4,9 @@ use flashscope_block::Data;
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
-use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+use crate::{
+    Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
+};
 
 /// The length of the writes: whole flash pages of any drive, as a page counts for zeros only if all
 /// of it is.
@@ -66,9 +68,8 @@ fn estimate(passes: &[(Data, Run)]) -> Finding {
     let [random, half, zeros] =
         [Data::Random, Data::HalfZeros, Data::Zeros].map(|data| times(passes, data));
     let ratio = median(&zeros) / median(&random).max(1.0);
-    let error =
-        |times: &[f64]| 1.25 * spread(times) / median(times).max(1.0) / (times.len() as f64).sqrt();
-    let noise = (error(&random).powi(2) + error(&zeros).powi(2)).sqrt().max(0.002);
+    let error = |times: &[f64]| standard_error(times) / median(times).max(1.0);
+    let noise = error(&random).hypot(error(&zeros)).max(0.002);
     // How far the ratio is from the line between the classes, in standard errors.
     let apart = (ratio - CHEAPER).abs() / noise;
     let parameter = Parameter::ContentEffect;
@@ -115,24 +116,15 @@ fn name(data: Data) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use flashscope_block::{Bytes, Nanos, Op, Record};
+    use flashscope_block::Op;
 
     use super::*;
 
     fn passes(zeros: u64, noise: u64) -> Vec<(Data, Run)> {
         let mut rng = fastrand::Rng::with_seed(1);
         let mut pass = |data: Data, cost: u64| {
-            let records = (0..16).map(|_| Record {
-                submitted: Nanos(0),
-                latency: Nanos(cost + rng.u64(0..=noise)),
-                offset: Bytes(0),
-                len: Bytes(LEN),
-                op: Op::Write,
-                stream: 0,
-                result: Ok(()),
-                late: Nanos(0),
-            });
-            (data, Run { records: records.collect(), ..Run::default() })
+            let writes = (0..16).map(|_| (0, cost + rng.u64(0..=noise)));
+            (data, Run::of(Op::Write, LEN, writes))
         };
         let contents =
             [(Data::Random, 1_000_000), (Data::HalfZeros, 1_000_000), (Data::Zeros, zeros)];

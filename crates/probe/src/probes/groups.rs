@@ -2,13 +2,18 @@
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
-use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+use crate::{
+    Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
+};
 
 /// The length of the reads, as Sun and Zhang's.
 const LEN: u64 = 4096;
 
 /// Reads of the first attempt: theirs are 1000.
 const READS: u64 = 1500;
+
+/// Reads in order beside them, as theirs.
+const IN_ORDER: u64 = 1000;
 
 /// The most groups that are considered.
 const MOST: u64 = 64;
@@ -22,12 +27,12 @@ const LEAST_EFFECT: f64 = 0.03;
 pub const PROBE: Probe = Probe {
     name: "groups",
     summary: "reads of 4 KiB at random places: cost against the distance from the read before, and \
-              which division of the address space explains it best",
-    source: "Sun and Zhang, section 4.1, Figures 7 and 8",
+              which division of the address space explains it best; and reads of 4 KiB in order beside them",
+    source: "Sun and Zhang, sections 3.3 and 4.1, Figures 2, 3, 7 and 8",
     finds: &[Parameter::RequestCost, Parameter::Groups, Parameter::GroupSwitch],
     assumes: &[],
     writes: false,
-    cost: |scene, _| scene.cost(READS, 0, 0),
+    cost: |scene, _| scene.cost(READS + IN_ORDER, 0, 0),
     run,
 };
 
@@ -37,8 +42,16 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     let reads: Vec<Request> = (0..READS << lab.attempt)
         .map(|_| Request::read(lab.random_offset(&space, LEN, LEN), LEN))
         .collect();
-    let run = lab.run("random reads of 4 KiB", reads)?;
-    Ok(estimate(&run, space.end).into())
+    let at_random = lab.run("random reads of 4 KiB", reads)?;
+    let reads = (0..IN_ORDER.min(space.end / LEN)).map(|nth| Request::read(nth * LEN, LEN));
+    let in_order = lab.run("reads of 4 KiB in order", reads)?;
+    let mut findings = estimate(&at_random, space.end);
+    let cost = findings.iter_mut().find(|finding| finding.parameter == Parameter::RequestCost);
+    if let Some(cost) = cost {
+        cost.runs.push(in_order.number);
+        cost.signals.push(cumulative(&in_order, &at_random));
+    }
+    Ok(findings.into())
 }
 
 /// What reads cost that need not switch groups, as far as these are known.
@@ -46,7 +59,7 @@ fn request_cost(steps: &[Step], division: Option<&Division>, capacity: u64) -> F
     let near = |step: &&Step| division.is_none_or(|d| !step.switches(d.groups, capacity));
     let costs: Vec<f64> = steps.iter().filter(near).map(|step| step.cost).collect();
     let value = median(&costs);
-    let error = 1.25 * spread(&costs) / (costs.len() as f64).sqrt();
+    let error = standard_error(&costs);
     Finding::value(Parameter::RequestCost, value, value - 1.96 * error, value + 1.96 * error, 0.98)
         .because(format!("the median of {} reads of 4 KiB at random places", costs.len()))
 }
@@ -87,8 +100,7 @@ fn divide(steps: &[Step], groups: u64, capacity: u64) -> Option<Division> {
     }
     let [away, near] = [away, near].map(|part| part.iter().map(|s| s.cost).collect::<Vec<_>>());
     let switch = median(&away) - median(&near);
-    let error = |part: &[f64]| (1.25 * spread(part)).powi(2) / part.len() as f64;
-    let noise = (error(&away) + error(&near)).sqrt().max(1.0);
+    let noise = standard_error(&away).hypot(standard_error(&near)).max(1.0);
     let apart = |part: &[f64]| {
         let middle = median(part);
         part.iter().map(|cost| (cost - middle).abs()).sum::<f64>()
@@ -154,7 +166,8 @@ fn likelihood_of(best: &Division, divisions: &[Division], steps: usize) -> f64 {
 /// What is said where no division explains anything: that there is none, if one would have shown.
 fn no_groups(steps: &[Step], base: f64) -> Vec<Finding> {
     let costs: Vec<f64> = steps.iter().map(|step| step.cost).collect();
-    let error = 2.5 * spread(&costs) / (steps.len() as f64).sqrt();
+    // As of two levels, half of the reads each, that differ.
+    let error = 2.0 * standard_error(&costs);
     if error * SURE > 0.3 * base {
         let why = "reads vary too much for a switch of groups to show";
         return vec![
@@ -206,9 +219,30 @@ fn trials(steps: &[Step], division: Option<&Division>, capacity: u64) -> Signal 
     }
 }
 
+/// What reads in order cost together, and as many at random.
+fn cumulative(in_order: &Run, at_random: &Run) -> Signal {
+    let sums = |run: &Run| {
+        let shown = run.records.iter().take(in_order.records.len());
+        let sum = shown.scan((0.0, 0.0), |(bytes, cost), record| {
+            *bytes += record.len.0 as f64 / 1024.0;
+            *cost += Run::nanos(record) / 1e6;
+            Some((*bytes, *cost))
+        });
+        sum.collect::<Vec<_>>()
+    };
+    Signal::new(
+        "Reads in order: cumulative cost (Sun and Zhang, Figure 3)",
+        "KiB read",
+        "ms",
+        Shape::Line,
+    )
+    .series("reads of 4 KiB in order", sums(in_order))
+    .series("as many at random", sums(at_random))
+}
+
 #[cfg(test)]
 mod tests {
-    use flashscope_block::{Bytes, Nanos, Op, Record};
+    use flashscope_block::Op;
 
     use super::*;
 
@@ -216,26 +250,17 @@ mod tests {
         const CAPACITY: u64 = 1 << 28;
         let mut rng = fastrand::Rng::with_seed(7);
         let mut at_hand = 0;
-        let records = (0..READS).map(|_| {
+        let reads = (0..READS).map(|_| {
             let offset = rng.u64(0..CAPACITY / LEN) * LEN;
             let group = offset / (CAPACITY / groups);
             let cost = 750_000 + if group == at_hand { 0 } else { switch };
             at_hand = group;
             let factor = 1.0 + noise * (rng.f64() - 0.5);
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let latency = Nanos((cost as f64 * factor) as u64);
-            Record {
-                submitted: Nanos(0),
-                latency,
-                offset: Bytes(offset),
-                len: Bytes(LEN),
-                op: Op::Read,
-                stream: 0,
-                result: Ok(()),
-                late: Nanos(0),
-            }
+            let latency = (cost as f64 * factor) as u64;
+            (offset, latency)
         });
-        Run { number: 1, purpose: String::new(), records: records.collect(), took: Nanos(0) }
+        Run::of(Op::Read, LEN, reads)
     }
 
     // Are the groups of the paper's drives found, and their switch of 0.25 ms?
@@ -250,6 +275,17 @@ mod tests {
             assert!(found[1].agrees_with(&Finding::exact(Parameter::GroupSwitch, 250e3, 1.0)));
             assert!(found[0].probability > 0.95);
         }
+    }
+
+    // Does the picture of reads in order end at what all of them took, beside as many at random?
+    #[test]
+    fn cumulative_cost() {
+        let in_order = Run::of(Op::Read, LEN, (0..10).map(|nth| (nth * LEN, 700_000)));
+        let picture = cumulative(&in_order, &reads(2, 250_000, 0.0));
+        let last = |series: usize| picture.series[series].points.last().copied().unwrap();
+        assert!(picture.series.iter().all(|series| series.points.len() == 10));
+        assert!(last(0).0 == 40.0 && (last(0).1 - 7.0).abs() < 1e-9, "{:?}", last(0));
+        assert!(last(1).0 == 40.0 && (7.5..=10.0).contains(&last(1).1), "{:?}", last(1));
     }
 
     // Is a drive without groups said to have one, and none where the noise would hide a switch?

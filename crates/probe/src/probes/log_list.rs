@@ -4,13 +4,15 @@
 mod policies;
 
 use fastrand::Rng;
+use flashscope_block::Op;
 
 use self::policies::{Eviction, List, Touch, posterior};
 use super::segment::with_flushes;
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{
-    Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Scene, levels, median,
+    Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene, levels, median,
+    standard_error,
 };
 
 /// The length of writes where the page is not known, as Sun and Zhang's. Of more pages than one, each
@@ -29,6 +31,9 @@ const FEWEST: u64 = 16;
 /// A write with a merge takes at least so many times as long as one without: a merge copies the pages
 /// of a block, which are at least 32. Less is what fetching a part of the map takes.
 const LEAST_FACTOR: f64 = 4.0;
+
+/// How likely it is that a drive that takes trims has no log segments, where nothing else tells.
+const TRIMS_ALONE: f64 = 0.88;
 
 /// By how much, as a natural logarithm, a list must explain what was seen better than chance.
 const CLEARLY: f64 = 8.0;
@@ -72,7 +77,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let size = write_size(knowledge);
     if unit < 4 * size || lab.capacity() / unit < FEWEST {
         let why = "the drive has too few segments to write to in turns";
-        return Ok(unknown(PROBE.finds, why).into());
+        return Ok(PROBE.unknown(why).into());
     }
     let mut trial = Trial::new(lab, unit, size);
     trial.doubled_rounds()?;
@@ -84,12 +89,12 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         let more = rounds(&mut trial.lab.rng, trial.places, len);
         trial.touch("more rounds in changing order", more)?;
     }
-    // A buffer that no flush empties holds pages or blocks as a list does segments; drives with log
-    // segments do not take trims.
+    // A buffer that no flush empties holds pages or blocks as a list does segments; where flushes wait
+    // for what is dear, they empty it. Few drives with log segments take trims.
     let buffered = !knowledge.lacks(Parameter::WriteBuffer);
     let is_list = match trial.likeliest() {
         None => false,
-        Some(_) if buffered && takes_trims(&mut trial)? => false,
+        Some(_) if buffered && !trial.waits_in_flushes() && takes_trims(&mut trial)? => false,
         Some(_) => !buffered || trial.is_of_segments()?,
     };
     let list = match trial.likeliest() {
@@ -107,7 +112,12 @@ fn is_settled(knowledge: &Knowledge) -> bool {
         knowledge.finding(*parameter).is_some_and(|finding| finding.probability > 0.9)
     };
     match class {
-        Some("page-mapped" | "fast") => sure(&Parameter::FtlClass),
+        // What trims alone tell they would tell again.
+        Some("page-mapped") => {
+            let found = knowledge.finding(Parameter::FtlClass);
+            found.is_some_and(|finding| finding.probability > TRIMS_ALONE - 0.03)
+        }
+        Some("fast") => sure(&Parameter::FtlClass),
         _ => {
             let eviction = Parameter::LogEviction;
             [Parameter::FtlClass, Parameter::LogList, Parameter::MergeCost].iter().all(sure)
@@ -162,15 +172,18 @@ struct Trial<'l, 'd> {
     /// Segments of the drive.
     places: u64,
     segments: Vec<u64>,
+    /// What each took, with the flush behind it.
     costs: Vec<f64>,
+    /// What of that was the flush, as far as rounds went.
+    flushes: Vec<f64>,
     runs: Vec<u32>,
 }
 
 impl<'l, 'd> Trial<'l, 'd> {
     fn new(lab: &'l mut Lab<'d>, unit: u64, size: u64) -> Self {
         let places = lab.capacity() / unit;
-        let (segments, costs, runs) = Default::default();
-        Trial { lab, unit, size, places, segments, costs, runs }
+        let (segments, costs, flushes, runs) = Default::default();
+        Trial { lab, unit, size, places, segments, costs, flushes, runs }
     }
 
     /// A place of a segment that is not its first page, which FAST takes for the beginning of a
@@ -180,25 +193,32 @@ impl<'l, 'd> Trial<'l, 'd> {
     }
 
     /// Writes to these addresses, one by one, each made durable so that no buffer hides its cost.
-    fn write(
-        &mut self,
-        purpose: &str,
-        offsets: impl Iterator<Item = u64>,
-    ) -> Result<Vec<f64>, Halt> {
+    fn write(&mut self, purpose: &str, offsets: impl Iterator<Item = u64>) -> Result<Run, Halt> {
         let size = self.size;
         let writes = offsets.flat_map(|offset| [Request::write(offset, size), Request::flush()]);
         let run = self.lab.run(purpose, writes)?;
         self.runs.push(run.number);
-        Ok(with_flushes(&run))
+        Ok(run)
     }
 
     /// Writes to the inside of these segments, in turn.
     fn touch(&mut self, purpose: &str, segments: Vec<u64>) -> Result<(), Halt> {
         let offsets: Vec<u64> = segments.iter().map(|segment| self.inside(*segment)).collect();
-        let costs = self.write(purpose, offsets.into_iter())?;
-        self.costs.extend(costs);
+        let run = self.write(purpose, offsets.into_iter())?;
+        self.costs.extend(with_flushes(&run));
+        self.flushes.extend(flushes(&run));
         self.segments.extend(segments);
         Ok(())
+    }
+
+    /// Whether what is dear waits in the flushes behind writes, and not in the writes themselves: a buffer
+    /// takes these, and does not hide from a flush what the flash takes.
+    fn waits_in_flushes(&self) -> bool {
+        let cut = self.cut();
+        let dear = self.costs.iter().zip(&self.flushes).filter(|(cost, _)| **cost > cut);
+        let (all, waited) =
+            dear.fold((0.0, 0.0), |(all, waited), (cost, flush)| (all + cost, waited + flush));
+        waited > 0.5 * all
     }
 
     /// Two rounds over 1, 2, 4 segments and so on (Sun and Zhang, section 4.3).
@@ -222,8 +242,9 @@ impl<'l, 'd> Trial<'l, 'd> {
         let segments: Vec<u64> = (0..PAIRS).map(|_| self.lab.rng.u64(..self.places)).collect();
         let firsts = segments.iter().map(|segment| self.inside(*segment));
         let offsets: Vec<u64> = firsts.flat_map(|at| [at, at + pages * self.size]).collect();
-        let costs =
+        let run =
             self.write("two pages of a segment, one behind the other", offsets.into_iter())?;
+        let costs = with_flushes(&run);
         let second = costs.iter().skip(1).step_by(2);
         Ok(second.filter(|cost| **cost > cut).count() <= PAIRS / 4)
     }
@@ -241,6 +262,18 @@ impl<'l, 'd> Trial<'l, 'd> {
         let cut = self.cut();
         let touches = self.segments.iter().zip(&self.costs);
         touches.map(|(segment, cost)| Touch { segment: *segment, dear: *cost > cut }).collect()
+    }
+
+    /// Whether flushes have nothing to do although something was just written: a buffer that they do not empty
+    /// hides what the flash takes.
+    fn flushes_do_nothing(&mut self) -> Result<bool, Halt> {
+        const ALONE: usize = 16;
+        let run = self.lab.run("flushes with nothing to do", [Request::flush(); ALONE])?;
+        self.runs.push(run.number);
+        let alone: Vec<f64> = flushes(&run).collect();
+        let more = median(&self.flushes) - median(&alone);
+        let noise = standard_error(&self.flushes).hypot(standard_error(&alone));
+        Ok(more < (5.0 * noise).max(0.1 * median(&alone)))
     }
 
     /// The list that explains best what was seen, where that is better than chance.
@@ -265,13 +298,18 @@ impl<'l, 'd> Trial<'l, 'd> {
             let offsets: Vec<u64> =
                 places.map(|(turn, segment)| self.inside(segment) + turn * size).collect();
             let purpose = format!("writes in order to {many} places in turns");
-            let costs = self.write(&purpose, offsets.into_iter())?;
-            self.costs.extend(costs);
+            let run = self.write(&purpose, offsets.into_iter())?;
+            self.costs.extend(with_flushes(&run));
             self.segments.extend(order);
             shown.push(Rounds { places: segments.len(), costs: self.costs[from..].to_vec() });
         }
         Ok(shown)
     }
+}
+
+/// What each flush took.
+fn flushes(run: &Run) -> impl Iterator<Item = f64> {
+    run.records.iter().filter(|record| record.op == Op::Flush).map(Run::nanos)
 }
 
 /// Writes to places in turns.
@@ -368,10 +406,9 @@ fn merge_cost(trial: &Trial<'_, '_>, cut: f64, table: &Signal) -> Finding {
 }
 
 /// The cost of merges from writes with one, and the median of those without.
-#[allow(clippy::cast_precision_loss, reason = "merges are few")]
 fn stated_cost(dear: &[f64], cheap: f64) -> Finding {
     let value = median(dear) - cheap;
-    let error = 1.25 * crate::spread(dear) / (dear.len().max(1) as f64).sqrt();
+    let error = standard_error(dear);
     // How likely the median is within the tolerance, by a normal distribution's tails.
     let reach = Parameter::MergeCost.spec().tolerance * value / error.max(1e-3 * value);
     let few = if dear.len() < 4 { 0.8 } else { 0.97 };
@@ -416,7 +453,7 @@ fn without_list(
     }
     let trims = takes_trims(trial)?;
     if !has_segment && (fast > 0.5 || !trims) {
-        return Ok(unknown(PROBE.finds, "without the size of a segment, what merges is not clear"));
+        return Ok(PROBE.unknown("without the size of a segment, what merges is not clear"));
     }
     if !trims {
         let cost = shared_merge_cost(trial)?;
@@ -424,10 +461,20 @@ fn without_list(
             return Ok(few_groups(trial, cost, &signal));
         }
     }
-    // Where not even the size of a segment shows, less is seen of the drive.
+    let hidden = trims && buffered && trial.flushes_do_nothing()?;
+    // Where not even the size of a segment shows, less is seen of the drive; and where a buffer hides
+    // merges, only that few drives with log segments take trims speaks against these.
     let probability = (1.0 - fast) * if has_segment { 1.0 } else { 0.97 };
-    let why =
-        "no write costs more for the segment that it is in, however many are written in turns";
+    let probability = if hidden { TRIMS_ALONE * probability } else { probability };
+    let why = match hidden {
+        true => {
+            "the drive takes trims, and no write costs more for the segment that it is in as far as a buffer \
+             that flushes do not empty lets see"
+        }
+        false => {
+            "no write costs more for the segment that it is in, however many are written in turns"
+        }
+    };
     let class = Finding::class(Parameter::FtlClass, "page-mapped", probability);
     let mut found = vec![told(class, why, &trial.runs)];
     for absent in [
@@ -492,7 +539,8 @@ fn first_pages(trial: &mut Trial<'_, '_>, buffered: bool) -> Result<Starts, Halt
         .enumerate()
         .flat_map(|(nth, s)| [s * unit, other(trial, segments[segments.len() - 1 - nth])])
         .collect();
-    let costs = trial.write("first pages of segments, and others", offsets.into_iter())?;
+    let run = trial.write("first pages of segments, and others", offsets.into_iter())?;
+    let costs = with_flushes(&run);
     let (first, inside) =
         (costs.iter().copied().step_by(2), costs.iter().copied().skip(1).step_by(2));
     // With the first of all, there may be no sequential log segment yet.
@@ -544,7 +592,8 @@ fn shared_merge_cost(trial: &mut Trial<'_, '_>) -> Result<Finding, Halt> {
             std::iter::repeat_n(trial.inside(*segment), usize::try_from(each).unwrap_or(0))
         })
         .collect();
-    let costs = trial.write("one page of each segment over and over", offsets.into_iter())?;
+    let run = trial.write("one page of each segment over and over", offsets.into_iter())?;
+    let costs = with_flushes(&run);
     // What was in the log segments before is gone by the last of them.
     const LAST: usize = 4;
     let from = costs.len() - costs.len() * LAST / segments.len();

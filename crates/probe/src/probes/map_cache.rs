@@ -62,7 +62,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let mut reads = Reads { align, samples: SAMPLES << lab.attempt, runs: Vec::new() };
     let miss = reads.once_each(lab)?;
     let few = reads.again(lab)?;
-    let levels = Levels::new(&few, &miss);
+    let levels = HitAndMiss::new(&few, &miss);
     let finding = match levels.is_apart() {
         false => Finding::absent(Parameter::MapCache, levels.sure_of_none()).because(format!(
             "reads of few places take {:.3} ms, and those of places that were not read before \
@@ -151,17 +151,17 @@ fn level(costs: &[f64]) -> (f64, f64) {
 }
 
 /// What a read takes whose entry is in memory, and one whose entry is not.
-struct Levels {
+struct HitAndMiss {
     hit: f64,
     miss: f64,
     /// The standard error of their difference.
     error: f64,
 }
 
-impl Levels {
-    fn new(few: &[f64], once: &[f64]) -> Levels {
+impl HitAndMiss {
+    fn new(few: &[f64], once: &[f64]) -> HitAndMiss {
         let ((hit, hit_error), (miss, miss_error)) = (level(few), level(once));
-        Levels { hit, miss, error: hit_error.hypot(miss_error).max(1e-3 * hit) }
+        HitAndMiss { hit, miss, error: hit_error.hypot(miss_error).max(1e-3 * hit) }
     }
 
     fn is_apart(&self) -> bool {
@@ -199,7 +199,7 @@ impl Span {
 
 /// Reads within spans until two of them are of a length that tells much, and one is shorter than what
 /// memory reaches.
-fn spans(lab: &mut Lab<'_>, reads: &mut Reads, levels: &Levels) -> Result<Vec<Span>, Halt> {
+fn spans(lab: &mut Lab<'_>, reads: &mut Reads, levels: &HitAndMiss) -> Result<Vec<Span>, Halt> {
     let mut spans: Vec<Span> = Vec::new();
     let mut of = lab.capacity();
     for _ in 0..8 {
@@ -226,7 +226,7 @@ fn spans(lab: &mut Lab<'_>, reads: &mut Reads, levels: &Levels) -> Result<Vec<Sp
     Ok(spans)
 }
 
-fn span(lab: &mut Lab<'_>, reads: &mut Reads, levels: &Levels, of: u64) -> Result<Span, Halt> {
+fn span(lab: &mut Lab<'_>, reads: &mut Reads, levels: &HitAndMiss, of: u64) -> Result<Span, Halt> {
     let costs = reads.within(lab, of, of / reads.align)?;
     let pages = (of / reads.align).max(1) * reads.align;
     #[allow(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
@@ -242,7 +242,7 @@ fn whole(bytes: f64) -> u64 {
 }
 
 /// What the spans tell that are longer than what memory reaches.
-fn conclude(levels: &Levels, spans: &[Span], capacity: u64) -> Finding {
+fn conclude(levels: &HitAndMiss, spans: &[Span], capacity: u64) -> Finding {
     let unknown = |why: &str| Finding::unknown(Parameter::MapCache, why);
     let (mut sum, mut weights) = (0.0, 0.0);
     for span in spans.iter().filter(|span| (0.15..0.88).contains(&span.hits.0)) {
@@ -278,7 +278,7 @@ fn conclude(levels: &Levels, spans: &[Span], capacity: u64) -> Finding {
     ))
 }
 
-fn picture(spans: &[Span], levels: &Levels) -> Signal {
+fn picture(spans: &[Span], levels: &HitAndMiss) -> Signal {
     let mut points: Vec<(f64, f64)> =
         spans.iter().map(|span| (span.bytes / 1048576.0, span.mean / 1e6)).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -315,7 +315,7 @@ mod tests {
     // Is what memory reaches found from the shares of hits within spans?
     #[test]
     fn reach() {
-        let levels = Levels::new(&costs(1.0, 1), &costs(0.0, 2));
+        let levels = HitAndMiss::new(&costs(1.0, 1), &costs(0.0, 2));
         assert!(levels.is_apart());
         let span = |mib: f64| {
             let bytes = mib * 1_048_576.0;
@@ -335,7 +335,7 @@ mod tests {
     // groups of addresses?
     #[test]
     fn no_map() {
-        let levels = Levels::new(&costs(0.5, 1), &costs(0.5, 2));
+        let levels = HitAndMiss::new(&costs(0.5, 1), &costs(0.5, 2));
         assert!(!levels.is_apart() && levels.sure_of_none() > 0.85);
     }
 }

@@ -64,7 +64,7 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     let middle = long_reads(lab, MIDDLE)?;
     let mut evidence = Evidence::of_reads(&reads);
     if let Some(fill) = lab.fill() {
-        let ratio = calm(&fill.latencies()) / calm(&middle.latencies());
+        let ratio = calm(&fill.costs) / calm(&middle.latencies());
         let runs = [fill.number, middle.number];
         evidence.compare("writes that fill the drive", ratio, FIRST_WRITES, &runs);
     }
@@ -419,24 +419,7 @@ fn indexed(run: &Run, unit: f64) -> Vec<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use flashscope_block::{Nanos, Record};
-
     use super::*;
-
-    fn of(costs: impl IntoIterator<Item = (u64, u64)>) -> Run {
-        let record = |(offset, latency): (u64, u64)| Record {
-            submitted: Nanos(0),
-            latency: Nanos(latency),
-            late: Nanos(0),
-            offset: Bytes(offset),
-            len: Bytes(SHORT),
-            op: Op::Read,
-            stream: 0,
-            result: Ok(()),
-        };
-        let records = costs.into_iter().map(record).collect();
-        Run { number: 1, purpose: String::new(), records, took: Nanos(0) }
-    }
 
     fn class(finding: &Finding) -> Option<&str> {
         match &finding.answer {
@@ -459,7 +442,7 @@ mod tests {
                 costs.push((to, cost(at.abs_diff(to), &mut rng)));
                 at = to;
             }
-            of(costs)
+            Run::of(Op::Read, SHORT, costs)
         };
         let disk = walk(&mut |distance, rng| {
             let seek = 1_000_000 + 8 * distance.isqrt();
@@ -479,7 +462,7 @@ mod tests {
     #[test]
     fn flash_and_memory() {
         let judged = |read: u64, ratios: &[f64]| {
-            let run = of((0..400).map(|i| (i * SHORT, read + i)));
+            let run = Run::of(Op::Read, SHORT, (0..400).map(|i| (i * SHORT, read + i)));
             let mut evidence = Evidence::of_reads(&run);
             for (ratio, memory) in ratios.iter().zip([FIRST_WRITES, AGAIN]) {
                 evidence.compare("writes", *ratio, memory, &[2]);

@@ -19,7 +19,7 @@ mod write_buffer_kind;
 use flashscope_block::{Bytes, Nanos};
 
 use crate::investigate::Outcome;
-use crate::{Halt, Knowledge, Lab, Parameter};
+use crate::{Finding, Halt, Knowledge, Lab, Parameter};
 
 /// What an experiment costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,6 +74,13 @@ pub struct Probe {
     pub cost: fn(&Scene, &Knowledge) -> Cost,
     /// Runs it.
     pub run: fn(&mut Lab<'_>, &Knowledge) -> Result<Outcome, Halt>,
+}
+
+impl Probe {
+    /// That nothing is known of all that it looks for, and why.
+    pub fn unknown(&self, why: &str) -> Vec<Finding> {
+        self.finds.iter().map(|parameter| Finding::unknown(*parameter, why)).collect()
+    }
 }
 
 /// Every probe; among those that are as good, the first is run first.

@@ -4,7 +4,9 @@ use flashscope_block::{Nanos, Op};
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
-use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+use crate::{
+    Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
+};
 
 /// The part of the drive that is read, so small that the map of it stays in memory.
 const SPACE: u64 = 1 << 20;
@@ -49,8 +51,7 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
     let block = lab.info().logical_block.0;
     if lab.capacity() < 2 * SPACE || block > LARGEST / 4 {
-        let unknown = |found: &Parameter| Finding::unknown(*found, "the drive is too small");
-        return Ok(PROBE.finds.iter().map(unknown).collect::<Vec<_>>().into());
+        return Ok(PROBE.unknown("the drive is too small").into());
     }
     let in_pairs = lab.info().queue_depth >= 2;
     let (mut seen, mut runs) = (Seen::new(block), Vec::new());
@@ -105,8 +106,7 @@ struct Typical {
 
 impl Typical {
     fn of(costs: &[f64]) -> Typical {
-        let variance = (1.25 * spread(costs)).powi(2) / costs.len() as f64;
-        Typical { cost: median(costs), variance }
+        Typical { cost: median(costs), variance: standard_error(costs).powi(2) }
     }
 
     fn is_known(&self) -> bool {
@@ -354,8 +354,8 @@ fn findings(page: Option<&Page>, seen: &Seen) -> Vec<Finding> {
     let picture = picture(page, seen);
     let Some(page) = page else {
         let why = "reads cost the same at every offset, as far as the noise lets see";
-        let unknown = |found: &Parameter| Finding::unknown(*found, why).signal(picture.clone());
-        return PROBE.finds.iter().map(unknown).collect();
+        let unknown = PROBE.unknown(why).into_iter();
+        return unknown.map(|finding| finding.signal(picture.clone())).collect();
     };
     let sure = (page.significance - page.other) / (SURE + page.significance);
     let probability = (0.88 + 0.15 * sure).min(0.99);

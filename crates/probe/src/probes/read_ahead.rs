@@ -2,7 +2,9 @@
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
-use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread};
+use crate::{
+    Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
+};
 use flashscope_block::Nanos;
 
 /// What is read in a row: a multiple of any page of flash.
@@ -151,7 +153,7 @@ fn is_there(
     let below = costs.iter().filter(|cost| **cost < divide).count();
     let is = 2 * below > costs.len();
     // How far the median is from what divides, in units of its own deviation.
-    let error = (1.2533 * spread(&costs) / (costs.len() as f64).sqrt()).max(1.0);
+    let error = standard_error(&costs).max(1.0);
     let doubt = beyond((median(&costs) - divide).abs() / error);
     Ok(There { is, doubt })
 }
@@ -172,8 +174,7 @@ struct Saved {
 
 impl Saved {
     fn between(near: &[f64], far: &[f64]) -> Saved {
-        let error = |costs: &[f64]| 1.2533 * spread(costs) / (costs.len() as f64).sqrt();
-        let error = error(near).hypot(error(far)).max(1.0);
+        let error = standard_error(near).hypot(standard_error(far)).max(1.0);
         Saved { time: median(far) - median(near), error, cost: median(far) }
     }
 

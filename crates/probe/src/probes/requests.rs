@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{
-    Answer, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, spread,
+    Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };
 
 /// The blocks that lengths are counted in, as Sun and Zhang do.
@@ -28,6 +28,18 @@ const SAMPLES: u64 = 12;
 /// How often as many are read again, until it is known where requests are cut.
 const ROUNDS: u32 = 3;
 
+/// The lengths of writes, in blocks, up to what Sun and Zhang wrote at most, and writes of each.
+const WRITTEN: [u64; 14] = [1, 2, 3, 4, 6, 8, 10, 12, 15, 18, 21, 24, 27, 30];
+const WRITES: u64 = 6;
+
+/// Where writes begin, so that the longest is within a segment of any drive whose segments are as large as
+/// theirs, in blocks: so many behind a multiple of the other.
+const WITHIN: u64 = 16;
+const APART: u64 = 64;
+
+/// How many times more than writes beside the reads take must be left.
+const LEAST_LEFT: u64 = 20;
+
 /// From so many standard errors on, something is there.
 const SURE: f64 = 5.0;
 
@@ -40,7 +52,7 @@ const LEAST_CUT: f64 = 0.06;
 pub const PROBE: Probe = Probe {
     name: "requests",
     summary: "reads of 4 to 640 KiB: cost against length, and a closer look at each step where the drive \
-              may cut requests up",
+              may cut requests up; and writes of 4 to 120 KiB beside them",
     source: "Sun and Zhang, section 4.4, Figures 16 to 19",
     finds: &[Parameter::BlockCost, Parameter::LargestRequest],
     assumes: &[Parameter::PageSize, Parameter::Parallelism, Parameter::Chunk],
@@ -55,9 +67,7 @@ type Costs = BTreeMap<u64, Vec<f64>>;
 fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
     if lab.capacity() < LONGEST * BLOCK {
-        let unknown =
-            |found: &Parameter| Finding::unknown(*found, "the drive is too small for long reads");
-        return Ok(PROBE.finds.iter().map(unknown).collect::<Vec<_>>().into());
+        return Ok(PROBE.unknown("the drive is too small for long reads").into());
     }
     let strides = Strides::of(knowledge);
     let (mut costs, mut runs) = (Costs::new(), Vec::new());
@@ -70,7 +80,11 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
             break;
         }
     }
-    largest.signals = pictures(&costs, &largest).into();
+    largest.signals = Large::Reads.pictures(&costs, &largest).into();
+    if let Some((costs, run)) = write(lab)? {
+        runs.push(run);
+        largest.signals.extend(Large::Writes.pictures(&costs, &largest));
+    }
     largest.runs = runs;
     let cost = block_cost(&costs, &strides, &largest).shown_by(&largest);
     Ok(vec![cost, largest].into())
@@ -98,14 +112,44 @@ fn read(
     Ok(run.number)
 }
 
+/// Writes of each length at random places, each behind a short one to the same place: on a drive with log
+/// segments, that one waits for the merge. Returns what the second ones cost, and the number of the run; none
+/// where that would use up what other probes may need.
+fn write(lab: &mut Lab<'_>) -> Result<Option<(Costs, u32)>, Halt> {
+    let places = lab.capacity() / BLOCK / APART;
+    let blocks: u64 = WRITTEN.iter().map(|n| (1 + n) * WRITES).sum();
+    if places == 0 || lab.left().bytes.0 < LEAST_LEFT * blocks * BLOCK {
+        return Ok(None);
+    }
+    let mut lengths = repeated(WRITTEN.into_iter(), WRITES);
+    lab.rng.shuffle(&mut lengths);
+    let pairs: Vec<Request> = lengths
+        .into_iter()
+        .flat_map(|n| {
+            let at = (lab.rng.u64(..places) * APART + WITHIN) * BLOCK;
+            [Request::write(at, BLOCK), Request::write(at, n * BLOCK)]
+        })
+        .collect();
+    let run = match lab.run("writes of each length, each behind a short one", pairs) {
+        Ok(run) => run,
+        // What the reads tell stands without them.
+        Err(Halt::Budget | Halt::Failed { .. }) => return Ok(None),
+        Err(halt) => return Err(halt),
+    };
+    let mut costs = Costs::new();
+    for record in run.records.iter().skip(1).step_by(2) {
+        costs.entry(record.len.0 / BLOCK).or_default().push(Run::nanos(record));
+    }
+    Ok(Some((costs, run.number)))
+}
+
 fn cost(costs: &Costs, blocks: u64) -> f64 {
     costs.get(&blocks).map_or(0.0, |costs| median(costs))
 }
 
 /// The standard error of the cost of reads of one length.
 fn error(costs: &Costs, blocks: u64) -> f64 {
-    let Some(costs) = costs.get(&blocks) else { return f64::INFINITY };
-    1.25 * spread(costs) / (costs.len() as f64).sqrt()
+    costs.get(&blocks).map_or(f64::INFINITY, |costs| standard_error(costs))
 }
 
 /// How much longer the other of two reads is that are compared, in blocks: as long as it takes to go
@@ -277,7 +321,7 @@ fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
     let slopes: Vec<f64> = within.map(|d| d.cost / stride as f64).collect();
     let value = median(&slopes);
     // Neighbours share reads: as many are independent as there are strides.
-    let error = 1.25 * spread(&slopes) / (slopes.len() as f64 / stride as f64).sqrt();
+    let error = standard_error(&slopes) * (stride as f64).sqrt();
     let tolerance = Parameter::BlockCost.spec().tolerance * value;
     if value <= 0.0 || tolerance < 1.3 * error {
         return Finding::unknown(Parameter::BlockCost, "long reads vary by more than blocks cost");
@@ -348,34 +392,49 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
     ))
 }
 
-/// Long reads beside as many short ones as fetch the same, and what each block of them takes.
-fn pictures(costs: &Costs, largest: &Finding) -> [Signal; 2] {
-    let points = |of: &dyn Fn(u64) -> f64| {
-        costs.keys().map(|n| (*n as f64 * 4.0, of(*n) / 1e6)).collect::<Vec<_>>()
-    };
-    let whole = Signal::new(
-        "One large read beside many small ones (Sun and Zhang, Figure 16)",
-        "length (KiB)",
-        "response time (ms)",
-        Shape::Line,
-    )
-    .series("one request", points(&|n| cost(costs, n)))
-    .series("as many requests of 4 KiB", points(&|n| n as f64 * cost(costs, 1)));
-    let per_block = Signal::new(
-        "Large reads: cost per 4 KiB (Sun and Zhang, Figure 17)",
-        "length (KiB)",
-        "response time per 4 KiB (ms)",
-        Shape::Line,
-    )
-    .series("one request", points(&|n| cost(costs, n) / n as f64));
-    [whole, per_block].map(|signal| match largest.answer {
-        Answer::Value { value, .. } => signal.mark(value / 1024.0, "longest request"),
-        _ => signal,
-    })
+/// Requests whose cost is shown against their length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Large {
+    Reads,
+    Writes,
+}
+
+impl Large {
+    /// Long requests beside as many short ones for the same bytes, and what each block of them takes.
+    fn pictures(self, costs: &Costs, largest: &Finding) -> [Signal; 2] {
+        let [beside, per_block] = match self {
+            Large::Reads => [
+                "One large read beside many small ones (Sun and Zhang, Figure 16)",
+                "Large reads: cost per 4 KiB (Sun and Zhang, Figure 17)",
+            ],
+            Large::Writes => [
+                "One large write beside many small ones (Sun and Zhang, Figure 18)",
+                "Large writes: cost per 4 KiB (Sun and Zhang, Figure 19)",
+            ],
+        };
+        let points = |of: &dyn Fn(u64) -> f64| {
+            costs.keys().map(|n| (*n as f64 * 4.0, of(*n) / 1e6)).collect::<Vec<_>>()
+        };
+        let beside = Signal::new(beside, "length (KiB)", "response time (ms)", Shape::Line)
+            .series("one request", points(&|n| cost(costs, n)))
+            .series("as many requests of 4 KiB", points(&|n| n as f64 * cost(costs, 1)));
+        let per_block =
+            Signal::new(per_block, "length (KiB)", "response time per 4 KiB (ms)", Shape::Line)
+                .series("one request", points(&|n| cost(costs, n) / n as f64));
+        let longest = costs.keys().last().map_or(0, |n| n * BLOCK);
+        [beside, per_block].map(|signal| match largest.answer.whole() {
+            Some(bytes) if bytes <= longest => {
+                signal.mark(bytes as f64 / 1024.0, "longest request")
+            }
+            _ => signal,
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::Answer;
+
     use super::*;
 
     /// Costs of reads of a drive that cuts them up at a length and spreads pages of 8 KiB over units.

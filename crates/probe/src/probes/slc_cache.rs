@@ -12,7 +12,7 @@ use flashscope_block::Nanos;
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
-use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Run, median};
+use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, median};
 
 /// How many times dearer writes behind the cliff are on average, at least.
 const CLIFF: f64 = 1.3;
@@ -82,12 +82,12 @@ struct Cliff {
 
 impl Fill {
     #[allow(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
-    fn new(fill: &Run, knowledge: &Knowledge) -> Fill {
+    fn new(fill: &crate::Fill, knowledge: &Knowledge) -> Fill {
         let buffer = knowledge.value(Parameter::WriteBuffer);
         Fill {
             run: fill.number,
-            costs: fill.latencies(),
-            len: fill.records.first().map_or(1.0, |record| record.len.0 as f64),
+            costs: fill.costs.clone(),
+            len: fill.len as f64,
             buffer: buffer.unwrap_or(0.0),
             map: knowledge.value(Parameter::MapCache),
             class_is_known: knowledge.class(Parameter::FtlClass).is_some(),

@@ -6,7 +6,7 @@ use super::stripes::{
     ALL_PERIODS, Crossing, LONGEST_PERIOD, Series, Span, Stripes, Weighed, contrast,
     explain_crossings, explain_reads, explain_spans, hypotheses, tempered,
 };
-use crate::{Halt, Lab, Request, Run, median, spread};
+use crate::{Halt, Lab, Request, Run, median, spread, standard_error};
 
 /// Requests in flight, where the drive takes as many.
 const DEPTH: u32 = 16;
@@ -192,7 +192,7 @@ impl Evidence {
         let latencies: Vec<f64> =
             run.records.iter().skip(self.depth as usize).map(Run::nanos).collect();
         let took = median(&latencies).max(1.0);
-        let error = 1.2533 * spread(&latencies) / took / (latencies.len() as f64).sqrt();
+        let error = standard_error(&latencies) / took;
         let pages = pages.iter().map(|page| self.number(*page)).collect();
         Ok(Series { pages, took, error })
     }

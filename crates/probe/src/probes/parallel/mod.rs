@@ -43,10 +43,12 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     let (Some(page), Some(size)) =
         (knowledge.whole(Parameter::PageSize), knowledge.finding(Parameter::PageSize))
     else {
-        return Ok(unknown("how large a page is, by which addresses are dealt out, was not found"));
+        const WHY: &str = "how large a page is, by which addresses are dealt out, was not found";
+        return Ok(PROBE.unknown(WHY).into());
     };
     let Some(mut evidence) = Evidence::gather(lab, page)? else {
-        return Ok(unknown("the drive is too small to look for periods of its addresses"));
+        const WHY: &str = "the drive is too small to look for periods of its addresses";
+        return Ok(PROBE.unknown(WHY).into());
     };
     let weighed = evidence.weigh();
     let units = shares(&weighed, |stripes| stripes.units);
@@ -71,10 +73,6 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         finding.signals.extend(signals(&evidence, best, &weighed));
     }
     Ok(findings.into())
-}
-
-fn unknown(why: &str) -> Outcome {
-    PROBE.finds.iter().map(|at| Finding::unknown(*at, why)).collect::<Vec<_>>().into()
 }
 
 fn parallelism((units, share): (u32, f64), evidence: &Evidence) -> Finding {

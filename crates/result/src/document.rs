@@ -1,0 +1,102 @@
+//! Result folders that are about one JSON file, which is written once, when all is done.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::Error;
+use crate::folder::{read_json, write_whole};
+
+/// Bytes of the largest document that is read: some 50 times one of a large drive.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// A JSON file that says what it is of, and in which version.
+#[derive(Debug)]
+pub(crate) struct Document {
+    /// Its name in the folder.
+    pub name: &'static str,
+    /// The version that is written, and the latest that is read.
+    pub version: u32,
+    /// What writes it, in a word.
+    pub writer: &'static str,
+    /// The folder beside it, where there is one.
+    pub beside: Option<&'static str>,
+}
+
+impl Document {
+    /// Whether the folder at `path` holds one.
+    pub fn is_in(&self, path: &Path) -> bool {
+        path.join(self.name).is_file()
+    }
+
+    /// Reads that of the folder at `path`, which is there.
+    pub fn read(&self, path: &Path) -> Result<Value, Error> {
+        let (file, writer) = (path.join(self.name), self.writer);
+        let damaged = |reason: String| {
+            let source = serde::de::Error::custom(reason);
+            Error::Json { path: file.clone(), source }
+        };
+        if fs::metadata(&file).map_err(Error::io("read", &file))?.len() > MOST_BYTES {
+            return Err(damaged(format!("it is larger than any that a {writer} writes")));
+        }
+        let value: Value = read_json(&file)?;
+        // The first versions of simulations had none.
+        let version = value.get("schema_version").map_or(Some(0), Value::as_u64);
+        match version.map(|version| u32::try_from(version).unwrap_or(u32::MAX)) {
+            Some(found) if found > self.version => {
+                Err(Error::Version { path: file, found, known: self.version })
+            }
+            Some(_) if value.get("drive").is_some_and(Value::is_object) => Ok(value),
+            _ => Err(damaged(format!("it is not what a {writer} writes"))),
+        }
+    }
+}
+
+/// Where a document will lie. The folder is there in the meantime, so that nobody else takes the name;
+/// unless the document is written, it goes again.
+#[derive(Debug)]
+pub(crate) struct DocumentFolder {
+    document: &'static Document,
+    path: PathBuf,
+    written: bool,
+}
+
+impl DocumentFolder {
+    /// Makes the folder, and the one beside the document. Nothing may be there yet.
+    pub fn create(path: &Path, document: &'static Document) -> Result<DocumentFolder, Error> {
+        if path.exists() {
+            return Err(Error::Exists(path.into()));
+        }
+        let innermost = document.beside.map_or(path.into(), |beside| path.join(beside));
+        fs::create_dir_all(&innermost).map_err(Error::io("create", &innermost))?;
+        Ok(DocumentFolder { document, path: path.into(), written: false })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the document; at every instant the file is whole or not there.
+    pub fn write(&mut self, value: &impl Serialize) -> Result<(), Error> {
+        let path = self.path.join(self.document.name);
+        // Without white space: most of it is numbers, of which each would have a line.
+        write_whole(&path, |file| Ok(serde_json::to_writer(file, value)?))?;
+        self.written = true;
+        Ok(())
+    }
+}
+
+impl Drop for DocumentFolder {
+    fn drop(&mut self) {
+        if !self.written {
+            if let Some(beside) = self.document.beside {
+                // What is beside the document says nothing alone: not even of which drive it is.
+                let _ = fs::remove_dir_all(self.path.join(beside));
+            }
+            // Only if it is empty, as it was made.
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
