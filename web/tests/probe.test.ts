@@ -80,6 +80,7 @@ describe('a probe', () => {
       address('embedded'),
       async (page) => {
         expect(await drawAll(page)).toBe(2);
+        await page.getByText('Segment: 256 KiB; Cost of a merge: 120 ms').waitFor();
         for (let i = 0; i < 2; i++) {
           expect(await inked(page, i), `picture ${i}`).toBeGreaterThan(0.005);
         }
