@@ -1,4 +1,5 @@
 // Results side by side: what they have in common, and how what differs is written.
+import { rankOf } from './data/grid';
 import type { Model } from './data/model';
 import type { Compared, Comparison, Experiment, MicroBenchmark } from './data/views.gen';
 import { count, interval, MISSING, ratio } from './format';
@@ -26,15 +27,22 @@ export const CHARACTERISTICS: Record<string, { words: string; time: boolean }> =
   large_increments: { words: 'large increments, to RW', time: false },
 };
 
+/** How many times another a number is, so that what is not 1 does not read as 1: `×1.04`, `×0.998`. */
+function times(value: number): string {
+  if (value < 0.1 || value >= 10) return ratio(value);
+  const digits = [2, 3, 4].find((n) => Number(value.toFixed(n)) !== 1);
+  return digits === undefined ? '×1' : `×${value.toFixed(digits)}`;
+}
+
 /** How a number relates to that of the first result, with a sign where they differ. */
 export function comparedRatio({ ratio: to, differs }: Compared): string {
   if (to == null) return MISSING;
-  return `${differs ? '≠ ' : ''}${ratio(to.value)}`;
+  return `${differs ? '≠ ' : ''}${times(to.value)}`;
 }
 
 /** The interval of that. */
 export function comparedInterval({ ratio: to }: Compared): string {
-  return interval(to?.low, to?.high, ratio);
+  return interval(to?.low, to?.high, times);
 }
 
 /** Whether a comparison says how the others relate to the first. */
@@ -52,10 +60,11 @@ export function benchmarkIn(models: Model[], name: string): MicroBenchmark | und
   return undefined;
 }
 
-/** The names of the micro-benchmarks that any of the results has, in their order. */
+/** The micro-benchmarks that any of the results has, those of uFLIP in its order, whichever comes first. */
 export function benchmarksIn(models: Model[]): MicroBenchmark[] {
   const names = new Set(models.flatMap(({ benchmarks }) => benchmarks.map(({ name }) => name)));
-  return [...names].flatMap((name) => benchmarkIn(models, name) ?? []);
+  const ordered = [...names].toSorted((a, b) => rankOf(a) - rankOf(b));
+  return ordered.flatMap((name) => benchmarkIn(models, name) ?? []);
 }
 
 /** The names of the experiments that any of the results has of a micro-benchmark. */

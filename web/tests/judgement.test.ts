@@ -178,6 +178,10 @@ describe('comparisons', () => {
     const ratio = { value: 0.35, low: 0.32, high: 0.37 };
     expect(comparedRatio({ ratio, differs: true })).toBe('≠ ×0.35');
     expect(comparedRatio({ ratio, differs: false })).toBe('×0.35');
+    expect(comparedRatio({ ratio: { value: 1.04 }, differs: true })).toBe('≠ ×1.04');
+    expect(
+      [1, 0.998, 1.00001, 8.4, 56.5, 0.012].map((value) => comparedRatio({ ratio: { value } })),
+    ).toEqual(['×1', '×0.998', '×1', '×8.40', '×57', '×0.012']);
     expect(comparedRatio({})).toBe('–');
     expect(comparedInterval({ ratio, differs: true })).toBe('×0.32 to ×0.37');
     expect(comparedInterval({})).toBe('–');

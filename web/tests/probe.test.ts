@@ -1,9 +1,10 @@
 // The screen of a probe, in a page and from a server.
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeProbe } from '../fixtures/make-probe.mjs';
 import { serve } from '../fixtures/server.mjs';
-import { answerText, byReason, sureness } from '../src/data/probe';
+import { answerText, byReason, runsText, sureness } from '../src/data/probe';
 import type { Stated } from '../src/data/probe.gen';
 import { parseRoute, probeHref } from '../src/route';
 import { Bench, drawAll, inked, overflow, template, violations } from './browser';
@@ -50,12 +51,36 @@ describe('a probe', () => {
     bench.visit(address(kind), isShown),
   );
 
+  // Are experiments told with their runs together, and each run where one asks for it?
+  it('tells of its experiments', () =>
+    bench.visit(address('embedded'), async (page) => {
+      const experiments = page.getByRole('region', { name: /^Experiments/ });
+      const row = experiments.getByRole('row', { name: /^medium/ });
+      expect(await row.innerText()).toMatch(/found Medium\s+short reads\s+1\s+400\s+0 B\s+300 ms/);
+      const runs = page.getByRole('region', { name: /^Runs/ });
+      expect(await runs.isVisible()).toBe(false);
+      await page.getByText('Each run', { exact: true }).click();
+      expect(await runs.getByRole('row').count()).toBe(4);
+    }));
+
+  // Is the profile saved as it stands?
+  it('saves the profile', () =>
+    bench.visit(address('embedded'), async (page) => {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Save the profile' }).click(),
+      ]);
+      expect(download.suggestedFilename()).toBe('twin.toml');
+      expect(await readFile(await download.path(), 'utf8')).toBe(makeProbe().profile);
+    }));
+
   // Has each signal a picture with something in it, in colours that can be read?
   it.each(['light', 'dark'] as const)('is drawn and accessible, %s', (colorScheme) =>
     bench.visit(
       address('embedded'),
       async (page) => {
         expect(await drawAll(page)).toBe(2);
+        await page.getByText('Segment: 256 KiB; Cost of a merge: 120 ms').waitFor();
         for (let i = 0; i < 2; i++) {
           expect(await inked(page, i), `picture ${i}`).toBeGreaterThan(0.005);
         }
@@ -106,6 +131,12 @@ describe('the words of a probe', () => {
       ['nothing that was seen tells', ['Over-provisioning', 'Reach of the map']],
     ]);
     expect([0.5, 0.97, 0.9995].map(sureness)).toEqual(['50.0 %', '97.0 %', '> 99.8 %']);
+    expect([[], [4, 3], [7, 1, 2, 3, 9, 8, 5]].map(runsText)).toEqual([
+      '',
+      '3, 4',
+      '1 to 3, 5, 7 to 9',
+    ]);
+    expect(runsText([1, 3, 5, 7, 9, 10])).toBe('6 of 1 to 10');
   });
 
   // Does its address lead to it, whatever it is called?

@@ -1,11 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { Embedded, type HeldMeasurement } from '../src/data/embedded';
+import { hasRatios } from '../src/comparison';
+import { Embedded, type HeldMeasurement, type Page } from '../src/data/embedded';
 import { parseJson } from '../src/data/json';
 import { loadPage } from '../src/data/load';
 import { Served } from '../src/data/served';
 import { SourceError } from '../src/data/source';
-import type { Colours, Outline } from '../src/data/views.gen';
+import type { Colours, Compared, Comparison, Outline } from '../src/data/views.gen';
 import { cropColours, cropOutline } from '../src/data/window';
 
 const page = (text: string) =>
@@ -62,7 +63,7 @@ describe('pages', () => {
       measurements: [held('a'), held('b')],
       simulations: [],
       probes: [],
-      comparison: null,
+      comparisons: [],
     };
     expect(loadPage(page(JSON.stringify(both)))).toMatchObject({
       source: { served: false, only: undefined },
@@ -78,15 +79,7 @@ describe('an embedded source', () => {
     ],
     simulations: [],
     probes: [],
-    comparison: {
-      characteristics: [
-        {
-          name: 'random_write_ns',
-          results: [{ value: { value: 1 } }, { value: { value: 2 }, differs: true }],
-        },
-      ],
-      experiments: [],
-    },
+    comparisons: [],
   });
 
   // Is a part of a picture the same whether it was compressed or not, and cropped to what is asked?
@@ -115,17 +108,74 @@ describe('an embedded source', () => {
     await refused(source.simulation('a'), /no simulation/);
   });
 
-  // Does a comparison of some results hold those alone?
+  /** Three results, whose random writes take 1, 2 and 4 ns, beside the n-th; of `mix` c alone has runs. */
+  function beside(n: number): Comparison {
+    const results = [0, 1, 2].map((i) => {
+      const [value, first] = [2 ** ((n + i) % 3), 2 ** n];
+      const own = { value: { value } };
+      return i === 0 ? own : { ...own, ratio: { value: value / first } };
+    });
+    const mixed = [0, 1, 2].map((i) => ((n + i) % 3 === 2 ? { value: { value: 9 } } : {}));
+    const experiment = (name: string, of: Compared[]) => ({
+      micro_benchmark: name,
+      experiment: 'RW',
+      values: [{ value: 7, results: of }],
+    });
+    return {
+      characteristics: [{ name: 'random_write_ns', results }],
+      experiments: [experiment('order', results), experiment('mix', mixed)],
+    };
+  }
+
+  const three = (comparisons: Page['comparisons']) =>
+    new Embedded({
+      measurements: [held('a'), held('b'), held('c')],
+      simulations: [],
+      probes: [],
+      comparisons,
+    });
+
+  // Is a comparison of some results of those alone, beside the first of them, as that of a server is?
   it('compares', async () => {
-    const { characteristics } = await source.comparison(['a', 'b']);
-    expect(characteristics[0]?.results).toHaveLength(2);
-    const one = await source.comparison(['a']);
-    expect(one.characteristics[0]?.results).toEqual([{ value: { value: 1 } }]);
-    const turned = await source.comparison(['b', 'a']);
+    const page = three([beside(0), packed(beside(1)), beside(2)]);
+    const found = async (ids: string[]) => {
+      const { characteristics, experiments } = await page.comparison(ids);
+      expect(experiments[0]?.values[0]?.results).toEqual(characteristics[0]?.results);
+      const numbers = characteristics[0]?.results.map(({ value, ratio }) => [
+        value?.value,
+        ratio?.value,
+      ]);
+      return [numbers, experiments.map((e) => e.micro_benchmark)];
+    };
+    expect(await found(['a'])).toEqual([[[1, undefined]], ['order']]);
+    expect(await found(['b', 'a'])).toEqual([
+      [
+        [2, undefined],
+        [1, 0.5],
+      ],
+      ['order'],
+    ]);
+    expect(await found(['c', 'b', 'a'])).toEqual([
+      [
+        [4, undefined],
+        [2, 0.5],
+        [1, 0.25],
+      ],
+      ['order', 'mix'],
+    ]);
+  });
+
+  // Are the numbers themselves there where there was no room for how they relate?
+  it('compares what there is room for', async () => {
+    const page = three([beside(0)]);
+    expect(hasRatios(await page.comparison(['a', 'c']))).toBe(true);
+    const turned = await page.comparison(['c', 'a']);
+    expect(hasRatios(turned)).toBe(false);
     expect(turned.characteristics[0]?.results).toEqual([
-      { value: { value: 2 } },
+      { value: { value: 4 } },
       { value: { value: 1 } },
     ]);
+    await expect(three([]).comparison(['a'])).rejects.toThrow('no comparison');
   });
 
   // Does the shelf of a page answer what a server's would?

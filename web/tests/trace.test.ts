@@ -133,6 +133,6 @@ it('is told apart', () => {
   const page = (held: object) =>
     ({ getElementById: () => ({ textContent: JSON.stringify(held) }) }) as unknown as Document;
   expect(loadPage(page(trace))).toEqual({ trace });
-  const empty = { measurements: [], simulations: [], probes: [], comparison: null };
+  const empty = { measurements: [], simulations: [], probes: [], comparisons: [] };
   expect(loadPage(page(empty))).toHaveProperty('source');
 });

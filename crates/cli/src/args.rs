@@ -189,7 +189,7 @@ impl From<FillState> for SimulationFill {
   flashscope report old.flashscope new.flashscope --output compared.html
   flashscope report demo.flashscope --terminal")]
 pub struct ReportArgs {
-    /// The result folders; several are compared with the first of them
+    /// The result folders; of several, any can be put beside each other
     #[arg(required = true, value_name = "RESULT")]
     pub results: Vec<PathBuf>,
 

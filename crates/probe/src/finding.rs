@@ -59,7 +59,8 @@ pub struct Finding {
     pub because: String,
     /// The numbers of the runs that show it.
     pub runs: Vec<u32>,
-    /// The pictures that show it.
+    /// The pictures that show it. As findings of one probe have the same, `probe.json` has them apart.
+    #[serde(skip)]
     pub signals: Vec<Signal>,
 }
 

@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, DeviceInfo, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Budget, Contradiction, Event, Finding, Halt, Knowledge, Parameter, Unit};
+use crate::{Budget, Contradiction, Event, Finding, Halt, Knowledge, Parameter, Signal, Unit};
 
 /// `probe.json`: what was found of a drive, with what shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +29,8 @@ pub struct ProbeReport {
     pub used: Spent,
     /// What is stated of each parameter, known or not, in the order in which they are shown.
     pub findings: Vec<Stated>,
+    /// The pictures that show it, each once.
+    pub signals: Vec<Signal>,
     /// The experiments, in the order in which they were made.
     pub steps: Vec<Step>,
     /// A simulated drive with what was found, as a profile in TOML; absent where too little is known
@@ -75,10 +77,13 @@ pub struct Stated {
     pub unit: Unit,
     /// What is stated.
     pub finding: Finding,
+    /// The pictures that show it, by their places in the report's `signals`, from 0.
+    pub signals: Vec<usize>,
 }
 
-impl From<&Finding> for Stated {
-    fn from(finding: &Finding) -> Stated {
+impl Stated {
+    /// What is stated, with its pictures put to those that there are.
+    fn new(finding: &Finding, signals: &mut Vec<Signal>) -> Stated {
         let spec = finding.parameter.spec();
         let (title, summary, source) = (spec.title, spec.summary, spec.source);
         Stated {
@@ -87,6 +92,7 @@ impl From<&Finding> for Stated {
             source: source.into(),
             unit: spec.unit,
             finding: finding.clone(),
+            signals: finding.signals.iter().map(|signal| place_in(signals, signal)).collect(),
         }
     }
 }
@@ -177,7 +183,17 @@ impl ProbeStatus {
     }
 }
 
-/// What is stated of each parameter.
-pub fn stated(knowledge: &Knowledge) -> Vec<Stated> {
-    knowledge.findings().map(Stated::from).collect()
+/// What is stated of each parameter, and the pictures that show it.
+pub fn stated(knowledge: &Knowledge) -> (Vec<Stated>, Vec<Signal>) {
+    let mut signals = Vec::new();
+    let stated = knowledge.findings().map(|finding| Stated::new(finding, &mut signals)).collect();
+    (stated, signals)
+}
+
+/// Where a picture is among others, to which it is put where it is not.
+fn place_in(signals: &mut Vec<Signal>, signal: &Signal) -> usize {
+    signals.iter().position(|known| known == signal).unwrap_or_else(|| {
+        signals.push(signal.clone());
+        signals.len() - 1
+    })
 }

@@ -61,7 +61,7 @@ pub struct Summary {
 }
 
 /// Results, simulations and probes as one HTML file that needs nothing else, and no network; several
-/// results are compared with the first of them. `progress` is told how much is done, of how much.
+/// results are compared with each other. `progress` is told how much is done, of how much.
 ///
 /// # Errors
 /// Where the records cannot be read, or what was found not be written as JSON.

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use flashscope_analysis::compare::{Comparison, compare};
+use flashscope_analysis::compare::compare;
 use flashscope_analysis::view::{Colours, Ios, LatencyHistogram, STRETCHES, Viewer};
 use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;
@@ -21,6 +21,9 @@ const MOST_BYTES: usize = 15 << 20;
 /// The shares of the room for views that outlines and single IOs may take; colours have the rest.
 const OUTLINES: f64 = 0.5;
 const IOS: f64 = 0.15;
+
+/// What comparisons may take of the page: all of a dozen results that have the whole of uFLIP.
+const MOST_COMPARISONS: usize = MOST_BYTES / 3;
 
 /// Pictures are not made coarser than that.
 const LEAST_STRETCHES: u64 = 50;
@@ -85,7 +88,9 @@ struct Page<'a> {
     measurements: Vec<Paged<'a>>,
     simulations: &'a [SimulatedExhibit<'a>],
     probes: &'a [ProbedExhibit<'a>],
-    comparison: Option<Comparison>,
+    /// Each is of the measurements from the n-th on, and round to it: how they relate to that one. JSON,
+    /// compressed as views are.
+    comparisons: Vec<String>,
 }
 
 /// A measurement as the page holds it. The views, which are nearly all of it, are JSON, by gzip, in
@@ -109,8 +114,8 @@ pub(crate) type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 /// How many times the records of a run are read.
 const READS: u64 = 4;
 
-/// The page of several results, which are compared with the first of them. It stays below 15 MiB as long
-/// as their manifests and facts leave room: pictures get coarser, and fewer single IOs are shown.
+/// The page of several results, which are compared with each other. It stays below 15 MiB as long as their
+/// manifests and facts leave room: pictures get coarser, and fewer single IOs are shown.
 pub(crate) fn html(
     template: &str,
     measurements: &[Exhibit],
@@ -118,13 +123,9 @@ pub(crate) fn html(
     probes: &[ProbedExhibit],
     progress: Progress,
 ) -> Result<String, PageError> {
-    let mut page = Page { measurements: vec![], simulations, probes, comparison: None };
-    if measurements.len() > 1 {
-        let results: Vec<_> =
-            measurements.iter().map(|shown| (shown.viewer.manifest, shown.viewer.facts)).collect();
-        page.comparison = Some(compare(&results));
-    }
-    page.measurements = measurements.iter().map(|shown| bare(*shown)).collect();
+    let page_measurements = measurements.iter().map(|shown| bare(*shown)).collect();
+    let comparisons = comparisons(measurements)?;
+    let mut page = Page { measurements: page_measurements, simulations, probes, comparisons };
     let used = template.len() + serde_json::to_vec(&page)?.len();
     let room = MOST_BYTES.saturating_sub(used) / measurements.len().max(1);
     let ios =
@@ -135,6 +136,28 @@ pub(crate) fn html(
         fill(paged, shown.viewer, room, &mut steps)?;
     }
     Ok(crate::filled(&page)?)
+}
+
+/// The measurements beside each of them, as many as there is room for: the square of how many they are
+/// numbers. The first is always there.
+fn comparisons(measurements: &[Exhibit]) -> Result<Vec<String>, PageError> {
+    let mut packed: Vec<String> = Vec::new();
+    if measurements.len() < 2 {
+        return Ok(packed);
+    }
+    let mut results: Vec<_> =
+        measurements.iter().map(|shown| (shown.viewer.manifest, shown.viewer.facts)).collect();
+    let mut room = MOST_COMPARISONS;
+    for _ in measurements {
+        let next = compressed(&compare(&results))?;
+        if next.len() > room && !packed.is_empty() {
+            break;
+        }
+        room = room.saturating_sub(next.len());
+        packed.push(next);
+        results.rotate_left(1);
+    }
+    Ok(packed)
 }
 
 /// How far a page is.

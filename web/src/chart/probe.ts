@@ -24,12 +24,12 @@ function pointsOf(signal: Signal): Point[] {
   return all.filter(({ x }) => !signal.log_x || x > 0).sort((a, b) => a.x - b.x);
 }
 
-/** From the least to the most, with nothing in between them. */
-function spanOf(values: number[]): [number, number] {
+/** From the least to the most, with room above for so many lines of text. */
+function spanOf(values: number[], lines: number): [number, number] {
   const low = values.reduce((a, b) => Math.min(a, b), 0);
   const high = values.reduce((a, b) => Math.max(a, b), 0);
   const room = 0.04 * (high - low) || 1;
-  return [low < 0 ? low - room : 0, high + room];
+  return [low < 0 ? low - room : 0, high + room * (1 + 2 * lines)];
 }
 
 /** Round numbers on a log axis: of ever coarser ladders the first that has room. */
@@ -60,6 +60,13 @@ function acrossOf(signal: Signal, points: Point[]): Measure {
 const colorOf = (colors: Palette, series: number) =>
   colors.results[series % colors.results.length] ?? colors.text;
 
+/** On how many lines the labels of marks stand at most. */
+const LINES = 4;
+
+/** The first mark of each label: what the others are is seen from them. */
+const labelled = (marks: Mark[]): Mark[] =>
+  marks.filter(({ label }, i) => marks.findIndex((mark) => mark.label === label) === i);
+
 /** Lines at places worth marking, with what is there. */
 function drawMarks(u: uPlot, marks: Mark[], colors: Palette): void {
   const { ctx, bbox } = u;
@@ -68,19 +75,22 @@ function drawMarks(u: uPlot, marks: Mark[], colors: Palette): void {
     ctx.fillStyle = colors.text;
     ctx.lineWidth = devicePixelRatio;
     ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
-    marks.forEach(({ x, label }, i) => {
+    ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
+    for (const { x } of marks) {
       const at = u.valToPos(x, 'x', true);
-      ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
       ctx.beginPath();
       ctx.moveTo(at, bbox.top);
       ctx.lineTo(at, bbox.top + bbox.height);
       ctx.stroke();
-      ctx.setLineDash([]);
+    }
+    ctx.setLineDash([]);
+    labelled(marks).forEach(({ x, label }, i) => {
+      const at = u.valToPos(x, 'x', true);
       const left = at > bbox.left + 0.7 * bbox.width;
       ctx.textAlign = left ? 'right' : 'left';
       const gap = (left ? -4 : 4) * devicePixelRatio;
       // Labels of neighbours are below each other.
-      ctx.fillText(label, at + gap, bbox.top + (12 + 13 * (i % 4)) * devicePixelRatio);
+      ctx.fillText(label, at + gap, bbox.top + (12 + 13 * (i % LINES)) * devicePixelRatio);
     });
   });
 }
@@ -96,15 +106,38 @@ function nextTo(u: uPlot, points: Point[], left: number, top: number): Point | u
   return best;
 }
 
+/**
+ * How the n-th of some series looks: what lies on another is seen through it, a line through the gaps of
+ * one with dashes, points around smaller ones.
+ */
+function look(colors: Palette, shape: Signal['shape'], n: number, of: number): uPlot.Series {
+  const color = colorOf(colors, n);
+  if (shape === 'line') {
+    const dash = n === 0 ? [] : [8 / n, 5];
+    return { stroke: color, width: 1.5, dash, spanGaps: true, points: { show: false } };
+  }
+  const size = 4 + 2 * (of - 1 - n);
+  const points = { show: true, size, width: 0, fill: color, stroke: color };
+  return { stroke: color, paths: () => null, points };
+}
+
 /** A picture of what a probe saw. */
-export function signalChart(signal: Signal): ChartSpec {
+export function signalChart(seen: Signal): ChartSpec {
+  const signal = { ...seen, series: seen.series.filter(({ points }) => points.length > 0) };
   const points = pointsOf(signal);
   const across = acrossOf(signal, points);
   const xs = points.map(({ x }) => x);
-  const up: Measure = { title: signal.y, write: short, range: spanOf(points.map(({ y }) => y)) };
+  const lines = Math.min(LINES, labelled(signal.marks).length);
+  const up: Measure = {
+    title: signal.y,
+    write: short,
+    range: spanOf(
+      points.map(({ y }) => y),
+      lines,
+    ),
+  };
   const column = (series: number) =>
     points.map((point) => (point.series === series ? point.y : null));
-  const joined = signal.shape === 'line';
   const marked = signal.log_x ? signal.marks.map(({ x }) => x) : [];
   const tip = (u: uPlot, left: number, top: number): Tip | null => {
     const point = nextTo(u, points, left, top);
@@ -133,13 +166,7 @@ export function signalChart(signal: Signal): ChartSpec {
       axes: [measureAxis(colors, across, 'x'), measureAxis(colors, up, 'y')],
       series: [
         {},
-        ...signal.series.map((_, i): uPlot.Series => {
-          const color = colorOf(colors, i);
-          const shown = { show: true, size: 4, width: 0, fill: color, stroke: color };
-          return joined
-            ? { stroke: color, width: 1.5, spanGaps: true, points: { show: false } }
-            : { stroke: color, paths: () => null, points: shown };
-        }),
+        ...signal.series.map((_, i) => look(colors, signal.shape, i, signal.series.length)),
       ],
       hooks: { draw: [(u) => drawMarks(u, signal.marks, colors)] },
     }),

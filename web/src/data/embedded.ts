@@ -57,7 +57,11 @@ export interface Page {
   measurements: HeldMeasurement[];
   simulations: HeldSimulation[];
   probes: HeldProbe[];
-  comparison: Comparison | null;
+  /**
+   * The n-th is of the measurements from the n-th on, and round to it: how they relate to that one. Where
+   * there are many measurements, there is room for the first of these alone.
+   */
+  comparisons: (Comparison | string)[];
 }
 
 /** The JSON of base64 of gzip. */
@@ -84,7 +88,7 @@ export class Embedded implements Source {
   readonly served = false;
   readonly only: string | undefined;
   readonly #page: Page;
-  readonly #unpacked = new Map<string, Promise<unknown[]>>();
+  readonly #unpacked = new Map<string, Promise<unknown>>();
 
   constructor(page: Page) {
     this.#page = page;
@@ -157,11 +161,20 @@ export class Embedded implements Source {
   }
 
   async comparison(ids: string[]): Promise<Comparison> {
-    const { comparison, measurements } = this.#page;
+    const { comparisons, measurements } = this.#page;
     const places = ids.map((id) => measurements.indexOf(this.#held(id)));
-    if (comparison === null) throw new SourceError('This page holds no comparison of results.');
-    // What is known of each is how it relates to the first of the page.
-    return pick(comparison, places, places[0] === 0);
+    const [first = 0] = places;
+    const related = comparisons[first] !== undefined;
+    const to = related ? first : 0;
+    const packed = comparisons[to];
+    if (packed === undefined) throw new SourceError('This page holds no comparison of results.');
+    const all = await this.#inflated(`comparison ${to}`, packed);
+    const count = measurements.length;
+    return pick(
+      all,
+      places.map((place) => (place - to + count) % count),
+      related,
+    );
   }
 
   async simulation(id: string): Promise<Simulation> {
@@ -187,13 +200,18 @@ export class Embedded implements Source {
   }
 
   #parts<K extends keyof Parts>(id: string, name: K): Promise<Parts[K][]> {
-    const key = `${name} ${id}`;
-    const known = this.#unpacked.get(key);
-    if (known !== undefined) return known as Promise<Parts[K][]>;
-    const packed = this.#held(id)[name] ?? [];
-    const unpacked = typeof packed === 'string' ? inflate(packed) : Promise.resolve(packed);
-    this.#unpacked.set(key, unpacked as Promise<unknown[]>);
-    return unpacked as Promise<Parts[K][]>;
+    return this.#inflated(`${name} ${id}`, (this.#held(id)[name] ?? []) as Packed<Parts[K]>);
+  }
+
+  /** What may be compressed, inflated once; what it is called is like nothing else of the page. */
+  #inflated<T extends object>(key: string, packed: T | string): Promise<T> {
+    const known = this.#unpacked.get(key) as Promise<T> | undefined;
+    if (known !== undefined) return known;
+    const unpacked = (
+      typeof packed === 'string' ? inflate(packed) : Promise.resolve(packed)
+    ) as Promise<T>;
+    this.#unpacked.set(key, unpacked);
+    return unpacked;
   }
 }
 
@@ -202,18 +220,24 @@ const localKey = (id: string, manifest: Manifest) => `${id} ${manifest.started}`
 
 const end = (ios: Ios) => ios.from + ios.latency_ns.length;
 
-/** Some results of a comparison, with how they relate to the first only where that is `related`. */
+/**
+ * Some results of a comparison, with how they relate to the first only where that is `related`, and of the
+ * experiments what these results have.
+ */
 function pick(all: Comparison, places: number[], related: boolean): Comparison {
   const some = (results: Compared[]): Compared[] =>
     places.map((place) => {
       const { value = null, ...relation } = results[place] ?? {};
       return related ? { value, ...relation } : { value };
     });
+  const experiments = all.experiments.map((experiment) => ({
+    ...experiment,
+    values: experiment.values
+      .map((value) => ({ ...value, results: some(value.results) }))
+      .filter(({ results }) => results.some(({ value }) => value != null)),
+  }));
   return {
     characteristics: all.characteristics.map((c) => ({ ...c, results: some(c.results) })),
-    experiments: all.experiments.map((e) => ({
-      ...e,
-      values: e.values.map((v) => ({ ...v, results: some(v.results) })),
-    })),
+    experiments: experiments.filter(({ values }) => values.length > 0),
   };
 }

@@ -49,6 +49,13 @@ const NINE: readonly [name: string, experiments: string[]][] = [
   ['bursts', BASELINES],
 ];
 
+/** Where a micro-benchmark stands among others: the preparation, the nine in their order, any other. */
+export function rankOf(benchmark: string): number {
+  if (benchmark === 'preparation') return -1;
+  const rank = NINE.findIndex(([name]) => name === benchmark);
+  return rank < 0 ? NINE.length : rank;
+}
+
 /** Whether any of the nine micro-benchmarks is in a result, so that there is a grid to show. */
 export function hasGrid(model: Model): boolean {
   return NINE.some(([name]) => model.benchmark(name) !== undefined);

@@ -52,3 +52,25 @@ export function byReason(findings: Stated[]): [why: string, titles: string[]][] 
   }
   return [...reasons];
 }
+
+/** How many stretches of runs are told one by one. */
+const MOST_STRETCHES = 4;
+
+/** Which runs, those that follow each other as one, and as far as they can be told in short: `1, 3 to 5`. */
+export function runsText(runs: number[]): string {
+  const stretches: [from: number, to: number][] = [];
+  for (const run of runs.toSorted((a, b) => a - b)) {
+    const last = stretches.at(-1);
+    if (last !== undefined && run <= last[1] + 1) last[1] = run;
+    else stretches.push([run, run]);
+  }
+  const between = (from: number, to: number) => `${from} to ${to}`;
+  const [first, last] = [stretches[0]?.[0] ?? 0, stretches.at(-1)?.[1] ?? 0];
+  if (stretches.length > MOST_STRETCHES) return `${count(runs.length)} of ${between(first, last)}`;
+  return stretches
+    .map(([from, to]) => {
+      if (from === to) return `${from}`;
+      return to === from + 1 ? `${from}, ${to}` : between(from, to);
+    })
+    .join(', ');
+}

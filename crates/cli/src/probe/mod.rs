@@ -188,6 +188,7 @@ fn probed(
     if let Some(failed) = failed {
         return Err(failed.into());
     }
+    let (findings, signals) = stated(&knowledge);
     Ok(ProbeReport {
         schema_version: PROBE_VERSION,
         flashscope: env!("CARGO_PKG_VERSION").into(),
@@ -197,7 +198,8 @@ fn probed(
         status: ProbeStatus::of(halt),
         budget: budget.into(),
         used: used.into(),
-        findings: stated(&knowledge),
+        findings,
+        signals,
         steps: diary.steps(),
         profile: profile(&knowledge, &drive),
         drive,

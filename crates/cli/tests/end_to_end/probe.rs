@@ -42,6 +42,10 @@ fn probed_when_calm(place: &Scratch, name: &str, arguments: &[&str]) -> Value {
 fn assert_medium(report: &Value, medium: &str) {
     let answer = &stated(report, "medium")["answer"];
     assert_eq!(answer["class"], medium, "{answer}");
+    let signals = report["signals"].as_array().unwrap();
+    for (i, signal) in signals.iter().enumerate() {
+        assert!(!signals[..i].contains(signal), "stated twice: {}", signal["title"]);
+    }
     for stated in report["findings"].as_array().unwrap() {
         let finding = &stated["finding"];
         if finding["parameter"] != "medium" {
@@ -72,13 +76,22 @@ fn a_simulated_drive() {
         runs += step["runs"].as_array().unwrap().len();
     }
     assert_eq!(files_of_records(&place.at("p.flashscope")), runs);
+    let signals = report["signals"].as_array().unwrap();
+    for (i, signal) in signals.iter().enumerate() {
+        assert!(!signals[..i].contains(signal), "stated twice: {}", signal["title"]);
+    }
     for stated in report["findings"].as_array().unwrap() {
         let finding = &stated["finding"];
         if finding["answer"]["kind"] == "unknown" {
             assert!(!finding["answer"]["why"].as_str().unwrap().is_empty(), "{finding}");
         } else {
             assert!(!finding["runs"].as_array().unwrap().is_empty(), "{finding}");
-            assert!(!finding["signals"].as_array().unwrap().is_empty(), "{finding}");
+            let shown = stated["signals"].as_array().unwrap();
+            assert!(!shown.is_empty(), "{finding}");
+            assert!(
+                shown.iter().all(|at| at.as_u64().unwrap() < signals.len() as u64),
+                "{finding}"
+            );
         }
     }
 

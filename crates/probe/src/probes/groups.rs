@@ -233,7 +233,7 @@ fn cumulative(in_order: &Run, at_random: &Run) -> Signal {
     Signal::new(
         "Reads in order: cumulative cost (Sun and Zhang, Figure 3)",
         "KiB read",
-        "ms",
+        "cumulative response time (ms)",
         Shape::Line,
     )
     .series("reads of 4 KiB in order", sums(in_order))

@@ -349,7 +349,7 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
     let mut table = Signal::new(
         "Two rounds of writes to m segments (Sun and Zhang, Table 2)",
         "write",
-        "ms",
+        "response time (ms)",
         Shape::Points,
     );
     for rounds in shown {
@@ -572,7 +572,7 @@ impl Starts {
         Signal::new(
             "Writes to first pages of segments and to pages inside",
             "write",
-            "ms",
+            "response time (ms)",
             Shape::Points,
         )
         .series("first pages", points(&self.first))

@@ -284,7 +284,7 @@ fn picture(spans: &[Span], levels: &HitAndMiss) -> Signal {
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let ends = [points.first(), points.last()].map(|point| point.map_or(1.0, |point| point.0));
     let level = |cost: f64| ends.map(|x| (x, cost / 1e6));
-    Signal::new("Cost of random reads against their span", "MiB", "ms", Shape::Line)
+    Signal::new("Cost of random reads against their span", "MiB", "response time (ms)", Shape::Line)
         .log_x()
         .series("random reads", points)
         .series("few places", level(levels.hit))
@@ -296,9 +296,14 @@ fn levels_shown(few: &[f64], once: &[f64]) -> Signal {
         let shown = costs.iter().take(SAMPLES);
         shown.zip(1u32..).map(|(cost, nth)| (f64::from(nth), cost / 1e6)).collect()
     };
-    Signal::new("Cost of reads of few places, and of many", "read", "ms", Shape::Points)
-        .series("few places", points(few))
-        .series("many places", points(once))
+    Signal::new(
+        "Cost of reads of few places, and of many",
+        "read",
+        "response time (ms)",
+        Shape::Points,
+    )
+    .series("few places", points(few))
+    .series("many places", points(once))
 }
 
 #[cfg(test)]

@@ -343,7 +343,7 @@ fn extra_picture(lengths: &[u64], extra: &[Typical]) -> Signal {
     Signal::new(
         "What writes of each length take more than reads",
         "length (KiB)",
-        "median response time of writes less that of reads (us)",
+        "writes less reads, median (µs)",
         Shape::Line,
     )
     .series("writes less reads", points.collect::<Vec<_>>())
@@ -393,7 +393,7 @@ fn picture(page: Option<&Page>, seen: &Seen) -> Signal {
     let signal = Signal::new(
         "Cost of short reads against their offset",
         "offset (KiB, modulo 64 KiB)",
-        "median response time (us)",
+        "median response time (µs)",
         Shape::Line,
     )
     .series("one read across the offset", points(&seen.straddling))

@@ -200,8 +200,8 @@ fn signal(behind: &Behind) -> Signal {
     let point = |(grain, cost): &(u64, f64)| ((grain * GRAIN) as f64 / 1024.0, cost / 1e6);
     Signal::new(
         "Short reads after a pause, behind reads in a row",
-        "distance from the end of the reads in KiB",
-        "ms",
+        "distance from the end of the reads (KiB)",
+        "response time (ms)",
         Shape::Points,
     )
     .series("behind reads in a row", behind.costs.iter().map(point))

@@ -107,7 +107,7 @@ impl Found {
         let each = Signal::new(
             "Writes in order: cost of each (Sun and Zhang, Figure 5)",
             "trial",
-            "ms",
+            "response time (ms)",
             Shape::Points,
         )
         .series("writes", shown.map(|(nth, cost)| (nth as f64, cost / 1e6)))
@@ -115,7 +115,7 @@ impl Found {
         let total = Signal::new(
             "Writes in order: cumulative cost (Sun and Zhang, Figure 6)",
             "KiB written",
-            "ms",
+            "response time in all (ms)",
             Shape::Line,
         )
         .series("writes", sums)

@@ -177,7 +177,8 @@ impl Fill {
         });
         let points: Vec<(f64, f64)> = points.collect();
         let title = "Cost of the writes that fill the drive in order";
-        Signal::new(title, "MiB written", "ms", Shape::Points).series("writes", points)
+        Signal::new(title, "MiB written", "response time (ms)", Shape::Points)
+            .series("writes", points)
     }
 }
 

@@ -242,7 +242,7 @@ fn signal(ratios: &[f64]) -> Signal {
     Signal::new(
         "Writes in turns to the first unit and another",
         "the other unit",
-        "time, as a share of that of writes to the first alone",
+        "time over that of the first alone",
         Shape::Points,
     )
     .series("writes", points)

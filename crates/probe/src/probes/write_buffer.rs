@@ -178,7 +178,8 @@ impl Bursts {
     fn picture(&self) -> Signal {
         let points = self.shown.iter().zip(1u32..).map(|(cost, nth)| (f64::from(nth), cost / 1e6));
         let title = "Cost of writes in a burst after a rest (like Figure 5)";
-        Signal::new(title, "write", "ms", Shape::Points).series("median of bursts", points)
+        Signal::new(title, "write", "response time (ms)", Shape::Points)
+            .series("median of bursts", points)
     }
 }
 
@@ -465,7 +466,7 @@ impl Memory {
         let points = |reads: &[f64]| -> Vec<(f64, f64)> {
             reads.iter().zip(1u32..).map(|(read, nth)| (f64::from(nth), read / 1e6)).collect()
         };
-        Signal::new("Reads of what was just written", "read", "ms", Shape::Points)
+        Signal::new("Reads of what was just written", "read", "response time (ms)", Shape::Points)
             .series("just written", points(&self.new))
             .series("later", points(&self.old))
     }

@@ -125,8 +125,13 @@ impl Again {
 
     fn picture(&self) -> Signal {
         let points = self.costs.iter().zip(1u32..).map(|(cost, nth)| (f64::from(nth), cost / 1e6));
-        Signal::new("Cost of writing one page again and again", "write", "ms", Shape::Points)
-            .series("one page", points)
+        Signal::new(
+            "Cost of writing one page again and again",
+            "write",
+            "response time (ms)",
+            Shape::Points,
+        )
+        .series("one page", points)
     }
 }
 
@@ -283,7 +288,7 @@ impl Pages {
         let points = |reads: &[f64]| -> Vec<(f64, f64)> {
             reads.iter().zip(1u32..).map(|(read, nth)| (f64::from(nth), read / 1e6)).collect()
         };
-        Signal::new(title, "read", "ms", Shape::Points)
+        Signal::new(title, "read", "response time (ms)", Shape::Points)
             .series("the pages", points(&self.first))
             .series("pages in the buffer", points(&self.neighbours))
             .series("the pages on the flash", points(&self.flash))

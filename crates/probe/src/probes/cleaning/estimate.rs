@@ -122,7 +122,7 @@ fn course(story: &Story, choice: &Choice, onset: Option<usize>) -> Signal {
         choice.windows.iter().map(&middle).zip(costs.iter().map(|cost| cost / 1e6)).collect()
     };
     let title = "Cost of overwriting a trimmed drive";
-    let signal = Signal::new(title, "MB written since the trim", "ms", Shape::Line)
+    let signal = Signal::new(title, "MB written since the trim", "response time (ms)", Shape::Line)
         .series("measured", series(&choice.seen))
         .series(&format!("expected of {:?} cleaning", choice.policy()), series(&choice.expected));
     match onset {
@@ -257,7 +257,7 @@ fn period(story: &Story, cleans_idle: bool, by_chance: bool) -> Finding {
     Finding::value(Parameter::CleaningPeriod, value, value - blur, value + blur, probability)
         .because(format!("{waits:.0} of {} steady random writes waited", steady.len()))
         .signal(
-            Signal::new("Steady random writes", "write", "ms", Shape::Points)
+            Signal::new("Steady random writes", "write", "response time (ms)", Shape::Points)
                 .series("cost", (0u32..).map(f64::from).zip(steady.iter().map(|cost| cost / 1e6))),
         )
 }
@@ -280,9 +280,13 @@ fn idle(rests: &Rests) -> Finding {
     if probability < 0.8 {
         return unknown("a rest helps a little, which may be chance");
     }
-    let signal = Signal::new("Random writes after rests", "write", "ms", Shape::Points)
-        .series("after a rest", (0u32..).map(f64::from).zip(rests.after.iter().map(|c| c / 1e6)))
-        .series("without", (0u32..).map(f64::from).zip(rests.usual.iter().map(|c| c / 1e6)));
+    let signal =
+        Signal::new("Random writes after rests", "write", "response time (ms)", Shape::Points)
+            .series(
+                "after a rest",
+                (0u32..).map(f64::from).zip(rests.after.iter().map(|c| c / 1e6)),
+            )
+            .series("without", (0u32..).map(f64::from).zip(rests.usual.iter().map(|c| c / 1e6)));
     Finding::class(Parameter::IdleCleaning, class, probability)
         .because(format!(
             "writes after a rest wait {after:.2} of a write for cleaning, others {usual:.2}"

@@ -123,7 +123,7 @@ fn signals(evidence: &Evidence, best: Stripes, weighed: &[Weighed]) -> Vec<Signa
         let signal = Signal::new(
             "Reads at each stride, with many in flight",
             "stride in pages",
-            "us a read",
+            "time per read (µs)",
             Shape::Line,
         );
         let signal = signal
@@ -139,14 +139,19 @@ fn signals(evidence: &Evidence, best: Stripes, weighed: &[Weighed]) -> Vec<Signa
         reads.map(|read| (f64::from(read.page), read.took / 1e3))
     };
     signals.push(
-        Signal::new("Short reads across the edges of pages", "page", "us", Shape::Points)
-            .series("across", points(true))
-            .series("within a page", points(false)),
+        Signal::new(
+            "Short reads across the edges of pages",
+            "page",
+            "response time (µs)",
+            Shape::Points,
+        )
+        .series("across", points(true))
+        .series("within a page", points(false)),
     );
     if !evidence.spans.is_empty() {
         let points = evidence.spans.iter().map(|span| (f64::from(span.pages), span.took / 1e6));
         signals.push(
-            Signal::new("Writes of several pages", "pages", "ms", Shape::Line)
+            Signal::new("Writes of several pages", "pages", "response time (ms)", Shape::Line)
                 .series("writes", points),
         );
     }
