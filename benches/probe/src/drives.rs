@@ -344,8 +344,26 @@ impl Draft {
         self.has(Parameter::SlcCache, self.packages * pages * self.page);
         // A block of one bit a cell holds less than the others: there are two sizes of segments.
         self.truth.remove(&Parameter::Segment);
+        self.folded();
         // Blocks of the region are neither over-provisioning nor places for all data.
         self.cleaned = None;
+    }
+
+    /// What leaves the SLC cache goes where cleaned data goes. Without idle time all that the host writes
+    /// takes that way, and shares blocks with what cleaning moves; with it, a part does.
+    fn folded(&mut self) {
+        let apart = Some(&Truth::Class("apart"));
+        if self.truth.get(&Parameter::CleaningSeparation) != apart {
+            return;
+        }
+        match self.truth.get(&Parameter::IdleCleaning) {
+            Some(Truth::Class("no")) => {
+                self.is(Parameter::CleaningSeparation, Truth::Class("together"));
+            }
+            _ => {
+                self.truth.remove(&Parameter::CleaningSeparation);
+            }
+        }
     }
 
     fn no_groups(&mut self) {
