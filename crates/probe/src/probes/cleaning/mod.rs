@@ -333,6 +333,9 @@ impl Bench<'_, '_> {
         // A buffer that a flush need not empty is emptied in a rest, and takes the writes behind it.
         let most = regions.units as usize / FEWEST_RESTS;
         let (_, refilled) = self.after_rest(regions, most)?;
+        if refilled >= most {
+            return Ok(rests);
+        }
         if refilled > REFILL {
             count = count.min(FEWEST_RESTS * most / refilled).max(FEWEST_RESTS);
         }
@@ -381,6 +384,6 @@ impl Bench<'_, '_> {
 struct Rests {
     /// Without rests.
     usual: Vec<f64>,
-    /// After rests.
+    /// After rests; none where a buffer takes all of them.
     after: Vec<f64>,
 }
