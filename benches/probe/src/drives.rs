@@ -224,6 +224,7 @@ impl Draft {
             self.slc = Some(f64::from(self.rng.u32(50..150)) / 1000.0);
         } else {
             self.is(Parameter::SlcCache, Truth::Absent);
+            self.is(Parameter::SlcCacheKind, Truth::Absent);
         }
     }
 
@@ -342,10 +343,30 @@ impl Draft {
         let of_each = (share * blocks as f64 - 1e-6).ceil() as u64;
         let pages = of_each * (self.pages_per_block / 3);
         self.has(Parameter::SlcCache, self.packages * pages * self.page);
+        // The simulator lends no blocks to it.
+        self.is(Parameter::SlcCacheKind, Truth::Class("static"));
         // A block of one bit a cell holds less than the others: there are two sizes of segments.
         self.truth.remove(&Parameter::Segment);
+        self.folded();
         // Blocks of the region are neither over-provisioning nor places for all data.
         self.cleaned = None;
+    }
+
+    /// What leaves the SLC cache goes where cleaned data goes. Without idle time all that the host writes
+    /// takes that way, and shares blocks with what cleaning moves; with it, a part does.
+    fn folded(&mut self) {
+        let apart = Some(&Truth::Class("apart"));
+        if self.truth.get(&Parameter::CleaningSeparation) != apart {
+            return;
+        }
+        match self.truth.get(&Parameter::IdleCleaning) {
+            Some(Truth::Class("no")) => {
+                self.is(Parameter::CleaningSeparation, Truth::Class("together"));
+            }
+            _ => {
+                self.truth.remove(&Parameter::CleaningSeparation);
+            }
+        }
     }
 
     fn no_groups(&mut self) {
@@ -384,11 +405,16 @@ impl Draft {
                 self.is(Parameter::FtlClass, Truth::Class("groups-of-blocks"));
             }
         }
-        for absent in [Parameter::MapCache, Parameter::SlcCache, Parameter::ReadAhead] {
+        for absent in [
+            Parameter::MapCache,
+            Parameter::SlcCache,
+            Parameter::SlcCacheKind,
+            Parameter::ReadAhead,
+            Parameter::WriteBuffer,
+            Parameter::WriteBufferKind,
+        ] {
             self.is(absent, Truth::Absent);
         }
-        self.is(Parameter::WriteBuffer, Truth::Absent);
-        self.is(Parameter::WriteBufferKind, Truth::Absent);
         self.has(Parameter::Segment, self.page * self.pages_per_block * self.packages);
         self.content();
         self.groups();

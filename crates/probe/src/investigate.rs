@@ -159,8 +159,8 @@ fn leave(probe: &Probe, why: &str, knowledge: &mut Knowledge) {
     probe.unknown(why).into_iter().for_each(|finding| knowledge.take(finding));
 }
 
-/// The probe that is expected to tell most for what it costs, among those whose assumptions were
-/// looked at and that the budget allows.
+/// The probe that is expected to tell most for what it costs, among those whose assumptions are known, or
+/// were looked at as often as that is worth, and that the budget allows.
 fn choose(
     lab: &Lab<'_>,
     knowledge: &Knowledge,
@@ -191,7 +191,15 @@ fn choose(
     {
         return Some(first);
     }
-    let best = (0..PROBES.len()).filter_map(worth);
+    // What goes by something that is not known yet waits for it, as long as it can be asked for again.
+    let waits = |index: &usize| {
+        let unknown = |at: &&Parameter| !knowledge.finding(**at).is_some_and(Finding::is_known);
+        let mut missing = PROBES[*index].assumes.iter().filter(unknown);
+        missing.any(|at| {
+            (0..PROBES.len()).any(|nth| PROBES[nth].finds.contains(at) && worth(nth).is_some())
+        })
+    };
+    let best = (0..PROBES.len()).filter(|index| !waits(index)).filter_map(worth);
     // The first of equals: the order of the registry.
     best.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, index)| index)
 }
@@ -260,7 +268,12 @@ fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, wanted: &[Parameter], halt
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use flashscope_block::{Bytes, NullDevice};
+
     use super::*;
+    use crate::Budget;
 
     // Does a contradiction take back what was found and what rests on it, as long as it can be looked for
     // again, and nothing else?
@@ -280,6 +293,27 @@ mod tests {
         };
         assert_eq!(left(1), [Parameter::ReadAhead]);
         assert_eq!(left(MOST_ATTEMPTS).len(), 3);
+    }
+
+    // Does what goes by a parameter that was not found wait until that was looked for often enough?
+    #[test]
+    fn unknown_assumptions_are_looked_for_again() {
+        let mut device = NullDevice::new(Bytes(1 << 30), 1, || Nanos(0));
+        let budget = Budget { bytes: Bytes(8 << 30), time: Nanos::secs(1 << 20) };
+        let (stop, mut keeper) = (AtomicBool::new(false), ());
+        let lab = Lab::new(&mut device, budget, 0, &stop, &mut keeper);
+        let mut knowledge = Knowledge::default();
+        knowledge.take(Finding::class(Parameter::Medium, "flash", 0.99));
+        knowledge.take(Finding::unknown(Parameter::PageSize, "noise"));
+        let next = |of_page: u32| {
+            let finds_page = |probe: &Probe| probe.finds.contains(&Parameter::PageSize);
+            let attempts: Vec<u32> =
+                PROBES.iter().map(|probe| if finds_page(probe) { of_page } else { 0 }).collect();
+            choose(&lab, &knowledge, &attempts, &[Parameter::Parallelism])
+                .map(|nth| PROBES[nth].name)
+        };
+        assert_eq!(next(1), Some("page"));
+        assert_eq!(next(MOST_ATTEMPTS), Some("parallel"));
     }
 
     // Is all that the probes of a wanted parameter assume looked for as well?

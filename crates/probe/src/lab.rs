@@ -189,6 +189,15 @@ pub struct Fill {
     pub costs: Vec<f64>,
 }
 
+impl Fill {
+    /// A run of writes in order, all of the same length; an empty one is of length 0.
+    #[must_use]
+    pub fn of(run: &Run) -> Fill {
+        let len = run.records.first().map_or(0, |record| record.len.0);
+        Fill { number: run.number, len, costs: run.latencies() }
+    }
+}
+
 /// The place where experiments are run on a drive, with a budget.
 pub struct Lab<'a> {
     device: &'a mut dyn Device,

@@ -73,6 +73,11 @@ pub fn levels(costs: &[f64]) -> Option<Levels> {
     Some(Levels { low, high, threshold, share, separation: (high - low) / within })
 }
 
+/// The probability that something normal is off by less than so many standard errors.
+pub(crate) fn within_errors(errors: f64) -> f64 {
+    1.0 - (-0.717 * errors - 0.416 * errors * errors).exp()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

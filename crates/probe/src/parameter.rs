@@ -28,6 +28,7 @@ pub enum Parameter {
     WriteBufferKind,
     MapCache,
     SlcCache,
+    SlcCacheKind,
     FtlClass,
     Segment,
     LogList,
@@ -287,6 +288,17 @@ pub const PARAMETERS: &[Spec] = &[
         source: "whole-drive fills, as reviewers of drives run them",
         tolerance: 0.1,
         ..BYTES
+    },
+    Spec {
+        parameter: Parameter::SlcCacheKind,
+        name: "slc-cache-kind",
+        title: "Kind of SLC cache",
+        classes: &["static", "dynamic"],
+        summary: "Whether it has blocks of its own and is always as large, or borrows the cells that no \
+                  data is in and shrinks as the drive fills up",
+        source: "whole-drive fills, as reviewers of drives run them at several fill levels",
+        alternatives: 3,
+        ..CLASS
     },
     Spec {
         parameter: Parameter::FtlClass,

@@ -24,13 +24,14 @@ const MAP_ENTRY: u64 = 8;
 
 /// Parameters of which a profile has no field: what they measure follows from other fields, or the
 /// simulator knows no such thing.
-const WITHOUT_FIELD: [Parameter; 7] = [
+const WITHOUT_FIELD: [Parameter; 8] = [
     Parameter::Alignment,
     Parameter::Volumes,
     Parameter::OpenPartitions,
     Parameter::CleaningOnset,
     Parameter::CleaningPeriod,
     Parameter::SlcCache,
+    Parameter::SlcCacheKind,
     Parameter::Medium,
 ];
 

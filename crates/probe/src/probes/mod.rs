@@ -12,6 +12,7 @@ mod read_ahead;
 mod requests;
 mod segment;
 mod slc_cache;
+mod slc_cache_kind;
 mod volumes;
 mod write_buffer;
 mod write_buffer_kind;
@@ -94,6 +95,7 @@ pub const PROBES: &[Probe] = &[
     write_buffer_kind::PROBE,
     map_cache::PROBE,
     slc_cache::PROBE,
+    slc_cache_kind::PROBE,
     read_ahead::PROBE,
     parallel::PROBE,
     volumes::PROBE,

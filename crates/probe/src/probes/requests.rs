@@ -2,10 +2,11 @@
 //! one.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
+use crate::levels::within_errors;
 use crate::{
     Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, median, standard_error,
 };
@@ -43,6 +44,24 @@ const LEAST_LEFT: u64 = 20;
 /// From so many standard errors on, something is there.
 const SURE: f64 = 5.0;
 
+/// The least probability that is worth stating, and the most that reads can give.
+const LEAST: f64 = 0.6;
+const MOST_SURE: f64 = 0.99;
+
+/// Reads go on until that much is sure.
+const ENOUGH: f64 = 0.9;
+
+/// Lengths, in blocks, where requests are often cut beside powers of two: 240 sectors are the most that many
+/// hosts ask of a USB drive at once.
+const USUAL: [u64; 2] = [30, 60];
+
+/// How likely it is that requests are cut at a usual length, and at any other, beside that they are not.
+const USUAL_LENGTH: f64 = 0.15;
+const ANY_LENGTH: f64 = 0.004;
+
+/// The costs of a further request that are tried.
+const HEIGHTS: u32 = 24;
+
 /// What a cut may leave unexplained, as a multiple of what noise would.
 const MOST_MISFIT: f64 = 4.0;
 
@@ -76,7 +95,7 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         let lengths = repeated(1..=LONGEST, (SAMPLES << lab.attempt) << round);
         runs.push(read(lab, "reads of each length", lengths, &mut costs)?);
         largest = self::largest(&costs, &strides);
-        if largest.is_known() {
+        if largest.probability >= ENOUGH {
             break;
         }
     }
@@ -233,8 +252,6 @@ struct Cut {
     /// What each part costs beyond its blocks.
     height: f64,
     error: f64,
-    /// How much likelier the cut makes what was seen, as a logarithm.
-    likelihood: f64,
     /// What it leaves unexplained, as a multiple of what noise would.
     misfit: f64,
 }
@@ -256,28 +273,53 @@ impl Cut {
         let ((high, n), (low, m)) = (level(true), level(false));
         let (height, variance) = (high - low, 1.0 / n + 1.0 / m);
         if !variance.is_finite() {
-            return Cut {
-                at,
-                height: 0.0,
-                error: f64::INFINITY,
-                likelihood: 0.0,
-                misfit: f64::INFINITY,
-            };
+            return Cut { at, height: 0.0, error: f64::INFINITY, misfit: f64::INFINITY };
         }
-        // Neighbours share reads and are not independent: as many errors as there are reads in common.
-        let likelihood = height.max(0.0).powi(2) / variance / 2.0 / 2.0;
         // What is small beside the cut is no reason to doubt it, however little noise there is.
         let slack = (0.1 * height).powi(2);
         let rest = |d: &Difference| {
             (d.cost - if over(d) { high } else { low }).powi(2) / (d.variance + slack)
         };
         let misfit = differences.iter().map(rest).sum::<f64>() / differences.len() as f64;
-        Cut { at, height, error: (2.0 * variance).sqrt(), likelihood, misfit }
+        // Neighbours share reads and are not independent: as many errors as there are reads in common.
+        Cut { at, height, error: (2.0 * variance).sqrt(), misfit }
+    }
+
+    /// How much likelier than no cut it is, as a logarithm: a further request may cost anything between
+    /// `heights`, and requests are cut at some lengths more often than elsewhere.
+    fn weight(&self, heights: &Range<f64>) -> f64 {
+        let variance = self.error.powi(2) * self.misfit.max(1.0);
+        if !variance.is_finite() {
+            return f64::MIN;
+        }
+        let gain = |height: f64| (self.height - height / 2.0) * height / variance;
+        let tried = (0..HEIGHTS).map(|nth| {
+            let part = f64::from(nth) / f64::from(HEIGHTS - 1);
+            heights.start * (heights.end / heights.start).powf(part)
+        });
+        let gains: Vec<f64> = tried.map(gain).collect();
+        // Heights are far apart where there is little noise.
+        let peak = gain(self.height.clamp(heights.start, heights.end));
+        let sum: f64 = gains.iter().map(|gain| (gain - peak).exp()).sum();
+        let usual = self.at.is_power_of_two() || USUAL.contains(&self.at);
+        let prior = if usual { USUAL_LENGTH } else { ANY_LENGTH };
+        peak + (sum.max(1.0) / f64::from(HEIGHTS)).ln() + prior.ln()
     }
 }
 
-/// The likeliest cut, how likely it is beside other lengths, and whether it explains what was seen.
-fn likeliest(costs: &Costs, strides: &Strides) -> (Cut, f64) {
+/// The likeliest cut, with the probability of it, and that there is none.
+struct Likely {
+    cut: Cut,
+    probability: f64,
+    absent: f64,
+}
+
+/// The range of what one more request may cost.
+fn heights(costs: &Costs) -> Range<f64> {
+    LEAST_CUT * cost(costs, 1)..cost(costs, 1)
+}
+
+fn likeliest(costs: &Costs, strides: &Strides) -> Likely {
     let cuts: Vec<Cut> = strides
         .each()
         .flat_map(|(stride, lengths)| {
@@ -285,13 +327,19 @@ fn likeliest(costs: &Costs, strides: &Strides) -> (Cut, f64) {
             lengths.map(|at| Cut::of(&differences, at, stride)).collect::<Vec<_>>()
         })
         .collect();
-    let best = cuts.iter().copied().reduce(|a, b| if b.likelihood > a.likelihood { b } else { a });
+    let heights = heights(costs);
+    let weight = |cut: &Cut| cut.weight(&heights);
+    let best = cuts.iter().reduce(|a, b| if weight(b) > weight(a) { b } else { a });
     let best = best.expect("there are lengths to try");
     // A multiple of a length where requests are cut looks like one, too.
     let divides = |cut: &&Cut| best.at.is_multiple_of(cut.at) && cut.height > 0.75 * best.height;
-    let best = *cuts.iter().find(divides).unwrap_or(&best);
-    let weight: f64 = cuts.iter().map(|cut| (cut.likelihood - best.likelihood).exp()).sum();
-    (best, (1.0 / weight).min(1.0))
+    let best = cuts.iter().find(divides).unwrap_or(best);
+    // Relative to the best of all, none among them: likelihoods grow beyond all bounds.
+    let most = cuts.iter().map(weight).fold(0.0, f64::max);
+    let share = |log: f64| (log - most).exp();
+    let total: f64 = share(0.0) + cuts.iter().map(|cut| share(weight(cut))).sum::<f64>();
+    let [probability, absent] = [weight(best), 0.0].map(|log| share(log) / total);
+    Likely { cut: *best, probability, absent }
 }
 
 /// How much less a read costs than two, of a length and of the rest, in units of what a cut there would
@@ -305,8 +353,8 @@ fn saving(costs: &Costs, cut: &Cut) -> (f64, f64) {
     (saved.iter().sum::<f64>() / saved.len() as f64 / cut.height, error)
 }
 
-/// What a block adds to reads that are carried out as one: the median over reads that differ by a stride
-/// and are in as many parts.
+/// What a block adds to reads that are carried out as one, from reads that differ by a stride and are in
+/// as many parts.
 fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
     let cut = largest.answer.whole().map_or(LONGEST + 1, |bytes| bytes / BLOCK);
     let fits = |stride: &u64| 2 * stride < cut.min(LONGEST);
@@ -316,17 +364,18 @@ fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
         return Finding::unknown(Parameter::BlockCost, why);
     };
     let parts = |length: u64| (length - 1) / cut;
-    let differences = differences(costs, stride);
-    let within = differences.iter().filter(|d| parts(d.length) == parts(d.length + stride));
-    let slopes: Vec<f64> = within.map(|d| d.cost / stride as f64).collect();
-    let value = median(&slopes);
-    // Neighbours share reads: as many are independent as there are strides.
-    let error = standard_error(&slopes) * (stride as f64).sqrt();
+    let mut within = differences(costs, stride);
+    within.retain(|d| parts(d.length) == parts(d.length + stride));
+    // Where requests may be cut up nobody knows where, a few differences are too large.
+    let (value, error) = match largest.is_known() {
+        true => mean_slope(costs, &within, stride),
+        false => median_slope(&within, stride),
+    };
     let tolerance = Parameter::BlockCost.spec().tolerance * value;
-    if value <= 0.0 || tolerance < 1.3 * error {
+    let probability = 0.985 * within_errors(tolerance / error);
+    if value <= 0.0 || probability < LEAST {
         return Finding::unknown(Parameter::BlockCost, "long reads vary by more than blocks cost");
     }
-    let probability = if tolerance > 3.0 * error { 0.98 } else { 0.9 };
     Finding::value(
         Parameter::BlockCost,
         value,
@@ -334,7 +383,32 @@ fn block_cost(costs: &Costs, strides: &Strides, largest: &Finding) -> Finding {
         value + 1.96 * error,
         probability,
     )
-    .because(format!("the median slope of cost against length, of reads {} KiB apart", stride * 4))
+    .because(format!("the slope of cost against length, of reads {} KiB apart", stride * 4))
+}
+
+/// The mean of slopes, each weighted by how well it is known, and its standard error.
+fn mean_slope(costs: &Costs, differences: &[Difference], stride: u64) -> (f64, f64) {
+    let (mut sum, mut total) = (0.0, 0.0);
+    // How often the cost of each length is counted: most are taken off once and added once.
+    let mut counted: BTreeMap<u64, f64> = BTreeMap::new();
+    for difference in differences {
+        let weight = difference.variance.recip();
+        sum += weight * difference.cost;
+        total += weight;
+        *counted.entry(difference.length + stride).or_default() += weight;
+        *counted.entry(difference.length).or_default() -= weight;
+    }
+    let variance = counted.iter().map(|(length, weight)| (weight * error(costs, *length)).powi(2));
+    let scale = (total * stride as f64).recip();
+    (sum * scale, variance.sum::<f64>().sqrt() * scale)
+}
+
+/// The median of slopes, and its standard error.
+fn median_slope(differences: &[Difference], stride: u64) -> (f64, f64) {
+    let slopes: Vec<f64> = differences.iter().map(|d| d.cost / stride as f64).collect();
+    // Neighbours share reads: as many are independent as there are strides.
+    let error = standard_error(&slopes) * (stride as f64).sqrt();
+    (median(&slopes), error)
 }
 
 fn largest(costs: &Costs, strides: &Strides) -> Finding {
@@ -345,9 +419,8 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
             "reads would have to be longer to go round the units twice",
         );
     }
-    let (cut, probability) = likeliest(costs, strides);
-    let least = LEAST_CUT * cost(costs, 1);
-    if cut.height > SURE * cut.error && cut.height > least {
+    let Likely { cut, probability, absent } = likeliest(costs, strides);
+    if probability > absent {
         let (saving, error) = saving(costs, &cut);
         if cut.misfit > MOST_MISFIT || saving > 0.5 && error < 0.2 {
             return Finding::unknown(
@@ -357,20 +430,21 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
         }
         // Strides that do not go round the units are taken in by chunks, which only the saving shows.
         let most = if strides.known || cut.at > LEAST_STRIDE { 0.6 } else { 0.35 };
-        if probability < 0.8 || saving + error > most {
+        if probability < LEAST || saving - error > most {
             return Finding::unknown(
                 parameter,
                 "reads vary too much to see where long ones are cut up",
             );
         }
-        let sure = probability.min(1.0 - 0.04 * (SURE * cut.error / cut.height).powi(2));
+        let sure =
+            MOST_SURE * probability.min(1.0 - 0.04 * (SURE * cut.error / cut.height).powi(2));
         return Finding::exact(parameter, (cut.at * BLOCK) as f64, sure).because(format!(
             "each read that goes beyond a further multiple of it takes {:.0} us longer, {:.0} standard errors",
             cut.height / 1e3,
             cut.height / cut.error
         ));
     }
-    if cut.height + 3.0 * cut.error > 2.0 * least {
+    if absent < LEAST {
         return Finding::unknown(
             parameter,
             "reads vary too much to see whether long ones are cut up",
@@ -385,7 +459,7 @@ fn largest(costs: &Costs, strides: &Strides) -> Finding {
             "the step of a cut may hide in those of the units of the flash",
         );
     }
-    Finding::absent(parameter, 0.97).because(format!(
+    Finding::absent(parameter, 0.98 * absent).because(format!(
         "no step in the cost of reads up to {} KiB is higher than {:.0} us",
         LONGEST_FOUND * 4,
         (cut.height + 3.0 * cut.error) / 1e3

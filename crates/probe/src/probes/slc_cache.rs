@@ -50,12 +50,13 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
     let Some(fill) = lab.fill() else { return Ok(Outcome::default()) };
     let fill = Fill::new(fill, knowledge);
-    let finding = fill.finding().signal(fill.picture());
+    let finding = fill.finding();
+    let finding = finding.signal(fill.picture("Cost of the writes that fill the drive in order"));
     Ok(vec![finding].into())
 }
 
-/// The run that filled the drive.
-struct Fill {
+/// A run that filled the drive, or an empty part of it.
+pub(super) struct Fill {
     run: u32,
     costs: Vec<f64>,
     /// The bytes of a write.
@@ -82,7 +83,7 @@ struct Cliff {
 
 impl Fill {
     #[allow(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
-    fn new(fill: &crate::Fill, knowledge: &Knowledge) -> Fill {
+    pub(super) fn new(fill: &crate::Fill, knowledge: &Knowledge) -> Fill {
         let buffer = knowledge.value(Parameter::WriteBuffer);
         Fill {
             run: fill.number,
@@ -101,7 +102,8 @@ impl Fill {
         (1.25 * self.buffer / self.len).ceil() as usize
     }
 
-    fn finding(&self) -> Finding {
+    /// The cliff, where there is one.
+    fn cliff(&self) -> Option<Cliff> {
         let mut skipped = self.in_buffer();
         let mut found = cliff(&self.costs, skipped);
         // Where the first step is that of a buffer that was written out meanwhile, another may follow.
@@ -109,7 +111,23 @@ impl Fill {
             skipped = cliff.at + 1;
             found = self::cliff(&self.costs, skipped);
         }
-        let Some(cliff) = found else { return self.none() };
+        found
+    }
+
+    /// The bytes that were written before the cliff.
+    #[allow(clippy::cast_precision_loss, reason = "a drive has few such writes")]
+    fn before(&self, cliff: &Cliff) -> f64 {
+        (cliff.at as f64 + 0.5) * self.len
+    }
+
+    /// The bytes that the cache took, where there is a cliff.
+    pub(super) fn size(&self) -> Option<f64> {
+        let size = self.before(&self.cliff()?) - self.buffer;
+        (size > 0.0).then_some(size)
+    }
+
+    fn finding(&self) -> Finding {
+        let Some(cliff) = self.cliff() else { return self.none() };
         if !self.class_is_known {
             let why = "the first writes of the fill are faster, but it is not known whether that is a \
                        cache of faster cells or log blocks";
@@ -120,8 +138,7 @@ impl Fill {
                        a write buffer took";
             return Finding::unknown(Parameter::SlcCache, why).runs([self.run]);
         }
-        #[allow(clippy::cast_precision_loss, reason = "a drive has few such writes")]
-        let written = (cliff.at as f64 + 0.5) * self.len;
+        let written = self.before(&cliff);
         let (value, off) = (written - self.buffer, self.len);
         if self.map.is_some_and(|map| (value - map).abs() < 0.15 * map + 2.0 * self.len) {
             return Finding::absent(Parameter::SlcCache, 0.94).runs([self.run]).because(
@@ -169,14 +186,13 @@ impl Fill {
             .runs([self.run])
     }
 
-    fn picture(&self) -> Signal {
+    pub(super) fn picture(&self, title: &str) -> Signal {
         let mut written = 0.0;
         let points = self.costs.iter().map(|cost| {
             written += self.len / 1_048_576.0;
             (written, cost / 1e6)
         });
         let points: Vec<(f64, f64)> = points.collect();
-        let title = "Cost of the writes that fill the drive in order";
         Signal::new(title, "MiB written", "response time (ms)", Shape::Points)
             .series("writes", points)
     }

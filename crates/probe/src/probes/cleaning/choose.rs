@@ -44,7 +44,12 @@ pub(super) fn choose(story: &Story, regions: &Regions, base: f64) -> Choice {
     let units = regions.units as usize;
     let windows = windows(story.filled, story.thinned, (units / 40).max(16));
     let tried = |trial: Trial| {
-        let size = Size { units, places: trial.places, block: (units / trial.blocks).max(4) };
+        let size = Size {
+            units,
+            places: trial.places,
+            block: (units / trial.blocks).max(4),
+            cache: story.cache,
+        };
         (fit(story, size, trial.policy, &windows, base), trial)
     };
     let rough: Vec<(Fit, Trial)> = Policy::ALL

@@ -11,7 +11,7 @@ use flashscope_block::{Bytes, Nanos, Op};
 
 use self::plan::Regions;
 use crate::investigate::Outcome;
-use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
+use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene, median};
 
 /// The unit of writes where the page is not known: a multiple of all usual pages.
 const USUAL_UNIT: u64 = 16 << 10;
@@ -33,7 +33,16 @@ const FLUSH_EVERY: usize = 16;
 const REST: Nanos = Nanos::secs(2);
 
 /// How often it rests, at least and at most.
-const RESTS: [f64; 2] = [12.0, 120.0];
+const RESTS: [f64; 2] = [40.0, 120.0];
+
+/// The least rests. So many times as much as fills a buffer again behind each is no more than the drive holds.
+const FEWEST_RESTS: usize = 12;
+
+/// Writes after which it is seen whether a buffer is full.
+const REFILL: usize = 64;
+
+/// A buffer takes writes in less than this share of the time that the flash takes.
+const IN_MEMORY: f64 = 0.5;
 
 /// Writes before and after each rest.
 const AROUND_REST: [usize; 2] = [24, 8];
@@ -94,6 +103,8 @@ struct Story {
     unit: u64,
     /// Whether a unit is a page of the flash.
     by_pages: bool,
+    /// Units that a cache of faster cells holds; 0 of a drive without.
+    cache: usize,
     /// Units' worth of what was written to the drive before it was trimmed, as far as is known.
     before: usize,
     writes: Vec<u32>,
@@ -124,9 +135,6 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
             "the write buffer writes whole blocks, so that cleaning finds nothing to move",
         ));
     }
-    if knowledge.value(Parameter::SlcCache).is_some() {
-        return Ok(unknown("an SLC cache takes the writes first and moves them later"));
-    }
     if lab.attempt > 0 {
         // It writes so much that the same again is not worth it.
         return Ok(Outcome::default());
@@ -148,8 +156,10 @@ fn experiment(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Vec<Finding>, 
     let buffered = !knowledge.lacks(Parameter::WriteBuffer);
     let by_pages = knowledge.whole(Parameter::PageSize) == Some(unit);
     let before = usize::try_from(lab.used().bytes.0 / unit).unwrap_or(usize::MAX);
-    let mut bench =
-        Bench { lab, buffered, story: Story { unit, by_pages, before, ..Story::default() } };
+    let cache = knowledge.whole(Parameter::SlcCache).unwrap_or(0) / unit;
+    let cache = usize::try_from(cache).unwrap_or(usize::MAX);
+    let story = Story { unit, by_pages, cache, before, ..Story::default() };
+    let mut bench = Bench { lab, buffered, story };
     bench.trim()?;
     bench.fill(0..regions.filled)?;
     bench.overwrite(&regions)?;
@@ -278,11 +288,13 @@ impl Bench<'_, '_> {
     }
 
     /// Writes a small region that was empty again and again: blocks of its data alone come to hold
-    /// nothing, blocks shared with older data never do.
+    /// nothing, blocks shared with older data never do. It is larger than a cache of faster cells, in which
+    /// it would be overwritten.
     fn circle(&mut self, regions: &Regions, onset: Option<usize>) -> Result<(), Stopped> {
         let units = regions.units as usize;
         let spare = onset.unwrap_or(units + units / 5) - regions.filled as usize;
-        let size = (spare * 3 / 10).min((regions.units - regions.filled) as usize * 9 / 10);
+        let empty = (regions.units - regions.filled) as usize * 9 / 10;
+        let size = (spare * 3 / 10).max(2 * self.story.cache).min(empty);
         let count = size + (spare - size) * 9 / 5;
         let count = count.min(units * 7 / 10);
         let last = regions.filled + u32::try_from(size).unwrap_or(0);
@@ -314,24 +326,43 @@ impl Bench<'_, '_> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     fn idle(&mut self, regions: &Regions) -> Result<Rests, Stopped> {
         let each = estimate::waiting(&self.story).max(1e-4);
-        let count = (WAITS / each / AROUND_REST[1] as f64).clamp(RESTS[0], RESTS[1]) as usize;
+        let mut count = (WAITS / each / AROUND_REST[1] as f64).clamp(RESTS[0], RESTS[1]) as usize;
         let usual = count * AROUND_REST[1] * 2;
         let usual = self.random("random writes without rests", regions, usual)?;
         let mut rests = Rests { usual, after: Vec::new() };
+        // A buffer that a flush need not empty is emptied in a rest, and takes the writes behind it.
+        let most = regions.units as usize / FEWEST_RESTS;
+        let (_, refilled) = self.after_rest(regions, most)?;
+        if refilled >= most {
+            return Ok(rests);
+        }
+        if refilled > REFILL {
+            count = count.min(FEWEST_RESTS * most / refilled).max(FEWEST_RESTS);
+        }
         for _ in 0..count {
-            // Not always as many, so that waits do not keep step with rests.
-            let before = self.lab.rng.usize(AROUND_REST[0] / 2..AROUND_REST[0]);
-            self.random("random writes before a rest", regions, before)?;
-            self.lab.rest(REST);
-            // What woke the drive, or the host, is not what writes wait for.
-            self.lab.run("a read that ends a rest", [Request::read(0, self.story.unit)])?;
-            rests.after.extend(self.random(
-                "random writes after a rest",
-                regions,
-                AROUND_REST[1],
-            )?);
+            rests.after.extend(self.after_rest(regions, most)?.0);
         }
         Ok(rests)
+    }
+
+    /// What random writes cost after a rest, once no buffer takes them any more, and how many it took, of
+    /// `most` at most.
+    fn after_rest(&mut self, regions: &Regions, most: usize) -> Result<(Vec<f64>, usize), Stopped> {
+        // Not always as many, so that waits do not keep step with rests.
+        let before = self.lab.rng.usize(AROUND_REST[0] / 2..AROUND_REST[0]);
+        self.random("random writes before a rest", regions, before)?;
+        self.lab.rest(REST);
+        // What woke the drive, or the host, is not what writes wait for.
+        self.lab.run("a read that ends a rest", [Request::read(0, self.story.unit)])?;
+        let (on_flash, mut refilled) = (estimate::base(&self.story, regions), 0);
+        let purpose = "random writes after a rest";
+        let mut costs = self.random(purpose, regions, AROUND_REST[1])?;
+        while self.buffered && median(&costs) < IN_MEMORY * on_flash && refilled < most {
+            self.random("random writes that fill the buffer again", regions, REFILL)?;
+            refilled += REFILL + costs.len();
+            costs = self.random(purpose, regions, AROUND_REST[1])?;
+        }
+        Ok((costs, refilled))
     }
 
     /// Costs of random writes, each to the flash at once.
@@ -353,6 +384,6 @@ impl Bench<'_, '_> {
 struct Rests {
     /// Without rests.
     usual: Vec<f64>,
-    /// After rests.
+    /// After rests; none where a buffer takes all of them.
     after: Vec<f64>,
 }

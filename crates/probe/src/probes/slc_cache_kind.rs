@@ -1,0 +1,139 @@
+//! Whether a cache of faster cells is always as large, or shrinks as the drive fills up: its size in a
+//! drive that holds data nearly everywhere, beside that in the empty one.
+//!
+//! A static cache has blocks of its own. A dynamic one borrows the cells that no data is in, and is
+//! largest when the drive is empty. What is in the cache keeps it from taking more, so it is made
+//! worthless first: a region is written, which is what the cache holds then, and trimmed.
+
+use flashscope_block::Nanos;
+
+use super::slc_cache::Fill;
+use crate::investigate::Outcome;
+use crate::levels::within_errors;
+use crate::{Answer, Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request};
+
+/// Length of writes.
+const LEN: u64 = 128 << 10;
+
+/// The region is so many times as large as the cache, so that its end shows within.
+const REGION: u64 = 4;
+
+/// The largest region, as a share of the drive: nearly everything else holds data.
+const LARGEST: u64 = 2;
+
+/// How long the drive rests before the cache is filled again: longer than it takes to erase it.
+const REST: Nanos = Nanos::secs(2);
+
+/// Caches whose sizes are closer than this are of one size, and a dynamic one is smaller than that in
+/// a drive that is nearly full: it borrows what is free.
+const SAME: f64 = 0.7;
+
+/// The spread of the ratio of two sizes of a static cache, where blocks of it are erased or not as
+/// writes begin.
+const SPREAD: f64 = 0.1;
+
+const KIND: Parameter = Parameter::SlcCacheKind;
+
+pub const PROBE: Probe = Probe {
+    name: "slc-cache-kind",
+    summary: "a region of a full drive is written, trimmed and written again: the bandwidth falls where \
+              it did when the drive was empty, or sooner",
+    source: "whole-drive fills, as reviewers of drives run them at several fill levels",
+    finds: &[KIND],
+    assumes: &[Parameter::SlcCache],
+    writes: true,
+    cost: |scene, knowledge| {
+        let region = region(knowledge, scene.capacity.0).unwrap_or(0);
+        let Cost { written, time } = scene.cost(0, 2 * region / LEN, LEN);
+        Cost { written, time: time + REST }
+    },
+    run,
+};
+
+/// The bytes that are written twice, where it is known how large the cache is.
+fn region(knowledge: &Knowledge, capacity: u64) -> Option<u64> {
+    let cache = knowledge.whole(Parameter::SlcCache)? + buffer(knowledge);
+    Some((REGION * cache).min(capacity / LARGEST) / LEN * LEN)
+}
+
+fn buffer(knowledge: &Knowledge) -> u64 {
+    knowledge.whole(Parameter::WriteBuffer).unwrap_or(0)
+}
+
+fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
+    if lab.attempt > 0 {
+        // What is left open is whether there is a cache, which the same again does not tell.
+        return Ok(Outcome::default());
+    }
+    let unknown = |why: &str| Ok(vec![Finding::unknown(KIND, why)].into());
+    let Some(cache) = knowledge.finding(Parameter::SlcCache).filter(|cache| cache.is_known())
+    else {
+        return unknown("it is not known whether there is such a cache");
+    };
+    if cache.answer == Answer::Absent {
+        let absent = Finding::absent(KIND, cache.probability).because("there is no such cache");
+        return Ok(vec![absent.shown_by(cache)].into());
+    }
+    let Some(region) = region(knowledge, lab.capacity()).filter(|region| *region >= 8 * LEN) else {
+        return unknown("the cache is too small to find its end");
+    };
+    lab.ensure_filled()?;
+    let writes = || (0..region / LEN).map(|nth| Request::write(nth * LEN, LEN));
+    let end = [Request::flush()];
+    let mut runs = vec![lab.run("write a region of a full drive", writes().chain(end))?.number];
+    let trims = (0..region).step_by(1 << 20);
+    let trims = trims.map(|at| Request::trim(at, (region - at).min(1 << 20)));
+    match lab.run("trim the region", trims.chain(end)) {
+        Ok(run) => runs.push(run.number),
+        Err(Halt::Failed { .. }) => {
+            return unknown("the drive cannot be trimmed, so that the cache cannot be emptied");
+        }
+        Err(halt) => return Err(halt),
+    }
+    lab.rest(REST);
+    let again = lab.run("write the region again", writes())?;
+    runs.push(again.number);
+    let fill = Fill::new(&crate::Fill::of(&again), knowledge);
+    let finding = kind(cache, fill.size()).runs(runs);
+    let title = "Cost of the writes that fill a trimmed region of a full drive";
+    Ok(vec![finding.signal(fill.picture(title))].into())
+}
+
+/// What the size of the cache in a full drive tells, beside that in an empty one.
+fn kind(cache: &Finding, full: Option<f64>) -> Finding {
+    let Answer::Value { value: empty, .. } = cache.answer else {
+        return Finding::unknown(KIND, "it is not known how large the cache is");
+    };
+    let Some(full) = full else {
+        let why = "in a full drive no writes are faster than others: the cache was not emptied, or is \
+                   gone";
+        return Finding::unknown(KIND, why);
+    };
+    let ratio = full / empty;
+    let class = if ratio > SAME { "static" } else { "dynamic" };
+    let errors = (ratio - SAME).abs() / SPREAD;
+    let clear = f64::midpoint(1.0, within_errors(errors));
+    Finding::class(KIND, class, clear * cache.probability.min(0.97)).because(format!(
+        "in a drive that is nearly full it takes {:.1} MiB, in the empty one {:.1} MiB",
+        full / 1_048_576.0,
+        empty / 1_048_576.0
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is a cache static that is as large in a full drive, dynamic if it is far smaller there, and is
+    // nothing said where none shows?
+    #[test]
+    fn kinds() {
+        let cache = Finding::exact(Parameter::SlcCache, 4e6, 0.98);
+        let class = |full: Option<f64>| kind(&cache, full).answer;
+        let is = |class: &str| Answer::Class { class: class.into() };
+        assert_eq!(class(Some(3.8e6)), is("static"));
+        assert_eq!(class(Some(1e6)), is("dynamic"));
+        assert!(!kind(&cache, None).is_known());
+        assert!(kind(&cache, Some(2.9e6)).probability < 0.7);
+    }
+}
