@@ -20,7 +20,10 @@ const RULES: [(&str, &[&str]); 16] = [
     ("probe-bench", &["block", "probe", "sim"]),
     ("report", &["analysis", "block", "result", "stats", "workload"]),
     ("serve", &["analysis", "block", "report", "result", "stats", "workload"]),
-    ("registry", &["analysis", "block", "report", "result", "serve", "stats", "workload"]),
+    (
+        "registry",
+        &["analysis", "block", "probe", "report", "result", "serve", "sim", "stats", "workload"],
+    ),
     ("cli", EVERYTHING),
     ("benches", EVERYTHING),
     ("xtask", &["analysis", "drive", "probe", "report", "result", "sim", "workload"]),
