@@ -41,6 +41,11 @@ pub fn records_path(folder: &Path, run: u32, part: u32) -> PathBuf {
     folder.join(RECORDS).join(records_file(run, part))
 }
 
+/// Where what a simulated drive did inside during run `run` of the measurement in `folder` lies, or would.
+pub fn activities_path(folder: &Path, run: u32) -> PathBuf {
+    folder.join(ACTIVITIES).join(activities_file(run))
+}
+
 /// The records of run `run` of the measurement or the probe in `folder`; none where it was not run.
 ///
 /// # Errors
@@ -193,7 +198,7 @@ impl ResultFolder {
 
     /// Where what the drive did inside during run `run` lies, or would.
     pub fn activities_path(&self, run: u32) -> PathBuf {
-        self.path.join(ACTIVITIES).join(activities_file(run))
+        activities_path(&self.path, run)
     }
 
     /// Whether there is a file of what the drive did inside during run `run`.
