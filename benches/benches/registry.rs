@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use flashscope_benches::{scripted, verdict};
 use flashscope_block::{Bytes, DeviceKind};
-use flashscope_registry::{Configuration, Published, Registry, Staged, Submission, prepare};
+use flashscope_registry::{
+    Configuration, MeasurementSubmission, Published, Registry, Staged, Submission, prepare,
+};
 use flashscope_result::ResultFolder;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE};
 use reqwest::{Client, RequestBuilder};
@@ -89,7 +91,7 @@ struct Site {
 
 /// What all results have in common: their records.
 struct Sample {
-    submission: Submission,
+    submission: MeasurementSubmission,
     files: Vec<Vec<u8>>,
 }
 
@@ -104,16 +106,20 @@ impl Sample {
         for id in 1..=RUNS {
             scripted::record(&mut recorder, id, IOS, &mut random);
         }
-        let submission = prepare(path, false).expect("a result").submission;
+        let Submission::Measurement(submission) =
+            prepare(path, false).expect("a result").submission
+        else {
+            panic!("a manifest makes a measurement");
+        };
         let read = |part: &flashscope_registry::Part| {
             std::fs::read(folder.records_path(part.run, part.part))
         };
         let files = submission.parts.iter().map(|part| read(part).expect("a file of records"));
-        Sample { files: files.collect(), submission }
+        Sample { files: files.collect(), submission: *submission }
     }
 
     /// The `number`th result: of one of 8 makers, 50 of one kind of drive, no two of the same firmware.
-    fn numbered(&self, number: usize) -> Submission {
+    fn numbered(&self, number: usize) -> MeasurementSubmission {
         let mut submission = self.submission.clone();
         submission.name = format!("result {number:05}");
         let manifest = &mut submission.manifest;

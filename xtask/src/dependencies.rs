@@ -22,7 +22,10 @@ const RULES: [(&str, &[&str]); 18] = [
     ("models-bench", &["block", "model", "sim", "workload"]),
     ("report", &["analysis", "block", "result", "stats", "workload"]),
     ("serve", &["analysis", "block", "report", "result", "stats", "workload"]),
-    ("registry", &["analysis", "block", "report", "result", "serve", "stats", "workload"]),
+    (
+        "registry",
+        &["analysis", "block", "probe", "report", "result", "serve", "sim", "stats", "workload"],
+    ),
     ("cli", EVERYTHING),
     ("benches", EVERYTHING),
     ("xtask", &["analysis", "drive", "probe", "report", "result", "sim", "workload"]),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::Subcommand;
 use flashscope_registry::{Configuration, Error, Registry, SubmitError, prepare, send};
+use flashscope_report::ResultKind;
 use serde_json::json;
 use url::Url;
 
@@ -110,14 +111,16 @@ pub fn registry(args: RegistryArgs) -> Result<(), Failure> {
 
 /// Publish a result in a registry.
 ///
-/// Its records are sent as they are, and so is what a simulated drive did inside. What tells this drive and machine from others of their kind is left
-/// out: the serial number, paths of devices and files. What arrived is kept for a day, so that a
-/// submission that was cut off goes on where it was. The registry checks that the facts follow from
-/// the records.
+/// A measurement, a simulation or a probe. Its records are sent as they are, and so is what a simulated drive
+/// did inside. What tells this drive and machine from others of their kind is left out: the serial number,
+/// paths of devices and files. What arrived is kept for a day, so that a submission that was cut off goes on
+/// where it was. The registry checks that facts and runs follow from the records, and numbers from each other,
+/// and what it cannot check is told.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope submit my-drive.flashscope --to https://registry.example --dry-run
-  flashscope submit my-drive.flashscope --to https://registry.example --token TOKEN")]
+  flashscope submit my-drive.flashscope --to https://registry.example --token TOKEN
+  flashscope submit simulated.flashscope --to https://registry.example --token TOKEN")]
 pub struct SubmitArgs {
     /// The result folder
     result: PathBuf,
@@ -165,7 +168,12 @@ pub fn submit(args: &SubmitArgs) -> Result<(), Failure> {
     let published = send(&prepared, &args.to, &token, tell);
     progress.finish();
     let published = published.map_err(wrong)?;
-    let url = format!("{}/#/d/{}", args.to.as_str().trim_end_matches('/'), published.id);
+    let page = match prepared.submission.kind() {
+        ResultKind::Measurement => "d",
+        ResultKind::Simulation => "s",
+        ResultKind::Probe => "p",
+    };
+    let url = format!("{}/#/{page}/{}", args.to.as_str().trim_end_matches('/'), published.id);
     for what in &published.unchecked {
         eprintln!("flashscope: the registry publishes unchecked {what}");
     }

@@ -6,15 +6,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flashscope_analysis::analyse;
-use flashscope_result::ResultFolder;
+use flashscope_probe::ProbeReport;
+use flashscope_result::{
+    ResultFolder, is_probe, is_simulation, read_probe, read_simulation, records_path,
+};
 use reqwest::blocking::{Body, Client, RequestBuilder, Response};
 use reqwest::header::CONTENT_TYPE;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use crate::submission::{Part, PartName, Published, Staged, Submission};
+use crate::submission::{
+    MeasurementSubmission, Part, PartName, ProbeSubmission, Published, SimulationSubmission,
+    Staged, Submission, Submitted,
+};
 use crate::{limits, provide_tls};
 
 /// What is to be sent.
@@ -51,38 +58,101 @@ pub enum SubmitError {
     Refused(String),
 }
 
-/// Reads the result at `path`. Its facts are found anew, and what tells one drive or machine from
-/// others of its kind is left out; with `with_serial`, all but the serial number.
+/// Reads the result at `path`: a measurement, a simulation or a probe. What follows from its records is found
+/// anew, and what tells one drive or machine from others of its kind is left out; with `with_serial`, all but
+/// the serial number.
 ///
 /// # Errors
 /// It is damaged, or more than a registry takes.
 pub fn prepare(path: &Path, with_serial: bool) -> Result<Prepared, SubmitError> {
-    let (folder, manifest) = ResultFolder::open(path)?;
-    let facts = analyse(&folder, &manifest)?;
     let name = path
         .canonicalize()
         .ok()
         .and_then(|path| Some(path.file_stem()?.to_string_lossy().into_owned()));
     let name =
         name.unwrap_or_default().chars().filter(|c| !c.is_control()).take(limits::NAME).collect();
-    let (mut parts, mut files) = (Vec::new(), Vec::new());
+    let (submission, files) = if is_simulation(path) {
+        let simulation = typed(path, "simulation", read_simulation(path)?)?;
+        let simulation = sound(SimulationSubmission { name, simulation })?;
+        (Submission::Simulation(Box::new(simulation)), Files::default())
+    } else if is_probe(path) {
+        probe(path, name, with_serial)?
+    } else {
+        measurement(path, name, with_serial)?
+    };
+    Ok(Prepared { submission, files: files.paths })
+}
+
+fn measurement(
+    path: &Path,
+    name: String,
+    with_serial: bool,
+) -> Result<(Submission, Files), SubmitError> {
+    let (folder, manifest) = ResultFolder::open(path)?;
+    let facts = analyse(&folder, &manifest)?;
+    let mut files = Files::default();
     for run in manifest.runs().filter(|run| run.progress.ios() > 0) {
-        let records = (0..).map(|part| PartName::records(run.id, part));
-        let records = records.take_while(|name| name.path(&folder).exists());
-        let activities = Some(PartName::activities(run.id));
-        for name in records.chain(activities.filter(|_| folder.has_activities(run.id))) {
-            let path = name.path(&folder);
-            let (bytes, sha256) =
-                digest(&path).map_err(|source| SubmitError::Io { path: path.clone(), source })?;
-            let PartName { content, run, part } = name;
-            parts.push(Part { content, run, part, bytes, sha256 });
-            files.push(path);
+        files.add_records(path, run.id)?;
+        if folder.has_activities(run.id) {
+            files.add(path, PartName::activities(run.id))?;
         }
     }
-    let mut submission = Submission { name, manifest, facts, parts, with_serial };
-    submission.strip();
+    let parts = files.parts.clone();
+    let measurement = sound(MeasurementSubmission { name, manifest, facts, parts, with_serial })?;
+    Ok((Submission::Measurement(Box::new(measurement)), files))
+}
+
+fn probe(path: &Path, name: String, with_serial: bool) -> Result<(Submission, Files), SubmitError> {
+    let probe: ProbeReport = typed(path, "probe", read_probe(path)?)?;
+    let mut files = Files::default();
+    for run in probe.steps.iter().flat_map(|step| &step.runs) {
+        files.add_records(path, run.run)?;
+    }
+    let parts = files.parts.clone();
+    let probe = sound(ProbeSubmission { name, probe, parts, with_serial })?;
+    Ok((Submission::Probe(Box::new(probe)), files))
+}
+
+/// What a registry takes, without what nobody is to see.
+fn sound<S: Submitted>(mut submission: S) -> Result<S, SubmitError> {
     submission.check().map_err(SubmitError::Wrong)?;
-    Ok(Prepared { submission, files })
+    submission.strip();
+    Ok(submission)
+}
+
+/// What the JSON of a result says, as this version knows it.
+fn typed<T: DeserializeOwned>(path: &Path, what: &str, json: Value) -> Result<T, SubmitError> {
+    serde_json::from_value(json).map_err(|error| {
+        let path = path.display();
+        SubmitError::Wrong(format!(
+            "the {what} in {path} is damaged, or of an earlier flashscope: {error}; make it anew"
+        ))
+    })
+}
+
+/// Files that are to be sent.
+#[derive(Default)]
+struct Files {
+    parts: Vec<Part>,
+    paths: Vec<PathBuf>,
+}
+
+impl Files {
+    /// The files of records of run `run` of the result in `folder`.
+    fn add_records(&mut self, folder: &Path, run: u32) -> Result<(), SubmitError> {
+        let there = (0..).take_while(|part| records_path(folder, run, *part).exists());
+        there.map(|part| PartName::records(run, part)).try_for_each(|name| self.add(folder, name))
+    }
+
+    fn add(&mut self, folder: &Path, name: PartName) -> Result<(), SubmitError> {
+        let path = name.path(folder);
+        let (bytes, sha256) =
+            digest(&path).map_err(|source| SubmitError::Io { path: path.clone(), source })?;
+        let PartName { content, run, part } = name;
+        self.parts.push(Part { content, run, part, bytes, sha256 });
+        self.paths.push(path);
+        Ok(())
+    }
 }
 
 fn digest(path: &Path) -> io::Result<(u64, String)> {
@@ -122,14 +192,18 @@ pub fn send(
         .build()?;
     let base = to.as_str().trim_end_matches('/');
     let Prepared { submission, files } = prepared;
-    let staged: Staged =
-        answer(client.post(format!("{base}/api/submissions")).json(submission), token)?;
+    let begin = client.post(format!("{base}{}", submission.address())).json(submission);
+    if matches!(submission, Submission::Simulation(_)) {
+        // It is all there is of it.
+        return answer(begin, token);
+    }
+    let staged: Staged = answer(begin, token)?;
     let missing = |part: &Part| staged.missing.contains(&part.name());
-    let total = submission.parts.iter().map(|part| part.bytes).sum();
-    let mut arrived =
-        submission.parts.iter().filter(|part| !missing(part)).map(|part| part.bytes).sum();
+    let parts = submission.parts();
+    let total = parts.iter().map(|part| part.bytes).sum();
+    let mut arrived = parts.iter().filter(|part| !missing(part)).map(|part| part.bytes).sum();
     tell(arrived, total);
-    for (part, path) in submission.parts.iter().zip(files).filter(|(part, _)| missing(part)) {
+    for (part, path) in parts.iter().zip(files).filter(|(part, _)| missing(part)) {
         let file =
             File::open(path).map_err(|source| SubmitError::Io { path: path.clone(), source })?;
         let url = format!("{base}/api/submissions/{}/{}", staged.id, part.name().address());

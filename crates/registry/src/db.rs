@@ -6,12 +6,12 @@ use std::time::Duration;
 use flashscope_report::{ResultKind, Shelf, ShelfItem};
 use flashscope_serve::{LARGEST, Problem, ShelfQuery, Sort};
 use sqlx::any::{AnyPoolOptions, AnyRow};
-use sqlx::{AnyPool, AssertSqlSafe, Row};
+use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, Row};
 
 use crate::submission::{Content, Part, PartName, Submission};
 use crate::{Error, limits};
 
-/// Each is run whenever the database is opened; there is one version of the tables so far.
+/// Each is run whenever the database is opened, and then what [`ADDED`] names is added where it is missing.
 const TABLES: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS tokens (
         name TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, created BIGINT NOT NULL)",
@@ -25,6 +25,10 @@ const TABLES: [&str; 4] = [
         parts TEXT NOT NULL, name TEXT NOT NULL, model TEXT, firmware TEXT, words TEXT NOT NULL,
         capacity BIGINT NOT NULL, started TEXT, random_write DOUBLE PRECISION)",
 ];
+
+/// The columns that came later, by their tables: the kind of a result, which was a measurement before there
+/// were others here.
+const ADDED: [(&str, &str); 2] = [("submissions", "kind"), ("results", "kind")];
 
 /// As which part of a run its file of activities arrives.
 const ACTIVITIES: i64 = -1;
@@ -50,8 +54,11 @@ const ORDERS: [&str; 10] = [
 
 /// What a shelf is searched and sorted by, so that SQLite passes by what it shows of each, which is far
 /// more. PostgreSQL keeps that elsewhere by itself, and bounds what an index holds.
-const SEARCHED: &str = "CREATE INDEX IF NOT EXISTS results_searched ON results
-    (capacity, id, name, model, firmware, words, started, random_write)";
+const SEARCHED: &str = "CREATE INDEX IF NOT EXISTS results_searched_of_kind ON results
+    (kind, capacity, id, name, model, firmware, words, started, random_write)";
+
+/// The same from before there were kinds.
+const SEARCHED_BEFORE: &str = "DROP INDEX IF EXISTS results_searched";
 
 /// The database.
 pub(crate) struct Db {
@@ -96,16 +103,20 @@ impl Db {
         for table in TABLES {
             sqlx::query(table).execute(&mut *transaction).await?;
         }
+        for (table, column) in ADDED {
+            add_column(&mut transaction, sqlite, table, column).await?;
+        }
         if sqlite {
-            for index in ORDERS.into_iter().chain([SEARCHED]) {
+            for index in ORDERS.into_iter().chain([SEARCHED_BEFORE, SEARCHED]) {
                 sqlx::query(index).execute(&mut *transaction).await?;
             }
         }
         transaction.commit().await?;
         let (now, searched) = match sqlite {
-            true => {
-                ("CAST(strftime('%s', 'now') AS BIGINT)", "results INDEXED BY results_searched")
-            }
+            true => (
+                "CAST(strftime('%s', 'now') AS BIGINT)",
+                "results INDEXED BY results_searched_of_kind",
+            ),
             false => ("CAST(EXTRACT(EPOCH FROM now()) AS BIGINT)", "results"),
         };
         Ok(Db { pool, now, searched })
@@ -154,13 +165,14 @@ impl Db {
     ) -> Result<bool, Error> {
         let now = self.now;
         let sql = format!(
-            "INSERT INTO submissions (id, token, created, body) SELECT $1, $2, {now}, $3
+            "INSERT INTO submissions (id, token, created, body, kind) SELECT $1, $2, {now}, $3, $5
              WHERE (SELECT COUNT(*) FROM submissions WHERE token = $2) < $4
              ON CONFLICT DO NOTHING"
         );
         let body = serde_json::to_string(submission)?;
         let query = sqlx::query(AssertSqlSafe(sql)).bind(id).bind(token).bind(body);
-        query.bind(limits::STAGED).execute(&self.pool).await?;
+        let query = query.bind(limits::STAGED).bind(name_of(submission.kind()));
+        query.execute(&self.pool).await?;
         Ok(self.staged(id, token).await?.is_some())
     }
 
@@ -169,9 +181,9 @@ impl Db {
         if id.contains('\0') {
             return Ok(None);
         }
-        let query = sqlx::query("SELECT body FROM submissions WHERE id = $1 AND token = $2");
+        let query = sqlx::query("SELECT body, kind FROM submissions WHERE id = $1 AND token = $2");
         let row = query.bind(id).bind(token).fetch_optional(&self.pool).await?;
-        row.map(|row| Ok(serde_json::from_str(row.try_get(0)?)?)).transpose()
+        row.map(|row| submission(row.try_get(0)?, row.try_get(1)?)).transpose()
     }
 
     pub async fn arrived(&self, id: &str) -> Result<Vec<PartName>, Error> {
@@ -203,14 +215,15 @@ impl Db {
 
     /// Submissions that nobody finished, with their files.
     pub async fn abandoned(&self) -> Result<Vec<(String, Vec<PartName>)>, Error> {
-        let sql = format!("SELECT id, body FROM submissions WHERE created < {} - $1", self.now);
+        let sql =
+            format!("SELECT id, body, kind FROM submissions WHERE created < {} - $1", self.now);
         let query = sqlx::query(AssertSqlSafe(sql)).bind(limits::ABANDONED_S);
         let rows = query.fetch_all(&self.pool).await?;
-        let submission = |row: &AnyRow| {
-            let body: Submission = serde_json::from_str(row.try_get(1)?)?;
-            Ok((row.try_get(0)?, body.parts.iter().map(Part::name).collect()))
+        let abandoned = |row: &AnyRow| {
+            let submission = submission(row.try_get(1)?, row.try_get(2)?)?;
+            Ok((row.try_get(0)?, submission.parts().iter().map(Part::name).collect()))
         };
-        rows.iter().map(submission).collect()
+        rows.iter().map(abandoned).collect()
     }
 
     pub async fn unstage(&self, id: &str) -> Result<(), Error> {
@@ -231,8 +244,8 @@ impl Db {
     ) -> Result<(), Error> {
         let sql = format!(
             "INSERT INTO results (id, token, published, item, parts, name, model, firmware, words,
-                 capacity, started, random_write)
-             VALUES ($1, $2, {}, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING",
+                 capacity, started, random_write, kind)
+             VALUES ($1, $2, {}, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING",
             self.now
         );
         let device = item.device.as_ref();
@@ -252,7 +265,8 @@ impl Db {
             .bind(words_of(item))
             .bind(capacity.cast_signed())
             .bind(item.started.as_deref().map(searched))
-            .bind(random_write.map(|estimate| estimate.value));
+            .bind(random_write.map(|estimate| estimate.value))
+            .bind(name_of(item.kind));
         query.execute(&self.pool).await?;
         self.unstage(&item.id).await
     }
@@ -274,11 +288,8 @@ impl Db {
     /// The results that are asked for.
     pub async fn shelf(&self, query: &ShelfQuery) -> Result<Shelf, Problem> {
         let (offset, limit) = query.page().map_err(Problem::bad_request)?;
-        if query.kind.is_some_and(|kind| kind != ResultKind::Measurement) {
-            return Ok(Shelf::default());
-        }
         let Taken { texts, numbers, sql: taken } = Taken::of(query);
-        let all = texts.is_empty() && numbers.is_empty();
+        let all = texts.is_empty() && numbers.is_empty() && query.kind.is_none();
         let from = if all { "results" } else { self.searched };
         let count = format!("SELECT COUNT(*) FROM {from} WHERE {taken}");
         let order = order(query.sort.unwrap_or_default());
@@ -313,6 +324,49 @@ impl Db {
     }
 }
 
+/// Adds a column that says of what kind something is, where the table has none.
+async fn add_column(
+    connection: &mut AnyConnection,
+    sqlite: bool,
+    table: &str,
+    column: &str,
+) -> Result<(), Error> {
+    let has = match sqlite {
+        true => {
+            format!("SELECT COUNT(*) FROM pragma_table_info('{table}') WHERE name = '{column}'")
+        }
+        false => format!(
+            "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = current_schema()
+                 AND table_name = '{table}' AND column_name = '{column}'"
+        ),
+    };
+    let has: i64 = sqlx::query(AssertSqlSafe(has)).fetch_one(&mut *connection).await?.try_get(0)?;
+    if has == 0 {
+        let before = name_of(ResultKind::Measurement);
+        let add =
+            format!("ALTER TABLE {table} ADD COLUMN {column} TEXT NOT NULL DEFAULT '{before}'");
+        sqlx::query(AssertSqlSafe(add)).execute(connection).await?;
+    }
+    Ok(())
+}
+
+/// As what a kind stands in the database.
+const fn name_of(kind: ResultKind) -> &'static str {
+    match kind {
+        ResultKind::Measurement => "measurement",
+        ResultKind::Simulation => "simulation",
+        ResultKind::Probe => "probe",
+    }
+}
+
+/// A submission of this kind as it was kept. Simulations are published as soon as they are there.
+fn submission(body: &str, kind: &str) -> Result<Submission, Error> {
+    Ok(match kind == name_of(ResultKind::Probe) {
+        true => Submission::Probe(serde_json::from_str(body)?),
+        false => Submission::Measurement(serde_json::from_str(body)?),
+    })
+}
+
 /// Which results a [`ShelfQuery`] takes: a condition, and what is bound to it, texts first.
 struct Taken {
     sql: String,
@@ -336,8 +390,9 @@ impl Taken {
         let likes = texts.iter().zip(1..);
         let likes = likes.map(|((column, _), n)| format!("{column} LIKE ${n} ESCAPE '!'"));
         let least = numbers.iter().zip(texts.len() + 1..);
-        let conditions: Vec<String> =
-            likes.chain(least.map(|((bound, _), n)| format!("{bound} ${n}"))).collect();
+        let kind = query.kind.map(|kind| format!("kind = '{}'", name_of(kind)));
+        let bounded = likes.chain(least.map(|((bound, _), n)| format!("{bound} ${n}")));
+        let conditions: Vec<String> = kind.into_iter().chain(bounded).collect();
         Taken {
             sql: if conditions.is_empty() { "TRUE".into() } else { conditions.join(" AND ") },
             texts: texts.iter().map(|(_, text)| containing(text)).collect(),
@@ -384,10 +439,46 @@ fn words_of(item: &ShelfItem) -> String {
     let device = item.device.as_ref();
     let texts = [
         Some(&item.name),
+        item.workload.as_ref(),
         device.map(|device| &device.name),
         device.and_then(|device| device.model.as_ref()),
         device.and_then(|device| device.firmware.as_ref()),
     ];
     let texts: Vec<String> = texts.into_iter().flatten().map(|text| searched(text)).collect();
     texts.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block_on;
+
+    // Is a registry from before there were kinds opened, with its results as measurements, and again?
+    #[test]
+    fn results_from_before_are_measurements() {
+        let place = tempfile::tempdir().unwrap();
+        let url = Db::embedded(&place.path().join("registry.sqlite"));
+        let of = |kind| ShelfQuery { kind: Some(kind), ..ShelfQuery::default() };
+        block_on(async {
+            sqlx::any::install_default_drivers();
+            let pool = AnyPoolOptions::new().max_connections(1).connect(&url).await?;
+            for table in TABLES {
+                sqlx::query(table).execute(&pool).await?;
+            }
+            let item = ShelfItem::unread("i".into(), "n".into(), ResultKind::Measurement);
+            let sql =
+                "INSERT INTO results (id, token, published, item, parts, name, words, capacity)
+                       VALUES ('i', 't', 1, $1, '[]', 'n', 'n', 0)";
+            sqlx::query(sql).bind(serde_json::to_string(&item)?).execute(&pool).await?;
+            pool.close().await;
+            for _ in 0..2 {
+                let db = Db::open(&url).await?;
+                let total = async |kind| db.shelf(&of(kind)).await.map(|shelf| shelf.total).ok();
+                assert_eq!(total(ResultKind::Measurement).await, Some(1));
+                assert_eq!(total(ResultKind::Simulation).await, Some(0));
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
 }

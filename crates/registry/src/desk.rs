@@ -1,25 +1,27 @@
 //! Where submissions arrive: staged, checked, published.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use flashscope_analysis::{Facts, analyse};
-use flashscope_block::Nanos;
+use flashscope_probe::ProbeStatus;
 use flashscope_report::ShelfItem;
-use flashscope_result::{Manifest, ResultFolder};
+use flashscope_result::ResultFolder;
+use flashscope_result::manifest::Status;
 use flashscope_serve::{Api, Bearer, Endpoints, Gate, JsonOf, Nothing, Problem, Work};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::db::Db;
 use crate::results::write_whole;
-use crate::store::{Store, file_name};
-use crate::submission::{Content, Part, PartName, Published, Staged, Submission};
-use crate::{Error, hash, limits};
+use crate::store::{PROBE, SIMULATION, Store, file_name};
+use crate::submission::{
+    Content, MeasurementSubmission, Part, PartName, ProbeSubmission, Published,
+    SimulationSubmission, Staged, Submission, Submitted,
+};
+use crate::{Error, check, hash, limits};
 
 /// Takes submissions.
 pub(crate) struct Desk {
@@ -98,9 +100,16 @@ impl Desk {
         let endpoints = Endpoints::default()
             .post(
                 "/api/submissions",
-                "Begins a submission, or goes on with one",
+                "Begins to submit a measurement, or goes on",
                 limits::SUBMISSION,
-                begin,
+                begin_measurement,
+            )
+            .post("/api/probes", "Begins to submit a probe, or goes on", limits::PROBE, begin_probe)
+            .post(
+                "/api/simulations",
+                "Checks a simulation, and publishes it",
+                limits::SIMULATION,
+                publish_simulation,
             )
             .put_bytes(
                 "/api/submissions/{id}/records/{run}/{part}",
@@ -143,10 +152,49 @@ impl Desk {
         staged.ok_or_else(|| Problem::not_found(message()))
     }
 
+    /// A submission that is sound as far as that can be told without its files, and not published yet, with
+    /// its id.
+    async fn examined<S>(&self, mut submission: S) -> Result<(String, S), Problem>
+    where
+        S: Submitted + Send + 'static,
+    {
+        let examine = move || {
+            submission.check().map_err(Problem::damaged)?;
+            submission.strip();
+            Ok((submission.id(), submission))
+        };
+        let (id, submission) = self.work.run(examine).await?;
+        self.clean().await?;
+        match self.db.result(&id).await? {
+            Some(_) => {
+                Err(Problem::conflict(format!("this result is published already, as `{id}`")))
+            }
+            None => Ok((id, submission)),
+        }
+    }
+
+    /// Keeps JSON of the result `id`.
+    async fn put_json(&self, id: &str, file: &str, json: &impl Serialize) -> Result<(), Problem> {
+        let json = serde_json::to_vec(json).map_err(Error::from)?;
+        Ok(self.store.put(id, file, json.into()).await?)
+    }
+
+    /// Lets the files of a submission lie in a folder.
+    async fn fetch(&self, id: &str, parts: &[Part], folder: &Path) -> Result<(), Problem> {
+        for part in parts {
+            let bytes = self.store.get(id, &file_name(part.name())).await?;
+            if !part.is(&bytes) {
+                return Err(Problem::damaged("a file is not what was sent: begin again"));
+            }
+            write_whole(&part.name().path(folder), &bytes).map_err(Error::from)?;
+        }
+        Ok(())
+    }
+
     async fn missing(&self, id: &str, submission: &Submission) -> Result<Vec<PartName>, Problem> {
         let mut arrived = self.db.arrived(id).await?;
         arrived.sort_unstable();
-        let names = submission.parts.iter().map(Part::name);
+        let names = submission.parts().iter().map(Part::name);
         Ok(names.filter(|name| arrived.binary_search(name).is_err()).collect())
     }
 
@@ -160,19 +208,33 @@ impl Desk {
     }
 }
 
-async fn begin(
+async fn begin_measurement(
     desk: Arc<Desk>,
     sender: Sender,
     _: Nothing,
-    mut submission: Submission,
+    submission: MeasurementSubmission,
 ) -> Result<JsonOf<Staged>, Problem> {
-    submission.check().map_err(Problem::damaged)?;
-    submission.strip();
-    desk.clean().await?;
-    let id = submission.id();
-    if desk.db.result(&id).await?.is_some() {
-        return Err(Problem::conflict(format!("this result is published already, as `{id}`")));
-    }
+    let (id, submission) = desk.examined(submission).await?;
+    stage(desk, sender, id, Submission::Measurement(Box::new(submission))).await
+}
+
+async fn begin_probe(
+    desk: Arc<Desk>,
+    sender: Sender,
+    _: Nothing,
+    submission: ProbeSubmission,
+) -> Result<JsonOf<Staged>, Problem> {
+    let (id, submission) = desk.examined(submission).await?;
+    stage(desk, sender, id, Submission::Probe(Box::new(submission))).await
+}
+
+/// Keeps a submission until its files are there.
+async fn stage(
+    desk: Arc<Desk>,
+    sender: Sender,
+    id: String,
+    submission: Submission,
+) -> Result<JsonOf<Staged>, Problem> {
     if !desk.db.stage(&id, &sender.name, &submission).await? {
         return Err(Problem::conflict(
             "too many submissions of this token are not finished, or somebody else submits the same: \
@@ -209,7 +271,7 @@ async fn receive(
     bytes: Bytes,
 ) -> Result<(), Problem> {
     let submission = desk.staged(&id, &sender.name).await?;
-    let wanted = submission.parts.iter().find(|wanted| wanted.name() == name);
+    let wanted = submission.parts().iter().find(|wanted| wanted.name() == name);
     let wanted =
         wanted.ok_or_else(|| Problem::not_found(format!("{name} was not announced")))?.clone();
     let copy = bytes.clone();
@@ -247,102 +309,76 @@ async fn check_and_publish(
     }
     let place = tempfile::tempdir_in(&desk.folder).map_err(Error::from)?;
     let path = place.path().join("result");
-    let folder = ResultFolder::create(&path, &submission.manifest)?;
-    for part in &submission.parts {
-        let bytes = desk.store.get(&id, &file_name(part.name())).await?;
-        if !part.is(&bytes) {
-            return Err(Problem::damaged("a file is not what was sent: begin again"));
+    match submission {
+        Submission::Measurement(one) => publish_measurement(&desk, &sender, id, path, *one).await,
+        Submission::Probe(one) => publish_probe(&desk, &sender, id, path, *one).await,
+        Submission::Simulation(_) => {
+            Err(Problem::conflict("a simulation has no files to wait for"))
         }
-        write_whole(&part.name().path(&folder), &bytes).map_err(Error::from)?;
     }
-    let Submission { name, manifest, facts, parts, .. } = submission;
+}
+
+/// Publishes the measurement whose files lie at `path`, if its facts follow from them.
+async fn publish_measurement(
+    desk: &Desk,
+    sender: &Sender,
+    id: String,
+    path: PathBuf,
+    submission: MeasurementSubmission,
+) -> Result<JsonOf<Published>, Problem> {
+    let MeasurementSubmission { name, manifest, facts, parts, .. } = submission;
     let inside = parts.iter().filter(|part| part.content == Content::Activities);
     let inside: Vec<u32> = inside.map(|part| part.run).collect();
     let unchecked = inside.first().map(|_| {
         "what the drive did inside during the runs: no record tells of it; its files can be read".into()
     });
+    let folder = ResultFolder::create(&path, &manifest)?;
+    desk.fetch(&id, &parts, &path).await?;
     let checks = move || {
-        can_be_read(&folder, &inside)?;
-        checked(&folder, manifest, &facts)
+        check::can_be_read(&folder, &inside)?;
+        check::facts(&folder, manifest, &facts)
     };
     let (manifest, facts) = desk.work.run(checks).await?;
-    for (file, json) in [
-        ("manifest.json", serde_json::to_vec(&manifest)),
-        ("facts.json", serde_json::to_vec(&facts)),
-    ] {
-        desk.store.put(&id, file, json.map_err(Error::from)?.into()).await?;
-    }
+    desk.put_json(&id, "manifest.json", &manifest).await?;
+    desk.put_json(&id, "facts.json", &facts).await?;
     let item = ShelfItem::measurement(id.clone(), name, manifest, Some(facts));
     desk.db.publish(&sender.name, &item, &parts).await?;
     JsonOf::of(&Published { id, unchecked: unchecked.into_iter().collect() })
 }
 
-/// Whether the files of activities of `runs` are such.
-fn can_be_read(folder: &ResultFolder, runs: &[u32]) -> Result<(), Problem> {
-    for run in runs {
-        // Of an empty window every row is read, and none is kept.
-        let read = folder.activities(*run, Nanos(0)..Nanos(0));
-        read.map_err(|error| without_path(folder, &error))?;
-    }
-    Ok(())
+/// Publishes the probe whose files lie at `path`, if its runs are those of its records.
+async fn publish_probe(
+    desk: &Desk,
+    sender: &Sender,
+    id: String,
+    path: PathBuf,
+    submission: ProbeSubmission,
+) -> Result<JsonOf<Published>, Problem> {
+    let ProbeSubmission { name, probe, parts, .. } = submission;
+    desk.fetch(&id, &parts, &path).await?;
+    let checks = move || check::of_probe(&path, &probe).map(|()| probe);
+    let probe = desk.work.run(checks).await?;
+    desk.put_json(&id, PROBE, &probe).await?;
+    let status = match probe.status {
+        ProbeStatus::Complete => Status::Complete,
+        ProbeStatus::Interrupted => Status::Interrupted,
+    };
+    let runs = probe.steps.iter().flat_map(|step| &step.runs).map(|run| run.ios);
+    let item = ShelfItem::probe(id.clone(), name, probe.drive, probe.began, status, runs);
+    desk.db.publish(&sender.name, &item, &parts).await?;
+    JsonOf::of(&Published { id, unchecked: check::OF_PROBES.map(String::from).into() })
 }
 
-/// What is wrong with a result, without where it is checked.
-fn without_path(folder: &ResultFolder, error: &flashscope_result::Error) -> Problem {
-    let path = folder.path().display().to_string();
-    Problem::damaged(error.to_string().replace(&path, "the result"))
+async fn publish_simulation(
+    desk: Arc<Desk>,
+    sender: Sender,
+    _: Nothing,
+    submission: SimulationSubmission,
+) -> Result<JsonOf<Published>, Problem> {
+    let (id, SimulationSubmission { name, simulation }) = desk.examined(submission).await?;
+    desk.put_json(&id, SIMULATION, &simulation).await?;
+    let (drive, workload) = (simulation.drive, simulation.workload);
+    let item = ShelfItem::simulation(id.clone(), name, drive, workload, simulation.ios);
+    desk.db.publish(&sender.name, &item, &[]).await?;
+    JsonOf::of(&Published { id, unchecked: check::OF_SIMULATIONS.map(String::from).into() })
 }
-
-/// The facts as they follow from the records, if those that were sent do, too.
-fn checked(
-    folder: &ResultFolder,
-    manifest: Manifest,
-    sent: &Facts,
-) -> Result<(Manifest, Facts), Problem> {
-    let found = analyse(folder, &manifest).map_err(|error| without_path(folder, &error))?;
-    let json = |facts: &Facts| serde_json::to_value(facts).map_err(Error::from);
-    match difference(&json(sent)?, &json(&found)?, "facts") {
-        None => Ok((manifest, found)),
-        Some(place) => Err(Problem::damaged(format!(
-            "the facts do not follow from the records: {place} differs; let `flashscope report` find \
-             them anew, and submit again"
-        ))),
-    }
-}
-
-/// Where two values differ by more than rounding.
-fn difference(a: &Value, b: &Value, place: &str) -> Option<String> {
-    match (a, b) {
-        (Value::Object(a), Value::Object(b)) => {
-            let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
-            let null = Value::Null;
-            let of = |map: &serde_json::Map<String, Value>, name: &String| {
-                map.get(name).unwrap_or(&null).clone()
-            };
-            names
-                .filter_map(|name| {
-                    difference(&of(a, name), &of(b, name), &format!("{place}.{name}"))
-                })
-                .next()
-        }
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
-            let pairs = a.iter().zip(b).enumerate();
-            pairs.filter_map(|(i, (a, b))| difference(a, b, &format!("{place}[{i}]"))).next()
-        }
-        (Value::Number(a), Value::Number(b)) => {
-            let (a, b) = (a.as_f64().unwrap_or(f64::NAN), b.as_f64().unwrap_or(f64::NAN));
-            let same = (a - b).abs() <= limits::ROUNDING * a.abs().max(b.abs());
-            (!same).then(|| place.into())
-        }
-        // Sentences hold numbers, which may be rounded otherwise.
-        (Value::String(_), Value::String(_))
-            if SENTENCES.iter().any(|end| place.ends_with(end)) =>
-        {
-            None
-        }
-        (a, b) => (a != b).then(|| place.into()),
-    }
-}
-
-/// What of the facts is a sentence with numbers in it.
-const SENTENCES: [&str; 2] = [".reason", ".finding"];

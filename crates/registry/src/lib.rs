@@ -1,6 +1,7 @@
-//! A registry of results, which people submit with tokens: validated against the schema and against
-//! themselves (do the facts follow from the records?), searched, and looked at as on a shelf of one's own.
+//! A registry of results, which people submit with tokens: measurements, simulations and probes, validated
+//! against the schema and against themselves (do the facts follow from the records?), searched, and looked at as on a shelf of one's own.
 
+mod check;
 mod client;
 mod db;
 mod desk;
@@ -22,7 +23,10 @@ use governor::Quota;
 use results::Results;
 use sha2::{Digest, Sha256};
 use store::Store;
-pub use submission::{Content, Part, PartName, Published, Staged, Submission};
+pub use submission::{
+    Content, MeasurementSubmission, Part, PartName, ProbeSubmission, Published,
+    SimulationSubmission, Staged, Submission,
+};
 use url::Url;
 
 /// Where a registry keeps what it has.

@@ -4,6 +4,10 @@ use std::num::NonZeroU32;
 
 /// The largest manifest and facts of a submission together, in bytes of JSON.
 pub const SUBMISSION: u64 = 32 << 20;
+/// The largest simulation, in bytes of JSON: that of a drive of 32 GB takes 1.3 MB.
+pub const SIMULATION: u64 = 8 << 20;
+/// The largest probe, in bytes of JSON: one that finds all takes 0.7 MB, most of it pictures.
+pub const PROBE: u64 = 16 << 20;
 /// The largest file of records, in bytes: 4 million IOs take 20 MB, of the worst kind 100 MB.
 pub const PART: u64 = 128 << 20;
 /// All records of a submission, in bytes.

@@ -5,17 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
-use flashscope_report::Shelf;
+use flashscope_report::{ResultKind, Shelf, ShelfItem};
 use flashscope_result::marks::Marks;
 use flashscope_result::{Manifest, ResultFolder};
 use flashscope_serve::{Library, Opened, Problem, ShelfQuery};
 use quick_cache::sync::Cache;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use tokio::runtime::Handle;
 
 use crate::db::Db;
-use crate::store::{Store, file_name};
+use crate::store::{PROBE, SIMULATION, Store, file_name};
 use crate::submission::Part;
 use crate::{Error, limits};
 
@@ -52,10 +51,22 @@ impl Results {
         self.runtime.block_on(self.store.get(id, name))
     }
 
-    fn published(&self, id: &str) -> Result<(flashscope_report::ShelfItem, Vec<Part>), Problem> {
+    /// The result `id`, if it is of this kind.
+    fn published(&self, kind: ResultKind, id: &str) -> Result<(ShelfItem, Vec<Part>), Problem> {
         let found = self.runtime.block_on(self.db.result(id))?;
-        found
-            .ok_or_else(|| Problem::not_found(format!("there is no result `{id}`: see /api/shelf")))
+        let none = || Problem::not_found(format!("there is no result `{id}`: see /api/shelf"));
+        let (item, parts) = found.ok_or_else(none)?;
+        match item.kind == kind {
+            true => Ok((item, parts)),
+            false => Err(Problem::of_kind(item.kind, id)),
+        }
+    }
+
+    /// The JSON that is the result `id` of this kind.
+    fn json(&self, kind: ResultKind, id: &str, file: &str) -> Result<Value, Problem> {
+        self.published(kind, id)?;
+        let json = serde_json::from_slice(&self.get(id, file)?);
+        json.map_err(|error| Problem::from(Error::from(error)))
     }
 
     fn kept(&self, id: &str) -> Result<Kept, Problem> {
@@ -63,7 +74,7 @@ impl Results {
     }
 
     fn opened(&self, id: &str) -> Result<Kept, Problem> {
-        let (item, parts) = self.published(id)?;
+        let (item, parts) = self.published(ResultKind::Measurement, id)?;
         let damaged = |error: serde_json::Error| Problem::from(Error::from(error));
         let facts = serde_json::from_slice(&self.get(id, "facts.json")?).map_err(damaged)?;
         let (folder, manifest) = self.folder_of(id)?;
@@ -112,7 +123,7 @@ impl Library for Results {
     fn fetch(&self, opened: &Opened, runs: &[u32]) -> Result<(), Problem> {
         let Kept { parts, .. } = self.kept(&opened.id)?;
         let wanted = parts.iter().filter(|part| runs.contains(&part.run));
-        let wanted = wanted.map(|part| (part, part.name().path(&opened.folder)));
+        let wanted = wanted.map(|part| (part, part.name().path(opened.folder.path())));
         let missing: Vec<_> = wanted.filter(|(_, path)| !path.exists()).collect();
         self.make_room(&opened.id, missing.iter().map(|(part, _)| part.bytes).sum());
         for (part, path) in missing {
@@ -137,20 +148,11 @@ impl Library for Results {
     }
 
     fn simulation(&self, id: &str) -> Result<Value, Problem> {
-        Err(Problem::not_found(format!(
-            "there is no simulation `{id}`: a registry has measurements"
-        )))
+        self.json(ResultKind::Simulation, id, SIMULATION)
     }
 
     fn probe(&self, id: &str) -> Result<Value, Problem> {
-        Err(Problem::not_found(format!("there is no probe `{id}`: a registry has measurements")))
-    }
-}
-
-impl Part {
-    /// Whether `bytes` are those of this file.
-    pub(crate) fn is(&self, bytes: &[u8]) -> bool {
-        bytes.len() as u64 == self.bytes && hex::encode(Sha256::digest(bytes)) == self.sha256
+        self.json(ResultKind::Probe, id, PROBE)
     }
 }
 

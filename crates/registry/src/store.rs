@@ -12,6 +12,13 @@ use url::Url;
 use crate::submission::{Content, PartName};
 use crate::{Error, provide_tls};
 
+/// What there may be of a result beside the files of its runs.
+const FILES: [&str; 4] = ["manifest.json", "facts.json", SIMULATION, PROBE];
+/// What a simulation is.
+pub(crate) const SIMULATION: &str = "simulation.json";
+/// What a probe is, beside the files of its runs.
+pub(crate) const PROBE: &str = "probe.json";
+
 /// Objects by their names, which are made of ids and numbers alone.
 #[derive(Clone)]
 pub(crate) struct Store {
@@ -56,7 +63,7 @@ impl Store {
         parts: impl Iterator<Item = PartName>,
     ) -> Result<(), Error> {
         let files = parts.map(file_name);
-        for name in files.chain(["manifest.json".into(), "facts.json".into()]) {
+        for name in files.chain(FILES.map(String::from)) {
             match self.objects.delete(&self.key(id, &name)).await {
                 Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
                 Err(error) => return Err(error.into()),

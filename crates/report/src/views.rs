@@ -113,6 +113,44 @@ impl ShelfItem {
             ..ShelfItem::unread(id, name, ResultKind::Measurement)
         }
     }
+
+    /// A simulation of `workload` on `device`, of which so many IOs were measured.
+    pub fn simulation(
+        id: String,
+        name: String,
+        device: DeviceInfo,
+        workload: String,
+        ios: u64,
+    ) -> ShelfItem {
+        ShelfItem {
+            device: Some(device),
+            workload: Some(workload),
+            ios,
+            ..ShelfItem::unread(id, name, ResultKind::Simulation)
+        }
+    }
+
+    /// A probe of `device` that began at `started`, with the IOs of each of its runs.
+    pub fn probe(
+        id: String,
+        name: String,
+        device: DeviceInfo,
+        started: String,
+        status: Status,
+        runs: impl Iterator<Item = u64>,
+    ) -> ShelfItem {
+        let (runs_done, ios) =
+            runs.fold((0, 0_u64), |(runs, sum), ios| (runs + 1, sum.saturating_add(ios)));
+        ShelfItem {
+            ios,
+            runs_done,
+            runs_planned: runs_done,
+            device: Some(device),
+            started: Some(started),
+            status: Some(status),
+            ..ShelfItem::unread(id, name, ResultKind::Probe)
+        }
+    }
 }
 
 /// What kind of result it is.

@@ -35,6 +35,25 @@ fn files_prefix(run: u32) -> String {
     format!("run-{run:05}")
 }
 
+/// Where part `part`, from 0, of the records of run `run` of the measurement or the probe in `folder` lies,
+/// or would.
+pub fn records_path(folder: &Path, run: u32, part: u32) -> PathBuf {
+    folder.join(RECORDS).join(records_file(run, part))
+}
+
+/// Where what a simulated drive did inside during run `run` of the measurement in `folder` lies, or would.
+pub fn activities_path(folder: &Path, run: u32) -> PathBuf {
+    folder.join(ACTIVITIES).join(activities_file(run))
+}
+
+/// The records of run `run` of the measurement or the probe in `folder`; none where it was not run.
+///
+/// # Errors
+/// A file is none of records, or damaged.
+pub fn rows(folder: &Path, run: u32) -> Result<Rows, Error> {
+    Rows::open(files_of(&folder.join(RECORDS), run))
+}
+
 /// Removes files of a folder whose names begin so, and go on with what is no digit.
 fn discard(folder: &Path, prefixes: &[String]) -> Result<(), Error> {
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
@@ -162,12 +181,12 @@ impl ResultFolder {
 
     /// Where part `part`, from 0, of the records of run `run` lies, or would.
     pub fn records_path(&self, run: u32, part: u32) -> PathBuf {
-        self.path.join(RECORDS).join(records_file(run, part))
+        records_path(&self.path, run, part)
     }
 
     /// The records of run `run`; none where it was not run.
     pub fn rows(&self, run: u32) -> Result<Rows, Error> {
-        Rows::open(files_of(&self.path.join(RECORDS), run))
+        rows(&self.path, run)
     }
 
     /// Writes what the drive did inside during run `run`; an earlier file of the run is replaced.
@@ -179,7 +198,7 @@ impl ResultFolder {
 
     /// Where what the drive did inside during run `run` lies, or would.
     pub fn activities_path(&self, run: u32) -> PathBuf {
-        self.path.join(ACTIVITIES).join(activities_file(run))
+        activities_path(&self.path, run)
     }
 
     /// Whether there is a file of what the drive did inside during run `run`.

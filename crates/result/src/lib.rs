@@ -28,7 +28,7 @@ mod simulation;
 mod writer;
 
 pub use error::Error;
-pub use folder::ResultFolder;
+pub use folder::{ResultFolder, activities_path, records_path, rows};
 pub use manifest::Manifest;
 pub use probe::{PROBE_VERSION, ProbeFolder, is_probe, read_probe};
 pub use reader::Rows;

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use flashscope_report::ResultKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -55,6 +56,16 @@ impl Problem {
     /// There is no such thing.
     pub fn not_found(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::NOT_FOUND, message)
+    }
+
+    /// The result `id` is of this kind, and not of the one that was asked for.
+    pub fn of_kind(kind: ResultKind, id: &str) -> Problem {
+        let there = match kind {
+            ResultKind::Measurement => format!("a measurement: ask for /api/results/{id}"),
+            ResultKind::Simulation => format!("a simulation: ask for /api/simulations/{id}"),
+            ResultKind::Probe => format!("a probe: ask for /api/probes/{id}"),
+        };
+        Problem::not_found(format!("`{id}` is {there}"))
     }
 
     /// There is such a thing, but nothing is done to it in this way.

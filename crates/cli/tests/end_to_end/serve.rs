@@ -2,33 +2,41 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use insta::assert_snapshot;
+use serde_json::Value;
 
 use super::Scratch;
+
+/// Starts the server with `more`, and reads what it tells of itself.
+fn start(place: &Scratch, more: &[&str]) -> (Child, Value) {
+    let arguments = [&["serve", "--listen", "127.0.0.1:0", "--json"], more].concat();
+    let mut command = place.command(&arguments);
+    let mut server = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    (server, serde_json::from_str(&line).unwrap())
+}
+
+/// The whole answer of the server at `address`.
+fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
 
 // Does the program tell its address as JSON, answer there, and end well when it is asked to?
 #[test]
 fn serves_a_shelf() {
     let place = Scratch::in_memory();
-    let mut server = place
-        .command(&["serve", "--listen", "127.0.0.1:0", "--json"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let told: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let (server, told) = start(&place, &[]);
     let address = told["address"].as_str().unwrap();
     assert_eq!(told["url"], format!("http://{address}/"));
-    let mut stream = TcpStream::connect(address).unwrap();
-    let request =
-        format!("GET /api/shelf HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
+    let answer = get(address, "/api/shelf");
     assert!(answer.ends_with("{\"total\":0,\"items\":[]}"), "{answer}");
     assert!(
         Command::new("kill").args(["-INT", &server.id().to_string()]).status().unwrap().success()
@@ -66,4 +74,48 @@ fn tokens_are_kept() {
     place.run(&["registry", "r", "remove", "alice"]).ok();
     let none = place.run(&["registry", "r", "remove", "alice"]).says(2, &place);
     assert_snapshot!(none, @"flashscope: there is no token `alice`");
+}
+
+// Are results of all three kinds, as the program writes them, taken by a registry, each told with the address of
+// its page and with what was not checked; and one of them refused that was changed?
+#[test]
+fn results_of_all_kinds_are_submitted() {
+    let place = Scratch::in_memory();
+    place.bench("sim:demo", "m.flashscope", &[]).ok();
+    let simulate = ["simulate", "--drive", "sim:demo", "--fill", "none", "--warmup", "none"];
+    place.run(&[&simulate[..], &["--ios", "500", "--output", "s.flashscope"]].concat()).ok();
+    let only = ["--only", "medium", "--output", "p.flashscope"];
+    place.run(&[&["probe", "sim:demo"], &only[..]].concat()).ok();
+    let token = place.run(&["registry", "r", "add", "alice"]).ok().stdout;
+    let (mut server, told) = start(&place, &["--registry", "r"]);
+    let (url, address) = (told["url"].as_str().unwrap(), told["address"].as_str().unwrap());
+    let submit = |result: &str| {
+        let to = ["--to", url, "--token", token.trim(), "--json"];
+        place.run(&[&["submit", result], &to[..]].concat())
+    };
+    for (result, page, api, unchecked) in [
+        ("m.flashscope", "d", "results", None),
+        ("s.flashscope", "s", "simulations", Some("simulates it anew")),
+        ("p.flashscope", "p", "probes", Some("what the probe concluded")),
+    ] {
+        let sent = submit(result).ok();
+        let published: Value = serde_json::from_str(&sent.stdout).unwrap();
+        let id = published["id"].as_str().unwrap();
+        assert_eq!(published["url"], format!("{url}#/{page}/{id}"));
+        assert!(get(address, &format!("/api/{api}/{id}")).starts_with("HTTP/1.1 200"), "{result}");
+        if let Some(unchecked) = unchecked {
+            let words = published["unchecked"][0].as_str().unwrap();
+            assert!(words.contains(unchecked) && sent.stderr.contains(words), "{}", sent.stderr);
+        }
+    }
+    let shelf = get(address, "/api/shelf");
+    assert!(shelf.contains("\"total\":3"), "{shelf}");
+
+    let file = place.at("s.flashscope").join("simulation.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("\"ios\":500", "\"ios\":501")).unwrap();
+    let refused = submit("s.flashscope").says(2, &place);
+    assert!(refused.contains("`ios_per_second` is"), "{refused}");
+    server.kill().unwrap();
+    server.wait().unwrap();
 }

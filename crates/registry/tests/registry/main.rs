@@ -1,7 +1,9 @@
 //! A registry over a socket, as those who submit and those who look meet it. The database and the store
 //! are the embedded ones, unless the environment names others (`scripts/test-registry`).
 
+mod kinds;
 mod submitting;
+mod tampered;
 mod wrong;
 
 use std::collections::BTreeMap;
@@ -10,7 +12,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use flashscope_registry::{Configuration, Registry};
+use flashscope_registry::{Configuration, MeasurementSubmission, Prepared, Registry, Submission};
 use flashscope_serve::Access;
 use reqwest::blocking::{Client, RequestBuilder, Response};
 use serde_json::Value;
@@ -82,13 +84,39 @@ impl Place {
 
     /// A result of 36 runs of 8 IOs, which nobody submitted before.
     fn result(&self, name: &str) -> PathBuf {
-        let path = self.folder.path().join(format!("{name}.flashscope"));
-        copy(
-            &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results/v1.flashscope"),
-            &path,
-        );
         let unique = self.token.clone();
-        edit(&path.join("manifest.json"), |manifest| manifest["tool"]["version"] = unique.into());
+        self.sample("v1", name, "manifest.json", |json| json["tool"]["version"] = unique.into())
+    }
+
+    /// A simulation of 12,000 IOs with reads, writes, trims and cleaning, which nobody submitted before.
+    fn simulation(&self, name: &str) -> PathBuf {
+        let unique = self.seed();
+        self.sample("simulated", name, "simulation.json", |json| json["seed"] = unique.into())
+    }
+
+    /// A probe of 9 runs that found the size of a page, which nobody submitted before.
+    fn probe(&self, name: &str) -> PathBuf {
+        let unique = self.seed();
+        self.sample("probed", name, "probe.json", |json| json["seed"] = unique.into())
+    }
+
+    /// A number that no other test has.
+    fn seed(&self) -> u64 {
+        let digits = self.token.trim_start_matches("flashscope_");
+        u64::from_str_radix(&digits[..12], 16).unwrap()
+    }
+
+    fn sample(
+        &self,
+        sample: &str,
+        name: &str,
+        file: &str,
+        change: impl FnOnce(&mut Value),
+    ) -> PathBuf {
+        let path = self.folder.path().join(format!("{name}.flashscope"));
+        let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results");
+        copy(&samples.join(format!("{sample}.flashscope")), &path);
+        edit(&path.join(file), change);
         path
     }
 
@@ -118,6 +146,14 @@ fn error(response: Response, status: u16) -> String {
     assert_eq!(response.status(), status);
     let body: BTreeMap<String, String> = response.json().unwrap();
     body["error"].clone()
+}
+
+/// What is said of a measurement.
+fn measurement(prepared: &mut Prepared) -> &mut MeasurementSubmission {
+    match &mut prepared.submission {
+        Submission::Measurement(measurement) => measurement,
+        _ => panic!("it is no measurement"),
+    }
 }
 
 fn copy(from: &Path, to: &Path) {

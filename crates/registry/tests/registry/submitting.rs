@@ -112,7 +112,7 @@ fn submissions_go_on() {
         first.get_or_insert(arrived);
     });
     assert_eq!(sent.unwrap().id, id);
-    assert_eq!(first, Some(prepared.submission.parts[0].bytes));
+    assert_eq!(first, Some(prepared.submission.parts()[0].bytes));
 }
 
 // Does what a simulated drive did inside go along, is it said that it follows from no record, and is it shown?
@@ -136,8 +136,8 @@ fn activities_go_along() {
     let without = prepare(&place.result("without"), false).unwrap().submission.id();
     let prepared = prepare(&path, false).unwrap();
     let inside =
-        prepared.submission.parts.iter().filter(|part| part.content == Content::Activities);
-    assert_eq!((inside.count(), prepared.submission.parts.len()), (1, 37));
+        prepared.submission.parts().iter().filter(|part| part.content == Content::Activities);
+    assert_eq!((inside.count(), prepared.submission.parts().len()), (1, 37));
     assert_ne!(prepared.submission.id(), without);
     let published = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap();
     let [unchecked] = published.unchecked.as_slice() else { panic!("{published:?}") };

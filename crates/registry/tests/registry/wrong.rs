@@ -3,7 +3,7 @@
 use flashscope_registry::{prepare, send};
 use serde_json::{Value, json};
 
-use super::{Place, error};
+use super::{Place, error, measurement};
 
 fn body(place: &Place) -> Value {
     serde_json::to_value(&prepare(&place.result("r"), false).unwrap().submission).unwrap()
@@ -94,13 +94,13 @@ fn files_are_checked() {
 fn facts_follow_from_records() {
     let place = Place::new("follows");
     let mut prepared = prepare(&place.result("facts"), false).unwrap();
-    prepared.submission.facts.runs[4].latency_ns.max += 1_000_000;
+    measurement(&mut prepared).facts.runs[4].latency_ns.max += 1_000_000;
     let refused = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap_err().to_string();
     assert!(refused.contains("facts.runs[4].latency_ns.max differs"), "{refused}");
 
     let path = place.result("manifest");
     let mut prepared = prepare(&path, false).unwrap();
-    let run = prepared.submission.manifest.runs_mut().next().unwrap();
+    let run = measurement(&mut prepared).manifest.runs_mut().next().unwrap();
     run.progress = flashscope_result::manifest::Progress::Done { ios: 7 };
     let refused = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap_err().to_string();
     assert!(refused.contains("it holds 8 IOs of run 1 instead of 7"), "{refused}");

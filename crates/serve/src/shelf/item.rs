@@ -80,12 +80,8 @@ fn simulation(found: &Found, id: &str) -> Result<ShelfItem, String> {
     let head = serde_json::from_value(simulation_json(path)?);
     let head: SimulationHead =
         head.map_err(|error| format!("the simulation in {} is damaged: {error}", path.display()))?;
-    Ok(ShelfItem {
-        device: Some(head.drive),
-        workload: Some(head.workload),
-        ios: head.ios,
-        ..ShelfItem::unread(id.into(), found.name.clone(), ResultKind::Simulation)
-    })
+    let SimulationHead { drive, workload, ios } = head;
+    Ok(ShelfItem::simulation(id.into(), found.name.clone(), drive, workload, ios))
 }
 
 fn probe(found: &Found, id: &str) -> Result<ShelfItem, String> {
@@ -93,18 +89,9 @@ fn probe(found: &Found, id: &str) -> Result<ShelfItem, String> {
     let head = serde_json::from_value(probe_json(path)?);
     let head: ProbeHead =
         head.map_err(|error| format!("the probe in {} is damaged: {error}", path.display()))?;
-    let runs = || head.steps.iter().flat_map(|step| &step.runs);
-    let runs_done = runs().count() as u64;
-    let ios = runs().fold(0, |sum: u64, run| sum.saturating_add(run.ios));
-    Ok(ShelfItem {
-        ios,
-        runs_done,
-        runs_planned: runs_done,
-        device: Some(head.drive),
-        started: Some(head.began),
-        status: Some(head.status),
-        ..ShelfItem::unread(id.into(), found.name.clone(), ResultKind::Probe)
-    })
+    let ProbeHead { drive, began, status, steps } = head;
+    let runs = steps.iter().flat_map(|step| &step.runs).map(|run| run.ios);
+    Ok(ShelfItem::probe(id.into(), found.name.clone(), drive, began, status, runs))
 }
 
 /// Opens the measurement at `path`, or says what is wrong with it.

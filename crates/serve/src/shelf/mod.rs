@@ -81,12 +81,7 @@ impl Folders {
     fn item_of(&self, kind: ResultKind, id: &str) -> Result<Item, Problem> {
         let item = self.item(id)?;
         if item.shown.kind != kind {
-            let there = match item.shown.kind {
-                ResultKind::Measurement => format!("a measurement: ask for /api/results/{id}"),
-                ResultKind::Simulation => format!("a simulation: ask for /api/simulations/{id}"),
-                ResultKind::Probe => format!("a probe: ask for /api/probes/{id}"),
-            };
-            return Err(Problem::not_found(format!("`{id}` is {there}")));
+            return Err(Problem::of_kind(item.shown.kind, id));
         }
         match &item.shown.problem {
             Some(problem) => Err(Problem::damaged(problem)),

@@ -116,7 +116,17 @@ pub trait Ftl {
 }
 
 /// Where the drive stands in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, schemars::JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 pub struct Health {
     /// Blocks that were bad from the factory.
     pub factory_bad_blocks: u64,

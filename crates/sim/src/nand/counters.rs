@@ -7,7 +7,15 @@ macro_rules! counted {
     ) => {
         $(#[$enum_doc])*
         #[derive(
-            Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, schemars::JsonSchema,
+            Debug,
+            Clone,
+            Copy,
+            PartialEq,
+            Eq,
+            Hash,
+            serde::Serialize,
+            serde::Deserialize,
+            schemars::JsonSchema,
         )]
         pub enum $kind {
             $($(#[$doc])* #[serde(rename = $name)] $variant,)+

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use flashscope_block::{Device, Nanos};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::longest::Longest;
 use super::sums::Sums;
@@ -24,7 +24,9 @@ const MOST: usize = 2000;
 const BUCKETS: usize = 256;
 
 /// What a piece of work is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub enum ActivityKind {
     /// The valid pages of a block were moved, and it was erased.
     #[serde(rename = "cleaning")]
@@ -105,7 +107,9 @@ impl ActivityKind {
 
 /// A piece of work inside a drive that is more than a flash command. Commands on an element of
 /// several packages count once for each package, as in the counters of the drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Activity {
     /// When the flash began with it, from the begin of the measurement; 0 where that was before.
     pub start_ns: Nanos,
@@ -165,7 +169,7 @@ impl Activity {
 }
 
 /// What a drive did inside over a measurement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActivitiesReport {
     /// How many pieces of work there were.
     pub total: u64,

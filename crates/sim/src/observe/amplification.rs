@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use flashscope_block::{Device, Nanos};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::sums::Sums;
 use super::{Command, CommandKind, Kind, Observer};
@@ -29,7 +29,7 @@ const ERASES: usize = 2;
 /// The write amplification of a stretch is the sum of all its programs over those for `host`, as
 /// that of the whole is; a stretch without any for `host` has none. A command belongs to the stretch
 /// in which it began; one that the flash began after the last answer, to the last.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AmplificationReport {
     /// Where the first stretch begins, on the clock of the drive: where the measurement does.
     pub from_ns: Nanos,

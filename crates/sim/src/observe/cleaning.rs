@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use flashscope_block::Nanos;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Command, CommandKind, Kind, Observer, ratio};
 use crate::SimDevice;
@@ -16,7 +16,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// What cleaning did. Commands count when they are given, as in [`crate::Counters`].
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CleaningReport {
     /// Blocks of packages that were cleaned, to their erase.
     pub count: u64,
@@ -39,7 +39,7 @@ pub struct CleaningReport {
 }
 
 /// How long the cleaning of a block takes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CleaningTime {
     /// The mean.
     pub mean: f64,

@@ -1,9 +1,9 @@
 use flashscope_block::Nanos;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The least and the most that a value was in a stretch of time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bucket {
     /// The least.
     pub min: u64,
@@ -19,7 +19,7 @@ impl Bucket {
 
 /// A value over time in at most so many buckets of equal length, which doubles whenever there
 /// would be more.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Curve {
     /// Where the first bucket begins.
     pub from_ns: Nanos,

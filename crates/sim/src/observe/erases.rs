@@ -1,5 +1,5 @@
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ratio;
 use crate::SimDevice;
@@ -10,7 +10,7 @@ use crate::nand::BlockId;
 const BINS: u32 = 32;
 
 /// How often the blocks of a drive were erased, without those that were bad from the factory.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EraseReport {
     /// How many blocks.
     pub blocks: u64,
@@ -41,7 +41,7 @@ pub struct EraseReport {
 }
 
 /// Counts in bins of equal width.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Histogram {
     /// Where the first bin begins.
     pub from: u32,
@@ -53,7 +53,7 @@ pub struct Histogram {
 }
 
 /// How many blocks have which share of the mean remaining lifetime left (Agrawal et al., Table 8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LifetimeClasses {
     /// Below 40 % of the mean.
     pub below_40_percent: u64,

@@ -1,6 +1,6 @@
 use flashscope_block::{Device, Nanos};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Curve, Kind, Observer};
 use crate::SimDevice;
@@ -16,7 +16,7 @@ pub(super) const KIND: Kind = Kind {
 const BUCKETS: usize = 512;
 
 /// How many blocks were free over an interval of virtual time, without those of the SLC region.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FreeBlocksReport {
     /// The fewest in all lanes together.
     pub min: u64,

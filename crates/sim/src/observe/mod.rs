@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flashscope_block::{Completion, Nanos};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::SimDevice;
 use crate::nand::{BlockId, Cause, later};
@@ -40,7 +40,7 @@ pub use utilization::{BusUse, CommandUse, UnitUse, Utilization, UtilizationRepor
 pub use wear_map::{UnitWear, WearMap, WearMapReport};
 
 /// What a flash command does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CommandKind {
     /// Cells to register, register to controller.
@@ -242,7 +242,7 @@ macro_rules! registry {
         }
 
         /// What the observers of a [`Watch`] have found.
-        #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
         pub struct Observations {
             $(#[doc = concat!("Of the observer `", stringify!($module), "`; absent if it was not there.")]
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -265,7 +265,7 @@ registry![
 ];
 
 /// What a drive shows of itself beside its counters.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
     /// How often its blocks were erased since it was new; absent where it has no good block.
     pub erases: Option<EraseReport>,

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 
 use flashscope_block::{Completion, Nanos};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::sums::Sums;
 use super::{Command, CommandKind, Kind, Observer, ratio};
@@ -20,7 +20,7 @@ pub(super) const KIND: Kind = Kind {
 const BUCKETS: usize = 256;
 
 /// What the units and buses of a drive did over an interval of virtual time.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UtilizationReport {
     /// Where the interval begins.
     pub from_ns: Nanos,
@@ -36,7 +36,7 @@ pub struct UtilizationReport {
 }
 
 /// What a unit did.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnitUse {
     /// The first package whose commands it carries out.
     pub package: u32,
@@ -62,7 +62,7 @@ pub struct UnitUse {
 }
 
 /// What a unit did with commands of one kind and cause.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandUse {
     /// What they did.
     pub kind: CommandKind,
@@ -77,7 +77,7 @@ pub struct CommandUse {
 }
 
 /// What a serial bus did.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BusUse {
     /// For how long it carried data.
     pub busy_ns: Nanos,

@@ -1,6 +1,6 @@
 use flashscope_block::Nanos;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Command, CommandKind, Kind, Observer};
 use crate::SimDevice;
@@ -18,7 +18,7 @@ const CELLS: usize = 16_384;
 
 /// How often each block was erased, in the order of units and of the blocks of a unit. A block of
 /// packages that work in step (`page_span` of the profile) is erased as one and counts once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WearMapReport {
     /// How many successive blocks of a unit a cell stands for: 1 unless there are more than some
     /// 16,000 blocks. The last cell of a unit may stand for fewer.
@@ -28,7 +28,7 @@ pub struct WearMapReport {
 }
 
 /// How often the blocks of a unit were erased. The lists have a number for each cell.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnitWear {
     /// The number of the unit.
     pub unit: u32,

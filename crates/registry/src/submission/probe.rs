@@ -1,0 +1,80 @@
+use std::collections::BTreeMap;
+
+use flashscope_probe::{Knowledge, ProbeReport, Stated, profile};
+use flashscope_result::PROBE_VERSION;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Content, Part, Submitted, check_files, check_name, check_version, id_of, identified,
+    strip_device,
+};
+use crate::{check, limits};
+
+/// What was found of a drive's internals that is to be published, without its records.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeSubmission {
+    /// Its name for people.
+    #[schemars(length(min = 1, max = limits::NAME))]
+    pub name: String,
+    /// What was found, and how.
+    pub probe: ProbeReport,
+    /// The files of its records.
+    pub parts: Vec<Part>,
+    /// Whether the serial number of the drive is to be published, too.
+    #[serde(default)]
+    pub with_serial: bool,
+}
+
+impl Submitted for ProbeSubmission {
+    fn id(&self) -> String {
+        id_of(&(&self.probe, identified(&self.parts, Content::Records)))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        check_name(&self.name)?;
+        check_version("probes", self.probe.schema_version, PROBE_VERSION, "probe it anew")?;
+        check_files(&self.parts)?;
+        self.check_runs()?;
+        check::probe(&self.probe)
+    }
+
+    /// Leaves out what tells one drive or machine from others of its kind, and says anew what follows
+    /// from the findings: what their parameters are, and the profile.
+    fn strip(&mut self) {
+        let ProbeReport { drive, findings, profile: fitted, .. } = &mut self.probe;
+        strip_device(drive, self.with_serial);
+        let mut knowledge = Knowledge::default();
+        for stated in findings {
+            *stated = Stated::from(&stated.finding);
+            knowledge.take(stated.finding.clone());
+        }
+        *fitted = profile(&knowledge, drive);
+    }
+}
+
+impl ProbeSubmission {
+    /// Whether the files are those that the runs have.
+    fn check_runs(&self) -> Result<(), String> {
+        let mut files: BTreeMap<u32, bool> = BTreeMap::new();
+        for run in self.probe.steps.iter().flat_map(|step| &step.runs) {
+            if files.insert(run.run, false).is_some() {
+                return Err(format!("there are two runs {}", run.run));
+            }
+        }
+        for part in &self.parts {
+            if part.content != Content::Records {
+                return Err("the files of a probe are records".into());
+            }
+            match files.get_mut(&part.run) {
+                Some(has) => *has = true,
+                None => return Err(format!("run {} has files, and no step made it", part.run)),
+            }
+        }
+        match files.iter().find(|(_, has)| !**has) {
+            Some((run, _)) => Err(format!("the records of run {run} are not among the files")),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Simulations and probes beside measurements.
+
+use flashscope_registry::{prepare, send};
+use serde_json::{Value, json};
+
+use super::{Place, edit, error};
+
+// Is a simulation that was submitted found by its kind, its drive and its workload, looked at as one's own is,
+// without folders of the sender, and not taken twice, even where computing it took another time?
+#[test]
+fn a_simulation_is_published() {
+    let place = Place::new("simulation");
+    let path = place.simulation("my simulation");
+    let model = format!("Simulated {}", place.token);
+    edit(&path.join("simulation.json"), |simulation| {
+        simulation["drive"]["name"] = "sim:/home/me/secret/drive.toml".into();
+        simulation["drive"]["serial"] = "S3CR3T".into();
+        simulation["drive"]["model"] = model.clone().into();
+        simulation["workload"] = "trace:/home/me/secret/hm_0.csv?pace=asap".into();
+    });
+    let prepared = prepare(&path, false).unwrap();
+    let sent = serde_json::to_string(&prepared.submission).unwrap();
+    assert!(!sent.contains("secret") && !sent.contains("S3CR3T"));
+    let published = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap();
+    assert!(published.unchecked[0].contains("simulates it anew"), "{published:?}");
+
+    let (id, unique) = (published.id, place.token.to_uppercase());
+    for query in ["", "&kind=simulation", "&kind=simulation&search=HM_0"] {
+        let shelf = place.json(&format!("/api/shelf?model={unique}{query}"));
+        let item = &shelf["items"][0];
+        assert_eq!((&shelf["total"], &item["id"]), (&json!(1), &json!(id)), "{query}");
+        let shown = [&item["kind"], &item["workload"], &item["ios"], &item["device"]["name"]];
+        assert_eq!(
+            shown,
+            ["simulation", "trace:hm_0.csv?pace=asap", "12000", "sim:drive.toml"]
+                .map(|text| text.parse().map_or(json!(text), |ios: u64| json!(ios)))
+                .each_ref()
+        );
+    }
+    for query in ["kind=measurement", "kind=probe", "kind=simulation&search=nobody"] {
+        let none = place.json(&format!("/api/shelf?model={unique}&{query}"));
+        assert_eq!(none["items"], json!([]), "{query}");
+    }
+    let mut kept: Value =
+        serde_json::from_slice(&std::fs::read(path.join("simulation.json")).unwrap()).unwrap();
+    kept["drive"]["name"] = "sim:drive.toml".into();
+    kept["drive"]["serial"] = Value::Null;
+    kept["workload"] = "trace:hm_0.csv?pace=asap".into();
+    assert_eq!(place.json(&format!("/api/simulations/{id}")), kept);
+    let other = error(place.get(&format!("/api/results/{id}")), 404);
+    assert!(other.contains(&format!("a simulation: ask for /api/simulations/{id}")), "{other}");
+    error(place.get(&format!("/api/probes/{id}")), 404);
+
+    edit(&path.join("simulation.json"), |simulation| simulation["wall_ns"] = 1.into());
+    let again = prepare(&path, false).unwrap();
+    let again = send(&again, &place.url(), &place.token, |_, _| {}).unwrap_err().to_string();
+    assert!(again.contains(&format!("published already, as `{id}`")), "{again}");
+}
+
+// Is a probe that was submitted found by its kind and its drive and looked at as one's own is, with what its
+// parameters are and the profile as they follow from the findings, and not taken twice?
+#[test]
+fn a_probe_is_published() {
+    let place = Place::new("probe");
+    let path = place.probe("my probe");
+    let model = format!("Probed {}", place.token);
+    let mut profile = Value::Null;
+    edit(&path.join("probe.json"), |probe| {
+        let drive = &mut probe["drive"];
+        (drive["kind"], drive["name"]) = ("block".into(), "/dev/nvme7n1".into());
+        (drive["serial"], drive["model"]) = ("S3CR3T".into(), model.clone().into());
+        profile = probe["profile"].clone();
+        probe["profile"] = "FORGED".into();
+        probe["findings"][4]["title"] = "FORGED".into();
+    });
+    let prepared = prepare(&path, false).unwrap();
+    let sent = serde_json::to_string(&prepared.submission).unwrap();
+    for secret in ["S3CR3T", "nvme7n1", "FORGED", place.folder.path().to_str().unwrap()] {
+        assert!(!sent.contains(secret), "{secret} is sent");
+    }
+    let published = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap();
+    assert!(published.unchecked[0].contains("concluded"), "{published:?}");
+
+    let (id, unique) = (published.id, place.token.to_uppercase());
+    let shelf = place.json(&format!("/api/shelf?model={unique}&kind=probe"));
+    let item = &shelf["items"][0];
+    assert_eq!((&shelf["total"], &item["id"]), (&json!(1), &json!(id)));
+    assert_eq!(
+        [&item["kind"], &item["runs_done"], &item["ios"], &item["status"], &item["started"]],
+        [&json!("probe"), &json!(9), &json!(12121), &json!("complete"), &item["started"]]
+    );
+    let none = place.json(&format!("/api/shelf?model={unique}&kind=simulation"));
+    assert_eq!(none["items"], json!([]));
+    let probe = place.json(&format!("/api/probes/{id}"));
+    assert_eq!(probe["findings"][4]["title"], "Flash page");
+    let fitted = profile.as_str().unwrap().replace("flashscope demo, 1 GiB", &model);
+    assert_eq!(probe["profile"], fitted);
+    error(place.get(&format!("/api/simulations/{id}")), 404);
+    let again = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap_err().to_string();
+    assert!(again.contains(&format!("published already, as `{id}`")), "{again}");
+}
+
+// Does the serial number of a probed drive go along where it is asked for?
+#[test]
+fn serial_numbers_of_probes_on_request() {
+    let place = Place::new("probe-serial");
+    let path = place.probe("p");
+    edit(&path.join("probe.json"), |probe| probe["drive"]["serial"] = "S3CR3T".into());
+    let prepared = prepare(&path, true).unwrap();
+    let id = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap().id;
+    assert_eq!(place.json(&format!("/api/probes/{id}"))["drive"]["serial"], "S3CR3T");
+}
