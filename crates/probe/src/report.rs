@@ -84,15 +84,21 @@ pub struct Stated {
 impl Stated {
     /// What is stated, with its pictures put to those that there are.
     fn new(finding: &Finding, signals: &mut Vec<Signal>) -> Stated {
+        let places = finding.signals.iter().map(|signal| place_in(signals, signal));
+        Stated::shown_by(finding.clone(), places.collect())
+    }
+
+    /// What is stated, shown by the pictures at these places in the report's `signals`.
+    #[must_use]
+    pub fn shown_by(finding: Finding, signals: Vec<usize>) -> Stated {
         let spec = finding.parameter.spec();
-        let (title, summary, source) = (spec.title, spec.summary, spec.source);
         Stated {
-            title: title.into(),
-            summary: summary.into(),
-            source: source.into(),
+            title: spec.title.into(),
+            summary: spec.summary.into(),
+            source: spec.source.into(),
             unit: spec.unit,
-            finding: finding.clone(),
-            signals: finding.signals.iter().map(|signal| place_in(signals, signal)).collect(),
+            finding,
+            signals,
         }
     }
 }

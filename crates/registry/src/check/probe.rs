@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 
 use flashscope_block::{Bytes, DeviceKind, Nanos};
 use flashscope_probe::{
-    Answer, Finding, Knowledge, PARAMETERS, PROBES, Parameter, ProbeReport, RunSummary, Spec, Step,
-    Unit,
+    Answer, Finding, Knowledge, PARAMETERS, PROBES, Parameter, ProbeReport, RunSummary, Spec,
+    Stated, Step, Unit,
 };
 
 use super::{Checked, holds, same, sum};
@@ -72,9 +72,12 @@ fn findings(report: &ProbeReport) -> Checked {
     let found: BTreeSet<Parameter> =
         report.steps.iter().flat_map(|step| step.found.iter().copied()).collect();
     let mut knowledge = Knowledge::default();
-    for finding in stated() {
+    for Stated { finding, signals, .. } in &report.findings {
         let name = finding.parameter.name();
         answer(finding)?;
+        holds(signals.iter().all(|place| *place < report.signals.len()), || {
+            format!("`{name}` is shown by a signal that is not among the {}", report.signals.len())
+        })?;
         if let Some(run) = finding.runs.iter().find(|run| !runs.contains(run)) {
             return Err(format!("`{name}` is shown by run {run}, which there is none of"));
         }

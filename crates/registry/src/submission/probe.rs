@@ -47,8 +47,9 @@ impl Submitted for ProbeSubmission {
         strip_device(drive, self.with_serial);
         let mut knowledge = Knowledge::default();
         for stated in findings {
-            *stated = Stated::from(&stated.finding);
             knowledge.take(stated.finding.clone());
+            let signals = std::mem::take(&mut stated.signals);
+            *stated = Stated::shown_by(stated.finding.clone(), signals);
         }
         *fitted = profile(&knowledge, drive);
     }

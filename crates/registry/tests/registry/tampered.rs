@@ -132,7 +132,7 @@ fn probes_follow_from_themselves() {
     let place = Place::new("probes-checked");
     let whole = prepare(&place.probe("p"), false).unwrap().submission;
     let whole = serde_json::to_value(&whole).unwrap();
-    let cases: [(&str, Break); 21] = [
+    let cases: [(&str, Break); 22] = [
         ("probes of format version 999", |p| p["schema_version"] = 999.into()),
         ("the runs of `steps` are not counted from 1", |p| {
             let runs = p["steps"][0]["runs"].as_array_mut().unwrap();
@@ -149,11 +149,14 @@ fn probes_follow_from_themselves() {
         ("there is no probe `magic`", |p| p["steps"][0]["probe"] = "magic".into()),
         ("`attempt` of `page` is 3, and 0", |p| p["steps"][1]["attempt"] = 3.into()),
         ("the probe `page` finds no `volumes`", |p| p["steps"][1]["found"][0] = "volumes".into()),
-        ("each of the 30 parameters", |p| {
+        ("each of the 31 parameters", |p| {
             p["findings"].as_array_mut().unwrap().pop();
         }),
         ("`page-size` is shown by run 77", |p| {
             p["findings"][4]["finding"]["runs"][0] = 77.into();
+        }),
+        ("`page-size` is shown by a signal that is not among", |p| {
+            p["findings"][4]["signals"][0] = 77.into();
         }),
         ("`page-size` is known, and no run shows it", |p| {
             p["findings"][4]["finding"]["runs"] = json!([]);
