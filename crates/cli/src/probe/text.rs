@@ -83,10 +83,19 @@ fn finding(out: &mut String, stated: &Stated) {
         wrapped(out, "    ", &found.because);
     }
     if !found.runs.is_empty() {
-        let runs: Vec<String> = found.runs.iter().map(ToString::to_string).collect();
-        let noun = if runs.len() == 1 { "run" } else { "runs" };
-        line(out, &format!("    {noun} {}", runs.join(", ")));
+        let noun = if found.runs.len() == 1 { "run" } else { "runs" };
+        wrapped(out, "    ", &format!("{noun} {}", ranges(&found.runs)));
     }
+}
+
+/// Numbers in their order, with three or more that follow each other as a range.
+fn ranges(numbers: &[u32]) -> String {
+    let rows = numbers.chunk_by(|a, b| a.checked_add(1) == Some(*b));
+    let words = rows.flat_map(|row| match row {
+        [first, _, .., last] => vec![format!("{first} to {last}")],
+        few => few.iter().map(ToString::to_string).collect(),
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// A probability, which is never quite certain.
@@ -164,6 +173,15 @@ fn wrapped(out: &mut String, indent: &str, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Are runs that follow each other told as one, where there are three or more?
+    #[test]
+    fn runs_as_ranges() {
+        assert_eq!(ranges(&[4]), "4");
+        assert_eq!(ranges(&[4, 5, 7]), "4, 5, 7");
+        assert_eq!(ranges(&[1, 12, 13, 14, 15, 20, 21, 22]), "1, 12 to 15, 20 to 22");
+        assert_eq!(ranges(&[4, 3, 5, 6, 7, u32::MAX]), "4, 3, 5 to 7, 4294967295");
+    }
 
     // Are lines broken between words, before they get too long?
     #[test]
