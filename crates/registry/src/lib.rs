@@ -1,5 +1,6 @@
 //! A registry of results, which people submit with tokens: measurements, simulations and probes, validated
-//! against the schema and against themselves (do the facts follow from the records?), searched, and looked at as on a shelf of one's own.
+//! against the schema and against themselves (do the facts follow from the records?), searched, and looked
+//! at as on a shelf of one's own.
 
 mod check;
 mod client;

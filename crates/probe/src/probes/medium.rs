@@ -69,8 +69,8 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
         evidence.compare("writes that fill the drive", ratio, FIRST_WRITES, &runs);
     }
     if evidence.posterior().1 < SURE_WITHOUT_WRITES {
-        for (len, what) in [(SHORT, "4 KiB"), (MIDDLE, "128 KiB")] {
-            let both = reads_and_writes(lab, len)?;
+        for (len, samples, what) in [(SHORT, SAMPLES, "4 KiB"), (MIDDLE, LONG_SAMPLES, "128 KiB")] {
+            let both = reads_and_writes(lab, len, samples)?;
             let [reads, writes] = [Op::Read, Op::Write].map(|op| costs_of(&both, op));
             let what = format!("random writes of {what}");
             evidence.compare(&what, calm(&writes) / calm(&reads), AGAIN, &[both.number]);
@@ -123,12 +123,11 @@ fn long_reads(lab: &mut Lab<'_>, len: u64) -> Result<Run, Halt> {
     lab.run("long reads at random", reads)
 }
 
-/// Reads and writes of `len` at random, in turns: the host, which takes a short and a long way by turns
-/// of its own, then has the same share in both.
-fn reads_and_writes(lab: &mut Lab<'_>, len: u64) -> Result<Run, Halt> {
+/// As many reads as writes of `len` at random, in turns: the host, which takes a short and a long way by
+/// turns of its own, then has the same share in both.
+fn reads_and_writes(lab: &mut Lab<'_>, len: u64, samples: u32) -> Result<Run, Halt> {
     let space = 0..lab.capacity();
     let (len, step) = (len.min(lab.capacity()), SHORT.min(lab.capacity()));
-    let samples = if len == MIDDLE { LONG_SAMPLES } else { SAMPLES };
     let requests: Vec<Request> = (0..samples << lab.attempt)
         .flat_map(|_| [Request::read, Request::write])
         .map(|request| request(lab.random_offset(&space, len, step), len))

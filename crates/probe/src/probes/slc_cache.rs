@@ -12,7 +12,7 @@ use flashscope_block::Nanos;
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
-use crate::{Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, median};
+use crate::{Cost, Fill, Finding, Halt, Knowledge, Lab, Parameter, Probe, median};
 
 /// How many times dearer writes behind the cliff are on average, at least.
 const CLIFF: f64 = 1.3;
@@ -49,16 +49,16 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     }
     lab.ensure_filled()?;
     let Some(fill) = lab.fill() else { return Ok(Outcome::default()) };
-    let fill = Fill::new(fill, knowledge);
+    let fill = FillCosts::new(fill, knowledge);
     let finding = fill.finding();
     let finding = finding.signal(fill.picture("Cost of the writes that fill the drive in order"));
     Ok(vec![finding].into())
 }
 
-/// A run that filled the drive, or an empty part of it.
-pub(super) struct Fill {
+/// What the writes cost that filled the drive, or an empty part of it, beside what is known of it.
+pub(super) struct FillCosts<'f> {
     run: u32,
-    costs: Vec<f64>,
+    costs: &'f [f64],
     /// The bytes of a write.
     len: f64,
     /// The bytes that a write buffer holds; 0 of a drive without.
@@ -81,13 +81,13 @@ struct Cliff {
     high: f64,
 }
 
-impl Fill {
+impl<'f> FillCosts<'f> {
     #[allow(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
-    pub(super) fn new(fill: &crate::Fill, knowledge: &Knowledge) -> Fill {
+    pub(super) fn new(fill: &'f Fill, knowledge: &Knowledge) -> FillCosts<'f> {
         let buffer = knowledge.value(Parameter::WriteBuffer);
-        Fill {
+        FillCosts {
             run: fill.number,
-            costs: fill.costs.clone(),
+            costs: &fill.costs,
             len: fill.len as f64,
             buffer: buffer.unwrap_or(0.0),
             map: knowledge.value(Parameter::MapCache),
@@ -105,11 +105,11 @@ impl Fill {
     /// The cliff, where there is one.
     fn cliff(&self) -> Option<Cliff> {
         let mut skipped = self.in_buffer();
-        let mut found = cliff(&self.costs, skipped);
+        let mut found = cliff(self.costs, skipped);
         // Where the first step is that of a buffer that was written out meanwhile, another may follow.
         while let Some(cliff) = found.filter(|cliff| self.is_of_memory(cliff)) {
             skipped = cliff.at + 1;
-            found = self::cliff(&self.costs, skipped);
+            found = self::cliff(self.costs, skipped);
         }
         found
     }
@@ -254,8 +254,8 @@ fn mean(costs: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    fn fill(costs: Vec<f64>, buffer: f64) -> Fill {
-        Fill {
+    fn fill(costs: &[f64], buffer: f64) -> FillCosts<'_> {
+        FillCosts {
             run: 1,
             costs,
             len: 131_072.0,
@@ -286,20 +286,20 @@ mod tests {
     // as blocks are moved?
     #[test]
     fn cliffs() {
-        assert_eq!(value(&fill(two_levels(80, 5e6), 0.0).finding()), Some(80.5));
+        assert_eq!(value(&fill(&two_levels(80, 5e6), 0.0).finding()), Some(80.5));
         let mut folds = two_levels(80, 2e6);
         (85..900).step_by(10).for_each(|i| folds[i] = 40e6);
-        let found = value(&fill(folds, 0.0).finding()).unwrap();
+        let found = value(&fill(&folds, 0.0).finding()).unwrap();
         assert!((80.0..=90.0).contains(&found), "{found}");
     }
 
     // Is nothing found in a level fill, one that becomes dearer late, or one behind a write buffer?
     #[test]
     fn none() {
-        assert_eq!(value(&fill(two_levels(900, 5e6), 0.0).finding()), None);
-        assert_eq!(value(&fill(two_levels(700, 5e6), 0.0).finding()), None);
-        let buffered = fill(two_levels(18, 5e6), 16.0 * 131_072.0);
-        assert_eq!(value(&buffered.finding()), None);
+        assert_eq!(value(&fill(&two_levels(900, 5e6), 0.0).finding()), None);
+        assert_eq!(value(&fill(&two_levels(700, 5e6), 0.0).finding()), None);
+        let buffered = two_levels(18, 5e6);
+        assert_eq!(value(&fill(&buffered, 16.0 * 131_072.0).finding()), None);
     }
 
     // Is what a write buffer holds when the cache is full not counted?
@@ -307,6 +307,6 @@ mod tests {
     fn behind_a_buffer() {
         let mut costs = two_levels(80, 5e6);
         costs[..16].fill(0.5e6);
-        assert_eq!(value(&fill(costs, 16.0 * 131_072.0).finding()), Some(64.5));
+        assert_eq!(value(&fill(&costs, 16.0 * 131_072.0).finding()), Some(64.5));
     }
 }

@@ -7,10 +7,10 @@
 
 use flashscope_block::Nanos;
 
-use super::slc_cache::Fill;
+use super::slc_cache::FillCosts;
 use crate::investigate::Outcome;
 use crate::levels::within_errors;
-use crate::{Answer, Cost, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request};
+use crate::{Answer, Cost, Fill, Finding, Halt, Knowledge, Lab, Parameter, Probe, Request};
 
 /// Length of writes.
 const LEN: u64 = 128 << 10;
@@ -93,7 +93,8 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     lab.rest(REST);
     let again = lab.run("write the region again", writes())?;
     runs.push(again.number);
-    let fill = Fill::new(&crate::Fill::of(&again), knowledge);
+    let again = Fill::of(&again);
+    let fill = FillCosts::new(&again, knowledge);
     let finding = kind(cache, fill.size()).runs(runs);
     let title = "Cost of the writes that fill a trimmed region of a full drive";
     Ok(vec![finding.signal(fill.picture(title))].into())

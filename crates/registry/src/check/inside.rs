@@ -201,10 +201,10 @@ fn worn(
     let counted = sum(simulation.erases.values());
     let fits = erased == counted || erased > 0 && counted > erased && counted % erased == 0;
     holds(fits, || format!("{name} has {erased} erases, and `erases` {counted}"))?;
-    let most = map.units.iter().flat_map(|unit| match (&unit.most_since_new, per_cell) {
-        (Some(most), _) => most.iter(),
-        (None, _) => unit.erases_since_new.iter(),
-    });
+    let most = map
+        .units
+        .iter()
+        .flat_map(|unit| unit.most_since_new.as_ref().unwrap_or(&unit.erases_since_new));
     match (most.max(), wear) {
         (Some(most), Some(wear)) => {
             same("`observations.erases`.max", wear.max.into(), (*most).into(), name)
