@@ -48,9 +48,11 @@ pub fn add_costs(drawn: &mut Drawn) {
     if long <= short {
         return;
     }
-    // Twice, so that the map is in memory the second time.
-    let [_, brief] = [0; 2].map(|_| take(&mut drive, Op::Read, 0, short * BLOCK));
-    let [_, lasting] = [0; 2].map(|_| take(&mut drive, Op::Read, 0, long * BLOCK));
+    // Twice, so that the map is in memory the second time. Amid what was written: some write buffers keep
+    // what came first, and some what came last.
+    let amid = group / 2 / (round * BLOCK) * (round * BLOCK);
+    let mut second = |blocks| [0; 2].map(|_| take(&mut drive, Op::Read, amid, blocks * BLOCK))[1];
+    let (brief, lasting) = (second(short), second(long));
     let slope = (lasting - brief) / (long - short) as f64;
     drawn.truth.insert(Parameter::BlockCost, Truth::Value(slope));
 }
