@@ -1,5 +1,6 @@
 //! Pages in classes that are written at different rates, mixed in the same blocks (Desnoyers).
 
+use super::desnoyers::from_fifo;
 use crate::OutOfRange;
 use crate::root::root;
 
@@ -79,7 +80,6 @@ impl Mix {
     /// blocks are taken youngest first, and within 0.7 % where oldest first.
     #[must_use]
     pub fn greedy(&self, alpha: f64, pages_per_block: f64) -> f64 {
-        let k = 1.0 + 0.5 / pages_per_block;
-        (self.fifo(k * alpha) / k).max(1.0)
+        from_fifo(pages_per_block, |k| self.fifo(k * alpha))
     }
 }

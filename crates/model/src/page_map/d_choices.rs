@@ -63,6 +63,7 @@ fn tail(slope: f64, above: f64, choices: f64) -> f64 {
 /// Uniform writes, and the best of ten.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
-    let amplification = of(uniform.alpha(), units(uniform), 10.0);
+    let amplification =
+        of(uniform.alpha(), units(uniform.pages_per_block(), uniform.mean_len()), 10.0);
     Prediction::page_mapped(amplification, uniform.pages_per_block())
 }

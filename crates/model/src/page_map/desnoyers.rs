@@ -6,14 +6,20 @@ use crate::{Prediction, Uniform};
 /// Programs for each page that the host writes: A of FIFO at k alpha, over k, with k = 1 + 1/(2b).
 #[must_use]
 pub fn write_amplification(alpha: f64, pages_per_block: f64) -> f64 {
+    from_fifo(pages_per_block, |k| fifo::write_amplification(k * alpha))
+}
+
+/// The same by what FIFO comes to of k times the space, whatever the workload.
+pub(crate) fn from_fifo(pages_per_block: f64, fifo: impl FnOnce(f64) -> f64) -> f64 {
     let k = 1.0 + 0.5 / pages_per_block;
     // For few pages in a block and much spare space it falls below what any policy can do.
-    (fifo::write_amplification(k * alpha) / k).max(1.0)
+    (fifo(k) / k).max(1.0)
 }
 
 /// Uniform writes.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
-    let amplification = write_amplification(uniform.alpha(), units(uniform));
+    let amplification =
+        write_amplification(uniform.alpha(), units(uniform.pages_per_block(), uniform.mean_len()));
     Prediction::page_mapped(amplification, uniform.pages_per_block())
 }

@@ -62,7 +62,8 @@ fn harmonic(n: f64) -> f64 {
 /// Uniform writes.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
-    let amplification = write_amplification(uniform.alpha(), units(uniform));
+    let amplification =
+        write_amplification(uniform.alpha(), units(uniform.pages_per_block(), uniform.mean_len()));
     Prediction::page_mapped(amplification, uniform.pages_per_block())
 }
 

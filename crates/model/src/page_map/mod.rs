@@ -19,9 +19,7 @@ pub mod zipf;
 pub use classes::{Class, Mix};
 pub use translation::Translation;
 
-use crate::Uniform;
-
 /// Parts of a block that are valid or not each by itself: at least 1, at most its pages.
-pub(crate) fn units(uniform: &Uniform) -> f64 {
-    (uniform.pages_per_block() / uniform.mean_len()).max(1.0)
+pub(crate) fn units(pages_per_block: f64, mean_len: f64) -> f64 {
+    (pages_per_block / mean_len).max(1.0)
 }

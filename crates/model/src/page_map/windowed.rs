@@ -99,7 +99,8 @@ fn moved(entry: &[f64], life: f64) -> f64 {
 /// Uniform writes, and a window of a tenth of all blocks.
 #[must_use]
 pub fn predict(uniform: &Uniform) -> Prediction {
-    let amplification = of(uniform.alpha(), units(uniform), 0.1);
+    let amplification =
+        of(uniform.alpha(), units(uniform.pages_per_block(), uniform.mean_len()), 0.1);
     Prediction::page_mapped(amplification, uniform.pages_per_block())
 }
 

@@ -34,19 +34,15 @@ impl FragmentFast {
     /// # Errors
     ///
     /// Where the space is out of range, or has more than 2^32 - 1 pages.
-    #[allow(clippy::cast_precision_loss)]
     pub fn new(space: Space) -> Result<FragmentFast, OutOfRange> {
-        space.check()?;
-        let pages = space.pages();
-        let few = pages < u64::from(NOWHERE);
-        OutOfRange::unless(few, "logical pages", pages as f64, "below 2^32 - 1")?;
+        space.check_numbers()?;
         let ring = (space.free_blocks as usize - 1) * space.pages_per_block as usize;
         Ok(FragmentFast {
             space,
             ring: vec![NOWHERE; ring],
             next: 0,
             taken: 0,
-            places: vec![NOWHERE; usize::try_from(pages).unwrap_or(usize::MAX)],
+            places: vec![NOWHERE; usize::try_from(space.pages()).unwrap_or(usize::MAX)],
             in_ring: vec![0; space.logical_blocks as usize],
             sequential: None,
             total: Total::default(),

@@ -41,6 +41,19 @@ impl Space {
         OutOfRange::unless(free, "free blocks", f64::from(self.free_blocks), "2 to 2^30")
     }
 
+    /// The same, where pages have numbers of 32 bits, of which the last stands for none.
+    ///
+    /// # Errors
+    ///
+    /// The same, and unless logical pages are below 2^32 - 1.
+    #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
+    fn check_numbers(&self) -> Result<(), OutOfRange> {
+        self.check()?;
+        let pages = self.pages();
+        let few = pages < u64::from(u32::MAX);
+        OutOfRange::unless(few, "logical pages", pages as f64, "below 2^32 - 1")
+    }
+
     /// Logical pages.
     #[must_use]
     pub fn pages(&self) -> u64 {

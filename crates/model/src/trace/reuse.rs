@@ -13,6 +13,7 @@
 
 use super::{Predictor, Space, Total};
 use crate::OutOfRange;
+use crate::page_map::{desnoyers::from_fifo, units};
 use crate::root::root;
 
 /// Never written.
@@ -51,16 +52,12 @@ impl Reuse {
     /// # Errors
     ///
     /// Where the space is out of range, or has more than 2^32 - 1 pages.
-    #[allow(clippy::cast_precision_loss)]
     pub fn new(space: Space, greedy: bool) -> Result<Reuse, OutOfRange> {
-        space.check()?;
-        let pages = space.pages();
-        let few = pages < u64::from(NEVER);
-        OutOfRange::unless(few, "logical pages", pages as f64, "below 2^32 - 1")?;
+        space.check_numbers()?;
         Ok(Reuse {
             space,
             greedy,
-            last: vec![NEVER; usize::try_from(pages).unwrap_or(usize::MAX)],
+            last: vec![NEVER; usize::try_from(space.pages()).unwrap_or(usize::MAX)],
             now: 0,
             begun: 0,
             written: 0,
@@ -90,8 +87,8 @@ impl Reuse {
         }
         if self.greedy {
             let mean_len = (self.now - self.begun) as f64 / self.writes.max(1) as f64;
-            let k = 1.0 + 0.5 / (block / mean_len).max(1.0);
-            return (self.in_queue(k * (physical - fixed), 0.0) / k).max(1.0);
+            let parts = units(block, mean_len);
+            return from_fifo(parts, |k| self.in_queue(k * (physical - fixed), 0.0));
         }
         self.in_queue(physical, fixed)
     }
