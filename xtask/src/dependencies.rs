@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Each crate with the crates of ours that it may use. One that is missing here is refused.
-const RULES: [(&str, &[&str]); 18] = [
+const RULES: [(&str, &[&str]); 19] = [
     ("block", &[]),
     ("stats", &[]),
     ("model", &[]),
@@ -19,7 +19,8 @@ const RULES: [(&str, &[&str]); 18] = [
     ("analysis", &["block", "result", "stats", "workload"]),
     ("probe", &["block", "measure", "stats", "workload"]),
     ("probe-bench", &["block", "probe", "sim"]),
-    ("models-bench", &["block", "model", "sim", "workload"]),
+    ("twin", &["block", "model", "sim", "workload"]),
+    ("models-bench", &["block", "model", "sim", "twin", "workload"]),
     ("report", &["analysis", "block", "result", "stats", "workload"]),
     ("serve", &["analysis", "block", "report", "result", "stats", "workload"]),
     (
@@ -28,12 +29,12 @@ const RULES: [(&str, &[&str]); 18] = [
     ),
     ("cli", EVERYTHING),
     ("benches", EVERYTHING),
-    ("xtask", &["analysis", "drive", "probe", "report", "result", "sim", "workload"]),
+    ("xtask", &["analysis", "drive", "probe", "report", "result", "sim", "twin", "workload"]),
 ];
 
 const EVERYTHING: &[&str] = &[
     "analysis", "block", "drive", "measure", "model", "probe", "registry", "report", "result",
-    "serve", "sim", "stats", "workload",
+    "serve", "sim", "stats", "twin", "workload",
 ];
 
 /// Fails where a crate uses one that the rules do not allow, tests and benchmarks included.

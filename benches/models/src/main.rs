@@ -14,7 +14,7 @@ use flashscope_model::Model;
 use flashscope_model::trace::{
     Decomposition, FragmentBast, FragmentFast, Merging, Predictor, Ranges, Reuse, Space, Total,
 };
-use flashscope_sim::SimDevice;
+use flashscope_sim::{Counters, SimDevice};
 use flashscope_workload::Stream;
 use flashscope_workload::synthetic::{self, Ios, Target};
 
@@ -100,7 +100,7 @@ fn drive(ftl: &str) -> SimDevice {
 }
 
 /// The simulator, as what it may be predicted by.
-struct Simulator(SimDevice);
+struct Simulator(SimDevice, Counters);
 
 impl Predictor for Simulator {
     fn write(&mut self, page: u64, pages: u64) {
@@ -111,8 +111,12 @@ impl Predictor for Simulator {
         assert_eq!(done.result, Ok(()));
     }
 
+    fn begin(&mut self) {
+        self.1 = self.0.counters();
+    }
+
     fn total(&mut self) -> Total {
-        let counters = self.0.counters();
+        let counters = self.0.counters().since(&self.1);
         let pages = counters.host_pages_written;
         let wa = counters.write_amplification().unwrap_or(1.0);
         Total {
@@ -120,6 +124,10 @@ impl Predictor for Simulator {
             erasures: counters.flash.erases.total() as f64,
             copies: (wa - 1.0) * pages as f64,
         }
+    }
+
+    fn turns(&self) -> f64 {
+        f64::INFINITY
     }
 }
 
@@ -138,7 +146,7 @@ fn passes(writes: &[Write]) -> Passes {
     let mut fast = FragmentFast::new(SPACE).expect("in range");
     writes.iter().for_each(|(page, pages)| fast.write(*page, *pages));
     let all = writes.iter().map(|write| write.1).sum::<u64>() as f64;
-    let in_turn = (fast.pages_in_turn() as f64).max(0.05 * all);
+    let in_turn = (fast.turns() * ring).max(0.05 * all);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few thousands")]
     let counted = (ring / in_turn).ceil() as u64;
     Passes { warm_up: (3 * counted).max(2), counted }
@@ -147,20 +155,19 @@ fn passes(writes: &[Write]) -> Passes {
 /// What the counted passes come to, and the nanoseconds that each write took.
 fn repeated(predictor: &mut dyn Predictor, writes: &[Write], passes: Passes) -> (Total, f64) {
     let start = Instant::now();
-    let mut pass = |count: u64| {
-        for _ in 0..count {
-            writes.iter().for_each(|(page, pages)| predictor.write(*page, *pages));
+    let all = passes.warm_up + passes.counted;
+    for pass in 0..all {
+        if pass == passes.warm_up {
+            predictor.begin();
         }
-        predictor.total()
-    };
-    let before = pass(passes.warm_up);
-    let after = pass(passes.counted);
-    let all = (passes.warm_up + passes.counted) * writes.len() as u64;
-    (after.since(&before), start.elapsed().as_nanos() as f64 / all as f64)
+        writes.iter().for_each(|(page, pages)| predictor.write(*page, *pages));
+    }
+    let total = predictor.total();
+    (total, start.elapsed().as_nanos() as f64 / (all * writes.len() as u64) as f64)
 }
 
 fn case(name: &str, ftl: &str, writes: &[Write]) {
-    let mut simulator = Simulator(drive(ftl));
+    let mut simulator = Simulator(drive(ftl), Counters::default());
     for block in 0..u64::from(SPACE.logical_blocks) {
         simulator.write(block * u64::from(SPACE.pages_per_block), u64::from(SPACE.pages_per_block));
     }

@@ -124,10 +124,22 @@ impl Predictor for Decomposition {
         }
     }
 
+    fn begin(&mut self) {
+        if self.pages > 0 {
+            self.end_stretch();
+        }
+        self.total = Total::default();
+    }
+
     fn total(&mut self) -> Total {
         if self.pages > 0 {
             self.end_stretch();
         }
         self.total
+    }
+
+    /// Stretches do not depend on those before.
+    fn turns(&self) -> f64 {
+        f64::INFINITY
     }
 }

@@ -125,7 +125,16 @@ impl Predictor for FragmentBast {
         self.space.fragments(page, pages).for_each(|part| self.fragment(part));
     }
 
+    fn begin(&mut self) {
+        self.total = Total::default();
+    }
+
     fn total(&mut self) -> Total {
         self.total
+    }
+
+    /// Log blocks given out for each that there is.
+    fn turns(&self) -> f64 {
+        f64::from(self.given_out) / f64::from(self.space.free_blocks)
     }
 }

@@ -49,12 +49,6 @@ impl FragmentFast {
         })
     }
 
-    /// Pages that went to the ring so far. A trace has converged no sooner than the ring has come round.
-    #[must_use]
-    pub fn pages_in_turn(&self) -> u64 {
-        self.taken
-    }
-
     /// Takes pages of a data block, `from` one of them on, out of the ring.
     fn clear(&mut self, block: u32, from: u32, to: u32) {
         let left = &mut self.in_ring[block as usize];
@@ -162,7 +156,16 @@ impl Predictor for FragmentFast {
         self.space.fragments(page, pages).for_each(|part| self.fragment(part));
     }
 
+    fn begin(&mut self) {
+        self.total = Total::default();
+    }
+
     fn total(&mut self) -> Total {
         self.total
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
+    fn turns(&self) -> f64 {
+        self.taken as f64 / self.ring.len() as f64
     }
 }

@@ -117,24 +117,34 @@ impl Total {
         self.pages as f64 / f64::from(pages_per_block) / self.erasures
     }
 
-    /// What was added since.
+    /// Both together.
     #[must_use]
-    pub fn since(&self, before: &Total) -> Total {
+    pub fn plus(&self, other: &Total) -> Total {
         Total {
-            pages: self.pages - before.pages,
-            erasures: self.erasures - before.erasures,
-            copies: self.copies - before.copies,
+            pages: self.pages + other.pages,
+            erasures: self.erasures + other.erasures,
+            copies: self.copies + other.copies,
         }
     }
 }
 
-/// Something that predicts from writes, one after the other.
+/// Something that predicts from requests, one after the other.
 pub trait Predictor {
     /// A write of `pages` pages from `page` on.
     fn write(&mut self, page: u64, pages: u64);
 
-    /// What all writes so far come to.
+    /// A read of `pages` pages from `page` on; of no consequence to most FTLs.
+    fn read(&mut self, _page: u64, _pages: u64) {}
+
+    /// What follows is counted, and what was before is not; but it is not forgotten.
+    fn begin(&mut self);
+
+    /// What all writes that are counted come to.
     fn total(&mut self) -> Total;
+
+    /// How often what decides has come round, such as the ring of log blocks: what a drive comes to has not
+    /// converged before it has a few times.
+    fn turns(&self) -> f64;
 }
 
 #[cfg(test)]

@@ -1,0 +1,5 @@
+//! A drive and a workload that it never ran, together: what the one comes to on the other.
+//!
+//! Models know neither profiles nor traces, and the simulator knows no models; here they meet.
+
+pub mod predict;

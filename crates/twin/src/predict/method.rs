@@ -1,0 +1,135 @@
+//! What a prediction is made with.
+
+use flashscope_model::trace::{
+    Decomposition, FragmentBast, FragmentFast, Merging, Predictor, Ranges, Reuse,
+};
+use flashscope_model::{self as model, MODELS, OutOfRange};
+use flashscope_sim::ftl::{Family, Layout, Merge};
+
+use super::{PredictError, space};
+
+/// A way of predicting what a workload comes to.
+#[derive(Clone, Copy)]
+pub struct Method {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// FTLs that it predicts.
+    pub ftls: &'static [&'static str],
+    /// What it is, in a line.
+    pub summary: &'static str,
+    /// Where it is from.
+    pub source: &'static str,
+    new: fn(&Layout) -> Result<Box<dyn Predictor>, OutOfRange>,
+}
+
+/// Those that look at every request, each the best for its FTLs.
+pub const METHODS: &[Method] = &[
+    Method {
+        name: "fragment-bast",
+        ftls: &["bast"],
+        summary: "how far each log block is filled, whether in order, and whose turn it is",
+        source: "docs/models.md, after Boboila and Desnoyers, MSST 2011, section III.A",
+        new: |layout| {
+            let merging = match layout.logs.merge {
+                Merge::Eager => Merging::Eager,
+                Merge::Lazy => Merging::Lazy,
+            };
+            Ok(Box::new(FragmentBast::new(space(layout), merging)?))
+        },
+    },
+    Method {
+        name: "fragment-fast",
+        ftls: &["fast"],
+        summary: "which pages are still in the log blocks when their turn comes, and of how many data blocks",
+        source: "docs/models.md, after Boboila and Desnoyers, MSST 2011, section III.B",
+        new: |layout| Ok(Box::new(FragmentFast::new(space(layout))?)),
+    },
+    Method {
+        name: "reuse",
+        ftls: &["page-map"],
+        summary: "how long pages are left alone before they are written again",
+        source: "docs/models.md, after Desnoyers, SYSTOR 2012, equations 4 and 16",
+        new: |layout| Ok(Box::new(Reuse::new(space(layout), layout.policy.name != "fifo")?)),
+    },
+];
+
+/// What a prediction is made with: a [`Method`], or a model of uniform writes put together over stretches
+/// of time and ranges of space.
+#[derive(Clone, Copy)]
+pub enum Chosen {
+    /// One of [`METHODS`].
+    Method(&'static Method),
+    /// One of [`MODELS`].
+    Equations(&'static model::Model),
+}
+
+impl Chosen {
+    /// What predicts a drive best.
+    ///
+    /// # Errors
+    /// Where nothing predicts its FTL.
+    pub fn for_drive(layout: &Layout) -> Result<Chosen, PredictError> {
+        let ftl = layout.ftl.name;
+        let method = METHODS.iter().find(|method| method.ftls.contains(&ftl));
+        method.map(Chosen::Method).ok_or(PredictError::NoModel { ftl })
+    }
+
+    /// The one of that name.
+    ///
+    /// # Errors
+    /// Where there is none, or it is not of the drive's FTL.
+    pub fn named(name: &str, layout: &Layout) -> Result<Chosen, PredictError> {
+        let method = METHODS.iter().find(|method| method.name == name).map(Chosen::Method);
+        let found = method.or_else(|| model::Model::named(name).map(Chosen::Equations));
+        let chosen = found.ok_or_else(|| PredictError::UnknownModel {
+            name: name.into(),
+            known: METHODS
+                .iter()
+                .map(|one| one.name)
+                .chain(MODELS.iter().map(|one| one.name))
+                .collect(),
+        })?;
+        let ftl = layout.ftl.name;
+        if chosen.predicts(layout) {
+            Ok(chosen)
+        } else {
+            Err(PredictError::OtherFtl { name: name.into(), ftl })
+        }
+    }
+
+    fn predicts(self, layout: &Layout) -> bool {
+        let ftl = layout.ftl.name;
+        match self {
+            Chosen::Method(method) => method.ftls.contains(&ftl),
+            Chosen::Equations(model) => match model.family {
+                model::Family::Bast => ftl == "bast",
+                model::Family::Fast => ftl == "fast",
+                model::Family::PageMap => {
+                    matches!(layout.ftl.family, Family::PageMapped { map_on_flash: false })
+                }
+            },
+        }
+    }
+
+    /// Its name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Chosen::Method(method) => method.name,
+            Chosen::Equations(model) => model.name,
+        }
+    }
+
+    /// Predicts a pool of the drive.
+    ///
+    /// # Errors
+    /// Where the drive is beyond what the model knows.
+    pub fn predictor(self, layout: &Layout) -> Result<Box<dyn Predictor>, OutOfRange> {
+        match self {
+            Chosen::Method(method) => (method.new)(layout),
+            Chosen::Equations(model) => {
+                Ok(Box::new(Decomposition::new(model, space(layout), Ranges::Whole)?))
+            }
+        }
+    }
+}

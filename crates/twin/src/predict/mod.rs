@@ -1,0 +1,103 @@
+//! What a workload comes to on a drive, without simulating it.
+
+mod method;
+mod pools;
+mod requests;
+mod run;
+mod simulated;
+pub mod validation;
+
+use flashscope_model::{Nand, OutOfRange};
+use flashscope_sim::ftl::{Layout, Transfer};
+
+pub use method::{Chosen, METHODS, Method};
+pub use pools::{Pools, space};
+pub use requests::{Request, Requests};
+pub use run::Passes;
+pub use simulated::Simulated;
+
+/// Why nothing is predicted.
+#[derive(Debug, thiserror::Error)]
+pub enum PredictError {
+    /// The FTL of the drive has no model.
+    #[error("no model predicts ftl = \"{ftl}\": `flashscope simulate` runs the workload on it")]
+    NoModel {
+        /// The FTL.
+        ftl: &'static str,
+    },
+    /// There is no model of that name.
+    #[error("there is no model `{name}`; there are: {}", .known.join(", "))]
+    UnknownModel {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<&'static str>,
+    },
+    /// The model is of another FTL.
+    #[error(
+        "the model `{name}` is not of ftl = \"{ftl}\": leave it out for the one that is best, or see `flashscope predict --list`"
+    )]
+    OtherFtl {
+        /// The model.
+        name: String,
+        /// The FTL of the drive.
+        ftl: &'static str,
+    },
+    /// The workload only reads.
+    #[error("the workload writes nothing, so that nothing is erased: there is nothing to predict")]
+    NothingWritten,
+    /// Who asked wants no more.
+    #[error("interrupted before anything was predicted")]
+    Interrupted,
+    /// The drive is beyond what the model knows.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+}
+
+/// The times of a drive's flash.
+#[must_use]
+#[allow(clippy::cast_precision_loss, reason = "times are far below 2^53 ns")]
+pub fn nand(layout: &Layout) -> Nand {
+    let timing = &layout.timing;
+    Nand {
+        read: timing.page_read.0 as f64,
+        program: timing.page_program.0 as f64,
+        erase: timing.block_erase.0 as f64,
+        transfer: timing.page_transfer.0 as f64,
+        copy_back: layout.transfer == Transfer::CopyBack,
+    }
+}
+
+/// What of a drive no model knows, in words.
+#[must_use]
+pub fn not_modelled(layout: &Layout) -> Vec<String> {
+    let logs = layout.ftl.name == "bast" || layout.ftl.name == "fast";
+    let mut left_out = Vec::new();
+    let mut add = |is_so: bool, what: &str| {
+        if is_so {
+            left_out.push(what.to_owned());
+        }
+    };
+    add(layout.cache.pages > 0, "the write buffer, which takes pages that are soon written again");
+    add(layout.slc_blocks_per_lane > 0, "the blocks used as SLC");
+    add(layout.wear.name != "none", "wear levelling");
+    add(layout.pages_per_record > 0, "the record of trims");
+    add(
+        logs && layout.logs.eviction != flashscope_sim::ftl::Eviction::Fifo,
+        "log.eviction: log blocks are taken to be given up first come, first served",
+    );
+    add(
+        logs && !layout.logs.switch,
+        "log.switch = false: full log blocks are taken to become data blocks",
+    );
+    let policy = layout.policy.name;
+    add(
+        !logs && policy != "greedy" && policy != "fifo",
+        &format!("cleaning.policy = \"{policy}\": blocks are taken to be cleaned greedily"),
+    );
+    add(
+        !logs && layout.frontiers != flashscope_sim::ftl::Frontiers::One,
+        "cleaning.frontiers: what cleaning moves is taken to mix with what the host writes",
+    );
+    left_out
+}

@@ -1,0 +1,118 @@
+//! A drive as models see it: pools that work each for itself.
+
+use flashscope_model::trace::{Predictor, Space, Total};
+use flashscope_sim::ftl::{Family, Layout};
+
+use super::Request;
+
+/// Predictors of the pools of a drive, among which consecutive stripes of logical pages are divided in
+/// turn.
+pub struct Pools {
+    /// Logical pages of a stripe.
+    stripe: u64,
+    pools: Vec<Box<dyn Predictor>>,
+}
+
+impl Pools {
+    /// Each pool of a drive, predicted by what `new` makes.
+    ///
+    /// # Errors
+    /// Those of `new`.
+    pub fn new<E>(
+        layout: &Layout,
+        mut new: impl FnMut() -> Result<Box<dyn Predictor>, E>,
+    ) -> Result<Pools, E> {
+        let pools: Result<Vec<_>, E> = (0..layout.pools).map(|_| new()).collect();
+        Ok(Pools { stripe: layout.stripe.into(), pools: pools? })
+    }
+
+    /// The next request of the host.
+    pub fn request(&mut self, request: Request) {
+        let (from, to) =
+            (u64::from(request.page), u64::from(request.page) + u64::from(request.pages()));
+        let count = self.pools.len() as u64;
+        let stripes = from / self.stripe..to.div_ceil(self.stripe);
+        for stripe in stripes.take(self.pools.len()) {
+            let pool = stripe % count;
+            let before = |page| pages_before(page, pool, count, self.stripe);
+            let (first, end) = (before(from), before(to));
+            let Some(predictor) =
+                usize::try_from(pool).ok().and_then(|nth| self.pools.get_mut(nth))
+            else {
+                continue;
+            };
+            if request.is_write() {
+                predictor.write(first, end - first);
+            } else {
+                predictor.read(first, end - first);
+            }
+        }
+    }
+
+    /// What follows is counted, and what was before is not.
+    pub fn begin(&mut self) {
+        self.pools.iter_mut().for_each(|pool| pool.begin());
+    }
+
+    /// What was counted, of all pools.
+    pub fn total(&mut self) -> Total {
+        self.pools
+            .iter_mut()
+            .map(|pool| pool.total())
+            .fold(Total::default(), |sum, pool| sum.plus(&pool))
+    }
+
+    /// How often what decides has come round, in the pool where that is least often.
+    #[must_use]
+    pub fn turns(&self) -> f64 {
+        self.pools.iter().map(|pool| pool.turns()).fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// How many logical pages before `page` belong to `pool` of `count`.
+fn pages_before(page: u64, pool: u64, count: u64, stripe: u64) -> u64 {
+    let round = stripe * count;
+    page / round * stripe + (page % round).saturating_sub(pool * stripe).min(stripe)
+}
+
+/// What a pool of a drive has.
+///
+/// Of page-mapped drives the blocks that are always free or open hold nothing that counts (reference:
+/// T excludes the reserve): they are left out. Of drives with log blocks these are the free ones.
+#[must_use]
+pub fn space(layout: &Layout) -> Space {
+    let block = layout.slots_per_block();
+    let logical = layout.logical_pages_per_pool.div_ceil(block);
+    let free = match layout.ftl.family {
+        Family::LogBlock(_) => layout.logs.per_pool,
+        Family::PageMapped { .. } => {
+            let lanes = layout.lanes_per_pool;
+            let in_use = layout
+                .blocks_per_lane()
+                .saturating_sub(layout.slc_blocks_per_lane + layout.clean_below);
+            (lanes * in_use).saturating_sub(logical)
+        }
+    };
+    Space { pages_per_block: block, logical_blocks: logical, free_blocks: free }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        // Does every page belong to one pool, in turns of a stripe, and come there after those before it?
+        #[test]
+        fn pages_are_divided_in_turn(page in 0_u64..10_000, count in 1_u64..9, stripe in 1_u64..17) {
+            let before = |page, pool| pages_before(page, pool, count, stripe);
+            prop_assert_eq!((0..count).map(|pool| before(page, pool)).sum::<u64>(), page);
+            let owner = page / stripe % count;
+            for pool in 0..count {
+                let grows = u64::from(pool == owner);
+                prop_assert_eq!(before(page + 1, pool) - before(page, pool), grows);
+            }
+        }
+    }
+}

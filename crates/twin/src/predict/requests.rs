@@ -1,0 +1,119 @@
+//! Workloads as models see them: logical pages that are read and written, in order.
+
+use flashscope_block::{Io, Nanos, Op};
+use flashscope_workload::Stream;
+
+use super::PredictError;
+
+/// A read or a write, 8 bytes of it: all requests of a trace are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// The first logical page.
+    pub page: u32,
+    /// Logical pages, times two, and one more where they are read.
+    pages_and_op: u32,
+}
+
+impl Request {
+    /// The pages of size `page_size` (bytes) that an IO touches, in whole or in part; nothing where it
+    /// neither reads nor writes.
+    #[must_use]
+    pub fn of(io: &Io, page_size: u64) -> Option<Request> {
+        let is_read = match io.op {
+            Op::Read => 1,
+            Op::Write => 0,
+            Op::Trim | Op::Flush => return None,
+        };
+        let (first, end) = (io.offset.0 / page_size, (io.offset.0 + io.len.0).div_ceil(page_size));
+        let page = u32::try_from(first).ok()?;
+        let pages = u32::try_from(end - first).ok().filter(|pages| *pages < 1 << 31)?;
+        Some(Request { page, pages_and_op: pages << 1 | is_read })
+    }
+
+    /// How many logical pages.
+    #[must_use]
+    pub const fn pages(self) -> u32 {
+        self.pages_and_op >> 1
+    }
+
+    /// Whether they are written.
+    #[must_use]
+    pub const fn is_write(self) -> bool {
+        self.pages_and_op & 1 == 0
+    }
+}
+
+/// Requests, a pass of them at a time.
+pub enum Requests {
+    /// Those of a trace, which each pass repeats.
+    Repeated(Vec<Request>),
+    /// Those of a stream without an end, of which a pass is so many.
+    Endless {
+        /// The stream, which sees each IO answered as soon as it is issued.
+        stream: Box<dyn Stream>,
+        /// Bytes of a logical page.
+        page_size: u64,
+        /// IOs in a pass.
+        ios: u64,
+    },
+}
+
+impl Requests {
+    /// All that a stream with an end issues.
+    pub fn all_of(stream: &mut dyn Stream, page_size: u64) -> Requests {
+        let ios = std::iter::from_fn(|| stream.next(Nanos(0)));
+        Requests::Repeated(ios.filter_map(|io| Request::of(&io, page_size)).collect())
+    }
+
+    /// Tells each request of the next pass.
+    ///
+    /// # Errors
+    /// Where nothing is ever written: there is nothing to predict.
+    pub fn pass(&mut self, each: &mut dyn FnMut(Request)) -> Result<(), PredictError> {
+        let mut written = 0_u64;
+        let mut tell = |request: Request| {
+            written += u64::from(request.is_write()) * u64::from(request.pages());
+            each(request);
+        };
+        match self {
+            Requests::Repeated(requests) => requests.iter().copied().for_each(tell),
+            Requests::Endless { stream, page_size, ios } => {
+                for _ in 0..*ios {
+                    let Some(io) = stream.next(Nanos(0)) else { break };
+                    Request::of(&io, *page_size).into_iter().for_each(&mut tell);
+                }
+            }
+        }
+        if written == 0 { Err(PredictError::NothingWritten) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::{Bytes, Data};
+
+    use super::*;
+
+    fn io(op: Op, offset: u64, len: u64) -> Io {
+        let (offset, len) = (Bytes(offset), Bytes(len));
+        Io { op, stream: 0, offset, len, data: Data::Random, at: Nanos(0) }
+    }
+
+    // Does a request touch the pages that it lies on in part, too, and are trims none?
+    #[test]
+    fn pages_of_an_io() {
+        let request = Request::of(&io(Op::Write, 4095, 2), 2048).unwrap();
+        assert_eq!((request.page, request.pages(), request.is_write()), (1, 2, true));
+        let request = Request::of(&io(Op::Read, 4096, 2048), 2048).unwrap();
+        assert_eq!((request.page, request.pages(), request.is_write()), (2, 1, false));
+        assert_eq!(Request::of(&io(Op::Trim, 0, 4096), 2048), None);
+    }
+
+    // Is a workload that only reads refused, instead of predicted without end?
+    #[test]
+    fn something_has_to_be_written() {
+        let read = Request::of(&io(Op::Read, 0, 4096), 2048).unwrap();
+        let mut requests = Requests::Repeated(vec![read]);
+        assert!(matches!(requests.pass(&mut |_| {}), Err(PredictError::NothingWritten)));
+    }
+}

@@ -1,0 +1,73 @@
+//! The simulator, where a prediction is compared with it.
+
+use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
+use flashscope_model::trace::Total;
+use flashscope_sim::{Counters, Profile, ProfileError, SimDevice};
+
+use super::Request;
+
+/// A simulated drive that takes the requests that a prediction is made of, one at a time.
+pub struct Simulated {
+    drive: SimDevice,
+    page_size: u64,
+    begun: (Counters, Nanos),
+}
+
+impl Simulated {
+    /// A drive every page of which was written once, in order.
+    ///
+    /// # Errors
+    /// The first field of the profile with which the drive cannot work.
+    pub fn new(profile: &Profile) -> Result<Simulated, ProfileError> {
+        let page_size = u64::from(profile.layout()?.logical_page_size());
+        let drive = SimDevice::new("sim:predicted", profile)?;
+        let capacity = drive.info().capacity.0;
+        let mut simulated = Simulated { drive, page_size, begun: (Counters::default(), Nanos(0)) };
+        let step = FILL / page_size * page_size;
+        for offset in
+            (0..capacity).step_by(usize::try_from(step.max(page_size)).unwrap_or(usize::MAX))
+        {
+            simulated.issue(Op::Write, offset, step.max(page_size).min(capacity - offset));
+        }
+        Ok(simulated)
+    }
+
+    /// The next request of the host.
+    pub fn request(&mut self, request: Request) {
+        let op = if request.is_write() { Op::Write } else { Op::Read };
+        let (page, pages) = (u64::from(request.page), u64::from(request.pages()));
+        let offset = page * self.page_size;
+        let len = (pages * self.page_size).min(self.drive.info().capacity.0.saturating_sub(offset));
+        if len > 0 {
+            self.issue(op, offset, len);
+        }
+    }
+
+    /// What follows is counted, and what was before is not.
+    pub fn begin(&mut self) {
+        self.begun = (self.drive.counters(), self.drive.now());
+    }
+
+    /// What was counted, and how long it took on the clock of the drive.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "counts are below 2^53")]
+    pub fn total(&self) -> (Total, Nanos) {
+        let counted = self.drive.counters().since(&self.begun.0);
+        let programs = &counted.flash.programs;
+        let total = Total {
+            pages: counted.host_pages_written,
+            erasures: counted.flash.erases.total() as f64,
+            copies: programs.total() as f64 - programs.host as f64,
+        };
+        (total, self.drive.now() - self.begun.1)
+    }
+
+    fn issue(&mut self, op: Op, offset: u64, len: u64) {
+        let (offset, len, at) = (Bytes(offset), Bytes(len), self.drive.now());
+        self.drive.submit(&Io { op, stream: 0, offset, len, data: Data::Random, at });
+        self.drive.complete(Nanos::MAX);
+    }
+}
+
+/// The drive is filled in writes of so many bytes.
+const FILL: u64 = 1 << 20;
