@@ -17,7 +17,7 @@ type Inventory = flashscope_drive::inventory::Inventory<flashscope_result::envir
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 13] {
+fn all() -> [(&'static str, Schema); 14] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
@@ -29,6 +29,7 @@ fn all() -> [(&'static str, Schema); 13] {
         ("trace", schemars::schema_for!(flashscope_report::Trace)),
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),
         ("simulation", schemars::schema_for!(Simulation)),
+        ("prediction", schemars::schema_for!(flashscope_twin::predict::PredictionReport)),
         ("probe", schemars::schema_for!(flashscope_probe::ProbeReport)),
         ("conversion", schemars::schema_for!(flashscope_report::Conversion)),
         ("recording", schemars::schema_for!(flashscope_report::Recording)),

@@ -11,6 +11,7 @@ use flashscope_report::SimulationFill;
 use crate::bench::{BenchArgs, PlanArgs};
 use crate::devices::DevicesArgs;
 use crate::names;
+use crate::predict::PredictArgs;
 use crate::probe::ProbeArgs;
 use crate::registry::{RegistryArgs, SubmitArgs};
 use crate::serve::ServeArgs;
@@ -31,6 +32,7 @@ pub enum Command {
     Bench(BenchArgs),
     Probe(ProbeArgs),
     Simulate(SimulateArgs),
+    Predict(PredictArgs),
     Trace(TraceArgs),
     Report(ReportArgs),
     Serve(ServeArgs),

@@ -9,6 +9,7 @@ mod devices;
 mod drives;
 mod glances;
 mod names;
+mod predict;
 mod probe;
 mod progress;
 mod registry;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => bench::plan(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Simulate(args) => simulate::simulate(&args),
+        Command::Predict(args) => predict::predict(&args),
         Command::Probe(args) => probe::probe(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),

@@ -12,7 +12,7 @@ pub use benched::{Benched, LONGEST_IO};
 use clap::Subcommand;
 use convert::ConvertArgs;
 use formats::FormatsArgs;
-pub use playback::{Passes, survey};
+pub use playback::{Passes, each_io, survey};
 use record::RecordArgs;
 use stat::StatArgs;
 

@@ -1,8 +1,10 @@
 //! Traces that are played on a drive.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::anyhow;
+use flashscope_block::{Io, Nanos};
+use flashscope_workload::Stream;
 use flashscope_workload::trace::{Failed, Playback, Replay, Survey};
 
 use super::input;
@@ -21,6 +23,23 @@ pub fn survey(
         .ok_or_else(|| Failure::Failed(anyhow!("interrupted before anything was measured")))?;
     input::show_notes(&survey.notes);
     Ok(survey)
+}
+
+/// Tells each IO of a trace, to its end.
+pub fn each_io(
+    playback: &Playback,
+    stop: &AtomicBool,
+    mut each: impl FnMut(&Io),
+) -> Result<(), Failure> {
+    let mut replay = playback.replay().map_err(input::failure)?;
+    let failed = replay.error();
+    while let Some(io) = replay.next(Nanos(0)) {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Failure::Failed(anyhow!("interrupted while the trace was read")));
+        }
+        each(&io);
+    }
+    failed.take().map_or(Ok(()), |error| Err(input::failure(error)))
 }
 
 /// A trace over and over again.

@@ -2,6 +2,7 @@
 
 mod method;
 mod pools;
+mod report;
 mod requests;
 mod run;
 mod simulated;
@@ -12,6 +13,10 @@ use flashscope_sim::ftl::{Layout, Transfer};
 
 pub use method::{Chosen, METHODS, Method};
 pub use pools::{Pools, space};
+pub use report::{
+    LifetimeReport, Numbers, PREDICTION_VERSION, Predicted, PredictionReport, SimulatedReport,
+    Validation,
+};
 pub use requests::{Request, Requests};
 pub use run::Passes;
 pub use simulated::Simulated;

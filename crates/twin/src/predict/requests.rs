@@ -59,12 +59,6 @@ pub enum Requests {
 }
 
 impl Requests {
-    /// All that a stream with an end issues.
-    pub fn all_of(stream: &mut dyn Stream, page_size: u64) -> Requests {
-        let ios = std::iter::from_fn(|| stream.next(Nanos(0)));
-        Requests::Repeated(ios.filter_map(|io| Request::of(&io, page_size)).collect())
-    }
-
     /// Tells each request of the next pass.
     ///
     /// # Errors

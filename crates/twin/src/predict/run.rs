@@ -1,9 +1,12 @@
 //! A workload, repeated until what it comes to has converged, and then counted.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::{Pools, PredictError, Requests, Simulated};
 
 /// How often a workload is repeated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Passes {
     /// Before anything is counted.
     pub warm_up: u32,

@@ -43,22 +43,33 @@ fn case(line: &'static str) -> Option<Case<'static>> {
     Some(Case { model, workload, erases: number()?, write_amplification: number()? })
 }
 
-/// By which factor a prediction may be off, at most, either way, at `level` (0 to 1); nothing where there
-/// are too few errors to say.
-#[must_use]
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-pub fn factor(mut errors: Vec<f64>, level: f64) -> Option<f64> {
+fn factor(mut errors: Vec<f64>, level: f64) -> Option<f64> {
     errors.iter_mut().for_each(|error| *error = error.abs());
     errors.sort_unstable_by(f64::total_cmp);
     let rank = ((errors.len() as f64 + 1.0) * level).ceil() as usize;
     Some(errors.get(rank.checked_sub(1)?)?.exp())
 }
 
-impl Interval {
-    /// What is within a factor of a prediction.
+/// By which factors a prediction may be off, at most, either way.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Factors {
+    /// Of erases.
+    pub erases: f64,
+    /// Of the write amplification.
+    pub write_amplification: f64,
+}
+
+impl Factors {
+    /// Those at which `level` (0 to 1) of the cases that are like `cases` lie within; nothing where these are
+    /// too few to say.
     #[must_use]
-    pub fn within(value: f64, factor: f64) -> Interval {
-        Interval { low: value / factor, high: value * factor }
+    pub fn of(cases: &[Case<'_>], level: f64) -> Option<Factors> {
+        let of = |error: fn(&Case<'_>) -> f64| factor(cases.iter().map(error).collect(), level);
+        Some(Factors {
+            erases: of(|case| case.erases)?,
+            write_amplification: of(|case| case.write_amplification)?,
+        })
     }
 }
 

@@ -1,0 +1,87 @@
+//! The options of `flashscope predict`, as they are documented.
+
+use std::borrow::Cow;
+
+use flashscope_block::Bytes;
+
+use crate::names;
+
+/// Predict what a workload comes to on a drive, by a model instead of simulating it.
+///
+/// Blocks erased, write amplification, throughput and lifetime follow from how the workload writes: how
+/// long, where, and how soon again. A trace is repeated until what it comes to has converged, and then
+/// counted. Intervals come from cases in which the model was compared with the simulator
+/// (docs/models.md). Ten million requests take about a second.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  flashscope predict --trace 'hm_0.csv.gz?remap=compact' --drive 'demo?over_provisioning=0.28'
+  flashscope predict --trace fin1.spc --drive flashsim-2009-30g --compare
+  flashscope predict --workload 'zipf?exponent=0.9' --drive 'demo?cleaning.policy=fifo' --json
+  flashscope predict --trace fin1.spc --drive flashsim-2009-30g --model bast
+  flashscope predict --trace hm_0.csv.gz --lifetime --worn 1200
+  flashscope predict --workload uniform --lifetime --per-day 200GB
+  flashscope predict --list")]
+pub struct PredictArgs {
+    /// The simulated drive: a profile or a TOML file, with any field of it after `?`
+    #[arg(long, default_value = "sim:demo", value_name = "DRIVE")]
+    pub drive: String,
+
+    /// The workload, with any of its fields after `?`: those of `flashscope simulate`, but for uflip
+    #[arg(long, default_value = "uniform", value_name = "WORKLOAD")]
+    workload: String,
+
+    /// Predict a trace: short for --workload trace:FILE, with any field of a trace after `?`
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    trace: Option<String>,
+
+    /// What predicts [default: the best for the drive]; `--list` shows what there is
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+
+    /// Take so many IOs of a workload without an end at a time
+    #[arg(long, default_value_t = 1_000_000, value_name = "COUNT",
+          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+    pub ios: u64,
+
+    /// How often intervals are to hold the truth
+    #[arg(long, default_value = "90%", value_name = "SHARE", value_parser = names::share)]
+    pub confidence: f64,
+
+    /// Simulate the same beside it, and say how far the prediction is off
+    #[arg(long)]
+    pub compare: bool,
+
+    /// Say how long the drive lasts, and what can still be written to it
+    #[arg(long)]
+    pub lifetime: bool,
+
+    /// Bytes that the host writes in a day [default: as many as the trace does]
+    #[arg(long, value_name = "SIZE", requires = "lifetime")]
+    pub per_day: Option<Bytes>,
+
+    /// Erases that each block has seen
+    #[arg(long, default_value_t = 0, value_name = "ERASES", requires = "lifetime")]
+    pub worn: u32,
+
+    /// Seed of everything random
+    #[arg(long, default_value = "0", value_parser = names::seed, allow_negative_numbers = true)]
+    pub seed: u64,
+
+    /// Print the outcome as JSON (schema: docs/schemas/prediction.schema.json)
+    #[arg(long)]
+    pub json: bool,
+
+    /// List the models, with what they are of
+    #[arg(long)]
+    pub list: bool,
+}
+
+impl PredictArgs {
+    /// The workload that was asked for.
+    pub fn workload(&self) -> Cow<'_, str> {
+        match &self.trace {
+            Some(trace) => Cow::Owned(format!("trace:{trace}")),
+            None => Cow::Borrowed(&self.workload),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! `flashscope predict`.
+
+mod args;
+mod text;
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::anyhow;
+use flashscope_block::{Bytes, Nanos};
+use flashscope_drive::Clock;
+use flashscope_sim::ftl::Layout;
+use flashscope_sim::{Profile, profile};
+use flashscope_twin::predict::validation::{self, Case, Factors};
+use flashscope_twin::predict::{
+    Chosen, Numbers, PREDICTION_VERSION, Passes, Pools, PredictError, PredictionReport, Request,
+    Requests, Simulated, SimulatedReport, Validation, not_modelled, space,
+};
+use flashscope_workload::synthetic::{self, Ios, Target};
+
+pub use self::args::PredictArgs;
+use crate::progress::LateBar;
+use crate::{Failure, stop, trace, usage};
+
+pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
+    if args.list {
+        return Ok(write!(std::io::stdout().lock(), "{}", text::list())?);
+    }
+    let clock = Clock::new();
+    let begun = clock.now();
+    let profile = profile(args)?;
+    let layout = profile.layout().map_err(usage)?;
+    let chosen = match &args.model {
+        Some(name) => Chosen::named(name, &layout),
+        None => Chosen::for_drive(&layout),
+    }
+    .map_err(usage)?;
+    let stop = stop::flag()?;
+    let mut bar = LateBar::new();
+    let mut loaded = load(args, &layout, stop, &mut bar)?;
+    let mut pools = Pools::new(&layout, || chosen.predictor(&layout)).map_err(usage)?;
+    let passes =
+        Passes::find(&mut pools, free_pages(&layout), &mut loaded.requests, &mut |share| {
+            tell(&mut bar, "predicting", share, stop)
+        })
+        .map_err(failure)?;
+    let total = pools.total();
+    let cases: Vec<Case<'_>> =
+        validation::cases().filter(|case| case.model == chosen.name()).collect();
+    let numbers = Numbers::new(&layout, total, Factors::of(&cases, args.confidence));
+    let wall_ns = (clock.now() - begun).0;
+    let mut report = PredictionReport {
+        schema_version: PREDICTION_VERSION,
+        drive: args.drive.clone(),
+        ftl: layout.ftl.name.into(),
+        workload: args.workload().into(),
+        seed: loaded.seed,
+        model: chosen.name().into(),
+        passes,
+        host_pages_written: total.pages,
+        bytes_written: Bytes(total.pages * u64::from(layout.logical_page_size())),
+        erases: numbers.erases(),
+        write_amplification: numbers.write_amplification(),
+        equivalent_throughput: numbers.equivalent_throughput(),
+        flash_ns_per_page: numbers.flash_ns_per_page(),
+        bytes_per_second: numbers.bytes_per_second(),
+        validation: Validation { level: args.confidence, cases: cases.len() as u64 },
+        not_modelled: not_modelled(&layout),
+        lifetime: None,
+        simulated: None,
+        wall_ns,
+    };
+    if args.lifetime {
+        let per_day = per_day(args, &loaded, &report)?;
+        report.lifetime = Some(numbers.lifetime(args.worn.into(), per_day));
+    }
+    if args.compare {
+        let mut again = load(args, &layout, stop, &mut bar)?;
+        let begun = clock.now();
+        let simulated = simulate(&profile, &passes, &mut again.requests, stop, &mut bar)?;
+        report.simulated = Some(compared(&simulated, &report, (clock.now() - begun).0));
+    }
+    bar.finish();
+    print(args, &report)
+}
+
+/// The profile of the drive, which is one drive.
+fn profile(args: &PredictArgs) -> Result<Profile, Failure> {
+    let name = args.drive.as_str();
+    if ["file:", "null:", "/dev/"].iter().any(|prefix| name.starts_with(prefix)) {
+        return Err(usage(anyhow!(
+            "`{name}` is no simulated drive, of which it is known what is inside: name a profile, such \
+             as `sim:demo`, or one that `flashscope probe {name} --profile` has saved"
+        )));
+    }
+    let profile = profile::parse(name.strip_prefix("sim:").unwrap_or(name)).map_err(usage)?;
+    if profile.raid.drives > 1 {
+        return Err(usage(anyhow!(
+            "`{name}` is an array of {} drives, and a prediction is of one: set raid.drives=1",
+            profile.raid.drives
+        )));
+    }
+    Ok(profile)
+}
+
+/// A workload that was read.
+struct Loaded {
+    requests: Requests,
+    seed: u64,
+    /// From the first request of a trace with times to the last.
+    span: Option<Nanos>,
+}
+
+fn load(
+    args: &PredictArgs,
+    layout: &Layout,
+    stop: &AtomicBool,
+    bar: &mut LateBar,
+) -> Result<Loaded, Failure> {
+    let page_size = u64::from(layout.logical_page_size());
+    let target = Target {
+        capacity: Bytes(u64::from(layout.logical_pages()) * page_size),
+        logical_block: Bytes(page_size.min(4096)),
+        filled: true,
+        seed: args.seed,
+    };
+    let workload = synthetic::open(&args.workload(), &target).map_err(usage)?;
+    let (seed, ios) = (workload.seed, args.ios);
+    let endless = |stream| Requests::Endless { stream, page_size, ios };
+    let mut span = None;
+    let requests = match workload.ios {
+        Ios::Endless(generator) => endless(generator),
+        Ios::Application(application) => endless(application),
+        Ios::Trace(playback) => {
+            trace::survey(&playback, stop, bar)?;
+            let (mut requests, mut last) = (Vec::new(), Nanos(0));
+            trace::each_io(&playback, stop, |io| {
+                requests.extend(Request::of(io, page_size));
+                last = last.max(io.at);
+            })?;
+            span = (workload.open_loop && last.0 > 0).then_some(last);
+            Requests::Repeated(requests)
+        }
+        Ios::Runs(_) => {
+            return Err(usage(anyhow!(
+                "runs of uFLIP are not predicted: name another workload (`flashscope simulate --list`)"
+            )));
+        }
+    };
+    Ok(Loaded { requests, seed, span })
+}
+
+/// Bytes that the host writes in a day.
+#[allow(clippy::cast_precision_loss, reason = "bytes of a workload are below 2^53")]
+fn per_day(args: &PredictArgs, loaded: &Loaded, report: &PredictionReport) -> Result<f64, Failure> {
+    if let Some(given) = args.per_day {
+        return Ok(given.0 as f64);
+    }
+    let span = loaded.span.ok_or_else(|| {
+        usage(anyhow!("--lifetime: the workload has no times of its own: say how much is written in a day with --per-day SIZE"))
+    })?;
+    let pass = report.bytes_written.0 as f64 / f64::from(report.passes.counted);
+    Ok(pass / span.0 as f64 * 86_400e9)
+}
+
+/// The same passes on the simulator.
+fn simulate(
+    profile: &Profile,
+    passes: &Passes,
+    requests: &mut Requests,
+    stop: &AtomicBool,
+    bar: &mut LateBar,
+) -> Result<Simulated, Failure> {
+    let mut simulated = Simulated::new(profile).map_err(usage)?;
+    passes
+        .repeat(&mut simulated, requests, &mut |share| tell(bar, "simulating", share, stop))
+        .map_err(failure)?;
+    Ok(simulated)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "times and pages are below 2^53")]
+fn compared(simulated: &Simulated, report: &PredictionReport, wall_ns: u64) -> SimulatedReport {
+    let (total, took) = simulated.total();
+    let amplification = total.write_amplification();
+    let erases = total.erasures;
+    SimulatedReport {
+        erases,
+        write_amplification: amplification,
+        simulated_ns_per_page: took.0 as f64 / total.pages as f64,
+        erases_error: (erases > 0.0).then(|| report.erases.value / erases - 1.0),
+        write_amplification_error: report.write_amplification.value / amplification - 1.0,
+        wall_ns,
+    }
+}
+
+fn free_pages(layout: &Layout) -> u64 {
+    let space = space(layout);
+    u64::from(layout.pools) * u64::from(space.free_blocks) * u64::from(space.pages_per_block)
+}
+
+/// Shows how much of something is done, and says whether it is to go on.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share in thousandths"
+)]
+fn tell(bar: &mut LateBar, what: &str, share: f64, stop: &AtomicBool) -> bool {
+    bar.show(what, (1e3 * share) as u64, Some(1000));
+    !stop.load(Ordering::Relaxed)
+}
+
+fn failure(error: PredictError) -> Failure {
+    match error {
+        PredictError::Interrupted => Failure::Failed(error.into()),
+        error => usage(error),
+    }
+}
+
+fn print(args: &PredictArgs, report: &PredictionReport) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, report)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{}", text::text(report))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! A prediction as text.
+
+use std::fmt::Write;
+
+use flashscope_block::Bytes;
+use flashscope_model::MODELS;
+use flashscope_twin::predict::{
+    LifetimeReport, METHODS, Predicted, PredictionReport, SimulatedReport,
+};
+
+/// The models that there are.
+pub fn list() -> String {
+    let mut text =
+        String::from("models (--model) that look at every request, the best for their FTL:\n");
+    for method in METHODS {
+        let _ = writeln!(
+            text,
+            "  {:<14} {} ({})\n{:17}{}",
+            method.name,
+            method.summary,
+            method.ftls.join(", "),
+            "",
+            method.source
+        );
+    }
+    text +=
+        "\nmodels of uniform writes, put together over stretches of time and ranges of space:\n";
+    for model in MODELS {
+        let _ = writeln!(text, "  {:<14} {}\n{:17}{}", model.name, model.summary, "", model.source);
+    }
+    text
+}
+
+/// What was predicted.
+pub fn text(report: &PredictionReport) -> String {
+    let passes = &report.passes;
+    let mut text = format!(
+        "{} on {} ({}), predicted by {}\n\n",
+        report.workload, report.drive, report.ftl, report.model
+    );
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<24} {value}");
+    };
+    line(
+        "written by the host",
+        format!("{} ({} pages)", report.bytes_written, report.host_pages_written),
+    );
+    line("blocks erased", number(&report.erases, 0));
+    line("write amplification", number(&report.write_amplification, 3));
+    if let Some(throughput) = &report.equivalent_throughput {
+        line("equivalent throughput", number(throughput, 3));
+    }
+    line("flash time for a page", format!("{} us", scaled(&report.flash_ns_per_page, 1e-3, 1)));
+    line("throughput at most", format!("{} MB/s", scaled(&report.bytes_per_second, 1e-6, 1)));
+    if let Some(lifetime) = &report.lifetime {
+        lifetime_lines(&mut line, lifetime);
+    }
+    if let Some(simulated) = &report.simulated {
+        simulated_lines(&mut line, simulated, report);
+    }
+    text += "\n";
+    let counted = match passes.converged {
+        true => "counted after what decides had come round three times",
+        false => "counted although it has not converged: little of it reaches the free space",
+    };
+    let _ = writeln!(text, "passes: {} to warm up, {} {counted}", passes.warm_up, passes.counted);
+    let level = report.validation.level * 100.0;
+    let _ = match report.erases.interval {
+        Some(_) => writeln!(
+            text,
+            "intervals hold {level:.0} % of {} cases in which {} was compared with the simulator",
+            report.validation.cases, report.model
+        ),
+        None => writeln!(
+            text,
+            "no intervals: {} cases of {} are known, too few to hold {level:.0} % of them",
+            report.validation.cases, report.model
+        ),
+    };
+    for what in &report.not_modelled {
+        let _ = writeln!(text, "not modelled: {what}");
+    }
+    text
+}
+
+fn lifetime_lines(line: &mut impl FnMut(&str, String), lifetime: &LifetimeReport) {
+    let whole = |bytes: f64| Bytes(rounded(bytes));
+    let left = &lifetime.endurance_left_bytes;
+    let ends = left.interval.map(|ends| format!(" ({} to {})", whole(ends.low), whole(ends.high)));
+    line("still to be written", format!("{}{}", whole(left.value), ends.unwrap_or_default()));
+    line("written in a day", whole(lifetime.bytes_per_day).to_string());
+    line("days until it is worn", number(&lifetime.days, 0));
+}
+
+#[allow(clippy::cast_precision_loss, reason = "times are below 2^53 ns")]
+fn simulated_lines(
+    line: &mut impl FnMut(&str, String),
+    simulated: &SimulatedReport,
+    report: &PredictionReport,
+) {
+    let error = simulated.erases_error.map(|error| format!(" (predicted {:+.1} %)", 100.0 * error));
+    line("simulated: erased", format!("{:.0}{}", simulated.erases, error.unwrap_or_default()));
+    line(
+        "simulated: WA",
+        format!(
+            "{:.3} (predicted {:+.1} %)",
+            simulated.write_amplification,
+            100.0 * simulated.write_amplification_error
+        ),
+    );
+    line(
+        "simulated: a page",
+        format!("{:.1} us, one request at a time", simulated.simulated_ns_per_page / 1e3),
+    );
+    let times = simulated.wall_ns as f64 / report.wall_ns.max(1) as f64;
+    line("simulating took", format!("{times:.0} times as long"));
+}
+
+fn number(predicted: &Predicted, digits: usize) -> String {
+    scaled(predicted, 1.0, digits)
+}
+
+fn scaled(predicted: &Predicted, scale: f64, digits: usize) -> String {
+    let ends = predicted
+        .interval
+        .map(|ends| format!(" ({:.digits$} to {:.digits$})", scale * ends.low, scale * ends.high));
+    format!("{:.digits$}{}", scale * predicted.value, ends.unwrap_or_default())
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+fn rounded(bytes: f64) -> u64 {
+    bytes.round() as u64
+}

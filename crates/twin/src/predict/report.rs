@@ -1,0 +1,207 @@
+//! A prediction, for programs.
+
+use flashscope_block::Bytes;
+use flashscope_model::trace::Total;
+use flashscope_model::{Nand, Prediction};
+use flashscope_sim::ftl::Layout;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::validation::{Factors, Interval};
+use super::{Passes, nand};
+
+/// Version of the format of predictions.
+pub const PREDICTION_VERSION: u32 = 1;
+
+/// What `flashscope predict --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictionReport {
+    /// Version of the format, [`PREDICTION_VERSION`].
+    pub schema_version: u32,
+    /// The drive, as it was asked for.
+    pub drive: String,
+    /// How its logical pages are mapped.
+    pub ftl: String,
+    /// The workload, as it was asked for.
+    pub workload: String,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// What predicted.
+    pub model: String,
+    /// How often the workload was repeated.
+    pub passes: Passes,
+    /// Logical pages that the host wrote in the passes that count.
+    pub host_pages_written: u64,
+    /// The same in bytes.
+    pub bytes_written: Bytes,
+    /// Blocks erased in the passes that count.
+    pub erases: Predicted,
+    /// Pages programmed for each that the host wrote.
+    pub write_amplification: Predicted,
+    /// The fewest erases that these writes may take over those that they take; absent where none is.
+    pub equivalent_throughput: Option<Predicted>,
+    /// Nanoseconds that flash is busy for each page that the host wrote.
+    pub flash_ns_per_page: Predicted,
+    /// Bytes written in a second while all packages are kept busy by writes alone.
+    pub bytes_per_second: Predicted,
+    /// Where the intervals come from.
+    pub validation: Validation,
+    /// What of the drive the model does not know, in words.
+    pub not_modelled: Vec<String>,
+    /// How long the drive lasts, where it was asked for.
+    pub lifetime: Option<LifetimeReport>,
+    /// What the simulator says, where it was asked.
+    pub simulated: Option<SimulatedReport>,
+    /// Nanoseconds on the clock of the machine that the prediction took.
+    pub wall_ns: u64,
+}
+
+/// A number that was predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Predicted {
+    /// The number.
+    pub value: f64,
+    /// Where it is expected; absent where too few cases are known to say.
+    pub interval: Option<Interval>,
+}
+
+/// Where intervals come from.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Validation {
+    /// Share of the cases that an interval is to hold (0 to 1).
+    pub level: f64,
+    /// How many cases of the model were simulated beside it.
+    pub cases: u64,
+}
+
+/// How long a drive lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LifetimeReport {
+    /// Erases that a block lasts.
+    pub block_lifetime: u32,
+    /// Erases that each block has seen.
+    pub erases_per_block: f64,
+    /// Bytes that the host can still write, of this workload.
+    pub endurance_left_bytes: Predicted,
+    /// Bytes that the host writes in a day.
+    pub bytes_per_day: f64,
+    /// Days until blocks give out.
+    pub days: Predicted,
+}
+
+/// What the simulator says of the same passes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedReport {
+    /// Blocks erased.
+    pub erases: f64,
+    /// Pages programmed for each that the host wrote.
+    pub write_amplification: f64,
+    /// Nanoseconds on the clock of the simulated drive for each page that the host wrote, one request at a
+    /// time, reads among them.
+    pub simulated_ns_per_page: f64,
+    /// Predicted over simulated erases, less one; absent where none is simulated.
+    pub erases_error: Option<f64>,
+    /// The same of the write amplification.
+    pub write_amplification_error: f64,
+    /// Nanoseconds on the clock of the machine that the simulation took, the fill of the drive included.
+    pub wall_ns: u64,
+}
+
+/// A total, and how far it may be off, as numbers with intervals.
+pub struct Numbers {
+    total: Total,
+    factors: Option<Factors>,
+    nand: Nand,
+    page_size: f64,
+    pages_per_block: f64,
+    /// Packages that work side by side.
+    packages: f64,
+    /// Blocks that wear.
+    blocks: f64,
+    block_lifetime: u32,
+}
+
+#[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
+impl Numbers {
+    /// What `total` comes to on a drive, within `factors`.
+    #[must_use]
+    pub fn new(layout: &Layout, total: Total, factors: Option<Factors>) -> Numbers {
+        let blocks = layout.geometry.blocks();
+        Numbers {
+            total,
+            factors,
+            nand: nand(layout),
+            page_size: f64::from(layout.logical_page_size()),
+            pages_per_block: f64::from(layout.slots_per_block()),
+            packages: f64::from(layout.geometry.elements()),
+            blocks: f64::from(blocks),
+            block_lifetime: layout.reliability.block_lifetime,
+        }
+    }
+
+    /// What follows from erases and write amplification, by a function that rises or falls with both.
+    fn predicted(&self, of: impl Fn(f64, f64) -> f64) -> Predicted {
+        let (erases, amplification) = (self.total.erasures, self.total.write_amplification());
+        let interval = self.factors.map(|factors| {
+            let low =
+                of(erases / factors.erases, (amplification / factors.write_amplification).max(1.0));
+            let high = of(erases * factors.erases, amplification * factors.write_amplification);
+            Interval { low: low.min(high), high: low.max(high) }
+        });
+        Predicted { value: of(erases, amplification), interval }
+    }
+
+    /// Blocks erased.
+    #[must_use]
+    pub fn erases(&self) -> Predicted {
+        self.predicted(|erases, _| erases)
+    }
+
+    /// Pages programmed for each that the host wrote.
+    #[must_use]
+    pub fn write_amplification(&self) -> Predicted {
+        self.predicted(|_, amplification| amplification)
+    }
+
+    /// See [`PredictionReport::equivalent_throughput`].
+    #[must_use]
+    pub fn equivalent_throughput(&self) -> Option<Predicted> {
+        let fewest = self.total.pages as f64 / self.pages_per_block;
+        (self.total.erasures > 0.0).then(|| self.predicted(|erases, _| fewest / erases))
+    }
+
+    fn nanos(&self, erases: f64, amplification: f64) -> f64 {
+        let erasures = erases / self.total.pages as f64;
+        Prediction { erasures, copies: amplification - 1.0, merges: None }
+            .nanos_per_page(&self.nand)
+    }
+
+    /// See [`PredictionReport::flash_ns_per_page`].
+    #[must_use]
+    pub fn flash_ns_per_page(&self) -> Predicted {
+        self.predicted(|erases, amplification| self.nanos(erases, amplification))
+    }
+
+    /// See [`PredictionReport::bytes_per_second`].
+    #[must_use]
+    pub fn bytes_per_second(&self) -> Predicted {
+        let busy = 1e9 * self.packages * self.page_size;
+        self.predicted(|erases, amplification| busy / self.nanos(erases, amplification))
+    }
+
+    /// How long the drive lasts where each block has seen `worn` erases and the host writes
+    /// `bytes_per_day`. Blocks are taken to wear evenly.
+    #[must_use]
+    pub fn lifetime(&self, worn: f64, bytes_per_day: f64) -> LifetimeReport {
+        let left = self.blocks * (f64::from(self.block_lifetime) - worn).max(0.0);
+        let written = self.total.pages as f64 * self.page_size;
+        let endurance = |erases: f64| if erases > 0.0 { left / erases * written } else { f64::MAX };
+        LifetimeReport {
+            block_lifetime: self.block_lifetime,
+            erases_per_block: worn,
+            endurance_left_bytes: self.predicted(|erases, _| endurance(erases)),
+            bytes_per_day,
+            days: self.predicted(|erases, _| endurance(erases) / bytes_per_day),
+        }
+    }
+}
