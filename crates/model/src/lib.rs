@@ -16,6 +16,7 @@
 //! *Frankie* (T. Frankie et al., 2012), *Agrawal* (N. Agrawal et al., USENIX ATC 2008).
 
 mod fragments;
+mod isotonic;
 mod lifetime;
 mod log_block;
 mod nand;
@@ -23,10 +24,12 @@ mod page_map;
 mod prediction;
 mod registry;
 mod root;
+mod surface;
 pub mod trace;
 mod uniform;
 
 pub use fragments::{Fragments, head_len, head_len_as_printed};
+pub use isotonic::Trend;
 pub use lifetime::Lifetime;
 pub use log_block::{bast, fast, fast_refined};
 pub use nand::Nand;
@@ -36,4 +39,5 @@ pub use page_map::{
 };
 pub use prediction::{Merges, Prediction};
 pub use registry::{Family, MODELS, Model};
+pub use surface::{BadGrid, Surface};
 pub use uniform::{OutOfRange, Uniform};
