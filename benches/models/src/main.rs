@@ -12,7 +12,8 @@ use std::time::Instant;
 use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_model::Model;
 use flashscope_model::trace::{
-    Decomposition, FragmentBast, FragmentFast, Merging, Predictor, Ranges, Reuse, Space, Total,
+    Decomposition, FragmentBast, FragmentFast, Merging, Predictor, Ranges, Reuse, Space, Stretches,
+    Total,
 };
 use flashscope_sim::SimDevice;
 use flashscope_workload::Stream;
@@ -179,7 +180,9 @@ fn case(name: &str, ftl: &str, writes: &[Write]) {
     line("simulator", &truth, nanos);
     let decomposed = |model: &str, ranges| -> Box<dyn Predictor> {
         let model = Model::named(model).expect("a model by name");
-        Box::new(Decomposition::new(model, SPACE, ranges).expect("a space in range"))
+        Box::new(
+            Decomposition::new(model, SPACE, ranges, Stretches::LogList).expect("a space in range"),
+        )
     };
     let predictors: Vec<(&str, Box<dyn Predictor>)> = match ftl {
         "bast" => vec![

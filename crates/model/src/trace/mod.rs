@@ -1,14 +1,18 @@
 //! Predictions of real workloads, which are neither uniform nor stationary: write by write, from what can
 //! be told of a trace without the flash behind it.
 
+mod change;
 mod decomposition;
 mod fragment_bast;
 mod fragment_fast;
+mod performance;
 mod reuse;
+mod window;
 
-pub use decomposition::{Decomposition, Ranges};
+pub use decomposition::{Decomposition, Ranges, Stretches};
 pub use fragment_bast::{FragmentBast, Merging};
 pub use fragment_fast::FragmentFast;
+pub use performance::{Measured, Performance, Spent};
 pub use reuse::Reuse;
 
 use crate::OutOfRange;
@@ -128,13 +132,13 @@ impl Total {
     }
 }
 
-/// Something that predicts from writes, one after the other.
-pub trait Predictor {
+/// Something that predicts from writes, one after the other, what they come to as a `Sum`.
+pub trait Predictor<Sum = Total> {
     /// A write of `pages` pages from `page` on.
     fn write(&mut self, page: u64, pages: u64);
 
     /// What all writes so far come to.
-    fn total(&mut self) -> Total;
+    fn total(&mut self) -> Sum;
 }
 
 #[cfg(test)]
