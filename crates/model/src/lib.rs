@@ -25,6 +25,7 @@ mod prediction;
 mod registry;
 mod root;
 mod surface;
+mod table;
 pub mod trace;
 mod uniform;
 
@@ -40,4 +41,5 @@ pub use page_map::{
 pub use prediction::{Merges, Prediction};
 pub use registry::{Family, MODELS, Model};
 pub use surface::{BadGrid, Surface};
+pub use table::Table;
 pub use uniform::{OutOfRange, Uniform};

@@ -4,7 +4,7 @@
 //! h_{b+1} = 0, and the sum of h_i from 1 to b is rho b. All h_i follow from rho A alone, which is therefore
 //! what is searched.
 
-use super::{between_whole, units};
+use super::{between_whole, greedy, random, units};
 use crate::root::root;
 use crate::{OutOfRange, Prediction, Uniform};
 
@@ -29,10 +29,11 @@ fn of(alpha: f64, pages_per_block: f64, choices: f64) -> f64 {
 
 fn of_whole(alpha: f64, block: f64, choices: f64) -> f64 {
     let rho = 1.0 / alpha;
-    // Between no cleaning at all and cleaning at random.
-    let (least, most) = (rho, rho * alpha / (alpha - 1.0));
+    // Between choosing of all blocks and choosing at random.
+    let least = rho * greedy::write_amplification(alpha, block);
+    let most = rho * random::write_amplification(alpha);
     let off = |flow: f64| mean_valid(flow, block, choices) - rho;
-    (root(least, most * (1.0 + 1e-9), off) / rho).max(1.0)
+    (root(least * (1.0 - 1e-9), most * (1.0 + 1e-9), off) / rho).max(1.0)
 }
 
 /// The share of valid pages where rho A is `flow`.

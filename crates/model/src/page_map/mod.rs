@@ -20,7 +20,7 @@ pub use classes::{Class, Mix};
 pub use translation::Translation;
 
 /// What is known for whole numbers of pages in a block, between them in a straight line.
-fn between_whole(pages: f64, of_whole: impl Fn(f64) -> f64) -> f64 {
+pub(crate) fn between_whole(pages: f64, of_whole: impl Fn(f64) -> f64) -> f64 {
     let (low, part) = (pages.floor(), pages.fract());
     let at_low = of_whole(low);
     if part == 0.0 {

@@ -15,7 +15,7 @@ pub use fragment_fast::FragmentFast;
 pub use performance::{Measured, Performance, Spent};
 pub use reuse::Reuse;
 
-use crate::OutOfRange;
+use crate::{OutOfRange, Prediction};
 
 /// The drive whose writes are predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +119,14 @@ impl Total {
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     pub fn equivalent_throughput(&self, pages_per_block: u32) -> f64 {
         self.pages as f64 / f64::from(pages_per_block) / self.erasures
+    }
+
+    /// Adds what so many pages are predicted to cost.
+    #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
+    fn add(&mut self, predicted: &Prediction, pages: u64) {
+        self.pages += pages;
+        self.erasures += pages as f64 * predicted.erasures;
+        self.copies += pages as f64 * predicted.copies;
     }
 
     /// What was added since.

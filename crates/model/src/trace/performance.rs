@@ -1,7 +1,7 @@
 //! What says what uniform writes cost, and what costs come to.
 
 use super::Total;
-use crate::{Family, Model, Surface, Uniform};
+use crate::{Family, Model, Surface, Table, Uniform};
 
 /// What writes came to in one quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -43,12 +43,20 @@ impl Performance for Model {
         self.family
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     fn add(&self, uniform: &Uniform, pages: u64, sum: &mut Total) {
-        let predicted = (self.predict)(uniform);
-        sum.pages += pages;
-        sum.erasures += pages as f64 * predicted.erasures;
-        sum.copies += pages as f64 * predicted.copies;
+        sum.add(&(self.predict)(uniform), pages);
+    }
+}
+
+impl Performance for Table {
+    type Sum = Total;
+
+    fn family(&self) -> Family {
+        Family::PageMap
+    }
+
+    fn add(&self, uniform: &Uniform, pages: u64, sum: &mut Total) {
+        sum.add(&self.predict(uniform), pages);
     }
 }
 
