@@ -1,10 +1,12 @@
 //! How well do the models predict real traces: the drive of Boboila and Desnoyers (30 GB, 7 % free, pages of
 //! 2 KB, blocks of 64), each trace repeated until the ring of log blocks has come round, beside the simulator?
-//! Names are parts of names of traces, all unless given.
+//! Names are parts of names of traces, all unless given. With `--speed`: how fast the models predict uniform writes.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads clocks and its arguments")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+
+mod speed;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -30,6 +32,10 @@ const LEAST_WRITES: usize = 5000;
 type Write = (u64, u64);
 
 fn main() {
+    if std::env::args().any(|argument| argument == "--speed") {
+        speed::print();
+        return;
+    }
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     println!(
