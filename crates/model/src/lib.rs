@@ -20,6 +20,7 @@ mod isotonic;
 mod lifetime;
 mod log_block;
 mod nand;
+mod normal;
 mod page_map;
 mod prediction;
 mod registry;
@@ -32,7 +33,7 @@ mod uniform;
 pub use fragments::{Fragments, head_len, head_len_as_printed};
 pub use isotonic::Trend;
 pub use lifetime::Lifetime;
-pub use log_block::{bast, fast, fast_refined};
+pub use log_block::{bast, bast_refined, fast, fast_refined};
 pub use nand::Nand;
 pub use page_map::{
     Class, Mix, Translation, d_choices, desnoyers, fifo, greedy, pools, random, trim, windowed,

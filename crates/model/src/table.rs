@@ -53,7 +53,7 @@ impl Table {
             return (self.model.predict)(uniform);
         }
         let amplification = between_whole(parts, |parts| self.amplification.at(parts, free));
-        Prediction::page_mapped(amplification, uniform.pages_per_block())
+        Prediction::page_mapped(amplification.max(1.0), uniform.pages_per_block())
     }
 }
 

@@ -89,6 +89,23 @@ fn fragments_of_bast() {
     }
 }
 
+// Do the forms of BAST hold where half of the data blocks and more have log blocks?
+#[test]
+fn forms_of_bast_with_many_log_blocks() {
+    for (free_blocks, w) in [(4096, 1.0), (4096, 16.0), (4096, 256.0), (6554, 4.0), (6554, 64.0)] {
+        let space = Space { free_blocks, ..SPACE };
+        let pages = if w < 256.0 { 2_000_000 } else { 10_000_000 };
+        for (name, merging) in [("bast-eager", Merging::Eager), ("bast-lazy", Merging::Lazy)] {
+            let expected = uniform(&mut FragmentBast::new(space, merging).unwrap(), w, pages);
+            let free = f64::from(free_blocks) / 8192.0;
+            let whole = flashscope_model::Uniform::new(64.0, 8192.0, free, w).unwrap();
+            let got = (Model::named(name).unwrap().predict)(&whole).equivalent_throughput(64.0);
+            let off = got / expected.equivalent_throughput(64) - 1.0;
+            assert!(off.abs() < 0.015, "{name}, {free_blocks} log blocks, w = {w}: {off}");
+        }
+    }
+}
+
 // And FAST?
 #[test]
 fn fragments_of_fast() {

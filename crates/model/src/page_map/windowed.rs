@@ -49,7 +49,7 @@ fn of_whole(alpha: f64, block: f64, share: f64) -> f64 {
     };
     // Between both the mean that is moved crosses what A says; at the ends the sums round.
     let (low, high) = (best * (1.0 - 1e-9), worst * (1.0 + 1e-9));
-    if off(low) * off(high) > 0.0 { best } else { root(low, high, off) }
+    if off(low) * off(high) > 0.0 { best } else { root(low, high, off).max(1.0) }
 }
 
 /// The binomial distribution of the pages with which a block comes into the window, from 0 to b.
