@@ -1,10 +1,12 @@
 //! How well do the models predict real traces: the drive of Boboila and Desnoyers (30 GB, 7 % free, pages of
 //! 2 KB, blocks of 64), each trace repeated until the ring of log blocks has come round, beside the simulator?
-//! Names are parts of names of traces, all unless given.
+//! Names are parts of names of traces, all unless given. With `--speed`: how fast the models predict uniform writes.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads clocks and its arguments")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+
+mod speed;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -12,9 +14,10 @@ use std::time::Instant;
 use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_model::Model;
 use flashscope_model::trace::{
-    Decomposition, FragmentBast, FragmentFast, Merging, Predictor, Ranges, Reuse, Space, Total,
+    Decomposition, FragmentBast, FragmentFast, Merging, Predictor, Ranges, Reuse, Space, Stretches,
+    Total,
 };
-use flashscope_sim::{Counters, SimDevice};
+use flashscope_sim::SimDevice;
 use flashscope_workload::Stream;
 use flashscope_workload::synthetic::{self, Ios, Target};
 
@@ -29,6 +32,10 @@ const LEAST_WRITES: usize = 5000;
 type Write = (u64, u64);
 
 fn main() {
+    if std::env::args().any(|argument| argument == "--speed") {
+        speed::print();
+        return;
+    }
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     println!(
@@ -100,7 +107,7 @@ fn drive(ftl: &str) -> SimDevice {
 }
 
 /// The simulator, as what it may be predicted by.
-struct Simulator(SimDevice, Counters);
+struct Simulator(SimDevice);
 
 impl Predictor for Simulator {
     fn write(&mut self, page: u64, pages: u64) {
@@ -111,12 +118,8 @@ impl Predictor for Simulator {
         assert_eq!(done.result, Ok(()));
     }
 
-    fn begin(&mut self) {
-        self.1 = self.0.counters();
-    }
-
     fn total(&mut self) -> Total {
-        let counters = self.0.counters().since(&self.1);
+        let counters = self.0.counters();
         let pages = counters.host_pages_written;
         let wa = counters.write_amplification().unwrap_or(1.0);
         Total {
@@ -124,10 +127,6 @@ impl Predictor for Simulator {
             erasures: counters.flash.erases.total() as f64,
             copies: (wa - 1.0) * pages as f64,
         }
-    }
-
-    fn turns(&self) -> f64 {
-        f64::INFINITY
     }
 }
 
@@ -146,7 +145,7 @@ fn passes(writes: &[Write]) -> Passes {
     let mut fast = FragmentFast::new(SPACE).expect("in range");
     writes.iter().for_each(|(page, pages)| fast.write(*page, *pages));
     let all = writes.iter().map(|write| write.1).sum::<u64>() as f64;
-    let in_turn = (fast.turns() * ring).max(0.05 * all);
+    let in_turn = (fast.pages_in_turn() as f64).max(0.05 * all);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few thousands")]
     let counted = (ring / in_turn).ceil() as u64;
     Passes { warm_up: (3 * counted).max(2), counted }
@@ -155,19 +154,20 @@ fn passes(writes: &[Write]) -> Passes {
 /// What the counted passes come to, and the nanoseconds that each write took.
 fn repeated(predictor: &mut dyn Predictor, writes: &[Write], passes: Passes) -> (Total, f64) {
     let start = Instant::now();
-    let all = passes.warm_up + passes.counted;
-    for pass in 0..all {
-        if pass == passes.warm_up {
-            predictor.begin();
+    let mut pass = |count: u64| {
+        for _ in 0..count {
+            writes.iter().for_each(|(page, pages)| predictor.write(*page, *pages));
         }
-        writes.iter().for_each(|(page, pages)| predictor.write(*page, *pages));
-    }
-    let total = predictor.total();
-    (total, start.elapsed().as_nanos() as f64 / (all * writes.len() as u64) as f64)
+        predictor.total()
+    };
+    let before = pass(passes.warm_up);
+    let after = pass(passes.counted);
+    let all = (passes.warm_up + passes.counted) * writes.len() as u64;
+    (after.since(&before), start.elapsed().as_nanos() as f64 / all as f64)
 }
 
 fn case(name: &str, ftl: &str, writes: &[Write]) {
-    let mut simulator = Simulator(drive(ftl), Counters::default());
+    let mut simulator = Simulator(drive(ftl));
     for block in 0..u64::from(SPACE.logical_blocks) {
         simulator.write(block * u64::from(SPACE.pages_per_block), u64::from(SPACE.pages_per_block));
     }
@@ -186,7 +186,9 @@ fn case(name: &str, ftl: &str, writes: &[Write]) {
     line("simulator", &truth, nanos);
     let decomposed = |model: &str, ranges| -> Box<dyn Predictor> {
         let model = Model::named(model).expect("a model by name");
-        Box::new(Decomposition::new(model, SPACE, ranges).expect("a space in range"))
+        Box::new(
+            Decomposition::new(model, SPACE, ranges, Stretches::LogList).expect("a space in range"),
+        )
     };
     let predictors: Vec<(&str, Box<dyn Predictor>)> = match ftl {
         "bast" => vec![

@@ -16,19 +16,24 @@
 //! *Frankie* (T. Frankie et al., 2012), *Agrawal* (N. Agrawal et al., USENIX ATC 2008).
 
 mod fragments;
+mod isotonic;
 mod lifetime;
 mod log_block;
 mod nand;
+mod normal;
 mod page_map;
 mod prediction;
 mod registry;
 mod root;
+mod surface;
+mod table;
 pub mod trace;
 mod uniform;
 
 pub use fragments::{Fragments, head_len, head_len_as_printed};
+pub use isotonic::Trend;
 pub use lifetime::Lifetime;
-pub use log_block::{bast, fast, fast_refined};
+pub use log_block::{bast, bast_refined, fast, fast_refined};
 pub use nand::Nand;
 pub use page_map::{
     Class, Mix, Translation, d_choices, desnoyers, fifo, greedy, pools, random, trim, windowed,
@@ -36,4 +41,6 @@ pub use page_map::{
 };
 pub use prediction::{Merges, Prediction};
 pub use registry::{Family, MODELS, Model};
+pub use surface::{BadGrid, Surface};
+pub use table::Table;
 pub use uniform::{OutOfRange, Uniform};

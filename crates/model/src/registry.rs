@@ -1,6 +1,6 @@
 //! The models that predict uniform writes, by name.
 
-use crate::log_block::{bast, fast, fast_refined};
+use crate::log_block::{bast, bast_refined, fast, fast_refined};
 use crate::page_map::{d_choices, desnoyers, fifo, greedy, random, windowed};
 use crate::{Prediction, Uniform};
 
@@ -40,9 +40,23 @@ impl Model {
 /// All of them, the best of each family first.
 pub const MODELS: &[Model] = &[
     Model {
+        name: "bast-eager",
+        family: Family::Bast,
+        summary: "log blocks that serve a data block each, merged once full: how they fill, by renewal",
+        source: "derived here from Boboila and Desnoyers, section III.A",
+        predict: bast_refined::eager,
+    },
+    Model {
+        name: "bast-lazy",
+        family: Family::Bast,
+        summary: "the same, merged when written again or given up",
+        source: "derived here from Boboila and Desnoyers, section III.A",
+        predict: bast_refined::lazy,
+    },
+    Model {
         name: "bast",
         family: Family::Bast,
-        summary: "log blocks that serve a data block each",
+        summary: "log blocks that serve a data block each, as it was published",
         source: "Boboila and Desnoyers, MSST 2011, equations 4 to 7",
         predict: bast::predict,
     },

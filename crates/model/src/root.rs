@@ -1,10 +1,19 @@
 //! Where a function crosses zero.
 
-/// A root of `f` between `low` and `high`, where it has opposite signs, to the last few bits: the method of
-/// Illinois (regula falsi that halves the end that stays).
+/// A root of `f` between `low` and `high`, where it has opposite signs, to the last few bits.
 ///
 /// A library is not worth its compile time for this: the functions here are smooth and bracketed.
-pub(crate) fn root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
+pub(crate) fn root(low: f64, high: f64, f: impl FnMut(f64) -> f64) -> f64 {
+    root_to(4.0 * f64::EPSILON, low, high, f)
+}
+
+/// The same to a share of itself: the method of Illinois (regula falsi that halves the end that stays).
+pub(crate) fn root_to(
+    precision: f64,
+    mut low: f64,
+    mut high: f64,
+    mut f: impl FnMut(f64) -> f64,
+) -> f64 {
     let (mut at_low, mut at_high) = (f(low), f(high));
     for _ in 0..200 {
         if at_low == 0.0 {
@@ -16,7 +25,7 @@ pub(crate) fn root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
             next = f64::midpoint(low, high);
         }
         let at_next = f(next);
-        if (high - low).abs() <= 4.0 * f64::EPSILON * next.abs() || at_next == 0.0 {
+        if (high - low).abs().min((next - high).abs()) <= precision * next.abs() || at_next == 0.0 {
             return next;
         }
         if (at_next > 0.0) == (at_high > 0.0) {

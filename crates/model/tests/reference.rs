@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use flashscope_model::{
-    Fragments, Mix, Translation, Uniform, bast, d_choices, desnoyers, fast, fast_refined, fifo,
-    greedy, head_len, head_len_as_printed, pools, random, trim, zipf,
+    Fragments, Mix, Translation, Uniform, bast, bast_refined, d_choices, desnoyers, fast,
+    fast_refined, fifo, greedy, head_len, head_len_as_printed, pools, random, trim, zipf,
 };
 
 /// A line of a table, by the names of its columns.
@@ -85,6 +85,10 @@ fn boboila_deviations() {
         let known = if w == 1.0 { 0.225 } else { 0.054 };
         close(r(fast::predict(&uniform)), row.of("FAST_r_sim"), known, &what);
         close(r(fast_refined::predict(&uniform)), row.of("FAST_r_sim"), 0.0095, &what);
+        let logs = Uniform::new(BLOCK, LOGICAL, 573.0 / LOGICAL, w).unwrap();
+        let (eager, lazy) = (bast_refined::eager(&logs), bast_refined::lazy(&logs));
+        close(r(eager), row.of("BAST_r_sim_fifo_eager"), 0.002, &what);
+        close(r(lazy), row.of("BAST_r_sim_fifo_lazy"), 0.002, &what);
     }
 }
 
@@ -101,6 +105,22 @@ fn boboila_free_space() {
         let known = if f <= 0.15 { 0.045 } else { 0.088 };
         close(r(bast::predict(&uniform)), row.of("BAST_sim_eager"), known, &what);
         close(r(fast_refined::predict(&uniform)), row.of("FAST_sim"), 0.0275, &what);
+        let logs = Uniform::new(BLOCK, LOGICAL, (f * LOGICAL).floor() / LOGICAL, w).unwrap();
+        close(r(bast_refined::eager(&logs)), row.of("BAST_sim_eager"), 0.006, &what);
+        close(r(bast_refined::lazy(&logs)), row.of("BAST_sim_lazy"), 0.006, &what);
+    }
+}
+
+// Where every data block has a log block, is it filled over and over, at two erasures for its pages, but where a whole
+// block is written to an empty one?
+#[test]
+fn a_log_block_for_each() {
+    for free in [1.0, 5.0] {
+        for predict in [bast_refined::eager, bast_refined::lazy] {
+            close(predict(&uniform(free, 1.0)).equivalent_throughput(BLOCK), 0.5, 1e-12, "w = 1");
+            let long = predict(&uniform(free, 1e9)).equivalent_throughput(BLOCK);
+            close(long, 64.0 / 127.0, 1e-6, "all middles");
+        }
     }
 }
 

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use flashscope_model::trace::{
-    Decomposition, FragmentBast, FragmentFast, Merging, Predictor, Ranges, Reuse, Space, Total,
+    Decomposition, FragmentBast, FragmentFast, Measured, Merging, Predictor, Ranges, Reuse, Space,
+    Stretches, Total,
 };
-use flashscope_model::{Model, fifo};
+use flashscope_model::{Model, Nand, Prediction, Surface, fifo};
 
 /// The drive of `bast-fast-uniform.csv`.
 const SPACE: Space = Space { pages_per_block: 64, logical_blocks: 8192, free_blocks: 573 };
@@ -21,23 +22,50 @@ fn simulated(column: &str) -> Vec<(f64, f64)> {
     lines.map(|line| (line[0].parse().unwrap(), line[at].parse().unwrap())).collect()
 }
 
-/// What uniform writes of geometric length come to, in a steady state.
+/// Writes so many pages, in writes of geometric length that start where told.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "lengths in pages")]
-fn uniform(predictor: &mut dyn Predictor, mean_len: f64, pages: u64) -> Total {
-    let mut rng = fastrand::Rng::with_seed(11);
-    for half in 0..2 {
-        if half == 1 {
-            predictor.begin();
-        }
-        let mut written = 0;
-        while written < pages {
-            let longer = (1.0 - rng.f64()).ln() / (-1.0 / mean_len).ln_1p();
-            let len = if mean_len > 1.0 { 1 + longer as u64 } else { 1 };
-            predictor.write(rng.u64(0..SPACE.pages()), len);
-            written += len;
-        }
+fn write<S>(
+    predictor: &mut dyn Predictor<S>,
+    rng: &mut fastrand::Rng,
+    mean_len: f64,
+    pages: u64,
+    start: fn(&mut fastrand::Rng) -> u64,
+) -> S {
+    let mut written = 0;
+    while written < pages {
+        let longer = (1.0 - rng.f64()).ln() / (-1.0 / mean_len).ln_1p();
+        let len = if mean_len > 1.0 { 1 + longer as u64 } else { 1 };
+        predictor.write(start(rng), len);
+        written += len;
     }
     predictor.total()
+}
+
+fn anywhere(rng: &mut fastrand::Rng) -> u64 {
+    rng.u64(0..SPACE.pages())
+}
+
+/// Nine in ten to a tenth of the drive.
+fn hot_and_cold(rng: &mut fastrand::Rng) -> u64 {
+    let hot = SPACE.pages() / 10;
+    if rng.f64() < 0.9 { rng.u64(0..hot) } else { rng.u64(hot..SPACE.pages()) }
+}
+
+/// What writes of geometric length come to, in a steady state.
+fn steady(
+    predictor: &mut dyn Predictor,
+    mean_len: f64,
+    pages: u64,
+    start: fn(&mut fastrand::Rng) -> u64,
+) -> Total {
+    let rng = &mut fastrand::Rng::with_seed(11);
+    let before = write(predictor, rng, mean_len, pages, start);
+    write(predictor, rng, mean_len, pages, start).since(&before)
+}
+
+/// The same of uniform ones.
+fn uniform(predictor: &mut dyn Predictor, mean_len: f64, pages: u64) -> Total {
+    steady(predictor, mean_len, pages, anywhere)
 }
 
 /// That the throughput of a predictor is within a tolerance of what a simulation found.
@@ -58,6 +86,23 @@ fn fragments_of_bast() {
         [(Merging::Eager, "BAST_r_sim_fifo_eager"), (Merging::Lazy, "BAST_r_sim_fifo_lazy")]
     {
         check(&|| Box::new(FragmentBast::new(SPACE, merging).unwrap()), column, 0.015);
+    }
+}
+
+// Do the forms of BAST hold where half of the data blocks and more have log blocks?
+#[test]
+fn forms_of_bast_with_many_log_blocks() {
+    for (free_blocks, w) in [(4096, 1.0), (4096, 16.0), (4096, 256.0), (6554, 4.0), (6554, 64.0)] {
+        let space = Space { free_blocks, ..SPACE };
+        let pages = if w < 256.0 { 2_000_000 } else { 10_000_000 };
+        for (name, merging) in [("bast-eager", Merging::Eager), ("bast-lazy", Merging::Lazy)] {
+            let expected = uniform(&mut FragmentBast::new(space, merging).unwrap(), w, pages);
+            let free = f64::from(free_blocks) / 8192.0;
+            let whole = flashscope_model::Uniform::new(64.0, 8192.0, free, w).unwrap();
+            let got = (Model::named(name).unwrap().predict)(&whole).equivalent_throughput(64.0);
+            let off = got / expected.equivalent_throughput(64) - 1.0;
+            assert!(off.abs() < 0.015, "{name}, {free_blocks} log blocks, w = {w}: {off}");
+        }
     }
 }
 
@@ -84,9 +129,125 @@ fn decomposition_of_uniform_writes() {
         let model = Model::named(name).unwrap();
         let whole = flashscope_model::Uniform::new(64.0, 8192.0, 573.0 / 8192.0, w).unwrap();
         let r = (model.predict)(&whole).equivalent_throughput(64.0);
-        let mut decomposed = Decomposition::new(model, SPACE, Ranges::Whole).unwrap();
+        let mut decomposed =
+            Decomposition::new(model, SPACE, Ranges::Whole, Stretches::LogList).unwrap();
         let got = uniform(&mut decomposed, w, 500_000).equivalent_throughput(64);
         assert!((got / r - 1.0 - off).abs() < 0.015, "{name}, w = {w}: {got} for {r}");
+    }
+}
+
+/// How far the erasures of a decomposition are off those of what the drive does.
+fn off(
+    model: &str,
+    stretches: Stretches,
+    drive: &mut dyn Predictor,
+    mean_len: f64,
+    start: fn(&mut fastrand::Rng) -> u64,
+) -> f64 {
+    let model = Model::named(model).unwrap();
+    let mut decomposed = Decomposition::new(model, SPACE, Ranges::Whole, stretches).unwrap();
+    let [got, expected] = [&mut decomposed as &mut dyn Predictor, drive]
+        .map(|predictor| steady(predictor, mean_len, 500_000, start).erasures);
+    got / expected - 1.0
+}
+
+// Are stationary writes that are not cut at the end of each log list predicted better, as shares of more writes are
+// less by chance?
+#[test]
+fn stationary_stretches_are_better_where_little_changes() {
+    for (w, log_list, stationary) in [(1.0, 0.04, 0.01), (4.0, 0.22, 0.06), (16.0, 0.35, 0.15)] {
+        let fast = || FragmentFast::new(SPACE).unwrap();
+        let cut = off("fast", Stretches::LogList, &mut fast(), w, anywhere);
+        let whole = off("fast", Stretches::Stationary, &mut fast(), w, anywhere);
+        assert!(cut.abs() < log_list && whole.abs() < stationary, "w = {w}: {cut} {whole}");
+        assert!(whole.abs() < 0.5 * cut.abs(), "w = {w}: {cut} {whole}");
+    }
+}
+
+// Are stretches that end where writes change predicted as each kind is by itself, which those that are longer than
+// a phase would not be?
+#[test]
+fn stationary_stretches_end_where_writes_change() {
+    let list = u64::from(SPACE.free_blocks) * u64::from(SPACE.pages_per_block);
+    let model = Model::named("fast").unwrap();
+    let decomposed =
+        || Decomposition::new(model, SPACE, Ranges::Whole, Stretches::Stationary).unwrap();
+    let (mut both, mut apart) = (decomposed(), [decomposed(), decomposed()]);
+    let rng = &mut fastrand::Rng::with_seed(4);
+    for phase in 0..10 {
+        let (w, start): (f64, fn(&mut fastrand::Rng) -> u64) =
+            if phase % 2 == 0 { (1.0, anywhere) } else { (32.0, hot_and_cold) };
+        let same = rng.clone();
+        write(&mut apart[phase % 2], rng, w, 2 * list, start);
+        // Where both are told the same.
+        *rng = same;
+        write(&mut WithoutTotal(&mut both), rng, w, 2 * list, start);
+    }
+    let expected: f64 = apart.iter_mut().map(|one| one.total().erasures).sum();
+    let got = both.total().erasures;
+    assert!((got / expected - 1.0).abs() < 0.03, "{got} for {expected}");
+}
+
+/// A predictor that is not asked before the end.
+struct WithoutTotal<'a, P>(&'a mut P);
+
+impl<P: Predictor> Predictor<()> for WithoutTotal<'_, P> {
+    fn write(&mut self, page: u64, pages: u64) {
+        self.0.write(page, pages);
+    }
+
+    fn total(&mut self) {}
+}
+
+// Are hot and cold blocks with log blocks of their own predicted better where the stretches and the use of log
+// blocks are those of each block?
+#[test]
+fn own_time_is_better_for_hot_and_cold_blocks() {
+    for (w, log_list, own) in [(1.0, 0.88, 0.27), (4.0, 0.6, 0.13), (16.0, 0.22, 0.07)] {
+        let bast = || FragmentBast::new(SPACE, Merging::Eager).unwrap();
+        let shared = off("bast", Stretches::LogList, &mut bast(), w, hot_and_cold);
+        let by_itself = off("bast", Stretches::OwnTime, &mut bast(), w, hot_and_cold);
+        assert!(shared.abs() < log_list && by_itself.abs() < own, "w = {w}: {shared} {by_itself}");
+        assert!(by_itself.abs() < 0.5 * shared.abs(), "w = {w}: {shared} {by_itself}");
+    }
+}
+
+// Does what was measured predict what a model predicts of which it was measured, in whichever unit it was?
+#[test]
+fn measured_points_replace_a_model() {
+    let model = Model::named("fast-2011").unwrap();
+    let nand = Nand { read: 25e3, program: 200e3, erase: 1.5e6, transfer: 100e3, copy_back: false };
+    let axis = |from: f64, points: i32| (0..points).map(move |i| from * 2f64.powi(i));
+    let (lens, frees): (Vec<f64>, Vec<f64>) = (axis(1.0, 12).collect(), axis(1e-3, 21).collect());
+    let surface = |of: &dyn Fn(&Prediction) -> f64| {
+        let mut values = Vec::new();
+        for len in &lens {
+            values.extend(frees.iter().map(|free| {
+                of(&(model.predict)(
+                    &flashscope_model::Uniform::new(64.0, 8192.0, *free, *len).unwrap(),
+                ))
+            }));
+        }
+        Measured { family: model.family, per_page: Surface::new(&lens, &frees, &values).unwrap() }
+    };
+    let erasures = surface(&|predicted| predicted.erasures);
+    let nanos = surface(&|predicted| predicted.nanos_per_page(&nand));
+    let (ranges, stretches) = (Ranges::Whole, Stretches::LogList);
+    for w in [1.0, 6.0, 100.0] {
+        let rng = || fastrand::Rng::with_seed(9);
+        let mut by_model = Decomposition::new(model, SPACE, ranges, stretches).unwrap();
+        let expected = write(&mut by_model, &mut rng(), w, 300_000, anywhere);
+        let [got, busy] = [&erasures, &nanos].map(|measured| {
+            let mut by_points = Decomposition::new(measured, SPACE, ranges, stretches).unwrap();
+            write(&mut by_points, &mut rng(), w, 300_000, anywhere)
+        });
+        assert_eq!((got.pages, busy.pages), (expected.pages, expected.pages));
+        assert!((got.cost / expected.erasures - 1.0).abs() < 0.02, "{got:?} {expected:?}");
+        #[allow(clippy::cast_precision_loss, reason = "a few hundred thousand")]
+        let all = expected.pages as f64 * nand.write()
+            + expected.copies * nand.copy()
+            + expected.erasures * nand.erase;
+        assert!((busy.cost / all - 1.0).abs() < 0.02, "{busy:?} for {all}");
     }
 }
 

@@ -7,7 +7,7 @@
 //! and A = (rho b - j) / (rho ((b - j) - j (H_b - H_j))), with harmonic numbers H. It is Van Houdt's mean
 //! field of d choices for d without limit.
 
-use super::units;
+use super::{between_whole, units};
 use crate::page_map::desnoyers;
 use crate::{Prediction, Uniform};
 
@@ -15,12 +15,7 @@ use crate::{Prediction, Uniform};
 /// `pages_per_block`. Between whole numbers of pages it is interpolated.
 #[must_use]
 pub fn write_amplification(alpha: f64, pages_per_block: f64) -> f64 {
-    let (low, part) = (pages_per_block.floor(), pages_per_block.fract());
-    let at_low = of_whole(alpha, low);
-    if part == 0.0 {
-        return at_low;
-    }
-    at_low + part * (of_whole(alpha, low + 1.0) - at_low)
+    between_whole(pages_per_block, |block| of_whole(alpha, block))
 }
 
 fn of_whole(alpha: f64, block: f64) -> f64 {

@@ -12,12 +12,12 @@
 //!
 //! Of a window of all blocks it is greedy cleaning, of one block FIFO.
 
-use crate::page_map::{fifo, greedy, units};
+use crate::page_map::{between_whole, fifo, greedy, units};
 use crate::root::root;
 use crate::{OutOfRange, Prediction, Uniform};
 
 /// Programs for each page that the host writes, of `alpha` physical over logical pages, blocks of
-/// `pages_per_block` (rounded to a whole number) and a window of a `share` of all blocks.
+/// `pages_per_block` and a window of a `share` of all blocks. Between whole numbers of pages it is interpolated.
 ///
 /// # Errors
 ///
@@ -33,7 +33,10 @@ pub fn write_amplification(
 }
 
 fn of(alpha: f64, pages_per_block: f64, share: f64) -> f64 {
-    let block = pages_per_block.round();
+    between_whole(pages_per_block, |block| of_whole(alpha, block, share))
+}
+
+fn of_whole(alpha: f64, block: f64, share: f64) -> f64 {
     let (best, worst) =
         (greedy::write_amplification(alpha, block), fifo::write_amplification(alpha));
     if share == 0.0 || share == 1.0 || worst - best < 1e-12 * worst {
@@ -46,7 +49,7 @@ fn of(alpha: f64, pages_per_block: f64, share: f64) -> f64 {
     };
     // Between both the mean that is moved crosses what A says; at the ends the sums round.
     let (low, high) = (best * (1.0 - 1e-9), worst * (1.0 + 1e-9));
-    if off(low) * off(high) > 0.0 { best } else { root(low, high, off) }
+    if off(low) * off(high) > 0.0 { best } else { root(low, high, off).max(1.0) }
 }
 
 /// The binomial distribution of the pages with which a block comes into the window, from 0 to b.

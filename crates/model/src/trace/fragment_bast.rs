@@ -125,10 +125,6 @@ impl Predictor for FragmentBast {
         self.space.fragments(page, pages).for_each(|part| self.fragment(part));
     }
 
-    fn begin(&mut self) {
-        self.total = Total::default();
-    }
-
     fn total(&mut self) -> Total {
         self.total
     }

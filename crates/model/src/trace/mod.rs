@@ -1,17 +1,21 @@
 //! Predictions of real workloads, which are neither uniform nor stationary: write by write, from what can
 //! be told of a trace without the flash behind it.
 
+mod change;
 mod decomposition;
 mod fragment_bast;
 mod fragment_fast;
+mod performance;
 mod reuse;
+mod window;
 
-pub use decomposition::{Decomposition, Ranges};
+pub use decomposition::{Decomposition, Ranges, Stretches};
 pub use fragment_bast::{FragmentBast, Merging};
 pub use fragment_fast::FragmentFast;
+pub use performance::{Measured, Performance, Spent};
 pub use reuse::Reuse;
 
-use crate::OutOfRange;
+use crate::{OutOfRange, Prediction};
 
 /// The drive whose writes are predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +121,24 @@ impl Total {
         self.pages as f64 / f64::from(pages_per_block) / self.erasures
     }
 
+    /// Adds what so many pages are predicted to cost.
+    #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
+    fn add(&mut self, predicted: &Prediction, pages: u64) {
+        self.pages += pages;
+        self.erasures += pages as f64 * predicted.erasures;
+        self.copies += pages as f64 * predicted.copies;
+    }
+
+    /// What was added since.
+    #[must_use]
+    pub fn since(&self, before: &Total) -> Total {
+        Total {
+            pages: self.pages - before.pages,
+            erasures: self.erasures - before.erasures,
+            copies: self.copies - before.copies,
+        }
+    }
+
     /// Both together.
     #[must_use]
     pub fn plus(&self, other: &Total) -> Total {
@@ -128,23 +150,22 @@ impl Total {
     }
 }
 
-/// Something that predicts from requests, one after the other.
-pub trait Predictor {
+/// Something that predicts from requests, one after the other, what they come to as a `Sum`.
+pub trait Predictor<Sum = Total> {
     /// A write of `pages` pages from `page` on.
     fn write(&mut self, page: u64, pages: u64);
 
-    /// A read of `pages` pages from `page` on; of no consequence to most FTLs.
+    /// A read of `pages` pages from `page` on, which most FTLs do not change anything for.
     fn read(&mut self, _page: u64, _pages: u64) {}
 
-    /// What follows is counted, and what was before is not; but it is not forgotten.
-    fn begin(&mut self);
+    /// What all writes so far come to.
+    fn total(&mut self) -> Sum;
 
-    /// What all writes that are counted come to.
-    fn total(&mut self) -> Total;
-
-    /// How often what decides has come round, such as the ring of log blocks: what a drive comes to has not
-    /// converged before it has a few times.
-    fn turns(&self) -> f64;
+    /// How often the ring of log blocks has come round, where there is one: what a drive comes to has not converged
+    /// before it has a few times.
+    fn turns(&self) -> f64 {
+        f64::INFINITY
+    }
 }
 
 #[cfg(test)]

@@ -66,6 +66,14 @@ impl Reuse {
         })
     }
 
+    /// Forgets how often pages were written again, but not when they were written last: what comes is then
+    /// predicted by itself.
+    pub fn begin(&mut self) {
+        self.bins.fill(Bin::default());
+        self.begun = self.now;
+        self.writes = 0;
+    }
+
     /// Programs for each page that the host writes.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
@@ -146,14 +154,6 @@ impl Predictor for Reuse {
         }
     }
 
-    /// Forgets how often pages were written again, but not when they were written last: what comes is then
-    /// predicted by itself.
-    fn begin(&mut self) {
-        self.bins.fill(Bin::default());
-        self.begun = self.now;
-        self.writes = 0;
-    }
-
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     fn total(&mut self) -> Total {
         let amplification = self.write_amplification();
@@ -164,13 +164,6 @@ impl Predictor for Reuse {
             erasures: written * amplification / f64::from(self.space.pages_per_block),
             copies: written * (amplification - 1.0),
         }
-    }
-
-    /// Pages written for each that is free or was written.
-    #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
-    fn turns(&self) -> f64 {
-        let free = u64::from(self.space.free_blocks) * u64::from(self.space.pages_per_block);
-        self.now as f64 / (self.written + free) as f64
     }
 }
 

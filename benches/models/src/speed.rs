@@ -1,0 +1,59 @@
+//! How many predictions of uniform writes does each model make in a second, by itself and from a table?
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use flashscope_model::{MODELS, Prediction, Table, Uniform};
+
+/// Predictions a second that are asked for.
+const LIMIT: f64 = 1e6;
+
+/// Pages of a block, and logical blocks: those of Boboila's Figure 2.
+const PAGES_PER_BLOCK: f64 = 64.0;
+const LOGICAL_BLOCKS: f64 = 8192.0;
+
+/// As many predictions are looked at one after the other.
+const POINTS: usize = 4096;
+
+/// Prints a line for each model.
+pub fn print() {
+    println!("model            predictions/s    from a table    limit");
+    let points = points();
+    for model in MODELS {
+        let own = per_second(&points, model.predict);
+        let table = Table::of(model, PAGES_PER_BLOCK);
+        let looked_up = table.map(|table| per_second(&points, |uniform| table.predict(uniform)));
+        let best = looked_up.unwrap_or(own).max(own);
+        println!(
+            "{:<14} {own:>15.0} {:>15} {LIMIT:>8.0}  {}",
+            model.name,
+            looked_up.map_or_else(|| "-".to_string(), |rate| format!("{rate:.0}")),
+            if best >= LIMIT { "met" } else { "missed" },
+        );
+    }
+}
+
+/// Mean lengths of 1 to 2500 pages and free space of 0.001 to 1000, those of Boboila, section IV: as many in each
+/// octave.
+fn points() -> Vec<Uniform> {
+    // The fractions of multiples of irrational numbers fill a square evenly.
+    let spread = |i: usize, step: f64| (i as f64 * step).fract();
+    let point = |i: usize| {
+        let len = 2500f64.powf(spread(i, 0.754_877_666));
+        let free = 1e-3 * 1e6f64.powf(spread(i, 0.569_840_291));
+        Uniform::new(PAGES_PER_BLOCK, LOGICAL_BLOCKS, free, len).expect("in range")
+    };
+    (0..POINTS).map(point).collect()
+}
+
+fn per_second(points: &[Uniform], predict: impl Fn(&Uniform) -> Prediction) -> f64 {
+    let start = Instant::now();
+    let mut made = 0;
+    while start.elapsed() < Duration::from_millis(300) {
+        for uniform in points {
+            black_box(predict(black_box(uniform)));
+        }
+        made += points.len();
+    }
+    made as f64 / start.elapsed().as_secs_f64()
+}

@@ -1,0 +1,125 @@
+//! Least squares of what is known to rise or to fall.
+
+/// Which way values go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trend {
+    /// None is below the one before it.
+    Rising,
+    /// None is above it.
+    Falling,
+}
+
+/// Rounds after which what is left of the change is not worth another.
+const ROUNDS: usize = 200;
+
+/// Changes values of a grid, rows of `columns` one after the other, to the closest with these trends down the
+/// columns and along the rows, in least squares.
+///
+/// In one direction by pooling adjacent violators; in two by turns, each with what the other changed put back
+/// (R. L. Dykstra and T. Robertson, "An algorithm for isotonic regression for two or more independent
+/// variables", Ann. Statist. 10, 1982).
+pub(crate) fn fit(values: &mut [f64], columns: usize, down: Option<Trend>, along: Option<Trend>) {
+    let both = down.is_some() && along.is_some();
+    let mut changed = [vec![0.0; values.len()], vec![0.0; values.len()]];
+    for _ in 0..if both { ROUNDS } else { 1 } {
+        let mut moved: f64 = 0.0;
+        for (direction, changed) in changed.iter_mut().enumerate() {
+            let before = values.to_vec();
+            values.iter_mut().zip(&*changed).for_each(|(value, change)| *value -= change);
+            let put_back = values.to_vec();
+            if direction == 0 {
+                fit_columns(values, columns, down)
+            } else {
+                fit_rows(values, columns, along)
+            }
+            for (at, change) in changed.iter_mut().enumerate() {
+                *change = values[at] - put_back[at];
+                moved = moved.max((values[at] - before[at]).abs());
+            }
+        }
+        if moved < 1e-12 {
+            break;
+        }
+    }
+    // What is fitted along rows keeps its order down the columns: the last digits too.
+    fit_columns(values, columns, down);
+    fit_rows(values, columns, along);
+}
+
+fn fit_rows(values: &mut [f64], columns: usize, trend: Option<Trend>) {
+    let Some(trend) = trend else { return };
+    values.chunks_exact_mut(columns).for_each(|row| fit_line(row, trend));
+}
+
+fn fit_columns(values: &mut [f64], columns: usize, trend: Option<Trend>) {
+    let Some(trend) = trend else { return };
+    for column in 0..columns {
+        let mut line: Vec<f64> = values[column..].iter().step_by(columns).copied().collect();
+        fit_line(&mut line, trend);
+        values[column..].iter_mut().step_by(columns).zip(line).for_each(|(to, value)| *to = value);
+    }
+}
+
+/// Pools adjacent violators: neighbours out of order become their mean.
+fn fit_line(values: &mut [f64], trend: Trend) {
+    // Means and how many have them.
+    let mut pools: Vec<(f64, usize)> = Vec::with_capacity(values.len());
+    for value in values.iter() {
+        let mut last = (*value, 1);
+        while let Some((mean, count)) = pools.pop_if(|(mean, _)| match trend {
+            Trend::Rising => *mean > last.0,
+            Trend::Falling => *mean < last.0,
+        }) {
+            last = (mean + (last.0 - mean) * share(last.1, count), last.1 + count);
+        }
+        pools.push(last);
+    }
+    let fitted = pools.into_iter().flat_map(|(mean, count)| std::iter::repeat_n(mean, count));
+    values.iter_mut().zip(fitted).for_each(|(value, fitted)| *value = fitted);
+}
+
+/// What `some` are of them and `others` together.
+#[allow(clippy::cast_precision_loss, reason = "points of a grid")]
+fn share(some: usize, others: usize) -> f64 {
+    some as f64 / (some + others) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Are neighbours out of order pooled to their means, either way, and what is in order left alone?
+    #[test]
+    fn pools() {
+        let fitted = |values: [f64; 5], trend| {
+            let mut values = values;
+            fit_line(&mut values, trend);
+            values
+        };
+        assert_eq!(fitted([1.0, 3.0, 2.0, 1.0, 9.0], Trend::Rising), [1.0, 2.0, 2.0, 2.0, 9.0]);
+        assert_eq!(fitted([9.0, 1.0, 3.0, 2.0, 0.0], Trend::Falling), [9.0, 2.0, 2.0, 2.0, 0.0]);
+        assert_eq!(fitted([1.0, 2.0, 3.0, 4.0, 5.0], Trend::Rising), [1.0, 2.0, 3.0, 4.0, 5.0]);
+    }
+
+    // Is a grid in order both ways, and closer to what it was than any mixture with another that is in order? A
+    // least square of a convex set is where no way to any of its members leads closer.
+    #[test]
+    fn closest_in_two_directions() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        for _ in 0..50 {
+            let raw: Vec<f64> = (0..30).map(|_| rng.f64()).collect();
+            let mut fitted = raw.clone();
+            fit(&mut fitted, 5, Some(Trend::Rising), Some(Trend::Falling));
+            for (at, value) in fitted.iter().enumerate() {
+                assert!(at % 5 == 0 || *value <= fitted[at - 1]);
+                assert!(at < 5 || *value >= fitted[at - 5]);
+            }
+            let mut other: Vec<f64> = (0..30).map(|_| rng.f64()).collect();
+            fit_columns(&mut other, 5, Some(Trend::Rising));
+            fit_rows(&mut other, 5, Some(Trend::Falling));
+            let closer: f64 =
+                (0..30).map(|at| (raw[at] - fitted[at]) * (other[at] - fitted[at])).sum();
+            assert!(closer < 1e-3, "{closer}");
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! One quantity over mean write length and free space, between points where it is known.
+//!
+//! A bicubic Hermite interpolant of logarithms over logarithms, once continuously differentiable. Where it is to
+//! rise, so do the control points of each of its cells in Bernstein form, which is enough (R. E. Carlson and
+//! F. N. Fritsch, "Monotone piecewise bicubic interpolation", SIAM J. Numer. Anal. 22, 1985). Along an edge of
+//! step h and rise D, with slopes p along it and slopes q across it, where steps are k, that comes to
+//!
+//! - h (|p_0| + |p_1|) / 3 + k |q_1 - q_0| / 3 <= |D|, which [`STEEPEST`] shares out between both, and
+//! - twists no larger than what that leaves.
+//!
+//! Slopes are those of a parabola through three points, reduced until it holds.
+
+use crate::isotonic::{self, Trend};
+
+/// The slope along an edge over the mean slope of the edge, at most; what 2/3 of it leaves of 1 is for the change
+/// of the slope across. Without a change across, 1.5 would do, and 3 (F. N. Fritsch and R. E. Carlson, SIAM J.
+/// Numer. Anal. 17, 1980) if only one end were as steep.
+const STEEPEST: f64 = 1.2;
+
+/// Points that are no grid.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum BadGrid {
+    /// Fewer than two in a direction.
+    #[error("there is {0} {1} only; give at least two")]
+    TooFew(usize, &'static str),
+    /// As many values as lengths times free spaces are wanted.
+    #[error("there are {values} values for {points} points; give one for each")]
+    Count {
+        /// Those given.
+        values: usize,
+        /// Those wanted.
+        points: usize,
+    },
+    /// What has no logarithm.
+    #[error("{what} {number} is {value}, and must be a number above 0")]
+    NotPositive {
+        /// Of what.
+        what: &'static str,
+        /// Which, from 0.
+        number: usize,
+        /// What it is.
+        value: f64,
+    },
+    /// A length or a free space that is not above the one before it.
+    #[error("{what} {number} is not above the one before it; sort them, each once")]
+    NotSorted {
+        /// Of what.
+        what: &'static str,
+        /// Which, from 0.
+        number: usize,
+    },
+}
+
+/// A smooth interpolant of a quantity above 0, monotone along each of mean length and free space wherever its
+/// points are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Surface {
+    /// Logarithms of mean lengths and free spaces, rising.
+    lens: Vec<f64>,
+    frees: Vec<f64>,
+    /// Lengths outside, free spaces inside.
+    nodes: Vec<Node>,
+}
+
+/// The logarithm at a point, with its slopes along length and free space, and its twist.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Node {
+    value: f64,
+    by_len: f64,
+    by_free: f64,
+    twist: f64,
+}
+
+impl Surface {
+    /// Through `values` (above 0) at every pair of mean lengths `lens` (pages) and free spaces `frees` (blocks
+    /// beyond the logical ones, over the logical ones), both rising: all free spaces of the first length first.
+    ///
+    /// # Errors
+    ///
+    /// Where these are no grid, or have no logarithms.
+    pub fn new(lens: &[f64], frees: &[f64], values: &[f64]) -> Result<Surface, BadGrid> {
+        Surface::fitted(lens, frees, values, None, None)
+    }
+
+    /// The same of noisy values: through the monotone ones that are closest to their logarithms, in least
+    /// squares, with the trends that are told.
+    ///
+    /// # Errors
+    ///
+    /// As [`Surface::new`].
+    pub fn fitted(
+        lens: &[f64],
+        frees: &[f64],
+        values: &[f64],
+        by_len: Option<Trend>,
+        by_free: Option<Trend>,
+    ) -> Result<Surface, BadGrid> {
+        let (lens, frees) = (axis(lens, "mean length")?, axis(frees, "free space")?);
+        let points = lens.len() * frees.len();
+        if values.len() != points {
+            return Err(BadGrid::Count { values: values.len(), points });
+        }
+        let mut values = logarithms(values, "value")?;
+        isotonic::fit(&mut values, frees.len(), by_len, by_free);
+        let nodes = values.into_iter().map(|value| Node { value, ..Node::default() }).collect();
+        let mut surface = Surface { lens, frees, nodes };
+        surface.set_slopes();
+        surface.set_twists();
+        Ok(surface)
+    }
+
+    /// The value at a mean length and a free space; beyond the grid, and of what is no number, that at its edge.
+    #[must_use]
+    pub fn at(&self, mean_len: f64, free_space: f64) -> f64 {
+        let (i, step, x) = cell(&self.lens, mean_len);
+        let (j, across, y) = cell(&self.frees, free_space);
+        let (x, y) = (Hermite::at(x, step), Hermite::at(y, across));
+        let side = |i: usize| {
+            let at = i * self.frees.len() + j;
+            let [low, high] = [self.nodes[at], self.nodes[at + 1]];
+            let value = y.of([low.value, high.value], [low.by_free, high.by_free]);
+            (value, y.of([low.by_len, high.by_len], [low.twist, high.twist]))
+        };
+        let (low, high) = (side(i), side(i + 1));
+        x.of([low.0, high.0], [low.1, high.1]).exp()
+    }
+
+    fn node(&self, i: usize, j: usize) -> Node {
+        self.nodes[i * self.frees.len() + j]
+    }
+
+    fn set_slopes(&mut self) {
+        let (rows, columns) = (self.lens.len(), self.frees.len());
+        let values: Vec<f64> = self.nodes.iter().map(|node| node.value).collect();
+        for (i, row) in self.nodes.chunks_exact_mut(columns).enumerate() {
+            for (j, node) in row.iter_mut().enumerate() {
+                node.by_len = slope(&self.lens, i, |i| values[i * columns + j]);
+                node.by_free = slope(&self.frees, j, |j| values[i * columns + j]);
+            }
+        }
+        for j in 0..columns {
+            let line: Vec<usize> = (0..rows).map(|i| i * columns + j).collect();
+            let of =
+                |value: fn(&Node) -> f64| line.iter().map(|at| value(&self.nodes[*at])).collect();
+            let (mut slopes, values): (Vec<f64>, Vec<f64>) =
+                (of(|node| node.by_free), of(|node| node.value));
+            even_out(&mut slopes, &values, widest(&self.frees, j));
+            line.iter().zip(slopes).for_each(|(at, slope)| self.nodes[*at].by_free = slope);
+        }
+        for (i, row) in self.nodes.chunks_exact_mut(columns).enumerate() {
+            let mut slopes: Vec<f64> = row.iter().map(|node| node.by_len).collect();
+            let values: Vec<f64> = row.iter().map(|node| node.value).collect();
+            even_out(&mut slopes, &values, widest(&self.lens, i));
+            row.iter_mut().zip(slopes).for_each(|(node, slope)| node.by_len = slope);
+        }
+    }
+
+    fn set_twists(&mut self) {
+        for i in 0..self.lens.len() {
+            for j in 0..self.frees.len() {
+                let raw = central(&self.frees, j, |j| self.node(i, j).by_len);
+                let most = self.largest_twist(i, j);
+                self.nodes[i * self.frees.len() + j].twist = raw.clamp(-most, most);
+            }
+        }
+    }
+
+    /// What the edges around a point leave for its twist.
+    fn largest_twist(&self, i: usize, j: usize) -> f64 {
+        let here = self.node(i, j);
+        let (tall, wide) = (widest(&self.lens, i), widest(&self.frees, j));
+        let mut most = (3.0 * here.by_len.abs() / wide).min(3.0 * here.by_free.abs() / tall);
+        for i in [i.saturating_sub(1), i].into_iter().filter(|i| i + 1 < self.lens.len()) {
+            let [low, high] = [self.node(i, j), self.node(i + 1, j)];
+            let step = self.lens[i + 1] - self.lens[i];
+            let along = step * (low.by_len.abs() + high.by_len.abs());
+            let across = wide * (high.by_free - low.by_free).abs();
+            let left = (high.value - low.value).abs() - (along + across) / 3.0;
+            most = most.min(4.5 * left / (step * wide));
+        }
+        for j in [j.saturating_sub(1), j].into_iter().filter(|j| j + 1 < self.frees.len()) {
+            let [low, high] = [self.node(i, j), self.node(i, j + 1)];
+            let step = self.frees[j + 1] - self.frees[j];
+            let along = step * (low.by_free.abs() + high.by_free.abs());
+            let across = tall * (high.by_len - low.by_len).abs();
+            let left = (high.value - low.value).abs() - (along + across) / 3.0;
+            most = most.min(4.5 * left / (step * tall));
+        }
+        most.max(0.0)
+    }
+}
+
+/// Logarithms of what is all above 0.
+fn logarithms(values: &[f64], what: &'static str) -> Result<Vec<f64>, BadGrid> {
+    let log = |(number, value): (usize, &f64)| {
+        if *value > 0.0 && value.is_finite() {
+            return Ok(value.ln());
+        }
+        Err(BadGrid::NotPositive { what, number, value: *value })
+    };
+    values.iter().enumerate().map(log).collect()
+}
+
+/// Logarithms that rise.
+fn axis(values: &[f64], what: &'static str) -> Result<Vec<f64>, BadGrid> {
+    if values.len() < 2 {
+        return Err(BadGrid::TooFew(values.len(), what));
+    }
+    let logs = logarithms(values, what)?;
+    match logs.windows(2).position(|pair| pair[0] >= pair[1]) {
+        Some(before) => Err(BadGrid::NotSorted { what, number: before + 1 }),
+        None => Ok(logs),
+    }
+}
+
+/// The cell of an axis in which a value lies, its width, and where in it, 0 to 1.
+fn cell(axis: &[f64], value: f64) -> (usize, f64, f64) {
+    let at = value.max(0.0).ln().clamp(axis[0], axis[axis.len() - 1]);
+    let cell = axis[1..axis.len() - 1].partition_point(|end| *end <= at);
+    let step = axis[cell + 1] - axis[cell];
+    (cell, step, (at - axis[cell]) / step)
+}
+
+/// The widest step at a point of an axis.
+fn widest(axis: &[f64], at: usize) -> f64 {
+    let steps = axis[at.saturating_sub(1)..axis.len().min(at + 2)].windows(2);
+    steps.map(|pair| pair[1] - pair[0]).fold(0.0, f64::max)
+}
+
+/// The slope of the parabola through a point and its neighbours; at an end that of the parabola through the
+/// three last, where there are three.
+fn central(axis: &[f64], at: usize, value: impl Fn(usize) -> f64) -> f64 {
+    let mean = |i: usize| (value(i + 1) - value(i)) / (axis[i + 1] - axis[i]);
+    if axis.len() == 2 {
+        return mean(0);
+    }
+    let first = at.saturating_sub(1).min(axis.len() - 3);
+    let (low, high) = (mean(first), mean(first + 1));
+    let bend = (high - low) / (axis[first + 2] - axis[first]);
+    low + bend * (2.0 * axis[at] - axis[first] - axis[first + 1])
+}
+
+/// The same, reduced so that nothing overshoots: none where values turn.
+fn slope(axis: &[f64], at: usize, value: impl Fn(usize) -> f64) -> f64 {
+    let raw = central(axis, at, &value);
+    let mean = |i: usize| (value(i + 1) - value(i)) / (axis[i + 1] - axis[i]);
+    let edges = [at.checked_sub(1), (at + 1 < axis.len()).then_some(at)];
+    let mut slope = raw;
+    for mean in edges.into_iter().flatten().map(mean) {
+        if mean * raw <= 0.0 {
+            return 0.0;
+        }
+        slope = slope.abs().min(STEEPEST * mean.abs()).copysign(raw);
+    }
+    slope
+}
+
+/// Reduces the slopes across a line of points so that they change no more from one to the next than what is left
+/// of the rise between both: once along the line and once back, which comes to the largest that will do.
+fn even_out(slopes: &mut [f64], values: &[f64], wide: f64) {
+    let mut reduce = |from: usize, to: usize| {
+        let most = (3.0 - 2.0 * STEEPEST) * (values[from] - values[to]).abs() / wide;
+        let beside = slopes[from];
+        // Where they have opposite signs half of it is for each.
+        let most = if beside * slopes[to] < 0.0 { most / 2.0 } else { most + beside.abs() };
+        slopes[to] = slopes[to].clamp(-most, most);
+    };
+    (1..values.len()).for_each(|to| reduce(to - 1, to));
+    (1..values.len()).rev().for_each(|from| reduce(from, from - 1));
+}
+
+/// The cubic Hermite polynomials at a place in a step.
+#[derive(Clone, Copy)]
+struct Hermite {
+    values: [f64; 2],
+    slopes: [f64; 2],
+}
+
+impl Hermite {
+    fn at(t: f64, step: f64) -> Hermite {
+        let rest = 1.0 - t;
+        let values = [rest * rest * (1.0 + 2.0 * t), t * t * (1.0 + 2.0 * rest)];
+        Hermite { values, slopes: [step * t * rest * rest, -step * t * t * rest] }
+    }
+
+    fn of(&self, values: [f64; 2], slopes: [f64; 2]) -> f64 {
+        self.values[0] * values[0]
+            + self.values[1] * values[1]
+            + self.slopes[0] * slopes[0]
+            + self.slopes[1] * slopes[1]
+    }
+}
