@@ -1,0 +1,278 @@
+//! Which block each page is in, without saying where in it: what of a block is valid when it is cleaned goes
+//! to the same block, and stays together from then on. So for each page it is enough to know which block it was
+//! written to by the host, and for each block that was cleaned which one took its pages: a forest, in which
+//! cleaning is one step, however many pages it moves.
+
+use std::ops::Range;
+
+/// Which block is cleaned, of those that have a superseded page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cleaning {
+    /// The one with the fewest valid pages; among equals the one that has had that few for longest.
+    Greedy,
+    /// The one that was opened first.
+    Fifo,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    before: u32,
+    after: u32,
+}
+
+/// The blocks of one frontier, numbered as they are opened.
+pub(super) struct Blocks {
+    per_block: u32,
+    cleaning: Cleaning,
+    /// For each page the block that it was last written to.
+    written_to: Vec<u32>,
+    /// For each block the one that took its pages; itself while it is not cleaned.
+    taken_by: Vec<u32>,
+    valid: Vec<u32>,
+    /// Rings of closed blocks, one for each number of valid pages, which is its place after all blocks: the one
+    /// that has had so many for longest comes first. For greedy cleaning alone.
+    rings: Vec<Link>,
+    /// No closed block has fewer valid pages.
+    fewest: u32,
+    /// A bit for each block, whether it is closed and has a superseded page, and the word before which there is
+    /// none. For FIFO alone.
+    gaining: Vec<u64>,
+    oldest: usize,
+    /// The next number.
+    next: u32,
+    /// Pages written to the open block.
+    filled: u32,
+    closed: u32,
+}
+
+impl Blocks {
+    /// So many pages, written in order, and room for `most` blocks at a time. The last block is open, and full.
+    pub(super) fn new(pages: u32, per_block: u32, most: u32, cleaning: Cleaning) -> Blocks {
+        let written = pages.div_ceil(per_block);
+        // Numbers are given anew when they run out: with four for each block about once in three turns.
+        let numbers = 4 * most.max(written) + 4;
+        let (rings, words) = match cleaning {
+            Cleaning::Greedy => (numbers + 2 * per_block + 1, 0),
+            Cleaning::Fifo => (0, numbers.div_ceil(64)),
+        };
+        let mut blocks = Blocks {
+            per_block,
+            cleaning,
+            written_to: (0..pages).map(|page| page / per_block).collect(),
+            taken_by: (0..numbers).collect(),
+            valid: vec![0; numbers as usize],
+            rings: (0..rings).map(|at| Link { before: at, after: at }).collect(),
+            fewest: per_block,
+            gaining: vec![0; words as usize],
+            oldest: 0,
+            next: 0,
+            filled: per_block,
+            closed: 0,
+        };
+        for block in 0..written {
+            if block > 0 {
+                blocks.open();
+            }
+            blocks.next = block + 1;
+            blocks.valid[block as usize] = per_block.min(pages - block * per_block);
+            blocks.filled = per_block;
+        }
+        blocks
+    }
+
+    /// Pages that the open block has room for.
+    #[inline]
+    pub(super) fn room(&self) -> u32 {
+        self.per_block.saturating_sub(self.filled)
+    }
+
+    /// Blocks that are full.
+    #[inline]
+    pub(super) fn closed(&self) -> u32 {
+        self.closed
+    }
+
+    /// Writes pages, as many as there is room for at most, to the open block.
+    #[inline]
+    pub(super) fn write(&mut self, pages: Range<usize>) {
+        let (open, mut at) = (self.next - 1, pages.start);
+        let count = small(pages.len());
+        self.valid[open as usize] += count;
+        self.filled += count;
+        while at < pages.end {
+            let before = self.written_to[at];
+            let alike = &mut self.written_to[at..pages.end];
+            let alike = match alike.iter().position(|block| *block != before) {
+                Some(end) => &mut alike[..end],
+                None => alike,
+            };
+            alike.fill(open);
+            let count = alike.len();
+            at += count;
+            self.supersede(before, small(count));
+        }
+    }
+
+    /// Some pages that were written to a block are out of date.
+    #[inline]
+    fn supersede(&mut self, written_to: u32, pages: u32) {
+        let block = self.block(written_to);
+        let before = self.valid[block as usize];
+        self.valid[block as usize] = before - pages;
+        if block == self.next - 1 {
+            return;
+        }
+        match self.cleaning {
+            Cleaning::Greedy => {
+                self.unlink(block);
+                self.link(block);
+            }
+            Cleaning::Fifo => self.gains(block),
+        }
+    }
+
+    /// A closed block has a superseded page.
+    #[inline]
+    fn gains(&mut self, block: u32) {
+        let word = (block / 64) as usize;
+        self.gaining[word] |= 1 << (block % 64);
+        self.oldest = self.oldest.min(word);
+    }
+
+    /// Where the pages are that were written to a block.
+    #[inline]
+    fn block(&mut self, written_to: u32) -> u32 {
+        let mut at = written_to;
+        loop {
+            let taker = self.taken_by[at as usize];
+            if taker == at {
+                return at;
+            }
+            // Paths are halved as they are gone.
+            let next = self.taken_by[taker as usize];
+            self.taken_by[at as usize] = next;
+            at = next;
+        }
+    }
+
+    /// Closes the open block, and opens another. What was written beyond the end of the one is in the other.
+    pub(super) fn open(&mut self) {
+        if self.next as usize == self.taken_by.len() {
+            self.number_anew();
+        }
+        if let Some(full) = self.next.checked_sub(1) {
+            self.closed += 1;
+            self.filled -= self.per_block;
+            match self.cleaning {
+                Cleaning::Greedy => self.link(full),
+                Cleaning::Fifo if self.valid[full as usize] < self.per_block => self.gains(full),
+                Cleaning::Fifo => {}
+            }
+        }
+        self.taken_by[self.next as usize] = self.next;
+        self.valid[self.next as usize] = 0;
+        self.next += 1;
+    }
+
+    /// Cleans a block, whose valid pages go to the open one. How many these are; none where no block has a
+    /// superseded page.
+    pub(super) fn clean(&mut self) -> Option<u32> {
+        let victim = self.victim()?;
+        let (open, valid) = (self.next - 1, self.valid[victim as usize]);
+        self.taken_by[victim as usize] = open;
+        self.valid[open as usize] += valid;
+        self.filled += valid;
+        self.closed -= 1;
+        Some(valid)
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        match self.cleaning {
+            Cleaning::Greedy => loop {
+                if self.fewest >= self.per_block {
+                    return None;
+                }
+                let ring = self.ring(self.fewest);
+                let first = self.rings[ring as usize].after;
+                if first != ring {
+                    self.unlink(first);
+                    return Some(first);
+                }
+                self.fewest += 1;
+            },
+            Cleaning::Fifo => {
+                let words = &self.gaining[self.oldest..];
+                self.oldest += words.iter().position(|word| *word != 0)?;
+                let word = &mut self.gaining[self.oldest];
+                let block = small(self.oldest) * 64 + word.trailing_zeros();
+                *word &= *word - 1;
+                Some(block)
+            }
+        }
+    }
+
+    /// The blocks that gain, in order.
+    fn gaining_blocks(&self) -> impl Iterator<Item = u32> {
+        let numbers = 0..small(64 * self.gaining.len());
+        numbers.filter(|block| self.gaining[(block / 64) as usize] >> (block % 64) & 1 == 1)
+    }
+
+    /// The ring of blocks with so many valid pages.
+    fn ring(&self, valid: u32) -> u32 {
+        small(self.taken_by.len()) + valid
+    }
+
+    fn link(&mut self, block: u32) {
+        let valid = self.valid[block as usize];
+        self.fewest = self.fewest.min(valid);
+        let ring = self.ring(valid);
+        let last = std::mem::replace(&mut self.rings[ring as usize].before, block);
+        self.rings[last as usize].after = block;
+        self.rings[block as usize] = Link { before: last, after: ring };
+    }
+
+    fn unlink(&mut self, block: u32) {
+        let Link { before, after } = self.rings[block as usize];
+        self.rings[before as usize].after = after;
+        self.rings[after as usize].before = before;
+    }
+
+    /// Gives the blocks that there are the first numbers, in the same order.
+    #[cold]
+    fn number_anew(&mut self) {
+        let numbers = small(self.taken_by.len());
+        for at in 0..self.written_to.len() {
+            self.written_to[at] = self.block(self.written_to[at]);
+        }
+        let mut names: Vec<u32> = (0..small(self.rings.len()).max(numbers)).collect();
+        let mut next = 0;
+        for block in 0..numbers {
+            if self.taken_by[block as usize] == block {
+                names[block as usize] = next;
+                self.valid[next as usize] = self.valid[block as usize];
+                if let Some(link) = self.rings.get(block as usize).copied() {
+                    self.rings[next as usize] = link;
+                }
+                next += 1;
+            }
+        }
+        self.written_to.iter_mut().for_each(|block| *block = names[*block as usize]);
+        for link in &mut self.rings {
+            link.before = names[link.before as usize];
+            link.after = names[link.after as usize];
+        }
+        self.taken_by = (0..numbers).collect();
+        self.next = next;
+        let gaining: Vec<u32> = self.gaining_blocks().map(|block| names[block as usize]).collect();
+        self.gaining.fill(0);
+        gaining.into_iter().for_each(|block| self.gains(block));
+        self.oldest = 0;
+    }
+}
+
+/// A number of pages or blocks, which are below 2^32.
+#[allow(clippy::cast_possible_truncation)]
+fn small(number: usize) -> u32 {
+    debug_assert!(u32::try_from(number).is_ok());
+    number as u32
+}
