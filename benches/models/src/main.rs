@@ -1,10 +1,11 @@
 //! How well do the models predict real traces and workloads of ours, beside the simulator? Arguments are parts of
-//! names of traces and workloads, all unless given, and what is compared, likewise: `log-blocks` or `pages`.
+//! names of traces and workloads, all unless given, and what is compared, likewise: `log-blocks`, `pages` or `dftl`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads clocks and its arguments")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
+mod dftl;
 mod log_blocks;
 mod pages;
 mod requests;
@@ -18,7 +19,7 @@ use summary::Summary;
 const LEAST_WRITES: usize = 5000;
 
 /// What is compared.
-const PARTS: &[&str] = &["log-blocks", "pages"];
+const PARTS: &[&str] = &["log-blocks", "pages", "dftl"];
 
 fn main() {
     let arguments: Vec<String> =
@@ -48,6 +49,14 @@ fn main() {
         let of_trace = |(name, spec): &(String, String)| Case::of_trace(name, spec, "&ops=write");
         for case in traces.iter().map(of_trace).chain(Case::synthetic(named)) {
             pages::compare(&case, &mut reuse, &mut survivors);
+        }
+    }
+    if wants("dftl") {
+        summary::heading();
+        let mut summary = Summary::new("dftl");
+        let of_trace = |(name, spec): &(String, String)| Case::of_trace(name, spec, "");
+        for case in traces.iter().map(of_trace).chain(Case::synthetic(named)) {
+            dftl::compare(&case, &mut summary);
         }
     }
 }

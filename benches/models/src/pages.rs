@@ -62,6 +62,13 @@ impl Case {
         Case::new(name, requests::of(&spec, 1 << 40, u64::MAX))
     }
 
+    /// Blocks of a drive of which such a share is spare, and two beside are kept free.
+    pub fn blocks(&self, spare: f64) -> u32 {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousands")]
+        let blocks = (f64::from(self.logical_blocks) / (1.0 - spare)).ceil() as u32;
+        blocks + 3
+    }
+
     /// The workloads of ours.
     pub fn synthetic(wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = Case> {
         let wanted = WORKLOADS.iter().filter(move |spec| wanted(spec));
@@ -72,12 +79,7 @@ impl Case {
 /// A case by all cleaning policies that there is a form for, with little and much spare space.
 pub fn compare(case: &Case, reuse: &mut Summary, survivors: &mut Summary) {
     for spare in [0.07, 0.15, 0.28] {
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a few thousands"
-        )]
-        let blocks = (f64::from(case.logical_blocks) / (1.0 - spare)).ceil() as u32 + 3;
+        let blocks = case.blocks(spare);
         for policy in ["greedy", "fifo"] {
             let threshold = 1.5 / f64::from(blocks);
             let fields = format!(

@@ -14,21 +14,25 @@ pub enum Cleaning {
     Fifo,
 }
 
+/// No block.
+const NONE: u32 = u32::MAX;
+
 #[derive(Debug, Clone, Copy)]
 struct Link {
     before: u32,
     after: u32,
 }
 
-/// The blocks of one frontier, numbered as they are opened.
-pub(super) struct Blocks {
+/// The blocks of one frontier, numbered as they are opened, with a note on each.
+pub(super) struct Blocks<N = ()> {
     per_block: u32,
     cleaning: Cleaning,
-    /// For each page the block that it was last written to.
+    /// For each page the block that it was last written to, or [`NONE`].
     written_to: Vec<u32>,
     /// For each block the one that took its pages; itself while it is not cleaned.
     taken_by: Vec<u32>,
     valid: Vec<u32>,
+    notes: Vec<N>,
     /// Rings of closed blocks, one for each number of valid pages, which is its place after all blocks: the one
     /// that has had so many for longest comes first. For greedy cleaning alone.
     rings: Vec<Link>,
@@ -40,50 +44,44 @@ pub(super) struct Blocks {
     oldest: usize,
     /// The next number.
     next: u32,
-    /// Pages written to the open block.
+    /// The open block, or [`NONE`].
+    open: u32,
+    /// Pages written to it.
     filled: u32,
     closed: u32,
 }
 
-impl Blocks {
-    /// So many pages, written in order, and room for `most` blocks at a time. The last block is open, and full.
-    pub(super) fn new(pages: u32, per_block: u32, most: u32, cleaning: Cleaning) -> Blocks {
-        let written = pages.div_ceil(per_block);
+impl<N: Default> Blocks<N> {
+    /// For so many pages, none of them written yet, with `most` blocks in use at a time.
+    pub(super) fn new(pages: u32, per_block: u32, most: u32, cleaning: Cleaning) -> Self {
         // Numbers are given anew when they run out: with four for each block about once in three turns.
-        let numbers = 4 * most.max(written) + 4;
+        let numbers = 4 * most + 4;
         let (rings, words) = match cleaning {
             Cleaning::Greedy => (numbers + 2 * per_block + 1, 0),
             Cleaning::Fifo => (0, numbers.div_ceil(64)),
         };
-        let mut blocks = Blocks {
+        Blocks {
             per_block,
             cleaning,
-            written_to: (0..pages).map(|page| page / per_block).collect(),
+            written_to: vec![NONE; pages as usize],
             taken_by: (0..numbers).collect(),
             valid: vec![0; numbers as usize],
+            notes: (0..numbers).map(|_| N::default()).collect(),
             rings: (0..rings).map(|at| Link { before: at, after: at }).collect(),
             fewest: per_block,
             gaining: vec![0; words as usize],
             oldest: 0,
             next: 0,
-            filled: per_block,
+            open: NONE,
+            filled: 0,
             closed: 0,
-        };
-        for block in 0..written {
-            if block > 0 {
-                blocks.open();
-            }
-            blocks.next = block + 1;
-            blocks.valid[block as usize] = per_block.min(pages - block * per_block);
-            blocks.filled = per_block;
         }
-        blocks
     }
 
-    /// Pages that the open block has room for.
+    /// Pages that the open block has room for; 0 where none is open.
     #[inline]
     pub(super) fn room(&self) -> u32 {
-        self.per_block.saturating_sub(self.filled)
+        if self.open == NONE { 0 } else { self.per_block - self.filled }
     }
 
     /// Blocks that are full.
@@ -92,13 +90,35 @@ impl Blocks {
         self.closed
     }
 
-    /// Writes pages, as many as there is room for at most, to the open block.
+    /// Blocks that are full or open.
+    #[inline]
+    pub(super) fn in_use(&self) -> u32 {
+        self.closed + u32::from(self.open != NONE)
+    }
+
+    /// Writes pages, as many as there is room for at most, to the open block. Where that fills it, it is among the
+    /// full ones before what the last page was before is out of date, as in drives that note that afterwards: by
+    /// that may be decided which of two blocks with equally few valid pages is cleaned.
     #[inline]
     pub(super) fn write(&mut self, pages: Range<usize>) {
-        let (open, mut at) = (self.next - 1, pages.start);
+        let open = self.open;
         let count = small(pages.len());
         self.valid[open as usize] += count;
         self.filled += count;
+        if self.filled == self.per_block {
+            let last = pages.end - 1;
+            self.point(pages.start..last, open);
+            self.close_if_full();
+            self.point(last..pages.end, open);
+        } else {
+            self.point(pages, open);
+        }
+    }
+
+    /// Notes that pages are in another block now.
+    #[inline]
+    fn point(&mut self, pages: Range<usize>, block: u32) {
+        let mut at = pages.start;
         while at < pages.end {
             let before = self.written_to[at];
             let alike = &mut self.written_to[at..pages.end];
@@ -106,11 +126,35 @@ impl Blocks {
                 Some(end) => &mut alike[..end],
                 None => alike,
             };
-            alike.fill(open);
+            alike.fill(block);
             let count = alike.len();
             at += count;
-            self.supersede(before, small(count));
+            if before != NONE {
+                self.supersede(before, small(count));
+            }
         }
+    }
+
+    /// What is noted of the block that a page is in; none where it was never written.
+    #[inline]
+    pub(super) fn note_of(&mut self, page: usize) -> Option<&mut N> {
+        let written_to = self.written_to[page];
+        if written_to == NONE {
+            return None;
+        }
+        let block = self.block(written_to);
+        Some(&mut self.notes[block as usize])
+    }
+
+    /// What is noted of the block that a page is in, where it was moved to that by cleaning.
+    #[inline]
+    pub(super) fn note_if_moved(&mut self, page: usize) -> Option<&N> {
+        let written_to = self.written_to[page];
+        if written_to == NONE {
+            return None;
+        }
+        let block = self.block(written_to);
+        (block != written_to).then(|| &self.notes[block as usize])
     }
 
     /// Some pages that were written to a block are out of date.
@@ -119,7 +163,7 @@ impl Blocks {
         let block = self.block(written_to);
         let before = self.valid[block as usize];
         self.valid[block as usize] = before - pages;
-        if block == self.next - 1 {
+        if block == self.open {
             return;
         }
         match self.cleaning {
@@ -155,35 +199,57 @@ impl Blocks {
         }
     }
 
-    /// Closes the open block, and opens another. What was written beyond the end of the one is in the other.
+    /// Opens a block, where none is open.
     pub(super) fn open(&mut self) {
         if self.next as usize == self.taken_by.len() {
             self.number_anew();
         }
-        if let Some(full) = self.next.checked_sub(1) {
-            self.closed += 1;
-            self.filled -= self.per_block;
-            match self.cleaning {
-                Cleaning::Greedy => self.link(full),
-                Cleaning::Fifo if self.valid[full as usize] < self.per_block => self.gains(full),
-                Cleaning::Fifo => {}
-            }
-        }
-        self.taken_by[self.next as usize] = self.next;
-        self.valid[self.next as usize] = 0;
+        self.open = self.next;
+        self.taken_by[self.open as usize] = self.open;
+        self.valid[self.open as usize] = 0;
+        self.notes[self.open as usize] = N::default();
         self.next += 1;
     }
 
-    /// Cleans a block, whose valid pages go to the open one. How many these are; none where no block has a
-    /// superseded page.
-    pub(super) fn clean(&mut self) -> Option<u32> {
+    /// Closes the open block if it is full. What was written beyond its end then fills the next.
+    fn close_if_full(&mut self) {
+        if self.filled < self.per_block {
+            return;
+        }
+        let full = std::mem::replace(&mut self.open, NONE);
+        self.closed += 1;
+        self.filled -= self.per_block;
+        match self.cleaning {
+            Cleaning::Greedy => self.link(full),
+            Cleaning::Fifo if self.valid[full as usize] < self.per_block => self.gains(full),
+            Cleaning::Fifo => {}
+        }
+    }
+
+    /// Cleans a block, whose valid pages go to the open one, or to one that is opened; if they do not fit, another
+    /// is opened for the pages after them. Says how many these are, what was noted of the block, and what is of
+    /// the one that took them; none where no block has a superseded page.
+    pub(super) fn clean(&mut self) -> Option<(u32, N, &mut N)> {
+        // So that no number changes here.
+        if self.next as usize + 2 > self.taken_by.len() {
+            self.number_anew();
+        }
+        if self.open == NONE {
+            self.open();
+        }
         let victim = self.victim()?;
-        let (open, valid) = (self.next - 1, self.valid[victim as usize]);
-        self.taken_by[victim as usize] = open;
-        self.valid[open as usize] += valid;
+        let (taker, valid) = (self.open, self.valid[victim as usize]);
+        self.taken_by[victim as usize] = taker;
+        self.valid[taker as usize] += valid;
         self.filled += valid;
         self.closed -= 1;
-        Some(valid)
+        let note = std::mem::take(&mut self.notes[victim as usize]);
+        let overflows = self.filled > self.per_block;
+        self.close_if_full();
+        if overflows {
+            self.open();
+        }
+        Some((valid, note, &mut self.notes[taker as usize]))
     }
 
     fn victim(&mut self) -> Option<u32> {
@@ -242,7 +308,9 @@ impl Blocks {
     fn number_anew(&mut self) {
         let numbers = small(self.taken_by.len());
         for at in 0..self.written_to.len() {
-            self.written_to[at] = self.block(self.written_to[at]);
+            if self.written_to[at] != NONE {
+                self.written_to[at] = self.block(self.written_to[at]);
+            }
         }
         let mut names: Vec<u32> = (0..small(self.rings.len()).max(numbers)).collect();
         let mut next = 0;
@@ -250,19 +318,22 @@ impl Blocks {
             if self.taken_by[block as usize] == block {
                 names[block as usize] = next;
                 self.valid[next as usize] = self.valid[block as usize];
+                self.notes.swap(next as usize, block as usize);
                 if let Some(link) = self.rings.get(block as usize).copied() {
                     self.rings[next as usize] = link;
                 }
                 next += 1;
             }
         }
-        self.written_to.iter_mut().for_each(|block| *block = names[*block as usize]);
+        let written = self.written_to.iter_mut().filter(|block| **block != NONE);
+        written.for_each(|block| *block = names[*block as usize]);
         for link in &mut self.rings {
             link.before = names[link.before as usize];
             link.after = names[link.after as usize];
         }
         self.taken_by = (0..numbers).collect();
         self.next = next;
+        self.open = if self.open == NONE { NONE } else { names[self.open as usize] };
         let gaining: Vec<u32> = self.gaining_blocks().map(|block| names[block as usize]).collect();
         self.gaining.fill(0);
         gaining.into_iter().for_each(|block| self.gains(block));

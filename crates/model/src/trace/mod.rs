@@ -3,13 +3,16 @@
 
 mod blocks;
 mod decomposition;
+mod dftl;
 mod fragment_bast;
 mod fragment_fast;
+mod recent;
 mod reuse;
 mod survivors;
 
 pub use blocks::Cleaning;
 pub use decomposition::{Decomposition, Ranges};
+pub use dftl::{Dftl, Map, Traffic};
 pub use fragment_bast::{FragmentBast, Merging};
 pub use fragment_fast::FragmentFast;
 pub use reuse::Reuse;

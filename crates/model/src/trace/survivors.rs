@@ -20,7 +20,7 @@ pub struct Survivors {
 
 impl Survivors {
     /// A drive all of whose pages were written once, in order. Its blocks are those of [`Space`], all of them
-    /// full when one is cleaned; what the host writes and what is moved goes to one open block.
+    /// full when one is cleaned, but for the open one; what the host writes and what is moved goes to one open block.
     ///
     /// # Errors
     ///
@@ -29,16 +29,19 @@ impl Survivors {
         let pages = space.few_pages()?;
         let most = space.logical_blocks + space.free_blocks;
         let blocks = Blocks::new(pages, space.pages_per_block, most, cleaning);
-        Ok(Survivors { space, blocks, total: Total::default() })
+        let mut survivors = Survivors { space, blocks, total: Total::default() };
+        survivors.write(0, pages.into());
+        survivors.total = Total::default();
+        Ok(survivors)
     }
 
-    /// Opens a block, and cleans one for it once all are full.
+    /// Opens a block, and cleans one for it once all are in use.
     fn make_room(&mut self) {
         let most = self.space.logical_blocks + self.space.free_blocks;
         while self.blocks.room() == 0 {
             self.blocks.open();
-            if self.blocks.closed() >= most
-                && let Some(moved) = self.blocks.clean()
+            if self.blocks.in_use() > most
+                && let Some((moved, ..)) = self.blocks.clean()
             {
                 self.total.erasures += 1.0;
                 self.total.copies += f64::from(moved);
@@ -90,8 +93,6 @@ mod tests {
         };
         for page in writes.iter().flat_map(|(page, pages)| *page..page + pages) {
             while blocks.last().is_some_and(|last| last.0.len() == block) {
-                now += 1;
-                blocks.last_mut().unwrap().1 = now;
                 blocks.push((Vec::new(), 0));
                 if blocks.len() > (space.logical_blocks + space.free_blocks) as usize {
                     let candidates = 0..blocks.len() - 1;
@@ -108,10 +109,14 @@ mod tests {
                     blocks.remove(victim);
                 }
             }
-            now += 1;
-            let was = (0..blocks.len()).rev().find(|nth| blocks[*nth].0.contains(&page));
-            blocks[was.unwrap()].1 = now;
-            blocks.last_mut().unwrap().0.push(page);
+            let was = (0..blocks.len()).rev().find(|nth| blocks[*nth].0.contains(&page)).unwrap();
+            let open = blocks.len() - 1;
+            blocks[open].0.push(page);
+            now += 2;
+            if blocks[open].0.len() == block {
+                blocks[open].1 = now - 1;
+            }
+            blocks[was].1 = now;
         }
         (moved, erased)
     }
