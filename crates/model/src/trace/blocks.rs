@@ -234,19 +234,28 @@ impl<N: Default> Blocks<N> {
         if self.next as usize + 2 > self.taken_by.len() {
             self.number_anew();
         }
+        let victim = self.victim()?;
+        self.closed -= 1;
+        let (valid, note) = (self.valid[victim as usize], std::mem::take(&mut self.notes[victim as usize]));
+        if valid == 0 {
+            self.taken_by[victim as usize] = NONE;
+            return Some((0, note, &mut self.notes[victim as usize]));
+        }
         if self.open == NONE {
             self.open();
         }
-        let victim = self.victim()?;
-        let (taker, valid) = (self.open, self.valid[victim as usize]);
+        let room = self.room();
+        self.filled += valid;
+        // Of those that do not fit all go where most go.
+        if valid > 2 * room {
+            self.close_if_full();
+            self.open();
+        }
+        let taker = self.open;
         self.taken_by[victim as usize] = taker;
         self.valid[taker as usize] += valid;
-        self.filled += valid;
-        self.closed -= 1;
-        let note = std::mem::take(&mut self.notes[victim as usize]);
-        let overflows = self.filled > self.per_block;
         self.close_if_full();
-        if overflows {
+        if self.open == NONE && valid > room {
             self.open();
         }
         Some((valid, note, &mut self.notes[taker as usize]))
@@ -314,7 +323,7 @@ impl<N: Default> Blocks<N> {
         }
         let mut names: Vec<u32> = (0..small(self.rings.len()).max(numbers)).collect();
         let mut next = 0;
-        for block in 0..numbers {
+        for block in 0..self.next {
             if self.taken_by[block as usize] == block {
                 names[block as usize] = next;
                 self.valid[next as usize] = self.valid[block as usize];
