@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
+use clap::ValueEnum;
 use flashscope_block::Bytes;
+use flashscope_model::trace::{Ranges, Stretches};
+use flashscope_twin::predict::Pieces;
 
 use crate::names;
 
@@ -37,6 +40,15 @@ pub struct PredictArgs {
     /// What predicts [default: the best for the drive]; `--list` shows what there is
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
+
+    /// With equations: take the space of a range to be its logical block, or what of it is written
+    #[arg(long, default_value = "whole", value_name = "WHICH")]
+    pub ranges: RangesArg,
+
+    /// With equations: divide time into stretches of the log list's length, at changes of the workload, or
+    /// of each range by itself
+    #[arg(long, default_value = "log-list", value_name = "HOW")]
+    pub stretches: StretchesArg,
 
     /// Take so many IOs of a workload without an end at a time
     #[arg(long, default_value_t = 1_000_000, value_name = "COUNT",
@@ -76,7 +88,42 @@ pub struct PredictArgs {
     pub list: bool,
 }
 
+/// What the space of a range is taken to be.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RangesArg {
+    /// The logical block
+    Whole,
+    /// The pages of it that are written
+    Written,
+}
+
+/// How time is divided.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StretchesArg {
+    /// As long as the log list
+    LogList,
+    /// From one change of the workload to the next
+    Stationary,
+    /// As long as the log list, and of each range by itself
+    OwnTime,
+}
+
 impl PredictArgs {
+    /// How equations are put together.
+    pub fn pieces(&self) -> Pieces {
+        Pieces {
+            ranges: match self.ranges {
+                RangesArg::Whole => Ranges::Whole,
+                RangesArg::Written => Ranges::Written,
+            },
+            stretches: match self.stretches {
+                StretchesArg::LogList => Stretches::LogList,
+                StretchesArg::Stationary => Stretches::Stationary,
+                StretchesArg::OwnTime => Stretches::OwnTime,
+            },
+        }
+    }
+
     /// The workload that was asked for.
     pub fn workload(&self) -> Cow<'_, str> {
         match &self.trace {

@@ -13,8 +13,8 @@ use flashscope_sim::ftl::Layout;
 use flashscope_sim::{Profile, profile};
 use flashscope_twin::predict::validation::{self, Case, Factors};
 use flashscope_twin::predict::{
-    Chosen, Numbers, PREDICTION_VERSION, Passes, Pools, PredictError, PredictionReport, Request,
-    Requests, Simulated, SimulatedReport, Validation, not_modelled, space,
+    Chosen, Found, Numbers, PREDICTION_VERSION, Passes, Pools, PredictError, PredictionReport,
+    Request, Requests, Simulated, SimulatedReport, Validation, not_modelled, space,
 };
 use flashscope_workload::synthetic::{self, Ios, Target};
 
@@ -38,13 +38,12 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     let stop = stop::flag()?;
     let mut bar = LateBar::new();
     let mut loaded = load(args, &layout, stop, &mut bar)?;
-    let mut pools = Pools::new(&layout, || chosen.predictor(&layout)).map_err(usage)?;
-    let passes =
-        Passes::find(&mut pools, free_pages(&layout), &mut loaded.requests, &mut |share| {
-            tell(&mut bar, "predicting", share, stop)
-        })
-        .map_err(failure)?;
-    let total = pools.total();
+    let predictor = || chosen.predictor(&layout, args.pieces());
+    let mut pools = Pools::new(&layout, predictor).map_err(usage)?;
+    let tell = &mut |share| tell(&mut bar, "predicting", share, stop);
+    let free_pages = free_pages(&layout);
+    let Found { passes, total } =
+        Passes::find(&mut pools, free_pages, &mut loaded.requests, tell).map_err(failure)?;
     let cases: Vec<Case<'_>> =
         validation::cases().filter(|case| case.model == chosen.name()).collect();
     let numbers = Numbers::new(&layout, total, Factors::of(&cases, args.confidence));
@@ -76,9 +75,8 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     }
     if args.compare {
         let mut again = load(args, &layout, stop, &mut bar)?;
-        let begun = clock.now();
-        let simulated = simulate(&profile, &passes, &mut again.requests, stop, &mut bar)?;
-        report.simulated = Some(compared(&simulated, &report, (clock.now() - begun).0));
+        let shown = (stop, &mut bar);
+        report.simulated = Some(simulate(&profile, &report, &mut again.requests, shown)?);
     }
     bar.finish();
     print(args, &report)
@@ -166,31 +164,16 @@ fn per_day(args: &PredictArgs, loaded: &Loaded, report: &PredictionReport) -> Re
 /// The same passes on the simulator.
 fn simulate(
     profile: &Profile,
-    passes: &Passes,
+    report: &PredictionReport,
     requests: &mut Requests,
-    stop: &AtomicBool,
-    bar: &mut LateBar,
-) -> Result<Simulated, Failure> {
+    (stop, bar): (&AtomicBool, &mut LateBar),
+) -> Result<SimulatedReport, Failure> {
+    let clock = Clock::new();
+    let begun = clock.now();
     let mut simulated = Simulated::new(profile).map_err(usage)?;
-    passes
-        .repeat(&mut simulated, requests, &mut |share| tell(bar, "simulating", share, stop))
-        .map_err(failure)?;
-    Ok(simulated)
-}
-
-#[allow(clippy::cast_precision_loss, reason = "times and pages are below 2^53")]
-fn compared(simulated: &Simulated, report: &PredictionReport, wall_ns: u64) -> SimulatedReport {
-    let (total, took) = simulated.total();
-    let amplification = total.write_amplification();
-    let erases = total.erasures;
-    SimulatedReport {
-        erases,
-        write_amplification: amplification,
-        simulated_ns_per_page: took.0 as f64 / total.pages as f64,
-        erases_error: (erases > 0.0).then(|| report.erases.value / erases - 1.0),
-        write_amplification_error: report.write_amplification.value / amplification - 1.0,
-        wall_ns,
-    }
+    let tell = &mut |share| tell(bar, "simulating", share, stop);
+    let done = report.passes.simulate(&mut simulated, requests, tell).map_err(failure)?;
+    Ok(SimulatedReport::beside(report, done, clock.now() - begun))
 }
 
 fn free_pages(layout: &Layout) -> u64 {

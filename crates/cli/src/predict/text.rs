@@ -60,8 +60,8 @@ pub fn text(report: &PredictionReport) -> String {
     }
     text += "\n";
     let counted = match passes.converged {
-        true => "counted after what decides had come round three times",
-        false => "counted although it has not converged: little of it reaches the free space",
+        true => "counted after what is written had come round three times",
+        false => "counted although the log blocks have not come round: few writes reach them",
     };
     let _ = writeln!(text, "passes: {} to warm up, {} {counted}", passes.warm_up, passes.counted);
     let level = report.validation.level * 100.0;

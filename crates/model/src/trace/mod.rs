@@ -1,19 +1,26 @@
 //! Predictions of real workloads, which are neither uniform nor stationary: write by write, from what can
 //! be told of a trace without the flash behind it.
 
+mod blocks;
 mod change;
 mod decomposition;
+mod dftl;
 mod fragment_bast;
 mod fragment_fast;
 mod performance;
+mod recent;
 mod reuse;
+mod survivors;
 mod window;
 
+pub use blocks::Cleaning;
 pub use decomposition::{Decomposition, Ranges, Stretches};
+pub use dftl::{Dftl, Map, Traffic};
 pub use fragment_bast::{FragmentBast, Merging};
 pub use fragment_fast::FragmentFast;
 pub use performance::{Measured, Performance, Spent};
 pub use reuse::Reuse;
+pub use survivors::Survivors;
 
 use crate::{OutOfRange, Prediction};
 
@@ -62,6 +69,32 @@ impl Space {
     #[must_use]
     pub fn pages(&self) -> u64 {
         u64::from(self.logical_blocks) * u64::from(self.pages_per_block)
+    }
+
+    /// The logical pages of a space that is in range and has fewer than 2^32 - 1 of them.
+    ///
+    /// # Errors
+    ///
+    /// What is not.
+    #[allow(clippy::cast_precision_loss, reason = "a number to be shown")]
+    fn few_pages(&self) -> Result<u32, OutOfRange> {
+        self.check()?;
+        let pages = self.pages();
+        OutOfRange::unless(
+            pages < u32::MAX.into(),
+            "logical pages",
+            pages as f64,
+            "below 2^32 - 1",
+        )?;
+        Ok(narrow(pages))
+    }
+
+    /// The first page of a write, and the one after the last: what is beyond the drive is left out.
+    fn within(&self, page: u64, pages: u64) -> (usize, usize) {
+        let end = page.saturating_add(pages).min(self.pages());
+        // They fit: there is something in memory for each page.
+        let index = |page: u64| usize::try_from(page).unwrap_or(usize::MAX);
+        (index(page.min(end)), index(end))
     }
 
     /// The parts of a write within one block each: the block, the first page of it, and how many. What is

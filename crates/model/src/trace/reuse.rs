@@ -22,6 +22,9 @@ const NEVER: u32 = u32::MAX;
 /// Classes of times within which they double.
 const PER_OCTAVE: u32 = 32;
 
+/// By how much amplifications differ that are told apart.
+const STEP: f64 = 1.02;
+
 /// Times that are alike.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bin {
@@ -44,6 +47,8 @@ pub struct Reuse {
     /// Writes since it was begun to count.
     writes: u64,
     bins: Vec<Bin>,
+    /// What was before that.
+    before: Total,
 }
 
 impl Reuse {
@@ -63,6 +68,7 @@ impl Reuse {
             written: 0,
             writes: 0,
             bins: vec![Bin::default(); 33 * PER_OCTAVE as usize],
+            before: Total::default(),
         })
     }
 
@@ -104,7 +110,17 @@ impl Reuse {
         };
         // All that is live, moved each turn, is the most that there can be.
         let most = physical / (physical - self.space.pages() as f64).max(1.0);
-        if off(most) >= 0.0 { most } else { root(1.0, most, off) }
+        // Where pages are written again at once, or all but so, more than one A may hold: what is moved needs
+        // room, which makes more to be moved. A drive comes to the least, as nothing was moved at first.
+        let mut low = 1.0;
+        while low < most {
+            let high = (low * STEP).min(most);
+            if off(high) <= 0.0 {
+                return root(low, high, off);
+            }
+            low = high;
+        }
+        most
     }
 }
 
@@ -154,16 +170,17 @@ impl Predictor for Reuse {
         }
     }
 
+    /// Each stretch from one asking to the next is predicted by itself.
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
     fn total(&mut self) -> Total {
+        let written = (self.now - self.begun) as f64;
         let amplification = self.write_amplification();
-        let pages = self.now - self.begun;
-        let written = pages as f64;
-        Total {
-            pages,
-            erasures: written * amplification / f64::from(self.space.pages_per_block),
-            copies: written * (amplification - 1.0),
-        }
+        let block = f64::from(self.space.pages_per_block);
+        self.before.pages = self.now;
+        self.before.erasures += written * amplification / block;
+        self.before.copies += written * (amplification - 1.0);
+        self.begin();
+        self.before
     }
 }
 

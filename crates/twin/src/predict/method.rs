@@ -1,7 +1,8 @@
 //! What a prediction is made with.
 
 use flashscope_model::trace::{
-    Decomposition, FragmentBast, FragmentFast, Merging, Predictor, Ranges, Reuse,
+    Cleaning, Decomposition, Dftl, FragmentBast, FragmentFast, Map, Merging, Predictor, Ranges,
+    Reuse, Stretches, Survivors,
 };
 use flashscope_model::{self as model, MODELS, OutOfRange};
 use flashscope_sim::ftl::{Family, Layout, Merge};
@@ -45,13 +46,60 @@ pub const METHODS: &[Method] = &[
         new: |layout| Ok(Box::new(FragmentFast::new(space(layout))?)),
     },
     Method {
+        name: "survivors",
+        ftls: &["page-map"],
+        summary: "which pages were valid together when their block was cleaned, and so stay together",
+        source: "docs/models.md",
+        new: |layout| Ok(Box::new(Survivors::new(space(layout), cleaning(layout))?)),
+    },
+    Method {
         name: "reuse",
         ftls: &["page-map"],
-        summary: "how long pages are left alone before they are written again",
+        summary: "how long pages are left alone before they are written again: less is kept, more missed",
         source: "docs/models.md, after Desnoyers, SYSTOR 2012, equations 4 and 16",
-        new: |layout| Ok(Box::new(Reuse::new(space(layout), layout.policy.name != "fifo")?)),
+        new: |layout| {
+            Ok(Box::new(Reuse::new(space(layout), cleaning(layout) == Cleaning::Greedy)?))
+        },
+    },
+    Method {
+        name: "dftl",
+        ftls: &["dftl"],
+        summary: "as survivors, with the entries of the map that are in memory",
+        source: "docs/models.md, after Gupta, Kim and Urgaonkar, ASPLOS 2009",
+        new: |layout| Ok(Box::new(Dftl::new(space(layout), map(layout), cleaning(layout))?)),
     },
 ];
+
+fn cleaning(layout: &Layout) -> Cleaning {
+    if layout.policy.name == "fifo" { Cleaning::Fifo } else { Cleaning::Greedy }
+}
+
+/// The map of a pool of a drive whose map is on the flash.
+fn map(layout: &Layout) -> Map {
+    let cache = &layout.map_cache;
+    Map {
+        cached: (cache.entries.saturating_add(cache.host_entries) / layout.pools).max(1),
+        per_page: cache.entries_per_page,
+        most_blocks: layout.translation_blocks_per_lane() * layout.lanes_per_pool,
+    }
+}
+
+/// How a model of uniform writes is put together over a workload: Boboila and Desnoyers, sections III.C and
+/// IV.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pieces {
+    /// What the space of a range is taken to be.
+    pub ranges: Ranges,
+    /// How time is divided.
+    pub stretches: Stretches,
+}
+
+/// As in section III.C.
+impl Default for Pieces {
+    fn default() -> Self {
+        Pieces { ranges: Ranges::Whole, stretches: Stretches::LogList }
+    }
+}
 
 /// What a prediction is made with: a [`Method`], or a model of uniform writes put together over stretches
 /// of time and ranges of space.
@@ -120,15 +168,20 @@ impl Chosen {
         }
     }
 
-    /// Predicts a pool of the drive.
+    /// Predicts a pool of the drive; `pieces` are of consequence to equations alone.
     ///
     /// # Errors
     /// Where the drive is beyond what the model knows.
-    pub fn predictor(self, layout: &Layout) -> Result<Box<dyn Predictor>, OutOfRange> {
+    pub fn predictor(
+        self,
+        layout: &Layout,
+        pieces: Pieces,
+    ) -> Result<Box<dyn Predictor>, OutOfRange> {
+        let Pieces { ranges, stretches } = pieces;
         match self {
             Chosen::Method(method) => (method.new)(layout),
             Chosen::Equations(model) => {
-                Ok(Box::new(Decomposition::new(model, space(layout), Ranges::Whole)?))
+                Ok(Box::new(Decomposition::new(model, space(layout), ranges, stretches)?))
             }
         }
     }

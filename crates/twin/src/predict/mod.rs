@@ -11,14 +11,14 @@ pub mod validation;
 use flashscope_model::{Nand, OutOfRange};
 use flashscope_sim::ftl::{Layout, Transfer};
 
-pub use method::{Chosen, METHODS, Method};
+pub use method::{Chosen, METHODS, Method, Pieces};
 pub use pools::{Pools, space};
 pub use report::{
     LifetimeReport, Numbers, PREDICTION_VERSION, Predicted, PredictionReport, SimulatedReport,
     Validation,
 };
 pub use requests::{Request, Requests};
-pub use run::Passes;
+pub use run::{Found, Passes};
 pub use simulated::Simulated;
 
 /// Why nothing is predicted.
@@ -84,6 +84,14 @@ pub fn not_modelled(layout: &Layout) -> Vec<String> {
         }
     };
     add(layout.cache.pages > 0, "the write buffer, which takes pages that are soon written again");
+    add(
+        layout.background_below > 0,
+        "background cleaning, which cleans blocks before it has to, and so moves more",
+    );
+    add(
+        layout.map_cache.entries_per_page > 0 && !layout.map_cache.batch,
+        "map_cache.batch = false: entries of a translation page are taken to be written back together",
+    );
     add(layout.slc_blocks_per_lane > 0, "the blocks used as SLC");
     add(layout.wear.name != "none", "wear levelling");
     add(layout.pages_per_record > 0, "the record of trims");

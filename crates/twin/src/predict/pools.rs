@@ -49,20 +49,13 @@ impl Pools {
         }
     }
 
-    /// What follows is counted, and what was before is not.
-    pub fn begin(&mut self) {
-        self.pools.iter_mut().for_each(|pool| pool.begin());
-    }
-
-    /// What was counted, of all pools.
+    /// What all requests so far come to.
     pub fn total(&mut self) -> Total {
-        self.pools
-            .iter_mut()
-            .map(|pool| pool.total())
-            .fold(Total::default(), |sum, pool| sum.plus(&pool))
+        let pools = self.pools.iter_mut().map(|pool| pool.total());
+        pools.fold(Total::default(), |sum, pool| sum.plus(&pool))
     }
 
-    /// How often what decides has come round, in the pool where that is least often.
+    /// How often log blocks have come round, in the pool where that is least often.
     #[must_use]
     pub fn turns(&self) -> f64 {
         self.pools.iter().map(|pool| pool.turns()).fold(f64::INFINITY, f64::min)

@@ -1,6 +1,6 @@
 //! A prediction, for programs.
 
-use flashscope_block::Bytes;
+use flashscope_block::{Bytes, Nanos};
 use flashscope_model::trace::Total;
 use flashscope_model::{Nand, Prediction};
 use flashscope_sim::ftl::Layout;
@@ -105,6 +105,24 @@ pub struct SimulatedReport {
     pub write_amplification_error: f64,
     /// Nanoseconds on the clock of the machine that the simulation took, the fill of the drive included.
     pub wall_ns: u64,
+}
+
+impl SimulatedReport {
+    /// What the passes of a report came to on the simulator, in so long on its clock, beside what was predicted;
+    /// `wall` is the time on the clock of the machine.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "times and pages are below 2^53")]
+    pub fn beside(report: &PredictionReport, (total, took): (Total, Nanos), wall: Nanos) -> Self {
+        let (erases, amplification) = (total.erasures, total.write_amplification());
+        SimulatedReport {
+            erases,
+            write_amplification: amplification,
+            simulated_ns_per_page: took.0 as f64 / total.pages as f64,
+            erases_error: (erases > 0.0).then(|| report.erases.value / erases - 1.0),
+            write_amplification_error: report.write_amplification.value / amplification - 1.0,
+            wall_ns: wall.0,
+        }
+    }
 }
 
 /// A total, and how far it may be off, as numbers with intervals.

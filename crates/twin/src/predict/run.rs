@@ -1,9 +1,11 @@
 //! A workload, repeated until what it comes to has converged, and then counted.
 
+use flashscope_block::Nanos;
+use flashscope_model::trace::Total;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Pools, PredictError, Requests, Simulated};
+use super::{Pools, PredictError, Request, Requests, Simulated};
 
 /// How often a workload is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,11 +18,20 @@ pub struct Passes {
     pub converged: bool,
 }
 
-/// What decides has to come round so often before anything is counted.
+/// What is written has to come round so often before anything is counted: the pages that the workload writes,
+/// the free ones, and the log blocks.
 const TURNS: f64 = 3.0;
 
-/// Where it does not: so many times the free space are written before it is given up.
-const PATIENCE: u64 = 60;
+/// Where log blocks do not: so often the others have before it is given up.
+const PATIENCE: f64 = 60.0;
+
+/// What passes came to.
+pub struct Found {
+    /// How many they were.
+    pub passes: Passes,
+    /// What those that are counted come to.
+    pub total: Total,
+}
 
 impl Passes {
     /// As many as it takes until `pools` have converged, and a third of that beyond, which is counted: they
@@ -34,59 +45,104 @@ impl Passes {
         free_pages: u64,
         requests: &mut Requests,
         tell: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Passes, PredictError> {
-        let mut warm_up = 0;
-        let mut written = 0;
+    ) -> Result<Found, PredictError> {
+        let (mut warm_up, mut written, mut touched) = (0, 0, Touched::default());
         let converged = loop {
+            let is_first = warm_up == 0;
             requests.pass(&mut |request| {
-                written += u64::from(request.is_write()) * u64::from(request.pages());
+                if request.is_write() {
+                    written += u64::from(request.pages());
+                    if is_first {
+                        touched.add(request);
+                    }
+                }
                 pools.request(request);
             })?;
             warm_up += 1;
-            let patience = ratio(written, PATIENCE * free_pages);
-            if !tell((pools.turns() / TURNS).max(patience).min(1.0)) {
+            let turns = ratio(written, touched.pages + free_pages);
+            let least = turns.min(pools.turns());
+            if !tell((least / TURNS).max(turns / PATIENCE).min(1.0)) {
                 return Err(PredictError::Interrupted);
             }
-            if pools.turns() >= TURNS {
-                break true;
-            }
-            if patience >= 1.0 {
-                break false;
+            if least >= TURNS || turns >= PATIENCE {
+                break least >= TURNS;
             }
         };
         let passes = Passes { warm_up, counted: warm_up.div_ceil(3), converged };
-        pools.begin();
+        let before = pools.total();
         for _ in 0..passes.counted {
             requests.pass(&mut |request| pools.request(request))?;
         }
-        Ok(passes)
+        Ok(Found { passes, total: pools.total().since(&before) })
     }
 
-    /// Puts so many on the simulator, telling how much of it is done, from 0 to 1.
+    /// Puts so many on the simulator: what those that are counted come to, and how long they take on its clock. `tell` is
+    /// told how much is done, from 0 to 1, and may end it.
     ///
     /// # Errors
     /// Where nothing is written, or `tell` has ended it.
-    pub fn repeat(
+    pub fn simulate(
         &self,
         simulated: &mut Simulated,
         requests: &mut Requests,
         tell: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<(), PredictError> {
+    ) -> Result<(Total, Nanos), PredictError> {
         let all = self.warm_up + self.counted;
+        let mut before = simulated.total();
         for pass in 0..all {
             if pass == self.warm_up {
-                simulated.begin();
+                before = simulated.total();
             }
             requests.pass(&mut |request| simulated.request(request))?;
             if !tell(f64::from(pass + 1) / f64::from(all)) {
                 return Err(PredictError::Interrupted);
             }
         }
-        Ok(())
+        let after = simulated.total();
+        Ok((after.0.since(&before.0), after.1 - before.1))
+    }
+}
+
+/// The pages that were written at least once, as bits.
+#[derive(Default)]
+struct Touched {
+    words: Vec<u64>,
+    pages: u64,
+}
+
+impl Touched {
+    fn add(&mut self, request: Request) {
+        for page in request.page..request.page.saturating_add(request.pages()) {
+            let (word, bit) = ((page / 64) as usize, 1 << (page % 64));
+            if word >= self.words.len() {
+                self.words.resize(word + 1, 0);
+            }
+            self.pages += u64::from(self.words[word] & bit == 0);
+            self.words[word] |= bit;
+        }
     }
 }
 
 #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
 fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::{Bytes, Data, Io, Op};
+
+    use super::*;
+
+    // Are pages counted once that are written again?
+    #[test]
+    fn touched_pages() {
+        let mut touched = Touched::default();
+        for (offset, len) in [(0, 4), (2, 4), (100, 1), (0, 6)] {
+            let (offset, len) = (Bytes(offset * 2048), Bytes(len * 2048));
+            let io = Io { op: Op::Write, stream: 0, offset, len, data: Data::Random, at: Nanos(0) };
+            touched.add(Request::of(&io, 2048).unwrap());
+        }
+        assert_eq!(touched.pages, 7);
+    }
 }

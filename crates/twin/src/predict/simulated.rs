@@ -2,7 +2,7 @@
 
 use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_model::trace::Total;
-use flashscope_sim::{Counters, Profile, ProfileError, SimDevice};
+use flashscope_sim::{Profile, ProfileError, SimDevice};
 
 use super::Request;
 
@@ -10,7 +10,6 @@ use super::Request;
 pub struct Simulated {
     drive: SimDevice,
     page_size: u64,
-    begun: (Counters, Nanos),
 }
 
 impl Simulated {
@@ -22,7 +21,7 @@ impl Simulated {
         let page_size = u64::from(profile.layout()?.logical_page_size());
         let drive = SimDevice::new("sim:predicted", profile)?;
         let capacity = drive.info().capacity.0;
-        let mut simulated = Simulated { drive, page_size, begun: (Counters::default(), Nanos(0)) };
+        let mut simulated = Simulated { drive, page_size };
         let step = FILL / page_size * page_size;
         for offset in
             (0..capacity).step_by(usize::try_from(step.max(page_size)).unwrap_or(usize::MAX))
@@ -43,23 +42,18 @@ impl Simulated {
         }
     }
 
-    /// What follows is counted, and what was before is not.
-    pub fn begin(&mut self) {
-        self.begun = (self.drive.counters(), self.drive.now());
-    }
-
-    /// What was counted, and how long it took on the clock of the drive.
+    /// What all requests so far came to, the fill among them, and the time on the clock of the drive.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "counts are below 2^53")]
     pub fn total(&self) -> (Total, Nanos) {
-        let counted = self.drive.counters().since(&self.begun.0);
-        let programs = &counted.flash.programs;
+        let counters = self.drive.counters();
+        let programs = &counters.flash.programs;
         let total = Total {
-            pages: counted.host_pages_written,
-            erasures: counted.flash.erases.total() as f64,
+            pages: counters.host_pages_written,
+            erasures: counters.flash.erases.total() as f64,
             copies: programs.total() as f64 - programs.host as f64,
         };
-        (total, self.drive.now() - self.begun.1)
+        (total, self.drive.now())
     }
 
     fn issue(&mut self, op: Op, offset: u64, len: u64) {

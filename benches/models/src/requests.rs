@@ -1,0 +1,86 @@
+//! What is asked of a drive: traces of the reference data, and workloads of ours.
+
+use std::path::{Path, PathBuf};
+
+use flashscope_block::{Bytes, Io, Nanos, Op};
+use flashscope_model::trace::Predictor;
+use flashscope_workload::Stream;
+use flashscope_workload::synthetic::{self, Ios, Target};
+
+/// Bytes of a page of all drives here.
+pub const PAGE: u64 = 2048;
+
+/// A read or a write, in pages.
+#[derive(Debug, Clone, Copy)]
+pub struct Request {
+    pub is_write: bool,
+    pub page: u64,
+    pub pages: u64,
+}
+
+impl Request {
+    /// Has a predictor see it.
+    #[inline]
+    pub fn go_to(self, predictor: &mut (impl Predictor + ?Sized)) {
+        match self.is_write {
+            true => predictor.write(self.page, self.pages),
+            false => predictor.read(self.page, self.pages),
+        }
+    }
+}
+
+/// The traces of the reference data.
+pub fn traces() -> Vec<PathBuf> {
+    let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
+    let data =
+        told.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"));
+    let Ok(found) = std::fs::read_dir(data.join("traces")) else {
+        eprintln!("skipped: there are no traces in {}; set FLASHSCOPE_DATA", data.display());
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = found.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| !path.ends_with("MANIFEST.csv"));
+    paths.sort();
+    paths
+}
+
+/// The first requests of a workload on a drive of `pages`, up to `most` pages written; of a trace all. None
+/// where it cannot be read, which is said.
+pub fn of(spec: &str, pages: u64, most: u64) -> Vec<Request> {
+    let target =
+        Target { capacity: Bytes(pages * PAGE), logical_block: Bytes(PAGE), filled: true, seed: 1 };
+    let workload = match synthetic::open(spec, &target) {
+        Ok(workload) => workload,
+        Err(error) => {
+            eprintln!("{spec}: {error}");
+            return Vec::new();
+        }
+    };
+    match workload.ios {
+        Ios::Trace(playback) => take(&mut playback.replay().expect("the trace opens"), u64::MAX),
+        Ios::Endless(mut stream) => take(&mut *stream, most),
+        Ios::Application(mut stream) => take(&mut *stream, most),
+        Ios::Runs(_) => unreachable!("no micro-benchmark is asked for"),
+    }
+}
+
+fn take(stream: &mut dyn Stream, most: u64) -> Vec<Request> {
+    let (mut requests, mut written) = (Vec::new(), 0);
+    while written < most
+        && let Some(Io { op, offset, len, .. }) = stream.next(Nanos(0))
+    {
+        if !matches!(op, Op::Read | Op::Write) || len.0 == 0 {
+            continue;
+        }
+        let (page, end) = (offset.0 / PAGE, (offset.0 + len.0).div_ceil(PAGE));
+        let request = Request { is_write: op == Op::Write, page, pages: end - page };
+        written += if request.is_write { request.pages } else { 0 };
+        requests.push(request);
+    }
+    requests
+}
+
+/// How many write.
+pub fn writes(requests: &[Request]) -> usize {
+    requests.iter().filter(|request| request.is_write).count()
+}

@@ -1,0 +1,300 @@
+//! DFTL: a page map on the flash, some entries of which are in memory (Gupta et al., ASPLOS 2009).
+//!
+//! An entry that is asked for and not in memory takes the place of the one that was used last longest ago; if
+//! that has changed, its translation page is written anew, with all other entries of it that have (batched
+//! write-back). Pages that cleaning moves change their entries: of those in memory there, of the others on the
+//! flash, once for each translation page of the block that was cleaned. Translation pages have blocks of
+//! their own, which are cleaned apart, greedily.
+//!
+//! As for page maps ([`super::Survivors`]), which pages are in a block follows from what survived together. Of each
+//! block it is noted how many of its pages have their entry on the flash alone, by translation page: a page that is
+//! written has its entry in memory, so this changes where entries come and go, and not with each write.
+//!
+//! One thing is not followed: of a block that took pages of several others, all of those count as moved when the
+//! last was. The difference is whether an entry is taken to have changed that a write-back took along.
+
+use std::collections::VecDeque;
+
+use super::blocks::{Blocks, Cleaning};
+use super::recent::Recent;
+use super::{Predictor, Space, Total};
+use crate::OutOfRange;
+
+/// The map of a drive, and the memory for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Map {
+    /// Entries that memory holds, 1 or more.
+    pub cached: u32,
+    /// Entries on a translation page, 1 or more.
+    pub per_page: u32,
+    /// Full blocks of translation pages from which on those are cleaned before data.
+    pub most_blocks: u32,
+}
+
+/// What the map costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// Pages of the host whose entries were asked for.
+    pub look_ups: u64,
+    /// Entries that were not in memory.
+    pub misses: u64,
+    /// Translation pages written as an entry had to make room.
+    pub write_backs: u64,
+    /// Translation pages written as cleaning moved data.
+    pub caught_up: u64,
+    /// Translation pages moved by cleaning.
+    pub moved: u64,
+}
+
+impl Traffic {
+    /// Translation pages that were read: where an entry was missing, and before they were written anew or moved.
+    #[must_use]
+    pub fn reads(&self) -> u64 {
+        self.misses + self.programs()
+    }
+
+    /// Translation pages that were programmed.
+    #[must_use]
+    pub fn programs(&self) -> u64 {
+        self.write_backs + self.caught_up + self.moved
+    }
+}
+
+/// What is noted of a block of data.
+#[derive(Debug, Default)]
+struct Note {
+    /// Translation pages, in order, with how many pages of the block have their entry there and not in memory.
+    absent: Vec<(u32, u32)>,
+    /// The cleaning that moved pages here last, or 0.
+    moved: u32,
+}
+
+impl Note {
+    fn add(&mut self, translation: u32, pages: u32) {
+        match self.absent.binary_search_by_key(&translation, |entry| entry.0) {
+            Ok(at) => self.absent[at].1 += pages,
+            Err(at) => self.absent.insert(at, (translation, pages)),
+        }
+    }
+
+    fn remove(&mut self, translation: u32) {
+        if let Ok(at) = self.absent.binary_search_by_key(&translation, |entry| entry.0) {
+            self.absent[at].1 -= 1;
+            if self.absent[at].1 == 0 {
+                self.absent.remove(at);
+            }
+        }
+    }
+}
+
+/// The predictor.
+pub struct Dftl {
+    space: Space,
+    map: Map,
+    data: Blocks<Note>,
+    translation: Blocks,
+    memory: Recent,
+    /// A bit for each entry in memory that the host changed, and its translation page has not.
+    changed: Vec<u64>,
+    /// For each translation page the cleanings before it was written last.
+    settled: Vec<u32>,
+    /// Translation pages whose entries cleaning changed, and whether each still is one.
+    behind: VecDeque<u32>,
+    is_behind: Vec<bool>,
+    cleanings: u32,
+    traffic: Traffic,
+    total: Total,
+}
+
+impl Dftl {
+    /// A drive all of whose pages were written once, in order. Of its blocks, those of [`Space`], all are in use
+    /// when one is cleaned.
+    ///
+    /// # Errors
+    ///
+    /// Where the space or the map is out of range, there are more than 2^32 - 1 pages, or the translation pages
+    /// leave no free block.
+    pub fn new(space: Space, map: Map, cleaning: Cleaning) -> Result<Dftl, OutOfRange> {
+        let pages = space.few_pages()?;
+        let cached = f64::from(map.cached);
+        OutOfRange::unless(map.cached > 0, "entries in memory", cached, "1 or more")?;
+        let per_page = f64::from(map.per_page);
+        OutOfRange::unless(
+            map.per_page > 0,
+            "entries of a translation page",
+            per_page,
+            "1 or more",
+        )?;
+        let translation = pages.div_ceil(map.per_page);
+        let (most, free) = (space.logical_blocks + space.free_blocks, f64::from(space.free_blocks));
+        // Beside what holds the map there are two open blocks, and one to be gained.
+        let fits = translation.div_ceil(space.pages_per_block) + 3 <= space.free_blocks;
+        OutOfRange::unless(fits, "free blocks", free, "3 more than the map fills")?;
+        let mut dftl = Dftl {
+            data: Blocks::new(pages, space.pages_per_block, most, cleaning),
+            translation: Blocks::new(
+                translation,
+                space.pages_per_block,
+                space.free_blocks,
+                Cleaning::Greedy,
+            ),
+            memory: Recent::new(pages, map.cached.min(pages)),
+            changed: vec![0; pages.div_ceil(64) as usize],
+            settled: vec![0; translation as usize],
+            behind: VecDeque::new(),
+            is_behind: vec![false; translation as usize],
+            cleanings: 0,
+            traffic: Traffic::default(),
+            total: Total::default(),
+            space,
+            map,
+        };
+        dftl.write(0, pages.into());
+        (dftl.traffic, dftl.total) = (Traffic::default(), Total::default());
+        Ok(dftl)
+    }
+
+    /// What the map has cost so far.
+    #[must_use]
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// Has the entry of a page in memory.
+    #[inline]
+    fn look_up(&mut self, page: u32) {
+        self.traffic.look_ups += 1;
+        if !self.memory.touch(page) {
+            self.miss(page);
+        }
+    }
+
+    fn miss(&mut self, page: u32) {
+        self.traffic.misses += 1;
+        if let Some(evicted) = self.memory.give_up() {
+            if self.has_changed(evicted) {
+                self.write_translation(evicted / self.map.per_page);
+                self.traffic.write_backs += 1;
+            }
+            let note = self.data.note_of(evicted as usize);
+            note.into_iter().for_each(|note| note.add(evicted / self.map.per_page, 1));
+        }
+        self.memory.insert(page);
+        let note = self.data.note_of(page as usize);
+        note.into_iter().for_each(|note| note.remove(page / self.map.per_page));
+        self.catch_up();
+    }
+
+    /// Whether an entry in memory is not on its translation page: as it was written, or moved.
+    fn has_changed(&mut self, page: u32) -> bool {
+        if self.changed[(page / 64) as usize] >> (page % 64) & 1 == 1 {
+            return true;
+        }
+        let settled = self.settled[(page / self.map.per_page) as usize];
+        self.data.note_if_moved(page as usize).is_some_and(|note| note.moved > settled)
+    }
+
+    /// Writes a translation page anew, with all that has changed.
+    fn write_translation(&mut self, translation: u32) {
+        while self.translation.room() == 0 {
+            self.translation.open();
+            self.clean();
+        }
+        self.translation.write(translation as usize..translation as usize + 1);
+        self.settled[translation as usize] = self.cleanings;
+        self.is_behind[translation as usize] = false;
+        let first = translation * self.map.per_page;
+        let end = first.saturating_add(self.map.per_page);
+        clear(&mut self.changed, first, end);
+    }
+
+    /// Cleans until no more blocks are full than may be while two are open.
+    fn clean(&mut self) {
+        let most = self.space.logical_blocks + self.space.free_blocks;
+        while self.data.in_use() + self.translation.in_use() > most {
+            let crowded = self.translation.closed() > self.map.most_blocks;
+            let cleaned = match crowded {
+                true => self.clean_translation() || self.clean_data(),
+                false => self.clean_data() || self.clean_translation(),
+            };
+            if !cleaned {
+                return;
+            }
+            self.total.erasures += 1.0;
+        }
+    }
+
+    fn clean_translation(&mut self) -> bool {
+        let Some((moved, ..)) = self.translation.clean() else { return false };
+        self.traffic.moved += u64::from(moved);
+        true
+    }
+
+    fn clean_data(&mut self) -> bool {
+        let Some((moved, note, taker)) = self.data.clean() else { return false };
+        self.total.copies += f64::from(moved);
+        self.cleanings += 1;
+        for (translation, _) in &note.absent {
+            if !std::mem::replace(&mut self.is_behind[*translation as usize], true) {
+                self.behind.push_back(*translation);
+            }
+        }
+        taker.moved = self.cleanings;
+        if taker.absent.is_empty() {
+            taker.absent = note.absent;
+        } else {
+            note.absent.iter().for_each(|(translation, pages)| taker.add(*translation, *pages));
+        }
+        true
+    }
+
+    /// Writes the translation pages that cleaning changed. That may take cleaning, which may change others.
+    #[inline]
+    fn catch_up(&mut self) {
+        while let Some(translation) = self.behind.pop_front() {
+            if self.is_behind[translation as usize] {
+                self.write_translation(translation);
+                self.traffic.caught_up += 1;
+            }
+        }
+    }
+}
+
+/// Clears bits from one on, to before another.
+fn clear(bits: &mut [u64], first: u32, end: u32) {
+    for word in first / 64..end.div_ceil(64) {
+        let Some(bits) = bits.get_mut(word as usize) else { return };
+        let from = first.saturating_sub(word * 64);
+        let to = (end - word * 64).min(64);
+        *bits &= !(u64::MAX >> (64 - (to - from)) << from);
+    }
+}
+
+impl Predictor for Dftl {
+    fn write(&mut self, page: u64, pages: u64) {
+        let (at, end) = self.space.within(page, pages);
+        self.total.pages += (end - at) as u64;
+        for page in at..end {
+            let entry = super::narrow(page as u64);
+            self.look_up(entry);
+            while self.data.room() == 0 {
+                self.data.open();
+                self.clean();
+                self.catch_up();
+            }
+            self.data.write(page..page + 1);
+            self.changed[page / 64] |= 1 << (page % 64);
+        }
+    }
+
+    fn read(&mut self, page: u64, pages: u64) {
+        let (at, end) = self.space.within(page, pages);
+        (at..end).for_each(|page| self.look_up(super::narrow(page as u64)));
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
+    fn total(&mut self) -> Total {
+        let copies = self.total.copies + self.traffic.programs() as f64;
+        Total { copies, ..self.total }
+    }
+}
