@@ -1,7 +1,8 @@
 //! Closed-form models of flash translation layers: parameters in, prediction out.
 //!
 //! Everything here is a pure function of its arguments. Each model is one file; [`MODELS`] lists those
-//! that predict uniform writes, by name. What they share:
+//! that predict uniform writes, by name. [`Table`] looks up those that take long, and [`Surface`] keeps what was
+//! predicted, or measured, in between. What models share:
 //!
 //! | symbol | here | meaning |
 //! |---|---|---|
