@@ -1,7 +1,8 @@
 //! Closed-form models of flash translation layers: parameters in, prediction out.
 //!
 //! Everything here is a pure function of its arguments. Each model is one file; [`MODELS`] lists those
-//! that predict uniform writes, by name. What they share:
+//! that predict uniform writes, by name. [`Table`] looks up those that take long, and [`Surface`] keeps what was
+//! predicted, or measured, in between. What models share:
 //!
 //! | symbol | here | meaning |
 //! |---|---|---|
@@ -36,8 +37,8 @@ pub use lifetime::Lifetime;
 pub use log_block::{bast, bast_refined, fast, fast_refined};
 pub use nand::Nand;
 pub use page_map::{
-    Class, Mix, Translation, d_choices, desnoyers, fifo, greedy, pools, random, trim, windowed,
-    zipf,
+    Class, Mix, Translation, cost_benefit, d_choices, desnoyers, fifo, greedy, pools, random, trim,
+    windowed, zipf,
 };
 pub use prediction::{Merges, Prediction};
 pub use registry::{Family, MODELS, Model};

@@ -1,7 +1,7 @@
 //! The models that predict uniform writes, by name.
 
 use crate::log_block::{bast, bast_refined, fast, fast_refined};
-use crate::page_map::{d_choices, desnoyers, fifo, greedy, random, windowed};
+use crate::page_map::{cost_benefit, d_choices, desnoyers, fifo, greedy, random, windowed};
 use crate::{Prediction, Uniform};
 
 /// What a model is of.
@@ -108,6 +108,13 @@ pub const MODELS: &[Model] = &[
         summary: "the best of the oldest tenth of all blocks is cleaned",
         source: "derived here; the policy is of Hu et al., SYSTOR 2009",
         predict: windowed::predict,
+    },
+    Model {
+        name: "cost-benefit",
+        family: Family::PageMap,
+        summary: "the block with the most benefit for its cost is cleaned: the mean field",
+        source: "derived here; the policy is of Rosenblum and Ousterhout, ACM TOCS 10(1), 1992",
+        predict: cost_benefit::predict,
     },
     Model {
         name: "random",

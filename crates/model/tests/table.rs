@@ -15,9 +15,12 @@ fn over(rng: &mut fastrand::Rng, from: f64, to: f64) -> f64 {
 // Are tables of the models that take long within what they are said to be, in their range?
 #[test]
 fn close_to_the_model() {
-    for (name, block, tolerance) in
-        [("best-of-ten", 16.0, 1e-4), ("windowed", 64.0, 1e-3), ("windowed", 256.0, 2e-3)]
-    {
+    for (name, block, tolerance) in [
+        ("best-of-ten", 16.0, 1e-4),
+        ("cost-benefit", 16.0, 1e-4),
+        ("windowed", 64.0, 1e-3),
+        ("windowed", 256.0, 2e-3),
+    ] {
         let (model, table) = (Model::named(name).unwrap(), table(name, block));
         let rng = &mut fastrand::Rng::with_seed(5);
         for _ in 0..5000 {

@@ -5,6 +5,7 @@
 //! together, and a block of b pages behaves as one of b / w: [`units`].
 
 mod classes;
+pub mod cost_benefit;
 pub mod d_choices;
 pub mod desnoyers;
 pub mod fifo;
