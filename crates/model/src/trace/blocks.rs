@@ -46,8 +46,11 @@ pub(super) struct Blocks<N = ()> {
     next: u32,
     /// The open block, or [`NONE`].
     open: u32,
-    /// Pages written to it.
+    /// Pages written to it, and those of them that are not in `written_to`.
     filled: u32,
+    pending: Vec<u32>,
+    /// The blocks that lose pages by them; empty but while that is noted.
+    superseded: Vec<u32>,
     closed: u32,
 }
 
@@ -74,6 +77,8 @@ impl<N: Default> Blocks<N> {
             next: 0,
             open: NONE,
             filled: 0,
+            pending: Vec::new(),
+            superseded: Vec::new(),
             closed: 0,
         }
     }
@@ -96,48 +101,61 @@ impl<N: Default> Blocks<N> {
         self.closed + u32::from(self.open != NONE)
     }
 
-    /// Writes pages, as many as there is room for at most, to the open block. Where that fills it, it is among the
-    /// full ones before what the last page was before is out of date, as in drives that note that afterwards: by
-    /// that may be decided which of two blocks with equally few valid pages is cleaned.
+    /// Writes pages, as many as there is room for at most, to the open block.
     #[inline]
-    pub(super) fn write(&mut self, pages: Range<usize>) {
-        let open = self.open;
-        let count = small(pages.len());
-        self.valid[open as usize] += count;
+    pub(super) fn write(&mut self, pages: Range<u32>) {
+        let count = pages.end - pages.start;
+        self.valid[self.open as usize] += count;
         self.filled += count;
+        self.pending.extend(pages);
         if self.filled == self.per_block {
-            let last = pages.end - 1;
-            self.point(pages.start..last, open);
-            self.close_if_full();
-            self.point(last..pages.end, open);
-        } else {
-            self.point(pages, open);
+            self.fill();
+        }
+    }
+
+    /// The open block is full. It is among the full ones before what its last page was before is out of date, as
+    /// in drives that note that afterwards: by that may be decided which of two blocks with equally few valid
+    /// pages is cleaned.
+    fn fill(&mut self) {
+        let last = self.pending.pop();
+        self.settle();
+        let open = self.open;
+        self.close_if_full();
+        self.point(last.as_slice(), open);
+    }
+
+    /// Notes where pages that were written are. That is put off until the block is full or somebody asks, so that
+    /// all of them are looked for at once: most of the time goes by waiting for memory.
+    #[inline]
+    pub(super) fn settle(&mut self) {
+        if !self.pending.is_empty() {
+            let mut pages = std::mem::take(&mut self.pending);
+            self.point(&pages, self.open);
+            pages.clear();
+            self.pending = pages;
         }
     }
 
     /// Notes that pages are in another block now.
-    #[inline]
-    fn point(&mut self, pages: Range<usize>, block: u32) {
-        let mut at = pages.start;
-        while at < pages.end {
-            let before = self.written_to[at];
-            let alike = &mut self.written_to[at..pages.end];
-            let alike = match alike.iter().position(|block| *block != before) {
-                Some(end) => &mut alike[..end],
-                None => alike,
-            };
-            alike.fill(block);
-            let count = alike.len();
-            at += count;
-            if before != NONE {
-                self.supersede(before, small(count));
-            }
+    fn point(&mut self, pages: &[u32], block: u32) {
+        let mut blocks = std::mem::take(&mut self.superseded);
+        let written_to = &mut self.written_to;
+        let before = |page: &u32| std::mem::replace(&mut written_to[*page as usize], block);
+        blocks.extend(pages.iter().map(before).filter(|block| *block != NONE));
+        for _ in 0..2 {
+            blocks.iter_mut().for_each(|block| *block = self.taken_by[*block as usize]);
         }
+        for alike in blocks.chunk_by(|one, other| one == other) {
+            self.supersede(alike[0], small(alike.len()));
+        }
+        blocks.clear();
+        self.superseded = blocks;
     }
 
     /// What is noted of the block that a page is in; none where it was never written.
     #[inline]
     pub(super) fn note_of(&mut self, page: usize) -> Option<&mut N> {
+        self.settle();
         let written_to = self.written_to[page];
         if written_to == NONE {
             return None;
@@ -149,6 +167,7 @@ impl<N: Default> Blocks<N> {
     /// What is noted of the block that a page is in, where it was moved to that by cleaning.
     #[inline]
     pub(super) fn note_if_moved(&mut self, page: usize) -> Option<&N> {
+        self.settle();
         let written_to = self.written_to[page];
         if written_to == NONE {
             return None;
@@ -230,6 +249,7 @@ impl<N: Default> Blocks<N> {
     /// is opened for the pages after them. Says how many these are, what was noted of the block, and what is of
     /// the one that took them; none where no block has a superseded page.
     pub(super) fn clean(&mut self) -> Option<(u32, N, &mut N)> {
+        self.settle();
         // So that no number changes here.
         if self.next as usize + 2 > self.taken_by.len() {
             self.number_anew();

@@ -200,7 +200,7 @@ impl Dftl {
             self.translation.open();
             self.clean();
         }
-        self.translation.write(translation as usize..translation as usize + 1);
+        self.translation.write(translation..translation + 1);
         self.settled[translation as usize] = self.cleanings;
         self.is_behind[translation as usize] = false;
         let first = translation * self.map.per_page;
@@ -272,24 +272,22 @@ fn clear(bits: &mut [u64], first: u32, end: u32) {
 
 impl Predictor for Dftl {
     fn write(&mut self, page: u64, pages: u64) {
-        let (at, end) = self.space.within(page, pages);
-        self.total.pages += (end - at) as u64;
-        for page in at..end {
-            let entry = super::narrow(page as u64);
-            self.look_up(entry);
+        let pages = self.space.within(page, pages);
+        self.total.pages += u64::from(pages.end - pages.start);
+        for page in pages {
+            self.look_up(page);
             while self.data.room() == 0 {
                 self.data.open();
                 self.clean();
                 self.catch_up();
             }
             self.data.write(page..page + 1);
-            self.changed[page / 64] |= 1 << (page % 64);
+            self.changed[(page / 64) as usize] |= 1 << (page % 64);
         }
     }
 
     fn read(&mut self, page: u64, pages: u64) {
-        let (at, end) = self.space.within(page, pages);
-        (at..end).for_each(|page| self.look_up(super::narrow(page as u64)));
+        self.space.within(page, pages).for_each(|page| self.look_up(page));
     }
 
     #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]

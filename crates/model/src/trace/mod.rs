@@ -22,6 +22,8 @@ pub use performance::{Measured, Performance, Spent};
 pub use reuse::Reuse;
 pub use survivors::Survivors;
 
+use std::ops::Range;
+
 use crate::{OutOfRange, Prediction};
 
 /// The drive whose writes are predicted.
@@ -89,12 +91,10 @@ impl Space {
         Ok(narrow(pages))
     }
 
-    /// The first page of a write, and the one after the last: what is beyond the drive is left out.
-    fn within(&self, page: u64, pages: u64) -> (usize, usize) {
+    /// The pages of a write to a drive of fewer than 2^32 of them: what is beyond it is left out.
+    fn within(&self, page: u64, pages: u64) -> Range<u32> {
         let end = page.saturating_add(pages).min(self.pages());
-        // They fit: there is something in memory for each page.
-        let index = |page: u64| usize::try_from(page).unwrap_or(usize::MAX);
-        (index(page.min(end)), index(end))
+        narrow(page.min(end))..narrow(end)
     }
 
     /// The parts of a write within one block each: the block, the first page of it, and how many. What is

@@ -7,6 +7,8 @@
 //! to be random, stationary or independent. It is a recurrence over the trace and no closed form, as those of
 //! fragments are: [`super::Reuse`] is the form.
 
+use std::ops::Range;
+
 use super::blocks::{Blocks, Cleaning};
 use super::{Predictor, Space, Total};
 use crate::OutOfRange;
@@ -52,13 +54,13 @@ impl Survivors {
 
 impl Predictor for Survivors {
     fn write(&mut self, page: u64, pages: u64) {
-        let (mut at, end) = self.space.within(page, pages);
-        self.total.pages += (end - at) as u64;
+        let Range { start: mut at, end } = self.space.within(page, pages);
+        self.total.pages += u64::from(end - at);
         while at < end {
             if self.blocks.room() == 0 {
                 self.make_room();
             }
-            let until = end.min(at + self.blocks.room() as usize);
+            let until = end.min(at + self.blocks.room());
             self.blocks.write(at..until);
             at = until;
         }
