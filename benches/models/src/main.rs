@@ -6,6 +6,9 @@
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads clocks and its arguments")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
+mod traits;
+mod workloads;
+
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -17,8 +20,12 @@ use flashscope_model::trace::{
 use flashscope_sim::SimDevice;
 use flashscope_workload::Stream;
 use flashscope_workload::synthetic::{self, Ios, Target};
+use traits::{Measured, Request};
 
 const PAGE: u64 = 2048;
+
+/// What workloads are drawn with.
+const SEED: u64 = 1;
 
 const SPACE: Space = Space { pages_per_block: 64, logical_blocks: 245_760, free_blocks: 17_203 };
 
@@ -28,24 +35,56 @@ const LEAST_WRITES: usize = 5000;
 /// A write, in pages.
 type Write = (u64, u64);
 
+type Requests = Box<dyn Iterator<Item = Request>>;
+
 fn main() {
-    let wanted: Vec<String> =
-        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
-    println!(
-        "trace                            ftl        erasures/1000 pages   WA     predicted by"
-    );
-    for path in traces() {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !wanted.is_empty() && !wanted.iter().any(|part| name.contains(part.as_str())) {
-            continue;
+    let (options, wanted): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|argument| argument.starts_with("--"));
+    let told = |option: &str| options.iter().any(|told| told == option);
+    let wanted =
+        |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str()));
+    if told("--traits") {
+        println!("{TRAITS}");
+    } else {
+        println!(
+            "trace                            ftl        erasures/1000 pages   WA     predicted by"
+        );
+    }
+    let varied = told("--vary");
+    for path in if varied { Vec::new() } else { traces() } {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if wanted(&name) {
+            look_at(&name, requests(&path), told("--traits"));
         }
-        let writes = writes(&path);
-        if writes.len() < LEAST_WRITES {
-            continue;
+    }
+    for traits in if varied { &workloads::VARIATIONS[..] } else { &workloads::EIGHT } {
+        if wanted(traits.name) {
+            look_at(traits.name, Box::new(traits.requests(SPACE, SEED)), told("--traits"));
         }
-        for ftl in ["bast", "fast", "page-map"] {
-            case(&name, ftl, &writes);
-        }
+    }
+}
+
+/// The columns of `--traits`.
+const TRAITS: &str = "trace                            reads    pages a write: mean, deviation, most   goes on  \
+                      aligned    pages written   blocks   in the hottest 1 %";
+
+fn look_at(name: &str, requests: Requests, only_traits: bool) {
+    if only_traits {
+        let Measured { reads, mean, deviation, longest, goes_on, aligned, pages, blocks, hottest } =
+            Measured::of(requests, u64::from(SPACE.pages_per_block));
+        println!(
+            "{name:<32.32} {reads:>5.3} {mean:>22.2} {deviation:>10.1} {longest:>6} {goes_on:>9.3} \
+             {aligned:>8.3} {pages:>16} {blocks:>8} {hottest:>20.3}"
+        );
+        return;
+    }
+    let writes = requests.filter(|request| request.op == Op::Write);
+    let writes: Vec<Write> = writes.map(|write| (write.page, write.pages)).collect();
+    if writes.len() < LEAST_WRITES {
+        return;
+    }
+    for ftl in ["bast", "fast", "page-map"] {
+        case(name, ftl, &writes);
     }
 }
 
@@ -64,7 +103,7 @@ fn traces() -> Vec<PathBuf> {
     paths
 }
 
-fn writes(path: &Path) -> Vec<Write> {
+fn requests(path: &Path) -> Requests {
     let target = Target {
         capacity: Bytes(SPACE.pages() * PAGE),
         logical_block: Bytes(PAGE),
@@ -76,13 +115,13 @@ fn writes(path: &Path) -> Vec<Write> {
         Ok(workload) => workload,
         Err(error) => {
             eprintln!("{}: {error}", path.display());
-            return Vec::new();
+            return Box::new(std::iter::empty());
         }
     };
     let Ios::Trace(playback) = workload.ios else { unreachable!("a trace is asked for") };
     let mut replay = playback.replay().expect("the trace opens");
-    let of = |io: Io| (io.op == Op::Write).then_some((io.offset.0 / PAGE, io.len.0 / PAGE));
-    std::iter::from_fn(|| replay.next(Nanos(0))).filter_map(of).collect()
+    let of = |io: Io| Request { op: io.op, page: io.offset.0 / PAGE, pages: io.len.0 / PAGE };
+    Box::new(std::iter::from_fn(move || replay.next(Nanos(0))).map(of))
 }
 
 fn drive(ftl: &str) -> SimDevice {
