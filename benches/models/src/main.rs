@@ -1,6 +1,9 @@
 //! How well do the models predict real traces: the drive of Boboila and Desnoyers (30 GB, 7 % free, pages of
 //! 2 KB, blocks of 64), each trace repeated until the ring of log blocks has come round, beside the simulator?
-//! Names are parts of names of traces, all unless given.
+//! And workloads with the traits of the paper's eight traces, which the reference data does not have?
+//!
+//! Names are parts of names of traces and workloads, all unless given. With `--vary` come workloads that differ
+//! in one trait; with `--traits`, what they are like instead of what is predicted of them.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads clocks and its arguments")]
@@ -64,18 +67,17 @@ fn main() {
     }
 }
 
-/// The columns of `--traits`.
-const TRAITS: &str = "trace                            reads    pages a write: mean, deviation, most   goes on  \
-                      aligned    pages written   blocks   in the hottest 1 %";
+/// The columns of `--traits`: of the writes, and at last the share of the pages in the hottest hundredth of
+/// the blocks.
+const TRAITS: &str = "trace                              writes reads   pages deviation longest goes on \
+                      aligned    pages  blocks hottest";
 
 fn look_at(name: &str, requests: Requests, only_traits: bool) {
     if only_traits {
-        let Measured { reads, mean, deviation, longest, goes_on, aligned, pages, blocks, hottest } =
-            Measured::of(requests, u64::from(SPACE.pages_per_block));
-        println!(
-            "{name:<32.32} {reads:>5.3} {mean:>22.2} {deviation:>10.1} {longest:>6} {goes_on:>9.3} \
-             {aligned:>8.3} {pages:>16} {blocks:>8} {hottest:>20.3}"
-        );
+        let of = Measured::of(requests, u64::from(SPACE.pages_per_block));
+        if of.writes >= LEAST_WRITES {
+            print_traits(name, &of);
+        }
         return;
     }
     let writes = requests.filter(|request| request.op == Op::Write);
@@ -86,6 +88,15 @@ fn look_at(name: &str, requests: Requests, only_traits: bool) {
     for ftl in ["bast", "fast", "page-map"] {
         case(name, ftl, &writes);
     }
+}
+
+fn print_traits(name: &str, of: &Measured) {
+    let Measured { writes, reads, mean, deviation, longest, .. } = of;
+    let Measured { goes_on, aligned, pages, blocks, hottest, .. } = of;
+    println!(
+        "{name:<32.32} {writes:>8} {reads:>5.3} {mean:>7.2} {deviation:>9.1} {longest:>7} {goes_on:>7.3} \
+         {aligned:>7.3} {pages:>8} {blocks:>7} {hottest:>7.3}"
+    );
 }
 
 /// The traces of the reference data.

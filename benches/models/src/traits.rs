@@ -167,9 +167,11 @@ fn whole(number: f64) -> usize {
 /// How many writes back one is looked for that a write goes on from.
 const STREAMS: usize = 32;
 
-/// What requests come to.
+/// What reads and writes come to.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Measured {
+    /// How many write.
+    pub writes: usize,
     /// The share that reads.
     pub reads: f64,
     /// The mean length of writes, in pages.
@@ -191,17 +193,17 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Of these requests, of which at least one writes.
+    /// Of these requests. Where none writes, what is of writes is no number.
     pub fn of(requests: impl Iterator<Item = Request>, block: u64) -> Measured {
         let mut of = Measured::default();
-        let (mut count, mut reads, mut squares) = (0.0, 0.0, 0.0);
+        let (mut reads, mut squares) = (0.0, 0.0);
         let (mut ends, mut pages) = (VecDeque::new(), Vec::new());
         for Request { op, page, pages: len } in requests {
-            if op == Op::Read {
-                reads += 1.0;
+            if op != Op::Write {
+                reads += f64::from(u8::from(op == Op::Read));
                 continue;
             }
-            count += 1.0;
+            of.writes += 1;
             squares += (len * len) as f64;
             of.longest = of.longest.max(len);
             of.goes_on += f64::from(u8::from(ends.contains(&page)));
@@ -212,7 +214,7 @@ impl Measured {
             }
             pages.extend(page..page + len);
         }
-        let sum = pages.len() as f64;
+        let (count, sum) = (of.writes as f64, pages.len() as f64);
         of.reads = reads / (reads + count);
         of.mean = sum / count;
         of.deviation = (squares / count - of.mean * of.mean).sqrt();
@@ -256,9 +258,11 @@ mod tests {
     fn measured() {
         let write = |page, pages| Request { op: Op::Write, page, pages };
         let read = Request { op: Op::Read, page: 0, pages: 9 };
-        let requests = [write(64, 2), read, write(66, 4), write(64, 2), write(1000, 4)];
+        let trim = Request { op: Op::Trim, ..read };
+        let requests = [write(64, 2), read, write(66, 4), trim, write(64, 2), write(1000, 4)];
         let of = Measured::of(requests.into_iter(), 64);
-        assert_eq!((of.reads, of.mean, of.deviation, of.longest), (0.2, 3.0, 1.0, 4));
+        assert_eq!((of.writes, of.reads, of.longest), (4, 0.2, 4));
+        assert_eq!((of.mean, of.deviation), (3.0, 1.0));
         assert_eq!((of.goes_on, of.aligned), (0.25, 0.5));
         assert_eq!((of.pages, of.blocks), (10, 2));
         assert!((of.hottest - 8.0 / 12.0).abs() < 1e-12, "{}", of.hottest);

@@ -155,7 +155,7 @@ const PLAIN: Traits = Traits {
 };
 
 /// The traits that are varied one at a time, from uniform writes on.
-pub const VARIATIONS: [Traits; 25] = [
+pub const VARIATIONS: [Traits; 29] = [
     PLAIN,
     Traits { name: "plain, shorter than the ring", requests: 130_000, ..PLAIN },
     Traits { name: "plain, aligned 0.1", aligned: 0.1, ..PLAIN },
@@ -176,10 +176,14 @@ pub const VARIATIONS: [Traits; 25] = [
     Traits { name: "plain, half the log blocks", space: 550_400, ..PLAIN },
     Traits { name: "plain, as many blocks", space: 1_100_800, ..PLAIN },
     Traits { name: "plain, twice the blocks", space: 2_201_600, ..PLAIN },
+    Traits { name: "plain, the whole drive", space: 15_728_640, ..PLAIN },
     Traits { name: "plain, in pieces of 64", extent: 64, longest: 64, ..PLAIN },
     Traits { name: "plain, 1 phase", hot: HALF, phases: 1, ..PLAIN },
     Traits { name: "plain, 7 phases", hot: HALF, phases: 7, ..PLAIN },
     Traits { name: "like-lair62b, not aligned", aligned: 0.0, ..LAIR62B },
+    Traits { name: "like-proj2, nothing goes on", goes_on: 0.0, ..PROJ2 },
+    Traits { name: "like-proj2, one stream", streams: 1, ..PROJ2 },
+    Traits { name: "like-proj2, without hot parts", hot: &[], ..PROJ2 },
     Traits { name: "like-dea2, geometric", lengths: &[geometric(1.0, 100.0)], ..DEA2 },
 ];
 
