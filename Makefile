@@ -55,7 +55,7 @@ bench-probe:       ## how often the probe is right about 300 random drives: docs
 	$(CARGO) run --release --package flashscope-probe-bench -- --first 0 --drives 300 --noise 0,0.02,0.1 \
 		--jobs 2 --speed --write docs
 
-bench-models:      ## how well the models predict the real traces of the reference data, beside the simulator
+bench-models:      ## how well the models predict the real traces of the reference data, and others, beside the simulator
 	$(CARGO) run --release --package flashscope-models-bench
 
 FUZZ_SECONDS ?= 60

@@ -1,73 +1,165 @@
-//! How well do the models predict real traces and workloads of ours, beside the simulator? Arguments are parts of
-//! names of traces and workloads, all unless given, and what is compared, likewise: `log-blocks`, `pages` or `dftl`.
-//! With `--speed`: how fast the models predict uniform writes.
+//! How well do the models predict traces and workloads, beside the simulator, and how fast?
+//!
+//! Every trace of the reference data with 5,000 writes or more, and workloads with the traits of the paper's
+//! eight traces, on the drive of Boboila and Desnoyers, mapped in four ways; and traces and workloads of
+//! ours on drives that they fill. Names are parts of names of workloads, all unless given. With `--vary` come
+//! workloads that differ in one trait; with `--traits`, what they are like instead of what is predicted of
+//! them; with `--speed`, how fast models and predictors are; `--write` keeps the errors as the cases that
+//! intervals come from (crates/twin/src/predict/validation.csv) and docs/models-accuracy.md.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads clocks and its arguments")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
-mod dftl;
-mod log_blocks;
-mod pages;
+mod book;
+mod cases;
 mod requests;
-mod simulator;
 mod speed;
-mod summary;
+mod traits;
+mod workloads;
 
-use pages::Case;
-use summary::Summary;
+use std::path::Path;
+use std::time::Instant;
+
+use flashscope_twin::predict::{Chosen, Found, Passes, Pools, Request, Requests, Simulated, space};
+
+use book::{Book, Line};
+use cases::Case;
+use traits::{Measured, Traits};
 
 /// Fewer writes than these are not looked at.
 const LEAST_WRITES: usize = 5000;
 
-/// What is compared.
-const PARTS: &[&str] = &["log-blocks", "pages", "dftl"];
-
 fn main() {
-    if std::env::args().any(|argument| argument == "--speed") {
+    let (options, wanted): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|argument| argument.starts_with("--"));
+    let told = |option: &str| options.iter().any(|told| told == option);
+    let wanted =
+        |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str()));
+    if told("--speed") {
         speed::print();
         return;
     }
-    let arguments: Vec<String> =
-        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
-    let is_part = |argument: &&String| PARTS.contains(&argument.as_str());
-    let parts: Vec<&String> = arguments.iter().filter(is_part).collect();
-    let names: Vec<&String> = arguments.iter().filter(|name| !is_part(name)).collect();
-    let wants = |part: &str| parts.is_empty() || parts.iter().any(|wanted| *wanted == part);
-    let named = |name: &str| names.is_empty() || names.iter().any(|part| name.contains(*part));
-    let traces: Vec<(String, String)> = requests::traces()
-        .into_iter()
-        .map(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            (name, format!("trace:{}", path.display()))
-        })
-        .filter(|(name, spec)| named(name) && writes(spec) >= LEAST_WRITES)
-        .collect();
-    if wants("log-blocks") {
-        println!(
-            "trace                            ftl        erasures/1000 pages   WA     predicted by"
-        );
-        traces.iter().for_each(|(name, spec)| log_blocks::compare(name, spec));
+    let drawn = if told("--vary") { &workloads::VARIATIONS[..] } else { &workloads::EIGHT };
+    let drawn: Vec<&Traits> = drawn.iter().filter(|traits| wanted(traits.name)).collect();
+    let traces: Vec<(String, String)> = if told("--vary") { Vec::new() } else { traces(wanted) };
+    if told("--traits") {
+        print_traits(&traces, &drawn);
+        return;
     }
-    if wants("pages") {
-        summary::heading();
-        let (mut reuse, mut survivors) = (Summary::new("reuse"), Summary::new("survivors"));
-        let of_trace = |(name, spec): &(String, String)| Case::of_trace(name, spec, "&ops=write");
-        for case in traces.iter().map(of_trace).chain(Case::synthetic(named)) {
-            pages::compare(&case, &mut reuse, &mut survivors);
+    let mut book = Book::default();
+    Book::heading();
+    for (name, spec) in &traces {
+        let folded = requests::of(&format!("{spec}?remap=fold"), cases::PAPER.pages(), u64::MAX);
+        cases::on_the_papers_drive(name).for_each(|case| compare(&case, &folded, &mut book));
+        let packed =
+            requests::of(&format!("{spec}?remap=compact&region=128KiB"), 1 << 32, u64::MAX);
+        on_full_drives(name, &packed, &mut book);
+    }
+    for traits in drawn {
+        let requests = cases::drawn(traits);
+        cases::on_the_papers_drive(traits.name)
+            .for_each(|case| compare(&case, &requests, &mut book));
+    }
+    if !told("--vary") {
+        for (name, requests) in cases::workloads().filter(|(name, _)| wanted(name)) {
+            on_full_drives(&name, &requests, &mut book);
         }
     }
-    if wants("dftl") {
-        summary::heading();
-        let mut summary = Summary::new("dftl");
-        let of_trace = |(name, spec): &(String, String)| Case::of_trace(name, spec, "");
-        for case in traces.iter().map(of_trace).chain(Case::synthetic(named)) {
-            dftl::compare(&case, &mut summary);
-        }
+    println!("\n{}\n{}", book.table(), book.worst());
+    if told("--write") {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        book.write(&root).expect("the project can be written to");
     }
 }
 
-/// How many requests of a trace write.
-fn writes(spec: &str) -> usize {
-    requests::writes(&requests::of(spec, 1 << 40, u64::MAX))
+/// The traces that are wanted, by name and spec.
+fn traces(wanted: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+    let named = requests::traces().into_iter().map(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        (name, format!("trace:{}", path.display()))
+    });
+    let enough = |spec: &str| {
+        let requests = requests::of(&format!("{spec}?remap=fold"), cases::PAPER.pages(), u64::MAX);
+        requests::writes(&requests) >= LEAST_WRITES
+    };
+    named.filter(|(name, spec)| wanted(name) && enough(spec)).collect()
+}
+
+fn on_full_drives(name: &str, requests: &[Request], book: &mut Book) {
+    cases::on_full_drives(name, requests).iter().for_each(|case| compare(case, requests, book));
+}
+
+/// A case: what the simulator comes to, and each model, over as many passes as the best of them takes until it has
+/// converged.
+fn compare(case: &Case, requests: &[Request], book: &mut Book) {
+    let layout = case.profile.layout().expect("a valid profile");
+    let mut passes: Option<Passes> = None;
+    let mut requests = Requests::Repeated(requests.to_vec());
+    let Requests::Repeated(all) = &requests else { unreachable!("just made") };
+    let in_pass = all.len() as f64;
+    let mut predicted = Vec::new();
+    for (model, pieces) in &case.models {
+        let chosen = Chosen::named(model, &layout).expect("a model of the drive");
+        let mut pools =
+            Pools::new(&layout, || chosen.predictor(&layout, *pieces)).expect("a drive in range");
+        let space = space(&layout);
+        let free = u64::from(space.free_blocks) * u64::from(space.pages_per_block);
+        let start = Instant::now();
+        let total = match &passes {
+            Some(passes) => passes.repeat(&mut pools, &mut requests).expect("something is written"),
+            None => {
+                let found = Passes::find(&mut pools, free, &mut requests, &mut |_| true);
+                let Found { passes: found, total } = found.expect("something is written");
+                passes = Some(found);
+                total
+            }
+        };
+        let label = match pieces.ranges {
+            flashscope_model::trace::Ranges::Whole => (*model).to_owned(),
+            flashscope_model::trace::Ranges::Written => format!("{model}, written"),
+        };
+        predicted.push((label, total, start.elapsed().as_nanos() as f64));
+    }
+    let passes = passes.expect("each case has a model");
+    let all = in_pass * f64::from(passes.warm_up + passes.counted);
+    let start = Instant::now();
+    let mut simulated = Simulated::new(&case.profile).expect("a valid profile");
+    let (truth, _) = passes
+        .simulate(&mut simulated, &mut requests, &mut |_| true)
+        .expect("something is written");
+    let took = start.elapsed().as_nanos() as f64 / all;
+    for (model, total, nanos) in predicted {
+        book.add(Line {
+            model,
+            ftl: layout.ftl.name,
+            workload: case.workload.clone(),
+            drive: case.drive.clone(),
+            predicted: total,
+            simulated: truth,
+            nanos: (nanos / all, took),
+        });
+    }
+}
+
+/// What workloads are like: of the writes, and at last the share of the pages in the hottest hundredth of the
+/// blocks.
+fn print_traits(traces: &[(String, String)], drawn: &[&Traits]) {
+    println!(
+        "workload                           writes reads   pages deviation longest goes on \
+         aligned    pages  blocks hottest"
+    );
+    let print = |name: &str, requests: Vec<Request>| {
+        let of = Measured::of(requests.into_iter(), u64::from(cases::PAPER.pages_per_block));
+        let Measured { writes, reads, mean, deviation, longest, .. } = of;
+        let Measured { goes_on, aligned, pages, blocks, hottest, .. } = of;
+        println!(
+            "{name:<32.32} {writes:>8} {reads:>5.3} {mean:>7.2} {deviation:>9.1} {longest:>7} {goes_on:>7.3} \
+             {aligned:>7.3} {pages:>8} {blocks:>7} {hottest:>7.3}"
+        );
+    };
+    for (name, spec) in traces {
+        print(name, requests::of(&format!("{spec}?remap=fold"), cases::PAPER.pages(), u64::MAX));
+    }
+    drawn.iter().for_each(|traits| print(traits.name, cases::drawn(traits)));
 }

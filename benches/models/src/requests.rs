@@ -2,32 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use flashscope_block::{Bytes, Io, Nanos, Op};
-use flashscope_model::trace::Predictor;
+use flashscope_block::{Bytes, Nanos};
+use flashscope_twin::predict::Request;
 use flashscope_workload::Stream;
 use flashscope_workload::synthetic::{self, Ios, Target};
 
 /// Bytes of a page of all drives here.
 pub const PAGE: u64 = 2048;
-
-/// A read or a write, in pages.
-#[derive(Debug, Clone, Copy)]
-pub struct Request {
-    pub is_write: bool,
-    pub page: u64,
-    pub pages: u64,
-}
-
-impl Request {
-    /// Has a predictor see it.
-    #[inline]
-    pub fn go_to(self, predictor: &mut (impl Predictor + ?Sized)) {
-        match self.is_write {
-            true => predictor.write(self.page, self.pages),
-            false => predictor.read(self.page, self.pages),
-        }
-    }
-}
 
 /// The traces of the reference data.
 pub fn traces() -> Vec<PathBuf> {
@@ -44,7 +25,7 @@ pub fn traces() -> Vec<PathBuf> {
     paths
 }
 
-/// The first requests of a workload on a drive of `pages`, up to `most` pages written; of a trace all. None
+/// The first requests of a workload on a drive of `pages`, until `most` pages are written; of a trace all. None
 /// where it cannot be read, which is said.
 pub fn of(spec: &str, pages: u64, most: u64) -> Vec<Request> {
     let target =
@@ -67,14 +48,12 @@ pub fn of(spec: &str, pages: u64, most: u64) -> Vec<Request> {
 fn take(stream: &mut dyn Stream, most: u64) -> Vec<Request> {
     let (mut requests, mut written) = (Vec::new(), 0);
     while written < most
-        && let Some(Io { op, offset, len, .. }) = stream.next(Nanos(0))
+        && let Some(io) = stream.next(Nanos(0))
     {
-        if !matches!(op, Op::Read | Op::Write) || len.0 == 0 {
+        let Some(request) = Request::of(&io, PAGE).filter(|request| request.pages() > 0) else {
             continue;
-        }
-        let (page, end) = (offset.0 / PAGE, (offset.0 + len.0).div_ceil(PAGE));
-        let request = Request { is_write: op == Op::Write, page, pages: end - page };
-        written += if request.is_write { request.pages } else { 0 };
+        };
+        written += if request.is_write() { request.pages().into() } else { 0 };
         requests.push(request);
     }
     requests
@@ -82,5 +61,5 @@ fn take(stream: &mut dyn Stream, most: u64) -> Vec<Request> {
 
 /// How many write.
 pub fn writes(requests: &[Request]) -> usize {
-    requests.iter().filter(|request| request.is_write).count()
+    requests.iter().filter(|request| request.is_write()).count()
 }

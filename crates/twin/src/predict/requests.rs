@@ -15,19 +15,25 @@ pub struct Request {
 }
 
 impl Request {
+    /// A write, or a read, of `pages` logical pages from `page` on; nothing where these are too many for a drive.
+    #[must_use]
+    pub fn new(is_write: bool, page: u64, pages: u64) -> Option<Request> {
+        let page = u32::try_from(page).ok()?;
+        let pages = u32::try_from(pages).ok().filter(|pages| *pages < 1 << 31)?;
+        Some(Request { page, pages_and_op: pages << 1 | u32::from(!is_write) })
+    }
+
     /// The pages of size `page_size` (bytes) that an IO touches, in whole or in part; nothing where it
     /// neither reads nor writes.
     #[must_use]
     pub fn of(io: &Io, page_size: u64) -> Option<Request> {
-        let is_read = match io.op {
-            Op::Read => 1,
-            Op::Write => 0,
+        let is_write = match io.op {
+            Op::Read => false,
+            Op::Write => true,
             Op::Trim | Op::Flush => return None,
         };
         let (first, end) = (io.offset.0 / page_size, (io.offset.0 + io.len.0).div_ceil(page_size));
-        let page = u32::try_from(first).ok()?;
-        let pages = u32::try_from(end - first).ok().filter(|pages| *pages < 1 << 31)?;
-        Some(Request { page, pages_and_op: pages << 1 | is_read })
+        Request::new(is_write, first, end - first)
     }
 
     /// How many logical pages.

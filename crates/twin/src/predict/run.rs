@@ -69,11 +69,31 @@ impl Passes {
             }
         };
         let passes = Passes { warm_up, counted: warm_up.div_ceil(3), converged };
+        Ok(Found { passes, total: passes.count(pools, requests)? })
+    }
+
+    /// What those that are counted come to.
+    fn count(&self, pools: &mut Pools, requests: &mut Requests) -> Result<Total, PredictError> {
         let before = pools.total();
-        for _ in 0..passes.counted {
+        for _ in 0..self.counted {
             requests.pass(&mut |request| pools.request(request))?;
         }
-        Ok(Found { passes, total: pools.total().since(&before) })
+        Ok(pools.total().since(&before))
+    }
+
+    /// Puts so many on other pools: what those that are counted come to.
+    ///
+    /// # Errors
+    /// Where nothing is written.
+    pub fn repeat(
+        &self,
+        pools: &mut Pools,
+        requests: &mut Requests,
+    ) -> Result<Total, PredictError> {
+        for _ in 0..self.warm_up {
+            requests.pass(&mut |request| pools.request(request))?;
+        }
+        self.count(pools, requests)
     }
 
     /// Puts so many on the simulator: what those that are counted come to, and how long they take on its clock. `tell` is

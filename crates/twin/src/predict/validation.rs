@@ -23,6 +23,8 @@ pub struct Interval {
 pub struct Case<'c> {
     /// What predicted.
     pub model: &'c str,
+    /// How the drive's pages were mapped.
+    pub ftl: &'c str,
     /// The workload.
     pub workload: &'c str,
     /// The logarithm of predicted over simulated erases.
@@ -38,9 +40,9 @@ pub fn cases() -> impl Iterator<Item = Case<'static>> {
 
 fn case(line: &'static str) -> Option<Case<'static>> {
     let mut fields = line.split(',');
-    let (model, workload) = (fields.next()?, fields.next()?);
+    let (model, ftl, workload) = (fields.next()?, fields.next()?, fields.next()?);
     let mut number = || fields.next()?.parse().ok();
-    Some(Case { model, workload, erases: number()?, write_amplification: number()? })
+    Some(Case { model, ftl, workload, erases: number()?, write_amplification: number()? })
 }
 
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
