@@ -184,21 +184,26 @@ fn case(name: &str, ftl: &str, writes: &[Write]) {
         );
     };
     line("simulator", &truth, nanos);
-    let decomposed = |model: &str, ranges| -> Box<dyn Predictor> {
+    let divided = |model: &str, ranges, stretches| -> Box<dyn Predictor> {
         let model = Model::named(model).expect("a model by name");
-        Box::new(
-            Decomposition::new(model, SPACE, ranges, Stretches::LogList).expect("a space in range"),
-        )
+        Box::new(Decomposition::new(model, SPACE, ranges, stretches).expect("a space in range"))
     };
+    let decomposed = |model: &str, ranges| divided(model, ranges, Stretches::LogList);
+    let otherwise = |model: &str, stretches| divided(model, Ranges::Whole, stretches);
     let predictors: Vec<(&str, Box<dyn Predictor>)> = match ftl {
         "bast" => vec![
             ("equations", decomposed("bast", Ranges::Whole)),
             ("equations, written", decomposed("bast", Ranges::Written)),
+            ("stationary", otherwise("bast", Stretches::Stationary)),
+            ("own time", otherwise("bast", Stretches::OwnTime)),
+            ("by renewal", decomposed("bast-eager", Ranges::Whole)),
             ("fragments", Box::new(FragmentBast::new(SPACE, Merging::Eager).expect("in range"))),
         ],
         "fast" => vec![
             ("equations", decomposed("fast", Ranges::Whole)),
             ("equations 2011", decomposed("fast-2011", Ranges::Whole)),
+            ("stationary", otherwise("fast", Stretches::Stationary)),
+            ("own time", otherwise("fast", Stretches::OwnTime)),
             ("fragments", Box::new(FragmentFast::new(SPACE).expect("in range"))),
         ],
         _ => vec![("reuse, greedy", Box::new(Reuse::new(SPACE, true).expect("in range")))],
