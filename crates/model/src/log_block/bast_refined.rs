@@ -18,7 +18,7 @@
 //! their turn comes, full ones count too, (1-u) p_m (1 - exp(-a)) of them.
 //!
 //! Within 0.6 % of a simulation at f of .03 to .3 and w of 1 to 2500, either way; with 64 pages in a block within 1.5 %
-//! up to f of .8. Beyond, where log blocks are filled over and over before their turn comes, it is off by up to 3 %,
+//! up to f of .8. Beyond, where log blocks are filled over and over before their turn comes, it is off by up to 3.2 %,
 //! and from f of 1 on, where none is given up, it is exact again.
 
 use crate::fragments::Fragments;
