@@ -20,8 +20,8 @@ pub fn map(profile: &Profile) -> Map {
 /// A case, with little and much spare space and memory.
 pub fn compare(case: &Case, summary: &mut Summary) {
     let pages = case.logical_blocks * case.pages_per_block;
-    for spare in [0.07, 0.28] {
-        for cached in [0.01, 0.1, 0.5, 1.0] {
+    for &spare in case.spares {
+        for cached in [0.004, 0.1, 0.5, 1.0] {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             let entries = (cached * f64::from(pages)).ceil() as u32;
             let map_blocks = pages.div_ceil(512).div_ceil(case.pages_per_block);

@@ -2,13 +2,11 @@
 
 use flashscope_model::Model;
 use flashscope_model::trace::{
-    Decomposition, FragmentBast, FragmentFast, Merging, Predictor, Ranges, Space, Total,
+    Decomposition, FragmentBast, FragmentFast, Merging, Predictor, Ranges, Total,
 };
 
 use crate::requests::{self, Request};
-use crate::simulator::{self, Passes, Simulator, repeated};
-
-const SPACE: Space = Space { pages_per_block: 64, logical_blocks: 245_760, free_blocks: 17_203 };
+use crate::simulator::{self, Passes, SPACE, Simulator, repeated};
 
 /// A trace on both, beside what they are predicted by.
 pub fn compare(name: &str, spec: &str) {

@@ -47,7 +47,8 @@ fn main() {
         summary::heading();
         let (mut reuse, mut survivors) = (Summary::new("reuse"), Summary::new("survivors"));
         let of_trace = |(name, spec): &(String, String)| Case::of_trace(name, spec, "&ops=write");
-        for case in traces.iter().map(of_trace).chain(Case::synthetic(named)) {
+        let large = traces.iter().map(|(name, spec)| Case::on_30_gb(name, spec, "&ops=write"));
+        for case in large.chain(traces.iter().map(of_trace)).chain(Case::synthetic(named)) {
             pages::compare(&case, &mut reuse, &mut survivors);
         }
     }
@@ -55,7 +56,8 @@ fn main() {
         summary::heading();
         let mut summary = Summary::new("dftl");
         let of_trace = |(name, spec): &(String, String)| Case::of_trace(name, spec, "");
-        for case in traces.iter().map(of_trace).chain(Case::synthetic(named)) {
+        let large = traces.iter().map(|(name, spec)| Case::on_30_gb(name, spec, ""));
+        for case in large.chain(traces.iter().map(of_trace)).chain(Case::synthetic(named)) {
             dftl::compare(&case, &mut summary);
         }
     }

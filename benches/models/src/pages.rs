@@ -1,9 +1,9 @@
 //! Page maps: drives that are full of what is written to them.
 
-use flashscope_model::trace::{Cleaning, Predictor, Reuse, Survivors};
+use flashscope_model::trace::{Cleaning, Predictor, Reuse, Space, Survivors};
 
 use crate::requests::{self, Request};
-use crate::simulator::{self, Passes, Simulator, repeated};
+use crate::simulator::{self, Passes, SPACE, Simulator, repeated};
 use crate::summary::Summary;
 
 /// What is written to drives.
@@ -13,6 +13,8 @@ pub struct Case {
     pub pages_per_block: u32,
     pub logical_blocks: u32,
     pub passes: Passes,
+    /// Shares of drives that are spare.
+    pub spares: &'static [f64],
 }
 
 /// Logical pages of drives for workloads of ours.
@@ -47,12 +49,26 @@ impl Case {
             pages_per_block /= 2;
         }
         let logical_blocks = end.div_ceil(pages_per_block.into());
-        let written: u64 =
-            requests.iter().filter(|request| request.is_write).map(|request| request.pages).sum();
-        let counted = (4 * end).div_ceil(written).max(1);
         let logical_blocks = u32::try_from(logical_blocks).expect("a drive of traces");
-        let passes = Passes { warm_up: (2 * counted).max(2), counted };
-        Case { name, requests, pages_per_block, logical_blocks, passes }
+        let passes = passes(&requests, 4 * end);
+        Case {
+            name,
+            requests,
+            pages_per_block,
+            logical_blocks,
+            passes,
+            spares: &[0.07, 0.15, 0.28],
+        }
+    }
+
+    /// A trace on the drive of the paper, until what it writes comes to all that is free several times.
+    pub fn on_30_gb(name: &str, spec: &str, fields: &str) -> Case {
+        let Space { pages_per_block, logical_blocks, free_blocks } = SPACE;
+        let requests = requests::of(&format!("{spec}?remap=fold{fields}"), SPACE.pages(), u64::MAX);
+        let passes = passes(&requests, u64::from(free_blocks * pages_per_block));
+        let name: String = name.chars().take(24).collect();
+        let name = format!("{name}, 30 GB");
+        Case { name, requests, pages_per_block, logical_blocks, passes, spares: &[0.07] }
     }
 
     /// A trace, its regions of a block each one after the other.
@@ -64,7 +80,11 @@ impl Case {
 
     /// Blocks of a drive of which such a share is spare, and two beside are kept free.
     pub fn blocks(&self, spare: f64) -> u32 {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousands")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "some thousands"
+        )]
         let blocks = (f64::from(self.logical_blocks) / (1.0 - spare)).ceil() as u32;
         blocks + 3
     }
@@ -76,9 +96,16 @@ impl Case {
     }
 }
 
+/// As many as write so many pages, after twice as many.
+fn passes(requests: &[Request], pages: u64) -> Passes {
+    let writes = requests.iter().filter(|request| request.is_write);
+    let counted = pages.div_ceil(writes.map(|request| request.pages).sum::<u64>().max(1));
+    Passes { warm_up: 2 * counted, counted }
+}
+
 /// A case by all cleaning policies that there is a form for, with little and much spare space.
 pub fn compare(case: &Case, reuse: &mut Summary, survivors: &mut Summary) {
-    for spare in [0.07, 0.15, 0.28] {
+    for &spare in case.spares {
         let blocks = case.blocks(spare);
         for policy in ["greedy", "fifo"] {
             let threshold = 1.5 / f64::from(blocks);

@@ -8,6 +8,10 @@ use flashscope_sim::{Profile, SimDevice, profile};
 
 use crate::requests::{PAGE, Request};
 
+/// The drive of Boboila and Desnoyers.
+pub const SPACE: Space =
+    Space { pages_per_block: 64, logical_blocks: 245_760, free_blocks: 17_203 };
+
 /// A drive of so many blocks, of which one plane is made; `fields` as in a spec.
 pub fn drive(blocks: u32, pages_per_block: u32, logical_blocks: u32, fields: &str) -> Profile {
     let spare = f64::from(blocks - logical_blocks) / f64::from(blocks);

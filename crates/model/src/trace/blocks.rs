@@ -256,7 +256,8 @@ impl<N: Default> Blocks<N> {
         }
         let victim = self.victim()?;
         self.closed -= 1;
-        let (valid, note) = (self.valid[victim as usize], std::mem::take(&mut self.notes[victim as usize]));
+        let (valid, note) =
+            (self.valid[victim as usize], std::mem::take(&mut self.notes[victim as usize]));
         if valid == 0 {
             self.taken_by[victim as usize] = NONE;
             return Some((0, note, &mut self.notes[victim as usize]));
