@@ -103,11 +103,11 @@ fn passes(requests: &[Request], pages: u64) -> Passes {
     Passes { warm_up: 2 * counted, counted }
 }
 
-/// A case by all cleaning policies that there is a form for, with little and much spare space.
-pub fn compare(case: &Case, reuse: &mut Summary, survivors: &mut Summary) {
+/// A case by cleaning policies that there is a form for, with little and much spare space.
+pub fn compare(case: &Case, policies: &[&str], reuse: &mut Summary, survivors: &mut Summary) {
     for &spare in case.spares {
         let blocks = case.blocks(spare);
-        for policy in ["greedy", "fifo"] {
+        for policy in policies {
             let threshold = 1.5 / f64::from(blocks);
             let fields = format!(
                 "ftl=page-map&cleaning.policy={policy}&cleaning.free_threshold={threshold}"
@@ -116,7 +116,7 @@ pub fn compare(case: &Case, reuse: &mut Summary, survivors: &mut Summary) {
                 simulator::drive(blocks, case.pages_per_block, case.logical_blocks, &fields);
             let truth = repeated(&mut Simulator::new(&profile), &case.requests, case.passes);
             let space = simulator::space(&profile);
-            let cleaning = if policy == "greedy" { Cleaning::Greedy } else { Cleaning::Fifo };
+            let cleaning = if *policy == "greedy" { Cleaning::Greedy } else { Cleaning::Fifo };
             let name = format!("{}, {:.0} %", case.name, 100.0 * spare);
             let of = |summary: &mut Summary, mut predictor: Box<dyn Predictor>| {
                 let predicted = repeated(&mut *predictor, &case.requests, case.passes);

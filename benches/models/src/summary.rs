@@ -5,8 +5,8 @@ use flashscope_model::trace::Total;
 /// Relative errors of what was predicted of one FTL.
 pub struct Summary {
     name: String,
-    /// The size of each, and the case.
-    errors: Vec<(f64, String)>,
+    /// The size of each, of write amplification and of erasures, and the case.
+    errors: Vec<([f64; 2], String)>,
 }
 
 /// What stands above them.
@@ -33,24 +33,30 @@ impl Summary {
             predicted.1,
             truth.1
         );
-        self.errors.push((error.abs(), format!("{case}, {ftl}")));
+        let per_page = |total: &Total| total.erasures / total.pages as f64;
+        // Without erasures in either there is no error.
+        let erasures = per_page(&predicted.0) / per_page(&truth.0).max(f64::MIN_POSITIVE) - 1.0;
+        let erasures = if predicted.0.erasures == truth.0.erasures { 0.0 } else { erasures };
+        self.errors.push(([error.abs(), erasures.abs()], format!("{case}, {ftl}")));
     }
 }
 
 /// When all cases were added.
 impl Drop for Summary {
     fn drop(&mut self) {
-        let Some((worst, case)) = self.errors.iter().max_by(|one, two| one.0.total_cmp(&two.0))
-        else {
-            return;
-        };
-        let mean = self.errors.iter().map(|error| error.0).sum::<f64>() / self.errors.len() as f64;
-        println!(
-            "{}: write amplification of {} cases, mean absolute error {:.1} %, worst {:.1} % ({case})",
-            self.name,
-            self.errors.len(),
-            100.0 * mean,
-            100.0 * worst
-        );
+        for (nth, what) in ["write amplification", "erasures"].into_iter().enumerate() {
+            let errors = self.errors.iter().map(|(errors, case)| (errors[nth], case));
+            let mean = errors.clone().map(|error| error.0).sum::<f64>() / self.errors.len() as f64;
+            let Some((worst, case)) = errors.max_by(|one, two| one.0.total_cmp(&two.0)) else {
+                continue;
+            };
+            println!(
+                "{}: {what} of {} cases, mean absolute error {:.2} %, worst {:.1} % ({case})",
+                self.name,
+                self.errors.len(),
+                100.0 * mean,
+                100.0 * worst
+            );
+        }
     }
 }
