@@ -296,3 +296,89 @@ impl Predictor for Dftl {
         Total { copies, ..self.total }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::trace::Survivors;
+
+    const BLOCK: u32 = 4;
+
+    prop_compose! {
+        /// A drive, and requests within it: whether each writes, the first page and how many.
+        fn drives_and_requests()(logical_blocks in 2_u32..9, free_blocks in 5_u32..9)(
+            requests in prop::collection::vec(
+                (any::<bool>(), 0..u64::from(logical_blocks * BLOCK), 1_u64..6), 1..300),
+            space in Just(Space { pages_per_block: BLOCK, logical_blocks, free_blocks }),
+        ) -> (Space, Vec<(bool, u64, u64)>) {
+            (space, requests)
+        }
+    }
+
+    fn go(predictor: &mut dyn Predictor, requests: &[(bool, u64, u64)]) -> Total {
+        for (writes, page, pages) in requests {
+            match writes {
+                true => predictor.write(*page, *pages),
+                false => predictor.read(*page, *pages),
+            }
+        }
+        predictor.total()
+    }
+
+    proptest! {
+        // Does a map that is in memory as a whole cost nothing, so that what is left is a page map?
+        #[test]
+        fn a_map_in_memory_is_free((space, requests) in drives_and_requests(), fifo in any::<bool>()) {
+            let cleaning = if fifo { Cleaning::Fifo } else { Cleaning::Greedy };
+            let map = Map { cached: 100, per_page: 16, most_blocks: 1 };
+            let mut dftl = Dftl::new(space, map, cleaning).unwrap();
+            let mut survivors = Survivors::new(space, cleaning).unwrap();
+            prop_assert_eq!(go(&mut dftl, &requests), go(&mut survivors, &requests));
+            prop_assert_eq!(dftl.traffic().reads(), 0);
+        }
+
+        // Is as much programmed as was written, moved and changed in the map, and as much erased as that takes,
+        // whatever is asked?
+        #[test]
+        fn what_is_programmed_is_erased((space, requests) in drives_and_requests(), cached in 1_u32..20) {
+            let map = Map { cached, per_page: 16, most_blocks: 2 };
+            let mut dftl = Dftl::new(space, map, Cleaning::Greedy).unwrap();
+            let total = go(&mut dftl, &requests);
+            let traffic = dftl.traffic();
+            prop_assert!(traffic.misses <= traffic.look_ups && traffic.write_backs <= traffic.misses);
+            prop_assert!(total.copies >= traffic.programs() as f64);
+            let programs = total.pages as f64 + total.copies;
+            let most = f64::from(BLOCK * (space.logical_blocks + space.free_blocks));
+            let erased = total.erasures * f64::from(BLOCK);
+            prop_assert!((programs - erased).abs() <= most, "{} {}", programs, erased);
+            let in_use = dftl.data.in_use() + dftl.translation.in_use();
+            prop_assert!(in_use <= space.logical_blocks + space.free_blocks);
+        }
+    }
+
+    // Are bits cleared within words, across them, and up to their ends alone?
+    #[test]
+    fn bits() {
+        let mut bits = [u64::MAX; 3];
+        clear(&mut bits, 60, 130);
+        assert_eq!(bits, [u64::MAX >> 4, 0, u64::MAX << 2]);
+        clear(&mut bits, 0, 64);
+        assert_eq!(bits, [0, 0, u64::MAX << 2]);
+        clear(&mut bits, 190, 500);
+        assert_eq!(bits[2], u64::MAX << 2 & u64::MAX >> 2);
+    }
+
+    // Are drives refused that have no room for their map?
+    #[test]
+    fn refuses_what_has_no_room() {
+        let space = Space { pages_per_block: BLOCK, logical_blocks: 64, free_blocks: 6 };
+        let map = Map { cached: 8, per_page: 16, most_blocks: 4 };
+        // 256 entries are 16 translation pages, 4 blocks.
+        assert!(Dftl::new(space, map, Cleaning::Greedy).is_err());
+        let larger = Space { free_blocks: 7, ..space };
+        assert!(Dftl::new(larger, map, Cleaning::Greedy).is_ok());
+        assert!(Dftl::new(larger, Map { cached: 0, ..map }, Cleaning::Greedy).is_err());
+    }
+}

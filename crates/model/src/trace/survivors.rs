@@ -3,7 +3,7 @@
 //! How often pages are moved depends on when the others of their block are written again, and that on which
 //! pages came to lie together, by what was cleaned before: of real traces, where neighbours are written
 //! together again, no distribution of single pages says that. But pages that were valid together when their
-//! block was cleaned stay together, so it can be followed block by block: see [`Blocks`]. Nothing is taken
+//! block was cleaned stay together, so it can be followed block by block (`blocks.rs`). Nothing is taken
 //! to be random, stationary or independent. It is a recurrence over the trace and no closed form, as those of
 //! fragments are: [`super::Reuse`] is the form.
 
