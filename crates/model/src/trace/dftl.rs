@@ -12,8 +12,8 @@
 //!
 //! What does not fit in the open block makes it larger and the next smaller, where a drive splits it. A greedy choice
 //! finds the smaller cheap: with little spare space random writes come out up to 30 % too low (docs/models.md).
-//! Nor is all followed of what has changed: of a block that took pages of several others, all of those count as moved when the
-//! last was. The difference is whether an entry is taken to have changed that a write-back took along.
+//! Nor is all followed of what has changed: of a block that took pages of several others, all of those count as
+//! moved when the last was. The difference is whether an entry is taken to have changed that a write-back took along.
 
 use std::collections::VecDeque;
 
