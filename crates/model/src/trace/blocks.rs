@@ -245,9 +245,9 @@ impl<N: Default> Blocks<N> {
         }
     }
 
-    /// Cleans a block, whose valid pages go to the open one, or to one that is opened; if they do not fit, another
-    /// is opened for the pages after them. Says how many these are, what was noted of the block, and what is of
-    /// the one that took them; none where no block has a superseded page.
+    /// Cleans a block, whose valid pages go to the open one, or to one that is opened; if they do not fit, that has
+    /// more pages than others, and the next, which is opened, fewer. Says how many these are, what was noted of
+    /// the block, and what is of the one that took them; none where no block has a superseded page.
     pub(super) fn clean(&mut self) -> Option<(u32, N, &mut N)> {
         self.settle();
         // So that no number changes here.
@@ -267,11 +267,6 @@ impl<N: Default> Blocks<N> {
         }
         let room = self.room();
         self.filled += valid;
-        // Of those that do not fit all go where most go.
-        if valid > 2 * room {
-            self.close_if_full();
-            self.open();
-        }
         let taker = self.open;
         self.taken_by[victim as usize] = taker;
         self.valid[taker as usize] += valid;

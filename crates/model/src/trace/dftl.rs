@@ -10,8 +10,10 @@
 //! block it is noted how many of its pages have their entry on the flash alone, by translation page: a page that is
 //! written has its entry in memory, so this changes where entries come and go, and not with each write.
 //!
-//! One thing is not followed: of a block that took pages of several others, all of those count as moved when the
-//! last was. The difference is whether an entry is taken to have changed that a write-back took along.
+//! What does not fit in the open block makes it larger and the next smaller, where a drive splits it. A greedy choice
+//! finds the smaller cheap: with little spare space random writes come out up to 30 % too low (docs/models.md).
+//! Nor is all followed of what has changed: of a block that took pages of several others, all of those count as
+//! moved when the last was. The difference is whether an entry is taken to have changed that a write-back took along.
 
 use std::collections::VecDeque;
 
