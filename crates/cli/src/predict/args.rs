@@ -18,10 +18,10 @@ use crate::names;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope predict --trace 'hm_0.csv.gz?remap=compact' --drive 'demo?over_provisioning=0.28'
-  flashscope predict --trace fin1.spc --drive flashsim-2009-30g --compare
+  flashscope predict --trace 'hm_0.csv.gz?remap=fold' --drive flashsim-2009 --compare
   flashscope predict --workload 'zipf?exponent=0.9' --drive 'demo?cleaning.policy=fifo' --json
-  flashscope predict --trace fin1.spc --drive flashsim-2009-30g --model bast
-  flashscope predict --trace hm_0.csv.gz --lifetime --worn 1200
+  flashscope predict --trace 'hm_0.csv.gz?remap=fold' --drive 'flashsim-2009?ftl=fast' --model fast
+  flashscope predict --trace 'hm_0.csv.gz?remap=fold' --lifetime --worn 1200
   flashscope predict --workload uniform --lifetime --per-day 200GB
   flashscope predict --list")]
 pub struct PredictArgs {

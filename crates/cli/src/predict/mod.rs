@@ -44,8 +44,9 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     let free_pages = free_pages(&layout);
     let Found { passes, total } =
         Passes::find(&mut pools, free_pages, &mut loaded.requests, tell).map_err(failure)?;
-    let cases: Vec<Case<'_>> =
-        validation::cases().filter(|case| case.model == chosen.name()).collect();
+    let cases: Vec<Case<'_>> = validation::cases()
+        .filter(|case| case.model == chosen.name() && case.ftl == layout.ftl.name)
+        .collect();
     let numbers = Numbers::new(&layout, total, Factors::of(&cases, args.confidence));
     let wall_ns = (clock.now() - begun).0;
     let mut report = PredictionReport {

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::Scratch;
 
-const COMMANDS: [&str; 10] = [
-    "devices", "plan", "bench", "probe", "simulate", "report", "serve", "registry", "submit",
-    "demo",
+const COMMANDS: [&str; 11] = [
+    "devices", "plan", "bench", "probe", "simulate", "predict", "report", "serve", "registry",
+    "submit", "demo",
 ];
 
 /// The examples in the help of a command, split as a shell does.
@@ -136,4 +136,15 @@ fn examples_of_simulate() {
         assert!(!place.run(&arguments).ok().stdout.is_empty());
     }
     assert_eq!(place.names(), ["demo-sim.flashscope", "events.json", TRACE]);
+}
+
+// Does every example of a prediction work?
+#[test]
+fn examples_of_predict() {
+    let place = with_a_trace(Scratch::in_memory());
+    for example in examples(&place, "predict") {
+        let arguments: Vec<&str> = example[1..].iter().map(String::as_str).collect();
+        assert!(!place.run(&arguments).ok().stdout.is_empty());
+    }
+    assert_eq!(place.names(), [TRACE]);
 }

@@ -14,6 +14,7 @@ mod inside;
 mod interrupted;
 mod options;
 mod plan;
+mod predict;
 mod probe;
 mod pts;
 mod record;

@@ -1,0 +1,148 @@
+//! `flashscope predict`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::Scratch;
+use crate::simulate::{assert_conforms, published};
+
+/// A small drive with log blocks, as the paper's.
+const SMALL: &str = "flashsim-2009?flash.planes_per_die=1&flash.blocks_per_plane=600&log.blocks=30&over_provisioning=0.06";
+
+/// A small page-mapped drive, which is as models take drives to be.
+const PAGES: &str = "flashsim-2009?flash.planes_per_die=1&flash.blocks_per_plane=600\
+                     &persistence.map=nv-ram&over_provisioning=0.1&cleaning.free_threshold=0.0025";
+
+/// What `--json` prints.
+fn json(options: &[&str]) -> Value {
+    let place = Scratch::in_memory();
+    let outcome = place.run(&[&["predict", "--json"], options].concat()).ok();
+    let value = serde_json::from_str(&outcome.stdout).unwrap();
+    let schema = published("prediction");
+    assert_conforms(&value, &schema, &schema, "prediction");
+    value
+}
+
+fn number(value: &Value, pointer: &str) -> f64 {
+    let found = value.pointer(pointer).unwrap_or_else(|| panic!("{pointer} in {value}"));
+    found.as_f64().unwrap_or_else(|| panic!("{pointer} is {found}"))
+}
+
+// Is what each model that looks at every request predicts what the simulator comes to, on drives as it knows them?
+#[test]
+fn compared_with_the_simulator() {
+    for (drive, model, most) in [
+        (format!("{SMALL}&ftl=bast"), "fragment-bast", 1e-3),
+        (format!("{SMALL}&ftl=fast"), "fragment-fast", 1e-3),
+        (format!("{PAGES}&ftl=page-map"), "survivors", 1e-3),
+        (format!("{PAGES}&ftl=dftl&map_cache.size=300000"), "dftl", 0.05),
+    ] {
+        let workload = "zipf?exponent=0.9&size=geometric:16KiB&reads=0.2";
+        let options = ["--drive", &drive, "--workload", workload, "--ios", "20000", "--compare"];
+        let found = json(&options);
+        assert_eq!(found["model"], model);
+        assert!(number(&found, "/erases/value") > 1000.0, "{found}");
+        for error in ["/simulated/erases_error", "/simulated/write_amplification_error"] {
+            let error = number(&found, error);
+            assert!(error.abs() < most, "{model}: {error}");
+        }
+    }
+}
+
+// Do intervals hold the prediction, and grow with how often they are to hold the truth? Are there some for each model
+// that is the best of its FTL?
+#[test]
+fn intervals() {
+    for ftl in ["bast", "fast"] {
+        let drive = format!("{SMALL}&ftl={ftl}");
+        let of = |share| {
+            json(&["--drive", &drive, "--model", ftl, "--ios", "5000", "--confidence", share])
+        };
+        let (narrow, wide) = (of("50%"), of("90%"));
+        assert!(number(&wide, "/validation/cases") >= 9.0);
+        let ends = |found: &Value| {
+            let (low, high) =
+                (number(found, "/erases/interval/low"), number(found, "/erases/interval/high"));
+            let value = number(found, "/erases/value");
+            assert!(low <= value && value <= high, "{low} {value} {high}");
+            high / low
+        };
+        assert!(ends(&wide) > ends(&narrow));
+    }
+}
+
+// Does each option change what is predicted?
+#[test]
+fn options_change_something() {
+    let drive = format!("{SMALL}&ftl=bast");
+    let workload = "hotcold?hot_space=0.1&hot_writes=0.9&size=4KiB";
+    let of = |more: &[&str]| {
+        let base = ["--drive", &drive, "--workload", workload, "--ios", "3000", "--model", "bast"];
+        number(&json(&[&base[..], more].concat()), "/erases/value")
+    };
+    let plain = of(&[]);
+    assert!((of(&[]) - plain).abs() < 1e-9);
+    assert!((of(&["--seed", "7"]) - plain).abs() > 1e-6);
+    assert!((of(&["--ranges", "written"]) - plain).abs() > 1.0);
+    assert!((of(&["--stretches", "stationary"]) - plain).abs() > 1.0);
+    assert!((of(&["--stretches", "own-time"]) - plain).abs() > 1.0);
+}
+
+// Does a drive last as long as its erases say: half of them gone leaves half, twice as much a day half the days?
+#[test]
+fn lifetime() {
+    let drive = format!("{SMALL}&reliability.block_lifetime=3000");
+    let of = |worn: &str, per_day: &str| {
+        let base = ["--drive", &drive, "--ios", "5000", "--lifetime"];
+        json(&[&base[..], &["--worn", worn, "--per-day", per_day]].concat())
+    };
+    let (new, used, busy) = (of("0", "1GB"), of("1500", "1GB"), of("0", "2GB"));
+    let days = |found: &Value| number(found, "/lifetime/days/value");
+    let left = |found: &Value| number(found, "/lifetime/endurance_left_bytes/value");
+    assert!((left(&used) / left(&new) - 0.5).abs() < 1e-9);
+    assert!((days(&used) / days(&new) - 0.5).abs() < 1e-9);
+    assert!((days(&busy) / days(&new) - 0.5).abs() < 1e-9);
+    // 600 blocks of 3000 erases.
+    let written = number(&new, "/bytes_written");
+    let expected = 600.0 * 3000.0 / number(&new, "/erases/value") * written;
+    assert!((left(&new) / expected - 1.0).abs() < 1e-9);
+}
+
+// Does what cannot be predicted say why, and what to do?
+#[test]
+fn what_cannot_be_predicted() {
+    let place = Scratch::in_memory();
+    fs::write(place.at("reads.csv"), "128166372003061629,hm,0,Read,0,4096,1\n").unwrap();
+    for (options, expected) in [
+        (&["--drive", "demo?ftl=block-map"][..], "`flashscope simulate` runs the workload"),
+        (&["--drive", "/dev/null"], "--profile` has saved"),
+        (&["--drive", "demo?raid.drives=2"], "set raid.drives=1"),
+        (&["--model", "bast"], "the model `bast` is not of ftl = \"page-map\""),
+        (&["--model", "gready"], "there are: fragment-bast"),
+        (&["--workload", "uflip:granularity"], "runs of uFLIP are not predicted"),
+        (&["--lifetime"], "--per-day SIZE"),
+        (&["--trace", "reads.csv"], "writes nothing"),
+        (&["--worn", "5"], "--lifetime"),
+    ] {
+        let outcome = place.run(&[&["predict"], options].concat());
+        assert_eq!(outcome.code, Some(2), "{options:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(expected), "{options:?}: {}", outcome.stderr);
+    }
+}
+
+// Does the terminal show what was predicted and where the intervals are from, and what is not modelled?
+#[test]
+fn text() {
+    let place = Scratch::in_memory();
+    let shown = place.run(&["predict", "--drive", "demo", "--ios", "20000"]).ok().stdout;
+    for expected in
+        ["blocks erased", "write amplification", "intervals hold 90 %", "not modelled: background"]
+    {
+        assert!(shown.contains(expected), "{shown}");
+    }
+    let listed = place.run(&["predict", "--list"]).ok().stdout;
+    for expected in ["fragment-fast", "survivors", "greedy-2012", "cost-benefit"] {
+        assert!(listed.contains(expected), "{listed}");
+    }
+}
