@@ -120,6 +120,7 @@ impl Scripted {
             runs: vec![],
             repeats: vec![],
             rounds: None,
+            grid: None,
             grid: vec![],
             hints: vec![],
         };

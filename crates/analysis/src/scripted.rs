@@ -55,6 +55,7 @@ pub(crate) fn no_facts() -> Facts {
         runs: vec![],
         repeats: vec![],
         rounds: None,
+        grid: None,
         grid: vec![],
         hints: vec![],
     }
@@ -78,6 +79,7 @@ fn facts_of_run(run: u32, mean: Estimate) -> RunFacts {
         parts: vec![],
         operations: vec![],
         open_loop: None,
+        uniform: None,
         duration_ns: Nanos(1),
         throughput_bytes_per_s: 1.0,
         harness_share: None,
@@ -150,6 +152,7 @@ pub(crate) fn manifest(micro_benchmarks: Vec<MicroBenchmark>) -> Manifest {
             on_error: OnError::Stop,
             methodology: Methodology::default(),
             rounds: None,
+            grid: None,
         },
         micro_benchmarks,
         "2026-01-01T00:00:00Z".into(),

@@ -4,6 +4,7 @@
 
 use flashscope_block::{Bytes, DeviceInfo};
 use flashscope_stats::Estimate;
+use flashscope_workload::pattern::UniformWrites;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,75 @@ use crate::manifest::Tool;
 
 /// Version of the format of `grid.json`.
 pub const GRID_SCHEMA_VERSION: u32 = 1;
+
+/// IOs in a window at least, on average.
+const LEAST_WINDOW_IOS: u64 = 512;
+
+/// How the runs of a grid are measured. Each writes until the drive has become used to it: until what a
+/// byte comes to is level over several windows of writes; only then IOs count. In a window half of the
+/// flash that these writes may take is written once, the target space and the free space.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GridRule {
+    /// The unit of lengths and places.
+    #[serde(rename = "page_bytes")]
+    pub page: Bytes,
+    /// What the flash of the drive holds beyond the capacity of the drive.
+    #[serde(rename = "free_bytes")]
+    pub free: Bytes,
+    /// How many windows are looked at together.
+    pub windows: u32,
+    /// How far the largest value of these windows may be from the smallest, relative to their mean.
+    pub range: f64,
+    /// How far the line fitted to them may rise or fall, relative to their mean.
+    pub slope: f64,
+    /// After so many windows IOs count in any case.
+    pub most_windows: u32,
+    /// So many windows count at least.
+    pub least_counted: u32,
+    /// A run ends when so many have counted, however well it knows its mean.
+    pub most_counted: u32,
+}
+
+impl GridRule {
+    /// The free space relative to what `writes` go to.
+    #[allow(clippy::cast_precision_loss)] // far below 2^53 bytes
+    pub fn free_space(&self, writes: &UniformWrites) -> f64 {
+        self.free.0 as f64 / writes.target_size.0 as f64
+    }
+
+    /// Bytes in a window of `writes`.
+    pub fn window(&self, writes: &UniformWrites) -> Bytes {
+        let half = (writes.target_size.0 + self.free.0) / 2;
+        Bytes(half.max(LEAST_WINDOW_IOS.saturating_mul(writes.mean_bytes().0)))
+    }
+
+    /// Writes in so many windows, on average.
+    pub fn ios_in(&self, windows: u32, writes: &UniformWrites) -> u64 {
+        let bytes = self.window(writes).0.saturating_mul(windows.into());
+        bytes.div_ceil(writes.mean_bytes().0.max(1))
+    }
+}
+
+/// How the drive stood when the IOs of a run began to count, and what it did inside since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Level {
+    /// Whether what a byte came to was level.
+    pub steady: bool,
+    /// What the drive did while the IOs that count were done; absent where it does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inside: Option<Inside>,
+}
+
+/// What a drive did inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Inside {
+    /// What a block of its flash holds.
+    pub block_bytes: Bytes,
+    /// Blocks that it erased.
+    pub erasures: u64,
+    /// Bytes that it programmed.
+    pub programmed_bytes: Bytes,
+}
 
 /// `grid.json`: what was measured, a point for each run that came to one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

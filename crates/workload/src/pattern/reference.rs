@@ -100,6 +100,14 @@ impl Reference {
         }
     }
 
+    /// The target spaces of its parts, by offset and size; none of a trace.
+    pub fn target_spaces(&self) -> Vec<(Bytes, Bytes)> {
+        match self {
+            Reference::Uniform { writes } => vec![(writes.target_offset, writes.target_size)],
+            _ => self.patterns().iter().map(|p| (p.target_offset, p.target_size)).collect(),
+        }
+    }
+
     /// How many IOs a run issues.
     pub fn io_count(&self) -> u64 {
         match self {
