@@ -7,8 +7,8 @@
 
 use flashscope_block::{Bytes, Device, DeviceInfo};
 use flashscope_result::grid::GridRule;
-use flashscope_result::manifest::{Experiment, MicroBenchmark, Options, Progress, Run, State};
-use flashscope_result::plan::Costs;
+use flashscope_result::manifest::{Experiment, MicroBenchmark, Options, Progress, Run};
+use flashscope_result::plan::{Costs, Estimate};
 use flashscope_workload::pattern::{Reference, UniformWrites};
 use flashscope_workload::seed_for;
 use flashscope_workload::uflip::Unit;
@@ -67,8 +67,8 @@ pub enum Error {
     },
     /// Less free space than there is always.
     #[error(
-        "a free space of {wanted}: `{name}` has {least:.3} times what it holds already when all of it \
-         is written, and more for a part of it"
+        "a free space of {wanted}: `{name}` has {least:.3} times what is written when all of it is, and \
+         more when less is; ask for no less (--grid-spaces)"
     )]
     TooLittle {
         /// The drive.
@@ -81,7 +81,8 @@ pub enum Error {
     /// So much free space that the rest holds no writes.
     #[error(
         "a free space of {wanted}: that would be writes to {target}, and {LEAST_WRITES} of the mean \
-         length of {length} pages take {least}; ask for less, or for shorter writes"
+         length of {length} pages take {least}; ask for less (--grid-spaces), or for shorter writes \
+         (--grid-lengths)"
     )]
     TooMuch {
         /// What is wanted.
@@ -174,8 +175,12 @@ impl Choice {
         Ok(rising(targets.collect::<Result<_, _>>()?, Bytes::cmp))
     }
 
-    /// The runs of the grid on a drive, coarse to fine: those of the first level are its corners, and
-    /// each level with those before it is a grid again. They are numbered in that order.
+    /// The runs of the grid on a drive, numbered in the order of execution: by rising target spaces,
+    /// each with all lengths.
+    ///
+    /// In another order data that is left alone would share blocks with what was written before, and
+    /// some of the free space would stay in them: a drive that maps by pages does not clean such blocks
+    /// as long as others hold less.
     ///
     /// # Errors
     /// Where the drive has no such free space.
@@ -188,7 +193,8 @@ impl Choice {
         self.plan_up_to(u32::MAX, rule, options, device)
     }
 
-    /// The same of the first levels alone.
+    /// The same of the first levels alone: those of the first are the corners of the grid, and each level
+    /// with those before it is a grid again.
     fn plan_up_to(
         &self,
         most: u32,
@@ -199,11 +205,7 @@ impl Choice {
         let (lengths, targets) = (self.lengths(), self.targets(rule, device)?);
         let (of_length, of_target) = (levels(lengths.len()), levels(targets.len()));
         let points = (0..targets.len()).flat_map(|t| (0..lengths.len()).map(move |l| (t, l)));
-        let level = |(t, l): &(usize, usize)| of_target[*t].max(of_length[*l]);
-        let mut points: Vec<(usize, usize)> = points.filter(|p| level(p) <= most).collect();
-        // By rising target spaces in each level.
-        points.sort_by_key(level);
-        let mut largest = Bytes(0);
+        let points = points.filter(|&(t, l)| of_target[t].max(of_length[l]) <= most);
         let run = |(id, (t, l)): (u32, (usize, usize))| {
             let seed = seed_for(options.setup.seed, (t * lengths.len() + l) as u64);
             let writes = self.writes(lengths[l], targets[t], seed);
@@ -214,20 +216,14 @@ impl Choice {
                 Some(reason) => Progress::Skipped { reason },
                 None => Progress::Pending,
             };
-            // What was written beyond the target space must not share blocks with what is in it, or some
-            // of the free space stays there.
-            let reset = targets[t] < largest && options.state != State::Keep;
-            largest = if reset { targets[t] } else { largest.max(targets[t]) };
             let value = i64::try_from(targets[t].0).unwrap_or(i64::MAX);
-            (l, Run { progress, reset, ..Run::new(id, value, reference) })
+            (l, Run { progress, ..Run::new(id, value, reference) })
         };
         let runs: Vec<(usize, Run)> = (1..).zip(points).map(run).collect();
         let experiment = |(l, length): (usize, &u32)| {
             let of_length = runs.iter().filter(|(of, _)| *of == l).map(|(_, run)| run.clone());
-            let mut runs: Vec<Run> = of_length.collect();
-            runs.sort_by_key(|run| run.value);
             let pages = if *length == 1 { "page" } else { "pages" };
-            Experiment { name: format!("{length} {pages}"), runs }
+            Experiment { name: format!("{length} {pages}"), runs: of_length.collect() }
         };
         let experiments = lengths.iter().enumerate().map(experiment);
         Ok(vec![MicroBenchmark {
@@ -251,33 +247,22 @@ impl Choice {
         device: &DeviceInfo,
         costs: &Costs,
     ) -> Result<Planned, Refused> {
-        let (mut all, mut coarser) = (None, u32::MAX);
-        loop {
-            let plan = self.plan_up_to(coarser, rule, options, device)?;
-            let estimate = estimate(&plan, options, costs);
-            let runs = estimate.runs;
-            let all = *all.get_or_insert(runs);
+        let counts = [self.lengths().len(), self.targets(rule, device)?.len()];
+        let deepest = counts.into_iter().flat_map(levels).max().unwrap_or(0);
+        let (mut all, mut least) = (None, Estimate::default());
+        for most in (0..=deepest).rev() {
+            let micro_benchmarks = self.plan_up_to(most, rule, options, device)?;
+            let estimate = estimate(&micro_benchmarks, options, costs);
+            let (runs, all) = (estimate.runs, *all.get_or_insert(estimate.runs));
             if fits(&estimate, &options.methodology) {
                 let points = format!("points between others: {runs} of {all} are measured");
                 let left_out = if runs < all { vec![points] } else { vec![] };
                 let options = options.clone();
-                return Ok(Planned { options, micro_benchmarks: plan, estimate, left_out });
+                return Ok(Planned { options, micro_benchmarks, estimate, left_out });
             }
-            coarser = match coarser {
-                0 => {
-                    let size = options.setup.target_size;
-                    return Err(Unaffordable::least(&estimate, size, "--grid-spaces").into());
-                }
-                u32::MAX => self.deepest(rule, device)?.saturating_sub(1),
-                level => level - 1,
-            };
+            least = estimate;
         }
-    }
-
-    /// The last level.
-    fn deepest(&self, rule: &GridRule, device: &DeviceInfo) -> Result<u32, Error> {
-        let counts = [self.lengths().len(), self.targets(rule, device)?.len()];
-        Ok(counts.into_iter().flat_map(levels).max().unwrap_or(0))
+        Err(Unaffordable::least(&least, options.setup.target_size, "--grid-spaces").into())
     }
 }
 

@@ -68,8 +68,8 @@ fn table(out: &mut String, grid: &Grid, what: &str, cell: impl Fn(&GridPoint) ->
 /// How long the runs of a grid are.
 pub(crate) fn length(rule: &GridRule, relative: f64, confidence: f64) -> String {
     format!(
-        "until what a page comes to is level over {} times half the flash that is written, and then \
-         until it is known within {} % at {} %",
+        "until what a page comes to is level over {} windows, and then until it is known within {} % \
+         at {} %",
         rule.windows,
         100.0 * relative,
         100.0 * confidence

@@ -65,7 +65,7 @@ fn erasures_are_those_of_theory() {
         if free_space < 1.0 {
             let theory = by_theory(&grid, point);
             let found = point.erasures_per_page.unwrap();
-            assert!((found / theory - 1.0).abs() < 0.05, "{found} instead of {theory}: {point:?}");
+            assert!((found / theory - 1.0).abs() < 0.1, "{found} instead of {theory}: {point:?}");
         }
     }
     for (mean_len, more) in [(1, 8), (8, 64)] {
@@ -143,7 +143,7 @@ fn options_choose_the_grid() {
     // Shorter writes leave room for more free space.
     let (short, _) = plan(&["--grid-lengths", "2,1"]);
     assert_eq!(short.len(), 2 * 11);
-    assert!(short.contains(&(1, 100.0)) && short.contains(&(2, 0.075)));
+    assert!(short[0].1 > 100.0 && short[10] == (1, 0.075), "{short:?}");
     let (two, _) = plan(&["--grid-spaces", "0.3,0.6", "--grid-lengths", "3"]);
     assert_eq!(two, grid(&[3], &[0.6, 0.3]));
     let (_, rule) = plan(&["--grid-page", "8KiB", "--capacity-inside", "200MiB"]);
@@ -212,19 +212,21 @@ fn a_file_has_a_grid() {
 fn wrong_grids_are_refused() {
     let place = Scratch::in_memory();
     let refused = |more: &[&str]| {
-        let arguments = [&["bench", DRIVE, "--output", "r", "--grid"][..], more].concat();
+        let arguments = [&["bench", DRIVE, "--output", "r"][..], more].concat();
         let said = place.run(&arguments).says(2, &place);
         assert!(place.names().is_empty(), "{:?}", place.names());
-        said
+        said.replace(DRIVE, "DRIVE").split("\n\n").next().unwrap().to_string()
     };
-    assert_snapshot!(refused(&["--grid-spaces", "0.05"]), @"");
-    assert_snapshot!(refused(&["--grid-spaces", "1000"]), @"");
-    assert_snapshot!(refused(&["--grid-spaces", "much"]), @"");
-    assert_snapshot!(refused(&["--grid-lengths", "0"]), @"");
-    assert_snapshot!(refused(&["--grid-page", "1000"]), @"");
-    assert_snapshot!(refused(&["--capacity-inside", "100MiB"]), @"");
-    assert_snapshot!(refused(&["--state", "random"]), @"");
-    assert_snapshot!(refused(&["--read-only"]), @"");
-    let alone = place.run(&["bench", DRIVE, "--grid-lengths", "1"]);
-    assert_snapshot!(alone.says(2, &place), @"");
+    assert_snapshot!(refused(&["--grid", "--grid-spaces", "0.05"]), @"flashscope: a free space of 0.05: `DRIVE` has 0.075 times what is written when all of it is, and more when less is; ask for no less (--grid-spaces)");
+    assert_snapshot!(refused(&["--grid", "--grid-spaces", "1000"]), @"flashscope: a free space of 1000: that would be writes to 8 KiB, and 8 of the mean length of 256 pages take 8 MiB; ask for less (--grid-spaces), or for shorter writes (--grid-lengths)");
+    assert_snapshot!(refused(&["--grid", "--grid-spaces", "much"]), @"error: invalid value 'much' for '--grid-spaces <RATIOS>': write it like `0.1` or `10`: more than 0");
+    assert_snapshot!(refused(&["--grid", "--grid-lengths", "0"]), @"error: invalid value '0' for '--grid-lengths <PAGES>': 0 is not in 1..=4096");
+    assert_snapshot!(refused(&["--grid", "--grid-page", "1000"]), @"flashscope: nothing can be run on `DRIVE`; the reason for the first run: PageSize = 1000 B: must be a multiple of the logical block, 512 B");
+    assert_snapshot!(refused(&["--grid", "--capacity-inside", "100MiB"]), @"flashscope: the flash of `DRIVE` is said to hold 100 MiB, and the drive 119 MiB: it holds more than the drive (--capacity-inside)");
+    assert_snapshot!(refused(&["--grid", "--state", "random"]), @"flashscope: --grid: all of the drive must hold data, in order, or nobody knows how much of its free space a part of it has: choose --state sequential, or keep where that is so");
+    assert_snapshot!(refused(&["--grid", "--read-only"]), @"error: the argument '--grid' cannot be used with '--read-only'");
+    assert_snapshot!(refused(&["--grid-lengths", "1"]), @r"
+    error: the following required arguments were not provided:
+      --grid
+    ");
 }
