@@ -120,7 +120,6 @@ impl Scripted {
             runs: vec![],
             repeats: vec![],
             rounds: None,
-            grid: None,
             grid: vec![],
             hints: vec![],
         };
