@@ -55,7 +55,6 @@ pub(crate) fn no_facts() -> Facts {
         runs: vec![],
         repeats: vec![],
         rounds: None,
-        grid: None,
         grid: vec![],
         hints: vec![],
     }
