@@ -75,6 +75,7 @@ pub fn manifest(runs: Vec<Run>) -> Manifest {
             on_error: OnError::Stop,
             methodology: Methodology::default(),
             rounds: None,
+            grid: None,
         },
         vec![MicroBenchmark {
             name: "locality".into(),

@@ -71,6 +71,8 @@ export function sentence(reference: Reference): string {
       return `${ios(reference.pattern)}, of which ${reference.reads_percent} % read, ${count(reference.queue_depth)} in flight${reference.time_ns == null ? '' : `, for ${exactTime(reference.time_ns)}`}.`;
     case 'sequence':
       return `${reference.patterns.map((p) => `${count(p.io_count)} ${ios(p)}`).join('; then ')}.`;
+    case 'uniform':
+      return `Writes of ${count(reference.writes.mean_len)} pages of ${bytes(reference.writes.page_bytes)} on average that start anywhere in ${bytes(reference.writes.target_size_bytes)}, each as soon as the one before it is answered.`;
     case 'trace':
       return `${count(reference.ios)} IOs of ${reference.playback.files.join(' and ')}, ${PACE_WORDS[reference.playback.pace]}, up to ${count(reference.queue_depth)} in flight.`;
   }
@@ -86,6 +88,19 @@ export function parameterRows(reference: Reference): [string, string][][] {
       ...time,
     ] as [string, string][];
     return [[...parameters(reference.pattern), ...rows]];
+  }
+  if (reference.kind === 'uniform') {
+    const { writes } = reference;
+    return [
+      [
+        ['PageSize', bytes(writes.page_bytes)],
+        ['MeanLength', count(writes.mean_len)],
+        ['TargetOffset', bytes(writes.target_offset_bytes)],
+        ['TargetSize', bytes(writes.target_size_bytes)],
+        ['IOIgnore', count(writes.io_ignore)],
+        ['seed', writes.seed],
+      ],
+    ];
   }
   if (reference.kind !== 'trace') return patternsOf(reference).map(parameters);
   const { playback } = reference;

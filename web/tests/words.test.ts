@@ -5,6 +5,7 @@ import type { Pattern } from '../src/data/views.gen';
 import {
   experimentWords,
   PARAMETER_WORDS,
+  parameterRows,
   parameters,
   progressWords,
   sentence,
@@ -97,6 +98,19 @@ describe('patterns', () => {
       '4 of the random writes',
     );
     expect(sentence({ kind: 'sequence', patterns: [pattern, pattern] })).toContain('; then 5,120');
+    const writes = {
+      page_bytes: 4096,
+      mean_len: 16,
+      target_offset_bytes: 0,
+      target_size_bytes: 2 ** 30,
+      io_count: 1000,
+      io_ignore: 100,
+      seed: '1',
+    };
+    expect(sentence({ kind: 'uniform', writes })).toBe(
+      'Writes of 16 pages of 4 KiB on average that start anywhere in 1 GiB, each as soon as the one before it is answered.',
+    );
+    expect(parameterRows({ kind: 'uniform', writes })[0]).toContainEqual(['MeanLength', '16']);
     expect(experimentWords('SR/RW')).toBe('sequential reads mixed with random writes');
     expect(experimentWords('65/35 8 KiB')).toBe('65 % reads, 35 % writes of 8 KiB');
     expect(experimentWords('100/0 512 B')).toBe('reads of 512 B');

@@ -14,7 +14,7 @@ const RULES: [(&str, &[&str]); 19] = [
     ("workload", &["block"]),
     ("drive", &["block"]),
     ("sim", &["block"]),
-    ("result", &["block", "workload"]),
+    ("result", &["block", "stats", "workload"]),
     ("measure", &["block", "result", "stats", "workload"]),
     ("analysis", &["block", "result", "stats", "workload"]),
     ("probe", &["block", "measure", "stats", "workload"]),

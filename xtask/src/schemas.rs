@@ -25,6 +25,7 @@ fn all() -> [(&'static str, Schema); 14] {
         ("views", schemars::schema_for!(flashscope_report::Views)),
         ("summary", schemars::schema_for!(flashscope_report::Summary)),
         ("plan", schemars::schema_for!(flashscope_result::plan::Plan)),
+        ("grid", schemars::schema_for!(flashscope_result::grid::Grid)),
         ("devices", schemars::schema_for!(Inventory)),
         ("trace", schemars::schema_for!(flashscope_report::Trace)),
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),

@@ -236,6 +236,9 @@ pub struct RunFacts {
     /// Where IOs were due at times of their own (an open loop): what that says of them.
     #[serde(default)]
     pub open_loop: Option<OpenLoop>,
+    /// Of uniform writes, which have many lengths: what a byte took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uniform: Option<UniformFacts>,
     /// From the first submission to the last completion of the IOs counted.
     pub duration_ns: Nanos,
     /// Bytes of the IOs counted over that time.
@@ -247,6 +250,15 @@ pub struct RunFacts {
     /// What others did during the run that may have changed its numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed_by: Vec<Disturbance>,
+}
+
+/// What uniform writes come to by their bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UniformFacts {
+    /// Bytes of the IOs counted.
+    pub bytes: Bytes,
+    /// Response time for each of them.
+    pub per_byte_ns: Estimate,
 }
 
 /// The IOs of one operation in a run.

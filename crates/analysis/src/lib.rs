@@ -17,6 +17,7 @@ mod scripted;
 pub mod trace;
 pub mod view;
 mod words;
+mod write_grid;
 
 pub use costs::costs;
 pub use facts::Facts;
@@ -25,6 +26,7 @@ use flashscope_result::{Error, Manifest, ResultFolder};
 use means::Means;
 pub use trace::TraceFacts;
 pub use view::Outline;
+pub use write_grid::write_grid;
 
 /// The harness may take this share of what is measured.
 const HARNESS_SHARE: f64 = 0.05;

@@ -1,10 +1,10 @@
 use flashscope_block::{Bytes, Nanos, Op, Record};
 use flashscope_result::manifest::Run;
 use flashscope_result::{Error, Rows};
-use flashscope_stats::{Estimate, Summary, mean_interval};
+use flashscope_stats::{Estimate, Ratio, Summary, mean_interval};
 use flashscope_workload::pattern::Reference;
 
-use crate::facts::{Latency, OpenLoop, OperationFacts, RunFacts};
+use crate::facts::{Latency, OpenLoop, OperationFacts, RunFacts, UniformFacts};
 
 /// What is found in one run.
 pub(crate) struct Found {
@@ -42,6 +42,8 @@ struct Gathered<'a> {
     /// Of a trace or a blend, for each operation apart.
     operations: Vec<(Summary, u64)>,
     open_loop: Option<OpenLoopSummary>,
+    /// ns for each byte, of uniform writes.
+    per_byte: Option<Ratio>,
     /// Response times in order, up to [`MOST_KEPT`] of them.
     values: Vec<f64>,
 }
@@ -72,6 +74,7 @@ impl Gathered<'_> {
                 _ => vec![],
             },
             open_loop: reference.is_open_loop().then(OpenLoopSummary::default),
+            per_byte: matches!(reference, Reference::Uniform { .. }).then(Ratio::default),
             values: Vec::new(),
         }
     }
@@ -92,6 +95,10 @@ impl Gathered<'_> {
             if let Some(OpenLoopSummary { latency, late }) = &mut self.open_loop {
                 latency.push(record.late.0.saturating_add(record.latency.0));
                 late.push(record.late.0);
+            }
+            if let Some(per_byte) = &mut self.per_byte {
+                #[allow(clippy::cast_precision_loss)] // far below 2^53
+                per_byte.push(record.latency.0 as f64, record.len.0 as f64);
             }
             self.bytes += record.len.0;
             self.first.get_or_insert(record.submitted);
@@ -130,6 +137,10 @@ impl Gathered<'_> {
             open_loop: self.open_loop.as_ref().and_then(|summary| {
                 let (latency_ns, late_ns) = (latency(&summary.latency)?, latency(&summary.late)?);
                 Some(OpenLoop { latency_ns, late_ns })
+            }),
+            uniform: self.per_byte.as_ref().and_then(|per_byte| {
+                let (bytes, per_byte_ns) = (Bytes(self.bytes), per_byte.estimate()?);
+                Some(UniformFacts { bytes, per_byte_ns })
             }),
             duration_ns,
             throughput_bytes_per_s: self.bytes as f64 / duration_ns.as_secs_f64().max(1e-9),

@@ -54,6 +54,19 @@ pub struct DeviceInfo {
     pub engine: Option<String>,
 }
 
+/// What a drive tells of the flash inside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flash {
+    /// What all of it holds, free space included.
+    pub capacity: Bytes,
+    /// What a block of it holds.
+    pub block: Bytes,
+    /// What was programmed since the drive was made, whatever for.
+    pub programmed: Bytes,
+    /// How many blocks were erased since then, each as often as it was.
+    pub erasures: u64,
+}
+
 /// A command of its own with which a drive forgets everything it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Erasure {
@@ -119,6 +132,11 @@ pub trait Device {
         debug_assert!(completion.is_none(), "idle_until with an IO in flight");
     }
 
+    /// What the drive tells of its flash; nothing, as of most drives.
+    fn flash(&self) -> Option<Flash> {
+        None
+    }
+
     /// What erases everything the drive holds by a command of its own. Asking changes nothing.
     ///
     /// # Errors
@@ -147,6 +165,9 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn idle_until(&mut self, until: Nanos) {
         (**self).idle_until(until);
+    }
+    fn flash(&self) -> Option<Flash> {
+        (**self).flash()
     }
     fn eraser(&self, erasure: Erasure) -> Result<Box<dyn Erase + '_>, NotErased> {
         (**self).eraser(erasure)

@@ -11,7 +11,7 @@ mod names;
 mod null;
 mod units;
 
-pub use device::{Device, DeviceInfo, DeviceKind, Erase, Erasure, NotErased};
+pub use device::{Device, DeviceInfo, DeviceKind, Erase, Erasure, Flash, NotErased};
 pub use errno::Errno;
 pub use io::{Completion, Data, Io, Op, Record, StreamId};
 pub use names::nearest;

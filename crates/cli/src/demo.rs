@@ -35,6 +35,7 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
             ..Methodology::default()
         },
         rounds: None,
+        grid: None,
     };
     let benchmarks: Vec<_> = all().collect();
     let plan = plan(&benchmarks, &options, info, false);

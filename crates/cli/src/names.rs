@@ -14,6 +14,12 @@ pub const MOST_ROUNDS: i64 = 1_000_000;
 pub const DEEPEST: i64 = 65_535;
 /// The longest IO, which is the longest that a real drive takes.
 const LONGEST_IO: Bytes = Bytes::GIB;
+
+/// The largest page of a grid.
+const LARGEST_PAGE: Bytes = Bytes::mib(1);
+
+/// The longest mean length of writes in pages: with the largest page, 16 times that is the longest IO.
+pub const LONGEST_MEAN: i64 = 4096;
 /// The longest pause.
 const LONGEST_PAUSE: Nanos = Nanos::secs(24 * 60 * 60);
 /// The longest warm-up, in capacities: more than any flash endures.
@@ -50,6 +56,23 @@ pub fn io_size(text: &str) -> Result<Bytes> {
         bail!("an IO has at least one logical block and at most {LONGEST_IO}");
     }
     Ok(size)
+}
+
+/// The page of a grid.
+pub fn page(text: &str) -> Result<Bytes> {
+    let page: Bytes = text.parse()?;
+    if page.0 == 0 || page > LARGEST_PAGE {
+        bail!("a page has at least one logical block and at most {LARGEST_PAGE}");
+    }
+    Ok(page)
+}
+
+/// Free space relative to what is written.
+pub fn free_space(text: &str) -> Result<f64> {
+    match text.trim().parse::<f64>() {
+        Ok(space) if space > 0.0 && space.is_finite() => Ok(space),
+        _ => bail!("write it like `0.1` or `10`: more than 0"),
+    }
 }
 
 /// A seed. A negative one is read to be refused as a seed, not as an option.

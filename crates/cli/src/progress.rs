@@ -116,6 +116,14 @@ fn ahead(run: &Run, forgot: bool) -> bool {
     }
 }
 
+/// How much work an IO of a run is: of writes of many lengths the pages of the mean, of others one.
+fn weight(run: &Run) -> f64 {
+    match run.reference {
+        Reference::Uniform { writes } => f64::from(writes.mean_len),
+        _ => 1.0,
+    }
+}
+
 /// How many IOs a run whose length is counted in time has in flight.
 fn at_once(run: &Run) -> f64 {
     match run.reference {
@@ -152,7 +160,7 @@ impl Bar {
     #[allow(clippy::cast_precision_loss)]
     fn work(&self, run: &Run, ios: u64) -> f64 {
         if self.virtual_time {
-            return ios as f64;
+            return ios as f64 * weight(run);
         }
         let share_of_writes = if run.reference.writes() { 1 } else { 0 };
         let ios = ios as f64;
@@ -166,7 +174,7 @@ impl Bar {
                 Timing::Burst { pause, burst } => pause.0 as f64 / burst as f64,
             })
             .sum();
-        let cost = self.cost[share_of_writes] / at_once(run);
+        let cost = self.cost[share_of_writes] * weight(run) / at_once(run);
         let work = ios * (cost + pauses);
         match run.reference.time() {
             Some(time) => work.min(time.0 as f64),
@@ -229,10 +237,12 @@ impl Observer for Bar {
         let plain = matches!(&run.reference,
             Reference::Basic { pattern } | Reference::Blend { pattern, .. }
             if pattern.timing == Timing::Consecutive);
-        if plain && ios > 0 {
-            let write = usize::from(run.reference.patterns()[0].op == Op::Write);
+        let uniform = matches!(run.reference, Reference::Uniform { .. });
+        if (plain || uniform) && ios > 0 {
+            let writes = run.reference.patterns().first().is_none_or(|p| p.op == Op::Write);
+            let write = usize::from(writes);
             #[allow(clippy::cast_precision_loss)]
-            let mean = took.0 as f64 / ios as f64 * at_once(run);
+            let mean = took.0 as f64 / ios as f64 * at_once(run) / weight(run);
             self.cost[write] = 0.5 * (self.cost[write] + mean);
         }
         self.show(0);

@@ -29,13 +29,22 @@ pub struct Planned {
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the budget cannot be met: the least of use takes {time} and writes {bytes}, {states} of it to \
-     bring the drive into its state; allow more, use less of the drive with --target-size, or \
-     leave its state with --state keep"
+     bring the drive into its state; allow more, use less of the drive with {less}, or leave its \
+     state with --state keep"
 )]
 pub struct Unaffordable {
     time: Nanos,
     bytes: Bytes,
     states: Bytes,
+    less: &'static str,
+}
+
+impl Unaffordable {
+    /// By what the least takes on a space of `size`, of which the option `less` uses less.
+    pub(crate) fn least(least: &Estimate, size: Bytes, less: &'static str) -> Unaffordable {
+        let (takes, states) = (least.expected, Bytes(least.states * size.0));
+        Unaffordable { time: takes.time_ns, bytes: takes.bytes_written, states, less }
+    }
 }
 
 /// The runs of `benchmarks` that fit into the budget of the options: if not all do, first repeats
@@ -63,12 +72,12 @@ pub fn fitting(
         }
         tried = Some(estimate);
     }
-    let least = tried.map(|estimate| (estimate.expected, estimate.states)).unwrap_or_default();
-    let states = Bytes(least.1 * options.setup.target_size.0);
-    Err(Unaffordable { time: least.0.time_ns, bytes: least.0.bytes_written, states })
+    let least = tried.unwrap_or_default();
+    Err(Unaffordable::least(&least, options.setup.target_size, "--target-size"))
 }
 
-fn fits(estimate: &Estimate, methodology: &Methodology) -> bool {
+/// Whether a plan that takes so much keeps within the budget.
+pub(crate) fn fits(estimate: &Estimate, methodology: &Methodology) -> bool {
     let (budget, takes) = (methodology.budget, estimate.expected);
     budget.time_ns.is_none_or(|time| takes.time_ns <= time)
         && budget.bytes.is_none_or(|bytes| takes.bytes_written <= bytes)

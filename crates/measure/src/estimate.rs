@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_result::manifest::{MicroBenchmark, Options, Progress, Run, State};
 use flashscope_result::plan::{Amount, Cost, Costs, Estimate};
 use flashscope_stats::LEAST_COUNT;
-use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
+use flashscope_workload::pattern::{Address, Pattern, Reference, Timing, UniformWrites};
 use flashscope_workload::state::{LARGEST_FILL_IO, MEAN_RANDOM_FILL_IO};
 
 use crate::state::rest_after_state;
@@ -77,16 +77,15 @@ fn of_state(options: &Options, costs: &Costs) -> Amount {
 fn of_run(run: &Run, prepares: bool, options: &Options, costs: &Costs, case: Case) -> Amount {
     let methodology = &options.methodology;
     let planned = run.reference.io_count();
-    let per_second = match &run.reference {
-        Reference::Mixed { ratio, .. } => ratio + 1,
-        _ => 1,
-    };
-    let least = (LEAST_COUNT as u64).saturating_mul(per_second);
-    let ios = match case {
+    let ios = match (case, &run.reference, &options.grid) {
         _ if prepares || methodology.precision.is_none() => planned,
-        Case::Least => least.min(planned),
-        Case::Expected => (2 * least).min(planned),
-        Case::Most => planned,
+        (Case::Most, ..) => planned,
+        (_, Reference::Uniform { writes }, Some(rule)) => {
+            let more = if matches!(case, Case::Least) { 0 } else { 2 };
+            rule.ios_in(rule.windows + rule.least_counted + more, writes)
+        }
+        (Case::Least, reference, _) => least_ios(reference).min(planned),
+        (Case::Expected, reference, _) => (2 * least_ios(reference)).min(planned),
     };
     let shares = shares(&run.reference);
     let one: f64 = shares.iter().map(|(pattern, share)| share * time(pattern, costs)).sum();
@@ -115,6 +114,15 @@ fn of_run(run: &Run, prepares: bool, options: &Options, costs: &Costs, case: Cas
     }
 }
 
+/// IOs of a run up to the first look at how well its mean is known.
+fn least_ios(reference: &Reference) -> u64 {
+    let per_second = match reference {
+        Reference::Mixed { ratio, .. } => ratio + 1,
+        _ => 1,
+    };
+    (LEAST_COUNT as u64).saturating_mul(per_second)
+}
+
 /// The patterns of a reference, each with its share of the IOs.
 fn shares(reference: &Reference) -> Vec<(Pattern, f64)> {
     match reference {
@@ -126,6 +134,8 @@ fn shares(reference: &Reference) -> Vec<(Pattern, f64)> {
             let reads = f64::from(*reads_percent) / 100.0;
             vec![(Pattern { op: Op::Read, ..*pattern }, reads), (*pattern, 1.0 - reads)]
         }
+        // What they take is proportional to their length, but for what each IO takes.
+        Reference::Uniform { writes } => vec![(mean_write(writes), 1.0)],
         _ => {
             let all = whole(reference.io_count().max(1));
             let patterns = reference.patterns().into_iter();
@@ -136,6 +146,22 @@ fn shares(reference: &Reference) -> Vec<(Pattern, f64)> {
             };
             patterns.map(|pattern| (*pattern, share(pattern))).collect()
         }
+    }
+}
+
+/// Random writes of the mean length.
+fn mean_write(writes: &UniformWrites) -> Pattern {
+    Pattern {
+        op: Op::Write,
+        address: Address::Random,
+        timing: Timing::Consecutive,
+        io_size: writes.mean_bytes(),
+        io_shift: Bytes(0),
+        target_offset: writes.target_offset,
+        target_size: writes.target_size,
+        io_count: writes.io_count,
+        io_ignore: writes.io_ignore,
+        seed: writes.seed,
     }
 }
 

@@ -9,10 +9,12 @@ use flashscope_result::manifest::{Enforcing, OnError, Progress, Spent, State, St
 use flashscope_result::methodology::Length;
 use flashscope_result::rounds::Totals;
 use flashscope_workload::Stream;
+use flashscope_workload::pattern::Reference;
 
 use crate::bench::{Bench, Error};
 use crate::execute::{Ended, FILL_DEPTH, PROGRESS_INTERVAL, execute};
-use crate::length::{Limits, Watch};
+use crate::length::{Aim, Limits, Watch};
+use crate::level::{Leveled, Leveling};
 use crate::rounds::{self, Meter};
 use crate::state::{eraser, erasure, rest_after_state, state_fill};
 use crate::surroundings::{Asked, Snapshot, Surroundings};
@@ -134,6 +136,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             if let Some(run) = manifest.run_mut(id) {
                 run.progress = progress.clone();
                 (run.conditions, run.length) = (conditions, executed.length);
+                executed.leveled.into_iter().for_each(|leveled| leveled.note(run));
             }
             self.learn(id, &executed.series, executed.totals);
             self.bench.folder.write_manifest(self.bench.manifest)?;
@@ -280,11 +283,17 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let period = findings::period(&manifest.findings, &run.reference);
         // The preparation is to show what comes late, so it is as long as it was planned.
         let precision = manifest.options.methodology.precision.filter(|_| !prepares);
-        let mut watch = Watch::new(precision, limits, (run.reference.io_ignore(), period), start);
+        let aim = match (&manifest.options.grid, &run.reference) {
+            (Some(rule), Reference::Uniform { writes }) => {
+                Aim::Level(Box::new(Leveling::new(rule, writes, precision, device.flash())))
+            }
+            _ => Aim::statistic(precision, period),
+        };
+        let mut watch = Watch::new(aim, limits, (run.reference.io_ignore(), period), start);
         let mut series = Vec::new();
         let mut meter = manifest.options.rounds.as_ref().map(|_| Meter::default());
         let (mut asked, mut tell_at) = (Asked::default(), start + PROGRESS_INTERVAL);
-        let ended = execute(&mut **device, &mut streams, depth, stop, |_, completion| {
+        let ended = execute(&mut **device, &mut streams, depth, stop, |device, completion| {
             asked.add(completion);
             if let Some(meter) = &mut meter {
                 meter.take(completion);
@@ -293,7 +302,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 tell_at = completion.completed + PROGRESS_INTERVAL;
                 observer.progress(asked.ios);
             }
-            if watch.take(completion) {
+            if watch.take(completion, || device.flash()) {
                 enough.set(true);
             }
             if prepares {
@@ -317,7 +326,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         self.written += watch.written();
         self.fresh &= watch.written() == Bytes(0);
         let (length, totals) = (watch.length(), meter.map(|meter| meter.totals(id)));
-        Ok(Some(Executed { planned, ended, length, series, totals, conditions }))
+        let leveled = watch.level(device.flash());
+        Ok(Some(Executed { planned, ended, length, leveled, series, totals, conditions }))
     }
 
     /// Brings the drive into its state, and lets it rest.
@@ -428,6 +438,8 @@ struct Executed {
     planned: u64,
     ended: Ended,
     length: Option<Length>,
+    /// What came of waiting for the drive to become used to it, of a grid.
+    leveled: Option<Leveled>,
     /// Response times in ns, of the preparation alone.
     series: Vec<f64>,
     /// What it came to, of a test in rounds.

@@ -84,7 +84,10 @@ pub(crate) fn adapt(findings: &Findings, run: &mut Run) {
         Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => adapt(pattern),
         // What counts of a mix follows from its second pattern.
         Reference::Mixed { second, .. } => adapt(second),
-        Reference::Sequence { .. } | Reference::Blend { .. } | Reference::Trace { .. } => {}
+        Reference::Sequence { .. }
+        | Reference::Blend { .. }
+        | Reference::Uniform { .. }
+        | Reference::Trace { .. } => {}
     }
 }
 
@@ -107,7 +110,10 @@ pub(crate) fn period(findings: &Findings, reference: &Reference) -> u64 {
     match reference {
         Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => of(pattern),
         Reference::Mixed { second, ratio, .. } => (ratio + 1).saturating_mul(of(second)),
-        Reference::Sequence { .. } | Reference::Blend { .. } | Reference::Trace { .. } => 1,
+        Reference::Sequence { .. }
+        | Reference::Blend { .. }
+        | Reference::Uniform { .. }
+        | Reference::Trace { .. } => 1,
     }
 }
 

@@ -1,8 +1,10 @@
 //! When a run is long enough.
 
-use flashscope_block::{Bytes, Completion, Nanos};
+use flashscope_block::{Bytes, Completion, Flash, Nanos};
 use flashscope_result::methodology::{EndedBy, Length, Methodology, Precision};
 use flashscope_stats::{Rule, Statistic};
+
+use crate::level::{Leveled, Leveling};
 
 /// What a run may take.
 #[derive(Debug, Clone, Copy)]
@@ -23,13 +25,32 @@ impl Limits {
     }
 }
 
+/// What a run is to find while it runs.
+pub(crate) enum Aim {
+    /// Nothing: its length is given.
+    Given,
+    /// A statistic of its response times.
+    Statistic(flashscope_stats::Length),
+    /// What a byte comes to once the drive is used to the run.
+    Level(Box<Leveling>),
+}
+
+impl Aim {
+    /// A statistic as well as wanted, where it is, of a run that oscillates with `period` IOs.
+    pub(crate) fn statistic(wanted: Option<Precision>, period: u64) -> Aim {
+        wanted.map_or(Aim::Given, |wanted| {
+            Aim::Statistic(flashscope_stats::Length::new(rule(wanted, period)))
+        })
+    }
+}
+
 /// Watches a run: whether it knows what it is to know, or has taken what it may take.
 pub(crate) struct Watch {
     /// IOs at the start that do not count.
     ignored: u64,
     seen: u64,
     period: u64,
-    precise: Option<flashscope_stats::Length>,
+    aim: Aim,
     limits: Limits,
     start: Nanos,
     written: Bytes,
@@ -39,26 +60,21 @@ pub(crate) struct Watch {
 impl Watch {
     /// For a run that begins at `start`, leaves out `ignored` IOs and oscillates with `period` IOs.
     pub(crate) fn new(
-        precision: Option<Precision>,
+        aim: Aim,
         limits: Limits,
         (ignored, period): (u64, u64),
         start: Nanos,
     ) -> Watch {
-        Watch {
-            ignored,
-            seen: 0,
-            period,
-            precise: precision.map(|wanted| flashscope_stats::Length::new(rule(wanted, period))),
-            limits,
-            start,
-            written: Bytes(0),
-            ended_by: None,
-        }
+        Watch { ignored, seen: 0, period, aim, limits, start, written: Bytes(0), ended_by: None }
     }
 
-    /// Takes an IO that was answered; whether the run is over.
-    #[allow(clippy::cast_precision_loss)]
-    pub(crate) fn take(&mut self, completion: &Completion) -> bool {
+    /// Takes an IO that was answered; whether the run is over. `flash` is what the drive tells of its
+    /// flash then.
+    pub(crate) fn take(
+        &mut self,
+        completion: &Completion,
+        flash: impl FnOnce() -> Option<Flash>,
+    ) -> bool {
         self.seen += 1;
         if completion.io.op.modifies() {
             self.written += completion.io.len;
@@ -67,15 +83,34 @@ impl Watch {
             return true;
         }
         let counts = self.seen > self.ignored && completion.result.is_ok();
-        let latency = (completion.completed - completion.submitted).0 as f64;
-        if counts && self.precise.as_mut().is_some_and(|length| length.push(latency)) {
-            self.ended_by = Some(EndedBy::Precision);
-        } else if completion.completed - self.start >= self.limits.time {
+        #[allow(clippy::cast_precision_loss)] // far below 2^53 ns
+        let latency = completion.latency().0 as f64;
+        self.ended_by = match &mut self.aim {
+            Aim::Statistic(length) => {
+                let known = counts && length.push(latency);
+                known.then_some(EndedBy::Precision)
+            }
+            Aim::Level(level) => level.take(completion, flash),
+            Aim::Given => None,
+        };
+        if self.ended_by.is_some() {
+            return true;
+        }
+        if completion.completed - self.start >= self.limits.time {
             self.ended_by = Some(EndedBy::Time);
         } else if self.written >= self.limits.bytes {
             self.ended_by = Some(EndedBy::Bytes);
         }
         self.ended_by.is_some()
+    }
+
+    /// Of a run that waits for the drive to become used to it, what came of that; `flash` is what
+    /// the drive tells at its end.
+    pub(crate) fn level(&self, flash: Option<Flash>) -> Option<Leveled> {
+        match &self.aim {
+            Aim::Level(level) => Some(level.outcome(flash)),
+            Aim::Given | Aim::Statistic(_) => None,
+        }
     }
 
     /// Bytes written.
@@ -85,8 +120,12 @@ impl Watch {
 
     /// How the run came to its length; `None` where that was given and kept.
     pub(crate) fn length(&self) -> Option<Length> {
-        let limited = self.precise.is_some() || self.ended_by.is_some();
-        let interval = self.precise.as_ref().and_then(flashscope_stats::Length::interval);
+        let limited = !matches!(self.aim, Aim::Given) || self.ended_by.is_some();
+        let interval = match &self.aim {
+            Aim::Given => None,
+            Aim::Statistic(length) => length.interval(),
+            Aim::Level(level) => level.interval(),
+        };
         limited.then(|| Length {
             ended_by: self.ended_by.unwrap_or(EndedBy::Ios),
             relative_precision: interval

@@ -257,6 +257,7 @@ mod tests {
             on_error: OnError::Continue,
             methodology: Methodology::default(),
             rounds: None,
+            grid: None,
         }
     }
 

@@ -15,6 +15,7 @@ mod simulation;
 mod terminal;
 mod trace;
 mod views;
+mod write_grid;
 
 pub use conversion::{Conversion, conversion};
 use flashscope_analysis::{Facts, Outline};

@@ -5,7 +5,7 @@ use flashscope_result::manifest::{Progress, Run, State, find_run};
 use flashscope_result::methodology::Precision;
 use flashscope_result::plan::{Amount, Cost, Plan};
 
-use crate::rounds;
+use crate::{rounds, write_grid};
 
 /// What the record of an IO takes (docs/benchmarks.md).
 const RECORD_BYTES: u64 = 5;
@@ -89,6 +89,9 @@ fn length(plan: &Plan) -> String {
         );
     };
     let Precision { quantile, relative, confidence, .. } = precision;
+    if let Some(rule) = &plan.options.grid {
+        return write_grid::length(rule, relative, confidence);
+    }
     let statistic = quantile.map_or("mean".into(), |share| format!("p{}", 100.0 * share));
     format!(
         "until the {statistic} is known within {} % at {} %, {} IOs at most",
@@ -190,8 +193,8 @@ fn steps(out: &mut String, plan: &Plan, order: &[u32]) {
 
 /// The space that runs use, from where to where.
 fn space(runs: &[&Run]) -> Option<(Bytes, Bytes)> {
-    let patterns = || runs.iter().flat_map(|run| run.reference.patterns());
-    let from = patterns().map(|pattern| pattern.target_offset).min()?;
-    let to = patterns().map(|pattern| pattern.target_offset + pattern.target_size).max()?;
+    let spaces = || runs.iter().flat_map(|run| run.reference.target_spaces());
+    let from = spaces().map(|(offset, _)| offset).min()?;
+    let to = spaces().map(|(offset, size)| offset + size).max()?;
     Some((from, to))
 }

@@ -11,7 +11,7 @@ use flashscope_workload::pattern::Reference;
 use flashscope_workload::trace::Pace;
 
 use crate::judgement::judgement;
-use crate::rounds;
+use crate::{rounds, write_grid};
 
 pub(crate) const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -24,6 +24,10 @@ pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
     characteristics(&mut out, &facts.characteristics);
     if let Some(found) = &facts.rounds {
         rounds::report(&mut out, manifest, found);
+        return out;
+    }
+    if let Some(grid) = flashscope_analysis::write_grid(manifest, facts) {
+        write_grid::report(&mut out, &grid);
         return out;
     }
     judgement(&mut out, facts);
@@ -102,11 +106,15 @@ fn methodology(out: &mut String, manifest: &Manifest) {
     if !runs.is_empty() {
         line!(
             out,
-            "{} runs ended before their mean was known within {} % (the least known: {:.1} %): \
-             allow more with --most-ios and --most-time",
+            "{} runs ended before their mean was known within {} % (the least known: {:.1} %){}",
             runs.len(),
             100.0 * precision.relative,
-            100.0 * widest
+            100.0 * widest,
+            // How much is written at most of a grid nobody can choose.
+            match manifest.options.grid {
+                Some(_) => "",
+                None => ": allow more with --most-ios and --most-time",
+            }
         );
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::activity::Activities;
+use crate::grid::{GRID_SCHEMA_VERSION, Grid};
 use crate::manifest::{Run, SCHEMA_VERSION};
 use crate::marks::Marks;
 use crate::writer::files_of;
@@ -15,6 +16,7 @@ use crate::{Error, Manifest, Recorder, Rows, activities};
 
 const MANIFEST: &str = "manifest.json";
 const FACTS: &str = "facts.json";
+const GRID: &str = "grid.json";
 const MARKS: &str = "marks.json";
 const RECORDS: &str = "records";
 const ACTIVITIES: &str = "activities";
@@ -97,14 +99,7 @@ impl ResultFolder {
         if !file.exists() {
             return Err(Error::NoResult(path.into()));
         }
-        #[derive(serde::Deserialize)]
-        struct Version {
-            schema_version: u32,
-        }
-        let Version { schema_version: found } = read_json(&file)?;
-        if found > SCHEMA_VERSION {
-            return Err(Error::Version { path: file, found, known: SCHEMA_VERSION });
-        }
+        check_version(&file, SCHEMA_VERSION)?;
         let manifest = read_json(&file)?;
         Ok((ResultFolder { path: path.into() }, manifest))
     }
@@ -144,6 +139,24 @@ impl ResultFolder {
     /// Replaces the facts.
     pub fn write_facts(&self, facts: &impl Serialize) -> Result<(), Error> {
         write_json(&self.path.join(FACTS), facts)
+    }
+
+    /// Replaces what uniform writes came to.
+    pub fn write_grid(&self, grid: &Grid) -> Result<(), Error> {
+        write_json(&self.path.join(GRID), grid)
+    }
+
+    /// What uniform writes came to; `None` of a result that is not about that, or not measured yet.
+    ///
+    /// # Errors
+    /// As [`ResultFolder::open`].
+    pub fn grid(&self) -> Result<Option<Grid>, Error> {
+        let file = self.path.join(GRID);
+        if !file.exists() {
+            return Ok(None);
+        }
+        check_version(&file, GRID_SCHEMA_VERSION)?;
+        read_json(&file).map(Some)
     }
 
     /// The corrections of the summary grid; none where nobody made any.
@@ -210,6 +223,19 @@ impl ResultFolder {
     /// begin of the run; nothing where that is not known, as of every real drive.
     pub fn activities(&self, run: u32, window: Range<Nanos>) -> Result<Activities, Error> {
         activities::read(&self.activities_path(run), &window)
+    }
+}
+
+/// Refuses a file of a later version of its format than is known.
+fn check_version(path: &Path, known: u32) -> Result<(), Error> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        schema_version: u32,
+    }
+    let Version { schema_version: found } = read_json(path)?;
+    match found > known {
+        true => Err(Error::Version { path: path.into(), found, known }),
+        false => Ok(()),
     }
 }
 

@@ -13,6 +13,7 @@ mod document;
 pub mod environment;
 mod error;
 mod folder;
+pub mod grid;
 pub mod manifest;
 pub mod marks;
 pub mod methodology;

@@ -7,13 +7,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::{Conditions, Environment, Health, HealthChange};
+use crate::grid::{GridRule, Level};
 use crate::methodology::{Findings, Length, Methodology};
 use crate::rounds::Rounds;
 
 /// Version of the result format: since 2, records say how late an IO was, and a run may be that of a
-/// trace; since 3, runs may be repeated and their length found, and a test may run in rounds. A higher version may add fields; a
-/// reader refuses one it does not know.
-pub const SCHEMA_VERSION: u32 = 3;
+/// trace; since 3, runs may be repeated and their length found, and a test may run in rounds; since 4,
+/// runs may be those of a grid of uniform writes. A higher version may add fields; a reader refuses one
+/// it does not know.
+pub const SCHEMA_VERSION: u32 = 4;
 
 /// Everything about a result but the IOs themselves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -121,6 +123,9 @@ pub struct Options {
     /// The rule of a test that is run in rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Rounds>,
+    /// The rule of the runs of a grid of uniform writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grid: Option<GridRule>,
 }
 
 /// A state that is being enforced, so that it can be gone on with.
@@ -228,6 +233,9 @@ pub struct Run {
     /// How it came to its length, where that is found, once it was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<Length>,
+    /// Of a grid, once it was run: how level the drive was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
     /// How far it came.
     pub progress: Progress,
     /// What happened around it; of real drives alone, once it was run.
@@ -255,6 +263,7 @@ impl Run {
             reset: false,
             reference,
             length: None,
+            level: None,
             progress: Progress::Pending,
             conditions: None,
         }

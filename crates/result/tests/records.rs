@@ -44,6 +44,7 @@ fn manifest() -> Manifest {
         on_error: OnError::Continue,
         methodology: Methodology::default(),
         rounds: None,
+        grid: None,
     };
     let started = "2026-01-01T00:00:00Z".into();
     Manifest::new(tool, machine, calibration, device, options, vec![], started)

@@ -1,4 +1,4 @@
-use flashscope_block::{Completion, Device, DeviceInfo, Io, Nanos};
+use flashscope_block::{Bytes, Completion, Device, DeviceInfo, Flash, Io, Nanos};
 
 use crate::counters::Counters;
 use crate::device::SimDevice;
@@ -85,5 +85,19 @@ impl Device for Drive {
             Drive::One(drive) => drive.complete(until),
             Drive::Raid0(array) => array.complete(until),
         }
+    }
+
+    fn flash(&self) -> Option<Flash> {
+        let flash = self.counters().flash;
+        // The drives of an array are alike.
+        let (drives, geometry) = (self.members().len() as u64, self.members()[0].nand().geometry());
+        let block = Bytes(geometry.page_size.0 * u64::from(geometry.pages_per_block));
+        let blocks = drives * u64::from(geometry.blocks()) * u64::from(geometry.span);
+        Some(Flash {
+            capacity: Bytes(blocks * block.0),
+            block,
+            programmed: Bytes(flash.programs.total() * geometry.page_size.0),
+            erasures: flash.erases.total(),
+        })
     }
 }

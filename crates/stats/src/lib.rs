@@ -10,6 +10,7 @@ mod length;
 mod lingering;
 mod period;
 mod phases;
+mod ratio;
 mod repeats;
 #[cfg(test)]
 mod scripted;
@@ -24,6 +25,7 @@ pub use length::{LEAST_COUNT, Length, Rule, Statistic};
 pub use lingering::{Lingering, lingering};
 pub use period::{Period, period};
 pub use phases::{Phases, StartUp};
+pub use ratio::Ratio;
 pub use repeats::{Repeats, RunMean, repeats};
 pub use steady::Steadiness;
 pub use summary::Summary;

@@ -168,7 +168,7 @@ function inSequence(patterns: Pattern[], extremes: Extremes): DrawnIo[] {
   });
 }
 
-/** A reference pattern as a picture; nothing of a trace, which is no pattern. */
+/** A reference pattern as a picture; nothing of uniform writes and of a trace, which are no pattern. */
 export function schematic(reference: Reference, extremes: Extremes): Schematic | undefined {
   switch (reference.kind) {
     case 'basic': {
@@ -193,6 +193,7 @@ export function schematic(reference: Reference, extremes: Extremes): Schematic |
       const ioAt = (i: number) => ({ ...placed(pattern, i, IOS, extremes), write: write(i) });
       return { ios: inTurns(IOS, ioAt), boundaries: [] };
     }
+    case 'uniform':
     case 'trace':
       return undefined;
   }

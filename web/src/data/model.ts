@@ -173,6 +173,7 @@ export function patternsOf(reference: Reference): Pattern[] {
       return [reference.first, reference.second];
     case 'sequence':
       return reference.patterns;
+    case 'uniform':
     case 'trace':
       return [];
   }
@@ -189,6 +190,8 @@ export function ioIgnore(reference: Reference): number {
       return reference.second.io_ignore * (reference.ratio + 1);
     case 'sequence':
       return reference.patterns[0]?.io_ignore ?? 0;
+    case 'uniform':
+      return reference.writes.io_ignore;
     case 'trace':
       return 0;
   }

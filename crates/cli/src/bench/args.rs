@@ -9,7 +9,8 @@ use flashscope_workload::uflip::PerBaseline;
 
 use crate::names;
 
-/// Measure a drive with the nine micro-benchmarks of uFLIP, a test of SNIA's, or a trace.
+/// Measure a drive with the nine micro-benchmarks of uFLIP, a test of SNIA's, a trace, or a grid of
+/// uniform writes.
 ///
 /// The drive is first brought into a well-defined state by writing all of it (see --state). A
 /// preparation then finds how the drive starts, oscillates and recovers from writes, and from this
@@ -28,6 +29,7 @@ use crate::names;
   flashscope bench 'file:scratch.img?size=8GiB' --trace 'hm_0.csv.gz?remap=compact&speed=10'
   flashscope bench 'file:scratch.img?size=8GiB' --test pts-iops
   flashscope bench sim:demo --test pts-write-saturation --round 1s
+  flashscope bench sim:flashsim-2009 --grid
   flashscope bench --plan PLAN.json --destroy-data-on scratch.img
   flashscope bench --resume RESULT.flashscope --destroy-data-on scratch.img")]
 pub struct BenchArgs {
@@ -155,12 +157,47 @@ pub struct Asked {
     ])]
     pub trace: Option<String>,
 
+    /// Measure uniform writes instead, over a grid of mean lengths and of free space
+    ///
+    /// What every free space comes to that a stretch of a real workload may have: writes of geometric
+    /// lengths that start anywhere in a part of the drive, for which all of the free space inside the
+    /// drive is there (Boboila and Desnoyers, MSST 2011, section IV). Each run writes until the drive
+    /// is used to it, and then until a page is known as well as --precision says. Outcome: grid.json
+    /// in the result. All of the drive must hold data, in order: --state sequential, or keep.
+    #[arg(long, conflicts_with_all = [
+        "only", "test", "trace", "io_size", "io_count", "io_ignore", "preparation_io_count",
+        "burst_pause", "target_offset", "target_size", "statistic", "most_ios", "most_time",
+        "most_bytes", "repeats", "read_only",
+    ])]
+    pub grid: bool,
+
+    /// Mean lengths of --grid in pages, separated by commas [default: 1,4,16,64,256]
+    #[arg(long, value_name = "PAGES", value_delimiter = ',', requires = "grid",
+          value_parser = clap::value_parser!(u32).range(1..=names::LONGEST_MEAN))]
+    pub grid_lengths: Vec<u32>,
+
+    /// Free space of --grid relative to what is written, separated by commas [default: that of the
+    /// drive, and from there to 100 in steps of 1, 2 and 5, as far as the longest writes allow]
+    #[arg(long, value_name = "RATIOS", value_delimiter = ',', requires = "grid",
+          value_parser = names::free_space)]
+    pub grid_spaces: Vec<f64>,
+
+    /// The page of --grid
+    #[arg(long, default_value = "4KiB", value_name = "SIZE", requires = "grid",
+          value_parser = names::page)]
+    pub grid_page: Bytes,
+
+    /// What the flash of the drive holds, its free space included [default: what a simulated drive
+    /// has; of others the next usual size, such as 64GiB for 64 GB]
+    #[arg(long, value_name = "SIZE", requires = "grid")]
+    pub capacity_inside: Option<Bytes>,
+
     /// Open the drive for reading alone, and run only what reads
     #[arg(long)]
     pub read_only: bool,
 
     /// The state to bring the drive into first [default: random; keep with --read-only; purged with
-    /// --test]
+    /// --test; sequential with --grid]
     ///
     /// It is enforced again when sequential writes have passed over the whole target space.
     #[arg(long, value_enum, value_name = "STATE")]
@@ -215,7 +252,8 @@ pub struct Asked {
     #[arg(long, value_name = "COUNTS", value_parser = names::io_ignore)]
     pub io_ignore: Option<PerBaseline>,
 
-    /// Pause between runs [default: found by the preparation; 1s with --io-count; none with --test]
+    /// Pause between runs [default: found by the preparation; 1s with --io-count; none with --test and
+    /// --grid]
     #[arg(long, value_name = "TIME", value_parser = names::pause)]
     pub run_pause: Option<Nanos>,
 

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::{Device, DeviceInfo, DeviceKind, Nanos};
+use flashscope_measure::grid;
 use flashscope_measure::pts::{Choice, Test, estimate_rounds};
 use flashscope_measure::{
     LEAST_RUN_PAUSE, Planned, Sample, check_state, fitting, measure_costs, plan, trace_plan,
@@ -25,6 +26,7 @@ pub struct Wanted<'a> {
     benchmarks: Vec<&'static uflip::MicroBenchmark>,
     trace: Option<Benched>,
     test: Option<&'static Test>,
+    grid: Option<grid::Choice>,
     pub purpose: Purpose,
 }
 
@@ -43,16 +45,24 @@ impl Wanted<'_> {
             let name = test.name;
             return Err(usage(anyhow!("{name} writes to the drive, and --read-only forbids it")));
         }
-        let mut wanted = Wanted { asked, benchmarks, trace, test, purpose: Purpose::default() };
+        let grid = asked.grid.then(|| grid::Choice {
+            page: asked.grid_page,
+            lengths: asked.grid_lengths.clone(),
+            free_spaces: asked.grid_spaces.clone(),
+            physical_capacity: asked.capacity_inside,
+        });
+        let purpose = Purpose::default();
+        let mut wanted = Wanted { asked, benchmarks, trace, test, grid, purpose };
         let prepared = wanted.benchmarks.iter().any(|benchmark| benchmark.name == PREPARATION.name);
         if !prepared && wanted.methodology().finds() {
             wanted.benchmarks.insert(0, PREPARATION);
         }
         let needs = needs(&wanted.benchmarks, asked.io_size);
-        let (queue_depth, max_io) = match (&wanted.trace, test) {
-            (Some(trace), _) => (trace.queue_depth, LONGEST_IO),
-            (None, Some(test)) => (test.deepest(asked.queue_depth), test.largest_io()),
-            (None, None) => (needs.streams.into(), needs.io),
+        let (queue_depth, max_io) = match (&wanted.trace, test, &wanted.grid) {
+            (Some(trace), ..) => (trace.queue_depth, LONGEST_IO),
+            (_, Some(test), _) => (test.deepest(asked.queue_depth), test.largest_io()),
+            (.., Some(grid)) => (1, grid.largest_io()),
+            (None, None, None) => (needs.streams.into(), needs.io),
         };
         let (write, max_io) = (!asked.read_only, max_io.max(LARGEST_FILL_IO));
         wanted.purpose = Purpose { write, confirmation, queue_depth, max_io, seed };
@@ -86,6 +96,9 @@ impl Wanted<'_> {
             let micro_benchmarks = self.runs(&mut options, device.info(), stop)?;
             let estimate = estimate_rounds(&micro_benchmarks, &options, &costs);
             return Ok(Planned { options, micro_benchmarks, estimate, left_out: vec![] });
+        }
+        if let (Some(choice), Some(rule)) = (&self.grid, &options.grid) {
+            return choice.fitting(&options, rule, device.info(), &costs).map_err(usage);
         }
         fitting(&self.benchmarks, &options, device.info(), self.asked.read_only, &costs)
             .map_err(usage)
@@ -123,6 +136,9 @@ impl Wanted<'_> {
             options.rounds = Some(rule);
             return Ok(runs);
         }
+        if let (Some(choice), Some(rule)) = (&self.grid, &options.grid) {
+            return choice.plan(rule, options, info).map_err(usage);
+        }
         Ok(match &self.trace {
             Some(trace) => trace_plan(trace.reference(info, read_only, stop)?),
             None => plan(&self.benchmarks, options, info, read_only),
@@ -147,6 +163,7 @@ impl Wanted<'_> {
             (None | Some(State::Keep), true) | (Some(State::Keep), false) => State::Keep,
             (Some(state), false) => state,
             (None, false) if self.test.is_some() => State::Purged,
+            (None, false) if self.grid.is_some() => State::Sequential,
             (None, false) => State::Random,
             (Some(_), true) => {
                 return Err(usage(anyhow!(
@@ -154,11 +171,21 @@ impl Wanted<'_> {
                 )));
             }
         };
-        // A test's runs follow upon each other, or the drive would recover.
-        let least = if self.test.is_some() { Nanos(0) } else { LEAST_RUN_PAUSE };
+        if self.grid.is_some() && !matches!(state, State::Sequential | State::Keep) {
+            return Err(usage(anyhow!(
+                "--grid: all of the drive must hold data, in order, or nobody knows how much of its \
+                 free space a part of it has: choose --state sequential, or keep where that is so"
+            )));
+        }
+        let grid = self.grid.as_ref().map(|choice| choice.rule(device)).transpose();
+        let grid = grid.map_err(usage)?;
+        // The runs of a test or a grid follow upon each other, or the drive would recover.
+        let follow = self.test.is_some() || grid.is_some();
+        let least = if follow { Nanos(0) } else { LEAST_RUN_PAUSE };
         let run_pause_ns = asked.run_pause.unwrap_or(least);
         let (on_error, methodology) = (asked.on_error.into(), self.methodology());
-        let options = Options { setup, state, run_pause_ns, on_error, methodology, rounds: None };
+        let rounds = None;
+        let options = Options { setup, state, run_pause_ns, on_error, methodology, rounds, grid };
         check_state(device, &options).map_err(usage)?;
         Ok(options)
     }
@@ -173,13 +200,17 @@ impl Wanted<'_> {
         if asked.io_count.is_some() {
             return given;
         }
+        let precision = Some(Precision {
+            quantile: asked.statistic.quantile(),
+            relative: asked.precision,
+            confidence: asked.confidence,
+            ..Precision::default()
+        });
+        if self.grid.is_some() {
+            return Methodology { repeats: 1, precision, ..given };
+        }
         Methodology {
-            precision: Some(Precision {
-                quantile: asked.statistic.quantile(),
-                relative: asked.precision,
-                confidence: asked.confidence,
-                ..Precision::default()
-            }),
+            precision,
             finds_io_ignore: asked.io_ignore.is_none(),
             finds_run_pause: asked.run_pause.is_none(),
             most_run_time_ns: Some(asked.most_time),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
-use flashscope_analysis::{Facts, analyse};
+use flashscope_analysis::{Facts, analyse, write_grid};
 use flashscope_block::Device;
 use flashscope_drive::Clock;
 use flashscope_measure::{
@@ -140,8 +140,16 @@ pub fn measure(
     let whereabouts = || format!("what was measured is in {}", folder.path().display());
     bench.with_context(whereabouts)?;
     kept.with_context(whereabouts)?;
+    conclude(folder, manifest)
+}
+
+/// Finds and keeps what the records of a result say.
+fn conclude(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Failure> {
     let facts = analyse(folder, manifest)?;
     folder.write_facts(&facts)?;
+    if let Some(grid) = write_grid(manifest, &facts) {
+        folder.write_grid(&grid)?;
+    }
     Ok(facts)
 }
 

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use flashscope_analysis::analyse;
 use flashscope_block::{Device, DeviceInfo, DeviceKind};
 use flashscope_measure::{check_state, timestamp};
 use flashscope_result::ResultFolder;
@@ -11,7 +10,7 @@ use flashscope_result::manifest::{Manifest, Progress, Run, Status};
 
 use super::args::BenchArgs;
 use super::same::{check_drive, check_tool, purpose};
-use super::{Watching, measure, outcome, print};
+use super::{Watching, conclude, measure, outcome, print};
 use crate::{Failure, drives, stop, usage};
 
 /// Goes on with the result at `path` at the run where it stopped.
@@ -50,8 +49,7 @@ fn finish(folder: &ResultFolder, manifest: &mut Manifest, args: &BenchArgs) -> R
         (manifest.status, manifest.finished) = (Status::Complete, Some(timestamp()));
         folder.write_manifest(manifest)?;
     }
-    let facts = analyse(folder, manifest)?;
-    folder.write_facts(&facts)?;
+    let facts = conclude(folder, manifest)?;
     eprintln!("note: nothing was left to run");
     print(args.json, folder, manifest, &facts)?;
     outcome(manifest)

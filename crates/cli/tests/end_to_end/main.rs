@@ -9,6 +9,7 @@ mod automatic;
 mod bench;
 mod devices;
 mod failing;
+mod grid;
 mod help;
 mod inside;
 mod interrupted;

@@ -285,10 +285,10 @@ fn what_is_no_result() {
     assert_snapshot!(report(2, |place| fs::remove_file(place.at("r/manifest.json")).unwrap()), @"flashscope: r is no result: a result is a folder that holds a manifest.json");
     let cut = |place: &Scratch| fs::write(place.at("r/manifest.json"), "{\"schema_ver").unwrap();
     assert_snapshot!(report(2, cut), @"flashscope: r/manifest.json is damaged: EOF while parsing a string at line 1 column 12");
-    assert_snapshot!(reason(report(2, |place| replace(place, "\"schema_version\": 3,", ""))), @"flashscope: r/manifest.json is damaged: missing field `schema_version`");
+    assert_snapshot!(reason(report(2, |place| replace(place, "\"schema_version\": 4,", ""))), @"flashscope: r/manifest.json is damaged: missing field `schema_version`");
     assert_snapshot!(reason(report(2, |place| replace(place, "\"device\"", "\"drive\""))), @"flashscope: r/manifest.json is damaged: missing field `device`");
-    let newer = |place: &Scratch| replace(place, "\"schema_version\": 3", "\"schema_version\": 4");
-    assert_snapshot!(report(2, newer), @"flashscope: r/manifest.json has format version 4; this flashscope reads up to 3: update flashscope");
+    let newer = |place: &Scratch| replace(place, "\"schema_version\": 4", "\"schema_version\": 5");
+    assert_snapshot!(report(2, newer), @"flashscope: r/manifest.json has format version 5; this flashscope reads up to 4: update flashscope");
 }
 
 // Are records that are damaged or gone named?

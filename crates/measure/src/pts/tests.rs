@@ -143,6 +143,7 @@ fn estimates_are_of_rounds() {
             on_error: OnError::Continue,
             methodology: Methodology::default(),
             rounds: Some(rounds),
+            grid: None,
         };
         let found = estimate_rounds(&plan, &options, &costs);
         let minutes = |amount: flashscope_result::plan::Amount| amount.time_ns.0 / 60_000_000_000;

@@ -108,7 +108,7 @@ impl Observer for Silent {
 pub fn short(state: State, on_error: OnError) -> Options {
     let setup = Setup { io_count: PerBaseline::same(32), ..Setup::paper(Bytes::mib(64), 1) };
     let (run_pause_ns, methodology) = (Nanos::secs(1), Methodology::default());
-    Options { setup, state, run_pause_ns, on_error, methodology, rounds: None }
+    Options { setup, state, run_pause_ns, on_error, methodology, rounds: None, grid: None }
 }
 
 /// What is about to be measured of these micro-benchmarks.

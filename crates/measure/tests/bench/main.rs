@@ -2,6 +2,7 @@
 
 mod drive;
 mod erasing;
+mod grid;
 mod methodology;
 mod rounds;
 

@@ -8,6 +8,7 @@ mod cache_cuts;
 mod dftl;
 mod exactness;
 mod fields;
+mod flash;
 mod host_memory;
 mod last;
 mod life;

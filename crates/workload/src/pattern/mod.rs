@@ -3,12 +3,14 @@
 mod address;
 mod blend;
 mod reference;
+mod uniform;
 
 use address::Cursor;
 use flashscope_block::{Bytes, Data, Io, Nanos, Op, StreamId};
 pub use reference::Reference;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+pub use uniform::UniformWrites;
 
 use crate::Stream;
 
@@ -133,26 +135,20 @@ impl Pattern {
         if self.io_size.0 == 0 {
             return error("IOSize", &self.io_size, "an IO has at least one logical block".into());
         }
-        for (parameter, value) in [
-            ("IOSize", self.io_size),
-            ("IOShift", self.io_shift),
-            ("TargetOffset", self.target_offset),
-        ] {
-            if !value.is_multiple_of(logical_block) {
-                let rule = format!("must be a multiple of the logical block, {logical_block}");
-                return error(parameter, &value, rule);
-            }
-        }
+        check_aligned(
+            &[
+                ("IOSize", self.io_size),
+                ("IOShift", self.io_shift),
+                ("TargetOffset", self.target_offset),
+            ],
+            logical_block,
+        )?;
         // Before the target space, which follows from it.
         if self.io_count <= self.io_ignore {
             let rule = format!("must be more than IOIgnore, {}", self.io_ignore);
             return error("IOCount", &self.io_count, rule);
         }
-        let room = capacity.0.saturating_sub(self.target_offset.0);
-        if self.target_size.0 > room {
-            let rule = format!("only {} are there from TargetOffset on", Bytes(room));
-            return error("TargetSize", &self.target_size, rule);
-        }
+        check_room(self.target_offset, self.target_size, capacity)?;
         let needed = self.address.least_slots();
         if self.slots() < needed {
             let least =
@@ -190,6 +186,28 @@ impl Pattern {
             left_in_burst: burst,
         }
     }
+}
+
+/// Refuses the first of these that is no multiple of the logical block.
+fn check_aligned(
+    values: &[(&'static str, Bytes)],
+    logical_block: Bytes,
+) -> Result<(), PatternError> {
+    let odd = values.iter().find(|(_, value)| !value.is_multiple_of(logical_block));
+    odd.map_or(Ok(()), |(parameter, value)| {
+        let rule = format!("must be a multiple of the logical block, {logical_block}");
+        Err(PatternError { parameter, value: value.to_string(), rule })
+    })
+}
+
+/// Refuses a target space that goes beyond the capacity.
+fn check_room(offset: Bytes, size: Bytes, capacity: Bytes) -> Result<(), PatternError> {
+    let room = Bytes(capacity.0.saturating_sub(offset.0));
+    if size <= room {
+        return Ok(());
+    }
+    let rule = format!("only {room} are there from TargetOffset on");
+    Err(PatternError { parameter: "TargetSize", value: size.to_string(), rule })
 }
 
 /// The IOs of a [`Pattern`], one by one.

@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blend::{self, BlendStream};
-use super::{Pattern, PatternError, PatternStream};
+use super::{Pattern, PatternError, PatternStream, UniformWrites};
 use crate::trace::{self, Pace, Playback};
 use crate::{Stream, seed_for};
 
@@ -57,6 +57,11 @@ pub enum Reference {
         #[serde(rename = "time_ns", default, skip_serializing_if = "Option::is_none")]
         time: Option<Nanos>,
     },
+    /// One process that writes uniformly.
+    Uniform {
+        /// What it writes.
+        writes: UniformWrites,
+    },
     /// The requests of a trace.
     Trace {
         /// Which, and when they are issued.
@@ -79,7 +84,7 @@ impl Reference {
             | Reference::Blend { pattern, .. } => vec![pattern],
             Reference::Mixed { first, second, .. } => vec![first, second],
             Reference::Sequence { patterns } => patterns.iter().collect(),
-            Reference::Trace { .. } => vec![],
+            Reference::Uniform { .. } | Reference::Trace { .. } => vec![],
         }
     }
 
@@ -91,7 +96,15 @@ impl Reference {
             | Reference::Blend { pattern, .. } => vec![pattern],
             Reference::Mixed { first, second, .. } => vec![first, second],
             Reference::Sequence { patterns } => patterns.iter_mut().collect(),
-            Reference::Trace { .. } => vec![],
+            Reference::Uniform { .. } | Reference::Trace { .. } => vec![],
+        }
+    }
+
+    /// The target spaces of its parts, by offset and size; none of a trace.
+    pub fn target_spaces(&self) -> Vec<(Bytes, Bytes)> {
+        match self {
+            Reference::Uniform { writes } => vec![(writes.target_offset, writes.target_size)],
+            _ => self.patterns().iter().map(|p| (p.target_offset, p.target_size)).collect(),
         }
     }
 
@@ -104,6 +117,7 @@ impl Reference {
                 (0..*degree).map(|p| share(pattern.io_count, *degree, p)).sum()
             }
             Reference::Sequence { patterns } => patterns.iter().map(|p| p.io_count).sum(),
+            Reference::Uniform { writes } => writes.io_count,
             Reference::Trace { ios, .. } => *ios,
         }
     }
@@ -116,6 +130,7 @@ impl Reference {
             | Reference::Blend { pattern, .. } => pattern.io_ignore,
             Reference::Mixed { second, ratio, .. } => second.io_ignore * (ratio + 1),
             Reference::Sequence { patterns } => patterns.first().map_or(0, |p| p.io_ignore),
+            Reference::Uniform { writes } => writes.io_ignore,
             Reference::Trace { .. } => 0,
         }
     }
@@ -126,6 +141,7 @@ impl Reference {
             Reference::Basic { .. }
             | Reference::Parallel { .. }
             | Reference::Blend { .. }
+            | Reference::Uniform { .. }
             | Reference::Trace { .. } => 0,
             Reference::Mixed { ratio, .. } => usize::from(position % (ratio + 1) == *ratio),
             Reference::Sequence { patterns } => {
@@ -171,13 +187,17 @@ impl Reference {
 
     /// The largest IO.
     pub fn largest_io(&self) -> Bytes {
-        self.patterns().iter().map(|p| p.io_size).max().unwrap_or_default()
+        match self {
+            Reference::Uniform { writes } => writes.longest(),
+            _ => self.patterns().iter().map(|p| p.io_size).max().unwrap_or_default(),
+        }
     }
 
     /// Whether a run changes what the drive holds.
     pub fn writes(&self) -> bool {
         match self {
             Reference::Trace { modifies, .. } => *modifies,
+            Reference::Uniform { .. } => true,
             Reference::Blend { reads_percent: blend::ALL, .. } => false,
             _ => self.patterns().iter().any(|p| p.op == Op::Write),
         }
@@ -204,6 +224,7 @@ impl Reference {
                     rule: format!("at most {} %", blend::ALL),
                 });
             }
+            Reference::Uniform { writes } => return writes.validate(capacity, logical_block),
             Reference::Parallel { pattern, degree } => {
                 pattern.validate(capacity, logical_block)?;
                 return process(pattern, *degree, 0).validate(capacity, logical_block);
@@ -239,6 +260,7 @@ impl Reference {
             Reference::Blend { pattern, reads_percent, .. } => {
                 vec![Box::new(BlendStream::new(pattern, *reads_percent))]
             }
+            Reference::Uniform { writes } => vec![Box::new(writes.stream())],
             Reference::Trace { playback, .. } => vec![Box::new(playback.replay()?)],
         })
     }

@@ -6,6 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::arrivals::Arrivals;
 use super::live::Live;
 use super::size::{Size, size_and_alignment};
+use super::uniform::Uniform;
 use super::values::Values;
 use super::{DATA, Ios, Place, Places, Target, WorkloadError};
 use crate::{Stream, seed_for};
@@ -59,6 +60,30 @@ impl Generator {
             alignment,
             data: data(values)?,
         })))
+    }
+
+    /// Writes of a geometric number of pages that start anywhere in a range, each page as likely: the
+    /// workload of Boboila and Desnoyers (see [`super::uniform`]). No write is longer than `longest`.
+    pub(crate) fn uniform_writes(
+        (offset, length): (Bytes, Bytes),
+        (page, mean_len): (Bytes, u32),
+        longest: Bytes,
+        seed: u64,
+    ) -> Generator {
+        let [place_seed, _, seed] = [0, 1, 2].map(|part| seed_for(seed, part));
+        let size = Size::geometric(u64::from(mean_len) * page.0, page.0, longest.0);
+        Generator {
+            places: Places::Uniform(Uniform::over(length.0 / page.0)),
+            place_rng: Xoshiro256PlusPlus::seed_from_u64(place_seed),
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            ops: Ops::Only(Op::Write),
+            size,
+            arrivals: None,
+            offset: offset.0,
+            length: length.0,
+            alignment: page.0,
+            data: Data::Random,
+        }
     }
 
     /// The place of a read or write of `len` bytes: where it would pass the end of the range, it

@@ -82,11 +82,13 @@ pub(super) fn size_and_alignment(
             return Err(values.invalid("size", rule));
         }
         Asked::Geometric(mean) => {
-            let log_of_rest = (-ratio(grain, mean)).ln_1p();
-            (geometric(values, mean, grain, log_of_rest, room)?, grain)
+            check_mean(values, mean, room)?;
+            (Size::geometric(mean, grain, room.round_down(Bytes(grain)).0), grain)
         }
         Asked::Exponential(mean) => {
-            (geometric(values, mean, grain, -ratio(grain, mean), room)?, grain)
+            check_mean(values, mean, room)?;
+            let (log_of_rest, most) = (-ratio(grain, mean), room.round_down(Bytes(grain)).0);
+            (Size::Geometric { grain, log_of_rest, most }, grain)
         }
         Asked::Uniform(least, most) => {
             if !least.is_multiple_of(grain) || !most.is_multiple_of(grain) {
@@ -107,17 +109,11 @@ pub(super) fn size_and_alignment(
     Ok((size, alignment.map_or(natural, |alignment| alignment.0)))
 }
 
-fn geometric(
-    values: &Values,
-    mean: u64,
-    grain: u64,
-    log_of_rest: f64,
-    room: Bytes,
-) -> Result<Size, WorkloadError> {
-    if mean > room.0 {
-        return Err(values.invalid("size", format!("the target range has only {room}")));
+fn check_mean(values: &Values, mean: u64, room: Bytes) -> Result<(), WorkloadError> {
+    match mean > room.0 {
+        true => Err(values.invalid("size", format!("the target range has only {room}"))),
+        false => Ok(()),
     }
-    Ok(Size::Geometric { grain, log_of_rest, most: room.round_down(Bytes(grain)).0 })
 }
 
 #[allow(clippy::cast_precision_loss)] // sizes of IOs are far below 2^53
@@ -168,6 +164,11 @@ fn cumulated(parts: Vec<(u64, f64)>) -> Vec<(u64, f64)> {
 }
 
 impl Size {
+    /// A geometric number of grains, by its mean in bytes, a grain or more; at most `most` bytes.
+    pub(super) fn geometric(mean: u64, grain: u64, most: u64) -> Size {
+        Size::Geometric { grain, log_of_rest: (-ratio(grain, mean)).ln_1p(), most }
+    }
+
     /// The sizes that decide what there can be: all, or the ends and the steps between them.
     pub(super) fn all(&self) -> impl Iterator<Item = u64> + '_ {
         let (ends, parts) = match self {

@@ -24,8 +24,7 @@ pub(super) const KIND: Kind = Kind {
 /// Every place of a range.
 #[allow(clippy::unnecessary_wraps)] // as every workload makes its places
 pub(super) fn places(room: Room) -> Result<Places, WorkloadError> {
-    let units = distr::Uniform::new(0, room.units).expect("there is room for an IO");
-    Ok(Places::Uniform(Uniform { units }))
+    Ok(Places::Uniform(Uniform::over(room.units)))
 }
 
 pub(super) struct Uniform {
@@ -33,6 +32,12 @@ pub(super) struct Uniform {
 }
 
 impl Uniform {
+    /// Over so many places, of which there is one at least.
+    pub(super) fn over(units: u64) -> Uniform {
+        let units = distr::Uniform::new(0, units).expect("there is room for an IO");
+        Uniform { units }
+    }
+
     #[inline]
     pub(super) fn draw(&mut self, _units: u64, rng: &mut Xoshiro256PlusPlus) -> Place {
         Place { unit: self.units.sample(rng), stream: 0 }

@@ -1,0 +1,232 @@
+//! `bench --grid`: whether uniform writes are measured over the grid that is asked for, and come to what
+//! they must.
+
+use flashscope_block::Bytes;
+use flashscope_model::{Uniform, bast};
+use flashscope_result::grid::{Grid, GridPoint};
+use flashscope_result::manifest::{Progress, State, Status};
+use flashscope_result::methodology::EndedBy;
+use flashscope_workload::pattern::Reference;
+use insta::assert_snapshot;
+
+use crate::resume::content;
+use crate::{Measured, Scratch, files_of_records};
+
+/// The drive of Boboila and Desnoyers, an eighth as large: 119 MiB outside and 128 MiB inside.
+const DRIVE: &str = "sim:flashsim-2009?flash.blocks_per_plane=1024&log.blocks=69";
+
+/// Its log blocks.
+const LOG_BLOCKS: f64 = 69.0;
+
+/// A grid of three lengths and three free spaces in the drive's own pages.
+const ASKED: [&str; 7] =
+    ["--grid", "--grid-lengths", "1,8,64", "--grid-spaces", "0.2,1,0.5", "--grid-page", "2KiB"];
+
+fn measured(place: &Scratch, name: &str, more: &[&str]) -> (Measured, Grid, String) {
+    let told = place.run(&[&["bench", DRIVE, "--output", name][..], more].concat()).ok().stdout;
+    let result = place.result(name);
+    result.assert_readable();
+    let grid = result.folder.grid().unwrap().expect("a grid");
+    (result, grid, told)
+}
+
+fn at(grid: &Grid, mean_len: u32, about: f64) -> GridPoint {
+    let near = |point: &&GridPoint| {
+        point.mean_len == mean_len && (point.free_space / about - 1.0).abs() < 0.01
+    };
+    *grid.points.iter().find(near).unwrap_or_else(|| panic!("no {mean_len} at {about}"))
+}
+
+/// Blocks erased for each page written by equation 7 of the paper, whose free blocks are all log blocks.
+fn by_theory(grid: &Grid, point: &GridPoint) -> f64 {
+    #[allow(clippy::cast_precision_loss)]
+    let blocks = point.target.0 as f64 / grid.block.unwrap().0 as f64;
+    let (free_space, mean_len) = (LOG_BLOCKS / blocks, f64::from(point.mean_len));
+    let uniform = Uniform::new(64.0, blocks, free_space, mean_len).unwrap();
+    bast::predict(&uniform).erasures
+}
+
+// Are there the points that were asked for, each with what its run says, do fewer blocks have to be
+// erased for longer writes and for more free space, and as many as the theory of the paper says?
+#[test]
+fn erasures_are_those_of_theory() {
+    let place = Scratch::in_memory();
+    let (result, grid, told) = measured(&place, "r", &ASKED);
+    assert_eq!(result.manifest.options.state, State::Sequential);
+    assert_eq!((grid.page, grid.block), (Bytes::kib(2), Some(Bytes::kib(128))));
+    assert_eq!(grid.physical_capacity, Bytes::mib(128));
+    let asked: Vec<(u32, f64)> =
+        [1, 8, 64].into_iter().flat_map(|len| [0.2, 0.5, 1.0].map(|free| (len, free))).collect();
+    assert_eq!(grid.points.len(), asked.len());
+    for (point, (mean_len, free_space)) in grid.points.iter().zip(asked) {
+        assert_eq!(*point, at(&grid, mean_len, free_space));
+        assert!(point.steady, "{point:?}");
+        // With a log block for nearly each data block, of which one more or less matters much.
+        if free_space < 1.0 {
+            let theory = by_theory(&grid, point);
+            let found = point.erasures_per_page.unwrap();
+            assert!((found / theory - 1.0).abs() < 0.1, "{found} instead of {theory}: {point:?}");
+        }
+    }
+    for (mean_len, more) in [(1, 8), (8, 64)] {
+        for free_space in [0.2, 0.5, 1.0] {
+            let (short, long) = (at(&grid, mean_len, free_space), at(&grid, more, free_space));
+            assert!(long.erasures_per_page < short.erasures_per_page);
+            assert!(long.write_amplification < short.write_amplification);
+            assert!(long.per_page.value < short.per_page.value);
+        }
+    }
+    assert!(at(&grid, 8, 1.0).erasures_per_page < at(&grid, 8, 0.2).erasures_per_page);
+    assert!(told.contains("blocks erased for each page, by mean length in pages"), "{told}");
+    assert!(!told.contains("not level"), "{told}");
+    let again = place.run(&["report", "r", "--terminal"]).ok().stdout;
+    assert!(told.starts_with(&again), "{again}");
+    place.run(&["report", "r"]).ok();
+}
+
+// Does a point count what its run wrote after the drive was used to it, until it knew its mean?
+#[test]
+fn points_are_what_the_runs_wrote() {
+    let place = Scratch::in_memory();
+    let (result, grid, _) = measured(&place, "r", &ASKED);
+    for point in &grid.points {
+        let run = result.manifest.runs().find(|run| run.id == point.run).unwrap();
+        let Reference::Uniform { writes } = &run.reference else { panic!("{:?}", run.reference) };
+        let records = result.records(run);
+        let (before, counted) = records.split_at(usize::try_from(writes.io_ignore).unwrap());
+        let bytes = |records: &[flashscope_block::Record]| -> u64 {
+            records.iter().map(|record| record.len.0).sum()
+        };
+        assert_eq!((point.ios, point.pages), (counted.len() as u64, bytes(counted) / 2048));
+        let nanos: u64 = counted.iter().map(|record| record.latency.0).sum();
+        #[allow(clippy::cast_precision_loss)]
+        let per_page = nanos as f64 / point.pages as f64;
+        assert!(
+            (point.per_page.value / per_page - 1.0).abs() < 1e-9 && point.per_page.covers(per_page)
+        );
+        // Five windows before, and two at least after.
+        let window = result.manifest.options.grid.unwrap().window(writes).0;
+        assert!(bytes(before) >= 5 * window && bytes(counted) >= 2 * window, "{point:?}");
+        let length = run.length.unwrap();
+        match length.ended_by {
+            EndedBy::Precision => assert!(length.relative_precision.unwrap() <= 0.02),
+            other => assert_eq!(other, EndedBy::Bytes),
+        }
+        assert!(records.iter().all(|record| record.offset.0 + record.len.0 <= point.target.0));
+    }
+}
+
+// Does each option change what is measured, and is the default grid one from the free space of the drive
+// to that at which the longest writes have no more room?
+#[test]
+fn options_choose_the_grid() {
+    let place = Scratch::in_memory();
+    let plan = |more: &[&str]| {
+        let json = place.run(&[&["plan", DRIVE, "--grid", "--json"][..], more].concat()).ok();
+        let plan: flashscope_result::plan::Plan = serde_json::from_str(&json.stdout).unwrap();
+        let rule = plan.options.grid.unwrap();
+        let of_run = |run: &flashscope_result::manifest::Run| match &run.reference {
+            Reference::Uniform { writes } => (writes.mean_len, rule.free_space(writes)),
+            other => panic!("{other:?}"),
+        };
+        let mut points: Vec<(u32, f64)> =
+            flashscope_result::manifest::runs_of(&plan.micro_benchmarks).map(of_run).collect();
+        points.iter_mut().for_each(|(_, space)| *space = (*space * 1000.0).round() / 1000.0);
+        (points, rule)
+    };
+    let grid = |lengths: &[u32], spaces: &[f64]| -> Vec<(u32, f64)> {
+        lengths.iter().flat_map(|len| spaces.iter().map(|space| (*len, *space))).collect()
+    };
+    let (all, rule) = plan(&[]);
+    assert_eq!(all, grid(&[1, 4, 16, 64, 256], &[1.0, 0.5, 0.2, 0.1, 0.075]));
+    assert_eq!(rule.page, Bytes::kib(4));
+    // Shorter writes leave room for more free space.
+    let (short, _) = plan(&["--grid-lengths", "2,1"]);
+    assert_eq!(short.len(), 2 * 11);
+    assert!(short[0].1 > 100.0 && short[10] == (1, 0.075), "{short:?}");
+    let (two, _) = plan(&["--grid-spaces", "0.3,0.6", "--grid-lengths", "3"]);
+    assert_eq!(two, grid(&[3], &[0.6, 0.3]));
+    let (_, rule) = plan(&["--grid-page", "8KiB", "--capacity-inside", "200MiB"]);
+    assert_eq!(rule.page, Bytes::kib(8));
+    assert_eq!(rule.free + Bytes(124_823_552), Bytes::mib(200));
+}
+
+// Does a budget leave a coarser grid that is whole, and say so, and does one that is too small for its
+// corners leave none?
+#[test]
+fn a_budget_leaves_a_coarser_grid() {
+    let place = Scratch::in_memory();
+    let budget = [&ASKED[..], &["--budget-bytes", "2500MiB"]].concat();
+    let outcome = place.run(&[&["bench", DRIVE, "--output", "r"][..], &budget].concat()).ok();
+    assert_snapshot!(outcome.stderr.trim(), @"note: left out to keep within the budget: points between others: 4 of 9 are measured");
+    let grid = place.result("r").folder.grid().unwrap().unwrap();
+    let corners: Vec<u32> = grid.points.iter().map(|point| point.mean_len).collect();
+    assert_eq!(corners, [1, 1, 64, 64]);
+    at(&grid, 1, 0.2);
+    at(&grid, 64, 1.0);
+    let small = [&ASKED[..], &["--budget-bytes", "200MiB"]].concat();
+    let refused = place.run(&[&["bench", DRIVE, "--output", "s"][..], &small].concat());
+    assert_snapshot!(refused.says(2, &place), @"flashscope: the budget cannot be met: the least of use takes 4731 s and writes 1.56 GiB, 119 MiB of it to bring the drive into its state; allow more, use less of the drive with --grid-spaces, or leave its state with --state keep");
+}
+
+// Is a grid that is killed and gone on with the same in the end, byte for byte but for its history?
+#[test]
+fn a_grid_goes_on() {
+    let place = Scratch::in_memory();
+    let (_, whole, _) = measured(&place, "whole", &ASKED);
+    let begin = [&["bench", DRIVE, "--output", "cut"][..], &ASKED].concat();
+    let mut running = place.start(&begin);
+    running.wait_until("three runs", || files_of_records(&place.at("cut")) >= 3);
+    running.signal("-KILL");
+    running.wait();
+    assert!(place.result("cut").manifest.runs().any(|run| run.progress == Progress::Pending));
+    place.run(&["bench", "--resume", "cut"]).ok();
+    let cut = place.result("cut");
+    assert_eq!(cut.manifest.status, Status::Complete);
+    assert_eq!(cut.folder.grid().unwrap(), Some(whole));
+    assert!(content(&place, "cut") == content(&place, "whole"));
+}
+
+// Is a grid planned, and its plan carried out, on a file as on a simulated drive, with what the drive
+// does not tell absent?
+#[test]
+fn a_file_has_a_grid() {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    let drive = format!("file:{}?size=8MiB", disk.arg("drive"));
+    let grid = ["--grid", "--grid-lengths", "1,4", "--grid-spaces", "1,4"];
+    let inside = ["--capacity-inside", "10MiB", "--precision", "50%"];
+    let save = ["plan", &drive, "--output", "plan.json"];
+    place.run(&[&save[..], &grid, &inside].concat()).ok();
+    place.run(&["bench", "--plan", "plan.json", "--output", "r"]).ok();
+    let result = place.result("r");
+    let grid = result.folder.grid().unwrap().unwrap();
+    assert_eq!((grid.points.len(), grid.block, grid.physical_capacity), (4, None, Bytes::mib(10)));
+    for point in &grid.points {
+        assert!(point.erasures_per_page.is_none() && point.write_amplification.is_none());
+        assert!(point.per_page.value > 0.0 && point.target <= Bytes::mib(2));
+    }
+}
+
+// Is what cannot be measured refused with what to do about it, and nothing left behind?
+#[test]
+fn wrong_grids_are_refused() {
+    let place = Scratch::in_memory();
+    let refused = |more: &[&str]| {
+        let arguments = [&["bench", DRIVE, "--output", "r"][..], more].concat();
+        let said = place.run(&arguments).says(2, &place);
+        assert!(place.names().is_empty(), "{:?}", place.names());
+        said.replace(DRIVE, "DRIVE").split("\n\n").next().unwrap().to_string()
+    };
+    assert_snapshot!(refused(&["--grid", "--grid-spaces", "0.05"]), @"flashscope: a free space of 0.05: `DRIVE` has 0.075 times what is written when all of it is, and more when less is; ask for no less (--grid-spaces)");
+    assert_snapshot!(refused(&["--grid", "--grid-spaces", "1000"]), @"flashscope: a free space of 1000: that would be writes to 8 KiB, and 8 of the mean length of 256 pages take 8 MiB; ask for less (--grid-spaces), or for shorter writes (--grid-lengths)");
+    assert_snapshot!(refused(&["--grid", "--grid-spaces", "much"]), @"error: invalid value 'much' for '--grid-spaces <RATIOS>': write it like `0.1` or `10`: more than 0");
+    assert_snapshot!(refused(&["--grid", "--grid-lengths", "0"]), @"error: invalid value '0' for '--grid-lengths <PAGES>': 0 is not in 1..=4096");
+    assert_snapshot!(refused(&["--grid", "--grid-page", "1000"]), @"flashscope: nothing can be run on `DRIVE`; the reason for the first run: PageSize = 1000 B: must be a multiple of the logical block, 512 B");
+    assert_snapshot!(refused(&["--grid", "--capacity-inside", "100MiB"]), @"flashscope: the flash of `DRIVE` is said to hold 100 MiB, and the drive 119 MiB: it holds more than the drive (--capacity-inside)");
+    assert_snapshot!(refused(&["--grid", "--state", "random"]), @"flashscope: --grid: all of the drive must hold data, in order, or nobody knows how much of its free space a part of it has: choose --state sequential, or keep where that is so");
+    assert_snapshot!(refused(&["--grid", "--read-only"]), @"error: the argument '--grid' cannot be used with '--read-only'");
+    assert_snapshot!(refused(&["--grid-lengths", "1"]), @r"
+    error: the following required arguments were not provided:
+      --grid
+    ");
+}

@@ -1,0 +1,77 @@
+//! What uniform writes came to, as text.
+
+use std::fmt::Write;
+
+use flashscope_block::{Bytes, Nanos};
+use flashscope_result::grid::{Grid, GridPoint, GridRule};
+
+/// One table for each thing that is known: a row for each free space, a column for each mean length.
+pub(crate) fn report(out: &mut String, grid: &Grid) {
+    let free = Bytes(grid.physical_capacity.0 - grid.device.capacity.0);
+    line!(
+        out,
+        "\nUniform writes in pages of {}: of {} inside the drive {free} are free space",
+        grid.page,
+        grid.physical_capacity
+    );
+    table(out, grid, "time for each page", |point| Some(time(point)));
+    table(out, grid, "blocks erased for each page", |point| {
+        point.erasures_per_page.map(|erasures| format!("{erasures:.4}"))
+    });
+    table(out, grid, "write amplification", |point| {
+        point.write_amplification.map(|amplification| format!("{amplification:.3}"))
+    });
+    let unsteady = grid.points.iter().filter(|point| !point.steady).count();
+    if unsteady > 0 {
+        line!(out, "  * not level before it counted: {unsteady} of {} points", grid.points.len());
+    }
+}
+
+/// The mean, with half the width of its interval.
+fn time(point: &GridPoint) -> String {
+    let page = point.per_page;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // ns, never negative
+    let value = Nanos(page.value.round() as u64);
+    match page.half_width() {
+        Some(half) if page.value > 0.0 => format!("{value} ±{:.1} %", 100.0 * half / page.value),
+        _ => value.to_string(),
+    }
+}
+
+fn table(out: &mut String, grid: &Grid, what: &str, cell: impl Fn(&GridPoint) -> Option<String>) {
+    let mut lengths: Vec<u32> = grid.points.iter().map(|point| point.mean_len).collect();
+    lengths.dedup();
+    let mut targets: Vec<Bytes> = grid.points.iter().map(|point| point.target).collect();
+    targets.sort_unstable_by(|a, b| b.cmp(a));
+    targets.dedup();
+    if grid.points.iter().all(|point| cell(point).is_none()) {
+        return;
+    }
+    let heads: String = lengths.iter().map(|length| format!("{length:>16}")).collect();
+    line!(out, "  {what}, by mean length in pages");
+    line!(out, "  {:<24}{heads}", "free space");
+    for target in targets {
+        let of_length = |length: &u32| {
+            let same = |point: &&GridPoint| (point.mean_len, point.target) == (*length, target);
+            let point = grid.points.iter().find(same);
+            let text = point.and_then(&cell).unwrap_or_else(|| "–".into());
+            let mark = if point.is_some_and(|point| !point.steady) { "*" } else { "" };
+            format!("{:>16}", text + mark)
+        };
+        let cells: String = lengths.iter().map(of_length).collect();
+        let space = grid.points.iter().find(|point| point.target == target);
+        let space = space.map_or(0.0, |point| point.free_space);
+        line!(out, "  {:<24}{cells}", format!("{space:<8.3} in {target}"));
+    }
+}
+
+/// How long the runs of a grid are.
+pub(crate) fn length(rule: &GridRule, relative: f64, confidence: f64) -> String {
+    format!(
+        "until what a page comes to is level over {} windows, and then until it is known within {} % \
+         at {} %",
+        rule.windows,
+        100.0 * relative,
+        100.0 * confidence
+    )
+}
