@@ -17,7 +17,7 @@ type Inventory = flashscope_drive::inventory::Inventory<flashscope_result::envir
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 14] {
+fn all() -> [(&'static str, Schema); 15] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),

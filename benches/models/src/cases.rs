@@ -11,6 +11,9 @@ use crate::traits::Traits;
 pub const PAPER: Space =
     Space { pages_per_block: 64, logical_blocks: 245_760, free_blocks: 17_203 };
 
+/// What it is called.
+pub const PAPERS: &str = "30 GB";
+
 /// A workload on a drive.
 pub struct Case {
     /// What the workload is called.
@@ -30,7 +33,7 @@ const WHOLE: Pieces = Pieces { ranges: Ranges::Whole, stretches: Stretches::LogL
 const WRITTEN: Pieces = Pieces { ranges: Ranges::Written, ..WHOLE };
 
 /// A drive of so many blocks, of which one plane is made; `fields` as in a spec.
-fn drive(blocks: u32, pages_per_block: u32, logical_blocks: u32, fields: &str) -> Profile {
+pub fn drive(blocks: u32, pages_per_block: u32, logical_blocks: u32, fields: &str) -> Profile {
     let spare = f64::from(blocks - logical_blocks) / f64::from(blocks);
     let spec = format!(
         "flashsim-2009-30g?flash.planes_per_die=1&flash.blocks_per_plane={blocks}&timed=false\
@@ -80,7 +83,7 @@ pub fn on_the_papers_drive(workload: &str) -> impl Iterator<Item = Case> {
         let fields = format!("ftl={ftl}&{fields}");
         Case {
             workload: workload.into(),
-            drive: "30 GB".into(),
+            drive: PAPERS.into(),
             profile: drive(blocks, pages_per_block, logical_blocks, &fields),
             models,
         }

@@ -13,6 +13,7 @@
 
 mod book;
 mod cases;
+mod interpolation;
 mod requests;
 mod speed;
 mod traits;
@@ -21,10 +22,13 @@ mod workloads;
 use std::path::Path;
 use std::time::Instant;
 
-use flashscope_twin::predict::{Chosen, Found, Passes, Pools, Request, Requests, Simulated, space};
+use flashscope_twin::predict::{
+    Chosen, Found, Passes, Pieces, Pools, Request, Requests, Simulated, space,
+};
 
 use book::{Book, Line};
 use cases::Case;
+use interpolation::Grids;
 use traits::{Measured, Traits};
 
 /// Fewer writes than these are not looked at.
@@ -48,25 +52,29 @@ fn main() {
         return;
     }
     let mut book = Book::default();
+    let grids = Grids::measure();
     Book::heading();
     for (name, spec) in &traces {
         let folded = requests::of(&format!("{spec}?remap=fold"), cases::PAPER.pages(), u64::MAX);
-        cases::on_the_papers_drive(name).for_each(|case| compare(&case, &folded, &mut book));
+        cases::on_the_papers_drive(name)
+            .for_each(|case| compare(&case, &folded, &grids, &mut book));
         let packed =
             requests::of(&format!("{spec}?remap=compact&region=128KiB"), 1 << 32, u64::MAX);
-        on_full_drives(name, &packed, &mut book);
+        on_full_drives(name, &packed, &grids, &mut book);
     }
     for traits in drawn {
         let requests = cases::drawn(traits);
         cases::on_the_papers_drive(traits.name)
-            .for_each(|case| compare(&case, &requests, &mut book));
+            .for_each(|case| compare(&case, &requests, &grids, &mut book));
     }
     if !told("--vary") {
         for (name, requests) in cases::workloads().filter(|(name, _)| wanted(name)) {
-            on_full_drives(&name, &requests, &mut book);
+            on_full_drives(&name, &requests, &grids, &mut book);
         }
     }
-    println!("\n{}\n{}", book.table(), book.worst());
+    for papers in [true, false] {
+        println!("\n{}\n{}", book.table(papers), book.worst(papers));
+    }
     if told("--write") {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         book.write(&root).expect("the project can be written to");
@@ -86,13 +94,14 @@ fn traces(wanted: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     named.filter(|(name, spec)| wanted(name) && enough(spec)).collect()
 }
 
-fn on_full_drives(name: &str, requests: &[Request], book: &mut Book) {
-    cases::on_full_drives(name, requests).iter().for_each(|case| compare(case, requests, book));
+fn on_full_drives(name: &str, requests: &[Request], grids: &Grids, book: &mut Book) {
+    let cases = cases::on_full_drives(name, requests);
+    cases.iter().for_each(|case| compare(case, requests, grids, book));
 }
 
 /// A case: what the simulator comes to, and each model, over as many passes as the best of them takes until it has
 /// converged.
-fn compare(case: &Case, requests: &[Request], book: &mut Book) {
+fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     let layout = case.profile.layout().expect("a valid profile");
     let mut passes: Option<Passes> = None;
     let mut requests = Requests::Repeated(requests.to_vec());
@@ -120,6 +129,16 @@ fn compare(case: &Case, requests: &[Request], book: &mut Book) {
             flashscope_model::trace::Ranges::Written => format!("{model}, written"),
         };
         predicted.push((label, total, start.elapsed().as_nanos() as f64));
+    }
+    if case.drive == cases::PAPERS
+        && let Some(grid) = grids.of(layout.ftl.name)
+    {
+        let start = Instant::now();
+        let found = grid.predict(space(&layout), Pieces::default(), &mut requests);
+        let (counted, cost) = found.expect("something is written");
+        let took = start.elapsed().as_nanos() as f64 / f64::from(counted);
+        let per_pass = passes.as_ref().map_or(1, |passes| passes.warm_up + passes.counted);
+        predicted.push(("grid".into(), interpolation::total(&cost), took * f64::from(per_pass)));
     }
     let passes = passes.expect("each case has a model");
     let all = in_pass * f64::from(passes.warm_up + passes.counted);

@@ -1,6 +1,7 @@
 //! The options of `flashscope predict`, as they are documented.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use flashscope_block::Bytes;
@@ -23,6 +24,7 @@ use crate::names;
   flashscope predict --trace 'hm_0.csv.gz?remap=fold' --drive 'flashsim-2009?ftl=fast' --model fast
   flashscope predict --trace 'hm_0.csv.gz?remap=fold' --lifetime --worn 1200
   flashscope predict --workload uniform --lifetime --per-day 200GB
+  flashscope predict --grid RESULT.flashscope --trace hm_0.csv.gz
   flashscope predict --list")]
 pub struct PredictArgs {
     /// The simulated drive: a profile or a TOML file, with any field of it after `?`
@@ -40,6 +42,21 @@ pub struct PredictArgs {
     /// What predicts [default: the best for the drive]; `--list` shows what there is
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
+
+    /// Predict by what was measured: a result of `flashscope bench DRIVE --grid`, of whatever drive
+    ///
+    /// Between its points is interpolated, over the stretches of time and ranges of space of equations.
+    #[arg(long, value_name = "RESULT",
+          conflicts_with_all = ["drive", "model", "compare", "lifetime"])]
+    pub grid: Option<PathBuf>,
+
+    /// How the drive of --grid shares out its free space: a log block for a data block, or all for all
+    #[arg(long, default_value = "fast", value_name = "FTL", requires = "grid")]
+    pub like: LikeArg,
+
+    /// What an erase block of the drive of --grid holds [default: what it told, or 1 MiB]
+    #[arg(long, value_name = "SIZE", requires = "grid")]
+    pub block_size: Option<Bytes>,
 
     /// With equations: take the space of a range to be its logical block, or what of it is written
     #[arg(long, default_value = "whole", value_name = "WHICH")]
@@ -86,6 +103,15 @@ pub struct PredictArgs {
     /// List the models, with what they are of
     #[arg(long)]
     pub list: bool,
+}
+
+/// How free space is shared out.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LikeArg {
+    /// A log block serves one data block
+    Bast,
+    /// Log blocks are filled one after the other, whatever is written
+    Fast,
 }
 
 /// What the space of a range is taken to be.

@@ -1,6 +1,7 @@
 //! `flashscope predict`.
 
 mod args;
+mod grid;
 mod text;
 
 use std::io::Write;
@@ -26,6 +27,9 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     if args.list {
         return Ok(write!(std::io::stdout().lock(), "{}", text::list())?);
     }
+    if let Some(result) = &args.grid {
+        return print(args, &grid::predict(args, result)?);
+    }
     let clock = Clock::new();
     let begun = clock.now();
     let profile = profile(args)?;
@@ -37,7 +41,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     .map_err(usage)?;
     let stop = stop::flag()?;
     let mut bar = LateBar::new();
-    let mut loaded = load(args, &layout, stop, &mut bar)?;
+    let mut loaded = load(args, Addressed::of(&layout), stop, &mut bar)?;
     let predictor = || chosen.predictor(&layout, args.pieces());
     let mut pools = Pools::new(&layout, predictor).map_err(usage)?;
     let tell = &mut |share| tell(&mut bar, "predicting", share, stop);
@@ -47,7 +51,10 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     let cases: Vec<Case<'_>> = validation::cases()
         .filter(|case| case.model == chosen.name() && case.ftl == layout.ftl.name)
         .collect();
-    let numbers = Numbers::new(&layout, total, Factors::of(&cases, args.confidence));
+    let not_modelled = not_modelled(&layout);
+    // The cases are of drives of which all is modelled.
+    let factors = Factors::of(&cases, args.confidence).filter(|_| not_modelled.is_empty());
+    let numbers = Numbers::new(&layout, total, factors);
     let wall_ns = (clock.now() - begun).0;
     let mut report = PredictionReport {
         schema_version: PREDICTION_VERSION,
@@ -59,13 +66,13 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
         passes,
         host_pages_written: total.pages,
         bytes_written: Bytes(total.pages * u64::from(layout.logical_page_size())),
-        erases: numbers.erases(),
-        write_amplification: numbers.write_amplification(),
+        erases: Some(numbers.erases()),
+        write_amplification: Some(numbers.write_amplification()),
         equivalent_throughput: numbers.equivalent_throughput(),
-        flash_ns_per_page: numbers.flash_ns_per_page(),
+        ns_per_page: numbers.ns_per_page(),
         bytes_per_second: numbers.bytes_per_second(),
         validation: Validation { level: args.confidence, cases: cases.len() as u64 },
-        not_modelled: not_modelled(&layout),
+        not_modelled,
         lifetime: None,
         simulated: None,
         wall_ns,
@@ -75,7 +82,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
         report.lifetime = Some(numbers.lifetime(args.worn.into(), per_day));
     }
     if args.compare {
-        let mut again = load(args, &layout, stop, &mut bar)?;
+        let mut again = load(args, Addressed::of(&layout), stop, &mut bar)?;
         let shown = (stop, &mut bar);
         report.simulated = Some(simulate(&profile, &report, &mut again.requests, shown)?);
     }
@@ -110,15 +117,30 @@ struct Loaded {
     span: Option<Nanos>,
 }
 
+/// The pages that the host sees.
+#[derive(Clone, Copy)]
+struct Addressed {
+    /// Bytes of a page.
+    page_size: u64,
+    /// Pages.
+    pages: u64,
+}
+
+impl Addressed {
+    fn of(layout: &Layout) -> Addressed {
+        let page_size = layout.logical_page_size().into();
+        Addressed { page_size, pages: layout.logical_pages().into() }
+    }
+}
+
 fn load(
     args: &PredictArgs,
-    layout: &Layout,
+    Addressed { page_size, pages }: Addressed,
     stop: &AtomicBool,
     bar: &mut LateBar,
 ) -> Result<Loaded, Failure> {
-    let page_size = u64::from(layout.logical_page_size());
     let target = Target {
-        capacity: Bytes(u64::from(layout.logical_pages()) * page_size),
+        capacity: Bytes(pages * page_size),
         logical_block: Bytes(page_size.min(4096)),
         filled: true,
         seed: args.seed,

@@ -45,13 +45,22 @@ pub fn text(report: &PredictionReport) -> String {
         "written by the host",
         format!("{} ({} pages)", report.bytes_written, report.host_pages_written),
     );
-    line("blocks erased", number(&report.erases, 0));
-    line("write amplification", number(&report.write_amplification, 3));
+    for (name, predicted, digits) in [
+        ("blocks erased", &report.erases, 0),
+        ("write amplification", &report.write_amplification, 3),
+    ] {
+        predicted.iter().for_each(|predicted| line(name, number(predicted, digits)));
+    }
     if let Some(throughput) = &report.equivalent_throughput {
         line("equivalent throughput", number(throughput, 3));
     }
-    line("flash time for a page", format!("{} us", scaled(&report.flash_ns_per_page, 1e-3, 1)));
-    line("throughput at most", format!("{} MB/s", scaled(&report.bytes_per_second, 1e-6, 1)));
+    let measured = report.model == "grid";
+    let (time, rate) = match measured {
+        true => ("time for a page", "throughput"),
+        false => ("flash time for a page", "throughput at most"),
+    };
+    line(time, format!("{} us", scaled(&report.ns_per_page, 1e-3, 1)));
+    line(rate, format!("{} MB/s", scaled(&report.bytes_per_second, 1e-6, 1)));
     if let Some(lifetime) = &report.lifetime {
         lifetime_lines(&mut line, lifetime);
     }
@@ -65,11 +74,17 @@ pub fn text(report: &PredictionReport) -> String {
     };
     let _ = writeln!(text, "passes: {} to warm up, {} {counted}", passes.warm_up, passes.counted);
     let level = report.validation.level * 100.0;
-    let _ = match report.erases.interval {
+    let interval = report.erases.and_then(|erases| erases.interval);
+    let _ = match interval {
         Some(_) => writeln!(
             text,
             "intervals hold {level:.0} % of {} cases in which {} was compared with the simulator",
             report.validation.cases, report.model
+        ),
+        None if !report.not_modelled.is_empty() => writeln!(
+            text,
+            "no intervals: the cases in which {} was compared with the simulator have none of what follows",
+            report.model
         ),
         None => writeln!(
             text,
@@ -98,15 +113,10 @@ fn simulated_lines(
     simulated: &SimulatedReport,
     report: &PredictionReport,
 ) {
-    let error = simulated.erases_error.map(|error| format!(" (predicted {:+.1} %)", 100.0 * error));
-    line("simulated: erased", format!("{:.0}{}", simulated.erases, error.unwrap_or_default()));
+    line("simulated: erased", format!("{:.0}{}", simulated.erases, off(simulated.erases_error)));
     line(
         "simulated: WA",
-        format!(
-            "{:.3} (predicted {:+.1} %)",
-            simulated.write_amplification,
-            100.0 * simulated.write_amplification_error
-        ),
+        format!("{:.3}{}", simulated.write_amplification, off(simulated.write_amplification_error)),
     );
     line(
         "simulated: a page",
@@ -114,6 +124,11 @@ fn simulated_lines(
     );
     let times = simulated.wall_ns as f64 / report.wall_ns.max(1) as f64;
     line("simulating took", format!("{times:.0} times as long"));
+}
+
+/// By how much a prediction was off.
+fn off(error: Option<f64>) -> String {
+    error.map(|error| format!(" (predicted {:+.1} %)", 100.0 * error)).unwrap_or_default()
 }
 
 fn number(predicted: &Predicted, digits: usize) -> String {

@@ -126,7 +126,7 @@ fn what_cannot_be_predicted() {
         (&["--worn", "5"], "--lifetime"),
     ] {
         let outcome = place.run(&[&["predict"], options].concat());
-        assert_eq!(outcome.code, Some(2), "{options:?}: {}", outcome.stderr);
+        assert_eq!(outcome.status, 2, "{options:?}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(expected), "{options:?}: {}", outcome.stderr);
     }
 }
@@ -145,4 +145,44 @@ fn text() {
     for expected in ["fragment-fast", "survivors", "greedy-2012", "cost-benefit"] {
         assert!(listed.contains(expected), "{listed}");
     }
+}
+
+// Does what was measured of a drive predict what it comes to: uniform writes as they were measured, and other lengths
+// between those? Does each option of a grid change something?
+#[test]
+fn by_a_grid() {
+    let place = Scratch::in_memory();
+    let drive = format!("sim:{SMALL}&ftl=fast");
+    let grid = [
+        "--grid",
+        "--grid-page",
+        "2KiB",
+        "--grid-lengths",
+        "1,4,16,64",
+        "--grid-spaces",
+        "0.5,2,10",
+    ];
+    place.run(&[&["bench", &drive, "--output", "g"], &grid[..]].concat()).ok();
+    let of = |more: &[&str]| -> Value {
+        let base = ["predict", "--json", "--grid", "g", "--ios", "50000", "--workload"];
+        let outcome = place.run(&[&base[..], more].concat()).ok();
+        serde_json::from_str(&outcome.stdout).unwrap()
+    };
+    let amplification = |found: &Value| number(found, "/write_amplification/value");
+    let short = of(&["uniform?size=2KiB"]);
+    let long = of(&["uniform?size=geometric:64KiB"]);
+    assert!(amplification(&short) > amplification(&long), "{short} {long}");
+    assert!(number(&short, "/ns_per_page/value") > number(&long, "/ns_per_page/value"));
+    assert_eq!(short["model"], "grid");
+    for more in [["--like", "bast"], ["--block-size", "32KiB"], ["--ranges", "written"]] {
+        let other = of(&[&["uniform?size=2KiB"][..], &more].concat());
+        assert_ne!(amplification(&other), amplification(&short), "{more:?}");
+    }
+    let outcome = place.run(&["predict", "--grid", "g", "--compare"]);
+    assert_eq!(outcome.status, 2, "{}", outcome.stderr);
+    place
+        .run(&["bench", "sim:demo", "--only", "pause", "--target-size", "16MiB", "--output", "r"])
+        .ok();
+    let outcome = place.run(&["predict", "--grid", "r"]);
+    assert!(outcome.status == 2 && outcome.stderr.contains("--grid"), "{}", outcome.stderr);
 }

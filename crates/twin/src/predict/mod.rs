@@ -1,5 +1,6 @@
 //! What a workload comes to on a drive, without simulating it.
 
+mod interpolated;
 mod method;
 mod pools;
 mod report;
@@ -11,6 +12,7 @@ pub mod validation;
 use flashscope_model::{Nand, OutOfRange};
 use flashscope_sim::ftl::{Layout, Transfer};
 
+pub use interpolated::{Cost, Interpolated, Point};
 pub use method::{Chosen, METHODS, Method, Pieces};
 pub use pools::{Pools, space};
 pub use report::{
@@ -94,7 +96,6 @@ pub fn not_modelled(layout: &Layout) -> Vec<String> {
     );
     add(layout.slc_blocks_per_lane > 0, "the blocks used as SLC");
     add(layout.wear.name != "none", "wear levelling");
-    add(layout.pages_per_record > 0, "the record of trims");
     add(
         logs && layout.logs.eviction != flashscope_sim::ftl::Eviction::Fifo,
         "log.eviction: log blocks are taken to be given up first come, first served",

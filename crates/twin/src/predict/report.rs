@@ -20,7 +20,7 @@ pub struct PredictionReport {
     pub schema_version: u32,
     /// The drive, as it was asked for.
     pub drive: String,
-    /// How its logical pages are mapped.
+    /// How its logical pages are mapped; of a drive that was measured, how it is taken to share out free space.
     pub ftl: String,
     /// The workload, as it was asked for.
     pub workload: String,
@@ -34,15 +34,17 @@ pub struct PredictionReport {
     pub host_pages_written: u64,
     /// The same in bytes.
     pub bytes_written: Bytes,
-    /// Blocks erased in the passes that count.
-    pub erases: Predicted,
-    /// Pages programmed for each that the host wrote.
-    pub write_amplification: Predicted,
+    /// Blocks erased in the passes that count; absent of a drive that was measured and does not tell.
+    pub erases: Option<Predicted>,
+    /// Pages programmed for each that the host wrote; likewise.
+    pub write_amplification: Option<Predicted>,
     /// The fewest erases that these writes may take over those that they take; absent where none is.
     pub equivalent_throughput: Option<Predicted>,
-    /// Nanoseconds that flash is busy for each page that the host wrote.
-    pub flash_ns_per_page: Predicted,
-    /// Bytes written in a second while all packages are kept busy by writes alone.
+    /// Nanoseconds that flash is busy for each page that the host wrote; of a drive that was measured, that the
+    /// host waits for it.
+    pub ns_per_page: Predicted,
+    /// Bytes written in a second while all packages are kept busy by writes alone; of a drive that was measured,
+    /// one after the other.
     pub bytes_per_second: Predicted,
     /// Where the intervals come from.
     pub validation: Validation,
@@ -56,12 +58,21 @@ pub struct PredictionReport {
     pub wall_ns: u64,
 }
 
+impl Predicted {
+    /// A number of which nothing says how far it may be off.
+    #[must_use]
+    pub const fn alone(value: f64) -> Predicted {
+        Predicted { value, interval: None }
+    }
+}
+
 /// A number that was predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Predicted {
     /// The number.
     pub value: f64,
-    /// Where it is expected; absent where too few cases are known to say.
+    /// Where it is expected; absent where too few cases are known to say, or the drive has what the model does
+    /// not know.
     pub interval: Option<Interval>,
 }
 
@@ -102,7 +113,7 @@ pub struct SimulatedReport {
     /// Predicted over simulated erases, less one; absent where none is simulated.
     pub erases_error: Option<f64>,
     /// The same of the write amplification.
-    pub write_amplification_error: f64,
+    pub write_amplification_error: Option<f64>,
     /// Nanoseconds on the clock of the machine that the simulation took, the fill of the drive included.
     pub wall_ns: u64,
 }
@@ -118,8 +129,13 @@ impl SimulatedReport {
             erases,
             write_amplification: amplification,
             simulated_ns_per_page: took.0 as f64 / total.pages as f64,
-            erases_error: (erases > 0.0).then(|| report.erases.value / erases - 1.0),
-            write_amplification_error: report.write_amplification.value / amplification - 1.0,
+            erases_error: report
+                .erases
+                .filter(|_| erases > 0.0)
+                .map(|predicted| predicted.value / erases - 1.0),
+            write_amplification_error: report
+                .write_amplification
+                .map(|predicted| predicted.value / amplification - 1.0),
             wall_ns: wall.0,
         }
     }
@@ -194,9 +210,9 @@ impl Numbers {
             .nanos_per_page(&self.nand)
     }
 
-    /// See [`PredictionReport::flash_ns_per_page`].
+    /// See [`PredictionReport::ns_per_page`].
     #[must_use]
-    pub fn flash_ns_per_page(&self) -> Predicted {
+    pub fn ns_per_page(&self) -> Predicted {
         self.predicted(|erases, amplification| self.nanos(erases, amplification))
     }
 

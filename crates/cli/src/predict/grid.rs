@@ -1,0 +1,112 @@
+//! Predictions from what was measured of a drive.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use flashscope_block::Bytes;
+use flashscope_drive::Clock;
+use flashscope_model::Family;
+use flashscope_model::trace::Space;
+use flashscope_result::ResultFolder;
+use flashscope_result::grid::{Grid, GridPoint};
+use flashscope_twin::predict::{
+    Interpolated, PREDICTION_VERSION, Passes, Point, Predicted, PredictionReport, Validation,
+};
+
+use super::args::LikeArg;
+use super::{Addressed, PredictArgs, failure, load};
+use crate::progress::LateBar;
+use crate::{Failure, stop, usage};
+
+/// What an erase block is taken to hold of a drive that does not tell.
+const BLOCK: Bytes = Bytes(1 << 20);
+
+/// What a workload comes to on the drive of a result.
+#[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
+pub fn predict(args: &PredictArgs, result: &Path) -> Result<PredictionReport, Failure> {
+    let clock = Clock::new();
+    let begun = clock.now();
+    let grid = read(result)?;
+    let (interpolated, like) = interpolated(args, &grid)?;
+    let space = space(args, &grid)?;
+    let addressed = Addressed { page_size: grid.page.0, pages: space.pages() };
+    let mut bar = LateBar::new();
+    let mut loaded = load(args, addressed, stop::flag()?, &mut bar)?;
+    let predicted = interpolated.predict(space, args.pieces(), &mut loaded.requests);
+    let (counted, cost) = predicted.map_err(failure)?;
+    bar.finish();
+    let (pages, nanos) = (cost.pages as f64, cost.nanos / cost.pages as f64);
+    let (erases, programs) = cost.counts;
+    let fewest = pages / f64::from(space.pages_per_block);
+    let told = |value| interpolated.counts().then_some(Predicted::alone(value));
+    Ok(PredictionReport {
+        schema_version: PREDICTION_VERSION,
+        drive: grid.device.name,
+        ftl: like.into(),
+        workload: args.workload().into(),
+        seed: loaded.seed,
+        model: "grid".into(),
+        // Stretches of the workload do not depend on each other: there is nothing to converge.
+        passes: Passes { warm_up: 0, counted, converged: true },
+        host_pages_written: cost.pages,
+        bytes_written: Bytes(cost.pages * grid.page.0),
+        erases: told(erases),
+        write_amplification: told(programs / pages),
+        equivalent_throughput: told(fewest / erases),
+        ns_per_page: Predicted::alone(nanos),
+        bytes_per_second: Predicted::alone(1e9 * grid.page.0 as f64 / nanos),
+        validation: Validation { level: args.confidence, cases: 0 },
+        not_modelled: Vec::new(),
+        lifetime: None,
+        simulated: None,
+        wall_ns: (clock.now() - begun).0,
+    })
+}
+
+/// What the points of a grid say between them, and how the drive is taken to share out free space.
+fn interpolated(args: &PredictArgs, grid: &Grid) -> Result<(Interpolated, &'static str), Failure> {
+    let points: Vec<Point> = grid.points.iter().map(point).collect();
+    let (family, like) = match args.like {
+        LikeArg::Bast => (Family::Bast, "bast"),
+        LikeArg::Fast => (Family::Fast, "fast"),
+    };
+    let interpolated = Interpolated::new(&points, family)
+        .map_err(|error| usage(anyhow!("the grid cannot be interpolated: {error}")))?;
+    Ok((interpolated, like))
+}
+
+fn read(result: &Path) -> Result<Grid, Failure> {
+    let (folder, _) = ResultFolder::open(result).map_err(usage)?;
+    folder.grid().map_err(usage)?.ok_or_else(|| {
+        usage(anyhow!(
+            "{} has no grid: measure one with `flashscope bench DRIVE --grid`",
+            result.display()
+        ))
+    })
+}
+
+fn point(point: &GridPoint) -> Point {
+    Point {
+        mean_len: f64::from(point.mean_len),
+        free_space: point.free_space,
+        nanos: point.per_page.value,
+        counts: point.erasures_per_page.zip(point.write_amplification),
+    }
+}
+
+/// The drive, in blocks of the pages that were written.
+fn space(args: &PredictArgs, grid: &Grid) -> Result<Space, Failure> {
+    let block = args.block_size.or(grid.block).unwrap_or(BLOCK);
+    let capacity = grid.device.capacity;
+    let free = Bytes(grid.physical_capacity.0.saturating_sub(capacity.0));
+    let blocks = |bytes: Bytes| u32::try_from(bytes.0 / block.0.max(1)).unwrap_or(u32::MAX);
+    let space = Space {
+        pages_per_block: u32::try_from(block.0 / grid.page.0).unwrap_or(u32::MAX),
+        logical_blocks: blocks(capacity),
+        free_blocks: blocks(free),
+    };
+    space.check().map_err(|error| {
+        usage(anyhow!("{capacity} of pages of {} in blocks of {block}: {error}", grid.page))
+    })?;
+    Ok(space)
+}

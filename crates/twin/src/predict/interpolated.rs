@@ -1,0 +1,184 @@
+//! What uniform writes were measured to cost, and what a workload then comes to: Boboila and Desnoyers, section
+//! IV. Nothing has to be known of the drive but how large it is.
+
+use flashscope_model::trace::{Decomposition, Performance, Predictor, Space};
+use flashscope_model::{BadGrid, Family, Surface, Trend, Uniform};
+
+use super::{Pieces, PredictError, Requests};
+
+/// A point that was measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// The mean length of writes, in pages.
+    pub mean_len: f64,
+    /// The free space of the drive over the space that was written.
+    pub free_space: f64,
+    /// Nanoseconds for each page that was written.
+    pub nanos: f64,
+    /// Blocks erased, and pages programmed, for each page that was written; of drives that tell.
+    pub counts: Option<(f64, f64)>,
+}
+
+/// What points say between them.
+pub struct Interpolated {
+    /// What the drive is taken to be, which decides how free space is shared out.
+    family: Family,
+    nanos: Surface,
+    counts: Option<(Surface, Surface)>,
+}
+
+/// What a workload comes to by points.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Cost {
+    /// Pages that the host wrote.
+    pub pages: u64,
+    /// Nanoseconds.
+    pub nanos: f64,
+    /// Blocks erased, and pages programmed; 0 of drives that do not tell.
+    pub counts: (f64, f64),
+}
+
+/// A drive that erased nothing at a point erased less than a block in so many pages.
+const LEAST_ERASURES: f64 = 1e-9;
+
+impl Interpolated {
+    /// Of points that make a grid: each length with each free space. Costs are taken to fall with free space, which
+    /// noise may hide.
+    ///
+    /// # Errors
+    /// Where points are missing, or are no numbers above 0.
+    pub fn new(points: &[Point], family: Family) -> Result<Interpolated, BadGrid> {
+        let axis = |of: fn(&Point) -> f64| {
+            let mut values: Vec<f64> = points.iter().map(of).collect();
+            values.sort_unstable_by(f64::total_cmp);
+            values.dedup();
+            values
+        };
+        let (lens, frees) = (axis(|point| point.mean_len), axis(|point| point.free_space));
+        let mut sorted = points.to_vec();
+        sorted.sort_unstable_by(|one, two| {
+            let by_len = one.mean_len.total_cmp(&two.mean_len);
+            by_len.then(one.free_space.total_cmp(&two.free_space))
+        });
+        let surface = |of: &dyn Fn(&Point) -> f64| {
+            let values: Vec<f64> = sorted.iter().map(of).collect();
+            Surface::fitted(&lens, &frees, &values, None, Some(Trend::Falling))
+        };
+        let nanos = surface(&|point| point.nanos)?;
+        let counted = points.iter().all(|point| point.counts.is_some());
+        let of = |point: &Point| point.counts.unwrap_or_default();
+        let counts = match counted {
+            true => Some((
+                surface(&|point| of(point).0.max(LEAST_ERASURES))?,
+                surface(&|point| of(point).1)?,
+            )),
+            false => None,
+        };
+        Ok(Interpolated { family, nanos, counts })
+    }
+
+    /// Whether the drive told what it did.
+    #[must_use]
+    pub const fn counts(&self) -> bool {
+        self.counts.is_some()
+    }
+
+    /// What a workload comes to on a drive, in as many passes as write all free space once, a stretch of time: how many
+    /// these are, and what all of them cost.
+    ///
+    /// # Errors
+    /// Where the space is out of range, or nothing is written.
+    pub fn predict(
+        &self,
+        space: Space,
+        pieces: Pieces,
+        requests: &mut Requests,
+    ) -> Result<(u32, Cost), PredictError> {
+        let mut decomposition = Decomposition::new(self, space, pieces.ranges, pieces.stretches)?;
+        let stretch = u64::from(space.free_blocks) * u64::from(space.pages_per_block);
+        let (mut passes, mut written) = (0, 0);
+        while written < stretch {
+            requests.pass(&mut |request| {
+                if request.is_write() {
+                    written += u64::from(request.pages());
+                    decomposition.write(request.page.into(), request.pages().into());
+                }
+            })?;
+            passes += 1;
+        }
+        Ok((passes, decomposition.total()))
+    }
+}
+
+impl Performance for Interpolated {
+    type Sum = Cost;
+
+    fn family(&self) -> Family {
+        self.family
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
+    fn add(&self, uniform: &Uniform, pages: u64, sum: &mut Cost) {
+        let (len, free) = (uniform.mean_len(), uniform.free_space());
+        let count = pages as f64;
+        sum.pages += pages;
+        sum.nanos += count * self.nanos.at(len, free);
+        if let Some((erasures, programs)) = &self.counts {
+            sum.counts.0 += count * erasures.at(len, free);
+            sum.counts.1 += count * programs.at(len, free);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::{Bytes, Data, Io, Nanos, Op};
+
+    use super::super::Request;
+    use super::*;
+
+    const SPACE: Space = Space { pages_per_block: 64, logical_blocks: 100, free_blocks: 10 };
+
+    fn points(counts: bool) -> Vec<Point> {
+        let mut points = Vec::new();
+        for mean_len in [1.0, 8.0, 64.0] {
+            for free_space in [0.1, 1.0, 10.0, 100.0] {
+                let nanos = 1e5 / mean_len / free_space;
+                let counts = counts.then_some((nanos / 1e7, 1.0 + nanos / 1e5));
+                points.push(Point { mean_len, free_space, nanos, counts });
+            }
+        }
+        points
+    }
+
+    fn writes(len: u64) -> Requests {
+        let io = |at: u64| {
+            let (offset, len) = (Bytes(at * 37 % 6400 * 4096), Bytes(len * 4096));
+            Io { op: Op::Write, stream: 0, offset, len, data: Data::Random, at: Nanos(0) }
+        };
+        let requests = (0..2000).filter_map(|at| Request::of(&io(at), 4096));
+        Requests::Repeated(requests.collect())
+    }
+
+    // Are shorter writes predicted to cost more, by time and by counts, and counts only where the drive told them?
+    #[test]
+    fn costs_follow_the_points() {
+        for counted in [false, true] {
+            let grid = Interpolated::new(&points(counted), Family::Fast).unwrap();
+            assert_eq!(grid.counts(), counted);
+            let of = |len| grid.predict(SPACE, Pieces::default(), &mut writes(len)).unwrap().1;
+            let (short, long) = (of(1), of(8));
+            let per_page = |cost: &Cost| cost.nanos / cost.pages as f64;
+            assert!(per_page(&short) > 2.0 * per_page(&long), "{short:?} {long:?}");
+            assert_eq!(short.counts.0 > 0.0, counted);
+            assert_eq!(short.counts.1 >= short.pages as f64, counted);
+        }
+    }
+
+    // Is a grid with a point that is missing refused?
+    #[test]
+    fn a_point_is_missing() {
+        let points = &points(false)[1..];
+        assert!(matches!(Interpolated::new(points, Family::Fast), Err(BadGrid::Count { .. })));
+    }
+}
