@@ -1,9 +1,14 @@
-//! How many predictions of uniform writes does each model make in a second, by itself and from a table?
+//! How many predictions of uniform writes does each model make in a second, by itself and from a table; and how many
+//! requests of a trace does each model that looks at all of them?
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use flashscope_model::{MODELS, Prediction, Table, Uniform};
+use flashscope_twin::predict::{Chosen, Pools, Requests};
+
+use crate::traits::Traits;
+use crate::{cases, workloads};
 
 /// Predictions a second that are asked for.
 const LIMIT: f64 = 1e6;
@@ -17,6 +22,7 @@ const POINTS: usize = 4096;
 
 /// Prints a line for each model.
 pub fn print() {
+    print_requests();
     println!("model            predictions/s    from a table    limit");
     let points = points();
     for model in MODELS {
@@ -31,6 +37,31 @@ pub fn print() {
             if best >= LIMIT { "met" } else { "missed" },
         );
     }
+}
+
+/// Requests a second that are asked for.
+const REQUESTS: f64 = 10e6;
+
+/// Ten million requests on the paper's drive, once through.
+fn print_requests() {
+    println!("model            requests/s        limit");
+    let traits = Traits { requests: 10_000_000, ..workloads::EIGHT[1] };
+    let mut requests = Requests::Repeated(cases::drawn(&traits));
+    for case in cases::on_the_papers_drive(traits.name) {
+        let layout = case.profile.layout().expect("a valid profile");
+        for (model, pieces) in case.models {
+            let chosen = Chosen::named(model, &layout).expect("a model of the drive");
+            let predictor = || chosen.predictor(&layout, pieces);
+            let mut pools = Pools::new(&layout, predictor).expect("a drive in range");
+            let start = Instant::now();
+            requests.pass(&mut |request| pools.request(request)).expect("something is written");
+            black_box(pools.total());
+            let rate = f64::from(traits.requests) / start.elapsed().as_secs_f64();
+            let met = if rate >= REQUESTS { "met" } else { "missed" };
+            println!("{model:<14} {rate:>12.0} {REQUESTS:>12.0}  {met}");
+        }
+    }
+    println!();
 }
 
 /// Mean lengths of 1 to 2500 pages and free space of 0.001 to 1000, those of Boboila, section IV: as many in each

@@ -24,7 +24,7 @@ use crate::names;
   flashscope predict --trace 'hm_0.csv.gz?remap=fold' --drive 'flashsim-2009?ftl=fast' --model fast
   flashscope predict --trace 'hm_0.csv.gz?remap=fold' --lifetime --worn 1200
   flashscope predict --workload uniform --lifetime --per-day 200GB
-  flashscope predict --grid RESULT.flashscope --trace hm_0.csv.gz
+  flashscope predict --grid RESULT.flashscope --trace 'hm_0.csv.gz?remap=fold'
   flashscope predict --list")]
 pub struct PredictArgs {
     /// The simulated drive: a profile or a TOML file, with any field of it after `?`

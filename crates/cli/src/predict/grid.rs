@@ -9,12 +9,13 @@ use flashscope_model::Family;
 use flashscope_model::trace::Space;
 use flashscope_result::ResultFolder;
 use flashscope_result::grid::{Grid, GridPoint};
+use flashscope_twin::predict::validation::Factors;
 use flashscope_twin::predict::{
     Interpolated, PREDICTION_VERSION, Passes, Point, Predicted, PredictionReport, Validation,
 };
 
 use super::args::LikeArg;
-use super::{Addressed, PredictArgs, failure, load};
+use super::{Addressed, PredictArgs, cases, failure, load};
 use crate::progress::LateBar;
 use crate::{Failure, stop, usage};
 
@@ -38,7 +39,12 @@ pub fn predict(args: &PredictArgs, result: &Path) -> Result<PredictionReport, Fa
     let (pages, nanos) = (cost.pages as f64, cost.nanos / cost.pages as f64);
     let (erases, programs) = cost.counts;
     let fewest = pages / f64::from(space.pages_per_block);
-    let told = |value| interpolated.counts().then_some(Predicted::alone(value));
+    let cases = cases("grid", like);
+    let factors = Factors::of(&cases, args.confidence);
+    let told = |value, factor: fn(Factors) -> f64, least| {
+        let predicted = || Predicted::within(value, factors.map(factor), least);
+        interpolated.counts().then(predicted)
+    };
     Ok(PredictionReport {
         schema_version: PREDICTION_VERSION,
         drive: grid.device.name,
@@ -50,12 +56,12 @@ pub fn predict(args: &PredictArgs, result: &Path) -> Result<PredictionReport, Fa
         passes: Passes { warm_up: 0, counted, converged: true },
         host_pages_written: cost.pages,
         bytes_written: Bytes(cost.pages * grid.page.0),
-        erases: told(erases),
-        write_amplification: told(programs / pages),
-        equivalent_throughput: told(fewest / erases),
+        erases: told(erases, |factors| factors.erases, 0.0),
+        write_amplification: told(programs / pages, |factors| factors.write_amplification, 1.0),
+        equivalent_throughput: told(fewest / erases, |factors| factors.erases, 0.0),
         ns_per_page: Predicted::alone(nanos),
         bytes_per_second: Predicted::alone(1e9 * grid.page.0 as f64 / nanos),
-        validation: Validation { level: args.confidence, cases: 0 },
+        validation: Validation { level: args.confidence, cases: cases.len() as u64 },
         not_modelled: Vec::new(),
         lifetime: None,
         simulated: None,

@@ -48,9 +48,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     let free_pages = free_pages(&layout);
     let Found { passes, total } =
         Passes::find(&mut pools, free_pages, &mut loaded.requests, tell).map_err(failure)?;
-    let cases: Vec<Case<'_>> = validation::cases()
-        .filter(|case| case.model == chosen.name() && case.ftl == layout.ftl.name)
-        .collect();
+    let cases = cases(chosen.name(), layout.ftl.name);
     let not_modelled = not_modelled(&layout);
     // The cases are of drives of which all is modelled.
     let factors = Factors::of(&cases, args.confidence).filter(|_| not_modelled.is_empty());
@@ -88,6 +86,11 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     }
     bar.finish();
     print(args, &report)
+}
+
+/// What is known of a model and an FTL.
+fn cases(model: &str, ftl: &str) -> Vec<Case<'static>> {
+    validation::cases().filter(|case| case.model == model && case.ftl == ftl).collect()
 }
 
 /// The profile of the drive, which is one drive.

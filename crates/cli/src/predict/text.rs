@@ -69,6 +69,7 @@ pub fn text(report: &PredictionReport) -> String {
     }
     text += "\n";
     let counted = match passes.converged {
+        true if measured => "put together of stretches of time and ranges of space",
         true => "counted after what is written had come round three times",
         false => "counted although the log blocks have not come round: few writes reach them",
     };

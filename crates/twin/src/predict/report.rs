@@ -64,6 +64,14 @@ impl Predicted {
     pub const fn alone(value: f64) -> Predicted {
         Predicted { value, interval: None }
     }
+
+    /// A number that may be off by a factor either way, where one is known, and is no less than `least`.
+    #[must_use]
+    pub fn within(value: f64, factor: Option<f64>, least: f64) -> Predicted {
+        let interval = factor
+            .map(|factor| Interval { low: (value / factor).max(least), high: value * factor });
+        Predicted { value, interval }
+    }
 }
 
 /// A number that was predicted.
@@ -204,23 +212,19 @@ impl Numbers {
         (self.total.erasures > 0.0).then(|| self.predicted(|erases, _| fewest / erases))
     }
 
-    fn nanos(&self, erases: f64, amplification: f64) -> f64 {
-        let erasures = erases / self.total.pages as f64;
-        Prediction { erasures, copies: amplification - 1.0, merges: None }
-            .nanos_per_page(&self.nand)
-    }
-
-    /// See [`PredictionReport::ns_per_page`].
+    /// See [`PredictionReport::ns_per_page`]: without an interval, as times were not compared.
     #[must_use]
     pub fn ns_per_page(&self) -> Predicted {
-        self.predicted(|erases, amplification| self.nanos(erases, amplification))
+        let erasures = self.total.erasures / self.total.pages as f64;
+        let copies = self.total.write_amplification() - 1.0;
+        let prediction = Prediction { erasures, copies, merges: None };
+        Predicted::alone(prediction.nanos_per_page(&self.nand))
     }
 
-    /// See [`PredictionReport::bytes_per_second`].
+    /// See [`PredictionReport::bytes_per_second`]; likewise.
     #[must_use]
     pub fn bytes_per_second(&self) -> Predicted {
-        let busy = 1e9 * self.packages * self.page_size;
-        self.predicted(|erases, amplification| busy / self.nanos(erases, amplification))
+        Predicted::alone(1e9 * self.packages * self.page_size / self.ns_per_page().value)
     }
 
     /// How long the drive lasts where each block has seen `worn` erases and the host writes
