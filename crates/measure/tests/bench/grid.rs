@@ -74,7 +74,7 @@ fn a_drive_that_is_never_level_is_said_not_to_be() {
     let mut count = 0;
     let mut device = Scripted::new(move |_, _| {
         count += 1;
-        Nanos::micros(if count / WINDOW % 2 == 0 { 100 } else { 200 })
+        Nanos::micros(if (count / WINDOW).is_multiple_of(2) { 100 } else { 200 })
     });
     let mut manifest = one_point(&mut device);
     bench(&mut device, &mut manifest, &AtomicBool::new(false));
