@@ -62,16 +62,8 @@ pub struct SimulateArgs {
     #[arg(long, default_value = "sim:demo", value_name = "DRIVE")]
     pub drive: String,
 
-    /// The workload, with any of its fields after `?`
-    ///
-    /// There are: uniform, sequential, hotcold, zipf, uflip:MICRO-BENCHMARK and trace:FILE.
-    /// `--list` shows their fields.
-    #[arg(long, default_value = "uniform", value_name = "WORKLOAD")]
-    workload: String,
-
-    /// Run a trace: short for --workload trace:FILE, with any field of a trace after `?`
-    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
-    trace: Option<String>,
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
 
     /// Measure so many IOs [default: 1000000, or all of a workload that ends]
     #[arg(long, value_name = "COUNT", conflicts_with = "duration",
@@ -142,9 +134,24 @@ pub struct SimulateArgs {
     pub list: bool,
 }
 
-impl SimulateArgs {
+/// What is run.
+#[derive(clap::Args)]
+pub struct WorkloadArgs {
+    /// The workload, with any of its fields after `?`
+    ///
+    /// There are: uniform, sequential, hotcold, zipf, uflip:MICRO-BENCHMARK and trace:FILE.
+    /// `flashscope simulate --list` shows all, and their fields.
+    #[arg(long, default_value = "uniform", value_name = "WORKLOAD")]
+    workload: String,
+
+    /// Run a trace: short for --workload trace:FILE, with any field of a trace after `?`
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    trace: Option<String>,
+}
+
+impl WorkloadArgs {
     /// The workload that was asked for.
-    pub fn workload(&self) -> Cow<'_, str> {
+    pub fn spec(&self) -> Cow<'_, str> {
         match &self.trace {
             Some(trace) => Cow::Owned(format!("trace:{trace}")),
             None => Cow::Borrowed(&self.workload),

@@ -54,7 +54,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         seed: args.seed,
     };
     let device_depth = info.queue_depth;
-    let workload = synthetic::open(&args.workload(), &target).map_err(usage)?;
+    let workload = synthetic::open(&args.workload.spec(), &target).map_err(usage)?;
     let stop = stop::flag()?;
     let mut bar = LateBar::new();
     let survey = match &workload.ios {
@@ -333,7 +333,7 @@ fn found(
     Simulation {
         schema_version: SIMULATION_VERSION,
         drive: device.info().clone(),
-        workload: args.workload().into_owned(),
+        workload: args.workload.spec().into_owned(),
         seed: load.seed,
         queue_depth: load.queue_depth,
         open_loop: load.open_loop,

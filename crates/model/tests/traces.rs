@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use flashscope_model::trace::{
-    Cleaning, Decomposition, Dftl, FragmentBast, FragmentFast, Map, Measured, Merging, Predictor,
-    Ranges, Reuse, Space, Stretches, Survivors, Total,
+    Cleaning, Decomposition, Dftl, FragmentBast, FragmentFast, Map, Merging, Predictor, Ranges,
+    Reuse, Space, Stretches, Survivors, Total,
 };
-use flashscope_model::{Model, Nand, Prediction, Surface, Translation, fifo, greedy};
+use flashscope_model::{Model, Translation, fifo, greedy};
 
 /// The drive of `bast-fast-uniform.csv`.
 const SPACE: Space = Space { pages_per_block: 64, logical_blocks: 8192, free_blocks: 573 };
@@ -209,45 +209,6 @@ fn own_time_is_better_for_hot_and_cold_blocks() {
         let by_itself = off("bast", Stretches::OwnTime, &mut bast(), w, hot_and_cold);
         assert!(shared.abs() < log_list && by_itself.abs() < own, "w = {w}: {shared} {by_itself}");
         assert!(by_itself.abs() < 0.5 * shared.abs(), "w = {w}: {shared} {by_itself}");
-    }
-}
-
-// Does what was measured predict what a model predicts of which it was measured, in whichever unit it was?
-#[test]
-fn measured_points_replace_a_model() {
-    let model = Model::named("fast-2011").unwrap();
-    let nand = Nand { read: 25e3, program: 200e3, erase: 1.5e6, transfer: 100e3, copy_back: false };
-    let axis = |from: f64, points: i32| (0..points).map(move |i| from * 2f64.powi(i));
-    let (lens, frees): (Vec<f64>, Vec<f64>) = (axis(1.0, 12).collect(), axis(1e-3, 21).collect());
-    let surface = |of: &dyn Fn(&Prediction) -> f64| {
-        let mut values = Vec::new();
-        for len in &lens {
-            values.extend(frees.iter().map(|free| {
-                of(&(model.predict)(
-                    &flashscope_model::Uniform::new(64.0, 8192.0, *free, *len).unwrap(),
-                ))
-            }));
-        }
-        Measured { family: model.family, per_page: Surface::new(&lens, &frees, &values).unwrap() }
-    };
-    let erasures = surface(&|predicted| predicted.erasures);
-    let nanos = surface(&|predicted| predicted.nanos_per_page(&nand));
-    let (ranges, stretches) = (Ranges::Whole, Stretches::LogList);
-    for w in [1.0, 6.0, 100.0] {
-        let rng = || fastrand::Rng::with_seed(9);
-        let mut by_model = Decomposition::new(model, SPACE, ranges, stretches).unwrap();
-        let expected = write(&mut by_model, &mut rng(), w, 300_000, anywhere);
-        let [got, busy] = [&erasures, &nanos].map(|measured| {
-            let mut by_points = Decomposition::new(measured, SPACE, ranges, stretches).unwrap();
-            write(&mut by_points, &mut rng(), w, 300_000, anywhere)
-        });
-        assert_eq!((got.pages, busy.pages), (expected.pages, expected.pages));
-        assert!((got.cost / expected.erasures - 1.0).abs() < 0.02, "{got:?} {expected:?}");
-        #[allow(clippy::cast_precision_loss, reason = "a few hundred thousand")]
-        let all = expected.pages as f64 * nand.write()
-            + expected.copies * nand.copy()
-            + expected.erasures * nand.erase;
-        assert!((busy.cost / all - 1.0).abs() < 0.02, "{busy:?} for {all}");
     }
 }
 

@@ -1,6 +1,5 @@
 //! The options of `flashscope predict`, as they are documented.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -8,6 +7,7 @@ use flashscope_block::Bytes;
 use flashscope_model::trace::{Ranges, Stretches};
 use flashscope_twin::predict::Pieces;
 
+use crate::args::WorkloadArgs;
 use crate::names;
 
 /// Predict what a workload comes to on a drive, by a model instead of simulating it.
@@ -31,13 +31,8 @@ pub struct PredictArgs {
     #[arg(long, default_value = "sim:demo", value_name = "DRIVE")]
     pub drive: String,
 
-    /// The workload, with any of its fields after `?`: those of `flashscope simulate`, but for uflip
-    #[arg(long, default_value = "uniform", value_name = "WORKLOAD")]
-    workload: String,
-
-    /// Predict a trace: short for --workload trace:FILE, with any field of a trace after `?`
-    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
-    trace: Option<String>,
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
 
     /// What predicts [default: the best for the drive]; `--list` shows what there is
     #[arg(long, value_name = "MODEL")]
@@ -147,14 +142,6 @@ impl PredictArgs {
                 StretchesArg::Stationary => Stretches::Stationary,
                 StretchesArg::OwnTime => Stretches::OwnTime,
             },
-        }
-    }
-
-    /// The workload that was asked for.
-    pub fn workload(&self) -> Cow<'_, str> {
-        match &self.trace {
-            Some(trace) => Cow::Owned(format!("trace:{trace}")),
-            None => Cow::Borrowed(&self.workload),
         }
     }
 }

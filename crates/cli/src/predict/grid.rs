@@ -49,7 +49,7 @@ pub fn predict(args: &PredictArgs, result: &Path) -> Result<PredictionReport, Fa
         schema_version: PREDICTION_VERSION,
         drive: grid.device.name,
         ftl: like.into(),
-        workload: args.workload().into(),
+        workload: args.workload.spec().into(),
         seed: loaded.seed,
         model: "grid".into(),
         // Stretches of the workload do not depend on each other: there is nothing to converge.

@@ -58,7 +58,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
         schema_version: PREDICTION_VERSION,
         drive: args.drive.clone(),
         ftl: layout.ftl.name.into(),
-        workload: args.workload().into(),
+        workload: args.workload.spec().into(),
         seed: loaded.seed,
         model: chosen.name().into(),
         passes,
@@ -148,7 +148,7 @@ fn load(
         filled: true,
         seed: args.seed,
     };
-    let workload = synthetic::open(&args.workload(), &target).map_err(usage)?;
+    let workload = synthetic::open(&args.workload.spec(), &target).map_err(usage)?;
     let (seed, ios) = (workload.seed, args.ios);
     let endless = |stream| Requests::Endless { stream, page_size, ios };
     let mut span = None;

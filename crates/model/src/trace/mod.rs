@@ -18,7 +18,7 @@ pub use decomposition::{Decomposition, Ranges, Stretches};
 pub use dftl::{Dftl, Map, Traffic};
 pub use fragment_bast::{FragmentBast, Merging};
 pub use fragment_fast::FragmentFast;
-pub use performance::{Measured, Performance, Spent};
+pub use performance::Performance;
 pub use reuse::Reuse;
 pub use survivors::Survivors;
 

@@ -1,16 +1,7 @@
 //! What says what uniform writes cost, and what costs come to.
 
 use super::Total;
-use crate::{Family, Model, Surface, Table, Uniform};
-
-/// What writes came to in one quantity.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Spent {
-    /// Pages that the host wrote.
-    pub pages: u64,
-    /// What they cost, in the unit in which it was measured.
-    pub cost: f64,
-}
+use crate::{Family, Model, Table, Uniform};
 
 /// What says what uniform writes cost: a model, or points that were measured.
 pub trait Performance {
@@ -57,29 +48,5 @@ impl Performance for Table {
 
     fn add(&self, uniform: &Uniform, pages: u64, sum: &mut Total) {
         sum.add(&self.predict(uniform), pages);
-    }
-}
-
-/// One quantity that was measured of uniform writes: erasures, programs or nanoseconds for each page that the host
-/// writes, whichever is known of a drive (Boboila, section IV).
-#[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
-    /// What the drive is taken to be.
-    pub family: Family,
-    /// The quantity for each page.
-    pub per_page: Surface,
-}
-
-impl Performance for Measured {
-    type Sum = Spent;
-
-    fn family(&self) -> Family {
-        self.family
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
-    fn add(&self, uniform: &Uniform, pages: u64, sum: &mut Spent) {
-        sum.pages += pages;
-        sum.cost += pages as f64 * self.per_page.at(uniform.mean_len(), uniform.free_space());
     }
 }

@@ -175,6 +175,40 @@ mod tests {
         }
     }
 
+    // Do points of a model's predictions predict what the model does?
+    #[test]
+    fn points_replace_a_model() {
+        let model = flashscope_model::Model::named("fast-2011").unwrap();
+        let axis = |from: f64, points: i32| (0..points).map(move |i| from * 2_f64.powi(i));
+        let point = |mean_len, free_space| {
+            let uniform = Uniform::new(64.0, 100.0, free_space, mean_len).unwrap();
+            let predicted = (model.predict)(&uniform);
+            let counts = Some((predicted.erasures, predicted.write_amplification()));
+            Point { mean_len, free_space, nanos: 1.0, counts }
+        };
+        let points: Vec<Point> = axis(1.0, 12)
+            .flat_map(|len| axis(1e-3, 21).map(move |free| point(len, free)))
+            .collect();
+        let grid = Interpolated::new(&points, Family::Fast).unwrap();
+        for len in [1, 6, 100] {
+            let Pieces { ranges, stretches } = Pieces::default();
+            let mut by_model = Decomposition::new(model, SPACE, ranges, stretches).unwrap();
+            let (passes, cost) = grid.predict(SPACE, Pieces::default(), &mut writes(len)).unwrap();
+            for _ in 0..passes {
+                let each = &mut |request: Request| {
+                    by_model.write(request.page.into(), request.pages().into());
+                };
+                writes(len).pass(each).unwrap();
+            }
+            let expected = by_model.total();
+            assert_eq!(cost.pages, expected.pages);
+            let programs = expected.write_amplification() * expected.pages as f64;
+            for (got, expected) in [(cost.counts.0, expected.erasures), (cost.counts.1, programs)] {
+                assert!((got / expected - 1.0).abs() < 0.02, "{len}: {got} for {expected}");
+            }
+        }
+    }
+
     // Is a grid with a point that is missing refused?
     #[test]
     fn a_point_is_missing() {
