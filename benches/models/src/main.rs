@@ -110,8 +110,7 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     let mut predicted = Vec::new();
     for (model, pieces) in &case.models {
         let chosen = Chosen::named(model, &layout).expect("a model of the drive");
-        let mut pools =
-            Pools::new(&layout, || chosen.predictor(&layout, *pieces)).expect("a drive in range");
+        let mut pools = Pools::new(&layout, chosen, *pieces).expect("a drive in range");
         let space = space(&layout);
         let free = u64::from(space.free_blocks) * u64::from(space.pages_per_block);
         let start = Instant::now();

@@ -27,7 +27,7 @@ pub fn print() {
     let points = points();
     for model in MODELS {
         let own = per_second(&points, model.predict);
-        let table = Table::of(model, PAGES_PER_BLOCK);
+        let table = model.solves.then(|| Table::of(model, PAGES_PER_BLOCK)).flatten();
         let looked_up = table.map(|table| per_second(&points, |uniform| table.predict(uniform)));
         let best = looked_up.unwrap_or(own).max(own);
         println!(
@@ -51,8 +51,7 @@ fn print_requests() {
         let layout = case.profile.layout().expect("a valid profile");
         for (model, pieces) in case.models {
             let chosen = Chosen::named(model, &layout).expect("a model of the drive");
-            let predictor = || chosen.predictor(&layout, pieces);
-            let mut pools = Pools::new(&layout, predictor).expect("a drive in range");
+            let mut pools = Pools::new(&layout, chosen, pieces).expect("a drive in range");
             let start = Instant::now();
             requests.pass(&mut |request| pools.request(request)).expect("something is written");
             black_box(pools.total());

@@ -27,6 +27,9 @@ pub struct Model {
     pub source: &'static str,
     /// Its prediction.
     pub predict: fn(&Uniform) -> Prediction,
+    /// Whether that solves equations over a distribution, which takes ten times as long as others do: a
+    /// [`Table`](crate::Table) of it pays soon.
+    pub solves: bool,
 }
 
 impl Model {
@@ -45,6 +48,7 @@ pub const MODELS: &[Model] = &[
         summary: "log blocks that serve a data block each, merged once full: how they fill, by renewal",
         source: "derived here from Boboila and Desnoyers, section III.A",
         predict: bast_refined::eager,
+        solves: false,
     },
     Model {
         name: "bast-lazy",
@@ -52,6 +56,7 @@ pub const MODELS: &[Model] = &[
         summary: "the same, merged when written again or given up",
         source: "derived here from Boboila and Desnoyers, section III.A",
         predict: bast_refined::lazy,
+        solves: false,
     },
     Model {
         name: "bast",
@@ -59,6 +64,7 @@ pub const MODELS: &[Model] = &[
         summary: "log blocks that serve a data block each, as it was published",
         source: "Boboila and Desnoyers, MSST 2011, equations 4 to 7",
         predict: bast::predict,
+        solves: false,
     },
     Model {
         name: "fast",
@@ -66,6 +72,7 @@ pub const MODELS: &[Model] = &[
         summary: "log blocks that all data blocks share: heads that survive in the ring, by renewal",
         source: "derived here from Boboila and Desnoyers, section III.B",
         predict: fast_refined::predict,
+        solves: false,
     },
     Model {
         name: "fast-2011",
@@ -73,6 +80,7 @@ pub const MODELS: &[Model] = &[
         summary: "the same as it was published, with equation 12 corrected",
         source: "Boboila and Desnoyers, MSST 2011, equations 8 to 15",
         predict: fast::predict,
+        solves: false,
     },
     Model {
         name: "greedy",
@@ -80,6 +88,7 @@ pub const MODELS: &[Model] = &[
         summary: "the block with the fewest valid pages is cleaned: the mean field",
         source: "Van Houdt, SIGMETRICS 2013, without limit to the choices",
         predict: greedy::predict,
+        solves: false,
     },
     Model {
         name: "greedy-2012",
@@ -87,6 +96,7 @@ pub const MODELS: &[Model] = &[
         summary: "the same in closed form, approximately",
         source: "Desnoyers, SYSTOR 2012, equation 12",
         predict: desnoyers::predict,
+        solves: false,
     },
     Model {
         name: "fifo",
@@ -94,6 +104,7 @@ pub const MODELS: &[Model] = &[
         summary: "the oldest block is cleaned",
         source: "Desnoyers, SYSTOR 2012, equation 4",
         predict: fifo::predict,
+        solves: false,
     },
     Model {
         name: "best-of-ten",
@@ -101,6 +112,7 @@ pub const MODELS: &[Model] = &[
         summary: "the best of ten blocks drawn at random is cleaned",
         source: "Van Houdt, SIGMETRICS 2013",
         predict: d_choices::predict,
+        solves: true,
     },
     Model {
         name: "windowed",
@@ -108,6 +120,7 @@ pub const MODELS: &[Model] = &[
         summary: "the best of the oldest tenth of all blocks is cleaned",
         source: "derived here; the policy is of Hu et al., SYSTOR 2009",
         predict: windowed::predict,
+        solves: true,
     },
     Model {
         name: "cost-benefit",
@@ -115,6 +128,7 @@ pub const MODELS: &[Model] = &[
         summary: "the block with the most benefit for its cost is cleaned: the mean field",
         source: "derived here; the policy is of Rosenblum and Ousterhout, ACM TOCS 10(1), 1992",
         predict: cost_benefit::predict,
+        solves: true,
     },
     Model {
         name: "random",
@@ -122,5 +136,6 @@ pub const MODELS: &[Model] = &[
         summary: "any block is cleaned",
         source: "Van Houdt, SIGMETRICS 2013, of one choice",
         predict: random::predict,
+        solves: false,
     },
 ];

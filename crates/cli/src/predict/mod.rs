@@ -42,8 +42,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     let stop = stop::flag()?;
     let mut bar = LateBar::new();
     let mut loaded = load(args, Addressed::of(&layout), stop, &mut bar)?;
-    let predictor = || chosen.predictor(&layout, args.pieces());
-    let mut pools = Pools::new(&layout, predictor).map_err(usage)?;
+    let mut pools = Pools::new(&layout, chosen, args.pieces()).map_err(usage)?;
     let tell = &mut |share| tell(&mut bar, "predicting", share, stop);
     let free_pages = free_pages(&layout);
     let Found { passes, total } =

@@ -89,6 +89,19 @@ fn options_change_something() {
     assert!((of(&["--stretches", "own-time"]) - plain).abs() > 1.0);
 }
 
+// Are models that are looked up in tables those that they are tables of: is the best of ten little above greedy, and a window
+// between that and the oldest?
+#[test]
+fn tables() {
+    let of = |model| {
+        let options = ["--drive", PAGES, "--model", model, "--ios", "20000"];
+        number(&json(&options), "/write_amplification/value")
+    };
+    let [greedy, ten, windowed, fifo] = ["greedy", "best-of-ten", "windowed", "fifo"].map(of);
+    assert!(greedy < ten && ten < 1.1 * greedy, "{greedy} {ten}");
+    assert!(greedy < windowed && windowed < fifo, "{greedy} {windowed} {fifo}");
+}
+
 // Does a drive last as long as its erases say: half of them gone leaves half, twice as much a day half the days?
 #[test]
 fn lifetime() {

@@ -1,5 +1,7 @@
 //! What says what uniform writes cost, and what costs come to.
 
+use std::rc::Rc;
+
 use super::Total;
 use crate::{Family, Model, Table, Uniform};
 
@@ -24,6 +26,18 @@ impl<P: Performance> Performance for &P {
 
     fn add(&self, uniform: &Uniform, pages: u64, sum: &mut P::Sum) {
         (*self).add(uniform, pages, sum);
+    }
+}
+
+impl<P: Performance> Performance for Rc<P> {
+    type Sum = P::Sum;
+
+    fn family(&self) -> Family {
+        (**self).family()
+    }
+
+    fn add(&self, uniform: &Uniform, pages: u64, sum: &mut P::Sum) {
+        (**self).add(uniform, pages, sum);
     }
 }
 

@@ -1,10 +1,12 @@
 //! What a prediction is made with.
 
+use std::rc::Rc;
+
 use flashscope_model::trace::{
-    Cleaning, Decomposition, Dftl, FragmentBast, FragmentFast, Map, Merging, Predictor, Ranges,
-    Reuse, Stretches, Survivors,
+    Cleaning, Decomposition, Dftl, FragmentBast, FragmentFast, Map, Merging, Performance,
+    Predictor, Ranges, Reuse, Stretches, Survivors, Total,
 };
-use flashscope_model::{self as model, MODELS, OutOfRange};
+use flashscope_model::{self as model, MODELS, OutOfRange, Table};
 use flashscope_sim::ftl::{Family, Layout, Merge};
 
 use super::{PredictError, space};
@@ -168,21 +170,38 @@ impl Chosen {
         }
     }
 
-    /// Predicts a pool of the drive; `pieces` are of consequence to equations alone.
+    /// Predicts each pool of the drive; `pieces` are of consequence to equations alone.
     ///
     /// # Errors
     /// Where the drive is beyond what the model knows.
-    pub fn predictor(
+    pub fn predictors(
         self,
         layout: &Layout,
         pieces: Pieces,
-    ) -> Result<Box<dyn Predictor>, OutOfRange> {
-        let Pieces { ranges, stretches } = pieces;
+    ) -> Result<Vec<Box<dyn Predictor>>, OutOfRange> {
         match self {
-            Chosen::Method(method) => (method.new)(layout),
+            Chosen::Method(method) => (0..layout.pools).map(|_| (method.new)(layout)).collect(),
             Chosen::Equations(model) => {
-                Ok(Box::new(Decomposition::new(model, space(layout), ranges, stretches)?))
+                let block = f64::from(layout.slots_per_block());
+                match model.solves.then(|| Table::of(model, block)).flatten().map(Rc::new) {
+                    Some(table) => decomposed(layout, pieces, &table),
+                    None => decomposed(layout, pieces, &model),
+                }
             }
         }
     }
+}
+
+/// What each pool of a drive comes to, put together of uniform writes.
+fn decomposed<P: Performance<Sum = Total> + Clone + 'static>(
+    layout: &Layout,
+    pieces: Pieces,
+    performance: &P,
+) -> Result<Vec<Box<dyn Predictor>>, OutOfRange> {
+    let Pieces { ranges, stretches } = pieces;
+    let pool = |_| -> Result<Box<dyn Predictor>, OutOfRange> {
+        let of = performance.clone();
+        Ok(Box::new(Decomposition::new(of, space(layout), ranges, stretches)?))
+    };
+    (0..layout.pools).map(pool).collect()
 }

@@ -1,9 +1,10 @@
 //! A drive as models see it: pools that work each for itself.
 
+use flashscope_model::OutOfRange;
 use flashscope_model::trace::{Predictor, Space, Total};
 use flashscope_sim::ftl::{Family, Layout};
 
-use super::Request;
+use super::{Chosen, Pieces, Request};
 
 /// Predictors of the pools of a drive, among which consecutive stripes of logical pages are divided in
 /// turn.
@@ -14,16 +15,12 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// Each pool of a drive, predicted by what `new` makes.
+    /// Those of a drive, each predicted by what is chosen.
     ///
     /// # Errors
-    /// Those of `new`.
-    pub fn new<E>(
-        layout: &Layout,
-        mut new: impl FnMut() -> Result<Box<dyn Predictor>, E>,
-    ) -> Result<Pools, E> {
-        let pools: Result<Vec<_>, E> = (0..layout.pools).map(|_| new()).collect();
-        Ok(Pools { stripe: layout.stripe.into(), pools: pools? })
+    /// Where the drive is beyond what the model knows.
+    pub fn new(layout: &Layout, chosen: Chosen, pieces: Pieces) -> Result<Pools, OutOfRange> {
+        Ok(Pools { stripe: layout.stripe.into(), pools: chosen.predictors(layout, pieces)? })
     }
 
     /// The next request of the host.
