@@ -31,7 +31,9 @@ fn request(device: &dyn Device, op: Op, offset: Bytes, len: Bytes) -> Io {
 fn round_trip(device: &mut dyn Device, io: Io) -> Result<(), Errno> {
     let before = device.now();
     device.submit(&io);
+    let due = device.next_due();
     let done = device.complete(Nanos::MAX).expect("an IO in flight completes");
+    assert!(due.is_none_or(|due| due <= done.completed), "completed before it was due");
     assert_eq!(done.io, io, "a completion carries its request");
     assert!(before <= done.submitted, "submitted before it was handed over");
     assert!(done.submitted <= done.completed, "completed before it was submitted");
@@ -45,6 +47,7 @@ fn one_at_a_time(device: &mut dyn Device, op: Op, block: Bytes) {
         assert_eq!(round_trip(device, io), Ok(()), "{io:?}");
     }
     assert_eq!(device.complete(Nanos::MAX), None, "nothing in flight, nothing to wait for");
+    assert_eq!(device.next_due(), None, "nothing in flight, nothing due");
 }
 
 fn as_many_as_allowed(device: &mut dyn Device, op: Op, block: Bytes) {

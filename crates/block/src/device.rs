@@ -132,9 +132,22 @@ pub trait Device {
         debug_assert!(completion.is_none(), "idle_until with an IO in flight");
     }
 
+    /// [`Device::complete`] will not answer before this. `None` where nothing is in flight, and of
+    /// drives that cannot know, as those on the machine's clock.
+    fn next_due(&self) -> Option<Nanos> {
+        None
+    }
+
     /// What the drive tells of its flash; nothing, as of most drives.
     fn flash(&self) -> Option<Flash> {
         None
+    }
+
+    /// Whether a cut of the power would lose some of what was written to the `len` bytes from
+    /// `offset` on, which must be within the drive. A simulated drive knows what it holds in a
+    /// buffer alone; of others this is not known, and nothing is said to be lost.
+    fn is_volatile(&self, _offset: Bytes, _len: Bytes) -> bool {
+        false
     }
 
     /// What erases everything the drive holds by a command of its own. Asking changes nothing.
@@ -166,8 +179,14 @@ impl<D: Device + ?Sized> Device for Box<D> {
     fn idle_until(&mut self, until: Nanos) {
         (**self).idle_until(until);
     }
+    fn next_due(&self) -> Option<Nanos> {
+        (**self).next_due()
+    }
     fn flash(&self) -> Option<Flash> {
         (**self).flash()
+    }
+    fn is_volatile(&self, offset: Bytes, len: Bytes) -> bool {
+        (**self).is_volatile(offset, len)
     }
     fn eraser(&self, erasure: Erasure) -> Result<Box<dyn Erase + '_>, NotErased> {
         (**self).eraser(erasure)

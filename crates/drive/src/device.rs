@@ -59,17 +59,7 @@ pub fn open(options: &OpenOptions) -> Result<RealDevice, OpenError> {
     let target = &setup.target;
     let hardware = Hardware::of(target.identity());
     Ok(RealDevice {
-        info: DeviceInfo {
-            name: options.name.clone(),
-            kind: target.kind(),
-            capacity: target.capacity(),
-            logical_block: target.logical_block(),
-            queue_depth: options.queue_depth,
-            model: hardware.model,
-            serial: hardware.serial,
-            firmware: hardware.firmware,
-            engine: Some(engine_and_why),
-        },
+        info: target.info(options, hardware, Some(engine_and_why)),
         clock: setup.clock.clone(),
         writable: options.writes(),
         max_io: options.max_io.0,

@@ -2,6 +2,7 @@
 //!
 //! - [`open`] turns [`OpenOptions`] into a [`RealDevice`]; [`OpenOptions::parse`] reads what a
 //!   person writes (`/dev/nvme1n1`, `file:scratch.img?size=1GiB`).
+//! - [`Contents`] is a drive for those who bring their own data.
 //! - [`guard`] decides whether a device or file may be written; nothing is opened for writing
 //!   before it agreed, and what was opened is checked again by its identity.
 //! - [`engine`] holds the ways to hand IOs to the kernel, and chooses one by a probe.
@@ -13,6 +14,7 @@
 mod buffer;
 mod clock;
 mod content;
+mod contents;
 mod device;
 pub mod engine;
 mod erase;
@@ -27,6 +29,7 @@ pub mod record;
 mod target;
 
 pub use clock::{Calibration, Clock};
+pub use contents::Contents;
 pub use device::{RealDevice, open};
 pub use engine::{ENGINES, EngineEntry, EngineKind};
 pub use error::OpenError;

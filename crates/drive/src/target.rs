@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use flashscope_block::{Bytes, DeviceKind, Errno, Io};
+use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno, Io};
 
 use crate::buffer::Buffers;
 use crate::error::OpenError;
@@ -72,12 +72,28 @@ impl Target {
         self.identity
     }
 
-    pub(crate) fn capacity(&self) -> Bytes {
-        self.capacity
-    }
-
     pub(crate) fn logical_block(&self) -> Bytes {
         self.logical_block
+    }
+
+    /// What is known of it; `engine` is how IOs reach it, and why that way.
+    pub(crate) fn info(
+        &self,
+        options: &OpenOptions,
+        hardware: Hardware,
+        engine: Option<String>,
+    ) -> DeviceInfo {
+        DeviceInfo {
+            name: options.name.clone(),
+            kind: self.kind,
+            capacity: self.capacity,
+            logical_block: self.logical_block,
+            queue_depth: options.queue_depth,
+            model: hardware.model,
+            serial: hardware.serial,
+            firmware: hardware.firmware,
+            engine,
+        }
     }
 
     pub(crate) fn read(&self, offset: Bytes, buffer: &mut [u8]) -> Result<u64, Errno> {

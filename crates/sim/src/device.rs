@@ -8,7 +8,6 @@ use crate::interface::{Costs, Interface, Request};
 use crate::nand::{Array, Lpn, Page, Stamp, later};
 use crate::observe::{Attention, Observed, Observer};
 use crate::profile::{self, Profile, ProfileError};
-use crate::raid::VirtualTime;
 
 /// Which group of the address space is at hand: see [`profile::Groups`].
 struct Groups {
@@ -432,12 +431,6 @@ impl SimDevice {
     }
 }
 
-impl VirtualTime for SimDevice {
-    fn next_due(&self) -> Option<Nanos> {
-        self.interface.next_due(self.now)
-    }
-}
-
 impl Device for SimDevice {
     fn info(&self) -> &DeviceInfo {
         &self.info
@@ -493,5 +486,17 @@ impl Device for SimDevice {
             self.nand.tell(|observer| observer.request(completion));
         }
         completion
+    }
+    fn next_due(&self) -> Option<Nanos> {
+        self.interface.next_due(self.now)
+    }
+
+    fn is_volatile(&self, offset: Bytes, len: Bytes) -> bool {
+        if !self.cached || self.cache.protected() || len == Bytes(0) {
+            return false;
+        }
+        let page = |at: u64| u32::try_from(self.page_size.quotient(at)).unwrap_or(u32::MAX);
+        let pages = page(offset.0)..=page(offset.0 + len.0 - 1);
+        pages.into_iter().any(|lpn| self.cache.holds(Lpn(lpn)))
     }
 }

@@ -87,6 +87,20 @@ impl Device for Drive {
         }
     }
 
+    fn next_due(&self) -> Option<Nanos> {
+        match self {
+            Drive::One(drive) => drive.next_due(),
+            Drive::Raid0(array) => array.next_due(),
+        }
+    }
+
+    fn is_volatile(&self, offset: Bytes, len: Bytes) -> bool {
+        match self {
+            Drive::One(drive) => drive.is_volatile(offset, len),
+            Drive::Raid0(array) => array.is_volatile(offset, len),
+        }
+    }
+
     fn flash(&self) -> Option<Flash> {
         let flash = self.counters().flash;
         // The drives of an array are alike.

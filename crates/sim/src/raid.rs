@@ -6,13 +6,6 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use flashscope_block::{Bytes, Completion, Device, DeviceInfo, Errno, Io, Nanos, Op};
 
-/// A drive on virtual time that can tell when it will answer.
-pub trait VirtualTime: Device {
-    /// When [`Device::complete`] would answer next, if nothing were submitted before; none where
-    /// nothing is in flight.
-    fn next_due(&self) -> Option<Nanos>;
-}
-
 /// How addresses are spread: stripe unit `n` of the array is on member `n % members`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stripes {
@@ -115,7 +108,7 @@ pub struct Raid0<D> {
     done: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
 }
 
-impl<D: VirtualTime> Raid0<D> {
+impl<D: Device> Raid0<D> {
     /// An array of `members`, which are idle, in the order of the stripes; `unit` bytes go to one
     /// before the next has its turn. What is left of their capacity beyond whole units is not used.
     ///
@@ -231,7 +224,7 @@ impl<D: VirtualTime> Raid0<D> {
     }
 }
 
-impl<D: VirtualTime> Device for Raid0<D> {
+impl<D: Device> Device for Raid0<D> {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }
@@ -271,6 +264,19 @@ impl<D: VirtualTime> Device for Raid0<D> {
         let Request { io, submitted, result, .. } = self.requests[place];
         Some(Completion { io, submitted, completed, result })
     }
+
+    fn next_due(&self) -> Option<Nanos> {
+        let part = self.next_part().map(|(due, _)| due);
+        let done = self.done.peek().map(|Reverse((done, ..))| *done);
+        part.into_iter().chain(done).min()
+    }
+
+    fn is_volatile(&self, offset: Bytes, len: Bytes) -> bool {
+        (0..).zip(&self.members).any(|(member, drive)| {
+            let (start, end) = self.stripes.part(member, offset, offset + len);
+            end > start && drive.is_volatile(start, end - start)
+        })
+    }
 }
 
 #[cfg(test)]
@@ -306,12 +312,6 @@ mod tests {
         Fake { info, now: Nanos(0), delay, result, in_flight, asked }
     }
 
-    impl VirtualTime for Fake {
-        fn next_due(&self) -> Option<Nanos> {
-            self.in_flight.front().map(|io| Nanos(io.at.0 + self.delay))
-        }
-    }
-
     impl Device for Fake {
         fn info(&self) -> &DeviceInfo {
             &self.info
@@ -328,6 +328,9 @@ mod tests {
             self.now = completed;
             let io = self.in_flight.pop_front()?;
             Some(Completion { io, submitted: io.at, completed, result: self.result })
+        }
+        fn next_due(&self) -> Option<Nanos> {
+            self.in_flight.front().map(|io| Nanos(io.at.0 + self.delay))
         }
     }
 

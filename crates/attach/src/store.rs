@@ -1,0 +1,450 @@
+//! Where the data of a simulated drive is kept: the simulator itself knows none.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use flashscope_block::{Bytes, Errno};
+
+/// What is kept apart in one piece while it may be lost.
+const PIECE: usize = 4096;
+
+const PIECE_LEN: u64 = PIECE as u64;
+
+/// How much may lie apart before it is looked at again whether it still may be lost.
+const LOOK_AGAIN: usize = 1024;
+
+/// Why there is no place to keep data in.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file is there already, for a drive of another size.
+    #[error(
+        "{} holds {found} and the drive {wanted}: it was made for another drive; name another \
+         file, or give `--size`", path.display()
+    )]
+    Size {
+        /// The file.
+        path: PathBuf,
+        /// What it holds.
+        found: Bytes,
+        /// What the drive holds.
+        wanted: Bytes,
+    },
+    /// Another process keeps the data of a drive there.
+    #[error("{} is in use: another drive is attached with it", path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The system refused.
+    #[error("cannot keep data in {}: {source}", path.display())]
+    System {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// The data of a drive, in memory or in a sparse file: what was never written, or was trimmed, reads
+/// as zeros and takes no space.
+///
+/// A store in a file holds what is on the flash: what the drive has in a buffer that a power cut
+/// would empty is kept in the memory of this process until the drive has written it out. To kill the
+/// process is then to cut the power of the drive.
+pub struct Store {
+    file: File,
+    /// What would be lost, by the number of its piece; for a store in a file alone.
+    volatile: Option<Mutex<Volatile>>,
+}
+
+#[derive(Default)]
+struct Volatile {
+    pieces: BTreeMap<u64, Box<[u8; PIECE]>>,
+    /// With so many pieces, it is looked again which of them still may be lost.
+    look_at: usize,
+}
+
+impl Store {
+    /// In memory, of `capacity` bytes.
+    ///
+    /// # Errors
+    /// [`StoreError::System`].
+    pub fn memory(capacity: Bytes) -> Result<Store, StoreError> {
+        // SAFETY: the name is a string that ends with 0.
+        let fd = unsafe { libc::memfd_create(c"flashscope".as_ptr(), libc::MFD_CLOEXEC) };
+        let failed = |source| StoreError::System { path: "memory".into(), source };
+        if fd < 0 {
+            return Err(failed(io::Error::last_os_error()));
+        }
+        // SAFETY: the descriptor was just made, and is nobody else's.
+        let file = unsafe { File::from_raw_fd(fd) };
+        file.set_len(capacity.0).map_err(failed)?;
+        Ok(Store { file, volatile: None })
+    }
+
+    /// In the file `path`, which is made where it is not there, of `capacity` bytes.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn file(path: &Path, capacity: Bytes) -> Result<Store, StoreError> {
+        let failed = |source| StoreError::System { path: path.into(), source };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(path).map_err(failed)?;
+        file.try_lock().map_err(|error| match error {
+            std::fs::TryLockError::WouldBlock => StoreError::InUse { path: path.into() },
+            std::fs::TryLockError::Error(source) => failed(source),
+        })?;
+        let found = Bytes(file.metadata().map_err(failed)?.len());
+        if found != capacity && found != Bytes(0) {
+            return Err(StoreError::Size { path: path.into(), found, wanted: capacity });
+        }
+        file.set_len(capacity.0).map_err(failed)?;
+        let volatile = Volatile { look_at: LOOK_AGAIN, ..Volatile::default() };
+        Ok(Store { file, volatile: Some(Mutex::new(volatile)) })
+    }
+
+    /// The ranges that hold data, in order.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn extents(&self) -> io::Result<Vec<Range<u64>>> {
+        let mut extents = Vec::new();
+        let mut end = 0;
+        while let Some(start) = self.seek(end, libc::SEEK_DATA)? {
+            end = self.seek(start, libc::SEEK_HOLE)?.unwrap_or(start);
+            extents.push(start..end);
+        }
+        Ok(extents)
+    }
+
+    /// Where the next data or hole begins; none past the last.
+    fn seek(&self, from: u64, whence: libc::c_int) -> io::Result<Option<u64>> {
+        let from = i64::try_from(from).map_err(io::Error::other)?;
+        // SAFETY: touches the descriptor alone.
+        let at = unsafe { libc::lseek64(self.file.as_raw_fd(), from, whence) };
+        match u64::try_from(at) {
+            Ok(at) => Ok(Some(at)),
+            Err(_) => match io::Error::last_os_error() {
+                error if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),
+                error => Err(error),
+            },
+        }
+    }
+
+    fn volatile(&self) -> Option<MutexGuard<'_, Volatile>> {
+        let lock = self.volatile.as_ref()?.lock();
+        Some(lock.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether what may be lost is kept apart.
+    pub(crate) fn heeds_power_cuts(&self) -> bool {
+        self.volatile.is_some()
+    }
+
+    /// Reads what was written last.
+    pub(crate) fn read(&self, offset: Bytes, data: &mut [u8]) -> Result<(), Errno> {
+        let volatile = self.volatile();
+        self.file.read_exact_at(data, offset.0).map_err(|error| errno(&error))?;
+        if let Some(volatile) = volatile {
+            volatile.read(offset.0, data);
+        }
+        Ok(())
+    }
+
+    /// Writes for good; no data is `len` zeros.
+    pub(crate) fn write(&self, offset: Bytes, len: Bytes, data: &[u8]) -> Result<(), Errno> {
+        match data.is_empty() {
+            true => self.punch(offset.0, len.0),
+            false => self.file.write_all_at(data, offset.0),
+        }
+        .map_err(|error| errno(&error))
+    }
+
+    /// Forgets a range.
+    pub(crate) fn trim(&self, offset: Bytes, len: Bytes) -> Result<(), Errno> {
+        if let Some(mut volatile) = self.volatile() {
+            volatile.zero(offset.0, len.0);
+        }
+        self.punch(offset.0, len.0).map_err(|error| errno(&error))
+    }
+
+    fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        let [offset, len] = [offset, len].map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+        // SAFETY: touches the file alone.
+        let done = unsafe { libc::fallocate64(self.file.as_raw_fd(), mode, offset, len) };
+        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Writes what a power cut may take back; no data is `len` zeros. [`Store::settle`] is to follow.
+    pub(crate) fn hold(&self, offset: Bytes, len: Bytes, data: &[u8]) -> Result<(), Errno> {
+        let Some(mut volatile) = self.volatile() else {
+            return self.write(offset, len, data);
+        };
+        for (piece, within) in pieces(offset.0, len.0) {
+            let held = match volatile.pieces.entry(piece) {
+                std::collections::btree_map::Entry::Occupied(held) => held.into_mut(),
+                std::collections::btree_map::Entry::Vacant(place) => {
+                    let mut held = Box::new([0; PIECE]);
+                    if within.len() < PIECE {
+                        self.read_piece(piece, &mut held).map_err(|error| errno(&error))?;
+                    }
+                    place.insert(held)
+                }
+            };
+            match data.is_empty() {
+                true => held[within].fill(0),
+                false => {
+                    held[within.clone()].copy_from_slice(&data[source(piece, &within, offset)])
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a piece, which may reach past the end of the drive.
+    fn read_piece(&self, piece: u64, held: &mut [u8; PIECE]) -> io::Result<()> {
+        let mut filled = 0;
+        while filled < PIECE {
+            match self.file.read_at(&mut held[filled..], piece * PIECE_LEN + filled as u64)? {
+                0 => break,
+                read => filled += read,
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes durable what of a range was held and is not lost by a power cut any more: `lost` says so
+    /// of a range of the drive.
+    pub(crate) fn settle(
+        &self,
+        offset: Bytes,
+        len: Bytes,
+        capacity: Bytes,
+        lost: impl Fn(Bytes, Bytes) -> bool,
+    ) -> Result<(), Errno> {
+        let Some(mut volatile) = self.volatile() else {
+            return Ok(());
+        };
+        let numbers = pieces(offset.0, len.0).map(|(piece, _)| piece);
+        self.move_out(&mut volatile, numbers, capacity, &lost)?;
+        if volatile.pieces.len() >= volatile.look_at {
+            let all: Vec<u64> = volatile.pieces.keys().copied().collect();
+            self.move_out(&mut volatile, all.into_iter(), capacity, &lost)?;
+            volatile.look_at = 2 * volatile.pieces.len() + LOOK_AGAIN;
+        }
+        Ok(())
+    }
+
+    /// Makes durable what was held and is not lost by a power cut any more.
+    pub(crate) fn settle_all(
+        &self,
+        capacity: Bytes,
+        lost: impl Fn(Bytes, Bytes) -> bool,
+    ) -> Result<(), Errno> {
+        let Some(mut volatile) = self.volatile() else {
+            return Ok(());
+        };
+        let all: Vec<u64> = volatile.pieces.keys().copied().collect();
+        self.move_out(&mut volatile, all.into_iter(), capacity, &lost)
+    }
+
+    fn move_out(
+        &self,
+        volatile: &mut Volatile,
+        numbers: impl Iterator<Item = u64>,
+        capacity: Bytes,
+        lost: &impl Fn(Bytes, Bytes) -> bool,
+    ) -> Result<(), Errno> {
+        for piece in numbers {
+            let start = piece * PIECE_LEN;
+            let len = PIECE_LEN.min(capacity.0 - start);
+            if lost(Bytes(start), Bytes(len)) {
+                continue;
+            }
+            if let Some(held) = volatile.pieces.get(&piece) {
+                let held = &held[..index(len)];
+                self.file.write_all_at(held, start).map_err(|error| errno(&error))?;
+                volatile.pieces.remove(&piece);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Volatile {
+    fn read(&self, offset: u64, data: &mut [u8]) {
+        if data.is_empty() || self.pieces.is_empty() {
+            return;
+        }
+        let end = offset + data.len() as u64;
+        for (&piece, held) in self.pieces.range(offset / PIECE_LEN..=(end - 1) / PIECE_LEN) {
+            let start = (piece * PIECE_LEN).max(offset);
+            let end = ((piece + 1) * PIECE_LEN).min(end);
+            let within = index(start - piece * PIECE_LEN)..index(end - piece * PIECE_LEN);
+            data[index(start - offset)..index(end - offset)].copy_from_slice(&held[within]);
+        }
+    }
+
+    fn zero(&mut self, offset: u64, len: u64) {
+        for (piece, within) in pieces(offset, len) {
+            if within.len() == PIECE {
+                self.pieces.remove(&piece);
+            } else if let Some(held) = self.pieces.get_mut(&piece) {
+                held[within].fill(0);
+            }
+        }
+    }
+}
+
+/// The pieces of a range, each with the part of it that is within the range.
+fn pieces(offset: u64, len: u64) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let end = offset + len;
+    (offset / PIECE_LEN..end.div_ceil(PIECE_LEN)).map(move |piece| {
+        let start = piece * PIECE_LEN;
+        let from = offset.saturating_sub(start);
+        (piece, index(from)..index((end - start).min(PIECE_LEN)))
+    })
+}
+
+/// Where in the data of a request at `offset` the part `within` of a piece comes from.
+fn source(piece: u64, within: &Range<usize>, offset: Bytes) -> Range<usize> {
+    let start = index(piece * PIECE_LEN + within.start as u64 - offset.0);
+    start..start + within.len()
+}
+
+fn index(bytes: u64) -> usize {
+    usize::try_from(bytes).expect("a request fits in memory")
+}
+
+fn errno(error: &io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::EIO, Errno)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CAPACITY: Bytes = Bytes(10 * PIECE_LEN - 512);
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Write(u64, u64, u8),
+        Hold(u64, u64, u8),
+        Trim(u64, u64),
+        Settle,
+        SettleAll,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let range =
+            (0..CAPACITY.0, 1..3 * PIECE_LEN).prop_map(|(at, len)| (at, len.min(CAPACITY.0 - at)));
+        let step = (range, any::<u8>(), 0..5).prop_map(|((at, len), byte, kind)| match kind {
+            0 => Step::Write(at, len, byte),
+            1 => Step::Hold(at, len, byte),
+            2 => Step::Trim(at, len),
+            3 => Step::Settle,
+            _ => Step::SettleAll,
+        });
+        proptest::collection::vec(step, 1..30)
+    }
+
+    /// What is in the file itself.
+    fn durable(path: &Path) -> Vec<u8> {
+        std::fs::read(path).unwrap()
+    }
+
+    proptest! {
+        // Is what was written last read back, held or not, and is nothing in the file that is still
+        // only held?
+        #[test]
+        fn reads_what_was_written(steps in steps(), memory: bool) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("store");
+            let store = match memory {
+                true => Store::memory(CAPACITY).unwrap(),
+                false => Store::file(&path, CAPACITY).unwrap(),
+            };
+            let mut model = vec![0; index(CAPACITY.0)];
+            // Odd pieces are lost by a power cut.
+            let lost = |at: Bytes, _: Bytes| at.0 / PIECE_LEN % 2 == 1;
+            for step in steps {
+                match step {
+                    // A drive has one way to write or the other.
+                    Step::Write(at, len, byte) if memory => {
+                        store.write(Bytes(at), Bytes(len), &vec![byte; index(len)]).unwrap();
+                        model[index(at)..index(at + len)].fill(byte);
+                    }
+                    Step::Write(at, len, _) => {
+                        store.hold(Bytes(at), Bytes(len), &[]).unwrap();
+                        store.settle(Bytes(at), Bytes(len), CAPACITY, lost).unwrap();
+                        model[index(at)..index(at + len)].fill(0);
+                    }
+                    Step::Hold(at, len, byte) => {
+                        store.hold(Bytes(at), Bytes(len), &vec![byte; index(len)]).unwrap();
+                        store.settle(Bytes(at), Bytes(len), CAPACITY, lost).unwrap();
+                        model[index(at)..index(at + len)].fill(byte);
+                        if !memory {
+                            let durable = durable(&path);
+                            for (at, byte) in durable.iter().enumerate() {
+                                let piece = Bytes(at as u64 / PIECE_LEN * PIECE_LEN);
+                                prop_assert!(lost(piece, Bytes(1)) || *byte == model[at]);
+                            }
+                        }
+                    }
+                    Step::Trim(at, len) => {
+                        store.trim(Bytes(at), Bytes(len)).unwrap();
+                        model[index(at)..index(at + len)].fill(0);
+                    }
+                    Step::Settle => store.settle_all(CAPACITY, lost).unwrap(),
+                    Step::SettleAll => {
+                        store.settle_all(CAPACITY, |_, _| false).unwrap();
+                        if !memory {
+                            prop_assert!(durable(&path) == model);
+                        }
+                    }
+                }
+                let mut read = vec![1; model.len()];
+                store.read(Bytes(0), &mut read).unwrap();
+                prop_assert!(read == model);
+            }
+        }
+    }
+
+    // Is a store that is in use, or was made for another drive, refused with what to do?
+    #[test]
+    fn refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store");
+        let store = Store::file(&path, CAPACITY).unwrap();
+        let again = Store::file(&path, CAPACITY).err().unwrap();
+        assert!(again.to_string().ends_with("is in use: another drive is attached with it"));
+        drop(store);
+        let other = Store::file(&path, Bytes(4096)).err().unwrap().to_string();
+        assert!(other.contains("holds 39.5 KiB and the drive 4 KiB"), "{other}");
+        Store::file(&path, CAPACITY).unwrap();
+        let nowhere = Store::file(&folder.path().join("no/where"), CAPACITY).err().unwrap();
+        assert!(nowhere.to_string().contains("No such file"), "{nowhere}");
+    }
+
+    // Is what was written found again, and what was trimmed not?
+    #[test]
+    fn extents() {
+        let store = Store::memory(Bytes::mib(1)).unwrap();
+        assert_eq!(store.extents().unwrap(), []);
+        store.write(Bytes(0), Bytes(8192), &[1; 8192]).unwrap();
+        store.write(Bytes(65536), Bytes(4096), &[1; 4096]).unwrap();
+        assert_eq!(store.extents().unwrap(), [0..8192, 65536..69632]);
+        store.trim(Bytes(0), Bytes(8192)).unwrap();
+        assert_eq!(store.extents().unwrap(), vec![65536..69632]);
+    }
+}

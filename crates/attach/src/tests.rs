@@ -1,0 +1,235 @@
+//! What clients see of an attached drive, whatever the transport.
+
+use std::collections::BTreeSet;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use flashscope_block::{
+    Bytes, Completion, Data, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op,
+};
+
+use super::*;
+
+const CAPACITY: Bytes = Bytes::mib(1);
+const BLOCK: u64 = 4096;
+
+/// A drive on virtual time that takes 1 ms for everything, keeps what is written in a buffer until
+/// the next flush, and notes what it is asked.
+struct Fake {
+    info: DeviceInfo,
+    now: Nanos,
+    in_flight: Vec<Io>,
+    buffered: BTreeSet<u64>,
+    asked: Notes,
+}
+
+/// What is asked: operation, offset, length and data.
+type Notes = Arc<Mutex<Vec<(Op, u64, u64, Data)>>>;
+
+impl Fake {
+    fn new(queue_depth: u32) -> Fake {
+        let info = DeviceInfo {
+            name: "fake".into(),
+            kind: DeviceKind::Sim,
+            capacity: CAPACITY,
+            logical_block: Bytes(BLOCK),
+            queue_depth,
+            model: None,
+            serial: None,
+            firmware: None,
+            engine: None,
+        };
+        let (in_flight, buffered) = (Vec::new(), BTreeSet::new());
+        Fake { info, now: Nanos(0), in_flight, buffered, asked: Arc::default() }
+    }
+
+    fn export(&self) -> Export {
+        let (size, logical_block) = (self.info.capacity, self.info.logical_block);
+        Export { name: "fake".into(), size, logical_block, trims: true }
+    }
+}
+
+impl Device for Fake {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+    fn now(&self) -> Nanos {
+        self.now
+    }
+    fn submit(&mut self, io: &Io) {
+        assert!(self.in_flight.len() < self.info.queue_depth as usize, "queue depth exceeded");
+        self.asked.lock().unwrap().push((io.op, io.offset.0, io.len.0, io.data));
+        self.in_flight.push(*io);
+        match io.op {
+            Op::Write => self.buffered.extend(io.offset.0 / BLOCK..io.end().0 / BLOCK),
+            Op::Flush => self.buffered.clear(),
+            _ => {}
+        }
+    }
+    fn complete(&mut self, until: Nanos) -> Option<Completion> {
+        let due = self.next_due().filter(|due| *due <= until)?;
+        self.now = self.now.max(due);
+        let io = self.in_flight.remove(0);
+        Some(Completion { io, submitted: io.at, completed: due, result: Ok(()) })
+    }
+    fn next_due(&self) -> Option<Nanos> {
+        self.in_flight.first().map(|io| io.at + Nanos::micros(1000))
+    }
+    fn is_volatile(&self, offset: Bytes, len: Bytes) -> bool {
+        let end = offset.0 + len.0;
+        self.buffered.range(offset.0 / BLOCK..end.div_ceil(BLOCK)).next().is_some()
+    }
+}
+
+/// Who asks: gets the answers, each under the number of its request.
+struct From(u32, Sender<(u32, Request, Result<(), Errno>)>);
+
+type Answers = Receiver<(u32, Request, Result<(), Errno>)>;
+
+impl Answer for From {
+    fn answer(done: &mut Vec<Answered<From>>) {
+        for answered in done.drain(..) {
+            let From(number, to) = answered.to;
+            let _ = to.send((number, answered.request, answered.result));
+        }
+    }
+}
+
+fn request(op: Op, offset: u64, len: u64, byte: u8) -> Request {
+    let data = if op == Op::Write { vec![byte; usize::try_from(len).unwrap()] } else { Vec::new() };
+    Request { op, offset: Bytes(offset), len: Bytes(len), data, durable: false }
+}
+
+/// Asks for all at once.
+fn ask(attached: &Attached<From>, requests: Vec<Request>) -> Answers {
+    let (to, answers) = channel();
+    let from = |(number, request)| Asked { request, from: From(number, to.clone()) };
+    attached.submit(&mut (0..).zip(requests).map(from).collect());
+    answers
+}
+
+/// Asks for one thing, which must not fail.
+fn done(attached: &Attached<From>, asked: Request) -> Request {
+    let (_, request, result) = ask(attached, vec![asked]).recv().unwrap();
+    assert_eq!(result, Ok(()), "{request:?}");
+    request
+}
+
+fn attach(fake: Fake, store: Store, speed: Speed) -> Attached<From> {
+    let export = fake.export();
+    Attached::simulated(Box::new(fake), export, store, speed, None, &mut |_, _| {}).unwrap()
+}
+
+// Does every request get its answer, at any speed and with more of them than the drive takes, and do
+// reads bring what was written last?
+#[test]
+fn answers_everything() {
+    for speed in [Speed::Max, Speed::Times(100.0)] {
+        let attached = attach(Fake::new(4), Store::memory(CAPACITY).unwrap(), speed);
+        let writes = (0..32).map(|i: u8| request(Op::Write, u64::from(i) * BLOCK, BLOCK, i + 1));
+        let mut numbers: Vec<u32> = ask(&attached, writes.collect())
+            .iter()
+            .map(|(number, _, result)| {
+                assert_eq!(result, Ok(()));
+                number
+            })
+            .collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..32).collect::<Vec<_>>());
+        let all = done(&attached, request(Op::Read, 0, 32 * BLOCK, 0));
+        assert!((0..32 * 4096).all(|at| usize::from(all.data[at]) == at / 4096 + 1));
+        let snapshot = attached.snapshot();
+        let counts: Vec<(u64, u64)> =
+            snapshot.ops.iter().map(|op| (op.requests, op.bytes)).collect();
+        assert_eq!(counts, [(1, 32 * BLOCK), (32, 32 * BLOCK), (0, 0), (0, 0)]);
+        // Of 32 writes that a drive takes four at a time, the last waited for seven others.
+        let longest = snapshot.ops[1].latency_ns.max();
+        assert!(longest >= 7_990_000, "{longest}");
+        assert_eq!(snapshot.in_flight, 0);
+        let noted = if speed == Speed::Max { 0 } else { 33 };
+        assert_eq!(snapshot.lateness_ns.len(), noted);
+    }
+}
+
+// Is the drive asked for whole blocks, told of zeros, and flushed after a durable write?
+#[test]
+fn what_the_drive_is_asked() {
+    let fake = Fake::new(4);
+    let asked = Arc::clone(&fake.asked);
+    let attached = attach(fake, Store::memory(CAPACITY).unwrap(), Speed::Max);
+    let zeros = Request { data: Vec::new(), ..request(Op::Write, 2 * BLOCK, BLOCK, 0) };
+    let durable = Request { durable: true, ..request(Op::Write, 100, 5000, 1) };
+    let answers = ask(&attached, vec![zeros, durable, request(Op::Flush, 0, 0, 0)]);
+    assert_eq!(answers.iter().count(), 3);
+    let asked = asked.lock().unwrap();
+    let flush = (Op::Flush, 0, 0, Data::Random);
+    let zeros = (Op::Write, 2 * BLOCK, BLOCK, Data::Zeros);
+    assert_eq!(*asked, [zeros, (Op::Write, 0, 2 * BLOCK, Data::Random), flush, flush]);
+}
+
+// After the process was killed: is what was flushed there, and what was in the drive's buffer alone
+// not? Is the drive that is attached again told what it holds?
+#[test]
+fn a_power_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let attached = attach(Fake::new(4), Store::file(&path, CAPACITY).unwrap(), Speed::Max);
+    done(&attached, request(Op::Write, 0, BLOCK, 1));
+    done(&attached, request(Op::Flush, 0, 0, 0));
+    ask(&attached, vec![request(Op::Write, 0, BLOCK, 2), request(Op::Write, BLOCK, BLOCK, 2)]);
+    let durable = Request { durable: true, ..request(Op::Write, 100 * BLOCK, BLOCK, 3) };
+    let seen = done(&attached, request(Op::Read, 0, 2 * BLOCK, 0));
+    assert!(seen.data.iter().all(|byte| *byte == 2), "what was written last is read");
+    // What was killed would leave what the file has at this moment.
+    let file = std::fs::read(&path).unwrap();
+    assert_eq!((file[0], file[4096]), (1, 0));
+    done(&attached, durable);
+    let file = std::fs::read(&path).unwrap();
+    assert_eq!((file[0], file[4096], file[100 * 4096]), (2, 2, 3));
+    drop(attached);
+    let fake = Fake::new(4);
+    let asked = Arc::clone(&fake.asked);
+    let attached = attach(fake, Store::file(&path, CAPACITY).unwrap(), Speed::Max);
+    let written: Vec<_> = asked.lock().unwrap().iter().map(|ask| (ask.0, ask.1, ask.2)).collect();
+    assert_eq!(written, [(Op::Write, 0, 2 * BLOCK), (Op::Write, 100 * BLOCK, BLOCK)]);
+    let read = done(&attached, request(Op::Read, 100 * BLOCK, 1, 0));
+    assert_eq!(read.data, [3]);
+}
+
+// Does a real drive keep its data itself, and does who records see everything in the order of the
+// answers?
+#[test]
+fn a_real_drive() {
+    use flashscope_drive::{Access, Contents, Location, OpenOptions};
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::File(folder.path().join("drive"));
+    let access = Access::Write { confirmation: None };
+    let options =
+        OpenOptions { access, size: Some(CAPACITY), queue_depth: 2, ..OpenOptions::new(location) };
+    let (contents, info) = Contents::open(&options).unwrap();
+    let export = Export {
+        name: info.name.clone(),
+        size: info.capacity,
+        logical_block: info.logical_block,
+        trims: true,
+    };
+    let (tell, told) = channel();
+    let tell: Tell = Box::new(move |completion| tell.send(*completion).unwrap());
+    let attached: Attached<From> = Attached::real(info, contents, export, Some(tell)).unwrap();
+    let writes = (0..8).map(|i: u8| request(Op::Write, u64::from(i) * BLOCK, BLOCK, i + 1));
+    assert_eq!(ask(&attached, writes.collect()).iter().count(), 8);
+    let zeros = Request { data: Vec::new(), ..request(Op::Write, 0, BLOCK, 0) };
+    done(&attached, zeros);
+    done(&attached, request(Op::Trim, BLOCK, BLOCK, 0));
+    done(&attached, request(Op::Flush, 0, 0, 0));
+    let read = done(&attached, request(Op::Read, 0, 8 * BLOCK, 0));
+    let expected = |at: usize| if at < 8192 { 0 } else { at / 4096 + 1 };
+    assert!((0..8 * 4096).all(|at| usize::from(read.data[at]) == expected(at)));
+    let beyond = ask(&attached, vec![request(Op::Read, CAPACITY.0, BLOCK, 0)]).recv().unwrap();
+    assert_eq!(beyond.2, Err(Errno::ENODATA));
+    assert_eq!(attached.snapshot().ops[0].errors, 1);
+    drop(attached);
+    let told: Vec<Completion> = told.iter().collect();
+    assert_eq!(told.len(), 13);
+    assert!(told.windows(2).all(|pair| pair[0].completed <= pair[1].completed));
+}

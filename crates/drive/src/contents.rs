@@ -1,0 +1,130 @@
+use flashscope_block::{Bytes, Data, DeviceInfo, Errno, Io, Nanos, Op};
+
+use crate::buffer::Buffers;
+use crate::error::OpenError;
+use crate::hardware::Hardware;
+use crate::options::OpenOptions;
+use crate::target::Target;
+
+/// A block device or a file for those who bring their own data and want what was stored. Each call
+/// returns when the drive is done; several threads may call at once.
+///
+/// Offsets and lengths are multiples of the logical block, within the drive, and not 0: the drive
+/// answers `EINVAL` to others. It answers `EROFS` to changes where it was not opened for writing.
+pub struct Contents {
+    target: Target,
+    writable: bool,
+}
+
+impl Contents {
+    /// Opens what `options` say, after the guards agreed where it is to be written; also tells what is
+    /// known of it.
+    ///
+    /// # Errors
+    /// [`OpenError`], which says what is wrong and what to do.
+    pub fn open(options: &OpenOptions) -> Result<(Contents, DeviceInfo), OpenError> {
+        options.check()?;
+        let target = Target::open(options)?;
+        let info = target.info(options, Hardware::of(target.identity()), None);
+        Ok((Contents { target, writable: options.writes() }, info))
+    }
+
+    /// Reads what is stored.
+    ///
+    /// # Errors
+    /// What the drive answers; `ENODATA` where it ends before, as a file that was cut does.
+    pub fn read(&self, offset: Bytes, data: &mut [u8]) -> Result<(), Errno> {
+        let mut buffers = buffers(data.len())?;
+        let buffer = buffers.bytes(0, data.len());
+        let mut done = 0;
+        while done < data.len() {
+            match self.target.read(Bytes(offset.0 + done as u64), &mut buffer[done..])? {
+                0 => return Err(Errno::ENODATA),
+                read => done += usize::try_from(read).map_err(|_| Errno::EIO)?,
+            }
+        }
+        data.copy_from_slice(buffer);
+        Ok(())
+    }
+
+    /// Stores data.
+    ///
+    /// # Errors
+    /// What the drive answers.
+    pub fn write(&self, offset: Bytes, data: &[u8]) -> Result<(), Errno> {
+        self.check_writable()?;
+        let mut buffers = buffers(data.len())?;
+        let buffer = buffers.bytes(0, data.len());
+        buffer.copy_from_slice(data);
+        let mut done = 0;
+        while done < data.len() {
+            match self.target.write(Bytes(offset.0 + done as u64), &buffer[done..])? {
+                0 => return Err(Errno::EIO),
+                written => done += usize::try_from(written).map_err(|_| Errno::EIO)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the drive that the data of a range are no longer needed.
+    ///
+    /// # Errors
+    /// What the drive answers; `EOPNOTSUPP` of one that cannot be told.
+    pub fn trim(&self, offset: Bytes, len: Bytes) -> Result<(), Errno> {
+        self.check_writable()?;
+        let (op, data, at) = (Op::Trim, Data::Zeros, Nanos(0));
+        self.target.trim(&Io { op, stream: 0, offset, len, data, at })
+    }
+
+    /// Makes what was stored durable.
+    ///
+    /// # Errors
+    /// What the drive answers.
+    pub fn flush(&self) -> Result<(), Errno> {
+        self.target.flush()
+    }
+
+    fn check_writable(&self) -> Result<(), Errno> {
+        if self.writable { Ok(()) } else { Err(Errno::EROFS) }
+    }
+}
+
+/// Memory that direct IO takes.
+fn buffers(len: usize) -> Result<Buffers, Errno> {
+    Buffers::new(1, len).map_err(|error| error.raw_os_error().map_or(Errno::EIO, Errno))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Access, Location};
+
+    use super::*;
+
+    fn options(folder: &tempfile::TempDir, access: Access) -> OpenOptions {
+        let location = Location::File(folder.path().join("drive"));
+        OpenOptions { access, size: Some(Bytes::mib(1)), ..OpenOptions::new(location) }
+    }
+
+    // Is what was stored read back, trimmed data gone, and what cannot be done answered?
+    #[test]
+    fn keeps_what_is_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let writes = Access::Write { confirmation: None };
+        let (drive, info) = Contents::open(&options(&folder, writes)).unwrap();
+        assert_eq!(info.capacity, Bytes::mib(1));
+        drive.write(Bytes(8192), &[7; 8192]).unwrap();
+        drive.flush().unwrap();
+        drive.trim(Bytes(12288), Bytes(4096)).unwrap();
+        let mut data = [1; 12288];
+        drive.read(Bytes(4096), &mut data).unwrap();
+        let byte = |at: usize| if (4096..8192).contains(&at) { 7 } else { 0 };
+        assert!((0..data.len()).all(|at| data[at] == byte(at)));
+        assert_eq!(drive.read(Bytes::mib(1), &mut data), Err(Errno::ENODATA));
+        drop(drive);
+        let (reader, _) = Contents::open(&options(&folder, Access::ReadOnly)).unwrap();
+        reader.read(Bytes(8192), &mut data[..4096]).unwrap();
+        assert_eq!(data[0], 7);
+        assert_eq!(reader.write(Bytes(0), &data[..4096]), Err(Errno::EROFS));
+        assert_eq!(reader.trim(Bytes(0), Bytes(4096)), Err(Errno::EROFS));
+    }
+}
