@@ -99,6 +99,11 @@ impl<A: Answer> Attached<A> {
         &self.export
     }
 
+    /// Whether bytes that were trimmed read as zeros. Real drives do not promise that.
+    pub fn trims_to_zeros(&self) -> bool {
+        self.export.trims && matches!(*self.serves, Serves::Paced(_))
+    }
+
     /// Hands over requests, which are taken out of `batch`. They are answered in any order, by this
     /// thread before it returns or by another one.
     ///

@@ -10,6 +10,7 @@
 
 mod attached;
 mod in_flight;
+pub mod nbd;
 mod pace;
 mod paced;
 mod passed;

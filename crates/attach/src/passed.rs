@@ -85,12 +85,12 @@ impl<A: Answer> Passed<A> {
             Op::Write => {
                 // No data is zeros.
                 data.resize(size, 0);
-                self.contents.write(*offset, data)?;
-                if *durable { self.contents.flush() } else { Ok(()) }
+                self.contents.write(*offset, data)
             }
             Op::Trim => self.contents.trim(*offset, *len),
             Op::Flush => self.contents.flush(),
-        }
+        }?;
+        if *durable { self.contents.flush() } else { Ok(()) }
     }
 
     fn answer(&self, arrived: Arrived<A>, result: Result<(), Errno>) {
