@@ -99,6 +99,14 @@ impl<A: Answer> Attached<A> {
         &self.export
     }
 
+    /// Whether what was trimmed reads as zeros.
+    pub(crate) fn forgets(&self) -> bool {
+        match &*self.serves {
+            Serves::Paced(_) => true,
+            Serves::Passed(passed) => passed.forgets(),
+        }
+    }
+
     /// Hands over requests, which are taken out of `batch`. They are answered in any order, by this
     /// thread before it returns or by another one.
     ///
