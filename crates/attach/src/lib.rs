@@ -9,6 +9,7 @@
 //! what it serves.
 
 mod attached;
+pub mod fuse;
 mod in_flight;
 pub mod nbd;
 mod pace;
