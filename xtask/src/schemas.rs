@@ -17,7 +17,7 @@ type Inventory = flashscope_drive::inventory::Inventory<flashscope_result::envir
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 15] {
+fn all() -> [(&'static str, Schema); 16] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
@@ -34,6 +34,7 @@ fn all() -> [(&'static str, Schema); 15] {
         ("probe", schemars::schema_for!(flashscope_probe::ProbeReport)),
         ("conversion", schemars::schema_for!(flashscope_report::Conversion)),
         ("recording", schemars::schema_for!(flashscope_report::Recording)),
+        ("attached", schemars::schema_for!(flashscope_report::Attached)),
     ]
 }
 

@@ -20,6 +20,7 @@ mod statistics;
 mod store;
 #[cfg(test)]
 mod tests;
+pub mod ublk;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
