@@ -1,4 +1,4 @@
-//! A block device of the kernel, `/dev/ublkbN`, served by this process: ublk, Linux 6.0 or later.
+//! A block device of the kernel, `/dev/ublkbN`, served by this process: ublk, Linux 6.4 or later.
 //!
 //! Names, numbers and layouts are those of Linux, include/uapi/linux/ublk_cmd.h, and the protocol is
 //! that of Documentation/block/ublk.rst: one queue, whose commands are all given by one thread, as
@@ -27,7 +27,7 @@ pub use queue::To;
 pub enum Error {
     /// The kernel knows no ublk, or not yet.
     #[error(
-        "this kernel has no ublk ({CONTROL} is not there): load the module ublk_drv (Linux 6.0 or \
+        "this kernel has no ublk ({CONTROL} is not there): load the module ublk_drv (Linux 6.4 or \
          later), or serve the drive with --nbd or --fuse"
     )]
     NoUblk,

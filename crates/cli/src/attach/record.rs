@@ -7,8 +7,8 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::anyhow;
 use flashscope_attach::Tell;
-use flashscope_block::{Completion, Nanos, Op};
-use flashscope_workload::trace::writer::{Output, Writer};
+use flashscope_block::{Bytes, Completion, Nanos, Op};
+use flashscope_workload::trace::writer::{self, Output, WRITERS, Writer};
 use flashscope_workload::trace::{Error, Request, Volumes};
 
 use crate::Failure;
@@ -30,7 +30,12 @@ pub struct Recorder {
 impl Recorder {
     /// Begins to record to a file, whose name says the format.
     pub fn start(path: &str) -> Result<Recorder, Failure> {
-        let kind = writer_for(path, None)?;
+        let kind = writer::for_file(path).ok_or_else(|| {
+            usage(anyhow!(
+                "--record: the name `{path}` does not say which format to write: let it end in {}",
+                endings()
+            ))
+        })?;
         let writer = (kind.open)(Output::create(path).map_err(failure)?).map_err(failure)?;
         let (tell, told) = channel();
         let thread = thread::Builder::new().name("record".into());
@@ -53,6 +58,10 @@ impl Recorder {
     }
 }
 
+fn endings() -> String {
+    WRITERS.iter().flat_map(|kind| kind.extensions).copied().collect::<Vec<_>>().join(", ")
+}
+
 /// A request by the time at which it arrived; of equal times, by what it is.
 type ByArrival = Reverse<(Nanos, u64, u64, u8, Option<Nanos>)>;
 
@@ -64,8 +73,8 @@ fn write(mut writer: Box<dyn Writer>, told: &Receiver<Completion>) -> Result<(),
     let request = |Reverse((at, offset, len, op, latency)): ByArrival| Request {
         at,
         latency,
-        offset: flashscope_block::Bytes(offset),
-        len: flashscope_block::Bytes(len),
+        offset: Bytes(offset),
+        len: Bytes(len),
         volume,
         op: Op::from_code(op).expect("it was one"),
     };

@@ -11,7 +11,6 @@ mod stat;
 pub use benched::{Benched, LONGEST_IO};
 use clap::Subcommand;
 use convert::ConvertArgs;
-pub use convert::writer_for;
 use formats::FormatsArgs;
 pub use input::failure;
 pub use playback::{Passes, each_io, survey};
