@@ -11,8 +11,8 @@ use flashscope_block::{Bytes, Completion, Nanos, Op};
 use flashscope_workload::trace::writer::{self, Output, WRITERS, Writer};
 use flashscope_workload::trace::{Error, Request, Volumes};
 
-use crate::Failure;
-use crate::trace::{failure, writer_for};
+use crate::trace::failure;
+use crate::{Failure, usage};
 
 /// A trace is in the order in which requests arrived, and they are told in the order in which they
 /// are done: so many are held back. No client has so many in flight.
