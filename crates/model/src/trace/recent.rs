@@ -23,10 +23,16 @@ impl Recent {
         Recent { last, uses, first: 0, count: 0, most }
     }
 
+    /// Whether one is among them.
+    #[inline]
+    pub(super) fn holds(&self, thing: u32) -> bool {
+        self.last[thing as usize] != GONE
+    }
+
     /// Uses one, if it is among them.
     #[inline]
     pub(super) fn touch(&mut self, thing: u32) -> bool {
-        let held = self.last[thing as usize] != GONE;
+        let held = self.holds(thing);
         if held {
             self.note(thing);
         }
