@@ -20,6 +20,8 @@ pub(super) struct Pages {
     settled: u32,
     /// The blocks that lose pages, and how many; empty but while that is noted.
     superseded: Vec<(u32, u32)>,
+    /// The pages of the block that was cleaned last.
+    valid: Vec<u32>,
     closed: u32,
 }
 
@@ -38,6 +40,7 @@ impl Pages {
             filled: 0,
             settled: 0,
             superseded: Vec::new(),
+            valid: Vec::new(),
             closed: 0,
         }
     }
@@ -136,20 +139,32 @@ impl Pages {
         self.settle(self.filled);
         let victim = self.victims.take()?;
         let valid = self.victims.valid(victim);
-        let mut left = valid;
-        let mut from = self.place(victim, 0);
-        while left > 0 {
-            let page = self.written[from];
-            from += 1;
-            if self.block_of[page as usize] == victim {
-                left -= 1;
-                moved(page);
-                self.take_in(page);
+        if valid > 0 {
+            self.find_valid(victim);
+            for nth in 0..self.valid.len() {
+                let page = self.valid[nth];
+                // One that was written to it twice comes twice.
+                if self.block_of[page as usize] == victim {
+                    moved(page);
+                    self.take_in(page);
+                }
             }
         }
         self.closed -= 1;
         self.free.push(victim);
         Some(valid)
+    }
+
+    /// The pages of a block that are still in it, without a branch that may be mispredicted while memory is waited for.
+    fn find_valid(&mut self, block: u32) {
+        let written = &self.written[self.place(block, 0)..self.place(block, self.per_block)];
+        self.valid.resize(written.len(), 0);
+        let mut count = 0;
+        for page in written {
+            self.valid[count] = *page;
+            count += usize::from(self.block_of[*page as usize] == block);
+        }
+        self.valid.truncate(count);
     }
 
     /// Moves a page to the open block.
