@@ -6,9 +6,9 @@
 //! flash, once for each translation page of the block that was cleaned. Translation pages have blocks of
 //! their own, which are cleaned apart, greedily.
 //!
-//! Which pages cleaning moves has to be known one by one, as each may change another translation page: of a block no more
-//! is kept than the pages that were written to it, of a page no more than its block. It is what a simulator does,
-//! without flash and time.
+//! Which pages cleaning moves has to be known one by one, as each may change another translation page: of a
+//! block no more is kept than the pages that were written to it, of a page no more than its block. It is what a
+//! simulator does, without flash and time.
 
 use std::collections::VecDeque;
 
