@@ -4,8 +4,9 @@
 //! eight traces, on the drive of Boboila and Desnoyers, mapped in four ways; and traces and workloads of
 //! ours on drives that they fill. Names are parts of names of workloads, all unless given. With `--vary` come
 //! workloads that differ in one trait; with `--traits`, what they are like instead of what is predicted of
-//! them; with `--speed`, how fast models and predictors are; `--write` keeps the errors as the cases that
-//! intervals come from (crates/twin/src/predict/validation.csv) and docs/models-accuracy.md.
+//! them; with `--speed`, how fast models and predictors are, of which names are parts then; `--write` keeps
+//! the errors as the cases that intervals come from (crates/twin/src/predict/validation.csv) and
+//! docs/models-accuracy.md.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads clocks and its arguments")]
@@ -41,7 +42,7 @@ fn main() {
     let wanted =
         |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str()));
     if told("--speed") {
-        speed::print();
+        speed::print(wanted);
         return;
     }
     let drawn = if told("--vary") { &workloads::VARIATIONS[..] } else { &workloads::EIGHT };

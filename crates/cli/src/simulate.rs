@@ -26,7 +26,7 @@ use crate::args::{FillState, SimulateArgs};
 use crate::glances::Glances;
 use crate::progress::{LateBar, phase_name};
 use crate::trace::{self, Passes};
-use crate::{Failure, stop, usage};
+use crate::{Failure, drives, stop, usage};
 
 type Simulation = flashscope_report::Simulation<Findings>;
 
@@ -211,14 +211,7 @@ const GAUGE: Gauge<Drive, Counters> =
 
 /// Opens a simulated drive by the name of its profile, with or without `sim:`.
 fn open(name: &str) -> Result<Drive, Failure> {
-    let other = ["file:", "null:", "/dev/"].iter().any(|prefix| name.starts_with(prefix));
-    if other {
-        return Err(usage(anyhow!(
-            "`{name}` is no simulated drive: name a profile, such as `sim:demo` (see \
-             `flashscope simulate --list`); `flashscope bench` measures other drives"
-        )));
-    }
-    flashscope_sim::open(name.strip_prefix("sim:").unwrap_or(name)).map_err(usage)
+    flashscope_sim::open(drives::simulated(name)?).map_err(usage)
 }
 
 /// What is done with the workload.

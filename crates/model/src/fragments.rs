@@ -114,6 +114,26 @@ fn geometric_head_len(block: f64, w: f64) -> f64 {
     mean.clamp(1.0, block / 2.0)
 }
 
+/// Tells the parts that writes of geometric lengths leave in blocks, all starts and lengths one by one: how likely each
+/// is, the page of its block that it begins at, and its length. Says how long writes are.
+#[cfg(test)]
+pub(crate) fn each_part(block: u32, mean_len: f64, mut each: impl FnMut(f64, u32, u32)) -> f64 {
+    let mut pages = 0.0;
+    for start in 0..block {
+        for len in 1..2000_u32 {
+            let share = (1.0 / mean_len) * (1.0 - 1.0 / mean_len).powf(f64::from(len - 1));
+            pages += share * f64::from(len);
+            let mut at = start;
+            while at < start + len {
+                let end = (start + len).min((at / block + 1) * block);
+                each(share, at % block, end - at);
+                at = end;
+            }
+        }
+    }
+    pages
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,27 +161,15 @@ mod tests {
         let block = 8_u32;
         for w in [1.0, 3.0, 20.0] {
             let got = Fragments::geometric(&Uniform::new(f64::from(block), 100.0, 0.1, w).unwrap());
-            let (mut heads, mut middles, mut tails, mut head_pages, mut pages) =
-                (0.0, 0.0, 0.0, 0.0, 0.0);
-            for start in 0..block {
-                for len in 1..2000_u32 {
-                    let share = (1.0 / w) * (1.0 - 1.0 / w).powf(f64::from(len - 1));
-                    pages += share * f64::from(len);
-                    let mut at = start;
-                    while at < start + len {
-                        let end = (start + len).min((at / block + 1) * block);
-                        match (at % block, end - at) {
-                            (0, whole) if whole == block => middles += share,
-                            (0, _) => tails += share,
-                            (_, len) => {
-                                heads += share;
-                                head_pages += share * f64::from(len);
-                            }
-                        }
-                        at = end;
-                    }
+            let (mut heads, mut middles, mut tails, mut head_pages) = (0.0, 0.0, 0.0, 0.0);
+            let pages = each_part(block, w, |share, first, len| match (first, len) {
+                (0, whole) if whole == block => middles += share,
+                (0, _) => tails += share,
+                (_, len) => {
+                    heads += share;
+                    head_pages += share * f64::from(len);
                 }
-            }
+            });
             let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9 * (1.0 + b), "{w}: {a} {b}");
             close(got.heads, heads / pages);
             close(got.middles, middles / pages);

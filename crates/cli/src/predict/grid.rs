@@ -41,9 +41,8 @@ pub fn predict(args: &PredictArgs, result: &Path) -> Result<PredictionReport, Fa
     let fewest = pages / f64::from(space.pages_per_block);
     let cases = cases("grid", like);
     let factors = Factors::of(&cases, args.confidence);
-    let told = |value, factor: fn(Factors) -> f64, least| {
-        let predicted = || Predicted::within(value, factors.map(factor), least);
-        interpolated.counts().then(predicted)
+    let told = |of: &dyn Fn(f64, f64) -> f64| {
+        interpolated.counts().then(|| Predicted::of((erases, programs / pages), factors, of))
     };
     Ok(PredictionReport {
         schema_version: PREDICTION_VERSION,
@@ -56,9 +55,9 @@ pub fn predict(args: &PredictArgs, result: &Path) -> Result<PredictionReport, Fa
         passes: Passes { warm_up: 0, counted, converged: true },
         host_pages_written: cost.pages,
         bytes_written: Bytes(cost.pages * grid.page.0),
-        erases: told(erases, |factors| factors.erases, 0.0),
-        write_amplification: told(programs / pages, |factors| factors.write_amplification, 1.0),
-        equivalent_throughput: told(fewest / erases, |factors| factors.erases, 0.0),
+        erases: told(&|erases, _| erases),
+        write_amplification: told(&|_, amplification| amplification),
+        equivalent_throughput: told(&|erases, _| fewest / erases),
         ns_per_page: Predicted::alone(nanos),
         bytes_per_second: Predicted::alone(1e9 * grid.page.0 as f64 / nanos),
         validation: Validation { level: args.confidence, cases: cases.len() as u64 },

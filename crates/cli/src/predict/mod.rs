@@ -21,7 +21,7 @@ use flashscope_workload::synthetic::{self, Ios, Target};
 
 pub use self::args::PredictArgs;
 use crate::progress::LateBar;
-use crate::{Failure, stop, trace, usage};
+use crate::{Failure, drives, stop, trace, usage};
 
 pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     if args.list {
@@ -95,13 +95,7 @@ fn cases(model: &str, ftl: &str) -> Vec<Case<'static>> {
 /// The profile of the drive, which is one drive.
 fn profile(args: &PredictArgs) -> Result<Profile, Failure> {
     let name = args.drive.as_str();
-    if ["file:", "null:", "/dev/"].iter().any(|prefix| name.starts_with(prefix)) {
-        return Err(usage(anyhow!(
-            "`{name}` is no simulated drive, of which it is known what is inside: name a profile, such \
-             as `sim:demo`, or one that `flashscope probe {name} --profile` has saved"
-        )));
-    }
-    let profile = profile::parse(name.strip_prefix("sim:").unwrap_or(name)).map_err(usage)?;
+    let profile = profile::parse(drives::simulated(name)?).map_err(usage)?;
     if profile.raid.drives > 1 {
         return Err(usage(anyhow!(
             "`{name}` is an array of {} drives, and a prediction is of one: set raid.drives=1",

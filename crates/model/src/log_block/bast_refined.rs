@@ -241,6 +241,7 @@ fn square_of_others(fragments: &Fragments, block: f64, w: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fragments::each_part;
 
     // Is the mean of the squares that of all starts and lengths, one by one?
     #[test]
@@ -248,21 +249,10 @@ mod tests {
         let block = 8_u32;
         for w in [1.0, 3.0, 20.0] {
             let uniform = Uniform::new(f64::from(block), 100.0, 0.1, w).unwrap();
-            let (mut squares, mut pages) = (0.0, 0.0);
-            for start in 0..block {
-                for len in 1..2000_u32 {
-                    let share = (1.0 / w) * (1.0 - 1.0 / w).powf(f64::from(len - 1));
-                    pages += share * f64::from(len);
-                    let mut at = start;
-                    while at < start + len {
-                        let end = (start + len).min((at / block + 1) * block);
-                        if end - at < block {
-                            squares += share * f64::from(end - at).powi(2);
-                        }
-                        at = end;
-                    }
-                }
-            }
+            let mut squares = 0.0;
+            let pages = each_part(block, w, |share, _, len| {
+                squares += if len < block { share * f64::from(len).powi(2) } else { 0.0 };
+            });
             let got = square_of_others(&Fragments::geometric(&uniform), f64::from(block), w);
             assert!((got * pages / squares - 1.0).abs() < 1e-9, "{w}: {got}");
         }

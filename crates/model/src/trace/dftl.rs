@@ -6,20 +6,15 @@
 //! flash, once for each translation page of the block that was cleaned. Translation pages have blocks of
 //! their own, which are cleaned apart, greedily.
 //!
-//! As for page maps ([`super::Survivors`]), which pages are in a block follows from what survived together. Of each
-//! block it is noted how many of its pages have their entry on the flash alone, by translation page: a page that is
-//! written has its entry in memory, so this changes where entries come and go, and not with each write.
-//!
-//! What does not fit in the open block makes it larger and the next smaller, where a drive splits it. A greedy choice
-//! finds the smaller cheap: with little spare space random writes come out up to 30 % too low (docs/models.md).
-//! Nor is all followed of what has changed: of a block that took pages of several others, all of those count as
-//! moved when the last was. The difference is whether an entry is taken to have changed that a write-back took along.
+//! Which pages cleaning moves has to be known one by one, as each may change another translation page: of a
+//! block no more is kept than the pages that were written to it, of a page no more than its block. It is what a
+//! simulator does, without flash and time.
 
 use std::collections::VecDeque;
 
-use super::blocks::{Blocks, Cleaning};
+use super::pages::Pages;
 use super::recent::Recent;
-use super::{Predictor, Space, Total};
+use super::{Cleaning, Predictor, Space, Total};
 use crate::OutOfRange;
 
 /// The map of a drive, and the memory for it.
@@ -62,48 +57,18 @@ impl Traffic {
     }
 }
 
-/// What is noted of a block of data.
-#[derive(Debug, Default)]
-struct Note {
-    /// Translation pages, in order, with how many pages of the block have their entry there and not in memory.
-    absent: Vec<(u32, u32)>,
-    /// The cleaning that moved pages here last, or 0.
-    moved: u32,
-}
-
-impl Note {
-    fn add(&mut self, translation: u32, pages: u32) {
-        match self.absent.binary_search_by_key(&translation, |entry| entry.0) {
-            Ok(at) => self.absent[at].1 += pages,
-            Err(at) => self.absent.insert(at, (translation, pages)),
-        }
-    }
-
-    fn remove(&mut self, translation: u32) {
-        if let Ok(at) = self.absent.binary_search_by_key(&translation, |entry| entry.0) {
-            self.absent[at].1 -= 1;
-            if self.absent[at].1 == 0 {
-                self.absent.remove(at);
-            }
-        }
-    }
-}
-
 /// The predictor.
 pub struct Dftl {
     space: Space,
     map: Map,
-    data: Blocks<Note>,
-    translation: Blocks,
+    data: Pages,
+    translation: Pages,
     memory: Recent,
-    /// A bit for each entry in memory that the host changed, and its translation page has not.
+    /// A bit for each entry in memory that has changed, which its translation page has not.
     changed: Vec<u64>,
-    /// For each translation page the cleanings before it was written last.
-    settled: Vec<u32>,
     /// Translation pages whose entries cleaning changed, and whether each still is one.
     behind: VecDeque<u32>,
     is_behind: Vec<bool>,
-    cleanings: u32,
     traffic: Traffic,
     total: Total,
 }
@@ -133,19 +98,18 @@ impl Dftl {
         let fits = translation.div_ceil(space.pages_per_block) + 3 <= space.free_blocks;
         OutOfRange::unless(fits, "free blocks", free, "3 more than the map fills")?;
         let mut dftl = Dftl {
-            data: Blocks::new(pages, space.pages_per_block, most, cleaning),
-            translation: Blocks::new(
+            data: Pages::new(pages, space.pages_per_block, most, cleaning),
+            translation: Pages::new(
                 translation,
                 space.pages_per_block,
-                space.free_blocks,
+                // While the drive is filled, translation pages that are out of date may take what data has not yet.
+                most,
                 Cleaning::Greedy,
             ),
             memory: Recent::new(pages, map.cached.min(pages)),
             changed: vec![0; pages.div_ceil(64) as usize],
-            settled: vec![0; translation as usize],
             behind: VecDeque::new(),
             is_behind: vec![false; translation as usize],
-            cleanings: 0,
             traffic: Traffic::default(),
             total: Total::default(),
             space,
@@ -173,27 +137,14 @@ impl Dftl {
 
     fn miss(&mut self, page: u32) {
         self.traffic.misses += 1;
-        if let Some(evicted) = self.memory.give_up() {
-            if self.has_changed(evicted) {
-                self.write_translation(evicted / self.map.per_page);
-                self.traffic.write_backs += 1;
-            }
-            let note = self.data.note_of(evicted as usize);
-            note.into_iter().for_each(|note| note.add(evicted / self.map.per_page, 1));
+        if let Some(evicted) = self.memory.give_up()
+            && self.changed[(evicted / 64) as usize] >> (evicted % 64) & 1 == 1
+        {
+            self.write_translation(evicted / self.map.per_page);
+            self.traffic.write_backs += 1;
         }
         self.memory.insert(page);
-        let note = self.data.note_of(page as usize);
-        note.into_iter().for_each(|note| note.remove(page / self.map.per_page));
         self.catch_up();
-    }
-
-    /// Whether an entry in memory is not on its translation page: as it was written, or moved.
-    fn has_changed(&mut self, page: u32) -> bool {
-        if self.changed[(page / 64) as usize] >> (page % 64) & 1 == 1 {
-            return true;
-        }
-        let settled = self.settled[(page / self.map.per_page) as usize];
-        self.data.note_if_moved(page as usize).is_some_and(|note| note.moved > settled)
     }
 
     /// Writes a translation page anew, with all that has changed.
@@ -202,8 +153,7 @@ impl Dftl {
             self.translation.open();
             self.clean();
         }
-        self.translation.write(translation..translation + 1);
-        self.settled[translation as usize] = self.cleanings;
+        self.translation.write(translation);
         self.is_behind[translation as usize] = false;
         let first = translation * self.map.per_page;
         let end = first.saturating_add(self.map.per_page);
@@ -227,26 +177,25 @@ impl Dftl {
     }
 
     fn clean_translation(&mut self) -> bool {
-        let Some((moved, ..)) = self.translation.clean() else { return false };
+        let Some(moved) = self.translation.clean(|_| {}) else { return false };
         self.traffic.moved += u64::from(moved);
         true
     }
 
     fn clean_data(&mut self) -> bool {
-        let Some((moved, note, taker)) = self.data.clean() else { return false };
-        self.total.copies += f64::from(moved);
-        self.cleanings += 1;
-        for (translation, _) in &note.absent {
-            if !std::mem::replace(&mut self.is_behind[*translation as usize], true) {
-                self.behind.push_back(*translation);
+        let Dftl { memory, changed, behind, is_behind, map, .. } = self;
+        let moved = self.data.clean(|page| {
+            if memory.holds(page) {
+                set(changed, page);
+                return;
             }
-        }
-        taker.moved = self.cleanings;
-        if taker.absent.is_empty() {
-            taker.absent = note.absent;
-        } else {
-            note.absent.iter().for_each(|(translation, pages)| taker.add(*translation, *pages));
-        }
+            let translation = page / map.per_page;
+            if !std::mem::replace(&mut is_behind[translation as usize], true) {
+                behind.push_back(translation);
+            }
+        });
+        let Some(moved) = moved else { return false };
+        self.total.copies += f64::from(moved);
         true
     }
 
@@ -260,6 +209,12 @@ impl Dftl {
             }
         }
     }
+}
+
+/// Sets a bit.
+#[inline]
+fn set(bits: &mut [u64], at: u32) {
+    bits[(at / 64) as usize] |= 1 << (at % 64);
 }
 
 /// Clears bits from one on, to before another.
@@ -283,8 +238,8 @@ impl Predictor for Dftl {
                 self.clean();
                 self.catch_up();
             }
-            self.data.write(page..page + 1);
-            self.changed[(page / 64) as usize] |= 1 << (page % 64);
+            self.data.write(page);
+            set(&mut self.changed, page);
         }
     }
 
@@ -358,6 +313,18 @@ mod tests {
             let in_use = dftl.data.in_use() + dftl.translation.in_use();
             prop_assert!(in_use <= space.logical_blocks + space.free_blocks);
         }
+    }
+
+    // Is there room for all translation pages that filling a drive makes, where next to none of its map is in memory?
+    #[test]
+    fn a_fill_without_memory() {
+        let space = Space { pages_per_block: BLOCK, logical_blocks: 200, free_blocks: 20 };
+        let map = Map { cached: 1, per_page: 64, most_blocks: 8 };
+        let mut dftl = Dftl::new(space, map, Cleaning::Greedy).unwrap();
+        dftl.write(0, space.pages());
+        // Each entry is written back by itself.
+        let traffic = dftl.traffic();
+        assert_eq!((traffic.look_ups, traffic.misses, traffic.write_backs), (800, 800, 800));
     }
 
     // Are bits cleared within words, across them, and up to their ends alone?

@@ -7,13 +7,14 @@ mod decomposition;
 mod dftl;
 mod fragment_bast;
 mod fragment_fast;
+mod pages;
 mod performance;
 mod recent;
 mod reuse;
 mod survivors;
+mod victims;
 mod window;
 
-pub use blocks::Cleaning;
 pub use decomposition::{Decomposition, Ranges, Stretches};
 pub use dftl::{Dftl, Map, Traffic};
 pub use fragment_bast::{FragmentBast, Merging};
@@ -21,6 +22,7 @@ pub use fragment_fast::FragmentFast;
 pub use performance::Performance;
 pub use reuse::Reuse;
 pub use survivors::Survivors;
+pub use victims::Cleaning;
 
 use std::ops::Range;
 

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::victims::small;
+
 /// Not among them.
 const GONE: u32 = u32::MAX;
 
@@ -23,10 +25,16 @@ impl Recent {
         Recent { last, uses, first: 0, count: 0, most }
     }
 
+    /// Whether one is among them.
+    #[inline]
+    pub(super) fn holds(&self, thing: u32) -> bool {
+        self.last[thing as usize] != GONE
+    }
+
     /// Uses one, if it is among them.
     #[inline]
     pub(super) fn touch(&mut self, thing: u32) -> bool {
-        let held = self.last[thing as usize] != GONE;
+        let held = self.holds(thing);
         if held {
             self.note(thing);
         }
@@ -35,12 +43,23 @@ impl Recent {
 
     #[inline]
     fn note(&mut self, thing: u32) {
-        if self.uses.len() >= 2 * self.most as usize + 64 {
+        // Where all have room, none is ever given up.
+        if self.most as usize == self.last.len() {
+            self.last[thing as usize] = 0;
+            return;
+        }
+        let too_many = self.uses.len() >= 2 * self.most as usize + 64;
+        if too_many || self.next() >= GONE as usize {
             self.number_anew();
         }
-        // Fewer than twice as many as there are things, from numbers that begin anew.
-        self.last[thing as usize] = self.first + u32::try_from(self.uses.len()).unwrap_or(GONE - 1);
+        self.last[thing as usize] = small(self.next());
         self.uses.push_back(thing);
+    }
+
+    /// The number of the next use.
+    #[inline]
+    fn next(&self) -> usize {
+        self.first as usize + self.uses.len()
     }
 
     /// Takes out the one that was used last longest ago, where another has no room.
@@ -63,9 +82,6 @@ impl Recent {
     /// Uses one that is not among them, for which there is room.
     #[inline]
     pub(super) fn insert(&mut self, thing: u32) {
-        if self.first > u32::MAX / 2 {
-            self.number_anew();
-        }
         self.count += 1;
         self.note(thing);
     }
@@ -93,7 +109,7 @@ mod tests {
         // Does it hold and give up what a plain list does?
         #[test]
         fn agrees_with_a_plain_list(
-            most in 1_u32..6,
+            most in 1_u32..13,
             uses in prop::collection::vec(0_u32..12, 1..400),
         ) {
             let mut recent = Recent::new(12, most);

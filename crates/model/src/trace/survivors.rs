@@ -9,8 +9,8 @@
 
 use std::ops::Range;
 
-use super::blocks::{Blocks, Cleaning};
-use super::{Predictor, Space, Total};
+use super::blocks::Blocks;
+use super::{Cleaning, Predictor, Space, Total};
 use crate::OutOfRange;
 
 /// The predictor.
@@ -43,7 +43,7 @@ impl Survivors {
         while self.blocks.room() == 0 {
             self.blocks.open();
             if self.blocks.in_use() > most
-                && let Some((moved, ..)) = self.blocks.clean()
+                && let Some(moved) = self.blocks.clean()
             {
                 self.total.erasures += 1.0;
                 self.total.copies += f64::from(moved);

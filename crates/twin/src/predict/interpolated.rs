@@ -98,9 +98,8 @@ impl Interpolated {
         let stretch = u64::from(space.free_blocks) * u64::from(space.pages_per_block);
         let (mut passes, mut written) = (0, 0);
         while written < stretch {
-            requests.pass(&mut |request| {
+            written += requests.pass(&mut |request| {
                 if request.is_write() {
-                    written += u64::from(request.pages());
                     decomposition.write(request.page.into(), request.pages().into());
                 }
             })?;

@@ -76,7 +76,9 @@ fn cleaning(layout: &Layout) -> Cleaning {
     if layout.policy.name == "fifo" { Cleaning::Fifo } else { Cleaning::Greedy }
 }
 
-/// The map of a pool of a drive whose map is on the flash.
+/// The map of a pool of a drive whose map is on the flash. Memory of the drive and of the host hold together what one
+/// does that is as large as both, as entries move from one to the other by last use. Pools share it, and are
+/// taken to have as much of it each.
 fn map(layout: &Layout) -> Map {
     let cache = &layout.map_cache;
     Map {

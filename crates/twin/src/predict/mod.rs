@@ -10,7 +10,7 @@ mod simulated;
 pub mod validation;
 
 use flashscope_model::{Nand, OutOfRange};
-use flashscope_sim::ftl::{Layout, Transfer};
+use flashscope_sim::ftl::{Eviction, Frontiers, Layout, Transfer};
 
 pub use interpolated::{Cost, Interpolated, Point};
 pub use method::{Chosen, METHODS, Method, Pieces};
@@ -95,9 +95,13 @@ pub fn not_modelled(layout: &Layout) -> Vec<String> {
         "map_cache.batch = false: entries of a translation page are taken to be written back together",
     );
     add(layout.slc_blocks_per_lane > 0, "the blocks used as SLC");
+    add(
+        !logs && layout.lanes_per_pool > 1,
+        "active_blocks: blocks are taken to be cleaned whichever part of their pool they are in",
+    );
     add(layout.wear.name != "none", "wear levelling");
     add(
-        logs && layout.logs.eviction != flashscope_sim::ftl::Eviction::Fifo,
+        logs && layout.logs.eviction != Eviction::Fifo,
         "log.eviction: log blocks are taken to be given up first come, first served",
     );
     add(
@@ -110,7 +114,7 @@ pub fn not_modelled(layout: &Layout) -> Vec<String> {
         &format!("cleaning.policy = \"{policy}\": blocks are taken to be cleaned greedily"),
     );
     add(
-        !logs && layout.frontiers != flashscope_sim::ftl::Frontiers::One,
+        !logs && layout.frontiers != Frontiers::One,
         "cleaning.frontiers: what cleaning moves is taken to mix with what the host writes",
     );
     left_out

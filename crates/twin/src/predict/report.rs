@@ -65,12 +65,21 @@ impl Predicted {
         Predicted { value, interval: None }
     }
 
-    /// A number that may be off by a factor either way, where one is known, and is no less than `least`.
+    /// What follows from erases and write amplification, by a function that rises or falls with both, where these may
+    /// be off by factors either way, if those are known.
     #[must_use]
-    pub fn within(value: f64, factor: Option<f64>, least: f64) -> Predicted {
-        let interval = factor
-            .map(|factor| Interval { low: (value / factor).max(least), high: value * factor });
-        Predicted { value, interval }
+    pub fn of(
+        (erases, amplification): (f64, f64),
+        factors: Option<Factors>,
+        of: impl Fn(f64, f64) -> f64,
+    ) -> Predicted {
+        let interval = factors.map(|factors| {
+            let low =
+                of(erases / factors.erases, (amplification / factors.write_amplification).max(1.0));
+            let high = of(erases * factors.erases, amplification * factors.write_amplification);
+            Interval { low: low.min(high), high: low.max(high) }
+        });
+        Predicted { value: of(erases, amplification), interval }
     }
 }
 
@@ -181,16 +190,9 @@ impl Numbers {
         }
     }
 
-    /// What follows from erases and write amplification, by a function that rises or falls with both.
     fn predicted(&self, of: impl Fn(f64, f64) -> f64) -> Predicted {
-        let (erases, amplification) = (self.total.erasures, self.total.write_amplification());
-        let interval = self.factors.map(|factors| {
-            let low =
-                of(erases / factors.erases, (amplification / factors.write_amplification).max(1.0));
-            let high = of(erases * factors.erases, amplification * factors.write_amplification);
-            Interval { low: low.min(high), high: low.max(high) }
-        });
-        Predicted { value: of(erases, amplification), interval }
+        let counts = (self.total.erasures, self.total.write_amplification());
+        Predicted::of(counts, self.factors, of)
     }
 
     /// Blocks erased.

@@ -65,11 +65,11 @@ pub enum Requests {
 }
 
 impl Requests {
-    /// Tells each request of the next pass.
+    /// Tells each request of the next pass: how many pages these write.
     ///
     /// # Errors
     /// Where nothing is ever written: there is nothing to predict.
-    pub fn pass(&mut self, each: &mut dyn FnMut(Request)) -> Result<(), PredictError> {
+    pub fn pass(&mut self, each: &mut dyn FnMut(Request)) -> Result<u64, PredictError> {
         let mut written = 0_u64;
         let mut tell = |request: Request| {
             written += u64::from(request.is_write()) * u64::from(request.pages());
@@ -84,7 +84,7 @@ impl Requests {
                 }
             }
         }
-        if written == 0 { Err(PredictError::NothingWritten) } else { Ok(()) }
+        if written == 0 { Err(PredictError::NothingWritten) } else { Ok(written) }
     }
 }
 

@@ -49,12 +49,9 @@ impl Passes {
         let (mut warm_up, mut written, mut touched) = (0, 0, Touched::default());
         let converged = loop {
             let is_first = warm_up == 0;
-            requests.pass(&mut |request| {
-                if request.is_write() {
-                    written += u64::from(request.pages());
-                    if is_first {
-                        touched.add(request);
-                    }
+            written += requests.pass(&mut |request| {
+                if is_first && request.is_write() {
+                    touched.add(request);
                 }
                 pools.request(request);
             })?;
@@ -69,16 +66,8 @@ impl Passes {
             }
         };
         let passes = Passes { warm_up, counted: warm_up.div_ceil(3), converged };
-        Ok(Found { passes, total: passes.count(pools, requests)? })
-    }
-
-    /// What those that are counted come to.
-    fn count(&self, pools: &mut Pools, requests: &mut Requests) -> Result<Total, PredictError> {
-        let before = pools.total();
-        for _ in 0..self.counted {
-            requests.pass(&mut |request| pools.request(request))?;
-        }
-        Ok(pools.total().since(&before))
+        let rest = Passes { warm_up: 0, ..passes };
+        Ok(Found { passes, total: rest.repeat(pools, requests)? })
     }
 
     /// Puts so many on other pools: what those that are counted come to.
@@ -90,10 +79,12 @@ impl Passes {
         pools: &mut Pools,
         requests: &mut Requests,
     ) -> Result<Total, PredictError> {
-        for _ in 0..self.warm_up {
+        let pass = |pools: &mut Pools| {
             requests.pass(&mut |request| pools.request(request))?;
-        }
-        self.count(pools, requests)
+            Ok(())
+        };
+        let (before, after) = self.put(pools, pass, Pools::total)?;
+        Ok(after.since(&before))
     }
 
     /// Puts so many on the simulator: what those that are counted come to, and how long they take on its clock. `tell` is
@@ -107,19 +98,27 @@ impl Passes {
         requests: &mut Requests,
         tell: &mut dyn FnMut(f64) -> bool,
     ) -> Result<(Total, Nanos), PredictError> {
-        let all = self.warm_up + self.counted;
-        let mut before = simulated.total();
-        for pass in 0..all {
-            if pass == self.warm_up {
-                before = simulated.total();
-            }
+        let (all, mut done) = (f64::from(self.warm_up + self.counted), 0.0);
+        let pass = |simulated: &mut Simulated| {
             requests.pass(&mut |request| simulated.request(request))?;
-            if !tell(f64::from(pass + 1) / f64::from(all)) {
-                return Err(PredictError::Interrupted);
-            }
-        }
-        let after = simulated.total();
+            done += 1.0;
+            if tell(done / all) { Ok(()) } else { Err(PredictError::Interrupted) }
+        };
+        let (before, after) = self.put(simulated, pass, |simulated| simulated.total())?;
         Ok((after.0.since(&before.0), after.1 - before.1))
+    }
+
+    /// Puts so many on a drive: what it tells before those that are counted, and after.
+    fn put<D, T>(
+        &self,
+        drive: &mut D,
+        mut pass: impl FnMut(&mut D) -> Result<(), PredictError>,
+        told: impl Fn(&mut D) -> T,
+    ) -> Result<(T, T), PredictError> {
+        (0..self.warm_up).try_for_each(|_| pass(drive))?;
+        let before = told(drive);
+        (0..self.counted).try_for_each(|_| pass(drive))?;
+        Ok((before, told(drive)))
     }
 }
 

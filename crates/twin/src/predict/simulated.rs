@@ -22,11 +22,12 @@ impl Simulated {
         let drive = SimDevice::new("sim:predicted", profile)?;
         let capacity = drive.info().capacity.0;
         let mut simulated = Simulated { drive, page_size };
-        let step = FILL / page_size * page_size;
-        for offset in
-            (0..capacity).step_by(usize::try_from(step.max(page_size)).unwrap_or(usize::MAX))
-        {
-            simulated.issue(Op::Write, offset, step.max(page_size).min(capacity - offset));
+        // Whole pages.
+        let step = (FILL / page_size).max(1) * page_size;
+        let mut offset = 0;
+        while offset < capacity {
+            simulated.issue(Op::Write, offset, step.min(capacity - offset));
+            offset += step;
         }
         Ok(simulated)
     }
