@@ -60,15 +60,16 @@ bench-models:      ## how well the models predict the real traces of the referen
 
 FUZZ_SECONDS ?= 60
 
-fuzz:              ## random lives of simulated drives, and traces, for FUZZ_SECONDS each (default 60)
+fuzz:              ## random lives of simulated drives, traces, and clients over NBD, for FUZZ_SECONDS each (default 60)
 	@if command -v cargo-fuzz >/dev/null; then \
 		$(CARGO) fuzz run --sanitizer none drive -- -max_total_time=$(FUZZ_SECONDS) -max_len=6000; \
 		mkdir -p fuzz/corpus/trace; \
 		$(CARGO) fuzz run --sanitizer none trace fuzz/corpus/trace testdata/traces -- \
 			-max_total_time=$(FUZZ_SECONDS) -max_len=6000; \
+		$(CARGO) fuzz run --sanitizer none nbd -- -max_total_time=$(FUZZ_SECONDS) -max_len=6000; \
 	else \
 		cd fuzz; \
-		for target in drive trace; do \
+		for target in drive trace nbd; do \
 			$(CARGO) run --release --no-default-features --bin plain -- $$target $(FUZZ_SECONDS); \
 		done; \
 	fi

@@ -1,4 +1,4 @@
-//! The same as `drive` and `trace`, on random inputs, where cargo-fuzz is not installed:
+//! The same as the others, on random inputs, where cargo-fuzz is not installed:
 //! `plain TARGET SECONDS`. A failing input is left in `crash-SEED`, which `cargo fuzz run TARGET`
 //! takes, too.
 
@@ -7,6 +7,9 @@ mod exhaust;
 #[path = "../../crates/sim/tests/drive/life/mod.rs"]
 #[allow(dead_code)] // what only the tests compare
 mod life;
+#[path = "../../crates/attach/tests/nbd/talk.rs"]
+#[allow(dead_code)] // what only the tests look at
+mod talk;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -19,12 +22,13 @@ fn main() {
     match target.as_str() {
         "drive" => drives(time),
         "trace" => traces(time),
+        "nbd" => clients(time),
         _ => usage(),
     }
 }
 
 fn usage() -> ! {
-    eprintln!("usage: plain drive|trace SECONDS");
+    eprintln!("usage: plain drive|trace|nbd SECONDS");
     std::process::exit(2);
 }
 
@@ -59,6 +63,19 @@ fn traces(time: Duration) {
         },
     );
     println!("{read} traces read in every format, with {requests} requests");
+}
+
+fn clients(time: Duration) {
+    let (mut clients, mut events) = (0u64, 0);
+    try_for(
+        time,
+        |random| talk::conversation(&mut |most| random.usize(..most)),
+        |bytes| {
+            clients += 1;
+            events += talk::talk(bytes).events.len();
+        },
+    );
+    println!("{clients} clients of the network block device, {events} requests and replies");
 }
 
 /// Samples of the formats, and seeds of the fuzz target.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use flashscope_block::Op;
 use socket2::Socket;
 
 use super::handshake::Offer;
@@ -14,7 +15,7 @@ use super::outbox::Outbox;
 use super::reply::{Handle, Reply};
 use super::session::{Event, Session};
 use crate::attached::Attached;
-use crate::request::{Answer, Answered, Asked};
+use crate::request::{Answer, Answered, Asked, Request};
 
 /// How much is read at once.
 const BUFFER: usize = 256 * 1024;
@@ -133,29 +134,40 @@ impl Connection {
                 return Ok(());
             }
             let mut arrived = input.arrived();
-            loop {
-                let event = session.next(&mut arrived, &mut output, enter);
-                match event.map_err(io::Error::other)? {
-                    None => break,
-                    Some(Event::End) => {
-                        batch.hand_over();
-                        return (&self.socket).write_all(&output);
-                    }
-                    Some(Event::Begin) => {
-                        (&self.socket).write_all(&output)?;
-                        output.clear();
-                        self.socket.set_read_timeout(None)?;
-                        self.socket.set_write_timeout(None)?;
-                    }
-                    Some(Event::Ask(request, handle)) => batch.ask(request, handle),
-                    Some(Event::Reply(handle, result)) => {
-                        batch.reply(Reply::at_once(&handle, result));
-                    }
-                }
-            }
+            let goes_on =
+                self.understand(&mut session, &mut arrived, &mut output, enter, &mut batch);
             let left = arrived.len();
             input.keep(left);
+            // What came before the client went, or went astray, is asked for all the same.
             batch.hand_over();
+            if !goes_on? {
+                return (&self.socket).write_all(&output);
+            }
+        }
+    }
+
+    /// Takes what can be used of what arrived; whether more is to come.
+    fn understand(
+        &self,
+        session: &mut Session,
+        arrived: &mut &[u8],
+        output: &mut Vec<u8>,
+        enter: &mut dyn FnMut() -> bool,
+        batch: &mut Batch<'_>,
+    ) -> io::Result<bool> {
+        loop {
+            match session.next(arrived, output, enter).map_err(io::Error::other)? {
+                None => return Ok(true),
+                Some(Event::End) => return Ok(false),
+                Some(Event::Begin) => {
+                    (&self.socket).write_all(output)?;
+                    output.clear();
+                    self.socket.set_read_timeout(None)?;
+                    self.socket.set_write_timeout(None)?;
+                }
+                Some(Event::Ask(request, handle)) => batch.ask(request, handle),
+                Some(Event::Reply(handle, result)) => batch.reply(Reply::at_once(&handle, result)),
+            }
         }
     }
 
@@ -203,9 +215,9 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    fn ask(&mut self, request: crate::Request, handle: Handle) {
+    fn ask(&mut self, request: Request, handle: Handle) {
         let data = match request.op {
-            flashscope_block::Op::Read => request.len.0,
+            Op::Read => request.len.0,
             _ => request.data.len() as u64,
         };
         let cost = COST + data;

@@ -39,7 +39,7 @@ pub const LONGEST: Bytes = Bytes::mib(32);
 const CLIENTS: usize = 128;
 
 /// How long requests in flight have to be answered, and clients to take the answers, in the end.
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Serves a drive to the clients that come to `listener`, one at a time where it is `exclusive`, until
 /// `stop` is set: then what is in flight is answered and the clients are let go.

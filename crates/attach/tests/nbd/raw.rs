@@ -1,0 +1,381 @@
+//! Clients that speak the protocol byte by byte, some of them badly.
+
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+
+use flashscope_attach::Speed;
+use flashscope_block::Nanos;
+
+use crate::served::{How, SIZE, Served};
+use crate::talk::{self, info};
+
+const READ: u16 = 0;
+const WRITE: u16 = 1;
+const DISC: u16 = 2;
+const FLUSH: u16 = 3;
+const TRIM: u16 = 4;
+const WRITE_ZEROES: u16 = 6;
+const FUA: u16 = 1;
+const NO_HOLE: u16 = 2;
+
+const EINVAL: u32 = 22;
+const ENOSPC: u32 = 28;
+
+const ACK: u32 = 1;
+const SERVER: u32 = 2;
+const INFO: u32 = 3;
+const UNSUP: u32 = (1 << 31) + 1;
+const POLICY: u32 = (1 << 31) + 2;
+const INVALID: u32 = (1 << 31) + 3;
+const UNKNOWN: u32 = (1 << 31) + 6;
+
+struct Client(UnixStream);
+
+impl Client {
+    /// Connected and greeted.
+    fn greeted(served: &Served) -> Client {
+        let mut client = Client(UnixStream::connect(served.socket()).unwrap());
+        assert_eq!(client.bytes(18), b"NBDMAGICIHAVEOPT\0\x03");
+        client.send(&3u32.to_be_bytes());
+        client
+    }
+
+    /// Ready for requests.
+    fn new(served: &Served, structured: bool) -> Client {
+        let mut client = Client::greeted(served);
+        if structured {
+            assert_eq!(client.option(8, &[]), [(ACK, vec![])]);
+        }
+        let replies = client.option(7, &info("fixed"));
+        assert_eq!(replies.last().unwrap().0, ACK, "{replies:?}");
+        client
+    }
+
+    fn send(&mut self, bytes: &[u8]) {
+        self.0.write_all(bytes).unwrap();
+    }
+
+    fn bytes(&mut self, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        self.0.read_exact(&mut bytes).unwrap();
+        bytes
+    }
+
+    fn u32(&mut self) -> u32 {
+        u32::from_be_bytes(self.bytes(4).try_into().unwrap())
+    }
+
+    /// Sends an option; the kinds and data of its replies up to the last.
+    fn option(&mut self, number: u32, data: &[u8]) -> Vec<(u32, Vec<u8>)> {
+        self.send(&talk::option(number, data));
+        let mut replies = Vec::new();
+        loop {
+            assert_eq!(self.bytes(8), 0x0003_e889_0455_65a9_u64.to_be_bytes());
+            assert_eq!(self.u32(), number);
+            let (kind, len) = (self.u32(), self.u32());
+            replies.push((kind, self.bytes(len as usize)));
+            if kind == ACK || kind > 1 << 31 {
+                return replies;
+            }
+        }
+    }
+
+    fn ask(&mut self, flags: u16, command: u16, cookie: u64, offset: u64, len: u32) {
+        self.send(&talk::request(flags, command, cookie, offset, len));
+    }
+
+    /// The cookie and the error of a simple reply.
+    fn simple(&mut self) -> (u64, u32) {
+        assert_eq!(self.u32(), 0x6744_6698);
+        let error = self.u32();
+        (u64::from_be_bytes(self.bytes(8).try_into().unwrap()), error)
+    }
+
+    /// The cookie, the kind and the content of a structured reply of one chunk.
+    fn chunk(&mut self) -> (u64, u16, Vec<u8>) {
+        assert_eq!(self.u32(), 0x668e_33ef);
+        let done_and_kind = self.u32();
+        assert_eq!(done_and_kind >> 16, 1, "the only chunk is the last");
+        let cookie = u64::from_be_bytes(self.bytes(8).try_into().unwrap());
+        let len = self.u32();
+        (cookie, u16::try_from(done_and_kind & 0xffff).unwrap(), self.bytes(len as usize))
+    }
+
+    fn error_of(&mut self, flags: u16, command: u16, offset: u64, len: u32) -> u32 {
+        self.ask(flags, command, 4711, offset, len);
+        let (cookie, error) = self.simple();
+        assert_eq!(cookie, 4711);
+        error
+    }
+
+    fn write(&mut self, flags: u16, offset: u64, data: &[u8]) {
+        let len = u32::try_from(data.len()).unwrap();
+        self.send(&[&talk::request(flags, WRITE, 1, offset, len)[..], data].concat());
+        assert_eq!(self.simple(), (1, 0));
+    }
+
+    fn read(&mut self, offset: u64, len: u32) -> Vec<u8> {
+        assert_eq!(self.error_of(0, READ, offset, len), 0);
+        self.bytes(len as usize)
+    }
+
+    /// Whether the server has hung up, with nothing more said.
+    fn was_let_go(mut self) -> bool {
+        matches!(self.0.read(&mut [0]), Ok(0))
+    }
+}
+
+// Is what was written read back, at any place and of any length, and are trimmed and zeroed bytes zeros?
+#[test]
+fn reads_what_was_written() {
+    let served = Served::new(&How::default());
+    let mut client = Client::new(&served, false);
+    client.write(0, 1, b"unaligned");
+    client.write(FUA, SIZE.0 - 3, b"end");
+    assert_eq!(client.read(0, 11), b"\0unaligned\0");
+    assert_eq!(client.read(SIZE.0 - 4, 4), b"\0end");
+    client.write(0, 4096, &[7; 100_000]);
+    assert_eq!(client.error_of(FUA, TRIM, 4096, 1024), 0);
+    assert_eq!(client.error_of(0, WRITE_ZEROES, 8192, 512), 0);
+    assert_eq!(client.error_of(NO_HOLE | FUA, WRITE_ZEROES, 10_001, 99), 0);
+    assert_eq!(client.error_of(0, TRIM, 20_001, 510), 0, "less than a block");
+    let seen = client.read(4096, 100_000);
+    let zero = |at: usize| at < 1024 || (4096..4608).contains(&at) || (5905..6004).contains(&at);
+    assert!(seen.iter().enumerate().all(|(at, byte)| *byte == if zero(at) { 0 } else { 7 }));
+    assert_eq!(client.error_of(0, FLUSH, 0, 0), 0);
+    client.ask(0, DISC, 0, 0, 0);
+    assert!(client.was_let_go());
+}
+
+// Are more zeros written than a request with data could have, and is that one reply?
+#[test]
+fn many_zeros() {
+    let served = Served::new(&How::default());
+    let mut client = Client::new(&served, false);
+    for offset in [0, 64 << 20, (100 << 20) - 1] {
+        client.write(0, offset, b"x");
+    }
+    assert_eq!(client.error_of(NO_HOLE, WRITE_ZEROES, 0, 100 << 20), 0);
+    for offset in [0, 64 << 20, (100 << 20) - 1] {
+        assert_eq!(client.read(offset, 1), [0]);
+    }
+}
+
+// Are structured replies given where they were agreed on, with words for errors?
+#[test]
+fn structured_replies() {
+    let served = Served::new(&How::default());
+    let mut client = Client::new(&served, true);
+    client.write(0, 512, b"there");
+    client.ask(4, READ, 2, 512, 5);
+    assert_eq!(client.chunk(), (2, 1, [&512u64.to_be_bytes()[..], b"there"].concat()));
+    client.ask(0, READ, 3, SIZE.0, 1);
+    let (cookie, kind, content) = client.chunk();
+    assert_eq!((cookie, kind), (3, (1 << 15) + 1));
+    let words = b"the range ends after the drive";
+    let expected = [&EINVAL.to_be_bytes()[..], &[0, 30], words].concat();
+    assert_eq!(content, expected);
+}
+
+// Is what cannot be done refused as the protocol says, and does the connection go on?
+#[test]
+fn refusals() {
+    let served = Served::new(&How::default());
+    let mut client = Client::new(&served, false);
+    let end = SIZE.0;
+    assert_eq!(client.error_of(0, READ, end - 1, 2), EINVAL);
+    assert_eq!(client.error_of(0, READ, u64::MAX, 2), EINVAL);
+    assert_eq!(client.error_of(0, TRIM, end, 1), EINVAL);
+    assert_eq!(client.error_of(0, WRITE_ZEROES, end, 1), ENOSPC);
+    assert_eq!(client.error_of(0, READ, 0, 0), EINVAL);
+    assert_eq!(client.error_of(0, READ, 0, (32 << 20) + 1), EINVAL);
+    assert_eq!(client.error_of(0, FLUSH, 512, 0), EINVAL);
+    assert_eq!(client.error_of(4, READ, 0, 1), EINVAL, "there are no structured replies");
+    assert_eq!(client.error_of(NO_HOLE, TRIM, 0, 512), EINVAL);
+    assert_eq!(client.error_of(0, 5, 0, 512), EINVAL);
+    assert_eq!(client.error_of(0, 4711, 0, 512), EINVAL);
+    // The data of a write that is refused is no request.
+    for (offset, len, error) in [(end - 1, 2, ENOSPC), (0, (32 << 20) + 1, EINVAL)] {
+        client.ask(0, WRITE, 9, offset, len);
+        client.send(&vec![0x25; len as usize]);
+        assert_eq!(client.simple(), (9, error));
+    }
+    assert_eq!(client.read(end - 1, 1), [0]);
+}
+
+// Are options answered, those that nobody knows included?
+#[test]
+fn options() {
+    let served = Served::new(&How::default());
+    let mut client = Client::greeted(&served);
+    let listed = [&[0, 0, 0, 5], &b"fixed"[..]].concat();
+    assert_eq!(client.option(3, &[]), [(SERVER, listed), (ACK, vec![])]);
+    for (option, data, kind) in [
+        (5, &[][..], UNSUP),
+        (9, &[], UNSUP),
+        (4711, b"what", UNSUP),
+        (3, b"data", INVALID),
+        (8, b"data", INVALID),
+        (6, b"\0\0\0\x09short", INVALID),
+        (6, &info("other"), UNKNOWN),
+        (7, &info("other"), UNKNOWN),
+    ] {
+        assert_eq!(client.option(option, data).last().unwrap().0, kind, "{option}");
+    }
+    let told = client.option(6, &info(""));
+    let flags: u16 = 1 | 4 | 8 | 32 | 64 | 256;
+    let export = [&[0, 0], &SIZE.0.to_be_bytes()[..], &flags.to_be_bytes()];
+    assert_eq!(told[0], (INFO, export.concat()));
+    assert_eq!(told[1], (INFO, b"\0\x01fixed".to_vec()));
+    let sizes = [512u32, 4096, 32 << 20].map(u32::to_be_bytes).concat();
+    assert_eq!(told[2], (INFO, [&[0, 3], &sizes[..]].concat()));
+    assert_eq!(told[3], (ACK, vec![]));
+    assert_eq!(client.option(2, &[]), [(ACK, vec![])]);
+    assert!(client.was_let_go());
+}
+
+// Does the old way to begin work, with the zeros and without them, and is a wrong name refused?
+#[test]
+fn export_name() {
+    let served = Served::new(&How::default());
+    for (flags, zeros) in [(1u32, 124), (3, 0)] {
+        let mut client = Client(UnixStream::connect(served.socket()).unwrap());
+        client.bytes(18);
+        client.send(&[&flags.to_be_bytes(), &talk::option(1, b"fixed")[..]].concat());
+        let told = client.bytes(10 + zeros);
+        assert_eq!(told[..8], SIZE.0.to_be_bytes());
+        assert!(told[10..].iter().all(|byte| *byte == 0));
+        assert_eq!(client.read(0, 1), [0]);
+    }
+    let mut client = Client::greeted(&served);
+    client.send(&talk::option(1, b"other"));
+    assert!(client.was_let_go());
+}
+
+// Is a second client refused, in words where there is a way, until the first one is gone?
+#[test]
+fn one_at_a_time() {
+    let served = Served::new(&How { exclusive: true, ..How::default() });
+    let first = Client::new(&served, false);
+    let mut second = Client::greeted(&served);
+    let refused = second.option(7, &info(""));
+    let words = "the drive is served to one client at a time, and another one has it";
+    assert_eq!(refused, [(POLICY, words.into())]);
+    assert_eq!(second.option(6, &info("")).last().unwrap().0, ACK, "it may ask");
+    let mut third = Client::greeted(&served);
+    third.send(&talk::option(1, b""));
+    assert!(third.was_let_go());
+    let mut first = first;
+    first.ask(0, DISC, 0, 0, 0);
+    assert!(first.was_let_go());
+    // The server has hung up a moment before it lets the next one have the drive.
+    while second.option(7, &info("")).last().unwrap().0 != ACK {
+        std::thread::yield_now();
+        second = Client::greeted(&served);
+    }
+    assert_eq!(second.read(0, 1), [0]);
+}
+
+// Is a client that makes no sense let go, and served what it asked for before?
+#[test]
+fn garbage() {
+    let served = Served::new(&How::default());
+    for said in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 4], &[0, 0, 0, 1, b'x', b'y', 0, 0]] {
+        let mut client = Client(UnixStream::connect(served.socket()).unwrap());
+        client.bytes(18);
+        client.send(said);
+        client.0.shutdown(Shutdown::Write).unwrap();
+        assert!(matches!(client.0.read(&mut [0]), Ok(0) | Err(_)), "{said:?}");
+    }
+    let mut client = Client::new(&served, false);
+    client.send(&[&talk::request(0, READ, 5, 0, 1)[..], &[0xff; 28]].concat());
+    assert_eq!(client.simple(), (5, 0));
+    assert_eq!(client.bytes(1), [0]);
+    assert!(matches!(client.0.read(&mut [0]), Ok(0) | Err(_)));
+    assert_eq!(Client::new(&served, false).read(0, 1), [0]);
+}
+
+// Does a client that vanishes in the middle of a write leave the drive as it was, and others alone?
+#[test]
+fn vanishes() {
+    let served = Served::new(&How::default());
+    let mut other = Client::new(&served, false);
+    let mut client = Client::new(&served, false);
+    client.send(&[&talk::request(0, WRITE, 1, 0, 4096)[..], &[1; 4095]].concat());
+    drop(client);
+    let mut client = Client::greeted(&served);
+    client.send(&talk::option(7, &info(""))[..20]);
+    drop(client);
+    assert_eq!(other.read(0, 4096), [0; 4096]);
+}
+
+// Does a client that reads no replies hold up nobody, and take no more memory than it may? Does it get
+// them all once it reads?
+#[test]
+fn reads_no_replies() {
+    for speed in [Speed::Max, Speed::Times(1.0)] {
+        let served = Served::new(&How { speed, ..How::default() });
+        let mut idle = Client::new(&served, false);
+        idle.write(0, 0, &[7; 1 << 20]);
+        // Three times what it may owe.
+        let asked = 192;
+        let mut writes = idle.0.try_clone().unwrap();
+        let asks = std::thread::spawn(move || {
+            for cookie in 0..asked {
+                writes.write_all(&talk::request(0, READ, cookie, 0, 1 << 20)).unwrap();
+            }
+        });
+        let mut other = Client::new(&served, false);
+        for _ in 0..20 {
+            assert_eq!(other.read(0, 4), [7; 4]);
+        }
+        let mut cookies: Vec<u64> = (0..asked)
+            .map(|_| {
+                let (cookie, error) = idle.simple();
+                assert_eq!(error, 0);
+                assert!(idle.bytes(1 << 20).iter().all(|byte| *byte == 7));
+                cookie
+            })
+            .collect();
+        cookies.sort_unstable();
+        assert!(cookies.into_iter().eq(0..asked));
+        asks.join().unwrap();
+    }
+}
+
+// Is what is in flight answered when the server is stopped, and what was answered kept?
+#[test]
+fn stops_with_requests_in_flight() {
+    let takes = Nanos::micros(300_000);
+    let how = How { speed: Speed::Times(1.0), takes, kept: true, ..How::default() };
+    let mut served = Served::new(&how);
+    let mut client = Client::new(&served, false);
+    let mut never_reads = Client::new(&served, false);
+    for cookie in 0..64u64 {
+        let write = talk::request(0, WRITE, cookie, cookie * 512, 512);
+        client.send(&[&write[..], &[u8::try_from(cookie).unwrap() + 1; 512]].concat());
+    }
+    never_reads.ask(0, READ, 1, 0, 1 << 20);
+    // The drive has them once it answers the one before.
+    let first = client.simple();
+    served.stop();
+    let mut answered = vec![first];
+    let mut reply = [0; 16];
+    while client.0.read_exact(&mut reply).is_ok() {
+        let error = u32::from_be_bytes(reply[4..8].try_into().unwrap());
+        answered.push((u64::from_be_bytes(reply[8..].try_into().unwrap()), error));
+    }
+    served.end();
+    assert_eq!(answered.len(), 64);
+    let kept = std::fs::read(served.store()).unwrap();
+    for (cookie, error) in answered {
+        assert_eq!(error, 0);
+        let at = usize::try_from(cookie).unwrap() * 512;
+        assert!(kept[at..at + 512].iter().all(|byte| u64::from(*byte) == cookie + 1));
+    }
+    assert!(
+        UnixStream::connect(served.socket())
+            .is_err_and(|error| { error.kind() == io::ErrorKind::NotFound })
+    );
+}
