@@ -85,8 +85,12 @@ impl Device for Gate {
 }
 
 fn attached(gate: Gate) -> Arc<Attached<To>> {
-    let name = gate.info.name.clone();
-    let export = Export { name, size: SIZE, logical_block: Bytes(BLOCK), trims: true };
+    attached_as(gate, true)
+}
+
+fn attached_as(gate: Gate, writable: bool) -> Arc<Attached<To>> {
+    let (name, logical_block) = (gate.info.name.clone(), Bytes(BLOCK));
+    let export = Export { name, size: SIZE, logical_block, trims: true, writable };
     let (gate, store) = (Box::new(gate), Store::memory(SIZE).unwrap());
     Arc::new(Attached::simulated(gate, export, store, Speed::Max, None, &mut |_, _| {}).unwrap())
 }
@@ -280,6 +284,28 @@ fn many_at_once() {
         }
     });
     assert_eq!(all_of(&told), 64, "the drive waits for 32 and got fewer");
+}
+
+// Is a drive that may not be written not written, and read all the same?
+#[test]
+fn a_drive_to_be_read() {
+    if !can_serve() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let gate = Gate::new(1);
+    let asked = Arc::clone(&gate.asked);
+    let ready = |file: &Path| {
+        let refused = File::options().write(true).open(file).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::EROFS));
+        let file = File::open(file).unwrap();
+        assert_eq!(file.metadata().unwrap().mode(), libc::S_IFREG | 0o400);
+        let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        assert!(fallocate(&file, punch, 0, BLOCK).is_err());
+        file.read_exact_at(&mut [0; 4096], 0).unwrap();
+    };
+    serve(folder.path(), attached_as(gate, false), &AtomicBool::new(true), ready).unwrap();
+    assert_eq!(*asked.lock().unwrap(), [(Op::Read, 0, BLOCK)]);
 }
 
 // Does nothing stay mounted, whether it is stopped, unmounted by someone else, or the file is open

@@ -42,7 +42,9 @@ fn verify(kept_mib: u32, given_up_mib: u32) {
     assert_eq!(kib(2, "trim"), given_up);
 
     // What does not hold what was written must be found out.
-    assert!(success(Command::new("blkdiscard").args(["--offset", "1MiB", "--length", "64KiB", &device.0])));
+    assert!(success(
+        Command::new("blkdiscard").args(["--offset", "1MiB", "--length", "64KiB", &device.0])
+    ));
     assert!(!success(&mut fio(&device, &jobs_file).arg("--section=kept-still")));
     drop(device);
     assert_eq!(attached.stop(), Some(0));

@@ -12,9 +12,8 @@ use tempfile::TempDir;
 /// Whether this is run as root with /dev/fuse and all of `programs`.
 pub fn has(programs: &[&str]) -> bool {
     let root = success(Command::new("sh").args(["-c", "test $(id -u) -eq 0"]));
-    let installed = |program: &&str| {
-        success(Command::new("sh").args(["-c", &format!("command -v {program}")]))
-    };
+    let installed =
+        |program: &&str| success(Command::new("sh").args(["-c", &format!("command -v {program}")]));
     let missing = programs.iter().find(|program| !installed(program)).copied();
     let lacks = match (root, Path::new("/dev/fuse").exists()) {
         (false, _) => Some("root"),

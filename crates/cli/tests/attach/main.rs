@@ -4,8 +4,8 @@
 
 #![allow(clippy::print_stdout, reason = "says what is passed by, and why")]
 
-mod fio;
 mod file_system;
+mod fio;
 mod machine;
 mod postgres;
 mod power_cut;

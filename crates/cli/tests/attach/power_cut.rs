@@ -87,7 +87,9 @@ fn insert(postgres: &Postgres, place: &Path, cut: impl FnOnce()) -> Vec<u32> {
 /// Transactions of one row each, whose number is printed once it was acknowledged.
 fn statements(client: u32) -> String {
     let insert = |number: u32| {
-        format!("INSERT INTO noted VALUES ({number}, repeat(md5('{number}'), 60));\n\\echo {number}\n")
+        format!(
+            "INSERT INTO noted VALUES ({number}, repeat(md5('{number}'), 60));\n\\echo {number}\n"
+        )
     };
     (0..100_000).map(|at| insert(at * CLIENTS + client)).collect()
 }
