@@ -56,6 +56,11 @@ impl Files {
         self.uid == 0
     }
 
+    /// Whether the file may be written.
+    pub(super) fn is_writable(&self) -> bool {
+        self.drive.export().writable
+    }
+
     fn size(&self) -> u64 {
         self.drive.export().size.0
     }
@@ -63,7 +68,8 @@ impl Files {
     fn attributes(&self, inode: INodeNo) -> Option<FileAttr> {
         let (kind, perm, nlink, size) = match inode {
             INodeNo::ROOT => (FileType::Directory, 0o500, 2, 0),
-            INODE => (FileType::RegularFile, 0o600, 1, self.size()),
+            INODE if self.is_writable() => (FileType::RegularFile, 0o600, 1, self.size()),
+            INODE => (FileType::RegularFile, 0o400, 1, self.size()),
             _ => return None,
         };
         let block = self.drive.export().logical_block.0;

@@ -116,6 +116,8 @@ impl Mounted {
         config.mount_options = vec![
             MountOption::FSName(name),
             MountOption::CUSTOM(format!("subtype={TYPE}")),
+            // Root may open what has no permission to be written, but not on what is read-only.
+            if files.is_writable() { MountOption::RW } else { MountOption::RO },
             MountOption::DefaultPermissions,
             MountOption::NoExec,
         ];

@@ -1,0 +1,419 @@
+//! A drive as a file: what its users see, and what is left when it ends. Where this is not run as
+//! root with /dev/fuse, each test says so and is passed by.
+
+#![allow(clippy::print_stdout, reason = "says what is passed by, and why")]
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use flashscope_attach::fuse::{Error, To, serve};
+use flashscope_attach::{Attached, Export, Speed, Store};
+use flashscope_block::{Bytes, Completion, Data, Device, DeviceInfo, DeviceKind, Io, Nanos, Op};
+use tempfile::TempDir;
+
+const SIZE: Bytes = Bytes::mib(8);
+const BLOCK: u64 = 4096;
+
+/// What a drive was asked: operation, offset and length.
+type Notes = Arc<Mutex<Vec<(Op, u64, u64)>>>;
+
+/// A drive that answers once `together` requests wait for it, and notes what it is asked.
+struct Gate {
+    info: DeviceInfo,
+    now: Nanos,
+    together: Arc<AtomicUsize>,
+    waiting: Vec<Io>,
+    /// How many of those that wait may be answered.
+    open: usize,
+    asked: Notes,
+}
+
+impl Gate {
+    fn new(together: usize) -> Gate {
+        let info = DeviceInfo {
+            name: "gate: a drive, of tests".into(),
+            kind: DeviceKind::Sim,
+            capacity: SIZE,
+            logical_block: Bytes(BLOCK),
+            queue_depth: 64,
+            model: None,
+            serial: None,
+            firmware: None,
+            engine: None,
+        };
+        let (waiting, asked) = (Vec::new(), Arc::default());
+        let together = Arc::new(AtomicUsize::new(together));
+        Gate { info, now: Nanos(0), together, waiting, open: 0, asked }
+    }
+}
+
+impl Device for Gate {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+    fn now(&self) -> Nanos {
+        self.now
+    }
+    fn submit(&mut self, io: &Io) {
+        self.asked.lock().unwrap().push((io.op, io.offset.0, io.len.0));
+        self.waiting.push(*io);
+        if self.waiting.len() >= self.together.load(Ordering::SeqCst) {
+            self.open = self.waiting.len();
+        }
+    }
+    fn complete(&mut self, until: Nanos) -> Option<Completion> {
+        let at = self.next_due().filter(|at| *at <= until)?;
+        self.open -= 1;
+        self.now = self.now.max(at);
+        let io = self.waiting.remove(0);
+        Some(Completion { io, submitted: io.at, completed: at, result: Ok(()) })
+    }
+    fn next_due(&self) -> Option<Nanos> {
+        self.waiting.first().filter(|_| self.open > 0).map(|io| io.at + Nanos(1))
+    }
+}
+
+fn attached(gate: Gate) -> Arc<Attached<To>> {
+    attached_as(gate, true)
+}
+
+fn attached_as(gate: Gate, writable: bool) -> Arc<Attached<To>> {
+    let (name, logical_block) = (gate.info.name.clone(), Bytes(BLOCK));
+    let export = Export { name, size: SIZE, logical_block, trims: true, writable };
+    let (gate, store) = (Box::new(gate), Store::memory(SIZE).unwrap());
+    Arc::new(Attached::simulated(gate, export, store, Speed::Max, None, &mut |_, _| {}).unwrap())
+}
+
+/// Whether drives can be served here, so that a failure is one.
+fn can_serve() -> bool {
+    // SAFETY: touches no memory.
+    let root = unsafe { libc::geteuid() } == 0;
+    let can = root && Path::new("/dev/fuse").exists();
+    if !can {
+        println!("passed by: needs root and /dev/fuse");
+    }
+    can
+}
+
+/// A drive that is served until this is dropped.
+struct Served {
+    folder: TempDir,
+    file: PathBuf,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<(), Error>>>,
+}
+
+impl Served {
+    fn new(gate: Gate) -> Served {
+        let folder = TempDir::new().unwrap();
+        let (stop, at) = (Arc::new(AtomicBool::new(false)), folder.path().to_path_buf());
+        let drive = attached(gate);
+        let (tell, told) = channel();
+        let stopped = Arc::clone(&stop);
+        let thread = thread::spawn(move || {
+            serve(&at, drive, &stopped, |file| tell.send(file.to_path_buf()).unwrap())
+        });
+        match told.recv() {
+            Ok(file) => Served { folder, file, stop, thread: Some(thread) },
+            Err(_) => panic!("{}", thread.join().unwrap().unwrap_err()),
+        }
+    }
+
+    fn open(&self) -> File {
+        File::options().read(true).write(true).open(&self.file).unwrap()
+    }
+
+    /// How serving it ended.
+    fn ended(&mut self) -> Result<(), Error> {
+        self.thread.take().unwrap().join().unwrap()
+    }
+
+    fn stop(&mut self) -> Result<(), Error> {
+        self.stop.store(true, Ordering::SeqCst);
+        self.ended()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        if self.thread.is_some() {
+            let _ = self.stop();
+        }
+    }
+}
+
+/// What is mounted on a folder.
+fn mounted_on(folder: &Path) -> Vec<String> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let at = folder.canonicalize().unwrap();
+    let on = |line: &&str| line.split(' ').nth(1) == at.to_str();
+    mounts.lines().filter(on).map(String::from).collect()
+}
+
+fn fallocate(file: &File, mode: i32, offset: u64, len: u64) -> io::Result<()> {
+    let [offset, len] = [offset, len].map(|bytes| i64::try_from(bytes).unwrap());
+    // SAFETY: touches the file alone.
+    match unsafe { libc::fallocate64(file.as_raw_fd(), mode, offset, len) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+// Is the file as a block device: of one size, read as it was written, and short at its end?
+#[test]
+fn a_file_like_a_block_device() {
+    if !can_serve() {
+        return;
+    }
+    let served = Served::new(Gate::new(1));
+    let names: Vec<_> = fs::read_dir(served.folder.path()).unwrap().map(Result::unwrap).collect();
+    assert_eq!(names.iter().map(fs::DirEntry::path).collect::<Vec<_>>(), [served.file.clone()]);
+    let metadata = fs::metadata(&served.file).unwrap();
+    assert_eq!((metadata.len(), metadata.mode()), (SIZE.0, libc::S_IFREG | 0o600));
+    let file = served.open();
+    file.write_all_at(&[7; 3 << 20], 4000).unwrap();
+    let mut read = vec![1; 4 << 20];
+    file.read_exact_at(&mut read, 0).unwrap();
+    let expected = |at: usize| if (4000..4000 + (3 << 20)).contains(&at) { 7 } else { 0 };
+    assert!((0..read.len()).all(|at| read[at] == expected(at)));
+    assert_eq!(file.read_at(&mut read, SIZE.0 - 100).unwrap(), 100);
+    assert_eq!(file.read_at(&mut read, SIZE.0).unwrap(), 0);
+    assert_eq!(file.write_at(&[1; 200], SIZE.0 - 100).unwrap(), 100);
+    let full = file.write_at(&[1; 200], SIZE.0).unwrap_err();
+    assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+    assert_eq!(file.set_len(0).unwrap_err().raw_os_error(), Some(libc::EINVAL));
+    // As `dd` does.
+    File::options().write(true).truncate(true).open(&served.file).unwrap();
+    assert_eq!(fs::metadata(&served.file).unwrap().len(), SIZE.0);
+    assert!(fs::write(served.folder.path().join("other"), "").is_err());
+}
+
+// Does each request reach the drive, as what it is: reads and writes past the page cache, flushes
+// for fsync and after durable writes alone, trims for holes, zeros for zeros?
+#[test]
+fn what_the_drive_is_asked() {
+    if !can_serve() {
+        return;
+    }
+    let gate = Gate::new(1);
+    let asked = Arc::clone(&gate.asked);
+    let served = Served::new(gate);
+    let file = served.open();
+    let taken = || std::mem::take(&mut *asked.lock().unwrap());
+    let mut data = vec![5; 8192];
+    file.write_all_at(&data, BLOCK).unwrap();
+    file.read_exact_at(&mut data, BLOCK).unwrap();
+    file.read_exact_at(&mut data, BLOCK).unwrap();
+    let read = (Op::Read, BLOCK, 8192);
+    assert_eq!(taken(), [(Op::Write, BLOCK, 8192), read, read]);
+    file.sync_all().unwrap();
+    file.sync_data().unwrap();
+    drop(file);
+    let flush = (Op::Flush, 0, 0);
+    assert_eq!(taken(), [flush, flush]);
+    let durable =
+        File::options().write(true).custom_flags(libc::O_DSYNC).open(&served.file).unwrap();
+    durable.write_all_at(&data, 0).unwrap();
+    assert_eq!(taken(), [(Op::Write, 0, 8192), flush]);
+    let keep = libc::FALLOC_FL_KEEP_SIZE;
+    fallocate(&durable, libc::FALLOC_FL_PUNCH_HOLE | keep, 0, 6000).unwrap();
+    fallocate(&durable, libc::FALLOC_FL_ZERO_RANGE | keep, BLOCK * 2, BLOCK).unwrap();
+    let (tail, zeros) = ((Op::Write, BLOCK, BLOCK), (Op::Write, 2 * BLOCK, BLOCK));
+    assert_eq!(taken(), [(Op::Trim, 0, BLOCK), tail, zeros]);
+    served.open().read_exact_at(&mut data, 0).unwrap();
+    assert!(data[..6000].iter().all(|byte| *byte == 0) && data[6000..].iter().all(|b| *b == 5));
+    let allocated = fallocate(&durable, 0, 0, BLOCK).unwrap_err();
+    assert_eq!(allocated.raw_os_error(), Some(libc::EOPNOTSUPP));
+}
+
+/// How many came until no more were to come, or too long none did.
+fn all_of<T>(told: &Receiver<T>) -> usize {
+    let mut count = 0;
+    while told.recv_timeout(Duration::from_secs(20)).is_ok() {
+        count += 1;
+    }
+    count
+}
+
+// Are many requests in flight at once: of threads that wait for each, and of one thread with direct
+// IO that does not wait, as our own drives do it?
+#[test]
+fn many_at_once() {
+    if !can_serve() {
+        return;
+    }
+    let gate = Gate::new(32);
+    let together = Arc::clone(&gate.together);
+    let served = Served::new(gate);
+    let (tell, told) = channel();
+    for number in 0..32 {
+        let (file, tell) = (served.open(), tell.clone());
+        thread::spawn(move || tell.send(file.write_at(&[1; 4096], number * BLOCK).unwrap()));
+    }
+    drop(tell);
+    assert_eq!(all_of(&told), 32, "the drive waits for 32 and got fewer");
+    let (tell, told) = channel();
+    let file = served.file.clone();
+    together.store(1, Ordering::SeqCst);
+    thread::spawn(move || {
+        use flashscope_drive::{Access, Location, OpenOptions, open};
+        let confirmation = Some(file.to_str().unwrap().to_string());
+        let access = Access::Write { confirmation };
+        let options = OpenOptions::new(Location::File(file));
+        let mut drive = open(&OpenOptions { access, queue_depth: 32, ..options }).unwrap();
+        together.store(32, Ordering::SeqCst);
+        for op in [Op::Write, Op::Read] {
+            for number in 0..32 {
+                let (offset, len, at) = (Bytes(number * BLOCK), Bytes(BLOCK), drive.now());
+                drive.submit(&Io { op, stream: 0, offset, len, data: Data::Random, at });
+            }
+            for _ in 0..32 {
+                tell.send(drive.complete(Nanos::MAX).unwrap().result.unwrap()).unwrap();
+            }
+        }
+    });
+    assert_eq!(all_of(&told), 64, "the drive waits for 32 and got fewer");
+}
+
+// Is a drive that may not be written not written, and read all the same?
+#[test]
+fn a_drive_to_be_read() {
+    if !can_serve() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let gate = Gate::new(1);
+    let asked = Arc::clone(&gate.asked);
+    let ready = |file: &Path| {
+        let refused = File::options().write(true).open(file).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::EROFS));
+        let file = File::open(file).unwrap();
+        assert_eq!(file.metadata().unwrap().mode(), libc::S_IFREG | 0o400);
+        let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        assert!(fallocate(&file, punch, 0, BLOCK).is_err());
+        file.read_exact_at(&mut [0; 4096], 0).unwrap();
+    };
+    serve(folder.path(), attached_as(gate, false), &AtomicBool::new(true), ready).unwrap();
+    assert_eq!(*asked.lock().unwrap(), [(Op::Read, 0, BLOCK)]);
+}
+
+// Does nothing stay mounted, whether it is stopped, unmounted by someone else, or the file is open
+// with a request in flight; and is the last told, with an error for who waits?
+#[test]
+fn nothing_stays_mounted() {
+    if !can_serve() {
+        return;
+    }
+    let mut served = Served::new(Gate::new(1));
+    let mounts = mounted_on(served.folder.path());
+    assert!(mounts[0].contains(" fuse.flashscope "), "{mounts:?}");
+    served.stop().unwrap();
+    assert_eq!(mounted_on(served.folder.path()), [""; 0]);
+
+    let mut served = Served::new(Gate::new(1));
+    assert!(Command::new("umount").arg(served.folder.path()).status().unwrap().success());
+    served.ended().unwrap();
+
+    let gate = Gate::new(2);
+    let asked = Arc::clone(&gate.asked);
+    let mut served = Served::new(gate);
+    let mut file = served.open();
+    let waits = thread::spawn(move || file.read(&mut [0; 4096]));
+    while asked.lock().unwrap().is_empty() {
+        thread::yield_now();
+    }
+    let told = served.stop().unwrap_err();
+    assert!(matches!(told, Error::StillOpen(_)), "{told}");
+    assert!(waits.join().unwrap().is_err());
+    assert_eq!(mounted_on(served.folder.path()), [""; 0]);
+}
+
+// Is a drive unmounted when the thread that serves it panics?
+#[test]
+fn a_panic() {
+    if !can_serve() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let (at, drive) = (folder.path().to_path_buf(), attached(Gate::new(1)));
+    let thread = thread::spawn(move || {
+        serve(&at, drive, &AtomicBool::new(false), |file| panic!("at {}", file.display()))
+    });
+    assert!(thread.join().is_err());
+    assert_eq!(mounted_on(folder.path()), [""; 0]);
+}
+
+/// Why a folder cannot be served on.
+fn refused(folder: &Path) -> String {
+    let ready = |_: &Path| panic!("{} was mounted on", folder.display());
+    serve(folder, attached(Gate::new(1)), &AtomicBool::new(true), ready).unwrap_err().to_string()
+}
+
+// Is a place where nothing can be mounted refused, with what to do, and left as it was?
+#[test]
+fn where_it_cannot_be_mounted() {
+    if !can_serve() {
+        return;
+    }
+    let served = Served::new(Gate::new(1));
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "precious").unwrap();
+    let cases = [
+        (served.folder.path(), "is in use: a file system is mounted on it"),
+        (Path::new("/"), "is in use"),
+        (&folder.path().join("missing"), "make it, or name another"),
+        (&file, "is no folder"),
+        (folder.path(), "is not empty: what is in it would be hidden"),
+    ];
+    for (folder, says) in cases {
+        let refused = refused(folder);
+        assert!(refused.contains(says), "{refused}");
+    }
+    assert_eq!(fs::read(&file).unwrap(), b"precious");
+}
+
+/// Mounts what nobody serves, as a killed process leaves it behind.
+fn mount_dead(folder: &Path, options: &str) {
+    let fuse = File::options().read(true).write(true).open("/dev/fuse").unwrap();
+    let data = format!("fd={},rootmode=40000,user_id=0,group_id=0{options}", fuse.as_raw_fd());
+    let data = CString::new(data).unwrap();
+    let folder = CString::new(folder.as_os_str().as_bytes()).unwrap();
+    let (source, kind) = (c"test".as_ptr(), c"fuse".as_ptr());
+    // SAFETY: all are strings that end with 0.
+    let done = unsafe { libc::mount(source, folder.as_ptr(), kind, 0, data.as_ptr().cast()) };
+    assert_eq!(done, 0, "{}", io::Error::last_os_error());
+}
+
+// Is what a killed process of ours left mounted taken away, and what another's did not?
+#[test]
+fn dead_mounts() {
+    if !can_serve() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let at = folder.path().join("mount point");
+    fs::create_dir(&at).unwrap();
+    mount_dead(&at, "");
+    let refused = refused(&at);
+    assert!(Command::new("umount").arg(&at).status().unwrap().success());
+    assert!(refused.contains("is dead: unmount it with `umount --lazy`"), "{refused}");
+    mount_dead(&at, ",subtype=flashscope");
+    assert!(fs::metadata(&at).is_err());
+    let mut size = None;
+    let ready = |file: &Path| size = Some(fs::metadata(file).unwrap().len());
+    serve(&at, attached(Gate::new(1)), &AtomicBool::new(true), ready).unwrap();
+    assert_eq!(size, Some(SIZE.0));
+    assert_eq!(mounted_on(&at), [""; 0]);
+}

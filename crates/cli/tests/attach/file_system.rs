@@ -1,0 +1,50 @@
+use std::fs;
+use std::os::unix::fs::FileExt;
+
+use crate::machine::{Attached, Loop, Mounted, has, place, run};
+
+/// Something that is found nowhere else.
+fn content(file: u32, len: u32) -> Vec<u8> {
+    let word = |i: u32| (file.wrapping_mul(2_654_435_761) ^ i).wrapping_mul(0x9e37_79b9);
+    (0..len / 4).flat_map(|i| word(i).to_le_bytes()).collect()
+}
+
+// Is an ext4 file system sound after files were written, changed and removed, its free space was
+// trimmed and it was unmounted, and are the files as they were?
+#[test]
+fn ext4() {
+    if !has(&["losetup", "mkfs.ext4", "fsck.ext4", "fstrim"]) {
+        return;
+    }
+    let place = place();
+    let attached = Attached::new(place.path(), "sim:demo", &["--speed", "max"]);
+    let device = Loop::new(&attached.file);
+    run("mkfs.ext4", &["-q", &device.0]);
+    {
+        let mounted = Mounted::new(&device, place.path());
+        let path = |number| mounted.0.join(number.to_string());
+        for number in 0..64 {
+            fs::write(path(number), content(number, 1 << 20)).unwrap();
+        }
+        for number in 0..32 {
+            fs::remove_file(path(number)).unwrap();
+        }
+        run("fstrim", &[mounted.0.to_str().unwrap()]);
+        let changed = fs::File::options().write(true).open(path(40)).unwrap();
+        changed.write_all_at(b"changed", 5000).unwrap();
+    }
+    run("fsck.ext4", &["-f", "-n", &device.0]);
+    let mounted = Mounted::new(&device, place.path());
+    for number in 32..64 {
+        let mut expected = content(number, 1 << 20);
+        if number == 40 {
+            expected[5000..5007].copy_from_slice(b"changed");
+        }
+        let found = fs::read(mounted.0.join(number.to_string())).unwrap();
+        assert!(found == expected, "file {number}");
+    }
+    assert!(!mounted.0.join("0").exists());
+    drop(mounted);
+    drop(device);
+    assert_eq!(attached.stop(), Some(0));
+}

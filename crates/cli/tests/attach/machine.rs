@@ -1,0 +1,133 @@
+//! What a test makes of the machine, which is taken away again whatever becomes of the test: dropped
+//! in the reverse order of being made.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+/// Whether this is run as root with /dev/fuse and all of `programs`.
+pub fn has(programs: &[&str]) -> bool {
+    let root = success(Command::new("sh").args(["-c", "test $(id -u) -eq 0"]));
+    let installed =
+        |program: &&str| success(Command::new("sh").args(["-c", &format!("command -v {program}")]));
+    let missing = programs.iter().find(|program| !installed(program)).copied();
+    let lacks = match (root, Path::new("/dev/fuse").exists()) {
+        (false, _) => Some("root"),
+        (_, false) => Some("/dev/fuse"),
+        _ => missing,
+    };
+    lacks.inspect(|lacks| println!("passed by: needs {lacks}")).is_none()
+}
+
+/// Whether a program succeeds, which is silent.
+pub fn success(command: &mut Command) -> bool {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|end| end.success())
+}
+
+/// What a program prints, which must succeed.
+#[track_caller]
+pub fn output(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs a program, which must succeed.
+#[track_caller]
+pub fn run(program: &str, arguments: &[&str]) -> String {
+    output(Command::new(program).args(arguments))
+}
+
+/// A folder into which other users may look.
+pub fn place() -> TempDir {
+    let place = TempDir::new().unwrap();
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o711)).unwrap();
+    place
+}
+
+/// `flashscope attach` over FUSE.
+pub struct Attached {
+    process: Child,
+    folder: PathBuf,
+    /// The drive as a file.
+    pub file: PathBuf,
+}
+
+impl Attached {
+    /// Attaches `drive` below `place`, with more `options`.
+    pub fn new(place: &Path, drive: &str, options: &[&str]) -> Attached {
+        let folder = place.join("attached");
+        fs::create_dir_all(&folder).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flashscope"));
+        command.args(["attach", drive, "--json", "--fuse"]).arg(&folder).args(options);
+        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        // Made before the line is looked at, so that the process ends with the test.
+        let mut attached = Attached { process, folder, file: PathBuf::new() };
+        let told: serde_json::Value = serde_json::from_str(&line).expect("it is attached");
+        attached.file = told["place"].as_str().unwrap().into();
+        attached
+    }
+
+    /// Cuts the power: nothing that the process has in memory is written any more.
+    pub fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Ends it as Ctrl-C does, and says how it ended.
+    pub fn stop(mut self) -> Option<i32> {
+        run("kill", &["-INT", &self.process.id().to_string()]);
+        self.process.wait().unwrap().code()
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        success(Command::new("umount").arg("--lazy").arg(&self.folder));
+    }
+}
+
+/// A loop device over a file.
+pub struct Loop(pub String);
+
+impl Loop {
+    pub fn new(file: &Path) -> Loop {
+        let options = ["--find", "--show", "--direct-io=on"];
+        Loop(output(Command::new("losetup").args(options).arg(file)).trim().into())
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        success(Command::new("losetup").args(["--detach", &self.0]));
+    }
+}
+
+/// An ext4 file system of a device, mounted below a folder.
+pub struct Mounted(pub PathBuf);
+
+impl Mounted {
+    pub fn new(device: &Loop, place: &Path) -> Mounted {
+        let folder = place.join("mounted");
+        fs::create_dir_all(&folder).unwrap();
+        run("mount", &["--types", "ext4", &device.0, folder.to_str().unwrap()]);
+        Mounted(folder)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if !success(Command::new("umount").arg(&self.0)) {
+            success(Command::new("umount").arg("--lazy").arg(&self.0));
+        }
+    }
+}

@@ -1,0 +1,137 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::machine::{Attached, Loop, Mounted, has, output, place, run, success};
+
+/// Whether there is a PostgreSQL, and what else is needed for it here.
+pub fn has_postgres() -> bool {
+    let there = programs().is_some();
+    if !there {
+        println!("passed by: needs PostgreSQL");
+    }
+    there && has(&["losetup", "mkfs.ext4", "fsck.ext4", "runuser"])
+}
+
+/// The folder of the programs of the newest PostgreSQL.
+fn programs() -> Option<PathBuf> {
+    let versions = fs::read_dir("/usr/lib/postgresql").ok()?;
+    let programs = versions.filter_map(|version| Some(version.ok()?.path().join("bin")));
+    programs.filter(|programs| programs.join("initdb").exists()).max()
+}
+
+/// A PostgreSQL of its own, of the user postgres, on a socket in a folder.
+pub struct Postgres {
+    data: PathBuf,
+    socket: PathBuf,
+}
+
+impl Postgres {
+    /// Makes a new database cluster in a file system.
+    pub fn make(on: &Mounted, place: &Path) -> Postgres {
+        let postgres = Postgres::of(on, place);
+        for folder in [&postgres.data, &postgres.socket] {
+            let folder = folder.to_str().unwrap();
+            run("install", &["--directory", "--owner=postgres", "--mode=700", folder]);
+        }
+        let data = postgres.data.to_str().unwrap();
+        output(postgres.program("initdb").args(["--auth=trust", "--pgdata", data]));
+        postgres
+    }
+
+    /// The one that was made there.
+    pub fn of(on: &Mounted, place: &Path) -> Postgres {
+        Postgres { data: on.0.join("database"), socket: place.join("socket") }
+    }
+
+    /// Starts it with more `settings`.
+    pub fn start(&self, settings: &[&str]) -> bool {
+        let mut options = format!("-k {} -c listen_addresses=", self.socket.display());
+        for setting in settings {
+            options += &format!(" -c {setting}");
+        }
+        let log = self.socket.join("log");
+        let mut start = self.control("start");
+        success(start.args(["--wait", "--options", &options, "--log"]).arg(log))
+    }
+
+    pub fn stop(&self) {
+        output(self.control("stop").args(["--wait", "--mode=fast"]));
+    }
+
+    /// Ends it where it is, if it still runs.
+    pub fn kill(&self) {
+        success(self.control("stop").args(["--wait", "--mode=immediate"]));
+    }
+
+    /// What it answers, a row a line.
+    #[track_caller]
+    pub fn ask(&self, statement: &str) -> String {
+        output(self.psql().args(["--command", statement]))
+    }
+
+    pub fn psql(&self) -> Command {
+        let mut psql = self.client("psql");
+        psql.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"]);
+        psql.args(["--set=ON_ERROR_STOP=1", "postgres"]);
+        psql
+    }
+
+    pub fn client(&self, program: &str) -> Command {
+        let mut client = self.program(program);
+        client.arg("--host").arg(&self.socket);
+        client
+    }
+
+    fn control(&self, what: &str) -> Command {
+        let mut control = self.program("pg_ctl");
+        control.arg(what).arg("--silent").arg("--pgdata").arg(&self.data);
+        control
+    }
+
+    /// One of its programs, as the user postgres.
+    fn program(&self, name: &str) -> Command {
+        let program = programs().unwrap().join(name);
+        let mut command = Command::new("runuser");
+        command.args(["--user", "postgres", "--"]).arg(program).current_dir("/");
+        command
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+// Does PostgreSQL run its benchmark on a drive, with books that balance, also after it was started
+// again on the drive unmounted and mounted?
+#[test]
+fn pgbench() {
+    if !has_postgres() {
+        return;
+    }
+    let place = place();
+    let attached = Attached::new(place.path(), "sim:demo", &["--speed", "max"]);
+    let device = Loop::new(&attached.file);
+    run("mkfs.ext4", &["-q", &device.0]);
+    let sums = "SELECT (SELECT sum(abalance) FROM pgbench_accounts) = total, \
+                (SELECT sum(bbalance) FROM pgbench_branches) = total, transactions \
+                FROM (SELECT sum(delta) AS total, count(*) AS transactions FROM pgbench_history) _";
+    {
+        let mounted = Mounted::new(&device, place.path());
+        let postgres = Postgres::make(&mounted, place.path());
+        assert!(postgres.start(&[]));
+        output(postgres.client("pgbench").args(["--initialize", "--quiet", "postgres"]));
+        let load = ["--client=4", "--transactions=250", "postgres"];
+        output(postgres.client("pgbench").args(load));
+        assert_eq!(postgres.ask(sums), "t|t|1000\n");
+        postgres.stop();
+    }
+    run("fsck.ext4", &["-f", "-n", &device.0]);
+    let mounted = Mounted::new(&device, place.path());
+    let postgres = Postgres::of(&mounted, place.path());
+    assert!(postgres.start(&[]));
+    assert_eq!(postgres.ask(sums), "t|t|1000\n");
+    postgres.stop();
+}

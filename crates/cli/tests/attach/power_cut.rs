@@ -1,0 +1,141 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
+
+use crate::machine::{Attached, Loop, Mounted, output, place, run, success};
+use crate::postgres::{Postgres, has_postgres};
+
+/// A drive whose write buffer loses what it holds with its power.
+const DRIVE: &str = "sim:demo?cache.kind=lru";
+
+/// The power is cut once so many transactions were acknowledged.
+const TRANSACTIONS: usize = 400;
+
+const CLIENTS: u32 = 4;
+
+/// What the clients of a database were told and what it holds after the power of its drive was cut.
+struct Cut {
+    /// In the order in which they were told; so many as [`TRANSACTIONS`] before the cut.
+    acknowledged: Vec<u32>,
+    /// None where the file system or the database is broken.
+    found: Option<BTreeSet<u32>>,
+}
+
+impl Cut {
+    /// Has clients insert rows into a table until the power is cut, with more `settings` of the
+    /// database from when they begin.
+    fn new(place: &Path, settings: &[&str]) -> Cut {
+        let store = place.join("store");
+        let options = ["--speed", "max", "--store", store.to_str().unwrap()];
+        let acknowledged = {
+            let mut attached = Attached::new(place, DRIVE, &options);
+            let device = Loop::new(&attached.file);
+            run("mkfs.ext4", &["-q", &device.0]);
+            let mounted = Mounted::new(&device, place);
+            let postgres = Postgres::make(&mounted, place);
+            assert!(postgres.start(&[]));
+            postgres.ask("CREATE TABLE noted (number int PRIMARY KEY, filler text)");
+            postgres.stop();
+            run("sync", &["--file-system", mounted.0.to_str().unwrap()]);
+            assert!(postgres.start(settings));
+            insert(&postgres, place, || attached.kill())
+        };
+        let attached = Attached::new(place, DRIVE, &options);
+        let device = Loop::new(&attached.file);
+        Cut { acknowledged, found: found(&device, place) }
+    }
+
+    /// How many of `acknowledged` are gone; none where it cannot be known.
+    fn lost(&self, acknowledged: &[u32]) -> Option<usize> {
+        let found = self.found.as_ref()?;
+        Some(acknowledged.iter().filter(|number| !found.contains(number)).count())
+    }
+}
+
+/// Inserts by several clients, and calls `cut` in the midst of it; returns what was acknowledged,
+/// also what was after that.
+fn insert(postgres: &Postgres, place: &Path, cut: impl FnOnce()) -> Vec<u32> {
+    let (tell, told) = channel();
+    for client in 0..CLIENTS {
+        let script = place.join(format!("{client}.sql"));
+        fs::write(&script, statements(client)).unwrap();
+        let mut psql = postgres.psql();
+        psql.stdin(fs::File::open(&script).unwrap()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut psql = psql.spawn().unwrap();
+        let tell = tell.clone();
+        thread::spawn(move || {
+            let acknowledged = BufReader::new(psql.stdout.take().unwrap()).lines();
+            for number in acknowledged.map_while(Result::ok) {
+                let _ = tell.send(number.parse().unwrap());
+            }
+            let _ = psql.wait();
+        });
+    }
+    drop(tell);
+    let mut acknowledged: Vec<u32> = told.iter().take(TRANSACTIONS).collect();
+    assert_eq!(acknowledged.len(), TRANSACTIONS, "the clients ended early");
+    cut();
+    postgres.kill();
+    acknowledged.extend(told);
+    acknowledged
+}
+
+/// Transactions of one row each, whose number is printed once it was acknowledged.
+fn statements(client: u32) -> String {
+    let insert = |number: u32| {
+        format!(
+            "INSERT INTO noted VALUES ({number}, repeat(md5('{number}'), 60));\n\\echo {number}\n"
+        )
+    };
+    (0..100_000).map(|at| insert(at * CLIENTS + client)).collect()
+}
+
+/// The rows that are there after the journal was replayed and the database recovered.
+fn found(device: &Loop, place: &Path) -> Option<BTreeSet<u32>> {
+    // The journal is replayed by mounting, as by a system that starts again.
+    fs::create_dir_all(place.join("mounted")).unwrap();
+    let at = place.join("mounted");
+    if !success(Command::new("mount").args(["--types", "ext4", &device.0]).arg(&at)) {
+        return None;
+    }
+    drop(Mounted(at));
+    if !success(Command::new("fsck.ext4").args(["-f", "-n", &device.0])) {
+        return None;
+    }
+    let mounted = Mounted::new(device, place);
+    let postgres = Postgres::of(&mounted, place);
+    // What a killed one left.
+    let _ = fs::remove_file(mounted.0.join("database/postmaster.pid"));
+    if !postgres.start(&[]) {
+        return None;
+    }
+    let rows = output(postgres.psql().args(["--command", "SELECT number FROM noted"]));
+    Some(rows.lines().map(|number| number.parse().unwrap()).collect())
+}
+
+// After the power was cut in the midst of transactions: is the file system sound once its journal was
+// replayed, and does the database have all that it acknowledged?
+#[test]
+fn nothing_acknowledged_is_lost() {
+    if !has_postgres() {
+        return;
+    }
+    let place = place();
+    let cut = Cut::new(place.path(), &[]);
+    assert_eq!(cut.lost(&cut.acknowledged), Some(0));
+}
+
+// Could the test above fail: does a database that does not flush lose what it acknowledged?
+#[test]
+fn what_was_not_flushed_is_lost() {
+    if !has_postgres() {
+        return;
+    }
+    let place = place();
+    let cut = Cut::new(place.path(), &["fsync=off"]);
+    assert_ne!(cut.lost(&cut.acknowledged[..TRANSACTIONS]), Some(0));
+}
