@@ -55,7 +55,9 @@ pub struct DeviceInfo {
 }
 
 /// What a drive tells of the flash inside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub struct Flash {
     /// What all of it holds, free space included.
     #[serde(rename = "capacity_bytes")]
@@ -66,6 +68,8 @@ pub struct Flash {
     /// What the host wrote since the drive was made.
     #[serde(rename = "host_written_bytes")]
     pub host_written: Bytes,
+    /// Writes of the host since then that did not begin at a page as the drive maps them.
+    pub unaligned_writes: u64,
     /// What was programmed since then, whatever for.
     #[serde(rename = "programmed_bytes")]
     pub programmed: Bytes,
@@ -102,6 +106,12 @@ impl Flash {
         self.erasures as f64 / self.blocks() as f64
     }
 
+    /// The share of all blocks that are free, in percent.
+    #[allow(clippy::cast_precision_loss, reason = "fewer than 2^53 blocks")]
+    pub fn free_blocks_percent(&self) -> f64 {
+        100.0 * self.free_blocks as f64 / self.blocks() as f64
+    }
+
     /// What two drives tell together that are used as one, of the same kind.
     #[must_use]
     pub fn plus(&self, other: &Flash) -> Flash {
@@ -109,6 +119,7 @@ impl Flash {
             capacity: self.capacity + other.capacity,
             block: self.block,
             host_written: self.host_written + other.host_written,
+            unaligned_writes: self.unaligned_writes + other.unaligned_writes,
             programmed: self.programmed + other.programmed,
             read: self.read + other.read,
             erasures: self.erasures + other.erasures,

@@ -78,6 +78,7 @@ pub struct SimDevice {
     host_pages_written: u64,
     host_pages_trimmed: u64,
     host_bytes_written: u64,
+    unaligned_writes: u64,
     expects_power_cuts: bool,
 }
 
@@ -126,6 +127,7 @@ impl SimDevice {
             host_pages_written: 0,
             host_pages_trimmed: 0,
             host_bytes_written: 0,
+            unaligned_writes: 0,
             expects_power_cuts: false,
         })
     }
@@ -306,6 +308,7 @@ impl SimDevice {
     }
 
     fn write(&mut self, request: &mut Request) {
+        self.unaligned_writes += u64::from(self.page_size.remainder(request.io.offset.0) > 0);
         let (mut from, mut arrived) = (request.io.offset.0, request.ready);
         loop {
             let end = self.end_of_part(request.io, from);
@@ -516,6 +519,7 @@ impl Device for SimDevice {
             capacity: Bytes(blocks * block.0),
             block,
             host_written: Bytes(self.host_bytes_written),
+            unaligned_writes: self.unaligned_writes,
             programmed: Bytes(commands.programs.total() * geometry.page_size.0),
             read: Bytes(
                 (commands.reads.total() + commands.copy_backs.total()) * geometry.page_size.0,

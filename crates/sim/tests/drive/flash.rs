@@ -55,6 +55,18 @@ fn wear_is_told() {
     assert!(worn.mean_erases() <= 20.0 && worn.mean_erases() > 1.0, "{worn:?}");
     assert_eq!(worn.spare_blocks + worn.retired_blocks, new.spare_blocks.max(worn.retired_blocks));
     assert!(worn.read_only && worn.retired_blocks > 0, "{worn:?}");
-    assert_eq!(worn.host_written, Bytes(written * page));
+    assert_eq!((worn.host_written, worn.unaligned_writes), (Bytes(written * page), 0));
     assert!(worn.read > Bytes(0));
+}
+
+// Is a write that begins within a page counted, and one that only ends within it not?
+#[test]
+fn unaligned_writes_are_told() {
+    let mut drive = flashscope_sim::open("demo").unwrap_or_else(|error| panic!("{error}"));
+    for (offset, len) in [(0, 512), (512, 3584), (4096, 4096), (8704, 4096)] {
+        drive.submit(&request(Op::Write, offset, len, drive.now()));
+        drive.complete(Nanos::MAX).expect("an IO in flight completes");
+    }
+    let told = drive.flash().expect("a simulated drive tells");
+    assert_eq!((told.unaligned_writes, told.host_written), (2, Bytes(12_288)));
 }
