@@ -99,6 +99,15 @@ impl<A: Answer> Attached<A> {
         &self.export
     }
 
+    /// Whether bytes that were trimmed read as zeros. Not every real drive promises that.
+    pub fn trims_to_zeros(&self) -> bool {
+        let forgets = match &*self.serves {
+            Serves::Paced(_) => true,
+            Serves::Passed(passed) => passed.forgets(),
+        };
+        forgets && self.export.trims
+    }
+
     /// Hands over requests, which are taken out of `batch`. They are answered in any order, by this
     /// thread before it returns or by another one.
     ///

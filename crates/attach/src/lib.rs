@@ -9,11 +9,13 @@
 //! what it serves.
 
 mod attached;
+pub mod fuse;
 mod health;
 mod in_flight;
 mod listed;
 mod live;
 pub mod metrics;
+pub mod nbd;
 mod pace;
 mod paced;
 mod passed;

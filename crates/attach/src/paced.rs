@@ -41,7 +41,7 @@ pub(crate) struct Paced<A> {
 struct Work<A> {
     asked: Asked<A>,
     arrived: Nanos,
-    /// Whether it is a durable write that is done, but for the flush.
+    /// Whether it is a durable write or trim that is done, but for the flush.
     written: bool,
 }
 
@@ -272,7 +272,7 @@ impl<A> Core<A> {
         let holds = op == Op::Write && store.heeds_power_cuts() && !work.written;
         let kept = match op {
             Op::Write if holds => store.hold(offset, len, &request.data),
-            Op::Trim => store.trim(offset, len),
+            Op::Trim if !work.written => store.trim(offset, len),
             _ => Ok(()),
         };
         if let Err(errno) = kept {

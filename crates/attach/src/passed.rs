@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use flashscope_block::{Completion, Data, DeviceInfo, Errno, Io, Nanos, Op};
+use flashscope_block::{Completion, Data, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
 use flashscope_drive::{Clock, Contents};
 
 use crate::attached::Tell;
@@ -88,12 +88,12 @@ impl<A: Answer> Passed<A> {
             Op::Write => {
                 // No data is zeros.
                 data.resize(size, 0);
-                self.contents.write(*offset, data)?;
-                if *durable { self.contents.flush() } else { Ok(()) }
+                self.contents.write(*offset, data)
             }
             Op::Trim => self.contents.trim(*offset, *len),
             Op::Flush => self.contents.flush(),
-        }
+        }?;
+        if *durable { self.contents.flush() } else { Ok(()) }
     }
 
     fn answer(&self, arrived: Arrived<A>, result: Result<(), Errno>) {
@@ -109,6 +109,11 @@ impl<A: Answer> Passed<A> {
             }
         }
         A::answer(&mut vec![asked.answered(result)]);
+    }
+
+    /// Whether what was trimmed reads as zeros: a file does, of a device it is not known.
+    pub(crate) fn forgets(&self) -> bool {
+        self.info.kind == DeviceKind::File
     }
 
     /// Takes no more requests.

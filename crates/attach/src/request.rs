@@ -15,7 +15,7 @@ pub struct Request {
     /// Of a write, what is written: `len` bytes, or none for zeros. Of a read that was answered,
     /// what was read.
     pub data: Vec<u8>,
-    /// Whether a write is to be durable when it is answered (force unit access).
+    /// Whether a write or a trim is to be durable when it is answered (force unit access).
     pub durable: bool,
 }
 

@@ -210,6 +210,22 @@ fn a_power_cut() {
     assert_eq!(read.data, [3]);
 }
 
+// Is a trim that is to be durable carried out once, before what comes after it, and then flushed?
+#[test]
+fn a_durable_trim() {
+    let folder = tempfile::tempdir().unwrap();
+    let fake = Fake::new(4);
+    let asked = Arc::clone(&fake.asked);
+    let store = Store::file(&folder.path().join("store"), CAPACITY).unwrap();
+    let attached = attach(fake, store, Speed::Max);
+    let trim = Request { durable: true, ..request(Op::Trim, 0, 2 * BLOCK, 0) };
+    assert_eq!(ask(&attached, vec![trim, request(Op::Write, 0, BLOCK, 7)]).iter().count(), 2);
+    let ops: Vec<Op> = asked.lock().unwrap().iter().map(|ask| ask.0).collect();
+    assert_eq!(ops, [Op::Trim, Op::Write, Op::Flush]);
+    let read = done(&attached, request(Op::Read, 0, 2 * BLOCK, 0));
+    assert!((0..8192).all(|at| read.data[at] == if at < 4096 { 7 } else { 0 }));
+}
+
 // Does a real drive keep its data itself, and does who records see everything in the order of the
 // answers?
 #[test]

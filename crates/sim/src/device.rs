@@ -182,6 +182,11 @@ impl SimDevice {
         Some(entry.stamp)
     }
 
+    /// Whether pages can be trimmed.
+    pub fn trims(&self) -> bool {
+        self.trims
+    }
+
     /// Where the drive stands in its life.
     pub fn health(&self) -> Health {
         self.ftl.health()

@@ -48,6 +48,11 @@ impl Drive {
         }
     }
 
+    /// Whether ranges can be trimmed.
+    pub fn trims(&self) -> bool {
+        self.members().iter().all(SimDevice::trims)
+    }
+
     /// What all drives together have done so far. A page of the host's request counts once for the
     /// drive that it is on.
     pub fn counters(&self) -> Counters {

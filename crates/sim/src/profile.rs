@@ -5,6 +5,7 @@ mod error;
 mod quantity;
 mod registry;
 mod rules;
+mod size;
 mod spec;
 
 use flashscope_block::{Bytes, Nanos};

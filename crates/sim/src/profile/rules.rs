@@ -186,7 +186,7 @@ impl Profile {
         require(fits, "raid.drives", drives, rule)
     }
 
-    fn geometry(&self) -> Result<Geometry, ProfileError> {
+    pub(super) fn geometry(&self) -> Result<Geometry, ProfileError> {
         let flash = &self.flash;
         let counts = [
             ("flash.packages", flash.packages),

@@ -11,7 +11,7 @@ use super::{Error, Request, Volumes};
 pub use output::Output;
 
 /// Writes a trace.
-pub trait Writer {
+pub trait Writer: Send {
     /// Writes the next requests, of volumes that are among these.
     ///
     /// # Errors

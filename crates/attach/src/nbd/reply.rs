@@ -1,0 +1,183 @@
+//! What clients are answered, in the form that the protocol asks for.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+
+use flashscope_block::{Errno, Op};
+
+use super::protocol::*;
+use crate::request::Request;
+
+/// The longest head of a reply: that of a structured one with its offset.
+const HEAD: usize = 28;
+
+/// To what a reply belongs, and in what form it is to be.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Handle {
+    cookie: u64,
+    structured: bool,
+    /// Of a request that was taken piece by piece, how far it is.
+    pieces: Option<Pieces>,
+}
+
+/// Each piece has its own, and all of them count the same.
+#[derive(Debug)]
+struct Pieces(Arc<Count>);
+
+#[derive(Debug)]
+struct Count {
+    left: AtomicUsize,
+    /// The number of an error, or 0.
+    error: AtomicI32,
+}
+
+impl PartialEq for Pieces {
+    fn eq(&self, other: &Pieces) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Pieces {}
+
+impl Handle {
+    pub(super) fn new(cookie: u64, structured: bool) -> Handle {
+        Handle { cookie, structured, pieces: None }
+    }
+
+    /// One handle more, for a piece; the other one is for the rest.
+    pub(super) fn split(self) -> (Handle, Handle) {
+        let Pieces(count) = self.pieces.unwrap_or_else(|| {
+            Pieces(Arc::new(Count { left: AtomicUsize::new(1), error: AtomicI32::new(0) }))
+        });
+        count.left.fetch_add(1, Ordering::Relaxed);
+        let handle =
+            |count| Handle { pieces: Some(Pieces(count)), ..Handle { pieces: None, ..self } };
+        (handle(Arc::clone(&count)), handle(count))
+    }
+
+    /// How the whole request went, where this piece is the last one to be done.
+    fn finish(&self, result: Result<(), Errno>) -> Option<Result<(), Errno>> {
+        let Some(Pieces(count)) = &self.pieces else { return Some(result) };
+        if let Err(Errno(error)) = result {
+            count.error.store(error, Ordering::Relaxed);
+        }
+        let is_last = count.left.fetch_sub(1, Ordering::AcqRel) == 1;
+        is_last.then(|| match count.error.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            error => Err(Errno(error)),
+        })
+    }
+}
+
+/// Why a request is not granted, in the protocol's number and in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    error: u32,
+    words: &'static str,
+}
+
+impl Refusal {
+    pub(super) fn invalid(words: &'static str) -> Refusal {
+        Refusal { error: error::EINVAL, words }
+    }
+
+    pub(super) fn no_space() -> Refusal {
+        Refusal { error: error::ENOSPC, words: "the range ends after the drive" }
+    }
+}
+
+/// A reply as it is sent: a head and, of reads, data.
+#[derive(Debug)]
+pub(super) struct Reply {
+    head: [u8; HEAD],
+    head_len: usize,
+    data: Vec<u8>,
+}
+
+impl Reply {
+    /// That of a request that is done, if it was the last of its pieces.
+    pub(super) fn to(
+        handle: &Handle,
+        request: Request,
+        result: Result<(), Errno>,
+    ) -> Option<Reply> {
+        Some(match handle.finish(result)? {
+            Ok(()) if request.op == Op::Read => Reply::data(handle, request),
+            Ok(()) => Reply::simple(handle, 0, Vec::new()),
+            Err(errno) => Reply::error(handle, number(errno), errno.to_string().into_bytes()),
+        })
+    }
+
+    /// That of a request for which the drive was not needed.
+    pub(super) fn at_once(handle: &Handle, result: Result<(), Refusal>) -> Reply {
+        match result {
+            Ok(()) => Reply::simple(handle, 0, Vec::new()),
+            Err(refusal) => Reply::error(handle, refusal.error, refusal.words.into()),
+        }
+    }
+
+    fn data(handle: &Handle, request: Request) -> Reply {
+        if !handle.structured {
+            return Reply::simple(handle, 0, request.data);
+        }
+        let len = u32::try_from(request.data.len() + 8).expect("bounded by the longest request");
+        let mut reply = Reply::chunk(handle, REPLY_TYPE_OFFSET_DATA, len, request.data);
+        reply.push(&request.offset.0.to_be_bytes());
+        reply
+    }
+
+    fn error(handle: &Handle, error: u32, words: Vec<u8>) -> Reply {
+        if !handle.structured {
+            return Reply::simple(handle, error, Vec::new());
+        }
+        let len = u16::try_from(words.len()).expect("words are few");
+        let mut reply = Reply::chunk(handle, REPLY_TYPE_ERROR, u32::from(len) + 6, words);
+        reply.push(&error.to_be_bytes());
+        reply.push(&len.to_be_bytes());
+        reply
+    }
+
+    fn simple(handle: &Handle, error: u32, data: Vec<u8>) -> Reply {
+        let mut reply = Reply { head: [0; HEAD], head_len: 0, data };
+        reply.push(&SIMPLE_REPLY_MAGIC.to_be_bytes());
+        reply.push(&error.to_be_bytes());
+        reply.push(&handle.cookie.to_be_bytes());
+        reply
+    }
+
+    /// The one chunk of a structured reply, whose `len` bytes are the rest of the head and `data`.
+    fn chunk(handle: &Handle, kind: u16, len: u32, data: Vec<u8>) -> Reply {
+        let mut reply = Reply { head: [0; HEAD], head_len: 0, data };
+        reply.push(&STRUCTURED_REPLY_MAGIC.to_be_bytes());
+        reply.push(&REPLY_FLAG_DONE.to_be_bytes());
+        reply.push(&kind.to_be_bytes());
+        reply.push(&handle.cookie.to_be_bytes());
+        reply.push(&len.to_be_bytes());
+        reply
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.head[self.head_len..][..bytes.len()].copy_from_slice(bytes);
+        self.head_len += bytes.len();
+    }
+
+    pub(super) fn parts(&self) -> [&[u8]; 2] {
+        [&self.head[..self.head_len], &self.data]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.head_len + self.data.len()
+    }
+}
+
+/// The number by which the protocol knows an error.
+fn number(errno: Errno) -> u32 {
+    match errno.0 {
+        libc::EPERM | libc::EROFS | libc::EACCES => error::EPERM,
+        libc::ENOMEM => error::ENOMEM,
+        libc::EINVAL => error::EINVAL,
+        libc::ENOSPC | libc::EDQUOT | libc::EFBIG => error::ENOSPC,
+        libc::EOPNOTSUPP => error::ENOTSUP,
+        _ => error::EIO,
+    }
+}

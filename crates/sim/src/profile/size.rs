@@ -1,0 +1,86 @@
+//! A drive like another, of another size.
+
+use flashscope_block::Bytes;
+
+use super::{Flash, Profile, ProfileError};
+
+impl Profile {
+    /// What the drive shows its host.
+    ///
+    /// # Errors
+    /// The first field with which the drive cannot work.
+    pub fn capacity(&self) -> Result<Bytes, ProfileError> {
+        let layout = self.layout()?;
+        let one = u64::from(layout.logical_pages()) * u64::from(layout.logical_page_size());
+        if self.raid.drives == 1 {
+            return Ok(Bytes(one));
+        }
+        // Of each drive of an array, whole stripe units are used.
+        let stripes = Bytes(one).round_down(self.raid.stripe_unit);
+        Ok(Bytes(stripes.0 * u64::from(self.raid.drives)))
+    }
+
+    /// The drive with the fewest blocks in a plane that shows its host at least `size`; everything
+    /// else is as it was, so that it is as fast, and works as much in parallel.
+    ///
+    /// # Errors
+    /// The first field with which the drive cannot work as it is, or at that size.
+    pub fn sized(&self, size: Bytes) -> Result<Profile, ProfileError> {
+        self.layout()?;
+        let with = |blocks_per_plane| {
+            let flash = Flash { blocks_per_plane, ..self.flash.clone() };
+            Profile { flash, ..self.clone() }
+        };
+        // A drive with too few blocks is refused, for want of spare ones: it is too small, too.
+        let fits = |blocks| with(blocks).capacity().is_ok_and(|capacity| capacity >= size);
+        let (mut least, mut enough) = (1, 1u32);
+        while !fits(enough) {
+            (least, enough) = (enough + 1, enough.saturating_mul(2));
+            // No flash has so many pages.
+            with(enough).geometry()?;
+        }
+        while least < enough {
+            let half = least.midpoint(enough);
+            if fits(half) { enough = half } else { least = half + 1 }
+        }
+        Ok(with(enough))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::profile::KINDS;
+    use crate::{Drive, profile};
+    use flashscope_block::Device;
+
+    use super::*;
+
+    // Is every profile made as large as asked for, and not larger than it must be?
+    #[test]
+    fn every_profile_at_other_sizes() {
+        for kind in KINDS {
+            let whole = profile::parse(kind.name).unwrap();
+            let capacity = whole.capacity().unwrap();
+            assert_eq!(Drive::new("", &whole).unwrap().info().capacity, capacity, "{}", kind.name);
+            for size in [Bytes(capacity.0 / 16), Bytes(capacity.0 / 3), capacity] {
+                let sized = whole.sized(size).unwrap();
+                let blocks = sized.flash.blocks_per_plane;
+                assert!(sized.capacity().unwrap() >= size, "{} of {size}", kind.name);
+                let flash = Flash { blocks_per_plane: blocks - 1, ..sized.flash.clone() };
+                let less = Profile { flash, ..sized }.capacity();
+                assert!(!less.is_ok_and(|less| less >= size), "{} of {size}", kind.name);
+            }
+        }
+    }
+
+    // Is an array as large as asked for? Is a drive that cannot be so large refused?
+    #[test]
+    fn arrays_and_limits() {
+        let array = profile::parse("demo?raid.drives=3").unwrap();
+        let capacity = array.capacity().unwrap();
+        assert_eq!(Drive::new("", &array).unwrap().info().capacity, capacity);
+        assert!(array.sized(Bytes::mib(500)).unwrap().capacity().unwrap() >= Bytes::mib(500));
+        let error = array.sized(Bytes(u64::MAX)).unwrap_err().to_string();
+        assert!(error.contains("fewer than 2^32 pages"), "{error}");
+    }
+}
