@@ -30,7 +30,10 @@ const RULES: [(&str, &[&str]); 20] = [
     ),
     ("cli", EVERYTHING),
     ("benches", EVERYTHING),
-    ("xtask", &["analysis", "drive", "probe", "report", "result", "sim", "twin", "workload"]),
+    (
+        "xtask",
+        &["analysis", "attach", "drive", "probe", "report", "result", "sim", "twin", "workload"],
+    ),
 ];
 
 const EVERYTHING: &[&str] = &[

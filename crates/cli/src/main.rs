@@ -14,6 +14,7 @@ mod probe;
 mod progress;
 mod registry;
 mod report;
+mod runtime;
 mod serve;
 mod simulate;
 mod stop;
