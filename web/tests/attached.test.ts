@@ -1,5 +1,5 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { readFile } from 'node:fs/promises';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { makeLive, serveAttached } from '../fixtures/attached.mjs';
@@ -62,7 +62,7 @@ it('goes on', () =>
     const chart = page.getByRole('img', { name: /^Latencies in the last minutes/ });
     await chart.scrollIntoViewIfNeeded();
     await chart.locator('canvas').waitFor();
-    const box = await chart.locator('.u-over').boundingBox();
+    const box = await chart.boundingBox();
     if (box === null) throw new Error('the chart has no place');
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
     const tip = page.getByText(/ ago$/);

@@ -45,7 +45,12 @@ function overSamples(
   samples: Sample[],
   label: string,
   up: Measure,
-  lines: { name: string; color: Line['color']; dash?: boolean; of(s: Sample): number | null | undefined }[],
+  lines: {
+    name: string;
+    color: Line['color'];
+    dash?: boolean;
+    of(s: Sample): number | null | undefined;
+  }[],
 ): ChartSpec {
   const now = samples.at(-1)?.at_s ?? 0;
   const x = samples.map(({ at_s }) => (at_s - now) * SECOND);

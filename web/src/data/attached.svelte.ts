@@ -35,7 +35,11 @@ export class Attached {
   async #ask(signal: AbortSignal): Promise<void> {
     const after = this.live?.samples_taken ?? 0;
     try {
-      const response = await fetched(`/api/attached?after=${after}`, { signal }, 'flashscope attach');
+      const response = await fetched(
+        `/api/attached?after=${after}`,
+        { signal },
+        'flashscope attach',
+      );
       this.#take((await jsonOf(response)) as Live, after);
     } catch (error) {
       if (!signal.aborted) this.problem = error instanceof Error ? error.message : String(error);
