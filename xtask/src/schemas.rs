@@ -32,6 +32,7 @@ fn all() -> [(&'static str, Schema); 16] {
         ("probe", schemars::schema_for!(flashscope_probe::ProbeReport)),
         ("conversion", schemars::schema_for!(flashscope_report::Conversion)),
         ("recording", schemars::schema_for!(flashscope_report::Recording)),
+        ("attached", schemars::schema_for!(flashscope_report::Attached)),
     ]
 }
 

@@ -26,6 +26,8 @@ pub struct Export {
     pub logical_block: Bytes,
     /// Whether ranges can be trimmed; no other drive is asked to.
     pub trims: bool,
+    /// Whether it can be written and trimmed; no other drive is asked to.
+    pub writable: bool,
 }
 
 /// A drive that clients can use: see the crate.

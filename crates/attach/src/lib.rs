@@ -28,6 +28,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod told;
+pub mod ublk;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -45,7 +45,7 @@ impl Fake {
 
     fn export(&self) -> Export {
         let (size, logical_block) = (self.info.capacity, self.info.logical_block);
-        Export { name: "fake".into(), size, logical_block, trims: true }
+        Export { name: "fake".into(), size, logical_block, trims: true, writable: true }
     }
 }
 
@@ -242,6 +242,7 @@ fn a_real_drive() {
         size: info.capacity,
         logical_block: info.logical_block,
         trims: true,
+        writable: true,
     };
     let (tell, told) = channel();
     let tell: Tell = Box::new(move |completion| tell.send(*completion).unwrap());

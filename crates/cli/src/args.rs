@@ -8,6 +8,7 @@ use flashscope_block::Nanos;
 use flashscope_measure::{Fill, WarmUp};
 use flashscope_report::SimulationFill;
 
+use crate::attach::AttachArgs;
 use crate::bench::{BenchArgs, PlanArgs};
 use crate::devices::DevicesArgs;
 use crate::names;
@@ -36,6 +37,7 @@ pub enum Command {
     Trace(TraceArgs),
     Report(ReportArgs),
     Serve(ServeArgs),
+    Attach(AttachArgs),
     Registry(RegistryArgs),
     Submit(SubmitArgs),
     Demo(DemoArgs),

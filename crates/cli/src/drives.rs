@@ -15,7 +15,7 @@ use crate::bench::Inside;
 use crate::{Failure, usage};
 
 /// How large the null drive says it is: room for every run of the paper.
-const NULL_CAPACITY: Bytes = Bytes::gib(64);
+pub const NULL_CAPACITY: Bytes = Bytes::gib(64);
 
 /// What a drive is opened for.
 #[derive(Clone, Default)]
@@ -42,22 +42,26 @@ pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
     if let Some(profile) = name.strip_prefix("sim:") {
         return Ok(Box::new(flashscope_sim::open(profile).map_err(usage)?));
     }
-    if name.starts_with("file:") || name.starts_with("/dev/") {
-        let options = OpenOptions::parse(name).map_err(usage)?;
-        let access = match purpose.write {
-            true => Access::Write { confirmation: purpose.confirmation.clone() },
-            false => Access::ReadOnly,
-        };
-        let options = OpenOptions {
-            access,
-            queue_depth: purpose.queue_depth,
-            max_io: purpose.max_io,
-            seed: purpose.seed,
-            ..options
-        };
-        return Ok(Box::new(flashscope_drive::open(&options).map_err(usage)?));
+    let access = match purpose.write {
+        true => Access::Write { confirmation: purpose.confirmation.clone() },
+        false => Access::ReadOnly,
+    };
+    let options = OpenOptions {
+        access,
+        queue_depth: purpose.queue_depth,
+        max_io: purpose.max_io,
+        seed: purpose.seed,
+        ..real(name)?
+    };
+    Ok(Box::new(flashscope_drive::open(&options).map_err(usage)?))
+}
+
+/// How the real drive `name` is to be opened.
+pub fn real(name: &str) -> Result<OpenOptions, Failure> {
+    match name.starts_with("file:") || name.starts_with("/dev/") {
+        true => OpenOptions::parse(name).map_err(usage),
+        false => Err(Failure::Usage(unknown(name))),
     }
-    Err(Failure::Usage(unknown(name)))
 }
 
 /// Opens the drive `name`, to see what it does inside where it can be seen.

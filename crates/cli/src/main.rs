@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "this is where flashscope speaks")]
 
 mod args;
+mod attach;
 mod bench;
 mod demo;
 mod devices;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::serve(&args),
         Command::Registry(args) => registry::registry(args),
         Command::Submit(args) => registry::submit(&args),
+        Command::Attach(args) => attach::attach(&args),
         Command::Demo(args) => demo::demo(&args),
     };
     let (error, code) = match outcome {

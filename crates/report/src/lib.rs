@@ -5,6 +5,7 @@ macro_rules! line {
     ($out:expr $(, $($arg:tt)*)?) => {{ let _ = writeln!($out $(, $($arg)*)?); }};
 }
 
+mod attached;
 mod conversion;
 mod judgement;
 mod page;
@@ -17,6 +18,7 @@ mod trace;
 mod views;
 mod write_grid;
 
+pub use attached::{Attached, attached};
 pub use conversion::{Conversion, conversion};
 use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;

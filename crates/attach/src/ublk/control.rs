@@ -1,0 +1,80 @@
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+
+use io_uring::squeue::Entry128;
+use io_uring::{IoUring, cqueue, opcode, types};
+
+use super::{CONTROL, Error, failed, uapi};
+use crate::Export;
+
+/// Where devices are made and taken away: commands of io_uring, one after the other.
+pub(super) struct Control {
+    file: File,
+    ring: IoUring<Entry128, cqueue::Entry>,
+}
+
+impl Control {
+    pub(super) fn open() -> Result<Control, Error> {
+        let file = OpenOptions::new().read(true).write(true).open(CONTROL);
+        let file = file.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Error::NoUblk,
+            io::ErrorKind::PermissionDenied => Error::NotRoot,
+            _ => Error::System { action: "open /dev/ublk-control", source: error },
+        })?;
+        let ring = IoUring::builder().build(4).map_err(failed("make an io_uring"))?;
+        Ok(Control { file, ring })
+    }
+
+    /// Makes a device like `export`, which answers nothing yet; returns its number.
+    pub(super) fn add(&mut self, export: &Export) -> Result<u32, Error> {
+        let block = export.logical_block.0;
+        if !(512..=4096).contains(&block) {
+            return Err(Error::LogicalBlock(block));
+        }
+        let mut info = uapi::info();
+        let action = "make a block device";
+        self.command(uapi::ADD_DEV, u32::MAX, &mut info, 0).map_err(failed(action))?;
+        let id = uapi::id(&info);
+        let mut params = uapi::params(export);
+        let set = self.command(uapi::SET_PARAMS, id, &mut params, 0);
+        if let Err(source) = set {
+            self.delete(id)?;
+            return Err(Error::System { action: "describe the block device", source });
+        }
+        Ok(id)
+    }
+
+    /// Lets requests come, once the queue has asked for them.
+    pub(super) fn start(&mut self, id: u32) -> Result<(), Error> {
+        let process = std::process::id().into();
+        self.command(uapi::START_DEV, id, &mut [], process)
+            .map_err(failed("start the block device"))
+    }
+
+    /// Lets no more requests come, and gives the queue back what it has asked for.
+    pub(super) fn stop(&mut self, id: u32) -> Result<(), Error> {
+        self.command(uapi::STOP_DEV, id, &mut [], 0).map_err(failed("stop the block device"))
+    }
+
+    /// Takes the device away.
+    pub(super) fn delete(&mut self, id: u32) -> Result<(), Error> {
+        self.command(uapi::DEL_DEV, id, &mut [], 0).map_err(failed("take the block device away"))
+    }
+
+    fn command(&mut self, op: u32, id: u32, buffer: &mut [u8], number: u64) -> io::Result<()> {
+        let fd = types::Fd(self.file.as_raw_fd());
+        let command = uapi::control(id, buffer, number);
+        let entry = opcode::UringCmd80::new(fd, op).cmd(command).build();
+        // SAFETY: the buffer outlives the command, which is waited for.
+        unsafe { self.ring.submission().push(&entry) }.map_err(io::Error::other)?;
+        while self.ring.completion().is_empty() {
+            match self.ring.submit_and_wait(1) {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+        }
+        let answer = self.ring.completion().next().map_or(0, |entry| entry.result());
+        if answer < 0 { Err(io::Error::from_raw_os_error(-answer)) } else { Ok(()) }
+    }
+}

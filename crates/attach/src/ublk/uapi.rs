@@ -1,0 +1,122 @@
+//! What the kernel and this process tell each other: include/uapi/linux/ublk_cmd.h.
+
+/// The number of a command as `_IOWR('u', number, size)` encodes it (Linux 6.4 or later).
+const fn command(number: u32, size: u32) -> u32 {
+    3 << 30 | size << 16 | (b'u' as u32) << 8 | number
+}
+
+/// Bytes of `struct ublksrv_ctrl_cmd`.
+const CONTROL_LEN: u32 = 32;
+pub(super) const ADD_DEV: u32 = command(0x04, CONTROL_LEN);
+pub(super) const DEL_DEV: u32 = command(0x05, CONTROL_LEN);
+pub(super) const START_DEV: u32 = command(0x06, CONTROL_LEN);
+pub(super) const STOP_DEV: u32 = command(0x07, CONTROL_LEN);
+pub(super) const SET_PARAMS: u32 = command(0x08, CONTROL_LEN);
+
+/// Bytes of `struct ublksrv_io_cmd`.
+const IO_LEN: u32 = 16;
+pub(super) const FETCH_REQ: u32 = command(0x20, IO_LEN);
+pub(super) const COMMIT_AND_FETCH_REQ: u32 = command(0x21, IO_LEN);
+
+/// How many requests the kernel hands over at most before one is answered.
+pub(super) const QUEUE_DEPTH: u16 = 128;
+/// The longest request.
+pub(super) const MAX_IO: u32 = 512 << 10;
+
+/// `struct ublksrv_ctrl_cmd`: a command to the device `id`, with a buffer and a number.
+pub(super) fn control(id: u32, buffer: &mut [u8], number: u64) -> [u8; 80] {
+    let mut command = [0; 80];
+    let len = u16::try_from(buffer.len()).expect("structures are short");
+    put(&mut command, 0, &id.to_ne_bytes());
+    put(&mut command, 4, &u16::MAX.to_ne_bytes());
+    put(&mut command, 6, &len.to_ne_bytes());
+    put(&mut command, 8, &(buffer.as_mut_ptr().expose_provenance() as u64).to_ne_bytes());
+    put(&mut command, 16, &number.to_ne_bytes());
+    command
+}
+
+/// Bytes of `struct ublksrv_ctrl_dev_info`, and where the number of the device is in it.
+pub(super) const INFO_LEN: usize = 64;
+const INFO_ID: usize = 12;
+
+/// `struct ublksrv_ctrl_dev_info` of a device of one queue, whose number the kernel chooses.
+pub(super) fn info() -> [u8; INFO_LEN] {
+    let mut info = [0; INFO_LEN];
+    put(&mut info, 0, &1u16.to_ne_bytes());
+    put(&mut info, 2, &QUEUE_DEPTH.to_ne_bytes());
+    put(&mut info, 8, &MAX_IO.to_ne_bytes());
+    put(&mut info, INFO_ID, &u32::MAX.to_ne_bytes());
+    info
+}
+
+/// The number that the kernel chose.
+pub(super) fn id(info: &[u8; INFO_LEN]) -> u32 {
+    u32::from_ne_bytes([0, 1, 2, 3].map(|byte| info[INFO_ID + byte]))
+}
+
+const PARAM_TYPE_BASIC: u32 = 1;
+const PARAM_TYPE_DISCARD: u32 = 1 << 1;
+const ATTR_READ_ONLY: u32 = 1;
+const ATTR_VOLATILE_CACHE: u32 = 1 << 2;
+const ATTR_FUA: u32 = 1 << 3;
+
+/// The longest discard in sectors: 1 GiB.
+const MAX_DISCARD: u32 = 1 << 21;
+
+/// What of `struct ublk_params` concerns every device: the basic ones and discards.
+pub(super) fn params(export: &crate::Export) -> [u8; 60] {
+    let mut params = [0; 60];
+    let shift = |bytes: u64| [u8::try_from(bytes.trailing_zeros()).expect("below 64")];
+    let block = export.logical_block.0;
+    let types = if export.trims { PARAM_TYPE_BASIC | PARAM_TYPE_DISCARD } else { PARAM_TYPE_BASIC };
+    let read_only = if export.writable { 0 } else { ATTR_READ_ONLY };
+    put(&mut params, 0, &60u32.to_ne_bytes());
+    put(&mut params, 4, &types.to_ne_bytes());
+    put(&mut params, 8, &(ATTR_VOLATILE_CACHE | ATTR_FUA | read_only).to_ne_bytes());
+    // Logical and physical block, best and least length of an IO.
+    for place in 12..16 {
+        put(&mut params, place, &shift(block));
+    }
+    put(&mut params, 16, &(MAX_IO / 512).to_ne_bytes());
+    put(&mut params, 24, &(export.size.0 / 512).to_ne_bytes());
+    let granularity = u32::try_from(block).expect("at most a page");
+    for (place, value) in [(44, granularity), (48, MAX_DISCARD), (52, MAX_DISCARD)] {
+        put(&mut params, place, &value.to_ne_bytes());
+    }
+    put(&mut params, 56, &1u16.to_ne_bytes());
+    params
+}
+
+/// `struct ublksrv_io_cmd`: asks for a request into the buffer at `addr`, after the last one of `tag`
+/// had this result.
+pub(super) fn io(tag: u16, result: i32, addr: u64) -> [u8; 16] {
+    let mut command = [0; 16];
+    put(&mut command, 2, &tag.to_ne_bytes());
+    put(&mut command, 4, &result.to_ne_bytes());
+    put(&mut command, 8, &addr.to_ne_bytes());
+    command
+}
+
+/// `struct ublksrv_io_desc`: what the kernel asks for.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(super) struct Description {
+    pub(super) op_flags: u32,
+    pub(super) sectors: u32,
+    pub(super) start_sector: u64,
+    pub(super) addr: u64,
+}
+
+pub(super) const OP_READ: u32 = 0;
+pub(super) const OP_WRITE: u32 = 1;
+pub(super) const OP_FLUSH: u32 = 2;
+pub(super) const OP_DISCARD: u32 = 3;
+pub(super) const OP_WRITE_ZEROES: u32 = 5;
+/// The bits of [`Description::op_flags`] that are the operation.
+pub(super) const OP_MASK: u32 = 0xFF;
+/// Force unit access.
+pub(super) const F_FUA: u32 = 1 << 13;
+
+fn put(structure: &mut [u8], at: usize, value: &[u8]) {
+    structure[at..at + value.len()].copy_from_slice(value);
+}

@@ -1,0 +1,167 @@
+//! `flashscope attach`.
+
+mod args;
+mod record;
+mod simulated;
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::anyhow;
+use flashscope_attach::{Answer, Attached, Export, Speed, Store, Tell, fuse, nbd, ublk};
+use flashscope_block::{Bytes, Device, NullDevice};
+use flashscope_drive::{Access, Clock, Contents, OpenOptions};
+use serde_json::json;
+
+use crate::drives::{self, NULL_CAPACITY};
+use crate::progress::LateBar;
+use crate::{Failure, stop, usage};
+
+pub use args::AttachArgs;
+use record::Recorder;
+
+/// The port is the one that is assigned to NBD.
+const NBD_ADDRESS: &str = "127.0.0.1:10809";
+
+pub fn attach(args: &AttachArgs) -> Result<(), Failure> {
+    let stop = stop::patient_flag()?;
+    let recorder = args.record.as_deref().map(Recorder::start).transpose()?;
+    serve(args, stop, recorder.as_ref().map(Recorder::tell))?;
+    recorder.map_or(Ok(()), Recorder::finish)
+}
+
+/// Attaches the drive, for whatever transport.
+fn open<A: Answer>(
+    args: &AttachArgs,
+    stop: &AtomicBool,
+    tell: Option<Tell>,
+) -> Result<Attached<A>, Failure> {
+    let name = args.drive.as_str();
+    if name == "null:" {
+        let clock = Clock::new();
+        let size = args.size.unwrap_or(NULL_CAPACITY);
+        let null = NullDevice::new(size, args.queue_depth, move || clock.now());
+        return simulated(args, Box::new(null), size, true, tell);
+    }
+    if let Some(spec) = name.strip_prefix("sim:") {
+        let drive = simulated::open(spec, args, stop)?;
+        let (size, trims) = (args.size.unwrap_or(drive.info().capacity), drive.trims());
+        return simulated(args, Box::new(drive), size, trims, tell);
+    }
+    real(args, tell)
+}
+
+/// A drive whose data is kept in a store.
+fn simulated<A: Answer>(
+    args: &AttachArgs,
+    device: Box<dyn Device + Send>,
+    size: Bytes,
+    trims: bool,
+    tell: Option<Tell>,
+) -> Result<Attached<A>, Failure> {
+    if args.destroy_data_on.is_some() {
+        return Err(usage(anyhow!(
+            "--destroy-data-on is for real drives: `{}` is none",
+            args.drive
+        )));
+    }
+    let block = device.info().logical_block;
+    if size == Bytes(0) || !size.is_multiple_of(block) {
+        return Err(usage(anyhow!(
+            "--size {} B is no multiple of the logical block, {block}",
+            size.0
+        )));
+    }
+    let store = match &args.store {
+        Some(path) => Store::file(path, size),
+        None => Store::memory(size),
+    };
+    let export = Export {
+        name: args.drive.clone(),
+        size,
+        logical_block: block,
+        trims,
+        writable: !args.read_only,
+    };
+    let mut bar = LateBar::new();
+    let mut progress = |done: Bytes, total: Bytes| {
+        bar.show("writing what the store holds", done.0, Some(total.0));
+    };
+    let (store, speed) = (store.map_err(usage)?, args.speed.unwrap_or(Speed::Times(1.0)));
+    let attached = Attached::simulated(device, export, store, speed, tell, &mut progress)?;
+    bar.finish();
+    Ok(attached)
+}
+
+/// A drive that keeps its data itself.
+fn real<A: Answer>(args: &AttachArgs, tell: Option<Tell>) -> Result<Attached<A>, Failure> {
+    for (given, option) in [
+        (args.store.is_some(), "--store"),
+        (args.size.is_some(), "--size"),
+        (args.fill.is_some(), "--fill"),
+        (args.speed.is_some(), "--speed"),
+    ] {
+        if given {
+            return Err(usage(anyhow!(
+                "{option} is for simulated drives: `{}` keeps its data itself, and takes its time",
+                args.drive
+            )));
+        }
+    }
+    let access = match args.read_only {
+        true => Access::ReadOnly,
+        false => Access::Write { confirmation: args.destroy_data_on.clone() },
+    };
+    let options = drives::real(&args.drive)?;
+    let options = OpenOptions { access, queue_depth: args.queue_depth, ..options };
+    let (contents, info) = Contents::open(&options).map_err(usage)?;
+    let export = Export {
+        name: info.name.clone(),
+        size: info.capacity,
+        logical_block: info.logical_block,
+        trims: true,
+        writable: !args.read_only,
+    };
+    Ok(Attached::real(info, contents, export, tell)?)
+}
+
+/// Serves the drive the way that was asked for, until it is to stop.
+fn serve(args: &AttachArgs, stop: &AtomicBool, tell: Option<Tell>) -> Result<(), Failure> {
+    if let Some(folder) = &args.fuse {
+        let drive = Arc::new(open(args, stop, tell)?);
+        let export = drive.export().clone();
+        let ready = |file: &Path| announce(args, &export, "fuse", &file.display().to_string());
+        return fuse::serve(folder, drive, stop, ready).map_err(usage);
+    }
+    if args.ublk {
+        let drive = Arc::new(open(args, stop, tell)?);
+        let ready = |device: &Path| {
+            announce(args, drive.export(), "ublk", &device.display().to_string());
+        };
+        return ublk::serve(&drive, stop, ready).map_err(usage);
+    }
+    let address = args.nbd.as_deref().unwrap_or(NBD_ADDRESS).parse().map_err(usage)?;
+    let listener = nbd::Listener::bind(&address).map_err(usage)?;
+    let drive = Arc::new(open(args, stop, tell)?);
+    announce(args, drive.export(), "nbd", &listener.address().uri());
+    nbd::serve(listener, drive, args.exclusive, stop).map_err(Failure::from)
+}
+
+/// Tells where the drive is. Who started this and does not listen any more loses nothing.
+fn announce(args: &AttachArgs, export: &Export, way: &str, place: &str) {
+    let attached = flashscope_report::Attached {
+        drive: export.name.clone(),
+        size_bytes: export.size,
+        logical_block_bytes: export.logical_block,
+        way: way.into(),
+        place: place.into(),
+    };
+    let mut out = std::io::stdout().lock();
+    let _ = match args.json {
+        true => writeln!(out, "{}", json!(attached)),
+        false => write!(out, "{}", flashscope_report::attached(&attached)),
+    };
+    let _ = out.flush();
+}

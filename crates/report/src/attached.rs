@@ -1,0 +1,29 @@
+use flashscope_block::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Where a drive is attached, as `flashscope attach --json` prints it once clients may come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Attached {
+    /// How the drive was named.
+    pub drive: String,
+    /// Bytes that can be addressed.
+    pub size_bytes: Bytes,
+    /// The unit that the drive reads and writes.
+    pub logical_block_bytes: Bytes,
+    /// How it is served: `nbd`, `fuse` or `ublk`.
+    pub way: String,
+    /// Where: a URI of NBD, or the path of a file or device.
+    pub place: String,
+}
+
+/// The same in words, with what to type next.
+pub fn attached(attached: &Attached) -> String {
+    let Attached { drive, size_bytes, way, place, .. } = attached;
+    let next = match way.as_str() {
+        "nbd" => format!("qemu-img info '{place}', nbdinfo '{place}', or nbd-client"),
+        "fuse" => format!("losetup --find --show --direct-io=on '{place}'"),
+        _ => format!("lsblk {place}"),
+    };
+    format!("{drive}, {size_bytes}: {place}\n  next: {next}\n  Ctrl-C ends it\n")
+}
