@@ -1,16 +1,18 @@
 //! What an attached drive is, did and does, as others are told.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use flashscope_block::{Bytes, DeviceInfo, Flash, Op};
 use flashscope_result::environment::Health;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::attached::Attached;
 use crate::health::health;
 use crate::lock;
 use crate::metrics;
+use crate::request::Answer;
 use crate::sample::{Quantiles, Sample, ratio, seconds};
 use crate::statistics::{OpStatistics, Snapshot};
 
@@ -68,11 +70,13 @@ pub struct Live {
     pub samples: Vec<Sample>,
 }
 
-/// Watches an attached drive: see [`Live`].
+/// Watches an attached drive: see [`Live`]. It does not keep the drive: once that is gone, what it
+/// did last is told.
 pub struct Monitor {
     size: Bytes,
-    places: Vec<String>,
-    snapshot: Box<dyn Fn() -> Snapshot + Send + Sync>,
+    /// None of a drive that is gone.
+    snapshot: Box<dyn Fn() -> Option<Snapshot> + Send + Sync>,
+    places: Mutex<Vec<String>>,
     past: Mutex<Past>,
 }
 
@@ -83,19 +87,36 @@ struct Past {
 }
 
 impl Monitor {
-    /// Of what `snapshot` takes them of, of which clients see `size` bytes at `places`.
-    pub fn new(
+    /// Of a drive, which clients do not find anywhere yet.
+    pub fn new<A: Answer>(drive: &Arc<Attached<A>>) -> Monitor {
+        let weak = Arc::downgrade(drive);
+        let snapshot = move || Some(weak.upgrade()?.snapshot());
+        Monitor::of(drive.export().size, drive.snapshot(), snapshot)
+    }
+
+    /// Of what `snapshot` takes them of, after `first`, of which clients see `size` bytes.
+    pub(crate) fn of(
         size: Bytes,
-        places: Vec<String>,
-        snapshot: impl Fn() -> Snapshot + Send + Sync + 'static,
+        first: Snapshot,
+        snapshot: impl Fn() -> Option<Snapshot> + Send + Sync + 'static,
     ) -> Monitor {
-        let past = Past { last: snapshot(), samples: VecDeque::with_capacity(KEPT), taken: 0 };
-        Monitor { size, places, snapshot: Box::new(snapshot), past: Mutex::new(past) }
+        let past = Past { last: first, samples: VecDeque::with_capacity(KEPT), taken: 0 };
+        let places = Mutex::default();
+        Monitor { size, snapshot: Box::new(snapshot), places, past: Mutex::new(past) }
+    }
+
+    /// Clients find the drive at `place` from now on.
+    pub fn attached_at(&self, place: &str) {
+        lock(&self.places).push(place.into());
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        (self.snapshot)().unwrap_or_else(|| lock(&self.past).last.clone())
     }
 
     /// Takes a sample, of what was done since the one before. To be called once a second.
     pub fn sample(&self) -> Sample {
-        let now = (self.snapshot)();
+        let now = self.snapshot();
         let mut past = lock(&self.past);
         let sample = Sample::between(&past.last, &now);
         past.last = now;
@@ -110,7 +131,7 @@ impl Monitor {
     /// What there is to tell now, with the samples that were taken after the first `after`; where
     /// that is `None`, with the last one.
     pub fn live(&self, after: Option<u64>) -> Live {
-        let now = (self.snapshot)();
+        let now = self.snapshot();
         let past = lock(&self.past);
         let after = after.unwrap_or(past.taken.saturating_sub(1));
         let wanted = usize::try_from(past.taken.saturating_sub(after)).unwrap_or(usize::MAX);
@@ -118,7 +139,7 @@ impl Monitor {
         Live {
             process: std::process::id(),
             size_bytes: self.size,
-            places: self.places.clone(),
+            places: lock(&self.places).clone(),
             attached_s: seconds(now.machine),
             busy_s: seconds(now.busy),
             ops: now.ops.iter().map(totals).collect(),
@@ -135,7 +156,7 @@ impl Monitor {
 
     /// What there is to tell now, as Prometheus reads it: see [`metrics::text`].
     pub fn metrics(&self) -> String {
-        metrics::text((self.snapshot)())
+        metrics::text(self.snapshot())
     }
 }
 
@@ -152,7 +173,6 @@ pub(crate) fn write_amplification(snapshot: &Snapshot) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use flashscope_block::Nanos;
@@ -160,13 +180,15 @@ mod tests {
     use super::*;
     use crate::testing::{flash, snapshot};
 
-    /// Of a drive that is asked for nothing, and the second at which it is.
+    /// Of a drive that is asked for nothing and gone at second 0, and the second at which it is.
     fn monitor() -> (Monitor, Arc<AtomicU64>) {
         let second = Arc::new(AtomicU64::new(10));
         let now = Arc::clone(&second);
-        let source =
-            move || Snapshot { machine: Nanos::secs(now.load(Ordering::SeqCst)), ..snapshot() };
-        (Monitor::new(Bytes::mib(1), vec!["/dev/test".into()], source), second)
+        let source = move || {
+            let machine = Nanos::secs(now.load(Ordering::SeqCst));
+            (machine > Nanos(0)).then(|| Snapshot { machine, ..snapshot() })
+        };
+        (Monitor::of(Bytes::mib(1), snapshot(), source), second)
     }
 
     // Does who asks get the samples since it last asked, no more than are kept, and by default the
@@ -188,12 +210,17 @@ mod tests {
         assert_eq!(times(Some(310)), [0.0; 0]);
         assert_eq!(times(Some(u64::MAX)), [0.0; 0]);
         assert_eq!(monitor.live(None).samples_taken, 310);
+        second.store(0, Ordering::SeqCst);
+        assert_eq!(monitor.live(None).attached_s, 320.0, "what it did last is told");
     }
 
     // Is what is told what the snapshot says?
     #[test]
     fn totals_are_told() {
-        let live = monitor().0.live(None);
+        let monitor = monitor().0;
+        monitor.attached_at("/dev/test");
+        let live = monitor.live(None);
+        assert_eq!(live.places, ["/dev/test"]);
         assert_eq!((live.size_bytes, live.attached_s), (Bytes::mib(1), 10.0));
         assert_eq!(live.write_amplification, Some(4.0));
         assert_eq!((live.ops[1].requests, live.ops[1].bytes), (2, Bytes::kib(8)));

@@ -264,3 +264,17 @@ fn a_real_drive() {
     assert_eq!(told.len(), 13);
     assert!(told.windows(2).all(|pair| pair[0].completed <= pair[1].completed));
 }
+
+// Does who watches a drive see it, and not keep it?
+#[test]
+fn a_watched_drive_ends() {
+    let attached = attach(Fake::new(4), Store::memory(CAPACITY).unwrap(), Speed::Max);
+    let attached = Arc::new(attached);
+    let monitor = Monitor::new(&attached);
+    done(&attached, request(Op::Write, 0, BLOCK, 1));
+    let sample = monitor.sample();
+    assert!(sample.ops[1].bytes_per_s > 0.0, "{sample:?}");
+    assert_eq!(Arc::strong_count(&attached), 1);
+    drop(attached);
+    assert_eq!(monitor.live(None).ops[1].requests, 1);
+}

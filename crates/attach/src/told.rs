@@ -130,7 +130,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path().join("flashscope");
         assert_eq!(attached(&folder).unwrap(), []);
-        let monitor = Arc::new(Monitor::new(Bytes::mib(1), vec!["here".into()], snapshot));
+        let monitor = Arc::new(Monitor::of(Bytes::mib(1), snapshot(), || None));
         let told = Told::start(&folder, Arc::clone(&monitor)).unwrap();
         for _ in 0..2 {
             assert_eq!(attached(&folder).unwrap(), [monitor.live(None)]);
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(attached(scratch.path()).unwrap(), []);
         assert!(!dead.exists() && alive.exists() && path("notes.txt").exists());
         // What it left is in nobody's way.
-        let monitor = Arc::new(Monitor::new(Bytes::mib(1), Vec::new(), snapshot));
+        let monitor = Arc::new(Monitor::of(Bytes::mib(1), snapshot(), || None));
         let _told = Told::start(scratch.path(), monitor).unwrap();
         assert_eq!(attached(scratch.path()).unwrap().len(), 1);
     }

@@ -1,6 +1,7 @@
 // The pictures of an attached drive: the last minutes, up to now.
 import type { Op, OpSample, Quantiles, Sample } from '../data/live.gen';
-import { axisTimes, count, decimal, longTime, short, time } from '../format';
+import { axisTimes, count, decimal, exactTime, longTime, short, time } from '../format';
+import { timeSpan, timeTicks } from './axes';
 import { type Line, lineChart } from './lines';
 import { BYTE_RATE, type Measure, REQUEST_RATE, timeSteps } from './measure';
 import type { Palette } from './palette';
@@ -25,8 +26,13 @@ const COLORS: Record<Op, Line['color']> = {
 
 const QUEUE: Measure = { write: count };
 const AMPLIFICATION: Measure = { write: decimal };
-const PERCENT: Measure = { write: (value) => `${short(value)} %`, range: [0, 100] };
-const LOG_TIME: Measure = { write: time, log: true };
+const PERCENT: Measure = { write: (value) => `${short(value)} %` };
+const LOG_TIME: Measure = {
+  write: time,
+  labels: (values) => values.map(exactTime),
+  ticks: timeTicks,
+  log: true,
+};
 
 /** Time before now, which is at the right. */
 function before(x: number[]): Measure {
@@ -54,17 +60,21 @@ function overSamples(
 ): ChartSpec {
   const now = samples.at(-1)?.at_s ?? 0;
   const x = samples.map(({ at_s }) => (at_s - now) * SECOND);
+  const shown = lines.map(
+    ({ name, color, dash = false, of }): Line => ({
+      name,
+      color,
+      dash,
+      values: samples.map((sample) => of(sample) ?? null),
+    }),
+  );
+  const present = shown.flatMap(({ values }) => values).filter((value) => value !== null);
   return lineChart({
     label: `${label} in the last minutes, second by second.`,
     x,
-    lines: lines.map(({ name, color, dash, of }) => ({
-      name,
-      color,
-      values: samples.map((sample) => of(sample) ?? null),
-      ...(dash ? { dash } : {}),
-    })),
+    lines: shown,
     across: before(x),
-    up,
+    up: up.log ? { ...up, range: timeSpan(present) } : up,
     title: (at) => (at === 0 ? 'now' : `${longTime(-at)} ago`),
   });
 }
