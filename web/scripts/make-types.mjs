@@ -3,10 +3,16 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { compile } from 'json-schema-to-typescript';
 
 /**
- * Schemas and the names of their types: what screens are made of, a simulation, a probe, and the
- * characteristics of a trace.
+ * Schemas and the names of their types: what screens are made of, a simulation, a probe, the
+ * characteristics of a trace, and an attached drive.
  */
-const SHOWN = { views: 'Views', simulation: 'Simulation', probe: 'ProbeReport', trace: 'Trace' };
+const SHOWN = {
+  views: 'Views',
+  simulation: 'Simulation',
+  probe: 'ProbeReport',
+  trace: 'Trace',
+  live: 'Live',
+};
 
 /**
  * What a JSON schema says, as src/data/load.ts hands it over: seeds use all 64 bits, which a

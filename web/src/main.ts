@@ -2,6 +2,7 @@ import 'uplot/dist/uPlot.min.css';
 import './app.css';
 import { mount } from 'svelte';
 import App from './App.svelte';
+import AttachedApp from './AttachedApp.svelte';
 import { loadPage, NoReport } from './data/load';
 import TraceApp from './TraceApp.svelte';
 
@@ -11,6 +12,7 @@ if (target === null) throw new Error('the page has no place for the report');
 try {
   const shown = loadPage(document);
   if ('trace' in shown) mount(TraceApp, { target, props: { trace: shown.trace } });
+  else if ('attached' in shown) mount(AttachedApp, { target, props: shown });
   else mount(App, { target, props: { source: shown.source } });
 } catch (error) {
   if (!(error instanceof NoReport)) throw error;

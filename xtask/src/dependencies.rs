@@ -13,9 +13,9 @@ const RULES: [(&str, &[&str]); 20] = [
     ("model", &[]),
     ("workload", &["block"]),
     ("drive", &["block"]),
-    ("attach", &["block", "drive"]),
     ("sim", &["block"]),
     ("result", &["block", "stats", "workload"]),
+    ("attach", &["block", "drive", "result"]),
     ("measure", &["block", "result", "stats", "workload"]),
     ("analysis", &["block", "result", "stats", "workload"]),
     ("probe", &["block", "measure", "stats", "workload"]),
@@ -30,7 +30,10 @@ const RULES: [(&str, &[&str]); 20] = [
     ),
     ("cli", EVERYTHING),
     ("benches", EVERYTHING),
-    ("xtask", &["analysis", "drive", "probe", "report", "result", "sim", "twin", "workload"]),
+    (
+        "xtask",
+        &["analysis", "attach", "drive", "probe", "report", "result", "sim", "twin", "workload"],
+    ),
 ];
 
 const EVERYTHING: &[&str] = &[

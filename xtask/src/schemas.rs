@@ -12,9 +12,6 @@ use crate::reference::{probe, profiles, workloads};
 /// With what a simulated drive shows of itself.
 type Simulation = flashscope_report::Simulation<flashscope_sim::observe::Findings>;
 
-/// With what an NVMe drive tells of its health.
-type Inventory = flashscope_drive::inventory::Inventory<flashscope_result::environment::Health>;
-
 const FOLDER: &str = "docs/schemas";
 
 fn all() -> [(&'static str, Schema); 16] {
@@ -26,7 +23,8 @@ fn all() -> [(&'static str, Schema); 16] {
         ("summary", schemars::schema_for!(flashscope_report::Summary)),
         ("plan", schemars::schema_for!(flashscope_result::plan::Plan)),
         ("grid", schemars::schema_for!(flashscope_result::grid::Grid)),
-        ("devices", schemars::schema_for!(Inventory)),
+        ("devices", schemars::schema_for!(flashscope_attach::Listed)),
+        ("live", schemars::schema_for!(flashscope_attach::Live)),
         ("trace", schemars::schema_for!(flashscope_report::Trace)),
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),
         ("simulation", schemars::schema_for!(Simulation)),

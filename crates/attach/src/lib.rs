@@ -10,25 +10,38 @@
 
 mod attached;
 pub mod fuse;
+mod health;
 mod in_flight;
+mod listed;
+mod live;
+pub mod metrics;
 pub mod nbd;
 mod pace;
 mod paced;
 mod passed;
 mod request;
+mod sample;
 mod statistics;
 mod store;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
+mod told;
 pub mod ublk;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use attached::{Attached, Export, Tell};
+pub use health::health;
+pub use listed::Listed;
+pub use live::{Live, Monitor, OpTotals};
 pub use pace::{ParseSpeedError, Speed};
 pub use request::{Answer, Answered, Asked, Request};
+pub use sample::{OpSample, Quantiles, Sample};
 pub use statistics::{Lateness, OpStatistics, Snapshot};
 pub use store::{Store, StoreError};
+pub use told::{Told, attached};
 
 /// What a thread that panicked held is whole: nothing here panics half-way.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

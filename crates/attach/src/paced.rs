@@ -6,6 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use flashscope_block::{Bytes, Completion, Data, Device, Errno, Io, Nanos, Op};
+use flashscope_drive::Clock;
 
 use crate::attached::Tell;
 use crate::in_flight::InFlight;
@@ -23,6 +24,8 @@ const SPIN: Nanos = Nanos::micros(100);
 pub(crate) struct Paced<A> {
     core: Mutex<Core<A>>,
     store: Store,
+    /// Of the machine, from when the drive was attached.
+    clock: Clock,
     lateness_ns: Mutex<Lateness>,
     /// None where nothing is held back.
     pace: Option<Pace>,
@@ -76,6 +79,7 @@ impl<A: Answer> Paced<A> {
                 tell,
             }),
             store,
+            clock: Clock::new(),
             lateness_ns: Mutex::new(histogram()),
             due: AtomicU64::new(Nanos::MAX.0),
             asleep: AtomicU64::new(0),
@@ -88,20 +92,25 @@ impl<A: Answer> Paced<A> {
     pub(crate) fn submit(&self, batch: &mut Vec<Asked<A>>) {
         let mut done = Vec::new();
         let mut ready = Vec::with_capacity(batch.len());
+        let mut refused = Vec::new();
         // Data is moved before the lock is taken. A read that meets a write in flight may see
         // either; what a write that was answered wrote is there.
         for mut asked in batch.drain(..) {
             match self.move_data(&mut asked.request) {
                 Ok(()) => ready.push(asked),
-                Err(errno) => done.push((asked.answered(Err(errno)), Nanos::MAX)),
+                Err(errno) => refused.push((asked, errno)),
             }
         }
         let mut core = lock(&self.core);
         let now = self.drive_now(&core);
         core.take_done(now, &self.store, &mut done);
         for asked in ready {
-            let work = Work { asked, arrived: now, written: false };
+            let work = core.arrival(asked, now);
             core.take(work, now, &self.store, &mut done);
+        }
+        for (asked, errno) in refused {
+            let work = core.arrival(asked, now);
+            core.answer(work, Err(errno), now, &mut done);
         }
         core.take_done(self.horizon(now), &self.store, &mut done);
         self.leave(core, done);
@@ -219,15 +228,35 @@ impl<A: Answer> Paced<A> {
         let now = self.drive_now(&core);
         core.take_done(now, &self.store, &mut done);
         let (info, flash) = (core.device.info().clone(), core.device.flash());
-        let in_flight = core.in_flight.len() + core.waiting.len();
-        let ops = core.statistics.ops();
+        let (ops, in_flight) = (core.statistics.ops(), core.statistics.in_flight());
+        let busy = core.statistics.busy_until(now);
         self.leave(core, done);
         let lateness_ns = lock(&self.lateness_ns).clone();
-        Snapshot { info, now, ops, in_flight, lateness_ns, flash }
+        let machine = self.clock.now();
+        Snapshot { info, now, machine, busy, ops, in_flight, lateness_ns, flash }
     }
 }
 
 impl<A> Core<A> {
+    /// A request that arrived `now`.
+    fn arrival(&mut self, asked: Asked<A>, now: Nanos) -> Work<A> {
+        self.statistics.arrived(now);
+        Work { asked, arrived: now, written: false }
+    }
+
+    /// A request is answered, `now` on the clock of the drive.
+    fn answer(
+        &mut self,
+        work: Work<A>,
+        result: Result<(), Errno>,
+        now: Nanos,
+        done: &mut Vec<Due<A>>,
+    ) {
+        let Request { op, len, .. } = work.asked.request;
+        self.statistics.answered((op, len), result, work.arrived, now);
+        done.push((work.asked.answered(result), now));
+    }
+
     /// Takes a request that arrived.
     fn take(&mut self, work: Work<A>, now: Nanos, store: &Store, done: &mut Vec<Due<A>>) {
         if self.in_flight.len() < self.device.info().queue_depth as usize {
@@ -247,8 +276,7 @@ impl<A> Core<A> {
             _ => Ok(()),
         };
         if let Err(errno) = kept {
-            done.push((work.asked.answered(Err(errno)), now));
-            return;
+            return self.answer(work, Err(errno), now, done);
         }
         let io = if work.written { self.flush(request) } else { self.io(request) };
         let at = self.in_flight.insert(now.max(self.device.now()), work);
@@ -298,14 +326,7 @@ impl<A> Core<A> {
                 self.start(work, now, store, done);
                 continue;
             }
-            let len = work.asked.request.len.0;
-            self.statistics.count(
-                work.asked.request.op,
-                len,
-                completion.result,
-                now - work.arrived,
-            );
-            done.push((work.asked.answered(completion.result), now));
+            self.answer(work, completion.result, now, done);
             if let Some(next) = self.waiting.pop_front() {
                 self.start(next, now, store, done);
             }

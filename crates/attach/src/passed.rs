@@ -29,14 +29,13 @@ struct Arrived<A> {
 
 struct Done {
     statistics: Statistics,
-    in_flight: usize,
     tell: Option<Tell>,
 }
 
 impl<A: Answer> Passed<A> {
     pub(crate) fn new(info: DeviceInfo, contents: Contents, tell: Option<Tell>) -> Passed<A> {
         let (queue, arrived) = sync_channel(info.queue_depth as usize);
-        let done = Done { statistics: Statistics::new(), in_flight: 0, tell };
+        let done = Done { statistics: Statistics::new(), tell };
         Passed {
             info,
             contents,
@@ -50,9 +49,13 @@ impl<A: Answer> Passed<A> {
     /// Hands over requests; waits where as many as the drive takes at once wait already.
     pub(crate) fn submit(&self, batch: &mut Vec<Asked<A>>) {
         let queue = lock(&self.queue).clone();
-        lock(&self.done).in_flight += batch.len();
+        let at = self.clock.now();
+        {
+            let mut done = lock(&self.done);
+            batch.iter().for_each(|_| done.statistics.arrived(at));
+        }
         for asked in batch.drain(..) {
-            let arrived = Arrived { asked, at: self.clock.now() };
+            let arrived = Arrived { asked, at };
             match &queue {
                 Some(queue) => queue.send(arrived).unwrap_or_else(|lost| self.refuse(lost.0)),
                 None => self.refuse(arrived),
@@ -99,8 +102,7 @@ impl<A: Answer> Passed<A> {
         let completed = self.clock.now();
         {
             let mut done = lock(&self.done);
-            done.in_flight -= 1;
-            done.statistics.count(op, len.0, result, completed - at);
+            done.statistics.answered((op, len), result, at, completed);
             if let Some(tell) = &mut done.tell {
                 let io = Io { op, stream: 0, offset, len, data: Data::Random, at };
                 tell(&Completion { io, submitted: at, completed, result });
@@ -122,11 +124,14 @@ impl<A: Answer> Passed<A> {
     /// What was done so far.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let done = lock(&self.done);
+        let now = self.clock.now();
         Snapshot {
             info: self.info.clone(),
-            now: self.clock.now(),
+            now,
+            machine: now,
+            busy: done.statistics.busy_until(now),
             ops: done.statistics.ops(),
-            in_flight: done.in_flight,
+            in_flight: done.statistics.in_flight(),
             lateness_ns: histogram(),
             flash: None,
         }

@@ -55,16 +55,83 @@ pub struct DeviceInfo {
 }
 
 /// What a drive tells of the flash inside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub struct Flash {
     /// What all of it holds, free space included.
+    #[serde(rename = "capacity_bytes")]
     pub capacity: Bytes,
     /// What a block of it holds.
+    #[serde(rename = "block_bytes")]
     pub block: Bytes,
-    /// What was programmed since the drive was made, whatever for.
+    /// What the host wrote since the drive was made.
+    #[serde(rename = "host_written_bytes")]
+    pub host_written: Bytes,
+    /// Writes of the host since then that did not begin at a page as the drive maps them.
+    pub unaligned_writes: u64,
+    /// What was programmed since then, whatever for.
+    #[serde(rename = "programmed_bytes")]
     pub programmed: Bytes,
+    /// What was read of it since then, whatever for, in whole pages.
+    #[serde(rename = "read_bytes")]
+    pub read: Bytes,
     /// How many blocks were erased since then, each as often as it was.
     pub erasures: u64,
+    /// Erases of the block that was erased most, of those that are not bad.
+    pub most_erases: u32,
+    /// Erases of the block that was erased least, of those that are not bad.
+    pub fewest_erases: u32,
+    /// Erases that a block is made for.
+    pub rated_erases: u32,
+    /// Blocks that are erased and hold nothing.
+    pub free_blocks: u64,
+    /// Blocks that went bad since the drive was made.
+    pub retired_blocks: u64,
+    /// Blocks that are not bad, beyond those that the drive's capacity takes.
+    pub spare_blocks: u64,
+    /// Whether it takes no writes any more, as too few blocks are left.
+    pub read_only: bool,
+}
+
+impl Flash {
+    /// All blocks, bad ones included.
+    pub fn blocks(&self) -> u64 {
+        self.capacity.0 / self.block.0
+    }
+
+    /// Erases of a block on average.
+    #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 erases")]
+    pub fn mean_erases(&self) -> f64 {
+        self.erasures as f64 / self.blocks() as f64
+    }
+
+    /// The share of all blocks that are free, in percent.
+    #[allow(clippy::cast_precision_loss, reason = "fewer than 2^53 blocks")]
+    pub fn free_blocks_percent(&self) -> f64 {
+        100.0 * self.free_blocks as f64 / self.blocks() as f64
+    }
+
+    /// What two drives tell together that are used as one, of the same kind.
+    #[must_use]
+    pub fn plus(&self, other: &Flash) -> Flash {
+        Flash {
+            capacity: self.capacity + other.capacity,
+            block: self.block,
+            host_written: self.host_written + other.host_written,
+            unaligned_writes: self.unaligned_writes + other.unaligned_writes,
+            programmed: self.programmed + other.programmed,
+            read: self.read + other.read,
+            erasures: self.erasures + other.erasures,
+            most_erases: self.most_erases.max(other.most_erases),
+            fewest_erases: self.fewest_erases.min(other.fewest_erases),
+            rated_erases: self.rated_erases,
+            free_blocks: self.free_blocks + other.free_blocks,
+            retired_blocks: self.retired_blocks + other.retired_blocks,
+            spare_blocks: self.spare_blocks + other.spare_blocks,
+            read_only: self.read_only || other.read_only,
+        }
+    }
 }
 
 /// A command of its own with which a drive forgets everything it holds.

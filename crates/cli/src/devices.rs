@@ -4,14 +4,14 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
+use flashscope_attach::{Listed, Live};
 use flashscope_drive::guard::System;
 use flashscope_drive::health;
 use flashscope_drive::inventory::{self, Measurable, PcieLink, WriteCache};
 use flashscope_result::environment::Health;
 
-use crate::Failure;
+use crate::{Failure, runtime};
 
-type Inventory = inventory::Inventory<Health>;
 type BlockDevice = inventory::BlockDevice<Health>;
 
 /// List the block devices of this machine, and whether they can be measured.
@@ -20,7 +20,8 @@ type BlockDevice = inventory::BlockDevice<Health>;
 /// cannot be written, with what is in the way, as the guards before any write find it. Nothing is
 /// written to find this out. As another user than root, devices that cannot be opened are listed and
 /// said to be so. NVMe drives are asked for their health, which takes root: what is used of their
-/// rated life and left of their spare blocks, and what they warn of.
+/// rated life and left of their spare blocks, and what they warn of. Drives that `flashscope attach`
+/// has attached for the same user come last, simulated ones with their health.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope devices
@@ -34,8 +35,12 @@ pub struct DevicesArgs {
 pub fn devices(args: &DevicesArgs) -> Result<(), Failure> {
     let system = System::default();
     let health = |drive: &Path| Health::decode(&health::smart(&system, drive).ok()?, None);
-    let found = inventory::devices(&system, health)
+    let inventory = inventory::devices(&system, health)
         .context("cannot list block devices: is /sys mounted here?")?;
+    let folder = runtime::folder();
+    let attached = flashscope_attach::attached(&folder)
+        .with_context(|| format!("cannot list attached drives: {}", folder.display()))?;
+    let found = Listed { inventory, attached };
     let mut out = std::io::stdout().lock();
     if args.json {
         serde_json::to_writer_pretty(&mut out, &found)?;
@@ -58,9 +63,9 @@ const HEAD: [&str; COLUMNS] =
     ["DEVICE", "SIZE", "SECTORS", "BUS", "ROTATES", "SCHEDULER", "QUEUE", "CACHE", "TRIM", "TEMP"];
 
 /// The devices as a table, each with what it is and what can be done with it below its row.
-fn table(found: &Inventory) -> String {
+fn table(found: &Listed) -> String {
     let (shown, empty): (Vec<_>, Vec<_>) =
-        found.devices.iter().partition(|device| device.capacity_bytes.0 > 0);
+        found.inventory.devices.iter().partition(|device| device.capacity_bytes.0 > 0);
     let rows: Vec<[String; COLUMNS]> = shown.iter().map(|device| row(device)).collect();
     let head = HEAD.map(str::to_owned);
     let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
@@ -79,7 +84,29 @@ fn table(found: &Inventory) -> String {
         let names: Vec<&str> = empty.iter().map(|device| device.path.as_str()).collect();
         text += &wrapped(&format!("holding nothing: {}", names.join(", ")), "");
     }
-    if text.is_empty() { "this machine has no block device\n".into() } else { text }
+    if text.is_empty() {
+        text += "this machine has no block device\n";
+    }
+    for live in &found.attached {
+        text += &attached(live);
+    }
+    text
+}
+
+/// A drive that a process has attached.
+fn attached(live: &Live) -> String {
+    let mut text = wrapped(&format!("attached: {}, {}", live.drive.name, live.size_bytes), "");
+    let process = format!("by process {}", live.process);
+    let facts =
+        live.drive.model.iter().cloned().chain([process]).chain(live.places.iter().cloned());
+    text += &wrapped(&facts.collect::<Vec<_>>().join(", "), INDENT);
+    let Some(health) = &live.health else { return text };
+    text += &wear(health);
+    let media =
+        health.ocp.as_ref().map(|ocp| format!(", {} to its flash", ocp.media_bytes_written));
+    let written =
+        format!("{} written to it{}", health.host_bytes_written, media.unwrap_or_default());
+    text + &wrapped(&written, INDENT)
 }
 
 fn line(row: &[String; COLUMNS], widths: &[usize; COLUMNS]) -> String {
@@ -273,7 +300,8 @@ mod tests {
     #[test]
     fn the_table() {
         let devices = vec![nvme(), partition(), empty("/dev/loop0"), empty("/dev/loop1")];
-        let text = table(&Inventory { devices });
+        let inventory = inventory::Inventory { devices };
+        let text = table(&Listed { inventory, attached: Vec::new() });
         insta::assert_snapshot!(text, @r"
         DEVICE       SIZE    SECTORS  BUS           ROTATES SCHEDULER   QUEUE CACHE   TRIM TEMP
         nvme10n1     932 GiB 512/4096 nvme 8GT/s x4 no      mq-deadline 1023  through yes  36 °C
@@ -302,11 +330,39 @@ mod tests {
         assert_eq!(cell(&BlockDevice { health: None, ..without }), "–");
     }
 
-    // Does a machine without a block device get a sentence, not an empty table?
+    /// A simulated drive that was written.
+    fn live() -> Live {
+        let health = Health { host_bytes_written: Bytes::mib(512), ..nvme().health.unwrap() };
+        serde_json::from_value(serde_json::json!({
+            "process": 4711,
+            "drive": {
+                "name": "sim:demo",
+                "kind": "sim",
+                "capacity_bytes": Bytes::GIB,
+                "logical_block_bytes": 512,
+                "queue_depth": 32,
+                "model": "a drive\u{1b}",
+            },
+            "size_bytes": Bytes::GIB,
+            "places": ["nbd://127.0.0.1:10809"],
+            "attached_s": 12.5,
+            "busy_s": 0.0,
+            "ops": [],
+            "in_flight": 0,
+            "health": health,
+            "samples_taken": 0,
+            "samples": [],
+        }))
+        .unwrap()
+    }
+
+    // Does a machine without a block device get a sentence, not an empty table, and are attached
+    // drives told with their health?
     #[test]
     fn no_device() {
-        let text = table(&Inventory { devices: Vec::new() });
-        assert_eq!(text, "this machine has no block device\n");
+        let inventory = inventory::Inventory { devices: Vec::new() };
+        let text = table(&Listed { inventory, attached: vec![live()] });
+        insta::assert_snapshot!(text, @"");
     }
 
     // Is a line filled to its width and not beyond, and a word that is longer left whole?

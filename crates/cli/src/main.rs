@@ -15,6 +15,7 @@ mod probe;
 mod progress;
 mod registry;
 mod report;
+mod runtime;
 mod serve;
 mod simulate;
 mod stop;

@@ -97,7 +97,7 @@ fn announce(address: SocketAddr, as_json: bool) {
 }
 
 /// `127.0.0.1:7470`, `[::1]:7470`, or an address without a port.
-fn address(text: &str) -> anyhow::Result<SocketAddr> {
+pub fn address(text: &str) -> anyhow::Result<SocketAddr> {
     let whole = text.parse::<SocketAddr>().ok();
     let bare = || Some(SocketAddr::new(text.parse::<IpAddr>().ok()?, PORT));
     whole

@@ -15,15 +15,19 @@ pub struct Attached {
     pub way: String,
     /// Where: a URI of NBD, or the path of a file or device.
     pub place: String,
+    /// Where a browser sees what it does; absent where it was not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<String>,
 }
 
 /// The same in words, with what to type next.
 pub fn attached(attached: &Attached) -> String {
-    let Attached { drive, size_bytes, way, place, .. } = attached;
+    let Attached { drive, size_bytes, way, place, page, .. } = attached;
     let next = match way.as_str() {
         "nbd" => format!("qemu-img info '{place}', nbdinfo '{place}', or nbd-client"),
         "fuse" => format!("losetup --find --show --direct-io=on '{place}'"),
         _ => format!("lsblk {place}"),
     };
-    format!("{drive}, {size_bytes}: {place}\n  next: {next}\n  Ctrl-C ends it\n")
+    let page = page.iter().map(|page| format!("  what it does: {page}\n")).collect::<String>();
+    format!("{drive}, {size_bytes}: {place}\n  next: {next}\n{page}  Ctrl-C ends it\n")
 }

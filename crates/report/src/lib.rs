@@ -90,6 +90,11 @@ pub fn served_html() -> String {
     PAGE.replacen(MARKER, r#"{"served":true}"#, 1)
 }
 
+/// The page of an attached drive, which it asks for what it does.
+pub fn attached_html() -> String {
+    PAGE.replacen(MARKER, r#"{"attached":true}"#, 1)
+}
+
 /// The page with what it shows.
 fn filled(report: &impl Serialize) -> Result<String, serde_json::Error> {
     // No text of a result can end the script element that holds it.

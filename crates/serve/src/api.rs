@@ -87,10 +87,15 @@ impl Api {
 }
 
 /// The routes with the application, the description, and what answers elsewhere.
-pub fn with_page(Api { router, document }: Api) -> Router {
+pub fn with_page(api: Api) -> Router {
+    with_html(api, served_html())
+}
+
+/// The same with this application.
+pub(crate) fn with_html(Api { router, document }: Api, html: String) -> Router {
     let document = Bytes::from(document.to_string());
     let openapi = move |headers: HeaderMap| async move { tagged(document, &headers) };
-    let page = Arc::new(Page::new(served_html()));
+    let page = Arc::new(Page::new(html));
     router
         .route("/api/openapi.json", get(openapi))
         .merge(Router::new().route("/", get(application)).with_state(page))

@@ -1,11 +1,13 @@
-use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
+use flashscope_block::{
+    Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Flash, Io, Nanos, Op,
+};
 
 use crate::arithmetic::Divisor;
 use crate::cache::Cache;
 use crate::counters::Counters;
 use crate::ftl::{AnyFtl, Ftl, Health, Recovery, Slice};
 use crate::interface::{Costs, Interface, Request};
-use crate::nand::{Array, Lpn, Page, Stamp, later};
+use crate::nand::{Array, BlockId, Lpn, Page, Stamp, later};
 use crate::observe::{Attention, Observed, Observer};
 use crate::profile::{self, Profile, ProfileError};
 
@@ -75,6 +77,8 @@ pub struct SimDevice {
     host_pages_read: u64,
     host_pages_written: u64,
     host_pages_trimmed: u64,
+    host_bytes_written: u64,
+    unaligned_writes: u64,
     expects_power_cuts: bool,
 }
 
@@ -122,6 +126,8 @@ impl SimDevice {
             host_pages_read: 0,
             host_pages_written: 0,
             host_pages_trimmed: 0,
+            host_bytes_written: 0,
+            unaligned_writes: 0,
             expects_power_cuts: false,
         })
     }
@@ -307,6 +313,7 @@ impl SimDevice {
     }
 
     fn write(&mut self, request: &mut Request) {
+        self.unaligned_writes += u64::from(self.page_size.remainder(request.io.offset.0) > 0);
         let (mut from, mut arrived) = (request.io.offset.0, request.ready);
         loop {
             let end = self.end_of_part(request.io, from);
@@ -338,6 +345,7 @@ impl SimDevice {
             match written {
                 Ok(done) => {
                     self.host_pages_written += self.pages_in(&slice);
+                    self.host_bytes_written += u64::from(slice.len);
                     request.ready = request.ready.max(done);
                 }
                 Err(errno) => {
@@ -492,8 +500,44 @@ impl Device for SimDevice {
         }
         completion
     }
+
     fn next_due(&self) -> Option<Nanos> {
         self.interface.next_due(self.now)
+    }
+
+    /// Looks at every block, to see which was erased most.
+    fn flash(&self) -> Option<Flash> {
+        let (geometry, health) = (self.nand.geometry(), self.ftl.health());
+        let commands = self.nand.counters();
+        // A block of an element is one of each of its packages.
+        let span = u64::from(geometry.span);
+        let block = Bytes(geometry.page_size.0 * u64::from(geometry.pages_per_block));
+        let blocks = span * u64::from(geometry.blocks());
+        let data_of_block = u64::from(geometry.slots_per_block) * self.page_size.value();
+        let taken = span * self.info.capacity.0.div_ceil(data_of_block);
+        let retired = span * (health.failed_blocks + health.expired_blocks);
+        let good = (0..geometry.blocks()).map(BlockId).filter(|block| !self.nand.is_bad(*block));
+        let (fewest, most) = good
+            .map(|block| self.nand.erases(block))
+            .fold((u32::MAX, 0), |(fewest, most), erases| (fewest.min(erases), most.max(erases)));
+        Some(Flash {
+            capacity: Bytes(blocks * block.0),
+            block,
+            host_written: Bytes(self.host_bytes_written),
+            unaligned_writes: self.unaligned_writes,
+            programmed: Bytes(commands.programs.total() * geometry.page_size.0),
+            read: Bytes(
+                (commands.reads.total() + commands.copy_backs.total()) * geometry.page_size.0,
+            ),
+            erasures: commands.erases.total(),
+            most_erases: most,
+            fewest_erases: fewest.min(most),
+            rated_erases: self.nand.block_lifetime(),
+            free_blocks: span * self.free_blocks().into_iter().map(u64::from).sum::<u64>(),
+            retired_blocks: retired,
+            spare_blocks: blocks.saturating_sub(taken + span * health.factory_bad_blocks + retired),
+            read_only: health.end_of_life.is_some(),
+        })
     }
 
     fn is_volatile(&self, offset: Bytes, len: Bytes) -> bool {

@@ -107,16 +107,6 @@ impl Device for Drive {
     }
 
     fn flash(&self) -> Option<Flash> {
-        let flash = self.counters().flash;
-        // The drives of an array are alike.
-        let (drives, geometry) = (self.members().len() as u64, self.members()[0].nand().geometry());
-        let block = Bytes(geometry.page_size.0 * u64::from(geometry.pages_per_block));
-        let blocks = drives * u64::from(geometry.blocks()) * u64::from(geometry.span);
-        Some(Flash {
-            capacity: Bytes(blocks * block.0),
-            block,
-            programmed: Bytes(flash.programs.total() * geometry.page_size.0),
-            erasures: flash.erases.total(),
-        })
+        self.members().iter().filter_map(SimDevice::flash).reduce(|sum, drive| sum.plus(&drive))
     }
 }

@@ -1,4 +1,5 @@
 // Takes out of the page what the program put into it.
+import { Attached } from './attached.svelte';
 import { Embedded, type Page } from './embedded';
 import { parseJson } from './json';
 import { Served } from './served';
@@ -9,7 +10,7 @@ import type { Trace } from './trace.gen';
 export class NoReport extends Error {}
 
 /** What the application shows. */
-export type Shown = { trace: Trace } | { source: Source };
+export type Shown = { trace: Trace } | { source: Source } | { attached: Attached };
 
 /** The data of the application, or what else the program put into the page. */
 export function loadPage(page: Document): Shown {
@@ -23,6 +24,7 @@ export function loadPage(page: Document): Shown {
   } catch (error) {
     throw new NoReport(`The result in this page is damaged: ${String(error)}`);
   }
+  if ('attached' in held) return { attached: new Attached() };
   if ('served' in held) return { source: new Served() };
   if ('inputs' in held) return { trace: held as Trace };
   if (!('measurements' in held)) {

@@ -46,18 +46,33 @@ async function refusal(response: Response): Promise<SourceError> {
   return new SourceError(`The server answered ${response.status} ${response.statusText}.`);
 }
 
-async function fetched(url: string, options: RequestInit): Promise<Response> {
+/** What a server answers, which `program` is; fails where it refuses. */
+export async function fetched(
+  url: string,
+  options: RequestInit,
+  program = 'flashscope serve',
+): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(url, options);
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw new SourceError(
-      'The server does not answer. Is “flashscope serve” still running? Start it again and reload.',
+      `The server does not answer. Is “${program}” still running? Start it again and reload.`,
     );
   }
   if (!response.ok) throw await refusal(response);
   return response;
+}
+
+/** The JSON of an answer. */
+export async function jsonOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return parseJson(text);
+  } catch (error) {
+    throw new SourceError(`The server's answer is damaged: ${String(error)}`);
+  }
 }
 
 /** The data of a server. */
@@ -161,12 +176,6 @@ export class Served implements Source {
   }
 
   async #ask(url: string, signal?: AbortSignal): Promise<unknown> {
-    const response = await fetched(url, signal === undefined ? {} : { signal });
-    const text = await response.text();
-    try {
-      return parseJson(text);
-    } catch (error) {
-      throw new SourceError(`The server's answer is damaged: ${String(error)}`);
-    }
+    return jsonOf(await fetched(url, signal === undefined ? {} : { signal }));
   }
 }

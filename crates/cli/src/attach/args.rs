@@ -1,11 +1,13 @@
 //! The options of `flashscope attach`, as they are documented.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use flashscope_attach::Speed;
 use flashscope_block::Bytes;
 
 use crate::args::FillState;
+use crate::serve::address;
 
 /// Attach a drive: every program can use it, as a block device or over the network.
 ///
@@ -26,6 +28,7 @@ use crate::args::FillState;
   flashscope attach 'sim:demo?cache.kind=lru' --nbd demo.sock --store demo.data
   flashscope attach sim:demo --fuse /mnt/demo --speed 10
   flashscope attach sim:demo --ublk
+  flashscope attach sim:demo --listen 127.0.0.1:7470
   flashscope attach file:scratch.img --nbd scratch.sock --record asked.parquet")]
 pub struct AttachArgs {
     /// The drive: sim:PROFILE, /dev/NAME, file:PATH or null:
@@ -73,6 +76,13 @@ pub struct AttachArgs {
     /// `flashscope trace convert`
     #[arg(long, value_name = "FILE")]
     pub record: Option<String>,
+
+    /// Show what the drive does in the browser, and to Prometheus at /metrics, at this address, with
+    /// or without a port; port 0 takes a free one
+    ///
+    /// Whoever reaches the address sees it, without a password.
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub listen: Option<SocketAddr>,
 
     /// Requests that a real drive has to work on at once
     #[arg(long, value_name = "COUNT", default_value_t = 32,

@@ -3,6 +3,7 @@
 mod args;
 mod record;
 mod simulated;
+mod watched;
 
 use std::io::Write;
 use std::path::Path;
@@ -21,6 +22,7 @@ use crate::{Failure, stop, usage};
 
 pub use args::AttachArgs;
 use record::Recorder;
+use watched::Watched;
 
 /// The port is the one that is assigned to NBD.
 const NBD_ADDRESS: &str = "127.0.0.1:10809";
@@ -131,32 +133,39 @@ fn real<A: Answer>(args: &AttachArgs, tell: Option<Tell>) -> Result<Attached<A>,
 fn serve(args: &AttachArgs, stop: &AtomicBool, tell: Option<Tell>) -> Result<(), Failure> {
     if let Some(folder) = &args.fuse {
         let drive = Arc::new(open(args, stop, tell)?);
+        let watched = Watched::start(args, &drive)?;
         let export = drive.export().clone();
-        let ready = |file: &Path| announce(args, &export, "fuse", &file.display().to_string());
+        let ready = |file: &Path| {
+            announce(args, &export, &watched, "fuse", &file.display().to_string());
+        };
         return fuse::serve(folder, drive, stop, ready).map_err(usage);
     }
     if args.ublk {
         let drive = Arc::new(open(args, stop, tell)?);
+        let watched = Watched::start(args, &drive)?;
         let ready = |device: &Path| {
-            announce(args, drive.export(), "ublk", &device.display().to_string());
+            announce(args, drive.export(), &watched, "ublk", &device.display().to_string());
         };
         return ublk::serve(&drive, stop, ready).map_err(usage);
     }
     let address = args.nbd.as_deref().unwrap_or(NBD_ADDRESS).parse().map_err(usage)?;
     let listener = nbd::Listener::bind(&address).map_err(usage)?;
     let drive = Arc::new(open(args, stop, tell)?);
-    announce(args, drive.export(), "nbd", &listener.address().uri());
+    let watched = Watched::start(args, &drive)?;
+    announce(args, drive.export(), &watched, "nbd", &listener.address().uri());
     nbd::serve(listener, drive, args.exclusive, stop).map_err(Failure::from)
 }
 
 /// Tells where the drive is. Who started this and does not listen any more loses nothing.
-fn announce(args: &AttachArgs, export: &Export, way: &str, place: &str) {
+fn announce(args: &AttachArgs, export: &Export, watched: &Watched, way: &str, place: &str) {
+    watched.attached_at(place);
     let attached = flashscope_report::Attached {
         drive: export.name.clone(),
         size_bytes: export.size,
         logical_block_bytes: export.logical_block,
         way: way.into(),
         place: place.into(),
+        page: watched.page(),
     };
     let mut out = std::io::stdout().lock();
     let _ = match args.json {

@@ -2,6 +2,7 @@
 //! each kind.
 
 mod described;
+mod live;
 mod malicious;
 mod security;
 mod shelf;

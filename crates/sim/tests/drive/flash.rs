@@ -19,5 +19,54 @@ fn flash_is_told() {
         }
         let told = drive.flash().expect("a simulated drive tells");
         assert!(told.programmed >= Bytes::kib(130) && told.erasures > 0, "{told:?}");
+        assert_eq!(told.host_written, Bytes(65 * 2048));
     }
+}
+
+// Does what is told of blocks follow what is done: fewer are free as they are written, erases are
+// those of the busiest block and the laziest, and blocks that go bad are missing from the spare?
+#[test]
+fn wear_is_told() {
+    let spec = "demo?reliability.block_lifetime=20&reliability.factory_bad_blocks=0.01";
+    let mut drive = flashscope_sim::open(spec).unwrap_or_else(|error| panic!("{error}"));
+    let page = 4096;
+    let new = drive.flash().expect("a simulated drive tells");
+    assert_eq!((new.most_erases, new.fewest_erases, new.rated_erases), (0, 0, 20));
+    assert_eq!((new.retired_blocks, new.read_only), (0, false));
+    let spare = new.capacity.0 - drive.info().capacity.0;
+    let told = new.spare_blocks * new.block.0;
+    assert!(told < spare && told > spare / 2, "{told} B of {spare} B, of which some are bad");
+    let pages = drive.info().capacity.0 / page;
+    let mut write = |lpn: u64| {
+        drive.submit(&request(Op::Write, lpn * page, page, drive.now()));
+        drive.complete(Nanos::MAX).expect("an IO in flight completes").result.is_ok()
+    };
+    for lpn in 0..pages {
+        assert!(write(lpn));
+    }
+    // One page after the other, so that blocks wear until the drive takes no more.
+    let mut written = pages;
+    while write(written * 7919 % pages) {
+        written += 1;
+    }
+    let worn = drive.flash().expect("a simulated drive tells");
+    assert!(worn.free_blocks < new.free_blocks / 2, "{worn:?}");
+    assert!(worn.most_erases >= 19 && worn.fewest_erases <= worn.most_erases, "{worn:?}");
+    assert!(worn.mean_erases() <= 20.0 && worn.mean_erases() > 1.0, "{worn:?}");
+    assert_eq!(worn.spare_blocks + worn.retired_blocks, new.spare_blocks.max(worn.retired_blocks));
+    assert!(worn.read_only && worn.retired_blocks > 0, "{worn:?}");
+    assert_eq!((worn.host_written, worn.unaligned_writes), (Bytes(written * page), 0));
+    assert!(worn.read > Bytes(0));
+}
+
+// Is a write that begins within a page counted, and one that only ends within it not?
+#[test]
+fn unaligned_writes_are_told() {
+    let mut drive = flashscope_sim::open("demo").unwrap_or_else(|error| panic!("{error}"));
+    for (offset, len) in [(0, 512), (512, 3584), (4096, 4096), (8704, 4096)] {
+        drive.submit(&request(Op::Write, offset, len, drive.now()));
+        drive.complete(Nanos::MAX).expect("an IO in flight completes");
+    }
+    let told = drive.flash().expect("a simulated drive tells");
+    assert_eq!((told.unaligned_writes, told.host_written), (2, Bytes(12_288)));
 }

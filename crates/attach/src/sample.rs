@@ -1,0 +1,245 @@
+//! What an attached drive did between two snapshots.
+
+use std::fmt;
+
+use flashscope_block::{Bytes, Nanos, Op};
+use hdrhistogram::Histogram;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::{OpStatistics, Snapshot};
+
+/// Times in nanoseconds, within 0.1 %.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Quantiles {
+    /// Half of them are no longer.
+    pub median_ns: u64,
+    /// 99 % of them are no longer.
+    pub p99_ns: u64,
+    /// 99.9 % of them are no longer.
+    pub p999_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+impl Quantiles {
+    /// None of no times.
+    pub fn of(times: &Histogram<u64>) -> Option<Quantiles> {
+        (!times.is_empty()).then(|| Quantiles {
+            median_ns: times.value_at_quantile(0.5),
+            p99_ns: times.value_at_quantile(0.99),
+            p999_ns: times.value_at_quantile(0.999),
+            max_ns: times.max(),
+        })
+    }
+}
+
+/// What was done of one operation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OpSample {
+    /// The operation.
+    pub op: Op,
+    /// Requests answered, failed ones included, a second of the machine.
+    pub requests_per_s: f64,
+    /// Bytes of those that did not fail, a second of the machine.
+    pub bytes_per_s: f64,
+    /// Requests that failed.
+    pub errors: u64,
+    /// From when a request arrived to when it was due to be answered, on the clock of the drive;
+    /// absent where none was.
+    pub latency: Option<Quantiles>,
+}
+
+/// What an attached drive did between two snapshots, mostly a second apart, and how it stood at the
+/// second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sample {
+    /// The end, on the clock of the machine since the drive was attached.
+    pub at_s: f64,
+    /// What was done, by operation: read, write, trim, flush.
+    pub ops: Vec<OpSample>,
+    /// The latency of all requests.
+    pub latency: Option<Quantiles>,
+    /// Requests that had arrived and were not answered yet.
+    pub in_flight: u64,
+    /// Bytes that were programmed for each that the host wrote; absent where it wrote none, and of
+    /// drives that do not tell.
+    pub write_amplification: Option<f64>,
+    /// Blocks that were free, in percent of all; absent of drives that do not tell.
+    pub free_blocks_percent: Option<f64>,
+    /// By how much answers came late, on the clock of the machine; absent where there were none, or
+    /// nothing is held back.
+    pub lateness: Option<Quantiles>,
+}
+
+impl Sample {
+    /// What was done between two snapshots of a drive.
+    pub fn between(earlier: &Snapshot, later: &Snapshot) -> Sample {
+        let seconds = seconds(later.machine) - seconds(earlier.machine);
+        let pairs = earlier.ops.iter().zip(&later.ops);
+        let latencies: Vec<_> =
+            pairs.clone().map(|(then, now)| since(&then.latency_ns, &now.latency_ns)).collect();
+        let mut all = Histogram::new_from(&later.lateness_ns);
+        latencies.iter().for_each(|times| all += times);
+        let op =
+            |((then, now), times): ((&OpStatistics, &OpStatistics), &Histogram<u64>)| OpSample {
+                op: now.op,
+                requests_per_s: per(now.requests - then.requests, seconds),
+                bytes_per_s: per(now.bytes - then.bytes, seconds),
+                errors: now.errors - then.errors,
+                latency: Quantiles::of(times),
+            };
+        let flash = earlier.flash.zip(later.flash);
+        Sample {
+            at_s: self::seconds(later.machine),
+            ops: pairs.zip(&latencies).map(op).collect(),
+            latency: Quantiles::of(&all),
+            in_flight: later.in_flight as u64,
+            write_amplification: flash.and_then(|(then, now)| {
+                let programmed = now.programmed - then.programmed;
+                ratio(programmed, now.host_written - then.host_written)
+            }),
+            free_blocks_percent: later.flash.map(|flash| flash.free_blocks_percent()),
+            lateness: Quantiles::of(&since(&earlier.lateness_ns, &later.lateness_ns)),
+        }
+    }
+}
+
+impl fmt::Display for Sample {
+    /// A line for a terminal of 100 columns.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sum = |of: fn(&OpSample) -> f64| self.ops.iter().map(of).sum::<f64>();
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rate of bytes"
+        )]
+        let bytes = Bytes(sum(|op| op.bytes_per_s) as u64);
+        if let Some(amplification) = self.write_amplification {
+            write!(f, "WA {amplification:.2}  ")?;
+        }
+        write!(f, "{:.0} IO/s  {bytes}/s", sum(|op| op.requests_per_s))?;
+        if let Some(latency) = self.latency {
+            write!(f, "  p50 {}  p99 {}", Nanos(latency.median_ns), Nanos(latency.p99_ns))?;
+        }
+        write!(f, "  QD {}", self.in_flight)?;
+        if let Some(free) = self.free_blocks_percent {
+            write!(f, "  free {free:.0} %")?;
+        }
+        if let Some(late) = self.lateness {
+            write!(f, "  late p99 {}", Nanos(late.p99_ns))?;
+        }
+        match self.ops.iter().map(|op| op.errors).sum() {
+            0u64 => Ok(()),
+            failed => write!(f, "  FAILED {failed}"),
+        }
+    }
+}
+
+/// Bytes for each byte of another kind; none where there are none of those.
+#[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 bytes")]
+pub(crate) fn ratio(bytes: Bytes, each: Bytes) -> Option<f64> {
+    (each.0 > 0).then(|| bytes.0 as f64 / each.0 as f64)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 ns, which is 104 days")]
+pub(crate) fn seconds(time: Nanos) -> f64 {
+    time.0 as f64 / 1e9
+}
+
+/// 0 where no time passed.
+#[allow(clippy::cast_precision_loss, reason = "exact up to 2^53")]
+fn per(count: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+}
+
+/// What was added to a histogram.
+fn since(then: &Histogram<u64>, now: &Histogram<u64>) -> Histogram<u64> {
+    let mut added = now.clone();
+    added.subtract(then).expect("what was counted is not taken back");
+    added
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{flash, snapshot};
+
+    /// Two snapshots, two seconds apart, between which 512 KiB were written and 768 KiB programmed.
+    fn pair() -> [Snapshot; 2] {
+        let (then, mut now) = (snapshot(), snapshot());
+        now.machine = Nanos::secs(12);
+        now.in_flight = 7;
+        let write = &mut now.ops[1];
+        write.requests += 128;
+        write.bytes += 512 * 1024;
+        (0..128).for_each(|n| write.latency_ns.saturating_record(200_000 + 1000 * n));
+        now.lateness_ns.saturating_record(9_000);
+        let mut flash = flash();
+        flash.host_written += Bytes::kib(512);
+        flash.programmed += Bytes::kib(768);
+        now.flash = Some(flash);
+        [then, now]
+    }
+
+    // Is what is told only what was done between the two, a second of the machine?
+    #[test]
+    fn between_two_snapshots() {
+        let [then, now] = pair();
+        let sample = Sample::between(&then, &now);
+        let write = &sample.ops[1];
+        assert_eq!((write.requests_per_s, write.bytes_per_s), (64.0, 262_144.0));
+        assert_eq!((sample.ops[0].requests_per_s, sample.ops[0].latency), (0.0, None));
+        assert_eq!(write.latency, sample.latency, "nothing else was done");
+        let latency = sample.latency.unwrap();
+        assert!((262_000..265_000).contains(&latency.median_ns), "{latency:?}");
+        assert!((326_000..329_000).contains(&latency.p99_ns), "{latency:?}");
+        assert_eq!(sample.write_amplification, Some(1.5));
+        assert_eq!((sample.free_blocks_percent, sample.in_flight), (Some(25.0), 7));
+        let late = sample.lateness.unwrap();
+        assert!((8_990..=9_010).contains(&late.median_ns) && late.max_ns < 9_010, "{late:?}");
+    }
+
+    // Is there nothing to divide by where nothing was done, or no time has passed?
+    #[test]
+    fn between_the_same() {
+        let sample = Sample::between(&snapshot(), &snapshot());
+        assert_eq!((sample.ops[1].requests_per_s, sample.write_amplification), (0.0, None));
+        assert_eq!((sample.latency, sample.lateness), (None, None));
+    }
+
+    // Does a line say what there is, in 100 columns at worst, and leave out what there is not?
+    #[test]
+    fn lines() {
+        let [then, mut now] = pair();
+        assert_eq!(
+            Sample::between(&then, &now).to_string(),
+            "WA 1.50  64 IO/s  256 KiB/s  p50 263 µs  p99 326 µs  QD 7  free 25 %  late p99 9.01 µs"
+        );
+        now.flash = None;
+        now.ops[0].errors += 2;
+        now.ops[0].requests += 2;
+        let line = Sample::between(&then, &now).to_string();
+        assert!(!line.contains("WA") && line.ends_with("FAILED 2"), "{line}");
+        let quantiles =
+            Quantiles { median_ns: 999_400_000, p99_ns: 123_456, p999_ns: 0, max_ns: 0 };
+        let rates = OpSample {
+            op: Op::Read,
+            requests_per_s: 1_234_567.0,
+            bytes_per_s: 1012.0 * 1024.0 * 1024.0,
+            errors: 0,
+            latency: None,
+        };
+        let most = Sample {
+            at_s: 1.0,
+            ops: vec![rates],
+            latency: Some(quantiles),
+            in_flight: 1024,
+            write_amplification: Some(123.456),
+            free_blocks_percent: Some(100.0),
+            lateness: Some(quantiles),
+        };
+        let line = most.to_string();
+        assert!(line.chars().count() <= 100, "{line}: {}", line.chars().count());
+    }
+}

@@ -1,0 +1,53 @@
+//! An attached drive.
+
+use axum::body::Body;
+use axum::http::{Request, header};
+use flashscope_serve::{Access, Attachment, attached};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::{Answer, ask};
+
+/// What it was asked for.
+#[derive(Serialize, JsonSchema)]
+struct Asked {
+    after: Option<u64>,
+}
+
+fn get(path: &str, host: &str) -> Answer {
+    let attachment = Attachment {
+        live: Box::new(|after| Asked { after }),
+        metrics: Box::new(|| "up 1\n".into()),
+        metrics_type: "text/plain; version=0",
+    };
+    let request = Request::get(path).header(header::HOST, host).body(Body::empty()).unwrap();
+    ask(&attached(attachment, Access::Loopback), request)
+}
+
+// Is the drive asked each time for what the request says, and a wrong request refused?
+#[test]
+fn the_drive_is_asked() {
+    let json = |path| get(path, "localhost").ok().json();
+    assert_eq!(json("/api/attached"), json!({ "after": null }));
+    assert_eq!(json("/api/attached?after=7"), json!({ "after": 7 }));
+    let error = get("/api/attached?after=x", "localhost").error(400);
+    assert!(error.contains("the query is not understood"), "{error}");
+    let parameters = &json("/api/openapi.json")["paths"]["/api/attached"]["get"]["parameters"];
+    assert_eq!(parameters[0]["name"], "after");
+}
+
+// Does Prometheus get its text as it is, the browser the page of an attached drive, and who came by
+// another name nothing?
+#[test]
+fn metrics_and_the_page() {
+    let metrics = get("/metrics", "127.0.0.1:9000").ok();
+    assert_eq!(metrics.headers[header::CONTENT_TYPE], "text/plain; version=0");
+    assert_eq!(metrics.body, b"up 1\n");
+    let page = String::from_utf8(get("/", "localhost").ok().body).unwrap();
+    assert!(page.contains("{\"attached\":true}"));
+    for path in ["/metrics", "/api/attached"] {
+        assert!(get(path, "evil.example").error(403).contains("127.0.0.1"));
+    }
+    assert!(get("/api/shelf", "localhost").error(404).contains("openapi.json"));
+}

@@ -1,0 +1,152 @@
+import { readFile } from 'node:fs/promises';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { makeLive, serveAttached } from '../fixtures/attached.mjs';
+import { Attached } from '../src/data/attached.svelte';
+import { Bench, drawAll, inked, overflow, template, violations } from './browser';
+
+const CHARTS = 7;
+
+let bench: Bench;
+let served: { address: string; stop: () => Promise<void> };
+
+beforeAll(async () => {
+  bench = await Bench.start();
+  served = await serveAttached(await template(), 200);
+});
+
+afterAll(async () => {
+  await bench?.stop();
+  await served?.stop();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const now = (page: Page) => page.getByRole('region', { name: 'In the last second' });
+
+// Is the fixture what the program tells, by the published schema?
+it('obeys the schema', async () => {
+  const schema = new URL('../../docs/schemas/live.schema.json', import.meta.url);
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+  const validate = ajv.compile(JSON.parse(await readFile(schema, 'utf8')));
+  validate(makeLive(20, 3));
+  expect(validate.errors).toBeNull();
+  validate({ ...makeLive(20, 3), samples: [{}] });
+  expect(validate.errors).not.toBeNull();
+});
+
+// Is every picture drawn, in both themes, without a complaint?
+it.each(['light', 'dark'] as const)('draws its pictures, %s', (colorScheme) =>
+  bench.visit(
+    served.address,
+    async (page) => {
+      await now(page).waitFor();
+      expect(await page.title()).toBe('sim:demo?cache.kind=lru · attached · flashscope');
+      expect(await drawAll(page)).toBe(CHARTS);
+      for (let i = 0; i < CHARTS; i++) {
+        expect(await inked(page, i), `chart ${i}`).toBeGreaterThan(0.005);
+      }
+    },
+    { colorScheme },
+  ),
+);
+
+// Do numbers and pictures go on by themselves, with what is under the pointer?
+it('goes on', () =>
+  bench.visit(served.address, async (page) => {
+    await now(page).waitFor();
+    const chart = page.getByRole('img', { name: /^Latencies in the last minutes/ });
+    await chart.scrollIntoViewIfNeeded();
+    await chart.locator('canvas').waitFor();
+    const box = await chart.boundingBox();
+    if (box === null) throw new Error('the chart has no place');
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    const tip = page.getByText(/ ago$/);
+    await tip.waitFor();
+    const numbers = await now(page).textContent();
+    const picture = () =>
+      chart.locator('canvas').evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
+    const before = await picture();
+    await expect.poll(() => now(page).textContent(), { timeout: 20_000 }).not.toBe(numbers);
+    await expect.poll(picture).not.toBe(before);
+    await tip.waitFor();
+  }));
+
+// Does it say what is wrong with the drive, what was done, and where it is found?
+it('tells of the drive', () =>
+  bench.visit(served.address, async (page) => {
+    await page.getByRole('heading', { level: 1, name: 'sim:demo?cache.kind=lru' }).waitFor();
+    await page.getByText('nbd://127.0.0.1:10809').waitFor();
+    await page.getByText('Fixture <b>SSD</b> & Sons · 1 GiB · attached for').waitFor();
+    const health = page.getByRole('region', { name: 'Health and wear' });
+    expect(await health.textContent()).toMatch(/warns that few spare blocks are left.*103 %/s);
+    const rows = page.getByRole('table').getByRole('row');
+    expect(await rows.nth(2).textContent()).toMatch(/write\s*456,789\s*1\.74 GiB\s*2\s*200 µs/);
+    expect(await rows.count(), 'nothing was trimmed').toBe(4);
+  }));
+
+// Does it fit a phone and a desk, and can everybody read it?
+it.each([
+  [390, 'light'],
+  [390, 'dark'],
+  [1400, 'light'],
+  [1400, 'dark'],
+] as const)('fits %i px, %s', (width, colorScheme) =>
+  bench.visit(
+    served.address,
+    async (page) => {
+      await now(page).waitFor();
+      await drawAll(page);
+      expect(await overflow(page)).toBe(0);
+      expect(await violations(page)).toEqual([]);
+    },
+    { colorScheme, viewport: { width, height: 900 } },
+  ),
+);
+
+// Once the program has ended: is that said, with what was seen last, until it is there again?
+it('says that the drive is gone', async () => {
+  const gone = await serveAttached(await template(), 50);
+  const { page } = await bench.lenient(gone.address, /ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE/);
+  await now(page).waitFor();
+  await gone.stop();
+  const alert = page.getByRole('alert');
+  await alert.waitFor({ timeout: 20_000 });
+  expect(await alert.textContent()).toContain('Is “flashscope attach” still running?');
+  expect(await now(page).isVisible()).toBe(true);
+  await page.context().close();
+});
+
+// Are samples asked for once each and kept for five minutes, and those of another drive at the same
+// address not taken for the same?
+it('keeps samples', async () => {
+  vi.useFakeTimers();
+  let [seconds, process] = [350, 1];
+  const asked: string[] = [];
+  vi.stubGlobal('fetch', async (url: string) => {
+    asked.push(url);
+    const live = makeLive(seconds, Number(url.split('=')[1]));
+    return new Response(JSON.stringify({ ...live, process }));
+  });
+  const attached = new Attached();
+  const stop = attached.watch();
+  const turn = async (milliseconds: number) => {
+    await vi.advanceTimersByTimeAsync(milliseconds);
+    return attached.samples.map(({ at_s }) => at_s);
+  };
+  const first = await turn(1);
+  expect([first.length, first[0], first.at(-1)]).toEqual([300, 51, 350]);
+  seconds = 352;
+  const next = await turn(1000);
+  expect([next.length, next[0], next.at(-1)]).toEqual([300, 53, 352]);
+  [seconds, process] = [5, 2];
+  expect(await turn(1000)).toEqual([]);
+  expect(await turn(1000)).toEqual([1, 2, 3, 4, 5]);
+  stop();
+  await turn(5000);
+  expect(asked.map((url) => url.split('=')[1])).toEqual(['0', '350', '352', '0']);
+});
