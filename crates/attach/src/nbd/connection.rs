@@ -25,6 +25,10 @@ const BUFFER: usize = 256 * 1024;
 /// out by itself.
 const SEND_BUFFER: usize = 4 << 20;
 
+/// How many requests are handed over at once, at most: while these are answered the client takes the
+/// answers to those before, and asks for more.
+const BATCH: usize = 8;
+
 /// What requests of a client that are not answered yet may cost, each as many bytes as its data and
 /// [`COST`]. A client that reads no replies gets no further than that.
 const MOST_OWED: u64 = 64 << 20;
@@ -242,9 +246,9 @@ impl Batch<'_> {
         self.room = self.room.saturating_sub(COST);
     }
 
-    /// Waits, where too much is owed, until some of it is answered.
+    /// Hands over where there is enough, and waits, where too much is owed, until some of it is answered.
     fn make_room(&mut self) {
-        if self.owed >= self.room {
+        if self.owed >= self.room || self.asked.len() == BATCH {
             self.hand_over();
             self.room = self.connection.outbox.room(MOST_OWED);
         }
