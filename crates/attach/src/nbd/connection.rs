@@ -20,6 +20,15 @@ use crate::request::{Answer, Answered, Asked, Request};
 /// How much is read at once.
 const BUFFER: usize = 256 * 1024;
 
+/// What a Unix socket is to hold, as far as the system allows. By default that is some 25 replies with 4
+/// KiB of data each, and a client that has more requests in flight would have to be waited for; TCP finds
+/// out by itself.
+const SEND_BUFFER: usize = 4 << 20;
+
+/// How many requests are handed over at once, at most: while these are answered the client takes the
+/// answers to those before, and asks for more.
+const BATCH: usize = 8;
+
 /// What requests of a client that are not answered yet may cost, each as many bytes as its data and
 /// [`COST`]. A client that reads no replies gets no further than that.
 const MOST_OWED: u64 = 64 << 20;
@@ -178,6 +187,8 @@ impl Connection {
             self.socket.set_tcp_nodelay(true)?;
             // A machine that is gone is noticed some day.
             self.socket.set_keepalive(true)?;
+        } else {
+            self.socket.set_send_buffer_size(SEND_BUFFER)?;
         }
         Ok(())
     }
@@ -235,9 +246,9 @@ impl Batch<'_> {
         self.room = self.room.saturating_sub(COST);
     }
 
-    /// Waits, where too much is owed, until some of it is answered.
+    /// Hands over where there is enough, and waits, where too much is owed, until some of it is answered.
     fn make_room(&mut self) {
-        if self.owed >= self.room {
+        if self.owed >= self.room || self.asked.len() == BATCH {
             self.hand_over();
             self.room = self.connection.outbox.room(MOST_OWED);
         }
