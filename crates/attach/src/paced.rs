@@ -93,6 +93,8 @@ impl<A: Answer> Paced<A> {
         let mut done = Vec::new();
         let mut ready = Vec::with_capacity(batch.len());
         let mut refused = Vec::new();
+        // To move the data is a part of the time that the drive takes.
+        let arrived = self.pace.as_ref().map(|pace| pace.of_drive(pace.machine()));
         // Data is moved before the lock is taken. A read that meets a write in flight may see
         // either; what a write that was answered wrote is there.
         for mut asked in batch.drain(..) {
@@ -102,14 +104,15 @@ impl<A: Answer> Paced<A> {
             }
         }
         let mut core = lock(&self.core);
-        let now = self.drive_now(&core);
-        core.take_done(now, &self.store, &mut done);
+        let arrived = arrived.unwrap_or_else(|| core.device.now());
+        core.take_done(arrived, &self.store, &mut done);
         for asked in ready {
-            let work = core.arrival(asked, now);
-            core.take(work, now, &self.store, &mut done);
+            let work = core.arrival(asked, arrived);
+            core.take(work, arrived, &self.store, &mut done);
         }
+        let now = self.drive_now(&core);
         for (asked, errno) in refused {
-            let work = core.arrival(asked, now);
+            let work = core.arrival(asked, arrived);
             core.answer(work, Err(errno), now, &mut done);
         }
         core.take_done(self.horizon(now), &self.store, &mut done);

@@ -138,7 +138,10 @@ fn serve(args: &AttachArgs, stop: &AtomicBool, tell: Option<Tell>) -> Result<(),
         let ready = |file: &Path| {
             announce(args, &export, &watched, "fuse", &file.display().to_string());
         };
-        return fuse::serve(folder, drive, stop, ready).map_err(usage);
+        return fuse::serve(folder, drive, stop, ready).map_err(|error| match error {
+            fuse::Error::StillOpen(_) | fuse::Error::System { .. } => Failure::from(error),
+            _ => usage(error),
+        });
     }
     if args.ublk {
         let drive = Arc::new(open(args, stop, tell)?);

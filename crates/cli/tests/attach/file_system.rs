@@ -1,7 +1,8 @@
 use std::fs;
 use std::os::unix::fs::FileExt;
+use std::process::Command;
 
-use crate::machine::{Attached, Loop, Mounted, has, place, run};
+use crate::machine::{Attached, Loop, Mounted, has, place, run, success};
 
 /// Something that is found nowhere else.
 fn content(file: u32, len: u32) -> Vec<u8> {
@@ -22,7 +23,7 @@ fn ext4() {
     run("mkfs.ext4", &["-q", &device.0]);
     {
         let mounted = Mounted::new(&device, place.path());
-        let path = |number| mounted.0.join(number.to_string());
+        let path = |number: u32| mounted.0.join(number.to_string());
         for number in 0..64 {
             fs::write(path(number), content(number, 1 << 20)).unwrap();
         }
@@ -47,4 +48,20 @@ fn ext4() {
     drop(mounted);
     drop(device);
     assert_eq!(attached.stop(), Some(0));
+}
+
+// Is a drive that ends under those who use it unmounted all the same, and is that told?
+#[test]
+fn ended_in_use() {
+    if !has(&["losetup"]) {
+        return;
+    }
+    let place = place();
+    let attached = Attached::new(place.path(), "sim:demo", &["--speed", "max"]);
+    let (file, device) = (attached.file.clone(), Loop::new(&attached.file));
+    let start = [&format!("if={}", device.0), "of=/dev/null", "bs=4k", "count=1"];
+    let read = || success(Command::new("dd").args(start).arg("iflag=direct"));
+    assert!(read());
+    assert_eq!(attached.stop(), Some(1));
+    assert!(!file.exists() && !read());
 }

@@ -45,7 +45,7 @@ fn verify(kept_mib: u32, given_up_mib: u32) {
     assert!(success(
         Command::new("blkdiscard").args(["--offset", "1MiB", "--length", "64KiB", &device.0])
     ));
-    assert!(!success(&mut fio(&device, &jobs_file).arg("--section=kept-still")));
+    assert!(!success(fio(&device, &jobs_file).arg("--section=kept-still")));
     drop(device);
     assert_eq!(attached.stop(), Some(0));
 }

@@ -51,8 +51,12 @@ impl Cut {
 
     /// How many of `acknowledged` are gone; none where it cannot be known.
     fn lost(&self, acknowledged: &[u32]) -> Option<usize> {
-        let found = self.found.as_ref()?;
-        Some(acknowledged.iter().filter(|number| !found.contains(number)).count())
+        let gone = |found: &BTreeSet<u32>| {
+            acknowledged.iter().filter(|number| !found.contains(number)).count()
+        };
+        let lost = self.found.as_ref().map(gone);
+        println!("of {} transactions acknowledged, lost: {lost:?}", acknowledged.len());
+        lost
     }
 }
 
