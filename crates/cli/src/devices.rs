@@ -362,7 +362,15 @@ mod tests {
     fn no_device() {
         let inventory = inventory::Inventory { devices: Vec::new() };
         let text = table(&Listed { inventory, attached: vec![live()] });
-        insta::assert_snapshot!(text, @"");
+        insta::assert_snapshot!(text, @r"
+        this machine has no block device
+        attached: sim:demo, 1 GiB
+            a drive?, by process 4711, nbd://127.0.0.1:10809
+            103 % of its rated life used, 4 % of its spare blocks left
+            the drive warns that few spare blocks are left
+            the drive warns that it cannot be written any more
+            512 MiB written to it
+        ");
     }
 
     // Is a line filled to its width and not beyond, and a word that is longer left whole?
