@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use schemars::Schema;
 
-use crate::reference::{probe, profiles, workloads};
+use crate::reference::{drives, probe, profiles, workloads};
 
 /// With what a simulated drive shows of itself.
 type Simulation = flashscope_report::Simulation<flashscope_sim::observe::Findings>;
@@ -41,6 +41,7 @@ fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
         let path = Path::new(FOLDER).join(format!("{name}.schema.json"));
         act(&path, serde_json::to_string_pretty(&schema)? + "\n")?;
     }
+    act(Path::new(drives::PATH), drives::page()?)?;
     act(Path::new(probe::PATH), probe::page()?)?;
     act(Path::new(profiles::PATH), profiles::page()?)?;
     act(Path::new(workloads::PATH), workloads::page()?)

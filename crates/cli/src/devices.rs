@@ -7,6 +7,7 @@ use anyhow::Context;
 use flashscope_attach::{Listed, Live};
 use flashscope_drive::guard::System;
 use flashscope_drive::health;
+use flashscope_drive::identify::{Nvme, OptionalCommand};
 use flashscope_drive::inventory::{self, Measurable, PcieLink, WriteCache};
 use flashscope_result::environment::Health;
 
@@ -19,9 +20,9 @@ type BlockDevice = inventory::BlockDevice<Health>;
 /// Each is shown with what the kernel knows of it, and with the command line to type; where it
 /// cannot be written, with what is in the way, as the guards before any write find it. Nothing is
 /// written to find this out. As another user than root, devices that cannot be opened are listed and
-/// said to be so. NVMe drives are asked for their health, which takes root: what is used of their
-/// rated life and left of their spare blocks, and what they warn of. Drives that `flashscope attach`
-/// has attached for the same user come last, simulated ones with their health.
+/// said to be so. NVMe drives are asked what they can do and for their health, which takes root: what
+/// is used of their rated life and left of their spare blocks, and what they warn of. Drives that
+/// `flashscope attach` has attached for the same user come last, simulated ones with their health.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope devices
@@ -172,6 +173,7 @@ fn about(device: &BlockDevice) -> String {
         let identity = device.model.iter().cloned().chain(named).chain(behind);
         let facts: Vec<String> = identity.chain(slowed(device)).collect();
         text += &wrapped(&facts.join(", "), INDENT);
+        text += &device.nvme.as_ref().map(abilities).unwrap_or_default();
         text += &device.health.as_ref().map(wear).unwrap_or_default();
     }
     match &device.measurable {
@@ -199,6 +201,30 @@ fn slowed(device: &BlockDevice) -> Option<String> {
     };
     let slower = link.gigatransfers_per_s < best.gigatransfers_per_s || link.lanes < best.lanes;
     slower.then(|| format!("on a slower link than its best of {}", speed(&best)))
+}
+
+/// The lines on what an NVMe drive can do.
+fn abilities(nvme: &Nvme) -> String {
+    let version = nvme.version.as_ref().map_or("NVMe".into(), |version| format!("NVMe {version}"));
+    let longest = nvme.max_transfer_bytes.map(|most| format!("up to {most} a command"));
+    let formats = nvme.namespace.formats.iter().map(|format| {
+        let in_use = if format.in_use { " (as it is)" } else { "" };
+        match format.metadata_bytes.0 {
+            0 => format!("{}{in_use}", format.data_bytes.0),
+            metadata => format!("{}+{metadata}{in_use}", format.data_bytes.0),
+        }
+    });
+    let formats = formats.collect::<Vec<_>>().join(", ");
+    let trims = nvme.optional_commands.contains(&OptionalCommand::DatasetManagement);
+    let can = [
+        (trims, "trim"),
+        (nvme.format.is_some(), "format itself"),
+        (nvme.sanitize.block_erase, "sanitize itself by block erase"),
+    ];
+    let can: Vec<&str> = can.into_iter().filter(|(can, _)| *can).map(|(_, what)| what).collect();
+    let can = (!can.is_empty()).then(|| format!("can {}", can.join(", ")));
+    let facts: Vec<String> = [version].into_iter().chain(longest).chain(can).collect();
+    wrapped(&format!("{}; blocks of {formats} B", facts.join(", ")), INDENT)
 }
 
 /// The lines on what an NVMe drive used of its rated life, has left to replace worn blocks, and warns
@@ -232,6 +258,7 @@ fn wrapped(text: &str, indent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use flashscope_block::Bytes;
+    use flashscope_drive::identify::{FormatSupport, LbaFormat, Namespace, SanitizeSupport};
     use flashscope_drive::inventory::{Bus, Obstacle};
 
     use super::*;
@@ -242,6 +269,37 @@ mod tests {
         let mut page = [0; 512];
         page[..6].copy_from_slice(&[0b1001, 0x3E, 0x01, 4, 10, 103]);
         page
+    }
+
+    /// Of a drive that trims and formats itself, with blocks of 512 B, or 4 KiB with 8 B of metadata.
+    fn identified() -> Nvme {
+        let format = |number, data, metadata| LbaFormat {
+            number,
+            data_bytes: Bytes(data),
+            metadata_bytes: Bytes(metadata),
+            relative_performance: 0,
+            in_use: number == 0,
+        };
+        Nvme {
+            version: Some("1.4.0".into()),
+            total_capacity_bytes: None,
+            max_transfer_bytes: Some(Bytes::kib(512)),
+            optional_commands: vec![OptionalCommand::DatasetManagement],
+            format: Some(FormatSupport {
+                formats_all_namespaces: false,
+                erases_all_namespaces: false,
+                cryptographic_erase: false,
+            }),
+            sanitize: SanitizeSupport { crypto_erase: true, block_erase: false, overwrite: false },
+            namespace: Namespace {
+                number: 1,
+                size_bytes: Bytes(1_000_204_886_016),
+                capacity_bytes: Bytes(1_000_204_886_016),
+                used_bytes: Bytes(0),
+                deallocated_reads: None,
+                formats: vec![format(0, 512, 0), format(1, 4096, 8)],
+            },
+        }
     }
 
     fn nvme() -> BlockDevice {
@@ -268,6 +326,7 @@ mod tests {
             discard: Some(true),
             temperature_celsius: Some(35.85),
             health: Health::decode(&smart(), None),
+            nvme: Some(identified()),
             backing_file: None,
             measurable: Measurable::Everything {
                 command: "flashscope bench /dev/nvme10n1 --destroy-data-on S4EWNX0R123456789012"
@@ -307,6 +366,7 @@ mod tests {
         nvme10n1     932 GiB 512/4096 nvme 8GT/s x4 no      mq-deadline 1023  through yes  36 °C
             Flash 9000 PRO with a ?[31mname of the whole forty, serial S4EWNX0R123456789012, firmware
             2B2QEXM7, on a slower link than its best of 16GT/s x4
+            NVMe 1.4.0, up to 512 KiB a command, can trim, format itself; blocks of 512 (as it is), 4096+8 B
             103 % of its rated life used, 4 % of its spare blocks left
             the drive warns that few spare blocks are left
             the drive warns that it cannot be written any more

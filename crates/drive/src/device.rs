@@ -53,6 +53,7 @@ pub fn open(options: &OpenOptions) -> Result<RealDevice, OpenError> {
         content: Arc::new(Content::new(options.seed)),
         depth: usize::try_from(options.queue_depth).expect("bounded by MAX_QUEUE_DEPTH"),
         max_io: usize::try_from(options.max_io.0).expect("bounded by MAX_IO"),
+        writable: options.writes(),
         target,
     };
     let (engine, engine_and_why) = engine::start(options.engine, &setup)?;

@@ -3,9 +3,12 @@
 //! A new engine is one file here and its line in [`ENGINES`].
 
 mod io_uring;
+mod io_uring_cmd;
+mod io_uring_polled;
 mod libaio;
 mod psync;
 mod queued;
+mod ring;
 
 use std::io;
 use std::str::FromStr;
@@ -24,6 +27,10 @@ use crate::target::Target;
 pub enum EngineKind {
     /// The submission and completion rings of Linux 5.1.
     IoUring,
+    /// The same over polled queues, without interrupts.
+    IoUringPolled,
+    /// NVMe commands through such rings, past the block layer (Linux 6.1).
+    IoUringCmd,
     /// Linux's older asynchronous IO, `io_submit` and `io_getevents`.
     Libaio,
     /// One `pread` or `pwrite` for each IO.
@@ -42,13 +49,27 @@ pub struct EngineEntry {
     start: fn(&Setup) -> io::Result<Box<dyn Engine>>,
 }
 
-/// Every engine, the most capable first.
-pub const ENGINES: [EngineEntry; 3] = [
+/// Every engine. Which is chosen where none is asked for is another matter.
+pub const ENGINES: [EngineEntry; 5] = [
     EngineEntry {
         kind: EngineKind::IoUring,
         name: "io_uring",
         summary: "one system call hands over all that is queued and waits; registered buffers",
         start: io_uring::start,
+    },
+    EngineEntry {
+        kind: EngineKind::IoUringPolled,
+        name: "io_uring_polled",
+        summary: "io_uring that looks for answers instead of being interrupted; of NVMe drives, with \
+                  the kernel parameter `nvme.poll_queues=N`",
+        start: io_uring_polled::start,
+    },
+    EngineEntry {
+        kind: EngineKind::IoUringCmd,
+        name: "io_uring_cmd",
+        summary: "NVMe commands through io_uring, past the block layer; of a whole NVMe drive, which \
+                  may be named as /dev/ngXnY then",
+        start: io_uring_cmd::start,
     },
     EngineEntry {
         kind: EngineKind::Libaio,
@@ -93,6 +114,8 @@ pub(crate) struct Setup {
     pub(crate) depth: usize,
     /// The longest IO in bytes.
     pub(crate) max_io: usize,
+    /// Whether it was opened for writing.
+    pub(crate) writable: bool,
 }
 
 /// What carries IOs to the kernel and back. Every IO it gets lies within the target.
@@ -194,7 +217,8 @@ mod tests {
     // Does the registry hold each engine once, under a name that parses back to it?
     #[test]
     fn registry_is_complete() {
-        for kind in [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync] {
+        use EngineKind::{IoUring, IoUringCmd, IoUringPolled, Libaio, Psync};
+        for kind in [IoUring, IoUringPolled, IoUringCmd, Libaio, Psync] {
             assert_eq!(ENGINES.iter().filter(|entry| entry.kind == kind).count(), 1);
             assert_eq!(kind.entry().name.parse(), Ok(kind));
             assert!(!kind.entry().summary.is_empty());

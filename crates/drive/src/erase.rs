@@ -9,11 +9,12 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use flashscope_block::{DeviceKind, Erase, Erasure, NotErased};
+use flashscope_block::{Erase, Erasure, NotErased};
 
 use crate::guard::{Identity, System};
-use crate::inventory::{Bus, bus_of, path_of};
-use crate::nvme::{Admin, Controller, Failed, IDENTIFY_LEN, Layout, Structure};
+use crate::identify::{ControllerPage, NamespacePage, SanitizeSupport, namespaces};
+use crate::nvme::namespace::{NotWhole, directory};
+use crate::nvme::{Admin, Controller, Failed, Layout, Structure};
 use crate::target::Target;
 
 /// How often a drive that sanitizes itself is asked how far it is.
@@ -77,23 +78,15 @@ fn others(count: usize) -> String {
     }
 }
 
-fn but_for(support: SanitizeSupport) -> &'static str {
-    match support {
-        SanitizeSupport { crypto: false, overwrite: false } => "",
-        SanitizeSupport { crypto: true, overwrite: false } => " by block erase, only by new keys",
-        SanitizeSupport { crypto: false, overwrite: true } => {
-            " by block erase, only by overwriting"
-        }
-        SanitizeSupport { .. } => " by block erase, only by new keys or overwriting",
-    }
-}
-
 /// How a drive that cannot sanitize itself by block erase can. Data that are there and cannot be read
 /// any more, or that were overwritten, are not a fresh drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct SanitizeSupport {
-    crypto: bool,
-    overwrite: bool,
+fn but_for(support: SanitizeSupport) -> &'static str {
+    match (support.crypto_erase, support.overwrite) {
+        (false, false) => "",
+        (true, false) => " by block erase, only by new keys",
+        (false, true) => " by block erase, only by overwriting",
+        (true, true) => " by block erase, only by new keys or overwriting",
+    }
 }
 
 /// A drive that can be erased.
@@ -144,7 +137,7 @@ pub(crate) fn eraser(
     writable: bool,
 ) -> Result<Box<dyn Erase + '_>, NotErased> {
     let subject = Subject { path: target.path().into(), erasure, writable };
-    let drive = whole_drive(&System::default(), target.kind(), target.identity());
+    let drive = whole_drive(&System::default(), target.identity());
     match drive.and_then(|()| plan(&target.file(), erasure)) {
         Ok(plan) => {
             let (drive, poll_interval): (&File, _) = (target.file(), POLL_INTERVAL);
@@ -155,37 +148,34 @@ pub(crate) fn eraser(
 }
 
 /// Whether what was opened is the whole namespace of an NVMe drive.
-fn whole_drive(system: &System, kind: DeviceKind, identity: Identity) -> Result<(), Obstacle> {
-    let (DeviceKind::Block, Identity::Block(number)) = (kind, identity) else {
-        return Err(Obstacle::File);
-    };
-    let disk = system.whole_disk(number).ok_or(Obstacle::NotNvme)?;
-    if bus_of(&disk) != Bus::Nvme {
-        return Err(Obstacle::NotNvme);
-    }
+fn whole_drive(system: &System, identity: Identity) -> Result<(), Obstacle> {
     let action = "find it in sysfs";
-    let itself = system.directory(number).map_err(|source| Obstacle::System { action, source })?;
-    if itself != disk { Err(Obstacle::Partition(path_of(&disk))) } else { Ok(()) }
+    directory(system, identity).map(drop).map_err(|not_whole| match not_whole {
+        NotWhole::File => Obstacle::File,
+        NotWhole::NotNvme => Obstacle::NotNvme,
+        NotWhole::Partition(whole) => Obstacle::Partition(whole),
+        NotWhole::System(source) => Obstacle::System { action, source },
+    })
 }
 
 /// Asks a drive what it can and what it holds, and finds out what is to be sent.
 fn plan(drive: &impl Controller, erasure: Erasure) -> Result<Plan, Obstacle> {
     let action = "ask for the number of the namespace";
     let number = drive.namespace().map_err(|source| Obstacle::System { action, source })?;
-    let controller = Abilities::of(drive)?;
+    let controller = ControllerPage::of(drive).map_err(failed(SAY))?;
     match erasure {
         Erasure::Format => {
-            if !controller.formats {
-                return Err(Obstacle::NoFormat);
-            }
-            if controller.formats_all {
+            let format = controller.format().ok_or(Obstacle::NoFormat)?;
+            // Either the format or the erase that comes with it.
+            if format.formats_all_namespaces || format.erases_all_namespaces {
                 check_alone(drive, &controller, number)?;
             }
             Ok(Plan::Format(namespace(drive, number)?))
         }
         Erasure::Sanitize => {
-            if !controller.erases_blocks {
-                return Err(Obstacle::NoBlockErase(controller.sanitizes_else));
+            let ways = controller.sanitize();
+            if !ways.block_erase {
+                return Err(Obstacle::NoBlockErase(ways));
             }
             check_alone(drive, &controller, number)?;
             match sanitize_status(drive)? {
@@ -196,69 +186,34 @@ fn plan(drive: &impl Controller, erasure: Erasure) -> Result<Plan, Obstacle> {
     }
 }
 
-/// What Identify Controller says, as far as it matters here.
-struct Abilities {
-    formats: bool,
-    formats_all: bool,
-    erases_blocks: bool,
-    sanitizes_else: SanitizeSupport,
-    manages_namespaces: bool,
-    has_other_controllers: bool,
-}
-
-impl Abilities {
-    fn of(drive: &impl Controller) -> Result<Abilities, Obstacle> {
-        let page = identify(drive, Admin::Identify(Structure::Controller))?;
-        // CMIC, OACS, SANICAP and FNA.
-        let (sharing, commands) = (page[76], page[256]);
-        let (sanitize, format) = (page[328], page[524]);
-        Ok(Abilities {
-            formats: commands & 1 << 1 != 0,
-            // Either the format or the erase that comes with it.
-            formats_all: format & 0b11 != 0,
-            erases_blocks: sanitize & 1 << 1 != 0,
-            sanitizes_else: SanitizeSupport {
-                crypto: sanitize & 1 != 0,
-                overwrite: sanitize & 1 << 2 != 0,
-            },
-            manages_namespaces: commands & 1 << 3 != 0,
-            has_other_controllers: sharing & 1 << 1 != 0,
-        })
-    }
-}
-
 /// Whether the drive has no other namespace than this one.
 fn check_alone(
     drive: &impl Controller,
-    controller: &Abilities,
+    controller: &ControllerPage,
     number: u32,
 ) -> Result<(), Obstacle> {
     // Who manages namespaces knows of those that are attached to none or to other controllers.
-    let list = match controller {
-        Abilities { manages_namespaces: true, .. } => Structure::AllocatedNamespaces,
-        Abilities { has_other_controllers: true, .. } => return Err(Obstacle::OtherControllers),
-        _ => Structure::ActiveNamespaces,
+    let list = if controller.manages_namespaces() {
+        Structure::AllocatedNamespaces
+    } else if controller.shares() {
+        return Err(Obstacle::OtherControllers);
+    } else {
+        Structure::ActiveNamespaces
     };
-    let page = identify(drive, Admin::Identify(list))?;
-    let (entries, _) = page.as_chunks();
-    let all = entries.iter().map(|entry| u32::from_le_bytes(*entry)).take_while(|id| *id != 0);
-    match all.filter(|id| *id != number).count() {
+    let all = namespaces(drive, list).map_err(failed(SAY))?;
+    match all.into_iter().filter(|id| *id != number).count() {
         0 => Ok(()),
         count => Err(Obstacle::OtherNamespaces(count)),
     }
 }
 
 fn namespace(drive: &impl Controller, number: u32) -> Result<Namespace, Obstacle> {
-    let page = identify(drive, Admin::IdentifyNamespace { namespace: number })?;
-    let blocks = u64::from_le_bytes(*page.first_chunk().expect("8 of 4096 bytes"));
-    Ok(Namespace { number, layout: Layout { flbas: page[26], dps: page[29] }, blocks })
+    let page = NamespacePage::of(drive, number).map_err(failed(SAY))?;
+    Ok(Namespace { number, layout: page.layout(), blocks: page.blocks() })
 }
 
-fn identify(drive: &impl Controller, command: Admin) -> Result<[u8; IDENTIFY_LEN], Obstacle> {
-    let mut page = [0; IDENTIFY_LEN];
-    drive.send(command, &mut page).map_err(failed("say what it is"))?;
-    Ok(page)
-}
+/// What a drive does when it answers to Identify.
+const SAY: &str = "say what it is";
 
 /// For `map_err`: the drive was to do `action`.
 fn failed(action: &'static str) -> impl FnOnce(Failed) -> Obstacle {

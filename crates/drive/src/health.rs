@@ -96,7 +96,7 @@ enum LogId {
 
 /// A whole drive.
 #[derive(Debug)]
-struct Drive {
+pub(crate) struct Drive {
     /// As below `/dev`.
     path: String,
     node: PathBuf,
@@ -115,7 +115,7 @@ fn both(drive: &impl Controller) -> Result<LogPages, Failed> {
 }
 
 /// Finds the drive, opens it and reads from it.
-fn ask<O, T>(
+pub(crate) fn ask<O, T>(
     system: &System,
     path: &Path,
     open: impl FnOnce(&Drive) -> io::Result<O>,
@@ -131,7 +131,7 @@ fn ask<O, T>(
 }
 
 /// Opens a drive for reading; fails where its node leads to something else.
-fn open(drive: &Drive) -> io::Result<File> {
+pub(crate) fn open(drive: &Drive) -> io::Result<File> {
     let file = File::open(&drive.node)?;
     if Identity::of(&file)? != Identity::Block(drive.number) {
         return Err(io::Error::other("its node in /dev leads to something else"));

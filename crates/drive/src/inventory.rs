@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::guard::{self, DeviceNumber, Identity, Refusal, System};
 use crate::hardware::{Hardware, text};
+use crate::identify::{Nvme, identify};
 
 /// The sectors in which `size` of sysfs counts, whatever those of the drive are.
 const SIZE_UNIT: u64 = 512;
@@ -68,6 +69,8 @@ pub struct BlockDevice<H> {
     pub temperature_celsius: Option<f64>,
     /// What it tells of its own health: of NVMe drives alone, and as root.
     pub health: Option<H>,
+    /// What it says that it is and can do: of NVMe drives alone, and as root.
+    pub nvme: Option<Nvme>,
     /// The file behind a loop device.
     pub backing_file: Option<String>,
     /// What can be measured on it.
@@ -235,10 +238,15 @@ pub fn devices<H: Clone>(
     let mut devices = Vec::new();
     for disk in disks {
         let whole = path_of(&disk);
-        let health = (bus_of(&disk) == Bus::Nvme).then(|| health(Path::new(&whole))).flatten();
-        devices.extend(describe(system, &disk, None, health.clone()));
+        let told = if bus_of(&disk) == Bus::Nvme {
+            let path = Path::new(&whole);
+            Told { health: health(path), nvme: identify(system, path) }
+        } else {
+            Told { health: None, nvme: None }
+        };
+        devices.extend(describe(system, &disk, None, told.clone()));
         let partitions = partitions(&disk);
-        let describe = |part: &PathBuf| describe(system, part, Some(&whole), health.clone());
+        let describe = |part: &PathBuf| describe(system, part, Some(&whole), told.clone());
         devices.extend(partitions.iter().filter_map(describe));
     }
     Ok(Inventory { devices })
@@ -293,12 +301,19 @@ fn natural(name: &str) -> Vec<(u64, String)> {
     pieces.map(piece).collect()
 }
 
+/// What a drive answers when it is asked.
+#[derive(Clone)]
+struct Told<H> {
+    health: Option<H>,
+    nvme: Option<Nvme>,
+}
+
 /// The device whose directory in sysfs is `directory`; `None` where it is gone.
 fn describe<H>(
     system: &System,
     directory: &Path,
     whole: Option<&str>,
-    health: Option<H>,
+    told: Told<H>,
 ) -> Option<BlockDevice<H>> {
     let disk = if whole.is_some() { directory.parent()? } else { directory };
     let number = guard::parse_number(&text(&directory.join("dev"))?)?;
@@ -329,7 +344,8 @@ fn describe<H>(
         temperature_celsius: hang::sensor(disk)
             .and_then(|sensor| number_at::<f64>(&sensor))
             .map(|millis| millis / 1000.0),
-        health,
+        health: told.health,
+        nvme: told.nvme,
         backing_file: text(&disk.join("loop/backing_file")),
         measurable: measurable(system, &path, &node, number, capacity, serial),
         model: hardware.model,

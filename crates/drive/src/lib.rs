@@ -8,6 +8,7 @@
 //! - [`engine`] holds the ways to hand IOs to the kernel, and chooses one by a probe.
 //! - [`inventory`] lists the block devices of the machine, and which the guards let be measured.
 //! - [`health`] asks an NVMe drive for the log pages of its health.
+//! - [`identify`](mod@identify) asks it what it is and can do.
 //! - [`record`] has the kernel trace what a drive is asked for.
 //! - [`Clock`] is the machine's monotonic clock, as cheap as the machine allows.
 
@@ -22,6 +23,7 @@ mod error;
 pub mod guard;
 mod hardware;
 pub mod health;
+pub mod identify;
 pub mod inventory;
 mod nvme;
 mod options;

@@ -1,6 +1,11 @@
-//! NVMe admin commands: their encoding, and the kernel's way to hand one to a drive.
+//! NVMe commands: their encoding, and the kernel's way to hand one to a drive.
+//!
+//! Those that administer a drive are here, those that move data in [`nvm`].
 //!
 //! Names, numbers and offsets are those of the NVM Express Base Specification.
+
+pub(crate) mod namespace;
+pub(crate) mod nvm;
 
 use std::fs::File;
 use std::io;
@@ -16,7 +21,7 @@ pub(crate) const IDENTIFY_LEN: usize = 4096;
 /// midst of a format may leave it unusable, so this is far longer than any is known to take.
 const FORMAT_TIMEOUT_MS: u32 = 4 * 3600 * 1000;
 
-/// The commands that are ever sent. The first three change nothing.
+/// The admin commands that are ever sent. The first three change nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admin {
     /// Get Log Page, from the start of the page, of the whole drive.
@@ -65,17 +70,22 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
+    /// The number of the format.
+    pub(crate) fn format(self) -> u8 {
+        self.flbas & 0xF | (self.flbas >> 5 & 3) << 4
+    }
+
     /// Command dword 10 of Format NVM, with Secure Erase Settings of 1, an erase of user data.
     fn dword_10(self) -> u32 {
-        let [flbas, dps] = [self.flbas, self.dps].map(u32::from);
-        let (format_lower, metadata, format_upper) = (flbas & 0xF, flbas >> 4 & 1, flbas >> 5 & 3);
+        let [flbas, dps, format] = [self.flbas, self.dps, self.format()].map(u32::from);
+        let metadata = flbas >> 4 & 1;
         let (protection, protection_first) = (dps & 7, dps >> 3 & 1);
-        format_lower
+        format & 0xF
             | metadata << 4
             | protection << 5
             | protection_first << 8
             | 1 << 9
-            | format_upper << 12
+            | format >> 4 << 12
     }
 }
 
@@ -95,6 +105,13 @@ struct Command {
     dwords_10_15: [u32; 6],
     timeout_ms: u32,
     result: u32,
+}
+
+impl Command {
+    fn bytes(self) -> [u8; 72] {
+        // SAFETY: the struct has no padding: its fields fill its 72 bytes.
+        unsafe { std::mem::transmute(self) }
+    }
 }
 
 /// `NVME_IOCTL_ID` there, which answers with the number of the namespace.
@@ -203,9 +220,7 @@ mod tests {
 
     /// The bytes of a command but for its memory, and the length of that.
     fn bytes(command: Admin, answer: &mut [u8]) -> ([u8; 72], u64) {
-        let command = command.encode(answer);
-        // SAFETY: the struct has no padding: its fields fill its 72 bytes.
-        let mut bytes: [u8; 72] = unsafe { std::mem::transmute(command) };
+        let mut bytes = command.encode(answer).bytes();
         let address = u64::from_ne_bytes(bytes[24..32].try_into().unwrap());
         bytes[24..32].fill(0);
         (bytes, address)

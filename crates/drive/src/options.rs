@@ -5,6 +5,7 @@ use flashscope_block::Bytes;
 
 use crate::engine::EngineKind;
 use crate::error::OpenError;
+use crate::nvme::namespace::block_device;
 
 /// The deepest queue that can be asked for.
 pub const MAX_QUEUE_DEPTH: u32 = 4096;
@@ -182,6 +183,9 @@ impl OpenOptions {
     /// `file:scratch.img?size=1GiB&engine=psync`. What is not said stays as in
     /// [`OpenOptions::new`]. The first `?` ends the path.
     ///
+    /// An NVMe character device, such as `/dev/ng1n1`, is its block device with the engine
+    /// [`EngineKind::IoUringCmd`], so that all that is asked of a block device is asked of it.
+    ///
     /// # Errors
     /// [`ParseDriveError`] where the form, an option's name or its value is wrong.
     pub fn parse(text: &str) -> Result<OpenOptions, ParseDriveError> {
@@ -191,12 +195,30 @@ impl OpenOptions {
             None if path.starts_with('/') => Location::BlockDevice(path.into()),
             _ => return Err(ParseDriveError::Form(text.into())),
         };
+        let commanded = block_device(path);
+        let location = commanded.clone().map_or(location, Location::BlockDevice);
         let mut options = OpenOptions::new(location);
         for setting in settings.split('&').filter(|setting| !setting.is_empty()) {
             options.set(setting)?;
         }
+        if let Some(block) = commanded {
+            options.command(path, &block)?;
+        }
         options.name = text.into();
         Ok(options)
+    }
+
+    /// Has the drive take commands, as it was named by its character device.
+    fn command(&mut self, path: &str, block: &Path) -> Result<(), ParseDriveError> {
+        let commands = EngineKind::IoUringCmd;
+        if self.engine.is_some_and(|engine| engine != commands) {
+            let name = commands.entry().name;
+            let reason =
+                format!("`{path}` takes {name} alone; others are of `{}`", block.display());
+            return Err(ParseDriveError::Value { name: "engine", reason });
+        }
+        self.engine = Some(commands);
+        Ok(())
     }
 
     fn set(&mut self, setting: &str) -> Result<(), ParseDriveError> {
@@ -262,6 +284,22 @@ mod tests {
         assert_eq!(options.access, Access::ReadOnly);
     }
 
+    // Is an NVMe character device its block device with commands, with no other engine?
+    #[test]
+    fn character_devices_take_commands() {
+        for text in ["/dev/ng1n2", "/dev/ng1n2?engine=io_uring_cmd"] {
+            let options = OpenOptions::parse(text).unwrap();
+            assert_eq!(options.location, Location::BlockDevice("/dev/nvme1n2".into()));
+            assert_eq!(options.engine, Some(EngineKind::IoUringCmd));
+            assert_eq!(options.name, text);
+        }
+        assert_eq!(
+            OpenOptions::parse("/dev/ng1n2?engine=psync").unwrap_err().to_string(),
+            "the option `engine` of a drive: `/dev/ng1n2` takes io_uring_cmd alone; others are of \
+             `/dev/nvme1n2`"
+        );
+    }
+
     // Does each option's own example parse, so that errors never suggest what is wrong?
     #[test]
     fn examples_parse() {
@@ -284,7 +322,7 @@ mod tests {
         assert_eq!(
             message("file:x?engine=io_urin"),
             "the option `engine` of a drive: `io_urin` is no engine, did you mean `io_uring`?; \
-             there are: io_uring, libaio, psync"
+             there are: io_uring, io_uring_polled, io_uring_cmd, libaio, psync"
         );
         assert_eq!(
             message("file:x?direct=maybe"),

@@ -141,6 +141,8 @@ fn nvme_drive() {
         discard: Some(true),
         temperature_celsius: Some(35.85),
         health: Some("/dev/nvme0n1".into()),
+        // There is nothing behind the node that takes a command.
+        nvme: None,
         backing_file: None,
         measurable: Measurable::Everything {
             command: "flashscope bench /dev/nvme0n1 --destroy-data-on S4EWNX0R".into(),

@@ -1,6 +1,7 @@
 //! The reference pages of the documentation, from the doc comments and registries in which what they
 //! describe is defined.
 
+pub mod drives;
 pub mod probe;
 pub mod profiles;
 pub mod workloads;

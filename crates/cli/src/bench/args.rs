@@ -36,7 +36,8 @@ pub struct BenchArgs {
     /// What to measure: /dev/NAME, file:PATH, sim:PROFILE or null:
     ///
     /// A file takes `?size=1GiB` (it is created), `?engine=io_uring|libaio|psync` and
-    /// `?direct=false`; a device takes `?engine=…`. A simulated drive takes any field of its
+    /// `?direct=false`; a device takes `?engine=…`, which may be `io_uring_polled` or, for NVMe
+    /// commands past the block layer, `io_uring_cmd` (see docs/drives.md). A simulated drive takes any field of its
     /// profile, as in `sim:demo?over_provisioning=0.28`.
     #[arg(required_unless_present_any = ["resume", "plan"])]
     pub drive: Option<String>,

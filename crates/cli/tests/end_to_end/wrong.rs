@@ -88,7 +88,7 @@ fn simulated_drives() {
 fn options_of_real_drives() {
     assert_snapshot!(bench("file:x.img?sise=1GiB", ""), @"flashscope: `sise` is no option of a drive, did you mean `size`?; there are: size, engine, direct");
     assert_snapshot!(bench("file:x.img?size=1Gig", ""), @"flashscope: the option `size` of a drive: `1Gig` is not a size: write it like `4096`, `32KiB` or `1.5GiB`");
-    assert_snapshot!(bench("file:x.img?size=1MiB&engine=iouring", ""), @"flashscope: the option `engine` of a drive: `iouring` is no engine, did you mean `io_uring`?; there are: io_uring, libaio, psync");
+    assert_snapshot!(bench("file:x.img?size=1MiB&engine=iouring", ""), @"flashscope: the option `engine` of a drive: `iouring` is no engine, did you mean `io_uring`?; there are: io_uring, io_uring_polled, io_uring_cmd, libaio, psync");
     assert_snapshot!(bench("file:x.img?size=1MiB&direct=maybe", ""), @"flashscope: the option `direct` of a drive: `maybe` is neither `true` nor `false`");
     assert_snapshot!(bench("file:x.img?size=0", ""), @"flashscope: `x.img`: a `size` of 0 holds nothing: say how large");
 }

@@ -131,6 +131,10 @@ impl From<Event> for Answer {
 }
 
 impl Kernel for Context {
+    fn takes(&self, op: Op) -> bool {
+        op != Op::Trim
+    }
+
     fn ready(&mut self, slot: usize, io: &Io, buffer: *mut u8) {
         let opcode = match io.op {
             Op::Read => IOCB_CMD_PREAD,

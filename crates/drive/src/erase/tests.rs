@@ -328,12 +328,12 @@ fn whole_nvme_drives_alone() {
     }
     let system = System::at(root.path());
     let number = |minor| DeviceNumber { major: 259, minor };
-    let block = |minor| whole_drive(&system, DeviceKind::Block, Identity::Block(number(minor)));
+    let block = |minor| whole_drive(&system, Identity::Block(number(minor)));
     assert!(block(0).is_ok());
     assert!(matches!(block(1), Err(Obstacle::Partition(whole)) if whole == "/dev/nvme0n1"));
     for minor in [16, 17, 99] {
         assert!(matches!(block(minor), Err(Obstacle::NotNvme)), "{minor}");
     }
     let file = Identity::File { device: number(0), inode: 1 };
-    assert!(matches!(whole_drive(&system, DeviceKind::File, file), Err(Obstacle::File)));
+    assert!(matches!(whole_drive(&system, file), Err(Obstacle::File)));
 }

@@ -1,0 +1,108 @@
+use std::io;
+
+use super::*;
+
+/// A drive whose two pages are what a test says.
+#[derive(Clone)]
+struct Fake {
+    controller: [u8; IDENTIFY_LEN],
+    namespace: [u8; IDENTIFY_LEN],
+}
+
+impl Controller for &Fake {
+    fn namespace(&self) -> io::Result<u32> {
+        Ok(7)
+    }
+
+    fn send(&self, command: Admin, answer: &mut [u8]) -> Result<(), Failed> {
+        match command {
+            Admin::Identify(Structure::Controller) => answer.copy_from_slice(&self.controller),
+            Admin::IdentifyNamespace { namespace: 7 } => answer.copy_from_slice(&self.namespace),
+            other => panic!("{other:?}"),
+        }
+        Ok(())
+    }
+}
+
+fn put(page: &mut [u8; IDENTIFY_LEN], at: usize, bytes: &[u8]) {
+    page[at..at + bytes.len()].copy_from_slice(bytes);
+}
+
+/// A drive of version 1.4 and 960 GB that moves 512 KiB at once, can Write Zeroes and Deallocate,
+/// formats, and erases its blocks; its namespace has the second of three formats.
+fn drive() -> Fake {
+    let mut controller = [0; IDENTIFY_LEN];
+    put(&mut controller, 80, &[0, 4, 1, 0]);
+    put(&mut controller, 77, &[7]);
+    put(&mut controller, 256, &[1 << 1]);
+    put(&mut controller, 280, &960_000_000_000_u64.to_le_bytes());
+    put(&mut controller, 328, &[0b010]);
+    put(&mut controller, 520, &[0b1100]);
+    put(&mut controller, 524, &[0b100]);
+    let mut namespace = [0; IDENTIFY_LEN];
+    for (at, blocks) in [(0, 1000_u64), (8, 900), (16, 250)] {
+        put(&mut namespace, at, &blocks.to_le_bytes());
+    }
+    put(&mut namespace, 25, &[2, 1]);
+    put(&mut namespace, 33, &[0b1001]);
+    put(&mut namespace, 128, &[0, 0, 9, 2, 0, 0, 12, 0, 8, 0, 12, 1]);
+    // Beyond NLBAF: no format of this drive.
+    put(&mut namespace, 140, &[0, 0, 9, 0]);
+    Fake { controller, namespace }
+}
+
+fn describe(fake: &Fake) -> Nvme {
+    described(&fake).unwrap()
+}
+
+// Is each fact read from its place, in bytes and not blocks?
+#[test]
+fn pages_are_decoded() {
+    let format = |number, data, metadata, relative_performance| LbaFormat {
+        number,
+        data_bytes: Bytes(data),
+        metadata_bytes: Bytes(metadata),
+        relative_performance,
+        in_use: number == 1,
+    };
+    let expected = Nvme {
+        version: Some("1.4.0".into()),
+        total_capacity_bytes: Some(Bytes(960_000_000_000)),
+        max_transfer_bytes: Some(Bytes::kib(512)),
+        optional_commands: vec![OptionalCommand::DatasetManagement, OptionalCommand::WriteZeroes],
+        format: Some(FormatSupport {
+            formats_all_namespaces: false,
+            erases_all_namespaces: false,
+            cryptographic_erase: true,
+        }),
+        sanitize: SanitizeSupport { crypto_erase: false, block_erase: true, overwrite: false },
+        namespace: Namespace {
+            number: 7,
+            size_bytes: Bytes(4_096_000),
+            capacity_bytes: Bytes(3_686_400),
+            used_bytes: Bytes(1_024_000),
+            deallocated_reads: Some(Deallocated::Zeroes),
+            formats: vec![format(0, 512, 0, 2), format(1, 4096, 0, 0), format(2, 4096, 8, 1)],
+        },
+    };
+    assert_eq!(describe(&drive()), expected);
+}
+
+// Is what a drive does not tell absent rather than zero, and is what no drive can say survived?
+#[test]
+fn what_is_not_told_is_absent() {
+    let mut bare = drive();
+    bare.controller = [0; IDENTIFY_LEN];
+    put(&mut bare.namespace, 33, &[0]);
+    let told = describe(&bare);
+    assert_eq!((told.version, told.total_capacity_bytes), (None, None));
+    assert_eq!((told.max_transfer_bytes, told.format), (None, None));
+    assert_eq!((told.optional_commands, told.namespace.deallocated_reads), (vec![], None));
+
+    let odd = Fake { controller: [0xFF; IDENTIFY_LEN], namespace: [0xFF; IDENTIFY_LEN] };
+    let told = describe(&odd);
+    assert_eq!((told.max_transfer_bytes, told.total_capacity_bytes), (None, None));
+    assert_eq!(told.optional_commands.len(), OPTIONAL_COMMANDS.len());
+    assert_eq!(told.namespace.formats, []);
+    assert_eq!(told.namespace.size_bytes, Bytes(0));
+}

@@ -1,0 +1,113 @@
+//! Where the kernel has the NVMe namespace that is open.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use crate::guard::{DeviceNumber, Identity, System, parse_number};
+use crate::hardware::text;
+use crate::inventory::{Bus, bus_of, path_of};
+
+/// Why what is open is not a whole namespace.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotWhole {
+    #[error("it is a file, no NVMe drive")]
+    File,
+    #[error("it is no NVMe drive")]
+    NotNvme,
+    #[error("it is a partition of the NVMe drive `{0}`: name that")]
+    Partition(String),
+    #[error("cannot find it in sysfs: {0}")]
+    System(io::Error),
+}
+
+/// The directory in sysfs of the namespace whose block device is open.
+pub(crate) fn directory(system: &System, identity: Identity) -> Result<PathBuf, NotWhole> {
+    let Identity::Block(number) = identity else { return Err(NotWhole::File) };
+    let disk = system.whole_disk(number).ok_or(NotWhole::NotNvme)?;
+    if bus_of(&disk) != Bus::Nvme {
+        return Err(NotWhole::NotNvme);
+    }
+    let itself = system.directory(number).map_err(NotWhole::System)?;
+    if itself == disk { Ok(disk) } else { Err(NotWhole::Partition(path_of(&disk))) }
+}
+
+/// The block device of which `path` is the character device: `/dev/nvme0n1` of `/dev/ng0n1`. The
+/// kernel gives both the same numbers.
+pub(crate) fn block_device(path: &str) -> Option<PathBuf> {
+    let (controller, namespace) = path.strip_prefix("/dev/ng")?.split_once('n')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    let named = is_number(controller) && is_number(namespace);
+    named.then(|| format!("/dev/nvme{controller}n{namespace}").into())
+}
+
+/// Opens the character device of the namespace whose directory in sysfs is `disk`, which stands
+/// beside that of its block device (Linux 5.13).
+pub(crate) fn open_character_device(
+    system: &System,
+    disk: &Path,
+    writes: bool,
+) -> io::Result<File> {
+    let block = path_of(disk);
+    let name = block.replace("/dev/nvme", "ng");
+    let number = text(&disk.with_file_name(&name).join("dev"));
+    let number = number.and_then(|number| parse_number(&number)).ok_or_else(|| {
+        let why = format!(
+            "the kernel has no character device for `{block}`: it needs Linux 6.1 or later"
+        );
+        io::Error::new(io::ErrorKind::Unsupported, why)
+    })?;
+    let node = system.path(&format!("dev/{name}"));
+    let explain = |error: io::Error| {
+        io::Error::new(error.kind(), format!("cannot open `/dev/{name}`: {error}"))
+    };
+    let file = fs::OpenOptions::new().read(true).write(writes).open(node).map_err(explain)?;
+    let found = file.metadata()?;
+    if !found.file_type().is_char_device() || DeviceNumber::new(found.rdev()) != number {
+        return Err(io::Error::other(format!("`/dev/{name}` leads to something else")));
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    // Is a character device traced to the block device of the same numbers, and nothing else taken
+    // for one?
+    #[test]
+    fn character_devices_are_traced() {
+        assert_eq!(block_device("/dev/ng0n1"), Some("/dev/nvme0n1".into()));
+        assert_eq!(block_device("/dev/ng12n345"), Some("/dev/nvme12n345".into()));
+        for other in ["/dev/ng0", "/dev/ngn1", "/dev/ng0n", "/dev/ng0n1p1", "/dev/nvme0n1", "ng0n1"]
+        {
+            assert_eq!(block_device(other), None, "{other}");
+        }
+    }
+
+    // Is the device that is opened the one of which sysfs has the number, beside the block device,
+    // and no other node under its name?
+    #[test]
+    fn the_character_device_is_checked() {
+        let root = tempfile::tempdir().unwrap();
+        let disk = root.path().join("sys/devices/nvme0/nvme0n1");
+        let beside = root.path().join("sys/devices/nvme0/ng0n1");
+        let open = || open_character_device(&System::at(root.path()), &disk, false);
+        let says = || open().unwrap_err().to_string();
+        assert!(says().contains("no character device for `/dev/nvme0n1`"), "{}", says());
+        fs::create_dir_all(&beside).unwrap();
+        fs::write(beside.join("dev"), "1:3\n").unwrap();
+        assert!(says().contains("cannot open `/dev/ng0n1`"), "{}", says());
+        fs::create_dir_all(root.path().join("dev")).unwrap();
+        let node = root.path().join("dev/ng0n1");
+        symlink("/dev/zero", &node).unwrap();
+        assert!(says().contains("`/dev/ng0n1` leads to something else"), "{}", says());
+        fs::remove_file(&node).unwrap();
+        // The one with this number on every Linux machine.
+        symlink("/dev/null", &node).unwrap();
+        assert!(open().is_ok());
+    }
+}
