@@ -129,7 +129,7 @@ impl Server {
     fn start(device: Box<dyn Device + Send>, path: &Path, speed: Speed) -> Server {
         let info = device.info();
         let (name, logical_block) = (info.name.clone(), info.logical_block);
-        let export = Export { name, size: SIZE, logical_block, trims: true };
+        let export = Export { name, size: SIZE, logical_block, trims: true, writable: true };
         let store = Store::memory(SIZE).expect("there is memory");
         let drive = Attached::simulated(device, export, store, speed, None, &mut |_, _| {});
         let drive = Arc::new(drive.expect("an empty store can be read"));

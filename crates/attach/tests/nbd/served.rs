@@ -45,8 +45,13 @@ impl Served {
             false => Store::memory(SIZE).unwrap(),
         };
         let device = Box::new(Fixed::new(SIZE, how.takes));
-        let export =
-            Export { name: "fixed".into(), size: SIZE, logical_block: Bytes(512), trims: true };
+        let export = Export {
+            name: "fixed".into(),
+            size: SIZE,
+            logical_block: Bytes(512),
+            trims: true,
+            writable: true,
+        };
         let drive = Attached::simulated(device, export, store, how.speed, None, &mut |_, _| {});
         let drive = Arc::new(drive.unwrap());
         let address = match how.tcp {
