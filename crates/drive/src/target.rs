@@ -64,10 +64,6 @@ impl Target {
         &self.path
     }
 
-    pub(crate) fn kind(&self) -> DeviceKind {
-        self.kind
-    }
-
     pub(crate) fn identity(&self) -> Identity {
         self.identity
     }
