@@ -99,10 +99,15 @@ fn serve_device(
     }
     // Stopped or never started, the kernel gives back what the queue has asked for.
     let outcome = match started.is_ok() {
-        true => thread.join().unwrap_or(Ok(())),
+        true => thread.join().unwrap_or_else(|_| Err(panicked())),
         false => Ok(()),
     };
     started.and(outcome)
+}
+
+/// The thread has said itself what went wrong.
+fn panicked() -> Error {
+    failed("serve the block device")(io::Error::other("the thread that serves it has failed"))
 }
 
 /// What a channel answers whose other end is gone.

@@ -186,7 +186,11 @@ impl Queue {
     /// What the kernel asks for.
     fn request(&self, tag: u16) -> Asked<To> {
         let Description { op_flags, sectors, start_sector, .. } = self.descriptions.get(tag);
-        let (offset, len) = (Bytes(start_sector * 512), Bytes(u64::from(sectors) * 512));
+        // A flush has no place: its sector is what the kernel takes for none.
+        let (offset, len) = match op_flags & uapi::OP_MASK {
+            uapi::OP_FLUSH => (Bytes(0), Bytes(0)),
+            _ => (Bytes(start_sector * 512), Bytes(u64::from(sectors) * 512)),
+        };
         let mut data = Vec::new();
         let op = match op_flags & uapi::OP_MASK {
             uapi::OP_READ => Op::Read,
@@ -202,7 +206,6 @@ impl Queue {
             }
         };
         let durable = op == Op::Write && op_flags & uapi::F_FUA != 0;
-        let len = if op == Op::Flush { Bytes(0) } else { len };
         let request = Request { op, offset, len, data, durable };
         Asked { request, from: To { tag, done: Arc::clone(&self.done) } }
     }
