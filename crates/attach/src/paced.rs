@@ -20,6 +20,10 @@ use crate::store::Store;
 /// 50 µs late (its timer slack), and waking takes a while.
 const SPIN: Nanos = Nanos::micros(100);
 
+/// How long after an answer it is not slept: the next request of a client that waits for one at a time
+/// comes soon, and to wake a thread takes as long as a short answer may.
+const LINGER: Nanos = Nanos::micros(200);
+
 /// See the module.
 pub(crate) struct Paced<A> {
     core: Mutex<Core<A>>,
@@ -179,12 +183,14 @@ impl<A: Answer> Paced<A> {
     /// Gives answers when they are due, until [`Paced::stop`].
     pub(crate) fn answer_in_time(&self) {
         let Some(pace) = &self.pace else { return };
+        let mut answered = Nanos(0);
         while !self.stopped.load(Ordering::SeqCst) {
-            let due = self.due.load(Ordering::SeqCst);
-            let left = due.saturating_sub(pace.machine().0);
+            let (due, now) = (self.due.load(Ordering::SeqCst), pace.machine());
+            let left = due.saturating_sub(now.0);
             if left == 0 {
                 self.give_due();
-            } else if left > SPIN.0 {
+                answered = now;
+            } else if left > SPIN.0 && now > answered + LINGER {
                 self.sleep(due);
             } else {
                 std::hint::spin_loop();
