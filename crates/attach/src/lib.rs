@@ -2,7 +2,7 @@
 //!
 //! [`Attached`] is the drive: requests come in with their data by [`Attached::submit`] and are
 //! answered when their time has come. A simulated drive says when that is, on virtual time, which
-//! [`Pace`] ties to the machine's clock; what was written is kept in a [`Store`]. A real drive takes the
+//! [`Speed`] ties to the machine's clock; what was written is kept in a [`Store`]. A real drive takes the
 //! time that it takes and keeps its data itself.
 //!
 //! How requests get here is the business of a transport, one file each, which knows nothing of

@@ -13,7 +13,7 @@ use crate::health::health;
 use crate::lock;
 use crate::metrics;
 use crate::request::Answer;
-use crate::sample::{Quantiles, Sample, ratio, seconds};
+use crate::sample::{Quantiles, Sample, ratio};
 use crate::statistics::{OpStatistics, Snapshot};
 
 /// How many samples are kept: five minutes of one a second.
@@ -140,8 +140,8 @@ impl Monitor {
             process: std::process::id(),
             size_bytes: self.size,
             places: lock(&self.places).clone(),
-            attached_s: seconds(now.machine),
-            busy_s: seconds(now.busy),
+            attached_s: now.machine.as_secs_f64(),
+            busy_s: now.busy.as_secs_f64(),
             ops: now.ops.iter().map(totals).collect(),
             in_flight: now.in_flight as u64,
             lateness: Quantiles::of(&now.lateness_ns),

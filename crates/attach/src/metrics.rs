@@ -13,7 +13,6 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::health::health;
 use crate::live::write_amplification;
-use crate::sample::seconds;
 use crate::statistics::{OpStatistics, Snapshot};
 
 /// The kind of content that [`text`] is.
@@ -139,7 +138,7 @@ impl Page<'_, '_> {
         metric.encode_histogram::<[(&str, &str); 0]>(sum, count, &classes, None)?;
         let busy = "How long requests were in flight, on the clock of the drive";
         let metric = self.0.encode_descriptor("busy", busy, Some(&unit), MetricType::Counter)?;
-        ConstCounter::new(seconds(snapshot.busy)).encode(metric)
+        ConstCounter::new(snapshot.busy.as_secs_f64()).encode(metric)
     }
 
     #[allow(clippy::cast_precision_loss, reason = "fewer than 2^53 blocks")]
@@ -192,7 +191,7 @@ fn classes(times: &Histogram<u64>) -> (f64, u64, Vec<(f64, u64)>) {
         counts[BOUNDS_NS.partition_point(|bound| *bound < least)] += count;
         sum_ns += times.median_equivalent(value) as f64 * count as f64;
     }
-    let bounds = BOUNDS_NS.iter().map(|bound| seconds(Nanos(*bound)));
+    let bounds = BOUNDS_NS.iter().map(|bound| Nanos(*bound).as_secs_f64());
     let bounds = bounds.chain([f64::INFINITY]);
     (sum_ns / 1e9, times.len(), bounds.zip(counts).collect())
 }

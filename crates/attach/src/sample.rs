@@ -75,7 +75,7 @@ pub struct Sample {
 impl Sample {
     /// What was done between two snapshots of a drive.
     pub fn between(earlier: &Snapshot, later: &Snapshot) -> Sample {
-        let seconds = seconds(later.machine) - seconds(earlier.machine);
+        let seconds = later.machine.as_secs_f64() - earlier.machine.as_secs_f64();
         let pairs = earlier.ops.iter().zip(&later.ops);
         let latencies: Vec<_> =
             pairs.clone().map(|(then, now)| since(&then.latency_ns, &now.latency_ns)).collect();
@@ -91,7 +91,7 @@ impl Sample {
             };
         let flash = earlier.flash.zip(later.flash);
         Sample {
-            at_s: self::seconds(later.machine),
+            at_s: later.machine.as_secs_f64(),
             ops: pairs.zip(&latencies).map(op).collect(),
             latency: Quantiles::of(&all),
             in_flight: later.in_flight as u64,
@@ -140,11 +140,6 @@ impl fmt::Display for Sample {
 #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 bytes")]
 pub(crate) fn ratio(bytes: Bytes, each: Bytes) -> Option<f64> {
     (each.0 > 0).then(|| bytes.0 as f64 / each.0 as f64)
-}
-
-#[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 ns, which is 104 days")]
-pub(crate) fn seconds(time: Nanos) -> f64 {
-    time.0 as f64 / 1e9
 }
 
 /// 0 where no time passed.

@@ -151,7 +151,7 @@ impl Store {
     /// Reads what was written last.
     pub(crate) fn read(&self, offset: Bytes, data: &mut [u8]) -> Result<(), Errno> {
         let volatile = self.volatile();
-        self.file.read_exact_at(data, offset.0).map_err(|error| errno(&error))?;
+        self.file.read_exact_at(data, offset.0).map_err(Errno::from)?;
         if let Some(volatile) = volatile {
             volatile.read(offset.0, data);
         }
@@ -164,7 +164,7 @@ impl Store {
             true => self.punch(offset.0, len.0),
             false => self.file.write_all_at(data, offset.0),
         }
-        .map_err(|error| errno(&error))
+        .map_err(Errno::from)
     }
 
     /// Forgets a range.
@@ -172,7 +172,7 @@ impl Store {
         if let Some(mut volatile) = self.volatile() {
             volatile.zero(offset.0, len.0);
         }
-        self.punch(offset.0, len.0).map_err(|error| errno(&error))
+        self.punch(offset.0, len.0).map_err(Errno::from)
     }
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
@@ -194,7 +194,7 @@ impl Store {
                 std::collections::btree_map::Entry::Vacant(place) => {
                     let mut held = Box::new([0; PIECE]);
                     if within.len() < PIECE {
-                        self.read_piece(piece, &mut held).map_err(|error| errno(&error))?;
+                        self.read_piece(piece, &mut held).map_err(Errno::from)?;
                     }
                     place.insert(held)
                 }
@@ -236,8 +236,7 @@ impl Store {
         let numbers = pieces(offset.0, len.0).map(|(piece, _)| piece);
         self.move_out(&mut volatile, numbers, capacity, &lost)?;
         if volatile.pieces.len() >= volatile.look_at {
-            let all: Vec<u64> = volatile.pieces.keys().copied().collect();
-            self.move_out(&mut volatile, all.into_iter(), capacity, &lost)?;
+            self.move_all_out(&mut volatile, capacity, &lost)?;
             volatile.look_at = 2 * volatile.pieces.len() + LOOK_AGAIN;
         }
         Ok(())
@@ -252,8 +251,17 @@ impl Store {
         let Some(mut volatile) = self.volatile() else {
             return Ok(());
         };
+        self.move_all_out(&mut volatile, capacity, &lost)
+    }
+
+    fn move_all_out(
+        &self,
+        volatile: &mut Volatile,
+        capacity: Bytes,
+        lost: &impl Fn(Bytes, Bytes) -> bool,
+    ) -> Result<(), Errno> {
         let all: Vec<u64> = volatile.pieces.keys().copied().collect();
-        self.move_out(&mut volatile, all.into_iter(), capacity, &lost)
+        self.move_out(volatile, all.into_iter(), capacity, lost)
     }
 
     fn move_out(
@@ -271,7 +279,7 @@ impl Store {
             }
             if let Some(held) = volatile.pieces.get(&piece) {
                 let held = &held[..index(len)];
-                self.file.write_all_at(held, start).map_err(|error| errno(&error))?;
+                self.file.write_all_at(held, start).map_err(Errno::from)?;
                 volatile.pieces.remove(&piece);
             }
         }
@@ -322,10 +330,6 @@ fn source(piece: u64, within: &Range<usize>, offset: Bytes) -> Range<usize> {
 
 fn index(bytes: u64) -> usize {
     usize::try_from(bytes).expect("a request fits in memory")
-}
-
-fn errno(error: &io::Error) -> Errno {
-    error.raw_os_error().map_or(Errno::EIO, Errno)
 }
 
 #[cfg(test)]

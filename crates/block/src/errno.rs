@@ -56,6 +56,13 @@ impl Errno {
     }
 }
 
+impl From<std::io::Error> for Errno {
+    /// What the system says; `EIO` of an error that is not the system's.
+    fn from(error: std::io::Error) -> Errno {
+        error.raw_os_error().map_or(Errno::EIO, Errno)
+    }
+}
+
 impl fmt::Display for Errno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match KNOWN.iter().find(|known| known.0 == *self) {

@@ -1,4 +1,4 @@
-use flashscope_block::{Bytes, Data, DeviceInfo, Errno, Io, Nanos, Op};
+use flashscope_block::{Bytes, DeviceInfo, Errno};
 
 use crate::buffer::Buffers;
 use crate::error::OpenError;
@@ -72,8 +72,7 @@ impl Contents {
     /// What the drive answers; `EOPNOTSUPP` of one that cannot be told.
     pub fn trim(&self, offset: Bytes, len: Bytes) -> Result<(), Errno> {
         self.check_writable()?;
-        let (op, data, at) = (Op::Trim, Data::Zeros, Nanos(0));
-        self.target.trim(&Io { op, stream: 0, offset, len, data, at })
+        self.target.trim(offset, len)
     }
 
     /// Makes what was stored durable.
@@ -91,7 +90,7 @@ impl Contents {
 
 /// Memory that direct IO takes.
 fn buffers(len: usize) -> Result<Buffers, Errno> {
-    Buffers::new(1, len).map_err(|error| error.raw_os_error().map_or(Errno::EIO, Errno))
+    Buffers::new(1, len).map_err(Errno::from)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno, Io};
+use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno};
 
 use crate::buffer::Buffers;
 use crate::error::OpenError;
@@ -120,26 +120,26 @@ impl Target {
                 Ok(moved) => return Ok(moved),
                 Err(_) => match io::Error::last_os_error() {
                     error if error.kind() == io::ErrorKind::Interrupted => {}
-                    error => return Err(errno(&error)),
+                    error => return Err(error.into()),
                 },
             }
         }
     }
 
     pub(crate) fn flush(&self) -> Result<(), Errno> {
-        self.file.sync_data().map_err(|error| errno(&error))
+        self.file.sync_data().map_err(Errno::from)
     }
 
     /// Tells the drive that the data of a range are no longer needed: the discard of a block
     /// device, a hole in a file.
-    pub(crate) fn trim(&self, io: &Io) -> Result<(), Errno> {
+    pub(crate) fn trim(&self, offset: Bytes, len: Bytes) -> Result<(), Errno> {
         let done = if self.kind == DeviceKind::Block {
-            ioctl(&self.file, BLKDISCARD, &mut [io.offset.0, io.len.0])
+            ioctl(&self.file, BLKDISCARD, &mut [offset.0, len.0])
         } else {
             let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-            allocate(&self.file, mode, io.offset, io.len)
+            allocate(&self.file, mode, offset, len)
         };
-        done.map_err(|error| errno(&error))
+        done.map_err(Errno::from)
     }
 
     /// Whether a read that must not block is refused as such, rather than tried. Then io_uring
@@ -156,10 +156,6 @@ impl Target {
         };
         read < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EOPNOTSUPP)
     }
-}
-
-fn errno(error: &io::Error) -> Errno {
-    error.raw_os_error().map_or(Errno::EIO, Errno)
 }
 
 /// A request to a block device that reads or writes its argument.

@@ -28,7 +28,8 @@ pub use estimate::estimate;
 pub use execute::{Ended, execute};
 pub use findings::{LEAST_RUN_PAUSE, PAUSE_MARGIN};
 pub use load::{
-    Each, Fill, Gauge, Latencies, Length, Load, Measured, Outcome, Phase, Session, WarmUp, WarmedUp,
+    Each, Fill, Gauge, Latencies, Length, Load, Measured, Outcome, Phase, Session, WarmUp,
+    WarmedUp, fill_drive,
 };
 pub use plan::{order, plan, trace_plan};
 pub use self_check::harness_cost;

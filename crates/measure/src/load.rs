@@ -219,7 +219,8 @@ impl<D: Device, R> Session<'_, D, R> {
         each: Option<&mut Each<'_>>,
     ) -> Outcome<R> {
         let Session { device, load, gauge, stop, begin, progress } = self;
-        let filled = fill_drive(device, &load, stop, &mut *progress);
+        let mut tell = |done: Bytes, size: Bytes| progress(Phase::Fill, done.0, size.0);
+        let filled = fill_drive(device, load.fill, load.seed, stop, &mut tell);
         let mut meter = Meter::new(device, load, gauge, Told { begin, each, progress });
         if filled != Ended::Complete {
             meter.measured = None;
@@ -246,20 +247,23 @@ impl<D: Device, R> Session<'_, D, R> {
     }
 }
 
-fn fill_drive<D: Device>(
+/// Brings a drive to hold what `state` says, all of it; `seed` is that of the random one. `progress` is told
+/// how many bytes of how many are written.
+pub fn fill_drive<D: Device>(
     device: &mut D,
-    load: &Load,
+    state: Fill,
+    seed: u64,
     stop: &AtomicBool,
-    progress: &mut dyn FnMut(Phase, u64, u64),
+    progress: &mut dyn FnMut(Bytes, Bytes),
 ) -> Ended {
     let info = device.info();
     let block = info.logical_block;
     let size = info.capacity.round_down(block);
-    let tell = |done: Bytes| progress(Phase::Fill, done.0, size.0);
-    match load.fill {
+    let tell = |done: Bytes| progress(done, size);
+    match state {
         Fill::None => Ended::Complete,
         Fill::Sequential => fill(device, SequentialFill::new(Bytes(0), size), stop, tell),
-        Fill::Random => fill(device, RandomFill::new(Bytes(0), size, block, load.seed), stop, tell),
+        Fill::Random => fill(device, RandomFill::new(Bytes(0), size, block, seed), stop, tell),
     }
 }
 

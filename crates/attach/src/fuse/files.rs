@@ -279,7 +279,7 @@ impl Filesystem for Files {
     ) {
         let (range, export) = (self.within(offset, length), self.drive.export());
         match mode & !libc::FALLOC_FL_KEEP_SIZE {
-            libc::FALLOC_FL_PUNCH_HOLE if export.trims && self.drive.trims_to_zeros() => {
+            libc::FALLOC_FL_PUNCH_HOLE if self.drive.trims_to_zeros() => {
                 self.ask_parts(hole(range, export.logical_block.0), reply);
             }
             libc::FALLOC_FL_ZERO_RANGE => self.ask_parts(zeros(range).collect(), reply),

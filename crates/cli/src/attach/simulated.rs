@@ -1,14 +1,11 @@
 //! A simulated drive of the size and in the state that was asked for.
 
-use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
-use flashscope_block::{Bytes, Device};
-use flashscope_measure::{Ended, execute};
+use flashscope_block::Bytes;
+use flashscope_measure::{Ended, Fill, fill_drive};
 use flashscope_sim::{Drive, profile};
-use flashscope_workload::Stream;
-use flashscope_workload::state::{RandomFill, SequentialFill};
 
 use super::AttachArgs;
 use crate::args::FillState;
@@ -26,34 +23,22 @@ pub fn open(spec: &str, args: &AttachArgs, stop: &AtomicBool) -> Result<Drive, F
         None => profile,
     };
     let mut drive = Drive::new(&args.drive, &profile).map_err(usage)?;
-    let (capacity, block) = (drive.info().capacity, drive.info().logical_block);
-    match args.fill {
-        None | Some(FillState::None) => {}
-        Some(FillState::Sequential) => {
-            fill(&mut drive, SequentialFill::new(Bytes(0), capacity), stop)?;
-        }
-        Some(FillState::Random) => {
-            fill(&mut drive, RandomFill::new(Bytes(0), capacity, block, SEED), stop)?;
-        }
-    }
+    fill(&mut drive, args.fill.unwrap_or(FillState::None).into(), stop)?;
     Ok(drive)
 }
 
 /// Writes all of the drive, which holds zeros then: only the drive knows that they were written.
-fn fill(drive: &mut Drive, stream: impl Stream, stop: &AtomicBool) -> Result<(), Failure> {
-    let (depth, total) = (drive.info().queue_depth, drive.info().capacity.0);
-    let (mut bar, mut done) = (LateBar::new(), 0);
-    let filled = execute(drive, &mut [stream], depth, stop, |_, completion| {
-        done += completion.io.len.0;
-        bar.show("filling the drive", done, Some(total));
-        Ok::<(), Infallible>(())
-    });
+fn fill(drive: &mut Drive, state: Fill, stop: &AtomicBool) -> Result<(), Failure> {
+    let mut bar = LateBar::new();
+    let mut progress =
+        |done: Bytes, size: Bytes| bar.show("filling the drive", done.0, Some(size.0));
+    let filled = fill_drive(drive, state, SEED, stop, &mut progress);
     bar.finish();
     match filled {
-        Ok(Ended::Complete) => Ok(()),
-        Ok(Ended::Failed { errno, .. }) => {
+        Ended::Complete => Ok(()),
+        Ended::Failed { errno, .. } => {
             Err(Failure::Failed(anyhow!("the drive cannot be filled: {errno}")))
         }
-        Ok(_) => Err(Failure::Failed(anyhow!("stopped before the drive was attached"))),
+        _ => Err(Failure::Failed(anyhow!("stopped before the drive was attached"))),
     }
 }

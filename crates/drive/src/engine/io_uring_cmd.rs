@@ -10,7 +10,7 @@ use flashscope_block::{Bytes, Io, Op};
 use io_uring::{cqueue, opcode, squeue};
 
 use super::queued::Queued;
-use super::ring::{Dialect, FILE, Ring, check_length, interrupted};
+use super::ring::{Dialect, FILE, Ring, check_length, interrupted, unsupported};
 use super::{Engine, Setup};
 use crate::guard::System;
 use crate::identify::NamespacePage;
@@ -40,10 +40,6 @@ pub(super) fn start(setup: &Setup) -> io::Result<Box<dyn Engine>> {
     let (mut ring, buffers) = ring.map_err(too_old)?;
     ring.try_read(setup, &buffers).map_err(too_old)?;
     Ok(Box::new(Queued::new(ring, buffers, setup)))
-}
-
-fn unsupported(why: impl Into<String>) -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, why.into())
 }
 
 /// Entries of 128 bytes, commands and their registered buffers are arguments that an older kernel

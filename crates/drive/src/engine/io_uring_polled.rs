@@ -12,7 +12,7 @@ use io_uring::{IoUring, cqueue, squeue};
 
 use super::io_uring::transfer;
 use super::queued::Queued;
-use super::ring::{Dialect, Ring, check_length};
+use super::ring::{Dialect, Ring, check_length, unsupported};
 use super::{Engine, Setup};
 use crate::guard::{DeviceNumber, System};
 use crate::hardware::text;
@@ -34,10 +34,6 @@ pub(super) fn start(setup: &Setup) -> io::Result<Box<dyn Engine>> {
         _ => error,
     })?;
     Ok(Box::new(Queued::new(ring, buffers, setup)))
-}
-
-fn unsupported(why: impl Into<String>) -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, why.into())
 }
 
 /// The directory in sysfs of the drive that a device is or is a partition of, if its driver polls.

@@ -59,7 +59,7 @@ impl Caller {
         match io.op {
             Op::Read => self.target.read(io.offset, self.buffers.bytes(0, length(io))),
             Op::Write => self.target.write(io.offset, self.buffers.bytes(0, length(io))),
-            Op::Trim => self.target.trim(io).map(|()| 0),
+            Op::Trim => self.target.trim(io.offset, io.len).map(|()| 0),
             Op::Flush => self.target.flush().map(|()| 0),
         }
     }

@@ -144,7 +144,7 @@ impl<K: Kernel> Queued<K> {
         let submitted = self.clock.now();
         let result = match io.op {
             Op::Flush => self.target.flush(),
-            Op::Trim => self.target.trim(&io),
+            Op::Trim => self.target.trim(io.offset, io.len),
             Op::Read | Op::Write => unreachable!("every interface takes these"),
         };
         Completion { io, submitted, completed: self.clock.now(), result }

@@ -79,6 +79,11 @@ fn check_entered(result: io::Result<usize>) {
     }
 }
 
+/// That a drive, or the kernel, cannot be used in this way.
+pub(super) fn unsupported(why: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, why.into())
+}
+
 /// Whether each IO to a drive fits in one command, where it is not split: by the limit of bytes that
 /// sysfs has under `name`, and by that of segments, of which each page of memory may need one.
 pub(super) fn check_length(disk: &Path, name: &str, longest: u64) -> io::Result<()> {
@@ -112,7 +117,7 @@ impl<D: Dialect> Ring<D> {
     ) -> io::Result<(Ring<D>, Buffers)> {
         let ring = build(u32::try_from(setup.depth).expect("bounded by MAX_QUEUE_DEPTH"))?;
         if !ring.params().is_feature_ext_arg() {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, "it needs Linux 5.11 or later"));
+            return Err(unsupported("it needs Linux 5.11 or later"));
         }
         let buffers = Buffers::new(setup.depth, setup.max_io)?;
         ring.submitter().register_files(&[file.as_raw_fd()])?;
