@@ -142,22 +142,24 @@ describe('the shelf', () => {
     }));
 
   // Does the address of a result that is damaged or not there say so, and lead back?
-  it('leads back from what is not there', async () => {
-    const complaints = /Failed to load resource/;
-    const { page } = await bench.lenient(`${served.address}#/d/damaged`, complaints);
-    await page.getByText('Result “damaged”: manifest.json ends in').waitFor();
-    await page.getByRole('link', { name: 'Back to the shelf' }).click();
-    await heading(page, 'Shelf').waitFor();
-    await go(page, '#/d/gone/r/3');
-    await page.getByText('There is no result “gone” on this shelf').waitFor();
-    await go(page, '#/nonsense');
-    await heading(page, 'Not found').waitFor();
-    await go(page, `#/d/${FIRST}/e/locality/XX`);
-    await heading(page, 'Not in this result').waitFor();
-    await go(page, `${BOTH}/e/locality/XX`);
-    await heading(page, 'Not in these results').waitFor();
-    await page.context().close();
-  });
+  it('leads back from what is not there', () =>
+    bench.visit(
+      `${served.address}#/d/damaged`,
+      async (page) => {
+        await page.getByText('Result “damaged”: manifest.json ends in').waitFor();
+        await page.getByRole('link', { name: 'Back to the shelf' }).click();
+        await heading(page, 'Shelf').waitFor();
+        await go(page, '#/d/gone/r/3');
+        await page.getByText('There is no result “gone” on this shelf').waitFor();
+        await go(page, '#/nonsense');
+        await heading(page, 'Not found').waitFor();
+        await go(page, `#/d/${FIRST}/e/locality/XX`);
+        await heading(page, 'Not in this result').waitFor();
+        await go(page, `${BOTH}/e/locality/XX`);
+        await heading(page, 'Not in these results').waitFor();
+      },
+      { expected: /Failed to load resource/ },
+    ));
 });
 
 describe('the summary', () => {
