@@ -1,6 +1,7 @@
 //! How a drive is measured: the plan, the state of the drive, runs and the pauses between them
 //! (uFLIP section 4). Only a [`Device`](flashscope_block::Device) is seen, never what is behind it.
 
+mod again;
 mod bench;
 mod budget;
 mod costs;
@@ -21,6 +22,7 @@ mod state;
 mod steady;
 mod surroundings;
 
+pub use again::again;
 pub use bench::{Bench, Error, Observer};
 pub use budget::{Planned, Unaffordable, fitting};
 pub use costs::{Sample, measure_costs};

@@ -2,4 +2,5 @@
 //!
 //! Models know neither profiles nor traces, and the simulator knows no models; here they meet.
 
+pub mod fit;
 pub mod predict;
