@@ -17,6 +17,7 @@ use crate::probe::ProbeArgs;
 use crate::registry::{RegistryArgs, SubmitArgs};
 use crate::serve::ServeArgs;
 use crate::trace::TraceArgs;
+use crate::twin::TwinArgs;
 
 /// One instrument for flash storage: measure a drive, see how it behaves.
 #[derive(Parser)]
@@ -32,6 +33,7 @@ pub enum Command {
     Plan(PlanArgs),
     Bench(BenchArgs),
     Probe(ProbeArgs),
+    Twin(TwinArgs),
     Simulate(SimulateArgs),
     Predict(PredictArgs),
     Trace(TraceArgs),

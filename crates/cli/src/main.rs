@@ -20,6 +20,7 @@ mod serve;
 mod simulate;
 mod stop;
 mod trace;
+mod twin;
 
 use std::io;
 use std::process::ExitCode;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Command::Simulate(args) => simulate::simulate(&args),
         Command::Predict(args) => predict::predict(&args),
         Command::Probe(args) => probe::probe(&args),
+        Command::Twin(args) => twin::twin(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),
         Command::Serve(args) => serve::serve(&args),

@@ -1,14 +1,34 @@
 //! A simulated drive that behaves as one that was measured: its twin.
 
+mod check;
+mod checks;
+mod choices;
+mod document;
+mod fitted;
+mod knobs;
+mod measured;
+mod of_fill;
 mod optimum;
+mod search;
 mod sweep;
 mod table;
+mod tuning;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use check::{Check, Compared, LevelCheck, RunCheck, Summary};
+pub use document::{RunFit, TWIN_VERSION, Time, Told, Twin};
+pub use fitted::{How, Sources};
+use measured::NUMBERS;
+pub use measured::{Measured, MeasuredRun, Numbers, SHARES};
+pub use search::{Found, search};
 pub use sweep::{FillFit, FillModel, Level, POLICIES, Policy, PolicyFit};
 pub use table::read_levels;
+pub use tuning::{Target, Tuned};
+
+/// Where the 99th percentile is among [`Numbers`].
+const LAST: usize = NUMBERS - 1;
 
 /// Why no twin was made.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +44,26 @@ pub enum FitError {
     /// What was measured cannot be of one drive.
     #[error("the results contradict each other: {0}")]
     Contradiction(String),
+    /// It was stopped.
+    #[error("interrupted")]
+    Interrupted,
+    /// No drive to begin with works.
+    #[error("none of the drives to begin with has the capacity that was measured, and works")]
+    NoStart,
+    /// A result cannot be read.
+    #[error(transparent)]
+    Result(#[from] flashscope_result::Error),
+    /// A profile cannot be read.
+    #[error(transparent)]
+    Profile(#[from] flashscope_sim::ProfileError),
+    /// A file cannot be read or written, or is not what it should be.
+    #[error("{}: {message}", path.display())]
+    Twin {
+        /// Where it is.
+        path: std::path::PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
     /// A table cannot be read.
     #[error("line {line}: {message}")]
     Table {
@@ -58,5 +98,11 @@ impl Range {
             draws.get(rank).copied().unwrap_or(value)
         };
         Range { value, low: at(tail).min(value), high: at(1.0 - tail).max(value) }
+    }
+
+    /// The same with both ends further away by a factor, at least 1.
+    #[must_use]
+    pub fn wider(self, factor: f64) -> Range {
+        Range { low: self.low / factor, high: self.high * factor, ..self }
     }
 }

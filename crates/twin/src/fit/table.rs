@@ -35,7 +35,7 @@ pub fn read_levels(text: &str) -> Result<Vec<Level>, FitError> {
             let (cells, names) = (cells.len(), names.len());
             return Err(wrong(nth, format!("it has {cells} values, and the first line {names}")));
         }
-        let number = |place: Option<usize>| {
+        let number = |place: Option<usize>| -> Result<Option<f64>, FitError> {
             let Some(cell) = place.map(|place| cells[place]).filter(|cell| !cell.is_empty()) else {
                 return Ok(None);
             };
