@@ -20,7 +20,7 @@ const RULES: [(&str, &[&str]); 20] = [
     ("analysis", &["block", "result", "stats", "workload"]),
     ("probe", &["block", "measure", "stats", "workload"]),
     ("probe-bench", &["block", "probe", "sim"]),
-    ("twin", &["block", "model", "sim", "workload"]),
+    ("twin", &["block", "measure", "model", "result", "sim", "stats", "workload"]),
     ("models-bench", &["block", "model", "sim", "twin", "workload"]),
     ("report", &["analysis", "block", "result", "stats", "workload"]),
     ("serve", &["analysis", "block", "report", "result", "stats", "workload"]),

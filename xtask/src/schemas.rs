@@ -10,7 +10,7 @@ use schemars::Schema;
 use crate::reference::{drives, probe, profiles, workloads};
 
 /// With what a simulated drive shows of itself.
-type Simulation = flashscope_report::Simulation<flashscope_sim::observe::Findings>;
+type Simulation = flashscope_result::Simulation<flashscope_sim::observe::Findings>;
 
 const FOLDER: &str = "docs/schemas";
 

@@ -3,3 +3,4 @@
 //! Models know neither profiles nor traces, and the simulator knows no models; here they meet.
 
 pub mod predict;
+pub mod simulate;
