@@ -72,9 +72,8 @@ fn verify_fuse(kept_mib: u32, given_up_mib: u32) {
     assert_eq!(attached.stop(), Some(0));
 }
 
-// Over NBD: is all read back that was written, and nothing that was trimmed, with much in flight?
-#[test]
-fn verified_over_nbd() {
+/// Over NBD.
+fn verify_nbd(kept_mib: u32, given_up_mib: u32) {
     if !has(&["fio", "qemu-io"]) {
         return;
     }
@@ -83,8 +82,21 @@ fn verified_over_nbd() {
     let mut trim = Command::new("qemu-io");
     trim.args(["--format", "raw", "--discard", "unmap", "--cmd", "discard 1M 64k"]);
     trim.arg(&attached.place);
-    verify(48, 16, NBD, &attached.place, &mut trim);
+    verify(kept_mib, given_up_mib, NBD, &attached.place, &mut trim);
     assert_eq!(attached.stop(), Some(0));
+}
+
+// Over NBD: is all read back that was written, and nothing that was trimmed, with much in flight?
+#[test]
+fn verified_over_nbd() {
+    verify_nbd(48, 16);
+}
+
+// The same of a whole drive: 1 GiB.
+#[test]
+#[ignore = "takes a minute: `make test-attach`"]
+fn verified_whole_over_nbd() {
+    verify_nbd(640, 384);
 }
 
 // The same of a block device.
