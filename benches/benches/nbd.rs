@@ -4,7 +4,7 @@
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
-#[path = "../../crates/attach/tests/nbd/fixed.rs"]
+#[path = "../../crates/attach/src/fixed.rs"]
 mod fixed;
 
 use std::path::Path;
@@ -31,7 +31,7 @@ const SPEED: f64 = 0.8;
 /// How late half of all answers, and 99 of 100, may be, in µs on a core that has nothing else to do.
 const LATENESS: [f64; 2] = [5.0, 50.0];
 
-const PROFILE: &str = "sim:agrawal-2008";
+const PROFILE: &str = "agrawal-2008";
 
 fn main() {
     bench_main(
@@ -131,7 +131,7 @@ impl Server {
         let (name, logical_block) = (info.name.clone(), info.logical_block);
         let export = Export { name, size: SIZE, logical_block, trims: true, writable: true };
         let store = Store::memory(SIZE).expect("there is memory");
-        let drive = Attached::simulated(device, export, store, speed, None, &mut |_, _| {});
+        let drive = Attached::simulated(device, export, store, speed.into(), None, &mut |_, _| {});
         let drive = Arc::new(drive.expect("an empty store can be read"));
         let address = nbd::Address::Unix(path.into());
         let listener = nbd::Listener::bind(&address).expect("the folder is ours");

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Each crate with the crates of ours that it may use. One that is missing here is refused.
-const RULES: [(&str, &[&str]); 20] = [
+const RULES: [(&str, &[&str]); 21] = [
     ("block", &[]),
     ("stats", &[]),
     ("model", &[]),
@@ -20,9 +20,10 @@ const RULES: [(&str, &[&str]); 20] = [
     ("analysis", &["block", "result", "stats", "workload"]),
     ("probe", &["block", "measure", "stats", "workload"]),
     ("probe-bench", &["block", "probe", "sim"]),
+    ("twin", &["block", "measure", "model", "result", "sim", "stats", "workload"]),
     (
-        "twin",
-        &["analysis", "block", "measure", "model", "probe", "result", "sim", "stats", "workload"],
+        "twin-bench",
+        &["block", "measure", "probe", "probe-bench", "result", "sim", "twin", "workload"],
     ),
     ("models-bench", &["block", "model", "sim", "twin", "workload"]),
     ("report", &["analysis", "block", "result", "stats", "workload"]),

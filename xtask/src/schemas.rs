@@ -10,11 +10,11 @@ use schemars::Schema;
 use crate::reference::{drives, probe, profiles, workloads};
 
 /// With what a simulated drive shows of itself.
-type Simulation = flashscope_report::Simulation<flashscope_sim::observe::Findings>;
+type Simulation = flashscope_result::Simulation<flashscope_sim::observe::Findings>;
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 17] {
+fn all() -> [(&'static str, Schema); 20] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
@@ -29,6 +29,9 @@ fn all() -> [(&'static str, Schema); 17] {
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),
         ("simulation", schemars::schema_for!(Simulation)),
         ("prediction", schemars::schema_for!(flashscope_twin::predict::PredictionReport)),
+        ("twin", schemars::schema_for!(flashscope_twin::fit::Twin)),
+        ("twin-check", schemars::schema_for!(flashscope_twin::fit::Check)),
+        ("twin-prediction", schemars::schema_for!(flashscope_twin::fit::TwinPrediction)),
         ("probe", schemars::schema_for!(flashscope_probe::ProbeReport)),
         ("conversion", schemars::schema_for!(flashscope_report::Conversion)),
         ("recording", schemars::schema_for!(flashscope_report::Recording)),

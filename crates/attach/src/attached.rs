@@ -5,10 +5,11 @@ use std::{io, thread};
 use flashscope_block::{Bytes, Completion, Data, Device, DeviceInfo, Io, Nanos, Op};
 use flashscope_drive::Contents;
 
-use crate::pace::Speed;
+use crate::pace::Timing;
 use crate::paced::Paced;
 use crate::passed::Passed;
 use crate::request::{Answer, Asked};
+use crate::round_trip::RoundTrip;
 use crate::statistics::Snapshot;
 use crate::store::Store;
 
@@ -55,17 +56,14 @@ impl<A: Answer> Attached<A> {
         mut device: Box<dyn Device + Send>,
         export: Export,
         store: Store,
-        speed: Speed,
+        timing: Timing,
         tell: Option<Tell>,
         progress: &mut dyn FnMut(Bytes, Bytes),
     ) -> io::Result<Attached<A>> {
         write_what_is_there(&mut *device, &store.extents()?, progress);
-        let times = match speed {
-            Speed::Times(times) => Some(times),
-            Speed::Max => None,
-        };
-        let serves = Serves::Paced(Paced::new(device, export.size, store, times, tell));
-        Attached::start(export, serves, usize::from(times.is_some()))
+        let paced = Paced::new(device, export.size, store, timing, tell);
+        let workers = usize::from(paced.holds_back());
+        Attached::start(export, Serves::Paced(paced), workers)
     }
 
     /// A real drive, with as many threads as requests may be in flight.
@@ -108,6 +106,15 @@ impl<A: Answer> Attached<A> {
             Serves::Passed(passed) => passed.forgets(),
         };
         forgets && self.export.trims
+    }
+
+    /// By how much sooner requests are answered, for what the way takes by itself; none where no answer
+    /// is held back.
+    pub fn round_trip(&self) -> Option<RoundTrip> {
+        match &*self.serves {
+            Serves::Paced(paced) => paced.round_trip(),
+            Serves::Passed(_) => None,
+        }
     }
 
     /// Hands over requests, which are taken out of `batch`. They are answered in any order, by this

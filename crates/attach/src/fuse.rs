@@ -15,6 +15,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use crate::attached::Attached;
+use crate::round_trip::{self, RoundTrip};
 use files::Files;
 use mount::Mounted;
 pub use reply::To;
@@ -69,6 +70,23 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
+}
+
+/// Measures how long requests and their answers are under way between a program and a drive that is
+/// served so, past the page cache. Takes some 0.3 s.
+///
+/// # Errors
+/// See [`Error`].
+pub fn round_trip() -> Result<RoundTrip, Error> {
+    let failed = |source| Error::System { folder: "a temporary folder".into(), source };
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let stop = AtomicBool::new(false);
+    let mut measured = Ok(RoundTrip::default());
+    serve(folder.path(), round_trip::to_try().map_err(failed)?, &stop, |file| {
+        measured = RoundTrip::of_file(file);
+        stop.store(true, Ordering::SeqCst);
+    })?;
+    measured.map_err(failed)
 }
 
 /// Serves `drive` as the file `drive` in `folder`, which must be empty, until `stop` is set or

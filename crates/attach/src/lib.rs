@@ -9,6 +9,7 @@
 //! what it serves.
 
 mod attached;
+mod fixed;
 pub mod fuse;
 mod health;
 mod in_flight;
@@ -20,6 +21,7 @@ mod pace;
 mod paced;
 mod passed;
 mod request;
+mod round_trip;
 mod sample;
 mod statistics;
 mod store;
@@ -36,8 +38,9 @@ pub use attached::{Attached, Export, Tell};
 pub use health::health;
 pub use listed::Listed;
 pub use live::{Live, Monitor, OpTotals};
-pub use pace::{ParseSpeedError, Speed};
+pub use pace::{ParseSpeedError, Speed, Timing};
 pub use request::{Answer, Answered, Asked, Request};
+pub use round_trip::RoundTrip;
 pub use sample::{OpSample, Quantiles, Sample};
 pub use statistics::{Lateness, OpStatistics, Snapshot};
 pub use store::{Store, StoreError};

@@ -3,6 +3,8 @@ use std::str::FromStr;
 use flashscope_block::Nanos;
 use flashscope_drive::Clock;
 
+use crate::round_trip::RoundTrip;
+
 /// How fast the time of a simulated drive passes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Speed {
@@ -29,6 +31,22 @@ impl FromStr for Speed {
         }
         let times = text.parse().ok().filter(|times| SPEEDS.contains(times));
         times.map(Speed::Times).ok_or(ParseSpeedError)
+    }
+}
+
+/// When the requests to a simulated drive are answered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Timing {
+    /// How fast its time passes.
+    pub speed: Speed,
+    /// What the way to it takes by itself. It is of no account at [`Speed::Max`].
+    pub round_trip: RoundTrip,
+}
+
+impl From<Speed> for Timing {
+    /// As if the way took no time.
+    fn from(speed: Speed) -> Timing {
+        Timing { speed, round_trip: RoundTrip::default() }
     }
 }
 

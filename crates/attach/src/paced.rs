@@ -11,8 +11,9 @@ use flashscope_drive::Clock;
 use crate::attached::Tell;
 use crate::in_flight::InFlight;
 use crate::lock;
-use crate::pace::Pace;
+use crate::pace::{Pace, Speed, Timing};
 use crate::request::{Answer, Answered, Asked, Request};
+use crate::round_trip::RoundTrip;
 use crate::statistics::{Lateness, Snapshot, Statistics, histogram};
 use crate::store::Store;
 
@@ -33,6 +34,7 @@ pub(crate) struct Paced<A> {
     lateness_ns: Mutex<Lateness>,
     /// None where nothing is held back.
     pace: Option<Pace>,
+    round_trip: RoundTrip,
     /// When the next answer is due, on the machine's clock.
     due: AtomicU64,
     /// Until when the thread that answers sleeps; 0 while it is awake.
@@ -63,17 +65,21 @@ struct Core<A> {
 }
 
 impl<A: Answer> Paced<A> {
-    /// Of `device` the first `capacity` bytes, whose time passes `times` as fast as the machine's; at
-    /// once where that is `None`. What is done is told to `tell`.
+    /// Of `device` the first `capacity` bytes. What is done is told to `tell`.
     pub(crate) fn new(
         device: Box<dyn Device + Send>,
         capacity: Bytes,
         store: Store,
-        times: Option<f64>,
+        timing: Timing,
         tell: Option<Tell>,
     ) -> Paced<A> {
+        let pace = match timing.speed {
+            Speed::Times(times) => Some(Pace::new(device.now(), times)),
+            Speed::Max => None,
+        };
         Paced {
-            pace: times.map(|times| Pace::new(device.now(), times)),
+            pace,
+            round_trip: timing.round_trip,
             core: Mutex::new(Core {
                 device,
                 capacity,
@@ -98,7 +104,7 @@ impl<A: Answer> Paced<A> {
         let mut ready = Vec::with_capacity(batch.len());
         let mut refused = Vec::new();
         // To move the data is a part of the time that the drive takes.
-        let arrived = self.pace.as_ref().map(|pace| pace.of_drive(pace.machine()));
+        let arrived = self.pace.as_ref().map_or(Nanos(0), Pace::machine);
         // Data is moved before the lock is taken. A read that meets a write in flight may see
         // either; what a write that was answered wrote is there.
         for mut asked in batch.drain(..) {
@@ -108,15 +114,16 @@ impl<A: Answer> Paced<A> {
             }
         }
         let mut core = lock(&self.core);
-        let arrived = arrived.unwrap_or_else(|| core.device.now());
-        core.take_done(arrived, &self.store, &mut done);
         for asked in ready {
-            let work = core.arrival(asked, arrived);
-            core.take(work, arrived, &self.store, &mut done);
+            let made = self.made(&asked.request, arrived, &core);
+            core.take_done(made, &self.store, &mut done);
+            let made = made.max(core.device.now());
+            let work = core.arrival(asked, made);
+            core.take(work, made, &self.store, &mut done);
         }
         let now = self.drive_now(&core);
         for (asked, errno) in refused {
-            let work = core.arrival(asked, arrived);
+            let work = core.arrival(asked, now);
             core.answer(work, Err(errno), now, &mut done);
         }
         core.take_done(self.horizon(now), &self.store, &mut done);
@@ -136,6 +143,25 @@ impl<A: Answer> Paced<A> {
             }
             Op::Write | Op::Trim | Op::Flush => Ok(()),
         }
+    }
+
+    /// When a request was made that arrived at `arrived` on the clock of the machine: earlier than it
+    /// arrived by what its way and that of its answer take, so that its client waits as long for it as
+    /// it would for the drive.
+    fn made(&self, request: &Request, arrived: Nanos, core: &Core<A>) -> Nanos {
+        let Some(pace) = &self.pace else { return core.device.now() };
+        let round_trip = self.round_trip.of(request.op, request.len);
+        pace.of_drive(Nanos(arrived.0.saturating_sub(round_trip.0)))
+    }
+
+    /// Whether answers wait until they are due.
+    pub(crate) fn holds_back(&self) -> bool {
+        self.pace.is_some()
+    }
+
+    /// What the way takes by itself; none where answers do not wait.
+    pub(crate) fn round_trip(&self) -> Option<RoundTrip> {
+        self.holds_back().then_some(self.round_trip)
     }
 
     /// The time of the drive: as the machine's says, or where nothing is held back as it says.
@@ -170,7 +196,7 @@ impl<A: Answer> Paced<A> {
             return;
         }
         let (mut answers, dues): (Vec<_>, Vec<Nanos>) = done.into_iter().unzip();
-        A::answer(&mut answers);
+        // From here on it is the way's time.
         if let Some(pace) = &self.pace {
             let machine = pace.machine();
             let mut lateness = lock(&self.lateness_ns);
@@ -178,6 +204,7 @@ impl<A: Answer> Paced<A> {
                 lateness.saturating_record(machine.0.saturating_sub(pace.of_machine(due).0));
             }
         }
+        A::answer(&mut answers);
     }
 
     /// Gives answers when they are due, until [`Paced::stop`].
@@ -318,9 +345,11 @@ impl<A> Core<A> {
         Io { op: Op::Flush, offset: none, len: none, ..self.io(request) }
     }
 
-    /// Takes what the drive has done until `until`, and hands it what waited.
+    /// Takes what the drive has done until `until`, and hands it what waited. Where the next is done
+    /// later, the time of the drive stands still: a request may come that was made before `until`.
     fn take_done(&mut self, until: Nanos, store: &Store, done: &mut Vec<Due<A>>) {
-        while let Some(mut completion) = self.device.complete(until) {
+        while self.device.next_due().is_none_or(|due| due <= until) {
+            let Some(mut completion) = self.device.complete(until) else { break };
             let now = completion.completed;
             let work = self.in_flight.remove(completion.io.at);
             let mut work = work.expect("a drive answers what it was asked, once");

@@ -117,7 +117,7 @@ fn done(attached: &Attached<From>, asked: Request) -> Request {
 
 fn attach(fake: Fake, store: Store, speed: Speed) -> Attached<From> {
     let export = fake.export();
-    Attached::simulated(Box::new(fake), export, store, speed, None, &mut |_, _| {}).unwrap()
+    Attached::simulated(Box::new(fake), export, store, speed.into(), None, &mut |_, _| {}).unwrap()
 }
 
 // Does every request get its answer, at any speed and with more of them than the drive takes, and do
@@ -153,6 +153,31 @@ fn answers_everything() {
         let noted = if speed == Speed::Max { 0..=0 } else { 32..=33 };
         assert!(noted.contains(&snapshot.lateness_ns.len()));
     }
+}
+
+// Is the way to a drive taken to be a part of its time: is a request taken to have been made before it
+// arrived, but not before the drive did what it did already?
+#[test]
+fn the_way_is_a_part_of_the_time() {
+    let submitted = |round_trip| {
+        let (fake, (tell, told)) = (Fake::new(4), channel());
+        let export = fake.export();
+        let tell: Tell = Box::new(move |completion| tell.send(completion.submitted).unwrap());
+        let timing = Timing { speed: Speed::Times(1.0), round_trip };
+        let store = Store::memory(CAPACITY).unwrap();
+        let device = Box::new(fake);
+        let attached =
+            Attached::simulated(device, export, store, timing, Some(tell), &mut |_, _| {});
+        let attached = attached.unwrap();
+        done(&attached, request(Op::Read, 0, BLOCK, 0));
+        done(&attached, request(Op::Read, 0, BLOCK, 0));
+        [told.recv().unwrap(), told.recv().unwrap()]
+    };
+    assert!(submitted(RoundTrip::default())[0] > Nanos(0));
+    // Longer than it is attached.
+    let [first, second] = submitted(RoundTrip::fixed(Nanos::secs(1000)));
+    assert_eq!(first, Nanos(0));
+    assert!(second >= Nanos::millis(1), "the first was done only then: {second}");
 }
 
 // Is a request counted that fails before it reaches the drive?

@@ -92,7 +92,9 @@ fn attached_as(gate: Gate, writable: bool) -> Arc<Attached<To>> {
     let (name, logical_block) = (gate.info.name.clone(), Bytes(BLOCK));
     let export = Export { name, size: SIZE, logical_block, trims: true, writable };
     let (gate, store) = (Box::new(gate), Store::memory(SIZE).unwrap());
-    Arc::new(Attached::simulated(gate, export, store, Speed::Max, None, &mut |_, _| {}).unwrap())
+    Arc::new(
+        Attached::simulated(gate, export, store, Speed::Max.into(), None, &mut |_, _| {}).unwrap(),
+    )
 }
 
 /// Whether drives can be served here, so that a failure is one.

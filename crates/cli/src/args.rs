@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use flashscope_block::Nanos;
 use flashscope_measure::{Fill, WarmUp};
-use flashscope_report::SimulationFill;
+use flashscope_result::SimulationFill;
 
 use crate::attach::AttachArgs;
 use crate::bench::{BenchArgs, PlanArgs};
@@ -89,7 +89,7 @@ pub struct SimulateArgs {
     /// the drive has, it stays within 2 % of its mean and the line fitted to it changes by at
     /// most 1 %. It is given up after 50 windows, and said so. A trace is repeated for it, with its
     /// passes as windows.
-    #[arg(long, value_name = "LENGTH", value_parser = names::warm_up)]
+    #[arg(long, value_name = "LENGTH")]
     pub warmup: Option<WarmUp>,
 
     /// IOs in flight at once, unless the workload says [default: 1, or in an open loop all that

@@ -64,18 +64,6 @@ pub fn real(name: &str) -> Result<OpenOptions, Failure> {
     }
 }
 
-/// The profile of the simulated drive `name`, with or without `sim:`.
-pub fn simulated(name: &str) -> Result<&str, Failure> {
-    if ["file:", "null:", "/dev/"].iter().any(|prefix| name.starts_with(prefix)) {
-        return Err(usage(anyhow!(
-            "`{name}` is no simulated drive: name a profile, such as `sim:demo` (see \
-             `flashscope simulate --list`), or one that `flashscope probe {name} --profile` has \
-             saved; `flashscope bench` measures other drives"
-        )));
-    }
-    Ok(name.strip_prefix("sim:").unwrap_or(name))
-}
-
 /// Opens the drive `name`, to see what it does inside where it can be seen.
 pub fn open_to_watch(
     name: &str,

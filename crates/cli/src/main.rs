@@ -8,7 +8,6 @@ mod bench;
 mod demo;
 mod devices;
 mod drives;
-mod glances;
 mod names;
 mod predict;
 mod probe;

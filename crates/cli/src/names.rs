@@ -2,12 +2,10 @@
 
 use anyhow::{Result, anyhow, bail};
 use flashscope_block::{Bytes, Nanos, nearest};
-use flashscope_measure::WarmUp;
+pub use flashscope_measure::MOST_IOS;
 use flashscope_measure::pts::{self, TESTS, Test};
 use flashscope_workload::uflip::{self, Baseline, MicroBenchmark, PerBaseline};
 
-/// The most IOs in a run: years of them on any drive, and what follows from it fits in 64 bits.
-pub const MOST_IOS: u64 = 1_000_000_000_000;
 /// The most rounds of a test: a run has a number of 32 bits.
 pub const MOST_ROUNDS: i64 = 1_000_000;
 /// The most IOs in flight: what the queues of NVMe drives hold.
@@ -22,8 +20,6 @@ const LARGEST_PAGE: Bytes = Bytes::mib(1);
 pub const LONGEST_MEAN: i64 = 4096;
 /// The longest pause.
 const LONGEST_PAUSE: Nanos = Nanos::secs(24 * 60 * 60);
-/// The longest warm-up, in capacities: more than any flash endures.
-const MOST_CAPACITIES: f64 = 1e6;
 
 /// The micro-benchmarks of these names, in the order of the paper; all where none is given.
 pub fn micro_benchmarks(names: &[String]) -> Result<Vec<&'static MicroBenchmark>> {
@@ -136,26 +132,6 @@ pub fn statistic(text: &str) -> Result<Statistic> {
     match percent.filter(|percent| *percent > 0.0 && *percent < 100.0) {
         Some(percent) => Ok(Statistic::Quantile(percent / 100.0)),
         None => bail!("there are: mean, and percentiles such as p50, p99 and p99.9"),
-    }
-}
-
-/// How long a workload runs before it is measured.
-pub fn warm_up(text: &str) -> Result<WarmUp> {
-    match text {
-        "none" => return Ok(WarmUp::None),
-        "steady" => return Ok(WarmUp::Steady),
-        _ => {}
-    }
-    let times = text.strip_suffix('x').and_then(|times| times.parse().ok());
-    if let Some(times) = times.filter(|times: &f64| (0.0..=MOST_CAPACITIES).contains(times)) {
-        return Ok(WarmUp::Capacities(times));
-    }
-    match text.parse() {
-        Ok(ios) if ios <= MOST_IOS => Ok(WarmUp::Ios(ios)),
-        _ => bail!(
-            "write it like `steady`, `none`, `100000` (IOs) or `10x` (times the capacity, up to \
-             {MOST_CAPACITIES})"
-        ),
     }
 }
 

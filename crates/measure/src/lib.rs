@@ -21,6 +21,7 @@ mod self_check;
 mod state;
 mod steady;
 mod surroundings;
+mod warm_up;
 
 pub use again::again;
 pub use bench::{Bench, Error, Observer};
@@ -30,14 +31,15 @@ pub use estimate::estimate;
 pub use execute::{Ended, execute};
 pub use findings::{LEAST_RUN_PAUSE, PAUSE_MARGIN};
 pub use load::{
-    Each, Fill, Gauge, Latencies, Length, Load, Measured, Outcome, Phase, Session, WarmUp,
-    WarmedUp, fill_drive,
+    Each, Fill, Gauge, Latencies, Length, Load, Measured, Outcome, Phase, Session, WarmedUp,
+    fill_drive,
 };
 pub use plan::{order, plan, trace_plan};
 pub use self_check::harness_cost;
 pub use state::check_state;
 pub use steady::{Criterion, PTS, STEADY};
 pub use surroundings::{Asked, Snapshot, Surroundings};
+pub use warm_up::{MOST_IOS, ParseWarmUpError, WarmUp};
 
 /// A seed that was never used before: the present in nanoseconds.
 ///

@@ -9,6 +9,7 @@ use flashscope_workload::state::{RandomFill, SequentialFill};
 
 use crate::execute::{Ended, execute, fill};
 use crate::steady::STEADY;
+use crate::warm_up::WarmUp;
 
 /// Progress is told after so many IOs.
 const TELL_EVERY: u64 = 1 << 12;
@@ -22,26 +23,6 @@ pub enum Fill {
     Sequential,
     /// Every byte written once, in random order, in IOs of random size.
     Random,
-}
-
-/// How long the workload runs before anything is measured.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum WarmUp {
-    /// Not at all.
-    None,
-    /// For so many IOs.
-    Ios(u64),
-    /// Until so many times the capacity of the drive is read, written and trimmed.
-    Capacities(f64),
-    /// Until the metric of the gauge fulfils [`STEADY`], or has no value; each window reads,
-    /// writes and trims as many bytes as the drive has.
-    Steady,
-    /// The same, with passes of a workload that is repeated as windows: until it has converged, as
-    /// Boboila and Desnoyers (section IV) repeat their traces.
-    Passes {
-        /// IOs in a pass.
-        ios: u64,
-    },
 }
 
 /// How long it is measured, unless the workload ends before.

@@ -1,4 +1,4 @@
-use flashscope_block::Bytes;
+use flashscope_block::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,6 +15,10 @@ pub struct Attached {
     pub way: String,
     /// Where: a URI of NBD, or the path of a file or device.
     pub place: String,
+    /// For how long a request of 4 KiB and its answer are under way, beside what the drive takes: so much
+    /// earlier it is answered. Absent where answers are not held back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round_trip_ns: Option<Nanos>,
     /// Where a browser sees what it does; absent where it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,

@@ -27,10 +27,7 @@ pub use plan::plan;
 pub use recording::{Recording, recording};
 use schemars::JsonSchema;
 use serde::Serialize;
-pub use simulation::{
-    Cleaning, LatencyHeatMap, LatencyNs, Simulation, SimulationFill, SimulationStatus,
-    SimulationWarmUp, simulation,
-};
+pub use simulation::simulation;
 pub use terminal::terminal;
 pub use trace::{Trace, TraceStatus, trace};
 pub use views::{Measurement, ResultKind, Shelf, ShelfItem, Views};

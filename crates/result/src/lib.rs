@@ -34,4 +34,7 @@ pub use manifest::Manifest;
 pub use probe::{PROBE_VERSION, ProbeFolder, is_probe, read_probe};
 pub use reader::Rows;
 pub use recorder::Recorder;
-pub use simulation::{SIMULATION_VERSION, SimulationFolder, is_simulation, read_simulation};
+pub use simulation::{
+    Cleaning, LatencyHeatMap, LatencyNs, SIMULATION_VERSION, Simulation, SimulationFill,
+    SimulationFolder, SimulationStatus, SimulationWarmUp, is_simulation, read_simulation,
+};

@@ -4,3 +4,4 @@
 
 pub mod fit;
 pub mod predict;
+pub mod simulate;

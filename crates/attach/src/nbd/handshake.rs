@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use flashscope_block::Bytes;
 
+use super::LONGEST;
 use super::protocol::*;
 use super::session::Violation;
-use crate::attached::Export;
+use crate::attached::{Attached, Export};
+use crate::request::Answer;
 
 /// The longest data of an option that is looked at; the protocol bounds names by 4096 bytes.
 const LONGEST_OPTION: u32 = 16 * 1024;
@@ -28,6 +30,17 @@ pub struct Offer {
     pub exclusive: bool,
     /// The most bytes that may be written or read by one request.
     pub longest: Bytes,
+}
+
+impl Offer {
+    pub(super) fn of<A: Answer>(drive: &Attached<A>, exclusive: bool) -> Offer {
+        Offer {
+            export: drive.export().clone(),
+            trims_to_zeros: drive.trims_to_zeros(),
+            exclusive,
+            longest: LONGEST,
+        }
+    }
 }
 
 /// What was agreed on.

@@ -12,6 +12,7 @@ mod listener;
 mod outbox;
 mod protocol;
 mod reply;
+mod round_trip;
 mod session;
 mod transmission;
 
@@ -27,6 +28,7 @@ pub use connection::To;
 pub use handshake::Offer;
 pub use listener::{Error, Listener};
 pub use reply::{Handle, Refusal};
+pub use round_trip::round_trip;
 pub use session::{Event, Session, Violation};
 
 use crate::attached::Attached;
@@ -52,12 +54,7 @@ pub fn serve(
     exclusive: bool,
     stop: &AtomicBool,
 ) -> Result<(), Error> {
-    let offer = Offer {
-        export: drive.export().clone(),
-        trims_to_zeros: drive.trims_to_zeros(),
-        exclusive,
-        longest: LONGEST,
-    };
+    let offer = Offer::of(&drive, exclusive);
     let taken = Arc::new(AtomicBool::new(false));
     let mut clients: Vec<(Arc<Connection>, JoinHandle<()>)> = Vec::new();
     let mut result = Ok(());

@@ -52,7 +52,8 @@ impl Served {
             trims: true,
             writable: true,
         };
-        let drive = Attached::simulated(device, export, store, how.speed, None, &mut |_, _| {});
+        let drive =
+            Attached::simulated(device, export, store, how.speed.into(), None, &mut |_, _| {});
         let drive = Arc::new(drive.unwrap());
         let address = match how.tcp {
             true => nbd::Address::Tcp("localhost:0".into()),

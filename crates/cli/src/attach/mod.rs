@@ -11,8 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
-use flashscope_attach::{Answer, Attached, Export, Speed, Store, Tell, fuse, nbd, ublk};
-use flashscope_block::{Bytes, Device, NullDevice};
+use flashscope_attach::{
+    Answer, Attached, Export, RoundTrip, Speed, Store, Tell, Timing, fuse, nbd, ublk,
+};
+use flashscope_block::{Bytes, Device, NullDevice, Op};
 use flashscope_drive::{Access, Clock, Contents, OpenOptions};
 use serde_json::json;
 
@@ -34,23 +36,27 @@ pub fn attach(args: &AttachArgs) -> Result<(), Failure> {
     recorder.map_or(Ok(()), Recorder::finish)
 }
 
+/// How long the way to a drive takes by itself, measured.
+type ToMeasure<'a> = &'a dyn Fn() -> Result<RoundTrip, Failure>;
+
 /// Attaches the drive, for whatever transport.
 fn open<A: Answer>(
     args: &AttachArgs,
     stop: &AtomicBool,
     tell: Option<Tell>,
+    round_trip: ToMeasure<'_>,
 ) -> Result<Attached<A>, Failure> {
     let name = args.drive.as_str();
     if name == "null:" {
         let clock = Clock::new();
         let size = args.size.unwrap_or(NULL_CAPACITY);
         let null = NullDevice::new(size, args.queue_depth, move || clock.now());
-        return simulated(args, Box::new(null), size, true, tell);
+        return simulated(args, Box::new(null), (size, true), tell, round_trip);
     }
     if let Some(spec) = name.strip_prefix("sim:") {
         let drive = simulated::open(spec, args, stop)?;
         let (size, trims) = (args.size.unwrap_or(drive.info().capacity), drive.trims());
-        return simulated(args, Box::new(drive), size, trims, tell);
+        return simulated(args, Box::new(drive), (size, trims), tell, round_trip);
     }
     real(args, tell)
 }
@@ -59,9 +65,9 @@ fn open<A: Answer>(
 fn simulated<A: Answer>(
     args: &AttachArgs,
     device: Box<dyn Device + Send>,
-    size: Bytes,
-    trims: bool,
+    (size, trims): (Bytes, bool),
     tell: Option<Tell>,
+    round_trip: ToMeasure<'_>,
 ) -> Result<Attached<A>, Failure> {
     if args.destroy_data_on.is_some() {
         return Err(usage(anyhow!(
@@ -91,8 +97,12 @@ fn simulated<A: Answer>(
     let mut progress = |done: Bytes, total: Bytes| {
         bar.show("writing what the store holds", done.0, Some(total.0));
     };
-    let (store, speed) = (store.map_err(usage)?, args.speed.unwrap_or(Speed::Times(1.0)));
-    let attached = Attached::simulated(device, export, store, speed, tell, &mut progress)?;
+    let store = store.map_err(usage)?;
+    let timing = match args.speed.unwrap_or(Speed::Times(1.0)) {
+        Speed::Max => Speed::Max.into(),
+        speed => Timing { speed, round_trip: round_trip()? },
+    };
+    let attached = Attached::simulated(device, export, store, timing, tell, &mut progress)?;
     bar.finish();
     Ok(attached)
 }
@@ -132,42 +142,55 @@ fn real<A: Answer>(args: &AttachArgs, tell: Option<Tell>) -> Result<Attached<A>,
 /// Serves the drive the way that was asked for, until it is to stop.
 fn serve(args: &AttachArgs, stop: &AtomicBool, tell: Option<Tell>) -> Result<(), Failure> {
     if let Some(folder) = &args.fuse {
-        let drive = Arc::new(open(args, stop, tell)?);
+        let round_trip = || fuse::round_trip().map_err(fuse_failure);
+        let drive = Arc::new(open(args, stop, tell, &round_trip)?);
         let watched = Watched::start(args, &drive)?;
-        let export = drive.export().clone();
-        let ready = |file: &Path| {
-            announce(args, &export, &watched, "fuse", &file.display().to_string());
-        };
-        return fuse::serve(folder, drive, stop, ready).map_err(|error| match error {
-            fuse::Error::StillOpen(_) | fuse::Error::System { .. } => Failure::from(error),
-            _ => usage(error),
-        });
+        let (its_drive, place) = (Arc::clone(&drive), |file: &Path| file.display().to_string());
+        let ready = |file: &Path| announce(args, &its_drive, &watched, "fuse", &place(file));
+        return fuse::serve(folder, drive, stop, ready).map_err(fuse_failure);
     }
     if args.ublk {
-        let drive = Arc::new(open(args, stop, tell)?);
+        let round_trip = || ublk::round_trip().map_err(usage);
+        let drive = Arc::new(open(args, stop, tell, &round_trip)?);
         let watched = Watched::start(args, &drive)?;
         let ready = |device: &Path| {
-            announce(args, drive.export(), &watched, "ublk", &device.display().to_string());
+            announce(args, &drive, &watched, "ublk", &device.display().to_string());
         };
         return ublk::serve(&drive, stop, ready).map_err(usage);
     }
     let address = args.nbd.as_deref().unwrap_or(NBD_ADDRESS).parse().map_err(usage)?;
     let listener = nbd::Listener::bind(&address).map_err(usage)?;
-    let drive = Arc::new(open(args, stop, tell)?);
+    let round_trip = || nbd::round_trip(&address).map_err(Failure::from);
+    let drive = Arc::new(open(args, stop, tell, &round_trip)?);
     let watched = Watched::start(args, &drive)?;
-    announce(args, drive.export(), &watched, "nbd", &listener.address().uri());
+    announce(args, &drive, &watched, "nbd", &listener.address().uri());
     nbd::serve(listener, drive, args.exclusive, stop).map_err(Failure::from)
 }
 
+fn fuse_failure(error: fuse::Error) -> Failure {
+    match error {
+        fuse::Error::StillOpen(_) | fuse::Error::System { .. } => Failure::from(error),
+        _ => usage(error),
+    }
+}
+
 /// Tells where the drive is. Who started this and does not listen any more loses nothing.
-fn announce(args: &AttachArgs, export: &Export, watched: &Watched, way: &str, place: &str) {
+fn announce<A: Answer>(
+    args: &AttachArgs,
+    drive: &Attached<A>,
+    watched: &Watched,
+    way: &str,
+    place: &str,
+) {
     watched.attached_at(place);
+    let export = drive.export();
     let attached = flashscope_report::Attached {
         drive: export.name.clone(),
         size_bytes: export.size,
         logical_block_bytes: export.logical_block,
         way: way.into(),
         place: place.into(),
+        round_trip_ns: drive.round_trip().map(|trip| trip.of(Op::Read, Bytes::kib(4))),
         page: watched.page(),
     };
     let mut out = std::io::stdout().lock();

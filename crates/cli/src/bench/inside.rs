@@ -6,9 +6,8 @@ use flashscope_result::activity::{Activities, Activity};
 use flashscope_result::manifest::{Experiment, MicroBenchmark, Run};
 use flashscope_result::{Error, ResultFolder};
 use flashscope_sim::Drive;
-use flashscope_sim::observe::{self, Observed, Observer as _};
+use flashscope_sim::observe::{self, Glances, Observed, Observer as _};
 
-use crate::glances::Glances;
 use crate::progress::Bar;
 
 /// How many pieces of work are kept of a run at most: some 3 MB.

@@ -21,7 +21,7 @@ use flashscope_workload::synthetic::{self, Ios, Target};
 
 pub use self::args::PredictArgs;
 use crate::progress::LateBar;
-use crate::{Failure, drives, stop, trace, usage};
+use crate::{Failure, stop, trace, usage};
 
 pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     if args.list {
@@ -95,7 +95,8 @@ fn cases(model: &str, ftl: &str) -> Vec<Case<'static>> {
 /// The profile of the drive, which is one drive.
 fn profile(args: &PredictArgs) -> Result<Profile, Failure> {
     let name = args.drive.as_str();
-    let profile = profile::parse(drives::simulated(name)?).map_err(usage)?;
+    let profile = profile::parse(flashscope_twin::simulate::profile_name(name).map_err(usage)?)
+        .map_err(usage)?;
     if profile.raid.drives > 1 {
         return Err(usage(anyhow!(
             "`{name}` is an array of {} drives, and a prediction is of one: set raid.drives=1",

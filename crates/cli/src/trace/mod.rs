@@ -12,8 +12,8 @@ pub use benched::{Benched, LONGEST_IO};
 use clap::Subcommand;
 use convert::ConvertArgs;
 use formats::FormatsArgs;
-pub use input::failure;
-pub use playback::{Passes, each_io, survey};
+pub use input::{failure, show, show_notes};
+pub use playback::{each_io, survey};
 use record::RecordArgs;
 use stat::StatArgs;
 

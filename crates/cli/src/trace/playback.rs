@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::anyhow;
 use flashscope_block::{Io, Nanos};
 use flashscope_workload::Stream;
-use flashscope_workload::trace::{Failed, Playback, Replay, Survey};
+use flashscope_workload::trace::{Playback, Survey};
 
 use super::input;
 use crate::Failure;
@@ -40,50 +40,4 @@ pub fn each_io(
         each(&io);
     }
     failed.take().map_or(Ok(()), |error| Err(input::failure(error)))
-}
-
-/// A trace over and over again.
-pub struct Passes {
-    playback: Playback,
-    /// Why the pass that was given last ended early, if it did.
-    last: Option<Failed>,
-    failed: Option<Failure>,
-}
-
-impl Passes {
-    pub fn of(playback: Playback) -> Passes {
-        Passes { playback, last: None, failed: None }
-    }
-
-    /// That the trace could be read again each time.
-    pub fn finish(mut self) -> Result<(), Failure> {
-        self.note_last();
-        self.failed.map_or(Ok(()), Err)
-    }
-
-    fn note_last(&mut self) {
-        let error = self.last.take().and_then(|last| last.take());
-        self.failed = self.failed.take().or(error.map(input::failure));
-    }
-}
-
-impl Iterator for Passes {
-    type Item = Vec<Replay>;
-
-    fn next(&mut self) -> Option<Vec<Replay>> {
-        self.note_last();
-        if self.failed.is_some() {
-            return None;
-        }
-        match self.playback.replay() {
-            Ok(replay) => {
-                self.last = Some(replay.error());
-                Some(vec![replay])
-            }
-            Err(error) => {
-                self.failed = Some(input::failure(error));
-                None
-            }
-        }
-    }
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use flashscope_measure::WarmUp;
 
+use crate::args::WorkloadArgs;
 use crate::names;
 
 /// Make a simulated drive that behaves as one that was measured, and ask it what the drive has not been asked.
@@ -17,6 +19,7 @@ pub struct TwinArgs {
 pub enum TwinCommand {
     Fit(FitArgs),
     Check(CheckArgs),
+    Predict(PredictArgs),
 }
 
 /// Fit a simulated drive to results of `bench` and `probe`, or to a fill sweep.
@@ -74,6 +77,50 @@ pub struct CheckArgs {
     pub jobs: Option<u16>,
 
     /// Print the outcome as JSON (schema: docs/schemas/twin-check.schema.json)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Predict what a workload comes to on a drive, by its twin.
+///
+/// Simulated on the twin, and on drives that may as well have been measured: from these are the intervals.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  flashscope twin predict drive.toml --trace 'hm_0.csv.gz?remap=fold'
+  flashscope twin predict drive.toml --workload 'zipf?exponent=0.9' --ios 100000")]
+pub struct PredictArgs {
+    /// The profile that `flashscope twin fit` has written
+    #[arg(value_name = "TWIN")]
+    pub twin: PathBuf,
+
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
+
+    /// Measure so many IOs [default: 1000000, or all of a workload that ends]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+    pub ios: Option<u64>,
+
+    /// Run the workload before it is measured, as `flashscope simulate --warmup` does
+    #[arg(long, value_name = "LENGTH")]
+    pub warmup: Option<WarmUp>,
+
+    /// IOs in flight at once, unless the workload says
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub queue_depth: Option<u32>,
+
+    /// Simulate so many drives beside the twin; without any, intervals are the errors of its fit alone
+    #[arg(long, default_value_t = 20, value_name = "COUNT")]
+    pub draws: usize,
+
+    /// Seed of everything random, unless the workload has its own
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
+    pub seed: u64,
+
+    /// Simulate so many drives at once [default: all processors]; the outcome does not depend on it
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+
+    /// Print the outcome as JSON (schema: docs/schemas/twin-prediction.schema.json)
     #[arg(long)]
     pub json: bool,
 }

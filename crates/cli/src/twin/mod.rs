@@ -8,17 +8,19 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use flashscope_twin::fit::{Check, FitError, How, Sources, Twin};
+use flashscope_twin::simulate::Work;
 
 pub use args::TwinArgs;
-use args::{CheckArgs, FitArgs, TwinCommand};
+use args::{CheckArgs, FitArgs, PredictArgs, TwinCommand};
 
 use crate::progress::LateBar;
-use crate::{Failure, stop, usage};
+use crate::{Failure, simulate, stop, usage};
 
 pub fn twin(args: &TwinArgs) -> Result<(), Failure> {
     match &args.command {
         TwinCommand::Fit(args) => fit(args),
         TwinCommand::Check(args) => check(args),
+        TwinCommand::Predict(args) => predict(args),
     }
 }
 
@@ -26,6 +28,7 @@ pub fn twin(args: &TwinArgs) -> Result<(), Failure> {
 fn failure(error: FitError) -> Failure {
     match error {
         FitError::Interrupted => Failure::Failed(anyhow!("interrupted: nothing was written")),
+        FitError::Simulate(error) => simulate::failure(error),
         error => usage(error),
     }
 }
@@ -87,5 +90,27 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
         return Ok(());
     }
     write!(out, "{}", text::check(&checked))?;
+    Ok(())
+}
+
+fn predict(args: &PredictArgs) -> Result<(), Failure> {
+    let twin = Twin::read(&args.twin).map_err(failure)?;
+    let work = Work {
+        workload: args.workload.spec().into_owned(),
+        warm_up: args.warmup,
+        ios: args.ios,
+        queue_depth: args.queue_depth,
+        seed: args.seed,
+        ..Work::default()
+    };
+    let predicted = twin.predict(&work, args.draws, stop::flag()?, jobs(args.jobs));
+    let predicted = predicted.map_err(failure)?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &predicted)?;
+        writeln!(out)?;
+        return Ok(());
+    }
+    write!(out, "{}", text::prediction(&predicted))?;
     Ok(())
 }

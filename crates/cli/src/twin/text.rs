@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use flashscope_block::Nanos;
-use flashscope_twin::fit::{Check, FillFit, Range, Twin};
+use flashscope_twin::fit::{Check, FillFit, Range, Twin, TwinPrediction};
 
 /// What was fitted.
 pub fn twin(twin: &Twin) -> String {
@@ -115,3 +115,36 @@ pub fn check(check: &Check) -> String {
     text
 }
 
+
+/// What was predicted.
+pub fn prediction(predicted: &TwinPrediction) -> String {
+    let mut text = format!("{} on the twin of {}\n\n", predicted.workload, predicted.drive);
+    let mut line = |name: &str, range: Range, show: &dyn Fn(f64) -> String| {
+        let [value, low, high] = [range.value, range.low, range.high].map(show);
+        let _ = writeln!(text, "{name:<24} {value:<12} {low} to {high}");
+    };
+    let rate = |rate: f64| format!("{:.2} MB/s", rate / 1e6);
+    line("throughput", predicted.bytes_per_second, &rate);
+    let latency = &predicted.latency_ns;
+    for (name, range) in [
+        ("mean response time", latency.mean),
+        ("median", latency.p50),
+        ("99th percentile", latency.p99),
+        ("99.9th percentile", latency.p999),
+    ] {
+        line(name, range, &nanos);
+    }
+    if let Some(range) = predicted.write_amplification {
+        line("write amplification", range, &|value| format!("{value:.3}"));
+    }
+    if let Some(range) = predicted.lifetime_bytes {
+        line("can be written", range, &|bytes| format!("{:.2} TB", bytes / 1e12));
+    }
+    let percent = 100.0 * predicted.confidence;
+    let _ = writeln!(
+        text,
+        "\nintervals of {percent:.0} % over {} drives that may as well have been measured, and the errors of the fit",
+        predicted.draws
+    );
+    text
+}

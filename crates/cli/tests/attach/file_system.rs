@@ -1,8 +1,9 @@
 use std::fs;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::process::Command;
 
-use crate::machine::{Attached, Loop, Mounted, has, place, run, success};
+use crate::machine::{Attached, Loop, Mounted, has_fuse, place, run, success};
 
 /// Something that is found nowhere else.
 fn content(file: u32, len: u32) -> Vec<u8> {
@@ -14,12 +15,12 @@ fn content(file: u32, len: u32) -> Vec<u8> {
 // trimmed and it was unmounted, and are the files as they were?
 #[test]
 fn ext4() {
-    if !has(&["losetup", "mkfs.ext4", "fsck.ext4", "fstrim"]) {
+    if !has_fuse(&["losetup", "mkfs.ext4", "fsck.ext4", "fstrim"]) {
         return;
     }
     let place = place();
-    let attached = Attached::new(place.path(), "sim:demo", &["--speed", "max"]);
-    let device = Loop::new(&attached.file);
+    let attached = Attached::fuse(place.path(), "sim:demo", &["--speed", "max"]);
+    let device = Loop::new(&attached.place);
     run("mkfs.ext4", &["-q", &device.0]);
     {
         let mounted = Mounted::new(&device, place.path());
@@ -53,15 +54,15 @@ fn ext4() {
 // Is a drive that ends under those who use it unmounted all the same, and is that told?
 #[test]
 fn ended_in_use() {
-    if !has(&["losetup"]) {
+    if !has_fuse(&["losetup"]) {
         return;
     }
     let place = place();
-    let attached = Attached::new(place.path(), "sim:demo", &["--speed", "max"]);
-    let (file, device) = (attached.file.clone(), Loop::new(&attached.file));
+    let attached = Attached::fuse(place.path(), "sim:demo", &["--speed", "max"]);
+    let (file, device) = (attached.place.clone(), Loop::new(&attached.place));
     let start = [&format!("if={}", device.0), "of=/dev/null", "bs=4k", "count=1"];
     let read = || success(Command::new("dd").args(start).arg("iflag=direct"));
     assert!(read());
     assert_eq!(attached.stop(), Some(1));
-    assert!(!file.exists() && !read());
+    assert!(!Path::new(&file).exists() && !read());
 }

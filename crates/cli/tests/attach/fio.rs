@@ -3,14 +3,20 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::machine::{Attached, Loop, has, output, place, success};
+use crate::machine::{Attached, Loop, has, has_fuse, output, place, success};
+
+/// How fio reaches a loop device.
+const BLOCK_DEVICE: &str = "direct=1\nioengine=libaio\nfilename";
+
+/// How fio reaches a drive over NBD.
+const NBD: &str = "ioengine=nbd\nuri";
 
 /// Writes two regions at random and reads back what it wrote; while one is written, the other is
 /// trimmed at random. In the end that reads as zeros, and the first as it was written.
-fn jobs(kept_mib: u32, given_up_mib: u32) -> String {
+fn jobs(kept_mib: u32, given_up_mib: u32, way: &str, drive: &str) -> String {
     format!(
         "[global]\n\
-         direct=1\nioengine=libaio\niodepth=32\nbsrange=4k-64k\nverify=crc32c\nverify_fatal=1\n\
+         {way}={drive}\niodepth=32\nbsrange=4k-64k\nverify=crc32c\nverify_fatal=1\n\
          [given-up]\nrw=randwrite\nverify_backlog=256\noffset={kept_mib}m\nsize={given_up_mib}m\n\
          [kept]\nstonewall\nrw=randwrite\nverify_backlog=256\nsize={kept_mib}m\n\
          [trimmed]\nrw=randtrim\nbs=64k\nverify=0\noffset={kept_mib}m\nsize={given_up_mib}m\n\
@@ -20,17 +26,13 @@ fn jobs(kept_mib: u32, given_up_mib: u32) -> String {
     )
 }
 
-/// Has fio verify a drive of so many MiB.
-fn verify(kept_mib: u32, given_up_mib: u32) {
-    if !has(&["fio", "losetup", "blkdiscard"]) {
-        return;
-    }
+/// Has fio verify so many MiB of a drive, and then what somebody else changed, by `trim`.
+fn verify(kept_mib: u32, given_up_mib: u32, way: &str, drive: &str, trim: &mut Command) {
     let place = place();
-    let attached = Attached::new(place.path(), "sim:demo", &["--speed", "max"]);
-    let device = Loop::new(&attached.file);
     let jobs_file = place.path().join("jobs.fio");
-    std::fs::write(&jobs_file, jobs(kept_mib, given_up_mib)).unwrap();
-    let report = output(&mut fio(&device, &jobs_file));
+    std::fs::write(&jobs_file, jobs(kept_mib, given_up_mib, way, drive)).unwrap();
+    output(&mut fio(&jobs_file));
+    let report = std::fs::read_to_string(place.path().join("report.json")).unwrap();
     let report: Value = serde_json::from_str(&report).unwrap();
     let jobs = report["jobs"].as_array().unwrap();
     assert_eq!(jobs.len(), 5);
@@ -42,31 +44,70 @@ fn verify(kept_mib: u32, given_up_mib: u32) {
     assert_eq!(kib(2, "trim"), given_up);
 
     // What does not hold what was written must be found out.
-    assert!(success(
-        Command::new("blkdiscard").args(["--offset", "1MiB", "--length", "64KiB", &device.0])
-    ));
-    assert!(!success(fio(&device, &jobs_file).arg("--section=kept-still")));
+    assert!(success(trim));
+    assert!(!success(fio(&jobs_file).arg("--section=kept-still")));
+}
+
+fn fio(jobs: &Path) -> Command {
+    let mut fio = Command::new("fio");
+    // What it keeps between jobs it writes to the folder that it runs in.
+    fio.current_dir(jobs.parent().unwrap());
+    // Its engine for NBD greets where the report would be printed.
+    fio.args(["--output-format=json", "--output=report.json"]).arg(jobs);
+    fio
+}
+
+/// Of a loop device over FUSE.
+fn verify_fuse(kept_mib: u32, given_up_mib: u32) {
+    if !has_fuse(&["fio", "losetup", "blkdiscard"]) {
+        return;
+    }
+    let place = place();
+    let attached = Attached::fuse(place.path(), "sim:demo", &["--speed", "max"]);
+    let device = Loop::new(&attached.place);
+    let mut trim = Command::new("blkdiscard");
+    trim.args(["--offset", "1MiB", "--length", "64KiB", &device.0]);
+    verify(kept_mib, given_up_mib, BLOCK_DEVICE, &device.0, &mut trim);
     drop(device);
     assert_eq!(attached.stop(), Some(0));
 }
 
-fn fio(device: &Loop, jobs: &Path) -> Command {
-    let mut fio = Command::new("fio");
-    // What it keeps between jobs it writes to the folder that it runs in.
-    fio.current_dir(jobs.parent().unwrap());
-    fio.args([&format!("--filename={}", device.0), "--output-format=json"]).arg(jobs);
-    fio
+/// Over NBD.
+fn verify_nbd(kept_mib: u32, given_up_mib: u32) {
+    if !has(&["fio", "qemu-io"]) {
+        return;
+    }
+    let place = place();
+    let attached = Attached::nbd(place.path(), "sim:demo", &["--speed", "max"]);
+    let mut trim = Command::new("qemu-io");
+    trim.args(["--format", "raw", "--discard", "unmap", "--cmd", "discard 1M 64k"]);
+    trim.arg(&attached.place);
+    verify(kept_mib, given_up_mib, NBD, &attached.place, &mut trim);
+    assert_eq!(attached.stop(), Some(0));
 }
 
-// Is all read back that was written, and nothing that was trimmed, with much in flight?
+// Over NBD: is all read back that was written, and nothing that was trimmed, with much in flight?
+#[test]
+fn verified_over_nbd() {
+    verify_nbd(48, 16);
+}
+
+// The same of a whole drive: 1 GiB.
+#[test]
+#[ignore = "takes a minute: `make test-attach`"]
+fn verified_whole_over_nbd() {
+    verify_nbd(640, 384);
+}
+
+// The same of a block device.
 #[test]
 fn verified() {
-    verify(48, 16);
+    verify_fuse(48, 16);
 }
 
-// The same of the whole drive: 1 GiB.
+// The same of a whole drive: 1 GiB.
 #[test]
 #[ignore = "takes a minute: `make test-attach`"]
 fn verified_whole() {
-    verify(640, 384);
+    verify_fuse(640, 384);
 }

@@ -10,17 +10,24 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 /// Whether this is run as root with /dev/fuse and all of `programs`.
-pub fn has(programs: &[&str]) -> bool {
+pub fn has_fuse(programs: &[&str]) -> bool {
     let root = success(Command::new("sh").args(["-c", "test $(id -u) -eq 0"]));
+    has_all(root, "root") && has_all(Path::new("/dev/fuse").exists(), "/dev/fuse") && has(programs)
+}
+
+/// Whether there are all of `programs`.
+pub fn has(programs: &[&str]) -> bool {
     let installed =
-        |program: &&str| success(Command::new("sh").args(["-c", &format!("command -v {program}")]));
-    let missing = programs.iter().find(|program| !installed(program)).copied();
-    let lacks = match (root, Path::new("/dev/fuse").exists()) {
-        (false, _) => Some("root"),
-        (_, false) => Some("/dev/fuse"),
-        _ => missing,
-    };
-    lacks.inspect(|lacks| println!("passed by: needs {lacks}")).is_none()
+        |program: &str| success(Command::new("sh").args(["-c", &format!("command -v {program}")]));
+    programs.iter().all(|program| has_all(installed(program), program))
+}
+
+/// Whether a test has what it needs; where not, it says so.
+fn has_all(there: bool, what: &str) -> bool {
+    if !there {
+        println!("passed by: needs {what}");
+    }
+    there
 }
 
 /// Whether a program succeeds, which is silent.
@@ -50,28 +57,44 @@ pub fn place() -> TempDir {
     place
 }
 
-/// `flashscope attach` over FUSE.
+/// `flashscope attach`.
 pub struct Attached {
     process: Child,
-    folder: PathBuf,
-    /// The drive as a file.
-    pub file: PathBuf,
+    /// Where something is mounted, if it is.
+    folder: Option<PathBuf>,
+    /// Where the drive is: the path of a file, or a URI of NBD.
+    pub place: String,
 }
 
 impl Attached {
-    /// Attaches `drive` below `place`, with more `options`.
-    pub fn new(place: &Path, drive: &str, options: &[&str]) -> Attached {
+    /// Attaches `drive` as a file below `place`, with more `options`.
+    pub fn fuse(place: &Path, drive: &str, options: &[&str]) -> Attached {
         let folder = place.join("attached");
         fs::create_dir_all(&folder).unwrap();
+        Attached::start(drive, "--fuse", &folder, options, Some(folder.clone()))
+    }
+
+    /// Attaches `drive` to a socket below `place`, with more `options`.
+    pub fn nbd(place: &Path, drive: &str, options: &[&str]) -> Attached {
+        Attached::start(drive, "--nbd", &place.join("socket"), options, None)
+    }
+
+    fn start(
+        drive: &str,
+        way: &str,
+        at: &Path,
+        options: &[&str],
+        folder: Option<PathBuf>,
+    ) -> Attached {
         let mut command = Command::new(env!("CARGO_BIN_EXE_flashscope"));
-        command.args(["attach", drive, "--json", "--fuse"]).arg(&folder).args(options);
+        command.args(["attach", drive, "--json", way]).arg(at).args(options);
         let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         // Made before the line is looked at, so that the process ends with the test.
-        let mut attached = Attached { process, folder, file: PathBuf::new() };
+        let mut attached = Attached { process, folder, place: String::new() };
         let told: serde_json::Value = serde_json::from_str(&line).expect("it is attached");
-        attached.file = told["place"].as_str().unwrap().into();
+        attached.place = told["place"].as_str().unwrap().into();
         attached
     }
 
@@ -92,7 +115,9 @@ impl Drop for Attached {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-        success(Command::new("umount").arg("--lazy").arg(&self.folder));
+        if let Some(folder) = &self.folder {
+            success(Command::new("umount").arg("--lazy").arg(folder));
+        }
     }
 }
 
@@ -100,7 +125,7 @@ impl Drop for Attached {
 pub struct Loop(pub String);
 
 impl Loop {
-    pub fn new(file: &Path) -> Loop {
+    pub fn new(file: &str) -> Loop {
         let options = ["--find", "--show", "--direct-io=on"];
         Loop(output(Command::new("losetup").args(options).arg(file)).trim().into())
     }

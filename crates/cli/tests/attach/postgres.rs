@@ -2,7 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::machine::{Attached, Loop, Mounted, has, output, place, run, success};
+use crate::machine::{Attached, Loop, Mounted, has_fuse, output, place, run, success};
 
 /// Whether there is a PostgreSQL, and what else is needed for it here.
 pub fn has_postgres() -> bool {
@@ -10,7 +10,7 @@ pub fn has_postgres() -> bool {
     if !there {
         println!("passed by: needs PostgreSQL");
     }
-    there && has(&["losetup", "mkfs.ext4", "fsck.ext4", "runuser"])
+    there && has_fuse(&["losetup", "mkfs.ext4", "fsck.ext4", "runuser"])
 }
 
 /// The folder of the programs of the newest PostgreSQL.
@@ -112,8 +112,8 @@ fn pgbench() {
         return;
     }
     let place = place();
-    let attached = Attached::new(place.path(), "sim:demo", &["--speed", "max"]);
-    let device = Loop::new(&attached.file);
+    let attached = Attached::fuse(place.path(), "sim:demo", &["--speed", "max"]);
+    let device = Loop::new(&attached.place);
     run("mkfs.ext4", &["-q", &device.0]);
     let sums = "SELECT (SELECT sum(abalance) FROM pgbench_accounts) = total, \
                 (SELECT sum(bbalance) FROM pgbench_branches) = total, transactions \

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use crate::machine::{Attached, Loop, Mounted, output, place, run, success};
+use crate::machine::{Attached, Loop, Mounted, has, output, place, run, success};
 use crate::postgres::{Postgres, has_postgres};
 
 /// A drive whose write buffer loses what it holds with its power.
@@ -32,8 +32,8 @@ impl Cut {
         let store = place.join("store");
         let options = ["--speed", "max", "--store", store.to_str().unwrap()];
         let acknowledged = {
-            let mut attached = Attached::new(place, DRIVE, &options);
-            let device = Loop::new(&attached.file);
+            let mut attached = Attached::fuse(place, DRIVE, &options);
+            let device = Loop::new(&attached.place);
             run("mkfs.ext4", &["-q", &device.0]);
             let mounted = Mounted::new(&device, place);
             let postgres = Postgres::make(&mounted, place);
@@ -44,8 +44,8 @@ impl Cut {
             assert!(postgres.start(settings));
             insert(&postgres, place, || attached.kill())
         };
-        let attached = Attached::new(place, DRIVE, &options);
-        let device = Loop::new(&attached.file);
+        let attached = Attached::fuse(place, DRIVE, &options);
+        let device = Loop::new(&attached.place);
         Cut { acknowledged, found: found(&device, place) }
     }
 
@@ -142,4 +142,34 @@ fn what_was_not_flushed_is_lost() {
     let place = place();
     let cut = Cut::new(place.path(), &["fsync=off"]);
     assert_ne!(cut.lost(&cut.acknowledged[..TRANSACTIONS]), Some(0));
+}
+
+/// Has fio write 8 MiB from `offset` on with bytes of `pattern`, or only read them back.
+fn patterned(attached: &Attached, place: &Path, [offset, pattern, more]: [&str; 3]) -> bool {
+    let mut fio = Command::new("fio");
+    // What it notes of what it wrote it leaves where it runs.
+    fio.current_dir(place);
+    fio.args(["--name=x", "--ioengine=nbd", "--rw=write", "--bs=64k", "--size=8m", more]);
+    fio.arg(format!("--uri={}", attached.place)).arg(format!("--offset={offset}"));
+    fio.args(["--verify=pattern", &format!("--verify_pattern={pattern}")]);
+    success(&mut fio)
+}
+
+// Over NBD: is what was flushed there after the power was cut, and what was only in the buffer of the drive
+// not?
+#[test]
+fn what_was_flushed_over_nbd_is_there() {
+    if !has(&["fio"]) {
+        return;
+    }
+    let place = place();
+    let store = place.path().join("store");
+    let options = ["--speed", "max", "--store", store.to_str().unwrap()];
+    let mut attached = Attached::nbd(place.path(), DRIVE, &options);
+    assert!(patterned(&attached, place.path(), ["0", "0x11", "--end_fsync=1"]));
+    assert!(patterned(&attached, place.path(), ["8m", "0x22", "--end_fsync=0"]));
+    attached.kill();
+    let attached = Attached::nbd(place.path(), DRIVE, &options);
+    assert!(patterned(&attached, place.path(), ["0", "0x11", "--verify_only"]));
+    assert!(!patterned(&attached, place.path(), ["8m", "0x22", "--verify_only"]));
 }

@@ -303,3 +303,26 @@ fn damaged_records() {
     assert_snapshot!(report(1, cut), @"flashscope: r/records/run-00002-000.parquet is damaged: Parquet error: Invalid Parquet file. Corrupt footer");
     assert_snapshot!(report(1, |place| fs::remove_file(place.at(RECORDS)).unwrap()), @"flashscope: r/records is damaged: 0 of the 16 IOs of run 2 are there");
 }
+
+// Is what cannot be attached, or not that way, refused before anybody could use it?
+#[test]
+fn attached_drives() {
+    let attach = |options: &str| {
+        refused(&[&["attach"][..], &options.split_whitespace().collect::<Vec<_>>()].concat())
+    };
+    assert_snapshot!(attach("sim:demo --nbd s --size 100"), @"flashscope: --size 100 B is no multiple of the logical block, 512 B");
+    assert_snapshot!(attach("file:drive?size=1MiB --nbd s --speed 2"), @"flashscope: --speed is for simulated drives: `file:drive?size=1MiB` keeps its data itself, and takes its time");
+    assert_snapshot!(attach("file:drive?size=1MiB --nbd s --store data"), @"flashscope: --store is for simulated drives: `file:drive?size=1MiB` keeps its data itself, and takes its time");
+    assert_snapshot!(attach("sim:demo --nbd s --destroy-data-on x"), @"flashscope: --destroy-data-on is for real drives: `sim:demo` is none");
+    assert_snapshot!(attach("sim:demo --nbd s --record asked.xyz"), @"flashscope: --record: the name `asked.xyz` does not say which format to write: let it end in .parquet, .iolog, .fio, .csv, .mqsim, .trace, .ascii");
+}
+
+// Is an NBD socket that is something else left as it is?
+#[test]
+fn no_socket() {
+    let place = Scratch::on_disk();
+    fs::write(place.at("notes"), "precious").unwrap();
+    let said = place.run(&["attach", "sim:demo", "--nbd", "notes"]).says(2, &place);
+    assert_snapshot!(said, @"flashscope: notes is there and is no socket; remove it, or name another path");
+    assert_eq!(fs::read(place.at("notes")).unwrap(), b"precious");
+}

@@ -1,6 +1,6 @@
 use flashscope_block::Nanos;
-use flashscope_report::Simulation;
 use flashscope_result::SIMULATION_VERSION;
+use flashscope_result::Simulation;
 use flashscope_sim::observe::Findings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -13,6 +13,7 @@ mod curve;
 mod erases;
 mod events;
 mod free_blocks;
+mod glances;
 mod longest;
 mod sums;
 mod utilization;
@@ -36,6 +37,7 @@ pub use curve::{Bucket, Curve};
 pub use erases::{EraseReport, Histogram, LifetimeClasses, erases};
 pub use events::{Events, Window};
 pub use free_blocks::{FreeBlocks, FreeBlocksReport};
+pub use glances::Glances;
 pub use utilization::{BusUse, CommandUse, UnitUse, Utilization, UtilizationReport};
 pub use wear_map::{UnitWear, WearMap, WearMapReport};
 

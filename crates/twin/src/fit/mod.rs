@@ -9,6 +9,7 @@ mod knobs;
 mod measured;
 mod of_fill;
 mod optimum;
+mod predict;
 mod search;
 mod sweep;
 mod table;
@@ -22,9 +23,11 @@ pub use document::{RunFit, TWIN_VERSION, Time, Told, Twin};
 pub use fitted::{How, Sources};
 use measured::NUMBERS;
 pub use measured::{Measured, MeasuredRun, Numbers, SHARES};
+pub use predict::{PredictedLatency, TwinPrediction};
 pub use search::{Found, search};
 pub use sweep::{FillFit, FillModel, Level, POLICIES, Policy, PolicyFit};
 pub use table::read_levels;
+use tuning::side_by_side;
 pub use tuning::{Target, Tuned};
 
 /// Where the 99th percentile is among [`Numbers`].
@@ -44,6 +47,9 @@ pub enum FitError {
     /// What was measured cannot be of one drive.
     #[error("the results contradict each other: {0}")]
     Contradiction(String),
+    /// A workload cannot be simulated.
+    #[error(transparent)]
+    Simulate(#[from] crate::simulate::Error),
     /// It was stopped.
     #[error("interrupted")]
     Interrupted,

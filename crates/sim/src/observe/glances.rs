@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use flashscope_sim::observe::Attention;
+use super::Attention;
 
 /// Which part of what prepares a drive is looked at: the last of so many. What is under way inside the
 /// drive when a measurement begins is a part of it, and was begun within that.
@@ -17,6 +17,7 @@ pub struct Glances {
 }
 
 impl Glances {
+    /// Of a drive whose observers this directs.
     pub fn new(attention: Attention) -> Glances {
         Glances { attention, told: Cell::new(0) }
     }
@@ -45,7 +46,7 @@ mod tests {
     // and everything once it is measured, whatever is prepared after what?
     #[test]
     fn the_last_part_is_looked_at() {
-        let mut drive = flashscope_sim::open("demo").unwrap_or_else(|_| panic!("no demo"));
+        let mut drive = crate::open("demo").unwrap_or_else(|_| panic!("no demo"));
         let attention = drive.only().expect("one drive").attention();
         let glances = Glances::new(attention.clone());
         let total = 640_000;

@@ -1,0 +1,110 @@
+//! From what was measured to the document.
+
+use std::collections::BTreeMap;
+
+use flashscope_block::{Bytes, Device, Errno, Nanos, Op};
+use flashscope_measure::{Ended, Load, Measured, Outcome, STEADY};
+use flashscope_result::{
+    Cleaning, LatencyNs, SIMULATION_VERSION, SimulationFill, SimulationStatus, SimulationWarmUp,
+};
+use flashscope_sim::nand::ByCause;
+use flashscope_sim::observe::Findings;
+use flashscope_sim::{Counters, Drive};
+
+use super::Simulation;
+
+/// What went wrong where.
+pub fn failure(errno: Errno, offset: Bytes) -> String {
+    let why = match errno {
+        Errno::EOPNOTSUPP => ", a trim, which the FTL of this drive does not know,",
+        _ => "",
+    };
+    format!("{errno} at offset {} B{why}", offset.0)
+}
+
+/// What the measurement came to, but for what was asked for, pictures, and how long it took.
+pub fn found(
+    drive: &Drive,
+    load: &Load,
+    outcome: &Outcome<Counters>,
+    measured: &Measured<Counters>,
+    observations: Findings,
+) -> Simulation {
+    let counted = measured.after.since(&measured.before);
+    let latencies = &measured.latencies;
+    let ios = latencies.all().count();
+    let bytes = |op: Op| measured.bytes[usize::from(op.code())];
+    let of = |op| latencies.of(op).and_then(LatencyNs::of);
+    #[allow(clippy::cast_precision_loss)]
+    let rate = ios as f64 / measured.took.as_secs_f64();
+    let (status, error) = match outcome.ended {
+        Ended::Complete => (SimulationStatus::Complete, None),
+        Ended::Interrupted => (SimulationStatus::Interrupted, None),
+        Ended::Failed { errno, offset, .. } => {
+            (SimulationStatus::Failed, Some(failure(errno, offset)))
+        }
+    };
+    let data_pages = drive.members()[0].nand().geometry().data_pages();
+    Simulation {
+        schema_version: SIMULATION_VERSION,
+        drive: drive.info().clone(),
+        workload: String::new(),
+        seed: load.seed,
+        queue_depth: load.queue_depth,
+        open_loop: load.open_loop,
+        fill: SimulationFill::None,
+        warm_up: warm_up(outcome),
+        status,
+        error,
+        ios,
+        ios_per_second: Some(rate).filter(|rate| rate.is_finite()),
+        bytes_read: bytes(Op::Read),
+        bytes_written: bytes(Op::Write),
+        bytes_trimmed: bytes(Op::Trim),
+        host_pages_read: counted.host_pages_read,
+        host_pages_written: counted.host_pages_written,
+        host_pages_trimmed: counted.host_pages_trimmed,
+        flash_reads: by_cause(&counted.flash.reads),
+        flash_programs: by_cause(&counted.flash.programs),
+        erases: by_cause(&counted.flash.erases),
+        events: named(counted.flash.events.entries()),
+        write_amplification: counted.write_amplification(),
+        equivalent_throughput: counted.equivalent_throughput(data_pages),
+        cleaning: cleaning(&counted, data_pages),
+        latency_ns: LatencyNs::of(latencies.all()),
+        read_latency_ns: of(Op::Read),
+        write_latency_ns: of(Op::Write),
+        trim_latency_ns: of(Op::Trim),
+        latency_heat_map: None,
+        observations,
+        simulated_ns: measured.took,
+        wall_ns: Nanos(0),
+    }
+}
+
+fn warm_up(outcome: &Outcome<Counters>) -> SimulationWarmUp {
+    let done = &outcome.warm_up;
+    SimulationWarmUp {
+        ios: done.ios,
+        bytes: done.bytes,
+        window_write_amplification: done.windows.clone(),
+        steady: done.steady,
+        criterion: done.steady.map(|_| STEADY.to_string()),
+    }
+}
+
+fn by_cause(commands: &ByCause) -> BTreeMap<String, u64> {
+    named(commands.entries())
+}
+
+fn named<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
+    counts.into_iter().map(|(name, count)| (name.into(), count)).collect()
+}
+
+fn cleaning(counted: &Counters, data_pages: u32) -> Cleaning {
+    Cleaning {
+        count: counted.cleanings(),
+        pages_moved: counted.pages_moved(),
+        efficiency: counted.cleaning_efficiency(data_pages),
+    }
+}

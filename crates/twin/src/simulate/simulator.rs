@@ -1,0 +1,241 @@
+use std::cell::RefCell;
+use std::sync::atomic::AtomicBool;
+
+use flashscope_block::{Device, Nanos, Op};
+use flashscope_measure::{Each, Ended, Gauge, Load, Outcome, Phase, Session};
+use flashscope_result::{LatencyHeatMap, SimulationFill};
+use flashscope_sim::observe::{self, Findings, Glances, Watch};
+use flashscope_sim::{Counters, Drive, SimDevice};
+use flashscope_stats::HeatMap;
+use flashscope_workload::pattern::Reference;
+use flashscope_workload::synthetic::{self, Ios, Target};
+use flashscope_workload::trace::{Passes, Playback, Survey};
+
+use super::found::{failure, found};
+use super::load::load;
+use super::{Asked, Error, Hooks, Simulation, Work, asked};
+
+/// How many stretches of time the heat map of latencies has at most.
+const HEAT_MAP_STRETCHES: usize = 256;
+
+/// Write amplification is what has to become steady.
+const GAUGE: Gauge<Drive, Counters> =
+    Gauge { read: Drive::counters, metric: |from, to| to.since(from).write_amplification() };
+
+/// A simulation that can begin: what is asked for fits together.
+pub struct Simulator {
+    name: String,
+    drive: Drive,
+    ios: Ios,
+    load: Load,
+    fill: SimulationFill,
+    watch: Watch,
+    pictures: bool,
+}
+
+/// What came of a simulation, and what it left.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Simulated {
+    /// What came of it; how long it took on this machine is left at 0.
+    pub simulation: Simulation,
+    /// What to say of a drive that is worn out.
+    pub end_of_life: Option<String>,
+}
+
+impl Simulator {
+    /// With the drive that is asked for. A trace is read once through, for which `hooks` are told and
+    /// `stop` is looked at.
+    ///
+    /// # Errors
+    /// What is wrong with what is asked for.
+    pub fn open(
+        asked: &Asked,
+        stop: &AtomicBool,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Simulator, Error> {
+        Simulator::on(asked::drive(&asked.drive)?, &asked.work, stop, hooks)
+    }
+
+    /// On this drive, which is empty, as [`Drive::new`] makes it of a profile.
+    ///
+    /// # Errors
+    /// As of [`Simulator::open`].
+    pub fn on(
+        mut drive: Drive,
+        work: &Work,
+        stop: &AtomicBool,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Simulator, Error> {
+        let info = drive.info();
+        let target = Target {
+            capacity: info.capacity,
+            logical_block: info.logical_block,
+            filled: work.fill != SimulationFill::None,
+            seed: work.seed,
+        };
+        let device_depth = info.queue_depth;
+        let workload = synthetic::open(&work.workload, &target)?;
+        let survey = match &workload.ios {
+            Ios::Trace(playback) => Some(survey(playback, stop, hooks)?),
+            _ => None,
+        };
+        let load = load(work, &workload, survey.as_ref(), device_depth)?;
+        let watch = watch(work, &mut drive)?;
+        let (name, fill, pictures) = (work.workload.clone(), work.fill, work.pictures);
+        Ok(Simulator { name, drive, ios: workload.ios, load, fill, watch, pictures })
+    }
+
+    /// The drive, for those who look into it.
+    ///
+    /// # Errors
+    /// [`Error::Array`] where it is more than one.
+    pub fn only(&mut self) -> Result<&mut SimDevice, Error> {
+        only(&mut self.drive)
+    }
+
+    /// Fills the drive, warms it up and measures. `stop` is set to end early: what was measured is
+    /// kept.
+    ///
+    /// # Errors
+    /// Where nothing was measured, and where a trace cannot be read again.
+    pub fn run(self, stop: &AtomicBool, hooks: &mut dyn Hooks) -> Result<Simulated, Error> {
+        let Simulator { name, mut drive, ios, load, fill, watch, pictures } = self;
+        let glances = drive.only().map(|device| Glances::new(device.attention()));
+        let heat_map = pictures.then(|| HeatMap::new(3, HEAT_MAP_STRETCHES));
+        let counts = pictures || hooks.wants_each();
+        let told = RefCell::new(Told { hooks, watch: &watch, glances, heat_map });
+        let session = Session {
+            device: &mut drive,
+            load,
+            gauge: GAUGE,
+            stop,
+            begin: &mut |now| told.borrow_mut().begin(now),
+            progress: &mut |phase, done, total| told.borrow_mut().progress(phase, done, total),
+        };
+        let mut each = |op: Op, at: Nanos, latency: Nanos| told.borrow_mut().each(op, at, latency);
+        let outcome = play(session, ios, counts.then_some(&mut each as &mut Each<'_>))?;
+        let latency_heat_map = told.into_inner().heat_map.as_ref().map(LatencyHeatMap::of);
+        let end_of_life = end_of_life(&drive);
+        let Some(measured) = &outcome.measured else {
+            return Err(nothing_measured(&outcome, end_of_life));
+        };
+        let observations = Findings {
+            erases: observe::erases(drive.members()),
+            observed: watch.report(measured.began + measured.took),
+        };
+        let found = found(&drive, &load, &outcome, measured, observations);
+        let simulation = Simulation { workload: name, fill, latency_heat_map, ..found };
+        Ok(Simulated { simulation, end_of_life })
+    }
+}
+
+/// Those who are told how a simulation goes on.
+struct Told<'a> {
+    hooks: &'a mut dyn Hooks,
+    watch: &'a Watch,
+    glances: Option<Glances>,
+    heat_map: Option<HeatMap>,
+}
+
+impl Told<'_> {
+    fn begin(&mut self, now: Nanos) {
+        self.glances.iter().for_each(Glances::measure);
+        self.watch.restart(now);
+        self.hooks.begin(now);
+    }
+
+    fn progress(&mut self, phase: Phase, done: u64, total: u64) {
+        if let (Some(glances), Phase::Fill | Phase::WarmUp) = (&self.glances, phase) {
+            glances.prepare(done, total);
+        }
+        self.hooks.progress(phase, done, total);
+    }
+
+    fn each(&mut self, op: Op, at: Nanos, latency: Nanos) {
+        if let Some(map) = &mut self.heat_map {
+            map.push(heat_map_kind(op), at.0, latency.0);
+        }
+        self.hooks.each(op, at, latency);
+    }
+}
+
+/// The kind of the values of an operation in the heat map of latencies: see [`LatencyHeatMap::of`].
+const fn heat_map_kind(op: Op) -> usize {
+    match op {
+        Op::Read => 0,
+        Op::Write => 1,
+        Op::Trim | Op::Flush => 2,
+    }
+}
+
+fn play(
+    session: Session<'_, Drive, Counters>,
+    ios: Ios,
+    each: Option<&mut Each<'_>>,
+) -> Result<Outcome<Counters>, Error> {
+    Ok(match ios {
+        Ios::Endless(generator) => session.run_and_tell([vec![*generator]], each),
+        Ios::Application(application) => session.run_and_tell([vec![*application]], each),
+        Ios::Runs(runs) => {
+            let streams: Result<Vec<_>, _> = runs.iter().map(Reference::streams).collect();
+            session.run_and_tell(streams?, each)
+        }
+        Ios::Trace(playback) => {
+            let mut passes = Passes::of(playback);
+            let outcome = session.run_and_tell(&mut passes, each);
+            passes.finish()?;
+            outcome
+        }
+    })
+}
+
+/// Reads a trace to know what it asks of the drive.
+fn survey(playback: &Playback, stop: &AtomicBool, hooks: &mut dyn Hooks) -> Result<Survey, Error> {
+    let survey = playback.survey(stop, |progress| hooks.reading(progress))?;
+    let survey = survey.ok_or(Error::Interrupted)?;
+    hooks.notes(&survey.notes);
+    Ok(survey)
+}
+
+/// Those who look into the drive.
+fn watch(work: &Work, drive: &mut Drive) -> Result<Watch, Error> {
+    let mut watch = Watch::default();
+    if work.pictures
+        && let Some(device) = drive.only()
+    {
+        watch.add_all(device);
+    }
+    for name in &work.observe {
+        if !watch.add(name, only(drive)?) {
+            return Err(Error::NoObserver { name: name.clone() });
+        }
+    }
+    Ok(watch)
+}
+
+fn only(drive: &mut Drive) -> Result<&mut SimDevice, Error> {
+    let drives = drive.members().len();
+    drive.only().ok_or(Error::Array { drives })
+}
+
+/// What to say of a drive that is worn out; nothing of one that is not.
+fn end_of_life(device: &Drive) -> Option<String> {
+    device.members().iter().map(SimDevice::health).find_map(|health| {
+        let at = health.end_of_life?;
+        Some(format!(
+            ", because the drive is at the end of its life: at {at} of its time too few good blocks \
+             were left ({} have expired, {} have failed)",
+            health.expired_blocks, health.failed_blocks
+        ))
+    })
+}
+
+fn nothing_measured(outcome: &Outcome<Counters>, end_of_life: Option<String>) -> Error {
+    match outcome.ended {
+        Ended::Interrupted => Error::Interrupted,
+        Ended::Failed { errno, offset, .. } => {
+            Error::Failed { failure: failure(errno, offset), end_of_life }
+        }
+        Ended::Complete => Error::NothingLeft { ios: outcome.warm_up.ios },
+    }
+}

@@ -1,0 +1,128 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashscope_block::{Nanos, Op};
+use flashscope_measure::{Phase, WarmUp};
+use flashscope_result::SimulationStatus;
+use flashscope_sim::{Drive, Profile};
+
+use super::*;
+
+/// A drive that is filled in no time.
+const SMALL: &str = "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&\
+                     flash.blocks_per_plane=64";
+
+fn asked(drive: &str, work: Work) -> Asked {
+    Asked { drive: drive.into(), work }
+}
+
+fn small(work: Work) -> Result<Simulation, Error> {
+    simulate(&asked(SMALL, work), &false.into(), &mut ()).map(|done| done.simulation)
+}
+
+// Is the same simulated on a drive that was named and on one that was made of a profile?
+#[test]
+fn a_profile_is_as_good_as_its_name() {
+    let work = Work { ios: Some(2000), ..Work::default() };
+    let named = small(work.clone()).unwrap();
+    let profile: Profile = flashscope_sim::profile::parse(&SMALL[4..]).unwrap();
+    let (drive, stop) = (Drive::new(SMALL, &profile).unwrap(), false.into());
+    let made = Simulator::on(drive, &work, &stop, &mut ()).unwrap().run(&stop, &mut ()).unwrap();
+    assert_eq!(made.simulation, named);
+    assert_eq!(named.wall_ns, Nanos(0), "no clock was read");
+}
+
+// Does what is asked for survive being written and read, with what was left out left out?
+#[test]
+fn what_is_asked_is_data() {
+    let work = Work { warm_up: Some(WarmUp::Capacities(2.5)), pictures: true, ..Work::default() };
+    for asked in [asked("demo", Work::default()), asked(SMALL, work)] {
+        let text = serde_json::to_string(&asked).unwrap();
+        assert_eq!(serde_json::from_str::<Asked>(&text).unwrap(), asked, "{text}");
+    }
+    let least: Asked = serde_json::from_str(r#"{"drive":"demo"}"#).unwrap();
+    assert_eq!(least, asked("demo", Work::default()));
+    assert!(serde_json::from_str::<Asked>(r#"{"drive":"demo","warm_up":"often"}"#).is_err());
+}
+
+/// Counts what it is told, and stops the simulation once so many IOs were measured.
+struct Counting<'a> {
+    stop: &'a AtomicBool,
+    most: u64,
+    phases: Vec<Phase>,
+    begun: u32,
+    each: u64,
+}
+
+impl Hooks for Counting<'_> {
+    fn progress(&mut self, phase: Phase, _done: u64, _total: u64) {
+        self.phases.push(phase);
+    }
+
+    fn begin(&mut self, _now: Nanos) {
+        self.begun += 1;
+    }
+
+    fn wants_each(&self) -> bool {
+        self.most > 0
+    }
+
+    fn each(&mut self, op: Op, _at: Nanos, latency: Nanos) {
+        assert!(op == Op::Write && latency > Nanos(0));
+        self.each += 1;
+        self.stop.store(self.each >= self.most, Ordering::Relaxed);
+    }
+}
+
+// Are those who look on told of each phase and each IO, and is what was measured kept when they stop?
+#[test]
+fn hooks_are_told_and_stop_ends_early() {
+    let work = Work { ios: Some(50_000), warm_up: Some(WarmUp::Ios(5000)), ..Work::default() };
+    for most in [0, 100] {
+        let stop = AtomicBool::new(false);
+        let mut hooks = Counting { stop: &stop, most, phases: Vec::new(), begun: 0, each: 0 };
+        let found = simulate(&asked(SMALL, work.clone()), &stop, &mut hooks).unwrap().simulation;
+        assert_eq!((hooks.begun, hooks.each), (1, if most == 0 { 0 } else { found.ios }));
+        assert!(hooks.phases.contains(&Phase::Fill) && hooks.phases.contains(&Phase::WarmUp));
+        match most {
+            0 => assert_eq!((found.status, found.ios), (SimulationStatus::Complete, 50_000)),
+            _ => assert!(found.status == SimulationStatus::Interrupted && found.ios < 50_000),
+        }
+    }
+}
+
+// Is what cannot be simulated told from what failed, with what to do?
+#[test]
+fn bad_input_is_told_from_failure() {
+    let of = |work| small(work).unwrap_err();
+    let none = Work::default;
+    let (one, no_time) = (Some(1), Some(Nanos(0)));
+    for (wrong, says) in [
+        (of(Work { workload: "unifrm".into(), ..none() }), "uniform"),
+        (of(Work { ios: Some(0), ..none() }), "--ios: measure at least one IO"),
+        (of(Work { duration: no_time, ..none() }), "--duration: measure"),
+        (of(Work { ios: one, duration: Some(Nanos(1)), ..none() }), "one of them"),
+        (of(Work { queue_depth: Some(0), ..none() }), "at least 1"),
+        (of(Work { queue_depth: Some(99_999), ..none() }), "interface.queue_depth"),
+        (of(Work { observe: vec!["x".into()], ..none() }), "--list"),
+        (of(Work { workload: "trace:/no/such".into(), ..none() }), "/no/such"),
+    ] {
+        assert!(wrong.to_string().contains(says), "{wrong}");
+        assert_eq!(wrong.is_input(), says != "/no/such", "{wrong}");
+    }
+    let real = simulate(&asked("/dev/sda", none()), &false.into(), &mut ()).unwrap_err();
+    assert!(real.is_input() && real.to_string().contains("sim:demo"), "{real}");
+    let array = Work { observe: vec!["cleaning".into()], ios: one, ..none() };
+    let array = simulate(&asked("demo?raid.drives=2", array), &false.into(), &mut ());
+    assert!(array.unwrap_err().to_string().contains("array of 2"));
+    let stopped = simulate(&asked(SMALL, none()), &true.into(), &mut ()).unwrap_err();
+    assert!(matches!(stopped, Error::Interrupted) && !stopped.is_input());
+    // The FTLs of log blocks know no trims.
+    let trims =
+        Work { workload: "uniform?trims=0.4".into(), warm_up: Some(WarmUp::Ios(999)), ..none() };
+    let bast = simulate(
+        &asked(&format!("{SMALL}&background_cleaning=false&persistence.map=pages&ftl=bast"), trims),
+        &false.into(),
+        &mut (),
+    );
+    assert!(matches!(bast, Err(Error::Failed { .. })), "{:?}", bast.err());
+}
