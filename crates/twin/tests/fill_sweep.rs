@@ -1,6 +1,13 @@
 //! Fill sweeps of real drives: SSD-iq's public logs, which lie in `$FLASHSCOPE_DATA`, or in `shared/data`
 //! beside the repository.
 
+#![allow(clippy::print_stderr, reason = "says what is passed by, and how far predictions are off")]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "sizes of drives in GiB"
+)]
+
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -99,12 +106,16 @@ fn half_of_the_levels_tell_the_others() {
             let off = fit.best().write_amplification(level.fill) / measured - 1.0;
             let rate = fit.best().bytes_per_second(level.fill).unwrap();
             let rate_off = rate / level.bytes_per_second.unwrap() - 1.0;
-            eprintln!("{}: WA {measured:.3} off {off:.4}, throughput off {rate_off:.4}", level.fill);
+            eprintln!(
+                "{}: WA {measured:.3} off {off:.4}, throughput off {rate_off:.4}",
+                level.fill
+            );
             assert!(off.abs() < 0.02 && rate_off.abs() < 0.03, "{level:?}: {off} {rate_off}");
         }
     }
     let fit = FillFit::new(&levels, 1, CONFIDENCE).unwrap();
-    let as_well = |name| fit.policies.iter().any(|fit| fit.model.policy == name && fit.fits_as_well);
+    let as_well =
+        |name| fit.policies.iter().any(|fit| fit.model.policy == name && fit.fits_as_well);
     eprintln!("{:?} {:?} {:?} {:?}", fit.flash_bytes, fit.kappa, fit.moved, fit.policies);
     assert!(as_well("greedy") && as_well("fifo") && !as_well("random"), "{:?}", fit.policies);
     let gib = fit.flash_bytes.value / GIB;

@@ -50,10 +50,8 @@ fn fill_sweep(fill: &FillFit, percent: f64) -> String {
     let mut text = format!("fill sweep of {} levels\n", fill.levels.len());
     let mut line = |name: &str, range: Range, scale: f64, unit: &str| {
         let [value, low, high] = [range.value, range.low, range.high].map(|x| x * scale);
-        let _ = writeln!(
-            text,
-            "  {name:<30} {value:.4}{unit}  {percent:.0} %: {low:.4} to {high:.4}"
-        );
+        let _ =
+            writeln!(text, "  {name:<30} {value:.4}{unit}  {percent:.0} %: {low:.4} to {high:.4}");
     };
     line("flash for data", fill.flash_bytes, 1e-9, " GB");
     line("written beside data (kappa)", fill.kappa, 1.0, "");
@@ -90,7 +88,8 @@ pub fn check(check: &Check) -> String {
         );
     }
     for level in &check.levels {
-        let error = |error: Option<f64>| error.map_or("-".into(), |e| format!("{:+.2} %", 100.0 * e));
+        let error =
+            |error: Option<f64>| error.map_or("-".into(), |e| format!("{:+.2} %", 100.0 * e));
         let _ = writeln!(
             text,
             "filled with {}: write amplification {}, throughput {}",
@@ -114,7 +113,6 @@ pub fn check(check: &Check) -> String {
     }
     text
 }
-
 
 /// What was predicted.
 pub fn prediction(predicted: &TwinPrediction) -> String {

@@ -26,6 +26,7 @@ mod simulate;
 mod stat;
 mod surroundings;
 mod trace;
+mod twin;
 mod watched;
 mod wrong;
 

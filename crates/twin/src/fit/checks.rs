@@ -89,8 +89,10 @@ pub(super) fn next(twin: &Twin) -> Vec<String> {
     for time in twin.times.iter().filter(|time| !time.told) {
         let what = match time.field.as_str() {
             "flash.page_program" | "slc.page_program" => "writes: granularity of SW and RW",
-            "flash.block_erase" => "random writes for longer than the drive has free blocks: locality with a \
-                                    larger --most-ios",
+            "flash.block_erase" => {
+                "random writes for longer than the drive has free blocks: locality with a \
+                                    larger --most-ios"
+            }
             "groups.switch_time" => "random reads over the whole drive: locality of RR",
             _ => "reads of all sizes: granularity of SR and RR",
         };
@@ -102,7 +104,9 @@ pub(super) fn next(twin: &Twin) -> Vec<String> {
                 "a fill sweep, or `flashscope bench DRIVE --grid`"
             }
             "cache" => "micro-benchmarks order, pause and bursts",
-            "interface" | "stripe" | "packages_per_pool" => "micro-benchmarks alignment and parallelism",
+            "interface" | "stripe" | "packages_per_pool" => {
+                "micro-benchmarks alignment and parallelism"
+            }
             _ => "`flashscope probe DRIVE`",
         };
         next.push(format!("{} (as well: {}): {what}", choice.field, choice.as_well.join(", ")));

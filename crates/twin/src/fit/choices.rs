@@ -29,7 +29,11 @@ fn each<T: Copy + PartialEq>(
     others.map(|value| but(profile, |profile| *field(profile) = *value)).collect()
 }
 
-fn named(profile: &Profile, names: &[&str], field: fn(&mut Profile) -> &mut String) -> Vec<Profile> {
+fn named(
+    profile: &Profile,
+    names: &[&str],
+    field: fn(&mut Profile) -> &mut String,
+) -> Vec<Profile> {
     let now = field(&mut profile.clone()).clone();
     let others = names.iter().filter(|name| **name != now);
     others.map(|name| but(profile, |profile| *field(profile) = (*name).into())).collect()
@@ -73,6 +77,11 @@ fn ftl(profile: &Profile, name: &str) -> Profile {
         }
         profile.ftl = name.into();
     })
+}
+
+/// So many times the over-provisioning.
+fn share(profile: &Profile, factor: f64) -> f64 {
+    (profile.over_provisioning * factor).clamp(0.01, 0.9)
 }
 
 /// Over-provisioning is tried coarsely and finely.
@@ -135,16 +144,18 @@ pub const CHOICES: &[Choice] = &[
     },
     Choice {
         field: "over_provisioning",
-        others: |p| {
-            let share = |factor: f64| (p.over_provisioning * factor).clamp(0.01, 0.9);
-            SHARES.map(|factor| but(p, |p| p.over_provisioning = share(factor))).into()
-        },
+        others: |p| SHARES.map(|factor| but(p, |p| p.over_provisioning = share(p, factor))).into(),
     },
     Choice {
         field: "cleaning.policy",
         others: |p| {
+            // A policy that needs more room shows what another does with less.
             let names = ["greedy", "fifo", "d-choices", "cost-benefit", "random"];
-            if page_mapped(p) { named(p, &names, |p| &mut p.cleaning.policy) } else { vec![] }
+            let policies = |factor: f64| {
+                let roomy = but(p, |p| p.over_provisioning = share(p, factor));
+                named(&roomy, &names, |p| &mut p.cleaning.policy)
+            };
+            if page_mapped(p) { [1.0, 0.8, 1.25, 1.5].map(policies).concat() } else { vec![] }
         },
     },
     Choice {

@@ -105,7 +105,8 @@ impl Twin {
         let twin: Twin = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         if twin.schema_version > TWIN_VERSION {
             let version = twin.schema_version;
-            let message = format!("it has version {version}; this flashscope reads up to {TWIN_VERSION}");
+            let message =
+                format!("it has version {version}; this flashscope reads up to {TWIN_VERSION}");
             return Err(wrong(message));
         }
         Ok(twin)
@@ -117,7 +118,8 @@ impl Twin {
     /// They cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), FitError> {
         let beside = Twin::path_beside(path);
-        let wrong = |path: &Path, error: String| FitError::Twin { path: path.into(), message: error };
+        let wrong =
+            |path: &Path, error: String| FitError::Twin { path: path.into(), message: error };
         let text = serde_json::to_string_pretty(self).map_err(|e| wrong(&beside, e.to_string()))?;
         let write = |path: &Path, text: &str| {
             std::fs::write(path, text).map_err(|error| wrong(path, error.to_string()))

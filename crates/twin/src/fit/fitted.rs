@@ -52,7 +52,8 @@ impl Sources {
         let mut sources = Sources::default();
         for path in paths {
             sources.names.push(path.display().to_string());
-            let folder = if path.ends_with("probe.json") { path.parent() } else { Some(path.as_path()) };
+            let folder =
+                if path.ends_with("probe.json") { path.parent() } else { Some(path.as_path()) };
             if let Some(folder) = folder.filter(|folder| flashscope_result::is_probe(folder)) {
                 sources.probed = Some(probed(folder)?);
             } else if path.is_dir() {
@@ -146,13 +147,14 @@ impl Sources {
 
     fn runs(&self, best: &Tuned) -> Vec<RunFit> {
         let runs = self.measured.iter().flat_map(|one| one.runs.iter().map(move |run| (one, run)));
-        let fit = |((one, run), twin): ((&Measured, &super::MeasuredRun), &super::Numbers)| RunFit {
-            result: one.name.clone(),
-            run: run.id,
-            title: run.title.clone(),
-            measured_ns: [run.numbers[0], run.numbers[super::LAST]],
-            twin_ns: [twin[0], twin[super::LAST]],
-        };
+        let fit =
+            |((one, run), twin): ((&Measured, &super::MeasuredRun), &super::Numbers)| RunFit {
+                result: one.name.clone(),
+                run: run.id,
+                title: run.title.clone(),
+                measured_ns: [run.numbers[0], run.numbers[super::LAST]],
+                twin_ns: [twin[0], twin[super::LAST]],
+            };
         runs.zip(&best.numbers).map(fit).collect()
     }
 }
@@ -237,13 +239,21 @@ fn tells(target: &Target<'_>, found: &Found, nth: usize) -> bool {
 fn choices(found: &Found) -> Vec<Told> {
     let of = |profile: &Profile, field: &str| {
         let fields = profile.fields();
-        fields.into_iter().find(|(name, _)| name == field).map(|(_, value)| value).unwrap_or_default()
+        fields
+            .into_iter()
+            .find(|(name, _)| name == field)
+            .map(|(_, value)| value)
+            .unwrap_or_default()
     };
     let value = |field: &str| of(&found.best.profile, field);
     let mut choices: BTreeMap<&str, Vec<String>> =
         found.told.iter().map(|field| (*field, vec![])).collect();
     for (field, other) in &found.as_well {
-        choices.entry(field).or_default().push(of(&other.profile, field));
+        let other = of(&other.profile, field);
+        let as_well = choices.entry(field).or_default();
+        if other != value(field) && !as_well.contains(&other) {
+            as_well.push(other);
+        }
     }
     let told = |(field, as_well): (&str, Vec<String>)| Told {
         field: field.into(),

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, Nanos};
 use flashscope_measure::{again, order};
-use flashscope_result::manifest::{Manifest, Progress};
 use flashscope_result::ResultFolder;
+use flashscope_result::manifest::{Manifest, Progress};
 use flashscope_sim::{Drive, Profile};
 use flashscope_stats::{mean_interval, quantile_interval};
 
@@ -75,8 +75,10 @@ impl Measured {
             })?;
             if times.len() >= LEAST_IOS {
                 let value = benchmark.unit.text(run.value);
-                let title =
-                    format!("{} {} {} = {value}", benchmark.name, experiment.name, benchmark.parameter);
+                let title = format!(
+                    "{} {} {} = {value}",
+                    benchmark.name, experiment.name, benchmark.parameter
+                );
                 let errors = errors(&times);
                 runs.push(MeasuredRun { id, title, numbers: numbers(times), errors });
             }
@@ -144,7 +146,8 @@ fn numbers(mut times: Vec<f64>) -> Numbers {
 
 fn errors(times: &[f64]) -> Numbers {
     let of = |interval: Option<flashscope_stats::Interval>| {
-        let error = interval.map_or(UNKNOWN_ERROR, |found| found.standard_error / found.value.max(1.0));
+        let error =
+            interval.map_or(UNKNOWN_ERROR, |found| found.standard_error / found.value.max(1.0));
         if error.is_finite() { error.max(LEAST_ERROR) } else { UNKNOWN_ERROR }
     };
     let mut errors = [of(mean_interval(times, 1, 0.9)); NUMBERS];

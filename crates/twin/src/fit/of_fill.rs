@@ -14,13 +14,16 @@ pub(super) fn spare(model: &FillModel, fullest: Bytes) -> f64 {
     (1.0 - fullest.0 as f64 / model.flash_bytes).clamp(0.001, 0.95)
 }
 
+/// Blocks of each package that hold no data, whatever is cleaned: those kept free, and the one that is written to.
+const KEPT: f64 = 3.0;
+
 /// Parts of the time of a page of the host that its transfer over the serial bus takes, at most.
 const BUS: f64 = 0.1;
 
 /// The twin of a fill sweep: with the structure of `like`, or of a drive with eight packages and blocks of 1024 pages.
 pub(super) fn complete(twin: &mut Twin, fill: &FillFit, like: Option<&Profile>) {
     let fullest = fill.levels.last().map_or(Bytes(0), |level| level.fill);
-    let like = like.cloned().unwrap_or_else(large);
+    let like = like.cloned().unwrap_or_else(|| large(fullest));
     let drive = drive(&like, fill.best(), fullest);
     let base = drive.fields();
     let draw = |model: &FillModel| -> BTreeMap<String, String> {
@@ -75,19 +78,39 @@ fn text(twin: &Twin, fill: &FillFit, drive: &Profile) -> String {
     )
 }
 
-fn large() -> Profile {
-    let spec = "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&persistence.map=pages\
-                &flash.pages_per_block=1024&flash.page_size=4KiB&flash.metadata_size=0\
-                &packages_per_pool=8&active_blocks=package&cleaning.free_threshold=0.001\
-                &interface.queue_depth=256&flash.block_erase=0ms";
-    profile::parse(spec).expect("the profile is among those that are built in")
+/// Packages of a drive of which no more is known than its size.
+const PACKAGES: u64 = 8;
+
+/// Bytes of its pages.
+const PAGE: u64 = 4096;
+
+/// A drive whose blocks are as large as those of large drives, but of which each package has a thousand at least.
+#[allow(clippy::cast_precision_loss, reason = "a thousand")]
+fn large(fullest: Bytes) -> Profile {
+    const BLOCKS: u64 = 1024;
+    let pages = (fullest.0 / (PACKAGES * PAGE * BLOCKS)).clamp(32, 1024);
+    let pages = 1 << pages.ilog2();
+    let blocks = fullest.0 / (PACKAGES * PAGE * pages);
+    // Two, one of which is being written to.
+    let threshold = 1.9 / (1.2 * blocks as f64).max(8.0);
+    let spec = format!(
+        "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&persistence.map=pages\
+         &flash.packages={PACKAGES}&flash.page_size={PAGE}&flash.pages_per_block={pages}\
+         &flash.metadata_size=0&packages_per_pool={PACKAGES}&active_blocks=package\
+         &cleaning.free_threshold={threshold}&interface.queue_depth=256&flash.block_erase=1us"
+    );
+    profile::parse(&spec).expect("the profile is among those that are built in")
 }
 
 /// A drive with the flash and the throughput of the model. A page of the host takes a program and a transfer, one that
 /// is moved a read and a transfer more.
 fn drive(like: &Profile, model: &FillModel, fullest: Bytes) -> Profile {
     let mut drive = like.clone();
-    drive.over_provisioning = spare(model, fullest);
+    let block = drive.flash.page_size.0 * u64::from(drive.flash.pages_per_block);
+    #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
+    let blocks = model.flash_bytes / (block * u64::from(drive.flash.packages)) as f64;
+    let flash_bytes = model.flash_bytes * (1.0 + KEPT / blocks);
+    drive.over_provisioning = spare(&FillModel { flash_bytes, ..model.clone() }, fullest);
     drive.cleaning.policy.clone_from(&model.policy);
     drive.cleaning.choices = 5;
     if let (Some(bare), Some(moved)) = (model.bare_bytes_per_second, model.moved) {

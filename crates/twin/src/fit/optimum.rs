@@ -44,11 +44,7 @@ pub(super) fn least(start: &[f64], spread: f64, cost: impl Fn(&[f64]) -> f64) ->
     best.0
 }
 
-fn simplex(
-    start: &[f64],
-    spread: f64,
-    cost: &impl Fn(&[f64]) -> f64,
-) -> Option<(Vec<f64>, f64)> {
+fn simplex(start: &[f64], spread: f64, cost: &impl Fn(&[f64]) -> f64) -> Option<(Vec<f64>, f64)> {
     let mut corners = vec![start.to_vec()];
     corners.extend((0..start.len()).map(|axis| {
         let mut corner = start.to_vec();
@@ -70,8 +66,9 @@ mod tests {
     // Is the end of Rosenbrock's valley found, and a kink, which has no derivative?
     #[test]
     fn valleys_and_kinks() {
-        let valley =
-            least(&[-1.2, 1.0], 0.5, |x| (1.0 - x[0]).powi(2) + 100.0 * (x[1] - x[0] * x[0]).powi(2));
+        let valley = least(&[-1.2, 1.0], 0.5, |x| {
+            (1.0 - x[0]).powi(2) + 100.0 * (x[1] - x[0] * x[0]).powi(2)
+        });
         assert!((valley[0] - 1.0).abs() < 1e-3 && (valley[1] - 1.0).abs() < 1e-3, "{valley:?}");
         let kink = least(&[3.0, 3.0, 3.0], 0.5, |x| {
             (x[0] - 1.0).abs() + 2.0 * (x[1] + x[0]).abs() + (x[2] - x[1]).abs()

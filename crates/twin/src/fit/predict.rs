@@ -77,7 +77,8 @@ impl Twin {
             let draws = others.iter().filter_map(of).collect();
             Some(Range::around(of(&best)?, draws, self.confidence).wider(spread))
         };
-        let always = |spread, of: &dyn Fn(&Ran) -> Option<f64>| range(spread, of).unwrap_or_default();
+        let always =
+            |spread, of: &dyn Fn(&Ran) -> Option<f64>| range(spread, of).unwrap_or_default();
         let [of_means, of_tails] = self.spread;
         let mean = |ran: &Ran| Some(ran.simulation.latency_ns.as_ref()?.mean.value);
         Ok(TwinPrediction {
@@ -91,7 +92,9 @@ impl Twin {
                 mean: always(of_means, &mean),
                 p50: always(of_means, &|ran| Some(whole(ran.simulation.latency_ns.as_ref()?.p50))),
                 p99: always(of_tails, &|ran| Some(whole(ran.simulation.latency_ns.as_ref()?.p99))),
-                p999: always(of_tails, &|ran| Some(whole(ran.simulation.latency_ns.as_ref()?.p999))),
+                p999: always(of_tails, &|ran| {
+                    Some(whole(ran.simulation.latency_ns.as_ref()?.p999))
+                }),
             },
             write_amplification: range(1.0, &|ran| ran.simulation.write_amplification),
             lifetime_bytes: range(1.0, &lifetime),

@@ -333,12 +333,7 @@ fn with_rates(model: FillModel, curve: &Curve, levels: &[Level]) -> FillModel {
 
 /// Fits to what might as well have been measured: levels as the model has them, with errors as they are
 /// seen to be, of each policy that fits as well in turn.
-fn drawn(
-    policies: &[PolicyFit],
-    curves: &[Curve],
-    levels: &[Level],
-    seed: u64,
-) -> Vec<FillModel> {
+fn drawn(policies: &[PolicyFit], curves: &[Curve], levels: &[Level], seed: u64) -> Vec<FillModel> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let as_well: Vec<&PolicyFit> = policies.iter().filter(|fit| fit.fits_as_well).collect();
     #[allow(clippy::cast_precision_loss, reason = "few")]

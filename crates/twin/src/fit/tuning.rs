@@ -107,8 +107,8 @@ impl Target<'_> {
         let runs = self.measured.iter().flat_map(|one| &one.runs);
         let (mut sum, mut all) = (0.0, 0.0);
         for ((run, numbers), count) in runs.zip(numbers).zip(counts) {
-            for at in 0..NUMBERS {
-                let deviation = (numbers[at].max(1.0) / run.numbers[at]).ln() / run.errors[at];
+            for ((number, measured), error) in numbers.iter().zip(run.numbers).zip(run.errors) {
+                let deviation = (number.max(1.0) / measured).ln() / error;
                 let square = (deviation / OUTLIER).powi(2);
                 sum += count * OUTLIER * OUTLIER * 2.0 * ((1.0 + square).sqrt() - 1.0);
             }
@@ -188,11 +188,13 @@ impl Slopes {
     /// The times, within `reach`, that fit best by the straight line, each run counted so often.
     pub fn best(&self, target: &Target<'_>, here: &Tuned, counts: &[f64], reach: f64) -> Vec<f64> {
         let values = |x: &[f64]| -> Vec<f64> {
-            let scaled = x.iter().zip(&self.values);
-            scaled.map(|(x, value)| value * (reach * (x / reach).tanh()).exp()).collect()
+            let scaled = x.iter().zip(&self.values).zip(&self.knobs);
+            let to = |((x, value), knob): ((&f64, &f64), &&'static Knob)| {
+                knob.within(value * (reach * (x / reach).tanh()).exp())
+            };
+            scaled.map(to).collect()
         };
-        let cost =
-            |x: &[f64]| target.misfit(&self.numbers(&here.numbers, &values(x)), counts);
+        let cost = |x: &[f64]| target.misfit(&self.numbers(&here.numbers, &values(x)), counts);
         values(&least(&vec![0.0; self.values.len()], 0.2, cost))
     }
 
