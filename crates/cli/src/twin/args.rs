@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use flashscope_measure::WarmUp;
-
-use crate::args::WorkloadArgs;
-use crate::names;
+use flashscope_instrument::names;
+use flashscope_instrument::predict::WorkloadArgs;
+use flashscope_measure::{MOST_IOS, WarmUp};
 
 /// Make a simulated drive that behaves as one that was measured, and ask it what the drive has not been asked.
 #[derive(clap::Args)]
@@ -97,7 +96,7 @@ pub struct PredictArgs {
     pub workload: WorkloadArgs,
 
     /// Measure so many IOs [default: 1000000, or all of a workload that ends]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=MOST_IOS))]
     pub ios: Option<u64>,
 
     /// Run the workload before it is measured, as `flashscope simulate --warmup` does

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::anyhow;
+use flashscope_instrument::{Onlooker, Step, Unit, simulate};
 use flashscope_twin::fit::{Check, FitError, How, Sources, Twin};
 use flashscope_twin::simulate::Work;
 
@@ -14,7 +15,7 @@ pub use args::TwinArgs;
 use args::{CheckArgs, FitArgs, PredictArgs, TwinCommand};
 
 use crate::progress::LateBar;
-use crate::{Failure, simulate, stop, usage};
+use crate::{Failure, stop, usage};
 
 pub fn twin(args: &TwinArgs) -> Result<(), Failure> {
     match &args.command {
@@ -56,7 +57,11 @@ fn fit(args: &FitArgs) -> Result<(), Failure> {
     let how = How { seed: args.seed, confidence: args.confidence, threads: jobs(args.jobs) };
     let twin = sources.fit(how, stop, &mut |what, misfit| {
         steps += 1;
-        bar.show_count(&format!("fitting {what}, misfit {misfit:.3}, step"), steps);
+        let now = format!("{what} fitted, misfit {misfit:.3}: steps");
+        Onlooker::show(
+            &mut bar,
+            &Step { phase: "fitting", now: &now, done: steps, total: None, unit: Unit::Count },
+        );
     });
     bar.finish();
     let twin = twin.map_err(failure)?;
