@@ -16,6 +16,7 @@ use crate::predict::PredictArgs;
 use crate::probe::ProbeArgs;
 use crate::registry::{RegistryArgs, SubmitArgs};
 use crate::serve::ServeArgs;
+use crate::sweep::SweepArgs;
 use crate::trace::TraceArgs;
 
 /// One instrument for flash storage: measure a drive, see how it behaves.
@@ -33,6 +34,7 @@ pub enum Command {
     Bench(BenchArgs),
     Probe(ProbeArgs),
     Simulate(SimulateArgs),
+    Sweep(SweepArgs),
     Predict(PredictArgs),
     Trace(TraceArgs),
     Report(ReportArgs),

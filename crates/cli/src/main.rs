@@ -18,6 +18,7 @@ mod runtime;
 mod serve;
 mod simulate;
 mod stop;
+mod sweep;
 mod trace;
 
 use std::io;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => bench::plan(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Simulate(args) => simulate::simulate(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
         Command::Predict(args) => predict::predict(&args),
         Command::Probe(args) => probe::probe(&args),
         Command::Trace(args) => trace::trace(&args),

@@ -4,3 +4,4 @@
 
 pub mod predict;
 pub mod simulate;
+pub mod sweep;
