@@ -8,7 +8,7 @@ BIN := target/release/flashscope
 help:              ## list what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web test test-rust test-web test-readers test-registry test-attach test-nvme check bench bench-models bench-probe fuzz tools clean
+.PHONY: help demo build web test test-rust test-web test-readers test-registry test-python test-attach test-nvme check bench bench-models bench-probe fuzz tools clean
 
 demo: build        ## measure a simulated drive and write the report
 	$(BIN) demo
@@ -27,7 +27,7 @@ web/dist/report.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
 	cd web && npm run --silent build
 
 test: tools        ## everything that CI checks
-	$(MAKE) test-web check test-rust test-readers test-registry
+	$(MAKE) test-web check test-rust test-readers test-registry test-python
 
 test-web: web      ## the page: types, units, and in a real browser
 	cd web && npm test
@@ -43,6 +43,9 @@ test-readers: build ## a result opens in DuckDB and Polars
 
 test-registry: build ## the registry on PostgreSQL and S3, and the APIs as schemathesis finds them
 	scripts/test-registry
+
+test-python:       ## the Python package, installed as users do: types, tests, notebooks
+	scripts/test-python
 
 test-attach: web   ## attached drives under fio, ext4 and PostgreSQL, at full size (needs root; not part of `test`)
 	$(CARGO) test --package flashscope --test attach -- --include-ignored

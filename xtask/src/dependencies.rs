@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Each crate with the crates of ours that it may use. One that is missing here is refused.
-const RULES: [(&str, &[&str]); 20] = [
+const RULES: [(&str, &[&str]); 22] = [
     ("block", &[]),
     ("stats", &[]),
     ("model", &[]),
@@ -28,6 +28,30 @@ const RULES: [(&str, &[&str]); 20] = [
         "registry",
         &["analysis", "block", "probe", "report", "result", "serve", "sim", "stats", "workload"],
     ),
+    (
+        "instrument",
+        &[
+            "analysis", "block", "drive", "measure", "model", "probe", "result", "sim", "twin",
+            "workload",
+        ],
+    ),
+    (
+        "python",
+        &[
+            "analysis",
+            "block",
+            "drive",
+            "instrument",
+            "measure",
+            "model",
+            "probe",
+            "result",
+            "sim",
+            "stats",
+            "twin",
+            "workload",
+        ],
+    ),
     ("cli", EVERYTHING),
     ("benches", EVERYTHING),
     (
@@ -37,8 +61,22 @@ const RULES: [(&str, &[&str]); 20] = [
 ];
 
 const EVERYTHING: &[&str] = &[
-    "analysis", "attach", "block", "drive", "measure", "model", "probe", "registry", "report",
-    "result", "serve", "sim", "stats", "twin", "workload",
+    "analysis",
+    "attach",
+    "block",
+    "drive",
+    "instrument",
+    "measure",
+    "model",
+    "probe",
+    "registry",
+    "report",
+    "result",
+    "serve",
+    "sim",
+    "stats",
+    "twin",
+    "workload",
 ];
 
 /// Fails where a crate uses one that the rules do not allow, tests and benchmarks included.

@@ -1,19 +1,15 @@
 //! The commands and their options, as they are documented.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
-use flashscope_block::Nanos;
-use flashscope_measure::{Fill, WarmUp};
-use flashscope_result::SimulationFill;
+use clap::{Parser, Subcommand};
+use flashscope_instrument::bench::{BenchArgs, PlanArgs};
+use flashscope_instrument::predict::PredictArgs;
+use flashscope_instrument::probe::ProbeArgs;
+use flashscope_instrument::simulate::SimulateArgs;
 
 use crate::attach::AttachArgs;
-use crate::bench::{BenchArgs, PlanArgs};
 use crate::devices::DevicesArgs;
-use crate::names;
-use crate::predict::PredictArgs;
-use crate::probe::ProbeArgs;
 use crate::registry::{RegistryArgs, SubmitArgs};
 use crate::serve::ServeArgs;
 use crate::sweep::SweepArgs;
@@ -43,155 +39,6 @@ pub enum Command {
     Registry(RegistryArgs),
     Submit(SubmitArgs),
     Demo(DemoArgs),
-}
-
-/// Run a workload on a simulated drive: how it answers, and what its flash does.
-///
-/// The drive is filled, warmed up until its write amplification is steady, and then measured. All
-/// of it happens on virtual time: hours of a drive take seconds.
-#[derive(clap::Args)]
-#[command(after_help = "Examples:
-  flashscope simulate
-  flashscope simulate --drive 'demo?over_provisioning=0.28' --workload 'hotcold?hot_space=0.05'
-  flashscope simulate --workload 'zipf?exponent=0.9&reads=0.3' --queue-depth 8 --ios 200000
-  flashscope simulate --workload 'uniform?rate=1000&arrivals=poisson' --duration 60s --json
-  flashscope simulate --workload uflip:granularity/RW --fill random
-  flashscope simulate --trace 'hm_0.csv.gz?remap=compact&speed=10' --warmup steady
-  flashscope simulate --output demo-sim.flashscope
-  flashscope simulate --observe utilization,free_blocks --json
-  flashscope simulate --trace-events events.json --trace-from 1s --trace-for 10ms
-  flashscope simulate --list")]
-pub struct SimulateArgs {
-    /// The simulated drive: a profile or a TOML file, with any field of it after `?`
-    #[arg(long, default_value = "sim:demo", value_name = "DRIVE")]
-    pub drive: String,
-
-    #[command(flatten)]
-    pub workload: WorkloadArgs,
-
-    /// Measure so many IOs [default: 1000000, or all of a workload that ends]
-    #[arg(long, value_name = "COUNT", conflicts_with = "duration",
-          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
-    pub ios: Option<u64>,
-
-    /// Measure for so long, in simulated time
-    #[arg(long, value_name = "TIME", value_parser = names::duration)]
-    pub duration: Option<Nanos>,
-
-    /// What the drive holds at first
-    #[arg(long, value_enum, default_value = "sequential", value_name = "STATE")]
-    pub fill: FillState,
-
-    /// Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of
-    /// times the capacity, as in `10x` [default: steady, or none for a workload that ends]
-    ///
-    /// `steady` goes on until write amplification is: over 5 windows, each of as many bytes as
-    /// the drive has, it stays within 2 % of its mean and the line fitted to it changes by at
-    /// most 1 %. It is given up after 50 windows, and said so. A trace is repeated for it, with its
-    /// passes as windows.
-    #[arg(long, value_name = "LENGTH")]
-    pub warmup: Option<WarmUp>,
-
-    /// IOs in flight at once, unless the workload says [default: 1, or in an open loop all that
-    /// the drive takes]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
-    pub queue_depth: Option<u32>,
-
-    /// Seed of everything random, unless the workload has its own; the same seed gives the same IOs
-    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
-    pub seed: u64,
-
-    /// Look inside the drive while it is measured: names of observers, separated by commas
-    ///
-    /// There are: utilization, free_blocks, cleaning, amplification, wear_map, activities. `--list` says what they yield; it is a part
-    /// of what `--json` prints.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "json")]
-    pub observe: Vec<String>,
-
-    /// Write what came of it to this folder, as `simulation.json`, with what all observers saw and
-    /// how latencies are distributed over time: what the screens of a simulation show
-    ///
-    /// The folder must not be there yet. Of an array of drives there is no look inside.
-    #[arg(long, short, value_name = "FOLDER")]
-    pub output: Option<PathBuf>,
-
-    /// Write every flash command and every request to this file, in the format that
-    /// ui.perfetto.dev and chrome://tracing open
-    #[arg(long, value_name = "FILE")]
-    pub trace_events: Option<PathBuf>,
-
-    /// Begin the trace so long after the measurement has begun, in simulated time [default: at
-    /// once]
-    #[arg(long, value_name = "TIME", value_parser = names::duration, requires = "trace_events")]
-    pub trace_from: Option<Nanos>,
-
-    /// Let the trace last so long, in simulated time [default: 100ms]
-    #[arg(long, value_name = "TIME", value_parser = names::duration, requires = "trace_events")]
-    pub trace_for: Option<Nanos>,
-
-    /// Print the outcome as JSON (schema: docs/schemas/simulation.schema.json)
-    #[arg(long)]
-    pub json: bool,
-
-    /// List the drives and workloads that there are, with their fields
-    #[arg(long)]
-    pub list: bool,
-}
-
-/// What is run.
-#[derive(clap::Args)]
-pub struct WorkloadArgs {
-    /// The workload, with any of its fields after `?`
-    ///
-    /// There are: uniform, sequential, hotcold, zipf, uflip:MICRO-BENCHMARK and trace:FILE.
-    /// `flashscope simulate --list` shows all, and their fields.
-    #[arg(long, default_value = "uniform", value_name = "WORKLOAD")]
-    workload: String,
-
-    /// Run a trace: short for --workload trace:FILE, with any field of a trace after `?`
-    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
-    trace: Option<String>,
-}
-
-impl WorkloadArgs {
-    /// The workload that was asked for.
-    pub fn spec(&self) -> Cow<'_, str> {
-        match &self.trace {
-            Some(trace) => Cow::Owned(format!("trace:{trace}")),
-            None => Cow::Borrowed(&self.workload),
-        }
-    }
-}
-
-/// What a simulated drive holds at first.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FillState {
-    /// Nothing
-    None,
-    /// Everything written once, from start to end
-    Sequential,
-    /// Everything written once, in random order, in IOs of random size
-    Random,
-}
-
-impl From<FillState> for Fill {
-    fn from(fill: FillState) -> Self {
-        match fill {
-            FillState::None => Fill::None,
-            FillState::Sequential => Fill::Sequential,
-            FillState::Random => Fill::Random,
-        }
-    }
-}
-
-impl From<FillState> for SimulationFill {
-    fn from(fill: FillState) -> Self {
-        match fill {
-            FillState::None => SimulationFill::None,
-            FillState::Sequential => SimulationFill::Sequential,
-            FillState::Random => SimulationFill::Random,
-        }
-    }
 }
 
 /// Show results: as a page for the browser, or in the terminal.

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use flashscope_instrument::bench::{Inside, Watching, create, manifest, measure, outcome};
 use flashscope_measure::{LEAST_RUN_PAUSE, plan};
 use flashscope_report::terminal;
 use flashscope_result::manifest::{OnError, Options, State};
@@ -10,7 +11,6 @@ use flashscope_result::methodology::{Methodology, Precision};
 use flashscope_workload::uflip::{PerBaseline, Setup, all};
 
 use crate::args::DemoArgs;
-use crate::bench::{Inside, Watching, create, manifest, measure, outcome};
 use crate::progress::LateBar;
 use crate::report::{Opened, write_page};
 use crate::{Failure, stop, usage};
@@ -42,13 +42,11 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let mut manifest = manifest(&device, plan, options)?;
     let stop = stop::flag()?;
     let folder = create(&output, &manifest)?;
-    let facts = measure(
-        &mut device,
-        &mut manifest,
-        &folder,
-        stop,
-        Watching { inside, surroundings: None },
-    )?;
+    let mut bar = LateBar::at_once();
+    let watching = Watching { inside, surroundings: None };
+    let facts = measure(&mut device, &mut manifest, &folder, (stop, &mut bar), watching);
+    bar.finish();
+    let facts = facts?;
     let text = terminal(&manifest, &facts);
     let outcome = outcome(&manifest);
     let page = folder.path().join("report.html");

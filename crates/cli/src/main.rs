@@ -7,8 +7,6 @@ mod attach;
 mod bench;
 mod demo;
 mod devices;
-mod drives;
-mod names;
 mod predict;
 mod probe;
 mod progress;
@@ -26,31 +24,13 @@ use std::process::ExitCode;
 
 use args::{Args, Command};
 use clap::Parser;
+use flashscope_instrument::{Failure, drives, names, usage};
 
 /// The encoder of records takes and gives back large buffers all the time; the C library's
 /// allocator hands them to the kernel and faults them in again, which cost a fifth of the
 /// processor time of recording.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// Why a command did not do what was asked.
-enum Failure {
-    /// The request cannot be carried out as it stands: exit status 2.
-    Usage(anyhow::Error),
-    /// Something went wrong on the way: exit status 1.
-    Failed(anyhow::Error),
-}
-
-impl<E: Into<anyhow::Error>> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Failure::Failed(error.into())
-    }
-}
-
-/// Marks an error as one of usage.
-fn usage<E: Into<anyhow::Error>>(error: E) -> Failure {
-    Failure::Usage(error.into())
-}
 
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
@@ -69,17 +49,16 @@ fn main() -> ExitCode {
         Command::Attach(args) => attach::attach(&args),
         Command::Demo(args) => demo::demo(&args),
     };
-    let (error, code) = match outcome {
-        Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::Failed(error)) => (error, 1),
-        Err(Failure::Usage(error)) => (error, 2),
-    };
-    if is_broken_pipe(&error) {
+    let Err(failure) = outcome else { return ExitCode::SUCCESS };
+    if is_broken_pipe(failure.error()) {
         // Who read the output, such as `head`, has enough of it.
         return ExitCode::SUCCESS;
     }
-    eprintln!("flashscope: {}", message(&error));
-    ExitCode::from(code)
+    eprintln!("flashscope: {}", failure.message());
+    match failure {
+        Failure::Failed(_) => ExitCode::from(1),
+        Failure::Usage(_) => ExitCode::from(2),
+    }
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -88,15 +67,4 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         io.or_else(|| cause.downcast_ref::<serde_json::Error>()?.io_error_kind())
     };
     error.chain().any(|cause| kind(cause) == Some(io::ErrorKind::BrokenPipe))
-}
-
-/// What an error says, and its causes where it does not say them itself.
-fn message(error: &anyhow::Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
-        }
-    }
-    text
 }

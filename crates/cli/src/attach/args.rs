@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use flashscope_attach::Speed;
 use flashscope_block::Bytes;
+use flashscope_instrument::simulate::FillState;
 
-use crate::args::FillState;
 use crate::serve::address;
 
 /// Attach a drive: every program can use it, as a block device or over the network.

@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::Bytes;
+use flashscope_instrument::simulate::FillState;
 use flashscope_measure::{Ended, Fill, fill_drive};
 use flashscope_sim::{Drive, profile};
 
 use super::AttachArgs;
-use crate::args::FillState;
 use crate::progress::LateBar;
 use crate::{Failure, usage};
 

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::anyhow;
 use flashscope_block::{Bytes, nearest};
+use flashscope_instrument::trace::{failure, show};
 use flashscope_report::Conversion;
 use flashscope_workload::trace::writer::{self, Kind, Output, WRITERS};
 use flashscope_workload::trace::{Reader, Request};
@@ -47,21 +48,21 @@ pub struct ConvertArgs {
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let kind = writer_for(&args.output, args.output_format.as_deref())?;
     let mut trace = input::open(&args.files, &args.fields)?;
-    let output = Output::create(&args.output).map_err(input::failure)?;
+    let output = Output::create(&args.output).map_err(failure)?;
     let mut writer = (kind.open)(output)?;
     let stop = stop::flag()?;
     let mut bar = LateBar::new();
     let mut batch: Vec<Request> = Vec::new();
     let (mut requests, mut bytes) = (0, Bytes(0));
     loop {
-        trace.read(&mut batch).map_err(input::failure)?;
+        trace.read(&mut batch).map_err(failure)?;
         if batch.is_empty() || stop.load(Ordering::Relaxed) {
             break;
         }
         writer.write(&batch, trace.volumes())?;
         requests += batch.len() as u64;
         bytes += batch.iter().fold(Bytes(0), |sum, request| sum + request.len);
-        input::show(&mut bar, "converting", trace.progress());
+        show(&mut bar, "converting", trace.progress());
     }
     bar.finish();
     let lost = writer.lost();

@@ -1,10 +1,10 @@
 //! The trace that a command reads.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use flashscope_instrument::trace::failure;
 use flashscope_workload::Field;
-use flashscope_workload::trace::{Error, FIELDS, FieldError, Progress, Spec, Trace};
+use flashscope_workload::trace::{FIELDS, FieldError, Spec, Trace};
 
-use crate::progress::LateBar;
 use crate::{Failure, usage};
 
 /// The options that every command has which reads a trace: one for each field of a trace.
@@ -75,22 +75,9 @@ fn as_option(error: FieldError) -> anyhow::Error {
     }
 }
 
-/// Whether an error is about what was asked for, or about what happened on the way.
-pub fn failure(error: Error) -> Failure {
-    match error {
-        Error::Io { .. } => Failure::from(error),
-        wrong => usage(wrong),
-    }
-}
-
 /// Opens the trace in these files.
 pub fn open(files: &[String], fields: &Fields) -> Result<Trace, Failure> {
     fields.spec()?.open(files).map_err(failure)
-}
-
-/// Shows how far a trace is read.
-pub fn show(bar: &mut LateBar, what: &'static str, progress: &Progress) {
-    bar.show(what, progress.done(), progress.total());
 }
 
 /// Says what whoever reads the trace should know.

@@ -1,19 +1,15 @@
 //! `flashscope trace`.
 
-mod benched;
 mod convert;
 mod formats;
 mod input;
-mod playback;
 mod record;
 mod stat;
 
-pub use benched::{Benched, LONGEST_IO};
 use clap::Subcommand;
 use convert::ConvertArgs;
+pub use flashscope_instrument::trace::failure;
 use formats::FormatsArgs;
-pub use input::{failure, show, show_notes};
-pub use playback::{each_io, survey};
 use record::RecordArgs;
 use stat::StatArgs;
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use flashscope_block::{Bytes, Nanos};
 use flashscope_drive::record::{RecordError, Recording, Report, Scope, is_on_device};
+use flashscope_instrument::trace::failure;
+use flashscope_instrument::{Onlooker, Step, Unit};
 use flashscope_workload::trace::writer::{Kind, Output};
 use flashscope_workload::trace::{Options, Reader, Request, Source, format};
 
@@ -60,7 +62,7 @@ enum Target {
 
 pub fn record(args: &RecordArgs) -> Result<(), Failure> {
     let target = target(&args.output, args.output_format.as_deref())?;
-    let output = Output::create(&args.output).map_err(input::failure)?;
+    let output = Output::create(&args.output).map_err(failure)?;
     let recording = start(args, &target)?;
     let report = recording.report();
     let mut notes = Vec::new();
@@ -115,7 +117,14 @@ fn start(args: &RecordArgs, target: &Target) -> Result<Recording, Failure> {
     };
     let mut progress = Progress(LateBar::new());
     let watch = move |report: &Report| {
-        progress.0.show_count("recording, until Ctrl-C: requests", report.requests());
+        let step = Step {
+            phase: "recording, until Ctrl-C: requests",
+            now: "",
+            done: report.requests(),
+            total: None,
+            unit: Unit::Count,
+        };
+        Onlooker::show(&mut progress.0, &step);
         stop.load(Ordering::Relaxed)
     };
     let duration = args.duration.map(|duration| Duration::from_nanos(duration.0));

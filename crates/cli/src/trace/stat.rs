@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, anyhow};
 use flashscope_analysis::trace::Characteristics;
 use flashscope_block::Bytes;
+use flashscope_instrument::trace::{failure, show};
 use flashscope_report::{Trace, TraceStatus, trace, trace_html};
 use flashscope_workload::trace::{Reader, Request};
 
@@ -56,12 +57,12 @@ pub fn stat(args: &StatArgs) -> Result<(), Failure> {
         if stop.load(Ordering::Relaxed) {
             break TraceStatus::Interrupted;
         }
-        reader.read(&mut batch).map_err(input::failure)?;
+        reader.read(&mut batch).map_err(failure)?;
         if batch.is_empty() {
             break TraceStatus::Complete;
         }
         found.push(&batch);
-        input::show(&mut bar, "reading", reader.progress());
+        show(&mut bar, "reading", reader.progress());
     };
     bar.finish();
     let notes = reader.notes();

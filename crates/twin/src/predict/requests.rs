@@ -64,23 +64,47 @@ pub enum Requests {
     },
 }
 
+/// How many requests are told between two questions whether to go on: some milliseconds of any model.
+const ASKED_EVERY: u64 = 1 << 14;
+
 impl Requests {
     /// Tells each request of the next pass: how many pages these write.
     ///
     /// # Errors
     /// Where nothing is ever written: there is nothing to predict.
     pub fn pass(&mut self, each: &mut dyn FnMut(Request)) -> Result<u64, PredictError> {
-        let mut written = 0_u64;
-        let mut tell = |request: Request| {
-            written += u64::from(request.is_write()) * u64::from(request.pages());
-            each(request);
+        self.pass_while(&mut || true, each)
+    }
+
+    /// As [`Requests::pass`], as long as `go_on` says so, which is asked every few thousand requests.
+    ///
+    /// # Errors
+    /// As there, and where `go_on` has ended it.
+    pub fn pass_while(
+        &mut self,
+        go_on: &mut dyn FnMut() -> bool,
+        each: &mut dyn FnMut(Request),
+    ) -> Result<u64, PredictError> {
+        let (mut written, mut told) = (0_u64, 0_u64);
+        let mut tell = |request: Option<Request>| {
+            told += 1;
+            if told.is_multiple_of(ASKED_EVERY) && !go_on() {
+                return Err(PredictError::Interrupted);
+            }
+            if let Some(request) = request {
+                written += u64::from(request.is_write()) * u64::from(request.pages());
+                each(request);
+            }
+            Ok(())
         };
         match self {
-            Requests::Repeated(requests) => requests.iter().copied().for_each(tell),
+            Requests::Repeated(requests) => {
+                requests.iter().copied().map(Some).try_for_each(tell)?
+            }
             Requests::Endless { stream, page_size, ios } => {
                 for _ in 0..*ios {
                     let Some(io) = stream.next(Nanos(0)) else { break };
-                    Request::of(&io, *page_size).into_iter().for_each(&mut tell);
+                    tell(Request::of(&io, *page_size))?;
                 }
             }
         }
@@ -115,5 +139,20 @@ mod tests {
         let read = Request::of(&io(Op::Read, 0, 4096), 2048).unwrap();
         let mut requests = Requests::Repeated(vec![read]);
         assert!(matches!(requests.pass(&mut |_| {}), Err(PredictError::NothingWritten)));
+    }
+
+    // Does a pass end soon once it is not to go on, however long it is?
+    #[test]
+    fn a_pass_ends_early() {
+        let write = Request::of(&io(Op::Write, 0, 4096), 2048).unwrap();
+        let mut requests = Requests::Repeated((0..10 * ASKED_EVERY).map(|_| write).collect());
+        let (mut asked, mut told) = (0, 0);
+        let mut go_on = || {
+            asked += 1;
+            asked < 3
+        };
+        let ended = requests.pass_while(&mut go_on, &mut |_| told += 1);
+        assert!(matches!(ended, Err(PredictError::Interrupted)));
+        assert_eq!(told, 3 * ASKED_EVERY - 1);
     }
 }

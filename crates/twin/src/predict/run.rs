@@ -47,9 +47,10 @@ impl Passes {
         tell: &mut dyn FnMut(f64) -> bool,
     ) -> Result<Found, PredictError> {
         let (mut warm_up, mut written, mut touched) = (0, 0, Touched::default());
+        let mut share = 0.0;
         let converged = loop {
             let is_first = warm_up == 0;
-            written += requests.pass(&mut |request| {
+            written += requests.pass_while(&mut || tell(share), &mut |request| {
                 if is_first && request.is_write() {
                     touched.add(request);
                 }
@@ -58,7 +59,8 @@ impl Passes {
             warm_up += 1;
             let turns = ratio(written, touched.pages + free_pages);
             let least = turns.min(pools.turns());
-            if !tell((least / TURNS).max(turns / PATIENCE).min(1.0)) {
+            share = (least / TURNS).max(turns / PATIENCE).min(1.0);
+            if !tell(share) {
                 return Err(PredictError::Interrupted);
             }
             if least >= TURNS || turns >= PATIENCE {
@@ -67,7 +69,7 @@ impl Passes {
         };
         let passes = Passes { warm_up, counted: warm_up.div_ceil(3), converged };
         let rest = Passes { warm_up: 0, ..passes };
-        Ok(Found { passes, total: rest.repeat(pools, requests)? })
+        Ok(Found { passes, total: rest.counted(pools, requests, &mut || tell(1.0))? })
     }
 
     /// Puts so many on other pools: what those that are counted come to.
@@ -79,8 +81,18 @@ impl Passes {
         pools: &mut Pools,
         requests: &mut Requests,
     ) -> Result<Total, PredictError> {
+        self.counted(pools, requests, &mut || true)
+    }
+
+    /// The same, as long as `go_on` says so.
+    fn counted(
+        &self,
+        pools: &mut Pools,
+        requests: &mut Requests,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Total, PredictError> {
         let pass = |pools: &mut Pools| {
-            requests.pass(&mut |request| pools.request(request))?;
+            requests.pass_while(go_on, &mut |request| pools.request(request))?;
             Ok(())
         };
         let (before, after) = self.put(pools, pass, Pools::total)?;
@@ -100,7 +112,8 @@ impl Passes {
     ) -> Result<(Total, Nanos), PredictError> {
         let (all, mut done) = (f64::from(self.warm_up + self.counted), 0.0);
         let pass = |simulated: &mut Simulated| {
-            requests.pass(&mut |request| simulated.request(request))?;
+            let each = &mut |request| simulated.request(request);
+            requests.pass_while(&mut || tell(done / all), each)?;
             done += 1.0;
             if tell(done / all) { Ok(()) } else { Err(PredictError::Interrupted) }
         };

@@ -55,6 +55,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["drive", "Asked"])]
     pub plan: Option<PathBuf>,
 
+    /// What is to be measured.
     #[command(flatten)]
     pub asked: Asked,
 
@@ -86,6 +87,7 @@ pub struct PlanArgs {
     /// What would be measured: /dev/NAME, file:PATH, sim:PROFILE or null:
     pub drive: String,
 
+    /// What is to be measured.
     #[command(flatten)]
     pub asked: Asked,
 

@@ -7,31 +7,36 @@ use flashscope_block::{Io, Nanos};
 use flashscope_workload::Stream;
 use flashscope_workload::trace::{Playback, Survey};
 
-use super::input;
-use crate::Failure;
-use crate::progress::LateBar;
+use super::{failure, show};
+use crate::{Failure, Onlooker};
 
 /// Reads a trace to know what it asks of the drive, and says what a user should know of it.
+///
+/// # Errors
+/// Where the trace cannot be read, or `stop` was set meanwhile.
 pub fn survey(
     playback: &Playback,
     stop: &AtomicBool,
-    bar: &mut LateBar,
+    onlooker: &mut dyn Onlooker,
 ) -> Result<Survey, Failure> {
-    let survey = playback.survey(stop, |progress| input::show(bar, "reading the trace", progress));
-    let survey = survey.map_err(input::failure)?;
+    let survey = playback.survey(stop, |progress| show(onlooker, "reading the trace", progress));
+    let survey = survey.map_err(failure)?;
     let survey = survey
         .ok_or_else(|| Failure::Failed(anyhow!("interrupted before anything was measured")))?;
-    input::show_notes(&survey.notes);
+    survey.notes.iter().for_each(|note| onlooker.note(note));
     Ok(survey)
 }
 
 /// Tells each IO of a trace, to its end.
+///
+/// # Errors
+/// Where the trace cannot be read, or `stop` was set meanwhile.
 pub fn each_io(
     playback: &Playback,
     stop: &AtomicBool,
     mut each: impl FnMut(&Io),
 ) -> Result<(), Failure> {
-    let mut replay = playback.replay().map_err(input::failure)?;
+    let mut replay = playback.replay().map_err(failure)?;
     let failed = replay.error();
     while let Some(io) = replay.next(Nanos(0)) {
         if stop.load(Ordering::Relaxed) {
@@ -39,5 +44,5 @@ pub fn each_io(
         }
         each(&io);
     }
-    failed.take().map_or(Ok(()), |error| Err(input::failure(error)))
+    failed.take().map_or(Ok(()), |error| Err(failure(error)))
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use flashscope_analysis::Facts;
 use flashscope_block::{Device, DeviceInfo, DeviceKind};
 use flashscope_measure::{check_state, timestamp};
 use flashscope_result::ResultFolder;
@@ -10,20 +11,26 @@ use flashscope_result::manifest::{Manifest, Progress, Run, Status};
 
 use super::args::BenchArgs;
 use super::same::{check_drive, check_tool, purpose};
-use super::{Watching, conclude, measure, outcome, print};
-use crate::{Failure, drives, stop, usage};
+use super::{Benched, Watching, conclude, measure};
+use crate::{Failure, Onlooker, drives, usage};
 
 /// Goes on with the result at `path` at the run where it stopped.
-pub fn resume(path: &Path, args: &BenchArgs) -> Result<(), Failure> {
+pub fn resume(
+    path: &Path,
+    args: &BenchArgs,
+    stop: &AtomicBool,
+    onlooker: &mut dyn Onlooker,
+) -> Result<Benched, Failure> {
     let (folder, _) = ResultFolder::open(path).map_err(usage)?;
     let lock = folder.lock().map_err(usage)?;
     // Read while nobody else writes it.
     let (folder, mut manifest) = ResultFolder::open(path).map_err(usage)?;
     check_tool(&manifest.tool, "it was begun by", "measure anew")?;
     if !manifest.runs().any(is_left) {
-        return finish(&folder, &mut manifest, args);
+        let facts = finish(&folder, &mut manifest)?;
+        onlooker.note("nothing was left to run");
+        return Ok(Benched { folder, manifest, facts });
     }
-    let stop: &AtomicBool = stop::flag()?;
     let runs: Vec<&Run> = manifest.runs().collect();
     let purpose = purpose(&runs, &manifest.options, args.destroy_data_on.clone());
     let (mut device, inside) = drives::open_to_watch(&manifest.device.name, &purpose)?;
@@ -37,22 +44,18 @@ pub fn resume(path: &Path, args: &BenchArgs) -> Result<(), Failure> {
     folder.write_manifest(&manifest)?;
     folder.discard_unfinished(&manifest)?;
     let watching = Watching { inside, surroundings: surroundings.as_ref() };
-    let facts = measure(device.as_mut(), &mut manifest, &folder, stop, watching)?;
-    print(args.json, &folder, &manifest, &facts)?;
+    let facts = measure(device.as_mut(), &mut manifest, &folder, (stop, onlooker), watching)?;
     drop(lock);
-    outcome(&manifest)
+    Ok(Benched { folder, manifest, facts })
 }
 
 /// Ends a result of which every run was run: all that may be missing is that it says so.
-fn finish(folder: &ResultFolder, manifest: &mut Manifest, args: &BenchArgs) -> Result<(), Failure> {
+fn finish(folder: &ResultFolder, manifest: &mut Manifest) -> Result<Facts, Failure> {
     if manifest.status == Status::Running {
         (manifest.status, manifest.finished) = (Status::Complete, Some(timestamp()));
         folder.write_manifest(manifest)?;
     }
-    let facts = conclude(folder, manifest)?;
-    eprintln!("note: nothing was left to run");
-    print(args.json, folder, manifest, &facts)?;
-    outcome(manifest)
+    conclude(folder, manifest)
 }
 
 /// Whether a run is still to be run, or to be run anew.

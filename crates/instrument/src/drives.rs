@@ -33,6 +33,9 @@ pub struct Purpose {
 }
 
 /// Opens the drive `name`.
+///
+/// # Errors
+/// Where there is none of that name, or it may not be opened for that.
 pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
     if name == "null:" {
         let clock = Clock::new();
@@ -57,6 +60,9 @@ pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
 }
 
 /// How the real drive `name` is to be opened.
+///
+/// # Errors
+/// Where that is not the name of one.
 pub fn real(name: &str) -> Result<OpenOptions, Failure> {
     match name.starts_with("file:") || name.starts_with("/dev/") {
         true => OpenOptions::parse(name).map_err(usage),
@@ -65,6 +71,9 @@ pub fn real(name: &str) -> Result<OpenOptions, Failure> {
 }
 
 /// Opens the drive `name`, to see what it does inside where it can be seen.
+///
+/// # Errors
+/// As [`open`].
 pub fn open_to_watch(
     name: &str,
     purpose: &Purpose,
@@ -121,6 +130,9 @@ fn unknown(name: &str) -> anyhow::Error {
 }
 
 /// Refuses an IO size or a target space that the drive does not have.
+///
+/// # Errors
+/// Which of them, and what the drive has.
 pub fn check_target(
     device: &dyn Device,
     io_size: Bytes,

@@ -18,7 +18,7 @@ use flashscope_workload::uflip::{self, PREPARATION, PerBaseline, Setup, needs};
 use super::args::Asked;
 use crate::drives::{self, Purpose};
 use crate::trace::{Benched, LONGEST_IO};
-use crate::{Failure, names, usage};
+use crate::{Failure, Onlooker, names, usage};
 
 /// What is asked for, understood as far as it can be without the drive.
 pub struct Wanted<'a> {
@@ -70,12 +70,17 @@ impl Wanted<'_> {
     }
 
     /// The options and the plan on a drive; within the budget, if there is one.
-    pub fn plan(&self, device: &mut dyn Device, stop: &AtomicBool) -> Result<Planned, Failure> {
+    pub fn plan(
+        &self,
+        device: &mut dyn Device,
+        stop: &AtomicBool,
+        onlooker: &mut dyn Onlooker,
+    ) -> Result<Planned, Failure> {
         if self.methodology().budget != Budget::default() {
-            return self.estimated(device, None, stop);
+            return self.estimated(device, None, stop, onlooker);
         }
         let mut options = self.options(device)?;
-        let micro_benchmarks = self.runs(&mut options, device.info(), stop)?;
+        let micro_benchmarks = self.runs(&mut options, device.info(), stop, onlooker)?;
         let (estimate, left_out) = (Estimate::default(), vec![]);
         Ok(Planned { options, micro_benchmarks, estimate, left_out })
     }
@@ -86,6 +91,7 @@ impl Wanted<'_> {
         device: &mut dyn Device,
         costs: Option<Costs>,
         stop: &AtomicBool,
+        onlooker: &mut dyn Onlooker,
     ) -> Result<Planned, Failure> {
         let mut options = self.options(device)?;
         let costs = match costs {
@@ -93,7 +99,7 @@ impl Wanted<'_> {
             None => self.costs(device, &options, stop)?,
         };
         if self.trace.is_some() || self.test.is_some() {
-            let micro_benchmarks = self.runs(&mut options, device.info(), stop)?;
+            let micro_benchmarks = self.runs(&mut options, device.info(), stop, onlooker)?;
             let estimate = estimate_rounds(&micro_benchmarks, &options, &costs);
             return Ok(Planned { options, micro_benchmarks, estimate, left_out: vec![] });
         }
@@ -127,6 +133,7 @@ impl Wanted<'_> {
         options: &mut Options,
         info: &DeviceInfo,
         stop: &AtomicBool,
+        onlooker: &mut dyn Onlooker,
     ) -> Result<Vec<MicroBenchmark>, Failure> {
         let read_only = self.asked.read_only;
         if let Some(test) = self.test {
@@ -140,7 +147,7 @@ impl Wanted<'_> {
             return choice.plan(rule, options, info).map_err(usage);
         }
         Ok(match &self.trace {
-            Some(trace) => trace_plan(trace.reference(info, read_only, stop)?),
+            Some(trace) => trace_plan(trace.reference(info, read_only, stop, onlooker)?),
             None => plan(&self.benchmarks, options, info, read_only),
         })
     }

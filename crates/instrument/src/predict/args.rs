@@ -1,5 +1,6 @@
 //! The options of `flashscope predict`, as they are documented.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -7,7 +8,6 @@ use flashscope_block::Bytes;
 use flashscope_model::trace::{Ranges, Stretches};
 use flashscope_twin::predict::Pieces;
 
-use crate::args::WorkloadArgs;
 use crate::names;
 
 /// Predict what a workload comes to on a drive, by a model instead of simulating it.
@@ -31,6 +31,7 @@ pub struct PredictArgs {
     #[arg(long, default_value = "sim:demo", value_name = "DRIVE")]
     pub drive: String,
 
+    /// What is run.
     #[command(flatten)]
     pub workload: WorkloadArgs,
 
@@ -98,6 +99,31 @@ pub struct PredictArgs {
     /// List the models, with what they are of
     #[arg(long)]
     pub list: bool,
+}
+
+/// What is run.
+#[derive(clap::Args)]
+pub struct WorkloadArgs {
+    /// The workload, with any of its fields after `?`
+    ///
+    /// There are: uniform, sequential, hotcold, zipf, uflip:MICRO-BENCHMARK and trace:FILE.
+    /// `flashscope simulate --list` shows all, and their fields.
+    #[arg(long, default_value = "uniform", value_name = "WORKLOAD")]
+    workload: String,
+
+    /// Run a trace: short for --workload trace:FILE, with any field of a trace after `?`
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    trace: Option<String>,
+}
+
+impl WorkloadArgs {
+    /// The workload that was asked for.
+    pub fn spec(&self) -> Cow<'_, str> {
+        match &self.trace {
+            Some(trace) => Cow::Owned(format!("trace:{trace}")),
+            None => Cow::Borrowed(&self.workload),
+        }
+    }
 }
 
 /// How free space is shared out.

@@ -8,7 +8,7 @@ use flashscope_result::{Error, ResultFolder};
 use flashscope_sim::Drive;
 use flashscope_sim::observe::{self, Glances, Observed, Observer as _};
 
-use crate::progress::Bar;
+use super::ahead::Ahead;
 
 /// How many pieces of work are kept of a run at most: some 3 MB.
 const MOST: usize = 100_000;
@@ -48,7 +48,7 @@ impl Inside {
 
 /// Shows how far a plan is, and keeps what the drive did inside during each run.
 pub struct Keeper<'a> {
-    bar: Bar,
+    ahead: Ahead<'a>,
     inside: Option<Inside>,
     folder: &'a ResultFolder,
     began: Nanos,
@@ -57,16 +57,15 @@ pub struct Keeper<'a> {
 }
 
 impl<'a> Keeper<'a> {
-    pub fn new(bar: Bar, inside: Option<Inside>, folder: &'a ResultFolder) -> Self {
-        Keeper { bar, inside, folder, began: Nanos(0), outcome: Ok(()) }
+    pub fn new(ahead: Ahead<'a>, inside: Option<Inside>, folder: &'a ResultFolder) -> Self {
+        Keeper { ahead, inside, folder, began: Nanos(0), outcome: Ok(()) }
     }
 
-    /// Ends the display.
+    /// Whether what the drive did is kept.
     ///
     /// # Errors
-    /// The first there was in keeping what the drive did.
+    /// The first there was in keeping it.
     pub fn finish(self) -> Result<(), Error> {
-        self.bar.finish();
         self.outcome
     }
 }
@@ -76,7 +75,7 @@ impl Observer for Keeper<'_> {
         if let Some(inside) = &self.inside {
             inside.glances.prepare(done.0, total.0);
         }
-        self.bar.state(done, total);
+        self.ahead.state(done, total);
     }
 
     fn run_started(
@@ -91,15 +90,15 @@ impl Observer for Keeper<'_> {
             inside.glances.measure();
             inside.observed.lock().restart(now);
         }
-        self.bar.run_started(benchmark, experiment, run, now);
+        self.ahead.run_started(benchmark, experiment, run, now);
     }
 
     fn progress(&mut self, ios: u64) {
-        self.bar.progress(ios);
+        self.ahead.progress(ios);
     }
 
     fn run_finished(&mut self, run: &Run, ios: u64, took: Nanos) {
-        self.bar.run_finished(run, ios, took);
+        self.ahead.run_finished(run, ios, took);
         // What is only repeated for a drive that has forgotten it was kept before.
         if let Some(inside) = &self.inside
             && self.outcome.is_ok()

@@ -1,5 +1,6 @@
-//! `flashscope bench` and `flashscope plan`.
+//! `flashscope bench` and `flashscope plan`: a drive is measured.
 
+mod ahead;
 mod args;
 mod asked;
 mod inside;
@@ -7,7 +8,6 @@ mod plan;
 mod resume;
 mod same;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -18,7 +18,6 @@ use flashscope_drive::Clock;
 use flashscope_measure::{
     Bench, Surroundings, check_state, fresh_seed, harness_cost, machine, timestamp,
 };
-use flashscope_report::{Summary, terminal};
 use flashscope_result::ResultFolder;
 use flashscope_result::environment::HealthChange;
 use flashscope_result::manifest::{
@@ -26,21 +25,41 @@ use flashscope_result::manifest::{
     runs_of,
 };
 
+use ahead::Ahead;
 pub use args::{BenchArgs, PlanArgs};
 use asked::Wanted;
 pub use inside::Inside;
 use inside::Keeper;
 pub use plan::plan;
-
 use same::{check_drive, check_tool, purpose};
 
 use crate::drives::{self, Purpose};
-use crate::progress::Bar;
-use crate::{Failure, stop, usage};
+use crate::{Failure, Onlooker, usage};
 
-pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
+/// A drive that was measured, as far as it was.
+pub struct Benched {
+    /// Where the result lies.
+    pub folder: ResultFolder,
+    /// What was measured and how, and whether all of it was: see [`outcome`].
+    pub manifest: Manifest,
+    /// What the records say.
+    pub facts: Facts,
+}
+
+/// Measures a drive, or goes on with that.
+///
+/// Once `stop` is set it ends in an orderly way, with what was measured until then.
+///
+/// # Errors
+/// Where what is asked for cannot be measured, and where records cannot be written. An IO that fails is none:
+/// the manifest tells of it.
+pub fn bench(
+    args: &BenchArgs,
+    stop: &AtomicBool,
+    onlooker: &mut dyn Onlooker,
+) -> Result<Benched, Failure> {
     if let Some(path) = &args.resume {
-        return resume::resume(path, args);
+        return resume::resume(path, args, stop, onlooker);
     }
     if let Some(path) = &args.plan {
         let plan = plan::read(path)?;
@@ -49,7 +68,7 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
         let confirmation = args.destroy_data_on.clone();
         let purpose = purpose(&runs, &plan.options, confirmation);
         let name = plan.device.name.clone();
-        return begin(&name, purpose, args, |device, _| {
+        return begin(&name, purpose, args, (stop, onlooker), |device, _| {
             check_drive(&plan.device, device.info(), "that was planned for")?;
             check_state(device, &plan.options).map_err(usage)?;
             Ok((plan.options, plan.micro_benchmarks))
@@ -59,12 +78,11 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
         return Err(usage(anyhow!("name a drive, a --plan, or a result to --resume")));
     };
     let wanted = Wanted::new(&args.asked, args.destroy_data_on.clone(), fresh_seed())?;
-    begin(drive, wanted.purpose.clone(), args, |device, stop| {
-        let planned = wanted.plan(device, stop)?;
-        planned
-            .left_out
-            .iter()
-            .for_each(|what| eprintln!("note: left out to keep within the budget: {what}"));
+    begin(drive, wanted.purpose.clone(), args, (stop, onlooker), |device, onlooker| {
+        let planned = wanted.plan(device, stop, onlooker)?;
+        for what in &planned.left_out {
+            onlooker.note(&format!("left out to keep within the budget: {what}"));
+        }
         Ok((planned.options, planned.micro_benchmarks))
     })
 }
@@ -74,19 +92,18 @@ fn begin(
     drive: &str,
     purpose: Purpose,
     args: &BenchArgs,
-    plan: impl FnOnce(&mut dyn Device, &AtomicBool) -> Result<(Options, Vec<MicroBenchmark>), Failure>,
-) -> Result<(), Failure> {
+    (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
+    plan: impl FnOnce(&mut dyn Device, &mut dyn Onlooker) -> Result<Planned, Failure>,
+) -> Result<Benched, Failure> {
     let output = args.output.clone().unwrap_or_else(|| default_output(drive));
     if output.exists() {
         return Err(usage(flashscope_result::Error::Exists(output)));
     }
-    // From here on something may be left behind: an interruption ends in an orderly way.
-    let stop = stop::flag()?;
     let new_file = drives::file_to_create(drive);
     let (mut device, inside) = drives::open_to_watch(drive, &purpose)?;
     let surroundings = drives::surroundings(drive);
     let environment = surroundings.as_ref().map(Surroundings::environment);
-    let prepared = plan(device.as_mut(), stop)
+    let prepared = plan(device.as_mut(), onlooker)
         .and_then(|(options, plan)| manifest(device.as_ref(), plan, options))
         .map(|manifest| {
             let around = |before| HealthAround { before, after: None, change: None };
@@ -101,11 +118,13 @@ fn begin(
     let (folder, mut manifest) = prepared?;
     let lock = folder.lock()?;
     let watching = Watching { inside, surroundings: surroundings.as_ref() };
-    let facts = measure(device.as_mut(), &mut manifest, &folder, stop, watching)?;
+    let facts = measure(device.as_mut(), &mut manifest, &folder, (stop, onlooker), watching)?;
     drop(lock);
-    print(args.json, &folder, &manifest, &facts)?;
-    outcome(&manifest)
+    Ok(Benched { folder, manifest, facts })
 }
+
+/// What is to be run, and how.
+type Planned = (Options, Vec<MicroBenchmark>);
 
 /// What else is known of a drive than its answers.
 #[derive(Default)]
@@ -117,17 +136,20 @@ pub struct Watching<'a> {
 }
 
 /// Executes the plan of `manifest` on `device` until `stop` is set, and finds the facts.
+///
+/// # Errors
+/// Where what is measured cannot be kept or read again.
 pub fn measure(
     device: &mut dyn Device,
     manifest: &mut Manifest,
     folder: &ResultFolder,
-    stop: &AtomicBool,
+    (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
     watching: Watching<'_>,
 ) -> Result<Facts, Failure> {
     let resumed = !manifest.resumed.is_empty();
     let forgot = resumed && resume::forgets(device.info());
     let Watching { inside, surroundings } = watching;
-    let mut keeper = Keeper::new(Bar::new(manifest, forgot), inside, folder);
+    let mut keeper = Keeper::new(Ahead::new(manifest, forgot, onlooker), inside, folder);
     let observer = &mut keeper;
     let bench = Bench { device, folder, manifest, forgot, stop, observer, surroundings }.run();
     let kept = keeper.finish();
@@ -154,6 +176,9 @@ fn conclude(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Failure
 }
 
 /// Makes the folder of a result; that something is there already is a matter of usage.
+///
+/// # Errors
+/// Where it is there already, or cannot be made.
 pub fn create(output: &Path, manifest: &Manifest) -> Result<ResultFolder, Failure> {
     ResultFolder::create(output, manifest).map_err(|error| match error {
         flashscope_result::Error::Exists(_) => usage(error),
@@ -170,6 +195,9 @@ fn tool() -> Tool {
 }
 
 /// The manifest of what is about to be measured by a plan.
+///
+/// # Errors
+/// Where nothing of the plan can be run on the drive.
 pub fn manifest(
     device: &dyn Device,
     plan: Vec<MicroBenchmark>,
@@ -200,26 +228,10 @@ pub fn manifest(
     }
 }
 
-pub fn print(
-    json: bool,
-    folder: &ResultFolder,
-    manifest: &Manifest,
-    facts: &Facts,
-) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    if json {
-        let result = folder.path().display().to_string();
-        let summary = Summary { result, manifest: manifest.clone(), facts: facts.clone() };
-        serde_json::to_writer_pretty(&mut out, &summary)?;
-        writeln!(out)?;
-    } else {
-        let path = folder.path().display();
-        write!(out, "{}", terminal(manifest, facts))?;
-        writeln!(out, "\nresult: {path}\nsee it: flashscope report {path}")?;
-    }
-    Ok(())
-}
-
+/// Whether all of a plan was run.
+///
+/// # Errors
+/// Where it was interrupted, or IO errors ended runs.
 pub fn outcome(manifest: &Manifest) -> Result<(), Failure> {
     let failed = manifest.runs().filter(|run| matches!(run.progress, Progress::Failed { .. }));
     match (manifest.status, failed.count()) {
@@ -229,7 +241,7 @@ pub fn outcome(manifest: &Manifest) -> Result<(), Failure> {
     }
 }
 
-/// A name from the drive and the time, such as `sim-demo-20260102-030405.flashscope`.
+/// A name for a result, from the drive and the time, such as `sim-demo-20260102-030405.flashscope`.
 pub fn default_output(drive: &str) -> PathBuf {
     let name = drive.split('?').next().unwrap_or(drive);
     let words: Vec<&str> =

@@ -1,24 +1,30 @@
 //! `flashscope plan`: what a benchmark would run.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
 use flashscope_analysis::{analyse, costs};
 use flashscope_block::Device;
-use flashscope_measure::{Planned, order};
+use flashscope_measure::Planned;
 use flashscope_result::ResultFolder;
 use flashscope_result::plan::{Costs, Estimate, PLAN_SCHEMA_VERSION, Plan};
 
 use super::args::PlanArgs;
 use super::asked::Wanted;
 use super::tool;
-use crate::{Failure, drives, stop, usage};
+use crate::{Failure, Onlooker, drives, usage};
 
-/// Prints the plan of a benchmark, and saves it.
-pub fn plan(args: &PlanArgs) -> Result<(), Failure> {
+/// Plans a benchmark, and saves the plan.
+///
+/// # Errors
+/// Where what is asked for cannot be measured, and where the plan cannot be saved.
+pub fn plan(
+    args: &PlanArgs,
+    stop: &AtomicBool,
+    onlooker: &mut dyn Onlooker,
+) -> Result<Plan, Failure> {
     let mut wanted = Wanted::new(&args.asked, None, 0)?;
     let like = args.like.as_deref().map(costs_of).transpose()?;
     if let Some(output) = args.output.as_ref().filter(|output| output.exists()) {
@@ -27,9 +33,8 @@ pub fn plan(args: &PlanArgs) -> Result<(), Failure> {
     // A drive that is there is only read; a file that is not is made, and removed again.
     let new_file = drives::file_to_create(&args.drive);
     wanted.purpose.write = new_file.is_some();
-    let stop = stop::flag()?;
     let planned = drives::open(&args.drive, &wanted.purpose)
-        .and_then(|mut device| planned(&wanted, device.as_mut(), like, args, stop));
+        .and_then(|mut device| planned(&wanted, device.as_mut(), like, args, (stop, onlooker)));
     if let Some(path) = new_file.filter(|path| path.exists()) {
         fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
     }
@@ -37,8 +42,7 @@ pub fn plan(args: &PlanArgs) -> Result<(), Failure> {
     if let Some(output) = &args.output {
         save(&plan, output)?;
     }
-    print(&plan, args)?;
-    Ok(())
+    Ok(plan)
 }
 
 fn planned(
@@ -46,10 +50,10 @@ fn planned(
     device: &mut dyn Device,
     like: Option<Costs>,
     args: &PlanArgs,
-    stop: &AtomicBool,
+    (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
 ) -> Result<Plan, Failure> {
     let Planned { options, micro_benchmarks, estimate, left_out } =
-        wanted.estimated(device, like, stop)?;
+        wanted.estimated(device, like, stop, onlooker)?;
     #[allow(clippy::cast_precision_loss)]
     let share = args
         .endurance
@@ -95,19 +99,4 @@ pub fn read(path: &Path) -> Result<Plan, Failure> {
         )));
     }
     Ok(plan)
-}
-
-fn print(plan: &Plan, args: &PlanArgs) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, plan)?;
-        writeln!(out)?;
-        return Ok(());
-    }
-    write!(out, "{}", flashscope_report::plan(plan, &order(&plan.micro_benchmarks)))?;
-    if let Some(output) = &args.output {
-        let output = output.display();
-        writeln!(out, "\nplan: {output}\nrun it: flashscope bench --plan {output}")?;
-    }
-    Ok(())
 }

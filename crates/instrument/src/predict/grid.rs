@@ -1,6 +1,7 @@
 //! Predictions from what was measured of a drive.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::Bytes;
@@ -16,26 +17,27 @@ use flashscope_twin::predict::{
 
 use super::args::LikeArg;
 use super::{Addressed, PredictArgs, cases, failure, load};
-use crate::progress::LateBar;
-use crate::{Failure, stop, usage};
+use crate::{Failure, Onlooker, usage};
 
 /// What an erase block is taken to hold of a drive that does not tell.
 const BLOCK: Bytes = Bytes(1 << 20);
 
 /// What a workload comes to on the drive of a result.
 #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
-pub fn predict(args: &PredictArgs, result: &Path) -> Result<PredictionReport, Failure> {
+pub fn predict(
+    args: &PredictArgs,
+    result: &Path,
+    watched: (&AtomicBool, &mut dyn Onlooker),
+) -> Result<PredictionReport, Failure> {
     let clock = Clock::new();
     let begun = clock.now();
     let grid = read(result)?;
     let (interpolated, like) = interpolated(args, &grid)?;
     let space = space(args, &grid)?;
     let addressed = Addressed { page_size: grid.page.0, pages: space.pages() };
-    let mut bar = LateBar::new();
-    let mut loaded = load(args, addressed, stop::flag()?, &mut bar)?;
+    let mut loaded = load(args, addressed, watched)?;
     let predicted = interpolated.predict(space, args.pieces(), &mut loaded.requests);
     let (counted, cost) = predicted.map_err(failure)?;
-    bar.finish();
     let (pages, nanos) = (cost.pages as f64, cost.nanos / cost.pages as f64);
     let (erases, programs) = cost.counts;
     let fewest = pages / f64::from(space.pages_per_block);

@@ -9,8 +9,7 @@ use flashscope_workload::synthetic::{self, Ios, Target};
 use flashscope_workload::trace::{Pace, Playback};
 
 use super::playback::survey;
-use crate::progress::LateBar;
-use crate::{Failure, usage};
+use crate::{Failure, Onlooker, usage};
 
 /// How many IOs a timed trace has in flight at most, unless it says.
 const TIMED_DEPTH: u32 = 64;
@@ -29,6 +28,9 @@ pub struct Benched {
 
 impl Benched {
     /// A trace as it is named on the command line.
+    ///
+    /// # Errors
+    /// Where it is none, or a field of it cannot be.
     pub fn parse(trace: &str) -> Result<Benched, Failure> {
         let spec = format!("trace:{trace}");
         let anywhere = Bytes(u64::MAX);
@@ -38,18 +40,19 @@ impl Benched {
     }
 
     /// What is played on a drive, once the trace is known to fit it.
+    ///
+    /// # Errors
+    /// Where it does not fit, cannot be read, or writes although that is forbidden.
     pub fn reference(
         &self,
         device: &DeviceInfo,
         read_only: bool,
         stop: &AtomicBool,
+        onlooker: &mut dyn Onlooker,
     ) -> Result<Reference, Failure> {
         let (mut playback, _) = open(&self.spec, device.capacity, device.logical_block)?;
         playback.longest = LONGEST_IO;
-        let mut bar = LateBar::new();
-        let found = survey(&playback, stop, &mut bar);
-        bar.finish();
-        let found = found?;
+        let found = survey(&playback, stop, onlooker)?;
         if read_only && found.modifies() {
             return Err(usage(anyhow!(
                 "the trace writes, and --read-only forbids it: `ops=read` plays its reads alone"

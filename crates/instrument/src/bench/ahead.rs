@@ -1,0 +1,181 @@
+//! How far a plan is.
+
+use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op};
+use flashscope_measure::Observer;
+use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, Progress, Run};
+use flashscope_workload::pattern::{Reference, Timing};
+
+use crate::{Onlooker, Step, Unit};
+
+/// What an IO is taken to cost until the first was measured.
+const FIRST_GUESS: Nanos = Nanos::micros(100);
+
+/// Shows how far a plan is and how long it will take.
+///
+/// On a real drive the work ahead is counted in time, from what reads and writes cost so far and
+/// the pauses of the plan; on virtual time pauses cost nothing, so it is counted in IOs.
+pub struct Ahead<'a> {
+    onlooker: &'a mut dyn Onlooker,
+    /// What is run now, in words.
+    now: String,
+    virtual_time: bool,
+    run_pause: Nanos,
+    /// Mean response times of reads and writes so far, in ns.
+    cost: [f64; 2],
+    /// Of what runs may take whose length is found, the share that they took so far.
+    share: Option<f64>,
+    /// What is left after the current run.
+    pending: Vec<Run>,
+    current: Option<Run>,
+    done: f64,
+}
+
+/// The share that runs whose length is found are taken to take of what they may, until the first did.
+const FIRST_SHARE: f64 = 0.2;
+
+/// How much the last run tells of those to come.
+const SHARE_WEIGHT: f64 = 0.05;
+
+/// Whether a run is ahead of a benchmark, on a drive that `forgot` runs that are done or not.
+fn ahead(run: &Run, forgot: bool) -> bool {
+    match run.progress {
+        Progress::Pending | Progress::Interrupted { .. } => true,
+        Progress::Done { .. } | Progress::Failed { .. } => forgot,
+        Progress::Skipped { .. } => false,
+    }
+}
+
+/// How much work an IO of a run is: of writes of many lengths the pages of the mean, of others one.
+fn weight(run: &Run) -> f64 {
+    match run.reference {
+        Reference::Uniform { writes } => f64::from(writes.mean_len),
+        _ => 1.0,
+    }
+}
+
+/// How many IOs a run whose length is counted in time has in flight.
+fn at_once(run: &Run) -> f64 {
+    match run.reference {
+        Reference::Blend { queue_depth, .. } => f64::from(queue_depth.max(1)),
+        _ => 1.0,
+    }
+}
+
+impl<'a> Ahead<'a> {
+    pub fn new(manifest: &Manifest, forgot: bool, onlooker: &'a mut dyn Onlooker) -> Self {
+        let DeviceInfo { kind, .. } = manifest.device;
+        #[allow(clippy::cast_precision_loss)]
+        let guess = FIRST_GUESS.0 as f64;
+        Ahead {
+            onlooker,
+            now: String::new(),
+            // Runs that end by the clock are counted by it.
+            virtual_time: matches!(kind, DeviceKind::Sim | DeviceKind::Null)
+                && manifest.options.rounds.is_none(),
+            run_pause: manifest.options.run_pause_ns,
+            cost: [guess; 2],
+            share: manifest.options.methodology.precision.map(|_| FIRST_SHARE),
+            pending: manifest.runs().filter(|run| ahead(run, forgot)).cloned().collect(),
+            current: None,
+            done: 0.0,
+        }
+    }
+
+    /// How much work `ios` IOs of a run are.
+    #[allow(clippy::cast_precision_loss)]
+    fn work(&self, run: &Run, ios: u64) -> f64 {
+        if self.virtual_time {
+            return ios as f64 * weight(run);
+        }
+        let share_of_writes = if run.reference.writes() { 1 } else { 0 };
+        let ios = ios as f64;
+        let pauses: f64 = run
+            .reference
+            .patterns()
+            .iter()
+            .map(|p| match p.timing {
+                Timing::Consecutive => 0.0,
+                Timing::Pause { pause } => pause.0 as f64,
+                Timing::Burst { pause, burst } => pause.0 as f64 / burst as f64,
+            })
+            .sum();
+        let cost = self.cost[share_of_writes] * weight(run) / at_once(run);
+        let work = ios * (cost + pauses);
+        match run.reference.time() {
+            Some(time) => work.min(time.0 as f64),
+            None => work,
+        }
+    }
+
+    fn whole(&self, run: &Run) -> f64 {
+        #[allow(clippy::cast_precision_loss)]
+        let pause = if self.virtual_time { 0.0 } else { self.run_pause.0 as f64 };
+        self.share.unwrap_or(1.0) * self.work(run, run.reference.io_count()) + pause
+    }
+
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn show(&mut self, ios: u64) {
+        let (now, whole) =
+            self.current.as_ref().map_or((0.0, 0.0), |run| (self.work(run, ios), self.whole(run)));
+        let ahead: f64 = self.pending.iter().map(|run| self.whole(run)).sum();
+        self.onlooker.show(&Step {
+            phase: "measuring",
+            now: &self.now,
+            done: (self.done + now) as u64,
+            total: Some((self.done + whole + ahead) as u64),
+            unit: Unit::Share,
+        });
+    }
+}
+
+impl Observer for Ahead<'_> {
+    fn state(&mut self, done: Bytes, total: Bytes) {
+        self.onlooker.show(&Step {
+            phase: "bringing the drive into its state",
+            now: "",
+            done: done.0,
+            total: Some(total.0),
+            unit: Unit::Bytes,
+        });
+    }
+
+    fn run_started(
+        &mut self,
+        benchmark: &MicroBenchmark,
+        experiment: &Experiment,
+        run: &Run,
+        _now: Nanos,
+    ) {
+        self.pending.retain(|pending| pending.id != run.id);
+        self.current = Some(run.clone());
+        let value = benchmark.unit.text(run.value);
+        self.now = format!("{} {} {value}", benchmark.name, experiment.name);
+        self.show(0);
+    }
+
+    fn progress(&mut self, ios: u64) {
+        self.show(ios);
+    }
+
+    fn run_finished(&mut self, run: &Run, ios: u64, took: Nanos) {
+        #[allow(clippy::cast_precision_loss)]
+        if let Some(share) = &mut self.share {
+            let took = ios as f64 / run.reference.io_count().max(1) as f64;
+            *share += SHARE_WEIGHT * (took - *share);
+        }
+        self.done += self.whole(run);
+        self.current = None;
+        let plain = matches!(&run.reference,
+            Reference::Basic { pattern } | Reference::Blend { pattern, .. }
+            if pattern.timing == Timing::Consecutive);
+        let uniform = matches!(run.reference, Reference::Uniform { .. });
+        if (plain || uniform) && ios > 0 {
+            let writes = run.reference.patterns().first().is_none_or(|p| p.op == Op::Write);
+            let write = usize::from(writes);
+            #[allow(clippy::cast_precision_loss)]
+            let mean = took.0 as f64 / ios as f64 * at_once(run) / weight(run);
+            self.cost[write] = 0.5 * (self.cost[write] + mean);
+        }
+        self.show(0);
+    }
+}

@@ -1,0 +1,17 @@
+//! What the commands of flashscope do, without a terminal: for the command line and for Python.
+//!
+//! What can be asked for is said once, by the options of the commands (`clap`): Python takes them as keyword
+//! arguments, so that both know the same options, check them alike and refuse them with the same words.
+
+pub mod bench;
+pub mod drives;
+mod failure;
+pub mod names;
+mod onlooker;
+pub mod predict;
+pub mod probe;
+pub mod simulate;
+pub mod trace;
+
+pub use failure::{Failure, usage};
+pub use onlooker::{Onlooker, Step, Unit};

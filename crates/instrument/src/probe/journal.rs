@@ -1,0 +1,70 @@
+//! What is kept, and shown, while a drive is probed.
+
+use std::cell::RefCell;
+
+use flashscope_block::Record;
+use flashscope_probe::{Diary, Event, Keeper, RunInProgress, RunSummary};
+use flashscope_result::{Error, ProbeFolder, Recorder};
+
+use crate::{Onlooker, Step, Unit};
+
+/// What is kept, and shown, while a drive is probed.
+pub struct Journal<'a> {
+    pub diary: Diary,
+    pub recorder: Recorder,
+    /// Why records could not be written.
+    pub failed: Option<Error>,
+    onlooker: &'a mut dyn Onlooker,
+    /// The probe that runs.
+    probe: &'static str,
+}
+
+/// IOs between two looks at the progress of a run.
+const SHOWN_EVERY: u64 = 64;
+
+impl<'a> Journal<'a> {
+    pub fn new(folder: &ProbeFolder, onlooker: &'a mut dyn Onlooker) -> Self {
+        let (diary, recorder) = (Diary::default(), folder.recorder());
+        Journal { diary, recorder, failed: None, onlooker, probe: "" }
+    }
+
+    pub fn tell(&mut self, event: &Event<'_>) {
+        self.diary.tell(event);
+        if let Event::Begins { probe, .. } = event {
+            self.probe = probe.name;
+        }
+    }
+
+    /// Records what there is to record, unless an earlier record could not be.
+    fn record(&mut self, with: impl FnOnce(&mut Recorder) -> Result<(), Error>) {
+        if self.failed.is_none() {
+            self.failed = with(&mut self.recorder).err();
+        }
+    }
+}
+
+/// A journal that hears of IOs from the lab and of findings from the investigation.
+pub struct Shared<'a>(pub RefCell<Journal<'a>>);
+
+impl Keeper for &Shared<'_> {
+    fn io(&mut self, run: &RunInProgress<'_>, record: &Record) {
+        let journal = &mut *self.0.borrow_mut();
+        journal.record(|recorder| {
+            if run.ios == 1 {
+                recorder.begin(run.number)?;
+            }
+            recorder.push(record)
+        });
+        if run.ios.is_multiple_of(SHOWN_EVERY) {
+            let phase = format!("{}: {}", journal.probe, run.purpose);
+            let (done, total) = (run.ios, run.of);
+            journal.onlooker.show(&Step { phase: &phase, now: "", done, total, unit: Unit::Count });
+        }
+    }
+
+    fn end(&mut self, run: RunSummary) {
+        let journal = &mut *self.0.borrow_mut();
+        journal.diary.keep(run);
+        journal.record(|recorder| recorder.end().map(|_| ()));
+    }
+}

@@ -1,0 +1,181 @@
+//! `flashscope probe`: a drive's internals are read from its timing.
+
+mod args;
+mod journal;
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, anyhow};
+use flashscope_block::{Bytes, Device, Nanos, nearest};
+use flashscope_measure::{fresh_seed, timestamp};
+use flashscope_probe::{
+    Budget, DEEPEST, Event, Investigation, LONGEST, Lab, PARAMETERS, Parameter, ProbeReport,
+    ProbeStatus, investigate, profile, stated,
+};
+use flashscope_result::{PROBE_VERSION, ProbeFolder};
+
+pub use args::ProbeArgs;
+use journal::{Journal, Shared};
+
+use crate::bench::default_output;
+use crate::drives::{self, Purpose};
+use crate::{Failure, Onlooker, usage};
+
+/// How often a drive is written at most unless something else is asked for.
+const DRIVE_WRITES: u64 = 10;
+
+/// A drive that was probed, as far as it was.
+pub struct Probed {
+    /// Where the result lies.
+    pub folder: ProbeFolder,
+    /// What was found, and whether everything was looked for: see [`outcome`].
+    pub report: ProbeReport,
+}
+
+/// Probes a drive.
+///
+/// Once `stop` is set it ends in an orderly way, with what was found until then.
+///
+/// # Errors
+/// Where what is asked for cannot be probed, and where records cannot be written.
+pub fn probe(
+    args: &ProbeArgs,
+    stop: &AtomicBool,
+    onlooker: &mut dyn Onlooker,
+) -> Result<Probed, Failure> {
+    let name = match (&args.drive, &args.file) {
+        (Some(drive), _) => drive.clone(),
+        (None, Some(file)) => format!("file:{file}"),
+        (None, None) => return Err(usage(anyhow!("name a drive"))),
+    };
+    let wanted = parameters(&args.only)?;
+    if args.budget_bytes == Some(Bytes(0)) {
+        return Err(usage(anyhow!("--budget-bytes: to write nothing, say --read-only")));
+    }
+    let output = args.output.clone().unwrap_or_else(|| default_output(&name));
+    refuse_existing(&output, args.profile.as_deref())?;
+    let new_file = drives::file_to_create(&name);
+    let purpose = Purpose {
+        write: !args.read_only,
+        confirmation: args.destroy_data_on.clone(),
+        queue_depth: DEEPEST,
+        max_io: LONGEST,
+        seed: fresh_seed(),
+    };
+    let mut device = drives::open(&name, &purpose)?;
+    let folder = ProbeFolder::create(&output).map_err(usage);
+    if let (Err(_), Some(path)) = (&folder, new_file) {
+        // What is refused leaves nothing behind.
+        std::fs::remove_file(&path)
+            .with_context(|| format!("cannot remove {} again", path.display()))?;
+    }
+    let mut folder = folder?;
+    let report = probed(args, device.as_mut(), wanted, &folder, (stop, onlooker))?;
+    folder.write(&report)?;
+    save_profile(args, &report, onlooker)?;
+    Ok(Probed { folder, report })
+}
+
+/// Whether everything was looked for.
+///
+/// # Errors
+/// Where that was interrupted.
+pub fn outcome(report: &ProbeReport) -> Result<(), Failure> {
+    match report.status {
+        ProbeStatus::Complete => Ok(()),
+        ProbeStatus::Interrupted => {
+            Err(Failure::Failed(anyhow!("interrupted: what is shown was found before")))
+        }
+    }
+}
+
+/// The parameters of these names.
+fn parameters(names: &[String]) -> Result<Vec<Parameter>, Failure> {
+    let known = || PARAMETERS.iter().map(|spec| spec.name);
+    let named = |name: &String| {
+        Parameter::named(name).ok_or_else(|| {
+            let meant = nearest(name, known());
+            let meant = meant.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
+            let list: Vec<&str> = known().collect();
+            usage(anyhow!("`{name}` is no parameter{meant}\nthere are: {}", list.join(", ")))
+        })
+    };
+    names.iter().map(named).collect()
+}
+
+/// Nothing is written over, and that is said before the drive is touched.
+fn refuse_existing(output: &Path, profile: Option<&Path>) -> Result<(), Failure> {
+    if output.exists() {
+        return Err(usage(flashscope_result::Error::Exists(output.into())));
+    }
+    match profile.filter(|path| path.exists()) {
+        Some(path) => Err(usage(anyhow!(
+            "--profile: {} exists already: choose another name, or remove it",
+            path.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Investigates a drive.
+fn probed(
+    args: &ProbeArgs,
+    device: &mut dyn Device,
+    wanted: Vec<Parameter>,
+    folder: &ProbeFolder,
+    (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
+) -> Result<ProbeReport, Failure> {
+    let (drive, began) = (device.info().clone(), timestamp());
+    let by_default = Bytes(drive.capacity.0.saturating_mul(DRIVE_WRITES));
+    let bytes = if args.read_only { Bytes(0) } else { args.budget_bytes.unwrap_or(by_default) };
+    let budget = Budget { bytes, time: args.budget_time.unwrap_or(Nanos::MAX) };
+    let journal = Shared(RefCell::new(Journal::new(folder, onlooker)));
+    let mut keeper = &journal;
+    let mut lab = Lab::new(device, budget, args.seed, stop, &mut keeper);
+    let mut tell = |event: &Event<'_>| journal.0.borrow_mut().tell(event);
+    let mut how = Investigation { wanted: &wanted, tell: &mut tell };
+    let (knowledge, halt) = investigate(&mut lab, &mut how);
+    let used = lab.used();
+    let Journal { diary, recorder, failed, .. } = journal.0.into_inner();
+    drop(recorder);
+    if let Some(failed) = failed {
+        return Err(failed.into());
+    }
+    let (findings, signals) = stated(&knowledge);
+    Ok(ProbeReport {
+        schema_version: PROBE_VERSION,
+        flashscope: env!("CARGO_PKG_VERSION").into(),
+        began,
+        seed: args.seed,
+        wanted,
+        status: ProbeStatus::of(halt),
+        budget: budget.into(),
+        used: used.into(),
+        findings,
+        signals,
+        steps: diary.steps(),
+        profile: profile(&knowledge, &drive),
+        drive,
+    })
+}
+
+fn save_profile(
+    args: &ProbeArgs,
+    report: &ProbeReport,
+    onlooker: &mut dyn Onlooker,
+) -> Result<(), Failure> {
+    match (&args.profile, &report.profile) {
+        (Some(path), Some(toml)) => {
+            Ok(std::fs::write(path, toml)
+                .with_context(|| format!("--profile: {}", path.display()))?)
+        }
+        (Some(path), None) => {
+            let path = path.display();
+            onlooker.note(&format!("--profile: {path} is not written: no flash was found"));
+            Ok(())
+        }
+        (None, _) => Ok(()),
+    }
+}

@@ -1,0 +1,163 @@
+"""The options of the commands, as the command line has them: `flashscope COMMAND --help`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from typing_extensions import TypedDict
+
+
+class BenchOptions(TypedDict, total=False):
+    """Options of `flashscope bench`."""
+
+    resume: object
+    """Go on with this result, which was stopped or cut off, at the run where it stopped"""
+    plan: object
+    """Run this plan, as `flashscope plan` saved it"""
+    only: Sequence[object]
+    """Run only these micro-benchmarks, by name and separated by commas"""
+    test: object
+    """Run a test of the SNIA Solid State Storage Performance Test Specification (PTS 2.0) instead"""
+    round: object
+    """Length of each run in a round of --test"""
+    most_rounds: int
+    """Rounds of --test at most [default: 25, or 1440 for pts-write-saturation]"""
+    queue_depth: int
+    """IOs in flight in --test [default: 128 (32 for each of four threads), or what the drive takes]"""
+    trace: object
+    """Play a trace instead: a file, with any field of a trace after `?`"""
+    grid: bool
+    """Measure uniform writes instead, over a grid of mean lengths and of free space"""
+    grid_lengths: Sequence[object]
+    """Mean lengths of --grid in pages, separated by commas [default: 1,4,16,64,256]"""
+    grid_spaces: Sequence[object]
+    """Free space of --grid relative to what is written, separated by commas [default: that of the drive, and from there to 100 in steps of 1, 2 and 5, as far as the longest writes allow]"""
+    grid_page: object
+    """The page of --grid"""
+    capacity_inside: object
+    """What the flash of the drive holds, its free space included [default: what a simulated drive has; of others the next usual size, such as 64GiB for 64 GB]"""
+    read_only: bool
+    """Open the drive for reading alone, and run only what reads"""
+    state: object
+    """The state to bring the drive into first [default: random; keep with --read-only; purged with --test; sequential with --grid]"""
+    precision: object
+    """How well each run is to know its mean: half the width of its interval, as a share of it"""
+    confidence: object
+    """How often the intervals are to hold the truth"""
+    statistic: object
+    """What is to be known so well: `mean`, or a percentile such as `p99` or `p99.9`"""
+    most_ios: int
+    """IOs that count in a run at most, however well its mean is known then"""
+    most_time: object
+    """Time of a run at most"""
+    most_bytes: object
+    """Bytes that a run writes at most [default: no limit]"""
+    repeats: int
+    """How often each run is done, each time with other random addresses"""
+    io_count: object
+    """Give the IOs in a run (IOCount) rather than let them be found: one number, or some of SR, RR, SW, RW"""
+    io_ignore: object
+    """IOs at the start of a run that the statistics leave out (IOIgnore) [default: found by the preparation, or 0 with --io-count]"""
+    run_pause: object
+    """Pause between runs [default: found by the preparation; 1s with --io-count; none with --test and --grid]"""
+    preparation_io_count: int
+    """IOs in each run of the preparation"""
+    io_size: object
+    """Size of an IO wherever it is not what varies (uFLIP's IOSize)"""
+    burst_pause: object
+    """Pause between bursts"""
+    target_offset: object
+    """Use the drive from this byte on (TargetOffset)"""
+    target_size: object
+    """Use so much of the drive (TargetSize) [default: all of it]"""
+    budget_time: object
+    """Take no longer than this: what does not fit is left out, and what is left then is skipped"""
+    budget_bytes: object
+    """Write no more than this, the state of the drive included"""
+    on_error: object
+    """What an IO error does to the runs after it"""
+    seed: int
+    """Seed of everything random; the same seed gives the same IOs"""
+    output: object
+    """Write the result here [default: named after the drive and the time]"""
+    destroy_data_on: object
+    """Confirm that all data on the drive may be destroyed, by typing its serial number or path"""
+
+
+class PredictOptions(TypedDict, total=False):
+    """Options of `flashscope predict`."""
+
+    model: object
+    """What predicts [default: the best for the drive]; `--list` shows what there is"""
+    grid: object
+    """Predict by what was measured: a result of `flashscope bench DRIVE --grid`, of whatever drive"""
+    like: object
+    """How the drive of --grid shares out its free space: a log block for a data block, or all for all"""
+    block_size: object
+    """What an erase block of the drive of --grid holds [default: what it told, or 1 MiB]"""
+    ranges: object
+    """With equations: take the space of a range to be its logical block, or what of it is written"""
+    stretches: object
+    """With equations: divide time into stretches of the log list's length, at changes of the workload, or of each range by itself"""
+    ios: int
+    """Take so many IOs of a workload without an end at a time"""
+    confidence: object
+    """How often intervals are to hold the truth"""
+    compare: bool
+    """Simulate the same beside it, and say how far the prediction is off"""
+    lifetime: bool
+    """Say how long the drive lasts, and what can still be written to it"""
+    per_day: object
+    """Bytes that the host writes in a day [default: as many as the trace does]"""
+    worn: int
+    """Erases that each block has seen"""
+    seed: int
+    """Seed of everything random"""
+
+
+class ProbeOptions(TypedDict, total=False):
+    """Options of `flashscope probe`."""
+
+    only: Sequence[object]
+    """Look for these parameters alone, by name and separated by commas, and for what they go by"""
+    budget_bytes: object
+    """Write at most so much, filling the drive included [default: 10 times its capacity]"""
+    budget_time: object
+    """Take at most so long, on the clock of the drive"""
+    read_only: bool
+    """Write nothing: find what reads tell"""
+    seed: int
+    """Seed of everything random"""
+    output: object
+    """Write the result here [default: named after the drive and the time]"""
+    profile: object
+    """Save a simulated drive with what was found as a profile, which `sim:` takes"""
+    destroy_data_on: object
+    """Confirm that all data on the drive may be destroyed, by typing its serial number or path"""
+
+
+class SimulateOptions(TypedDict, total=False):
+    """Options of `flashscope simulate`."""
+
+    ios: int
+    """Measure so many IOs [default: 1000000, or all of a workload that ends]"""
+    duration: object
+    """Measure for so long, in simulated time"""
+    fill: object
+    """What the drive holds at first"""
+    warmup: object
+    """Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of times the capacity, as in `10x` [default: steady, or none for a workload that ends]"""
+    queue_depth: int
+    """IOs in flight at once, unless the workload says [default: 1, or in an open loop all that the drive takes]"""
+    seed: int
+    """Seed of everything random, unless the workload has its own; the same seed gives the same IOs"""
+    observe: Sequence[object]
+    """Look inside the drive while it is measured: names of observers, separated by commas"""
+    output: object
+    """Write what came of it to this folder, as `simulation.json`, with what all observers saw and how latencies are distributed over time: what the screens of a simulation show"""
+    trace_events: object
+    """Write every flash command and every request to this file, in the format that ui.perfetto.dev and chrome://tracing open"""
+    trace_from: object
+    """Begin the trace so long after the measurement has begun, in simulated time [default: at once]"""
+    trace_for: object
+    """Let the trace last so long, in simulated time [default: 100ms]"""

@@ -1,0 +1,108 @@
+"""Result folders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+
+from . import _native
+from ._decode import decode
+from ._native import Table, UsageError
+from .documents import facts, manifest, probe, simulation
+
+Run = manifest.Run
+
+
+class Measurement:
+    """What :func:`bench` measured, in a folder."""
+
+    def __init__(self, path: Path, document: str) -> None:
+        self.path = path
+        self.manifest = decode(manifest.Manifest, document)
+        """What was measured, with what and how."""
+
+    @cached_property
+    def facts(self) -> facts.Facts:
+        """What the records say, with intervals."""
+        return decode(facts.Facts, (self.path / "facts.json").read_text())
+
+    @property
+    def runs(self) -> list[Run]:
+        """Every run of the plan."""
+        return [
+            run
+            for micro_benchmark in self.manifest.micro_benchmarks
+            for experiment in micro_benchmark.experiments
+            for run in experiment.runs
+        ]
+
+    def records(self, run: Run | int) -> Table:
+        """Every IO of a run, in the order of completion."""
+        return _native.records(str(self.path), run if isinstance(run, int) else run.id)
+
+    def __repr__(self) -> str:
+        return f"<Measurement of {self.manifest.device.name}: {len(self.runs)} runs in {self.path}>"
+
+
+class Probe:
+    """What :func:`probe` found, in a folder."""
+
+    def __init__(self, path: Path, document: str) -> None:
+        self.path = path
+        self.report = decode(probe.ProbeReport, document)
+
+    def __getitem__(self, parameter: str) -> probe.Stated:
+        """What was found of a parameter."""
+        for stated in self.report.findings:
+            if stated.finding.parameter == parameter:
+                return stated
+        raise KeyError(parameter)
+
+    def records(self, run: int) -> Table:
+        """Every IO of a run, in the order of completion."""
+        return _native.records(str(self.path), run)
+
+    def __repr__(self) -> str:
+        return f"<Probe of {self.report.drive.name}: {len(self.report.findings)} parameters in {self.path}>"
+
+
+class Simulation:
+    """What was simulated; in a folder, where one was asked for."""
+
+    def __init__(self, path: object, document: str, records: Table | None = None) -> None:
+        self.path = None if path is None else Path(str(path))
+        self.report = decode(simulation.Simulation, document)
+        """What came of it: write amplification, flash commands by cause, cleaning, latencies."""
+        self._records = records
+
+    @property
+    def records(self) -> Table:
+        """Each IO that was measured, in the order in which they were answered."""
+        if self._records is None:
+            raise UsageError("the IOs were not kept: simulate(..., records=True) keeps them")
+        return self._records
+
+    def __repr__(self) -> str:
+        return f"<Simulation of {self.report.workload} on {self.report.drive.name}: {self.report.ios} IOs>"
+
+
+def open(folder: str | PathLike[str]) -> Measurement | Probe | Simulation:
+    """Opens a result folder."""
+    path = Path(fspath(folder))
+    kind = _native.open(str(path))
+    kinds: dict[str, Callable[[Path, str], Measurement | Probe | Simulation]] = {
+        "manifest": Measurement,
+        "probe": Probe,
+        "simulation": Simulation,
+    }
+    return kinds[kind](path, (path / f"{kind}.json").read_text())
+
+
+def measurement(folder: str | PathLike[str]) -> Measurement:
+    """Opens the folder of a measurement."""
+    result = open(folder)
+    if not isinstance(result, Measurement):
+        raise UsageError(f"{folder} is no measurement")
+    return result

@@ -1,0 +1,1 @@
+"""What the commands answer, as types: a module for each published schema (``docs/schemas``)."""

@@ -1,0 +1,234 @@
+//! Rows of ours as columns of Arrow.
+
+use std::mem::take;
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray, UInt8Array,
+    UInt16Array, UInt32Array, UInt64Array,
+};
+use arrow_schema::ArrowError;
+use flashscope_block::{Io, Nanos, Op, Record};
+use flashscope_workload::trace::{Request, Volumes};
+
+use crate::table::Table;
+
+/// Rows in a batch: few enough that columns are not copied much as they grow.
+const BATCH: usize = 1 << 16;
+
+/// A column: its name, its values, and whether some of them may be missing.
+type Column = (&'static str, ArrayRef, bool);
+
+/// A column of which no value is missing.
+fn whole(name: &'static str, values: impl Array + 'static) -> Column {
+    (name, Arc::new(values), false)
+}
+
+/// Columns that rows are added to.
+pub trait Columns: Default {
+    /// What a row is made of.
+    type Row;
+
+    /// Adds a row.
+    fn push(&mut self, row: &Self::Row);
+
+    /// How many rows there are.
+    fn len(&self) -> usize;
+
+    /// The names and the values of the columns.
+    fn finish(self) -> Vec<Column>;
+}
+
+/// A table that grows, batch by batch.
+pub struct Growing<C: Columns> {
+    columns: C,
+    full: Vec<C>,
+}
+
+impl<C: Columns> Growing<C> {
+    pub fn new() -> Self {
+        Growing { columns: C::default(), full: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, row: &C::Row) {
+        self.columns.push(row);
+        if self.columns.len() == BATCH {
+            self.full.push(take(&mut self.columns));
+        }
+    }
+
+    /// The table, with what `more` adds to the columns of each batch.
+    ///
+    /// # Errors
+    /// None, where columns have as many rows each.
+    pub fn finish(mut self, more: impl Fn(&C) -> Vec<Column>) -> Result<Table, ArrowError> {
+        if self.columns.len() > 0 || self.full.is_empty() {
+            self.full.push(self.columns);
+        }
+        let batch = |columns: C| {
+            let more = more(&columns);
+            RecordBatch::try_from_iter_with_nullable(columns.finish().into_iter().chain(more))
+        };
+        let batches: Vec<RecordBatch> =
+            self.full.into_iter().map(batch).collect::<Result<_, _>>()?;
+        Ok(Table::new(batches[0].schema(), batches))
+    }
+}
+
+/// Records: the columns of `records/*.parquet`, but for the run, which is the same for all.
+#[derive(Default)]
+pub struct Records {
+    submitted: Vec<u64>,
+    latency: Vec<u64>,
+    offset: Vec<u64>,
+    length: Vec<u64>,
+    op: Vec<u8>,
+    stream: Vec<u16>,
+    errno: Vec<i32>,
+    late: Vec<u64>,
+}
+
+impl Columns for Records {
+    type Row = Record;
+
+    fn push(&mut self, record: &Record) {
+        self.submitted.push(record.submitted.0);
+        self.latency.push(record.latency.0);
+        self.offset.push(record.offset.0);
+        self.length.push(record.len.0);
+        self.op.push(record.op.code());
+        self.stream.push(record.stream);
+        self.errno.push(record.result.map_or_else(|errno| errno.0, |()| 0));
+        self.late.push(record.late.0);
+    }
+
+    fn len(&self) -> usize {
+        self.op.len()
+    }
+
+    fn finish(self) -> Vec<Column> {
+        vec![
+            whole("submitted_ns", UInt64Array::from(self.submitted)),
+            whole("latency_ns", UInt64Array::from(self.latency)),
+            whole("offset_bytes", UInt64Array::from(self.offset)),
+            whole("length_bytes", UInt64Array::from(self.length)),
+            whole("op", UInt8Array::from(self.op)),
+            whole("stream", UInt16Array::from(self.stream)),
+            whole("errno", Int32Array::from(self.errno)),
+            whole("late_ns", UInt64Array::from(self.late)),
+        ]
+    }
+}
+
+/// What is known of an IO of a simulation.
+pub struct Sample {
+    pub op: Op,
+    /// From the begin of the measurement.
+    pub answered: Nanos,
+    pub latency: Nanos,
+}
+
+/// The IOs of a simulation.
+#[derive(Default)]
+pub struct Samples {
+    op: Vec<u8>,
+    answered: Vec<u64>,
+    latency: Vec<u64>,
+}
+
+impl Columns for Samples {
+    type Row = Sample;
+
+    fn push(&mut self, sample: &Sample) {
+        self.op.push(sample.op.code());
+        self.answered.push(sample.answered.0);
+        self.latency.push(sample.latency.0);
+    }
+
+    fn len(&self) -> usize {
+        self.op.len()
+    }
+
+    fn finish(self) -> Vec<Column> {
+        vec![
+            whole("answered_ns", UInt64Array::from(self.answered)),
+            whole("latency_ns", UInt64Array::from(self.latency)),
+            whole("op", UInt8Array::from(self.op)),
+        ]
+    }
+}
+
+/// IOs that a workload issues.
+#[derive(Default)]
+pub struct Issued {
+    at: Vec<u64>,
+    offset: Vec<u64>,
+    length: Vec<u64>,
+    op: Vec<u8>,
+}
+
+impl Columns for Issued {
+    type Row = Io;
+
+    fn push(&mut self, io: &Io) {
+        self.at.push(io.at.0);
+        self.offset.push(io.offset.0);
+        self.length.push(io.len.0);
+        self.op.push(io.op.code());
+    }
+
+    fn len(&self) -> usize {
+        self.op.len()
+    }
+
+    fn finish(self) -> Vec<Column> {
+        vec![
+            whole("at_ns", UInt64Array::from(self.at)),
+            whole("offset_bytes", UInt64Array::from(self.offset)),
+            whole("length_bytes", UInt64Array::from(self.length)),
+            whole("op", UInt8Array::from(self.op)),
+        ]
+    }
+}
+
+/// Requests of a trace; what volumes they are of is added once all names are known.
+#[derive(Default)]
+pub struct Requests {
+    issued: Issued,
+    latency: Vec<Option<u64>>,
+    volume: Vec<u32>,
+}
+
+impl Requests {
+    /// The names of the volumes, row by row.
+    pub fn volumes(&self, volumes: &Volumes) -> Vec<Column> {
+        let names = StringArray::from_iter_values(volumes.names());
+        let numbers = UInt32Array::from(self.volume.clone());
+        let named = DictionaryArray::new(numbers, Arc::new(names));
+        vec![whole("volume", named)]
+    }
+}
+
+impl Columns for Requests {
+    type Row = Request;
+
+    fn push(&mut self, request: &Request) {
+        self.issued.at.push(request.at.0);
+        self.issued.offset.push(request.offset.0);
+        self.issued.length.push(request.len.0);
+        self.issued.op.push(request.op.code());
+        self.latency.push(request.latency.map(|latency| latency.0));
+        self.volume.push(request.volume);
+    }
+
+    fn len(&self) -> usize {
+        self.issued.len()
+    }
+
+    fn finish(self) -> Vec<Column> {
+        let mut columns = self.issued.finish();
+        columns.push(("latency_ns", Arc::new(UInt64Array::from(self.latency)), true));
+        columns
+    }
+}

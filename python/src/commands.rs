@@ -1,0 +1,242 @@
+//! The commands: options in, documents out.
+
+use std::path::Path;
+
+use clap::builder::ValueParser;
+use clap::{Arg, ArgAction, Args, Command};
+use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_instrument::bench::{BenchArgs, bench as measure, outcome};
+use flashscope_instrument::drives::{self, Purpose};
+use flashscope_instrument::predict::{PredictArgs, predict as foretell};
+use flashscope_instrument::probe::{ProbeArgs, probe as investigate};
+use flashscope_instrument::simulate::{Each, SimulateArgs, simulate as run};
+use flashscope_instrument::{Failure, Onlooker, usage};
+use flashscope_measure::fresh_seed;
+use flashscope_result::manifest::Status;
+use flashscope_result::{
+    ResultFolder, SimulationStatus, is_probe, is_simulation, read_probe, read_simulation, rows,
+};
+use flashscope_sim::profile;
+use flashscope_workload::Stream;
+use flashscope_workload::pattern::Reference;
+use flashscope_workload::synthetic::{self, Ios, Target};
+use pyo3::prelude::*;
+
+use crate::asked::parse;
+use crate::columns::{Growing, Issued, Records, Sample, Samples};
+use crate::error::raised;
+use crate::table::Table;
+use crate::watched::watched;
+
+/// Measures a drive: the folder of the result, and whether Ctrl-C ended it.
+#[pyfunction]
+pub fn bench(
+    py: Python<'_>,
+    words: Vec<String>,
+    progress: &Bound<'_, PyAny>,
+    note: &Bound<'_, PyAny>,
+) -> PyResult<(String, bool)> {
+    let args: BenchArgs = parse("bench", words)?;
+    watched(py, progress, note, |stop, onlooker| {
+        let benched = measure(&args, stop, onlooker)?;
+        if benched.manifest.status != Status::Interrupted {
+            note_failure(outcome(&benched.manifest), onlooker);
+        }
+        Ok(benched.folder.path().display().to_string())
+    })
+}
+
+/// Simulates a workload: JSON after docs/schemas/simulation.schema.json, each IO that was measured if `records` are
+/// wanted, and whether Ctrl-C ended it.
+#[pyfunction]
+pub fn simulate(
+    py: Python<'_>,
+    words: Vec<String>,
+    records: bool,
+    progress: &Bound<'_, PyAny>,
+    note: &Bound<'_, PyAny>,
+) -> PyResult<((String, Option<Table>), bool)> {
+    let args: SimulateArgs = parse("simulate", words)?;
+    watched(py, progress, note, |stop, onlooker| {
+        let mut table = records.then(Growing::<Samples>::new);
+        let mut each = table.as_mut().map(|table| {
+            |op: Op, answered: Nanos, latency: Nanos| table.push(&Sample { op, answered, latency })
+        });
+        let each = each.as_mut().map(|each| each as &mut Each<'_>);
+        let done = run(&args, stop, onlooker, each)?;
+        let json = serde_json::to_string(&done.simulation)?;
+        if done.simulation.status != SimulationStatus::Interrupted {
+            note_failure(done.outcome(), onlooker);
+        }
+        let table = table.map(|table| table.finish(|_| Vec::new())).transpose()?;
+        Ok((json, table))
+    })
+}
+
+/// Says what went wrong with something of which a part is there.
+fn note_failure(outcome: Result<(), Failure>, onlooker: &mut dyn Onlooker) {
+    if let Err(failure) = outcome {
+        onlooker.note(&failure.message());
+    }
+}
+
+/// Probes a drive: the folder of the result, and whether Ctrl-C ended it.
+#[pyfunction]
+pub fn probe(
+    py: Python<'_>,
+    words: Vec<String>,
+    progress: &Bound<'_, PyAny>,
+    note: &Bound<'_, PyAny>,
+) -> PyResult<(String, bool)> {
+    let args: ProbeArgs = parse("probe", words)?;
+    watched(py, progress, note, |stop, onlooker| {
+        let probed = investigate(&args, stop, onlooker)?;
+        Ok(probed.folder.path().display().to_string())
+    })
+}
+
+/// Predicts a workload: JSON after docs/schemas/prediction.schema.json.
+#[pyfunction]
+pub fn predict(
+    py: Python<'_>,
+    words: Vec<String>,
+    progress: &Bound<'_, PyAny>,
+    note: &Bound<'_, PyAny>,
+) -> PyResult<(String, bool)> {
+    let args: PredictArgs = parse("predict", words)?;
+    watched(py, progress, note, |stop, onlooker| {
+        Ok(serde_json::to_string(&foretell(&args, stop, onlooker)?)?)
+    })
+}
+
+/// The document of the result in a folder, which this version can read: `manifest`, `probe` or `simulation`. It is
+/// read from its file, as it stands there.
+#[pyfunction]
+pub fn open(path: &str) -> PyResult<&'static str> {
+    let path = Path::new(path);
+    let look = || -> Result<_, Failure> {
+        if is_probe(path) {
+            return read_probe(path).map(|_| "probe").map_err(usage);
+        }
+        if is_simulation(path) {
+            return read_simulation(path).map(|_| "simulation").map_err(usage);
+        }
+        ResultFolder::open(path).map(|_| "manifest").map_err(usage)
+    };
+    look().map_err(|failure| raised(&failure))
+}
+
+/// Every IO of a run of a measurement or a probe, in the order of completion.
+#[pyfunction]
+pub fn records(py: Python<'_>, folder: &str, run: u32) -> PyResult<Table> {
+    let read = || -> Result<Table, Failure> {
+        let mut table = Growing::<Records>::new();
+        rows(Path::new(folder), run)?.for_each(|record| table.push(record))?;
+        Ok(table.finish(|_| Vec::new())?)
+    };
+    py.detach(read).map_err(|failure| raised(&failure))
+}
+
+/// What is known of a drive before anything is measured, as JSON: the `device` of a manifest.
+#[pyfunction]
+pub fn info(py: Python<'_>, drive: &str) -> PyResult<String> {
+    let look = || -> Result<String, Failure> {
+        if let Some(path) = drives::file_to_create(drive) {
+            let path = path.display();
+            return Err(usage(anyhow::anyhow!("{path} is not there yet: to measure it makes it")));
+        }
+        let purpose = Purpose {
+            queue_depth: 1,
+            max_io: Bytes::MIB,
+            seed: fresh_seed(),
+            ..Purpose::default()
+        };
+        Ok(serde_json::to_string(drives::open(drive, &purpose)?.info())?)
+    };
+    py.detach(look).map_err(|failure| raised(&failure))
+}
+
+/// The first `count` IOs that a workload issues to a drive of this capacity, of which each is answered at once.
+#[pyfunction]
+pub fn ios(
+    py: Python<'_>,
+    workload: &str,
+    capacity: u64,
+    logical_block: u64,
+    seed: u64,
+    count: usize,
+) -> PyResult<Table> {
+    let (capacity, logical_block) = (Bytes(capacity), Bytes(logical_block));
+    let draw = || -> Result<Table, Failure> {
+        let target = Target { capacity, logical_block, filled: true, seed };
+        let mut table = Growing::<Issued>::new();
+        let mut left = count;
+        let mut issue = |stream: &mut dyn Stream| {
+            while left > 0
+                && let Some(io) = stream.next(Nanos(0))
+            {
+                table.push(&io);
+                left -= 1;
+            }
+        };
+        match synthetic::open(workload, &target).map_err(usage)?.ios {
+            Ios::Endless(mut generator) => issue(&mut generator),
+            Ios::Application(mut application) => issue(&mut application),
+            Ios::Trace(playback) => issue(&mut playback.replay()?),
+            Ios::Runs(runs) => {
+                for mut stream in runs
+                    .iter()
+                    .map(Reference::streams)
+                    .collect::<Result<Vec<_>, _>>()?
+                    .into_iter()
+                    .flatten()
+                {
+                    issue(&mut stream);
+                }
+            }
+        }
+        Ok(table.finish(|_| Vec::new())?)
+    };
+    py.detach(draw).map_err(|failure| raised(&failure))
+}
+
+/// What there is, by name, with a sentence and the source of each: `drives` or `workloads`.
+#[pyfunction]
+pub fn kinds(of: &str) -> Vec<(&'static str, &'static str, &'static str)> {
+    match of {
+        "drives" => {
+            profile::KINDS.iter().map(|kind| (kind.name, kind.summary, kind.source)).collect()
+        }
+        _ => synthetic::KINDS.iter().map(|kind| (kind.name, kind.summary, kind.source)).collect(),
+    }
+}
+
+/// The options of a command: their names as keywords, the type of their values, and what they say.
+#[pyfunction]
+pub fn options(command: &str) -> Vec<(String, &'static str, String)> {
+    let options = match command {
+        "bench" => BenchArgs::augment_args(Command::new("bench")),
+        "simulate" => SimulateArgs::augment_args(Command::new("simulate")),
+        "probe" => ProbeArgs::augment_args(Command::new("probe")),
+        _ => PredictArgs::augment_args(Command::new("predict")),
+    };
+    let told = |arg: &Arg| {
+        let name = arg.get_long()?.replace('-', "_");
+        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        Some((name, kind(arg), help))
+    };
+    options.get_arguments().filter_map(told).collect()
+}
+
+/// What type the value of an option has in Python.
+fn kind(arg: &Arg) -> &'static str {
+    let is = |types: [&ValueParser; 2]| {
+        types.iter().any(|one| one.type_id() == arg.get_value_parser().type_id())
+    };
+    match arg.get_action() {
+        ArgAction::SetTrue => "bool",
+        _ if arg.get_value_delimiter().is_some() => "list",
+        _ if is([&clap::value_parser!(u32).into(), &clap::value_parser!(u64).into()]) => "int",
+        _ => "str",
+    }
+}

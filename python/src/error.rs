@@ -1,0 +1,18 @@
+//! Failures as exceptions, with the words of the command line.
+
+use flashscope_instrument::Failure;
+use pyo3::exceptions::PyException;
+use pyo3::{PyErr, create_exception};
+
+create_exception!(flashscope, Error, PyException, "Why flashscope did not do what was asked.");
+create_exception!(flashscope, UsageError, Error, "What was asked cannot be done as it stands.");
+create_exception!(flashscope, Failed, Error, "Something went wrong on the way.");
+
+/// The exception for a failure.
+pub fn raised(failure: &Failure) -> PyErr {
+    let message = failure.message();
+    match failure {
+        Failure::Usage(_) => UsageError::new_err(message),
+        Failure::Failed(_) => Failed::new_err(message),
+    }
+}

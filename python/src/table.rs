@@ -1,0 +1,115 @@
+//! Tables in memory, which any library that knows Arrow takes without copying.
+
+use std::ffi::CStr;
+
+use arrow_array::cast::AsArray;
+use arrow_array::ffi::FFI_ArrowSchema;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::{Int32Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, StringArray};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList};
+
+use crate::error::{Failed, UsageError};
+
+/// The names that the Arrow PyCapsule interface gives its capsules.
+const STREAM: &CStr = c"arrow_array_stream";
+const SCHEMA: &CStr = c"arrow_schema";
+
+/// Rows in memory, by columns.
+#[pyclass(frozen, module = "flashscope")]
+pub struct Table {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+impl Table {
+    /// A table of these batches, which all have this schema.
+    pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Table {
+        Table { schema, batches }
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// The Arrow PyCapsule interface: the same memory each time. A schema that is requested is not
+    /// converted to, as the interface allows.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let batches = self.batches.clone().into_iter().map(Ok::<_, ArrowError>);
+        let reader = RecordBatchIterator::new(batches, self.schema.clone());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref());
+        let schema = schema.map_err(|error| Failed::new_err(error.to_string()))?;
+        PyCapsule::new_with_value(py, schema, SCHEMA)
+    }
+
+    fn __len__(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    /// The names of the columns.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// The values of a column, as numbers and names of Python.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let values = PyList::empty(py);
+        for batch in &self.batches {
+            let column = batch.column_by_name(name).ok_or_else(|| {
+                let there = self.columns().join(", ");
+                UsageError::new_err(format!("there is no column `{name}`; there are: {there}"))
+            })?;
+            append(&values, column)?;
+        }
+        Ok(values)
+    }
+
+    /// Bytes of memory that the rows take.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.batches.iter().map(RecordBatch::get_array_memory_size).sum()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Table: {} rows of {}>", self.__len__(), self.columns().join(", "))
+    }
+}
+
+/// Adds the values of a column of one of the types that our tables have.
+fn append(values: &Bound<'_, PyList>, column: &ArrayRef) -> PyResult<()> {
+    if let Some(names) = column.as_dictionary_opt::<UInt32Type>() {
+        let names = names.downcast_dict::<StringArray>().ok_or_else(unknown)?;
+        return names.into_iter().try_for_each(|name| values.append(name));
+    }
+    match column.data_type() {
+        DataType::UInt8 => {
+            column.as_primitive::<UInt8Type>().iter().try_for_each(|one| values.append(one))
+        }
+        DataType::UInt16 => {
+            column.as_primitive::<UInt16Type>().iter().try_for_each(|one| values.append(one))
+        }
+        DataType::Int32 => {
+            column.as_primitive::<Int32Type>().iter().try_for_each(|one| values.append(one))
+        }
+        DataType::UInt64 => {
+            column.as_primitive::<UInt64Type>().iter().try_for_each(|one| values.append(one))
+        }
+        _ => Err(unknown()),
+    }
+}
+
+fn unknown() -> PyErr {
+    Failed::new_err("a column of this type is read by Arrow alone")
+}

@@ -1,0 +1,77 @@
+//! Traces: their requests as a table, and what is in them.
+
+use std::sync::atomic::Ordering;
+
+use anyhow::anyhow;
+use flashscope_analysis::trace::Characteristics;
+use flashscope_block::Bytes;
+use flashscope_instrument::trace::{failure, show};
+use flashscope_instrument::{Failure, usage};
+use flashscope_workload::trace::{FieldError, Reader, Request, Spec, Trace};
+use pyo3::prelude::*;
+
+use crate::columns::{Growing, Requests};
+use crate::table::Table;
+use crate::watched::watched;
+
+/// Opens the trace in these files, with these fields.
+fn opened(files: &[String], fields: &[(String, String)]) -> Result<Trace, Failure> {
+    let mut spec = Spec::default();
+    let set = |(name, value): &(String, String)| spec.set(name, value);
+    fields.iter().try_for_each(set).map_err(|error: FieldError| usage(error))?;
+    spec.open(files).map_err(failure)
+}
+
+/// The requests of a trace, and whether Ctrl-C ended the reading of it.
+#[pyfunction]
+pub fn requests(
+    py: Python<'_>,
+    files: Vec<String>,
+    fields: Vec<(String, String)>,
+    progress: &Bound<'_, PyAny>,
+    note: &Bound<'_, PyAny>,
+) -> PyResult<(Table, bool)> {
+    watched(py, progress, note, |stop, onlooker| {
+        let mut trace = opened(&files, &fields)?;
+        let (mut table, mut batch) = (Growing::<Requests>::new(), Vec::<Request>::new());
+        while !stop.load(Ordering::Relaxed) {
+            trace.read(&mut batch).map_err(failure)?;
+            if batch.is_empty() {
+                break;
+            }
+            batch.iter().for_each(|request| table.push(request));
+            show(onlooker, "reading the trace", trace.progress());
+        }
+        trace.notes().iter().for_each(|text| onlooker.note(text));
+        Ok(table.finish(|columns| columns.volumes(trace.volumes()))?)
+    })
+}
+
+/// What is in a trace, as JSON after docs/schemas/trace.schema.json (its `facts`), and whether Ctrl-C ended the
+/// reading of it.
+#[pyfunction]
+pub fn trace_facts(
+    py: Python<'_>,
+    files: Vec<String>,
+    fields: Vec<(String, String)>,
+    erase_block: &str,
+    progress: &Bound<'_, PyAny>,
+    note: &Bound<'_, PyAny>,
+) -> PyResult<(String, bool)> {
+    watched(py, progress, note, |stop, onlooker| {
+        let block: Bytes = erase_block.parse().map_err(usage)?;
+        let mut found = Characteristics::with_block(block)
+            .map_err(|rule| usage(anyhow!("erase_block: {rule}")))?;
+        let (mut trace, mut batch) = (opened(&files, &fields)?, Vec::<Request>::new());
+        while !stop.load(Ordering::Relaxed) {
+            trace.read(&mut batch).map_err(failure)?;
+            if batch.is_empty() {
+                break;
+            }
+            found.push(&batch);
+            show(onlooker, "reading the trace", trace.progress());
+        }
+        trace.notes().iter().for_each(|text| onlooker.note(text));
+        Ok(serde_json::to_string(&found.finish(trace.volumes()))?)
+    })
+}

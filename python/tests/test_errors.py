@@ -1,0 +1,51 @@
+"""Errors are exceptions with the words of the command line."""
+
+from pathlib import Path
+
+import pytest
+
+import flashscope as fs
+
+
+# Is what cannot be done said as the command line does, with what was meant?
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda: fs.bench("sim:demo", onyl=["mix"]), "unexpected argument '--onyl' found\n\n  tip: a similar"),
+        (lambda: fs.bench("sim:demo", only=["granulrity"]), "did you mean `granularity`?\nthere are: preparation"),
+        (lambda: fs.bench("demo"), "`demo` is no drive, did you mean `sim:demo`?\nthere are: /dev/NAME"),
+        (lambda: fs.bench("sim:demo", repeats=0), "invalid value '0' for '--repeats <COUNT>'"),
+        (lambda: fs.bench("sim:demo", io_count=1, precision="2%"), "cannot be used with"),
+        (lambda: fs.probe("sim:demo", only=["pages"]), "`pages` is no parameter"),
+        (lambda: fs.predict("sim:demo?over_provision=1"), "did you mean `over_provisioning`?"),
+        (lambda: fs.predict("file:x"), "`file:x` is no simulated drive"),
+        (lambda: fs.predict("demo", model="fast"), "the model `fast` is not of ftl"),
+        (lambda: fs.trace("a.csv", spede=2).requests(), "did you mean `speed`?"),
+        (lambda: fs.open("nowhere.flashscope"), "nowhere.flashscope"),
+        (lambda: fs.Drive("file:nothing.img").info(), "nothing.img is not there yet"),
+    ],
+)
+def test_usage(ask, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(fs.UsageError) as raised:
+        ask()
+    assert says in str(raised.value)
+    assert not str(raised.value).startswith("error")
+    assert list(tmp_path.iterdir()) == [], "what is refused leaves nothing behind"
+
+
+# Is a broken line of a trace said with its number, and skipped where that is asked for?
+def test_broken_line(tmp_path: Path, traces: Path) -> None:
+    lines = (traces / "msr.csv").read_text().splitlines()
+    broken = tmp_path / "broken.csv"
+    broken.write_text("\n".join([*lines[:2], "this is no request", *lines[2:]]))
+    with pytest.raises(fs.UsageError, match="line 3"):
+        fs.trace(broken).requests()
+    with pytest.warns(fs.Note, match="1 "):
+        assert len(fs.trace(broken, on_bad_line="skip").requests()) == len(lines)
+
+
+# Is what is measured over by nothing: is a result that is there already left alone?
+def test_results_are_not_written_over(measured: fs.Measurement) -> None:
+    with pytest.raises(fs.UsageError, match="exists already"):
+        fs.bench("sim:demo", output=measured.path)

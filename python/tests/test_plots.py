@@ -1,0 +1,35 @@
+"""Pictures."""
+
+import matplotlib
+import pytest
+
+import flashscope as fs
+
+matplotlib.use("Agg")
+from flashscope import plots  # noqa: E402
+
+
+# Does a picture of a run show each IO?
+def test_response_times(measured: fs.Measurement) -> None:
+    run = measured.facts.runs[0].run
+    ax = plots.response_times(measured, run)
+    each, means = ax.get_lines()
+    latencies = measured.records(run).column("latency_ns")
+    assert list(each.get_ydata()) == pytest.approx([latency / 1e6 for latency in latencies])
+    assert means.get_ydata()[-1] == pytest.approx(sum(latencies) / len(latencies) / 1e6)
+
+
+# Does a picture of a micro-benchmark show the mean of each run, a line an experiment?
+def test_micro_benchmark(measured: fs.Measurement) -> None:
+    ax = plots.micro_benchmark(measured, "granularity")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["SR", "RR", "SW", "RW"]
+    assert ax.get_xscale() == "log"
+    with pytest.raises(fs.UsageError, match="there are: granularity, locality"):
+        plots.micro_benchmark(measured, "mix")
+
+
+# Is locality relative to sequential writes, which cost less on this drive?
+def test_locality(measured: fs.Measurement) -> None:
+    (line,) = plots.locality(measured).get_lines()
+    assert min(line.get_ydata()) > 0
+    assert list(line.get_xdata()) == sorted(line.get_xdata())

@@ -1,0 +1,90 @@
+"""Writes what follows from elsewhere: the types of documents from ``docs/schemas``, and those of options from
+the command line. Needs ``flashscope[test]``; ``--check`` only says whether it is up to date."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from flashscope import _native
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "python" / "flashscope"
+DOCUMENTS = ["manifest", "facts", "prediction", "probe", "simulation", "trace"]
+COMMANDS = ["bench", "predict", "probe", "simulate"]
+# What Python gives by itself: the answer is an object, and the drive is an argument.
+HIDDEN = {"json", "list", "drive", "file", "workload"}
+# Of these the trace is the workload.
+WORKLOAD_GIVEN = {"predict", "simulate"}
+TYPES = {"bool": "bool", "int": "int", "list": "Sequence[object]", "str": "object"}
+
+
+def documents(folder: Path) -> None:
+    """The types of documents, as modules in ``folder``."""
+    (folder / "__init__.py").write_text(
+        '"""What the commands answer, as types: a module for each published schema (``docs/schemas``)."""\n'
+    )
+    for name in DOCUMENTS:
+        schema = folder / f"{name}.schema.json"
+        published = ROOT / "docs" / "schemas" / schema.name
+        schema.write_text(json.dumps(_without_defaults(json.loads(published.read_text()))))
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "-m", "datamodel_code_generator"]
+            + ["--input", str(schema)]
+            + ["--input-file-type", "jsonschema", "--output", str(folder / f"{name}.py")]
+            + ["--output-model-type", "dataclasses.dataclass", "--frozen-dataclasses"]
+            + ["--target-python-version", "3.10", "--use-union-operator", "--use-standard-collections"]
+            + ["--use-schema-description", "--use-field-description", "--disable-timestamp"]
+            + ["--enum-field-as-literal", "all", "--formatters", "builtin"],
+            check=True,
+            stderr=subprocess.DEVNULL,
+        )
+
+
+def _without_defaults(schema: Any) -> Any:
+    """A schema without defaults that are objects, of which the generator makes dictionaries."""
+    if isinstance(schema, list):
+        return [_without_defaults(item) for item in schema]
+    if isinstance(schema, dict):
+        kept = {key: value for key, value in schema.items() if key != "default" or not isinstance(value, dict)}
+        return {key: _without_defaults(value) for key, value in kept.items()}
+    return schema
+
+
+def options() -> str:
+    """The module with the options of commands."""
+    lines = ['"""The options of the commands, as the command line has them: `flashscope COMMAND --help`."""', ""]
+    lines += ["from __future__ import annotations", "", "from collections.abc import Sequence", ""]
+    lines += ["from typing_extensions import TypedDict"]
+    for command in COMMANDS:
+        lines += ["", "", f"class {command.capitalize()}Options(TypedDict, total=False):"]
+        lines += [f'    """Options of `flashscope {command}`."""', ""]
+        for name, kind, summary in _native.options(command):
+            if name not in HIDDEN and not (name == "trace" and command in WORKLOAD_GIVEN):
+                lines += [f"    {name}: {TYPES[kind]}", f'    """{summary}"""']
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    with TemporaryDirectory() as folder:
+        fresh = Path(folder)
+        documents(fresh)
+        texts = {PACKAGE / "documents" / path.name: path.read_text() for path in fresh.glob("*.py")}
+    texts[PACKAGE / "_options.py"] = options()
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
+    if "--check" in sys.argv:
+        for path in stale:
+            print(f"{path} is stale: run `python python/tools/generate.py`", file=sys.stderr)
+        return len(stale)
+    for path in stale:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(texts[path])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
