@@ -139,11 +139,11 @@ impl Space {
     fn check(&self) -> Result<(), SpaceError> {
         let names = self.names();
         for condition in &self.conditions {
-            let (mut factors, set) = condition.names();
+            let (mut factors, mut set) = condition.names();
             if let Some(unknown) = factors.find(|name| !names.contains(name)) {
                 return Err(SpaceError::unknown("[factors]", unknown, names));
             }
-            set.map(known).collect::<Result<(), _>>()?;
+            set.try_for_each(known)?;
         }
         if self.factors.is_empty() || self.factors.len() > MOST_FACTORS {
             let rule = format!("it has at least one factor, at most {MOST_FACTORS}");

@@ -288,7 +288,7 @@ proptest! {
     #[test]
     fn the_front_is_not_dominated(values in proptest::collection::vec(0_u8..4, 6)) {
         let space = space(SCRIPTED);
-        let at = |x: f64, y: f64| f64::from(values[(x - 1.0 + y / 5.0) as usize]);
+        let at = |x: f64, y: f64| f64::from(values[usize::from(x > 1.5) + 2 * usize::from(y > 5.0) + 2 * usize::from(y > 15.0)]);
         let rows = scripted(&space, |x, y, _| at(x, y));
         let found = finish(&space, &rows, SweepStatus::Complete);
         // Less of the first, more of the second.
