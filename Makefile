@@ -8,7 +8,7 @@ BIN := target/release/flashscope
 help:              ## list what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web test test-rust test-web test-readers test-registry test-python test-attach test-nvme check bench bench-models bench-probe fuzz tools clean
+.PHONY: help demo build web test test-rust test-web test-readers test-registry test-python test-attach test-nvme check bench bench-models bench-probe bench-twin fuzz tools clean
 
 demo: build        ## measure a simulated drive and write the report
 	$(BIN) demo
@@ -60,6 +60,12 @@ bench: build       ## speed, memory and size, beside their limits
 bench-probe:       ## how often the probe is right about 300 random drives: docs/probe-accuracy.md; and its speed
 	$(CARGO) run --release --package flashscope-probe-bench -- --first 0 --drives 300 --noise 0,0.02,0.1 \
 		--jobs 2 --speed --write docs
+
+# TWIN_DRIVES=10 for fewer.
+TWIN_DRIVES ?= 100
+
+bench-twin:        ## how well twins of 100 random drives predict what they were not fitted to
+	$(CARGO) run --release --package flashscope-twin-bench -- --drives $(TWIN_DRIVES)
 
 bench-models:      ## how well the models predict the real traces of the reference data, and others, beside the simulator
 	$(CARGO) run --release --package flashscope-models-bench

@@ -20,8 +20,13 @@ class Measurement:
 
     def __init__(self, path: Path, document: str) -> None:
         self.path = path
-        self.manifest = decode(manifest.Manifest, document)
+        self._document = document
+
+    # Understood when it is asked for: it is long, and whoever pressed Ctrl-C waits for no more than they have to.
+    @cached_property
+    def manifest(self) -> manifest.Manifest:
         """What was measured, with what and how."""
+        return decode(manifest.Manifest, self._document)
 
     @cached_property
     def facts(self) -> facts.Facts:

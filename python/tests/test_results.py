@@ -116,3 +116,21 @@ def test_simulate_in_a_folder(tmp_path: Path) -> None:
     kept = fs.open(tmp_path / "s.flashscope")
     assert isinstance(kept, fs.Simulation)
     assert kept.report == seen.report
+
+
+# Is a trace played with each of its requests, and is one in several files refused where it would have to be played?
+def test_played_trace(tmp_path: Path, traces: Path) -> None:
+    trace = fs.trace(traces / "msr.csv", remap="compact", into="1GiB", pace="asap")
+    played = fs.bench("null:", trace=trace, state="keep", output=tmp_path / "t.flashscope", progress=False)
+    records = played.records(played.facts.runs[0].run)
+    assert sorted(records.column("length_bytes")) == sorted(trace.requests().column("length_bytes"))
+    two = fs.trace(traces / "msr.csv", traces / "spc.txt", merge="start")
+    assert len(two.requests()) > len(records)
+    with pytest.raises(fs.UsageError, match="trace convert"):
+        fs.bench("null:", trace=two)
+
+
+# Is what a user should know a warning with the words of the note?
+def test_notes(measured: fs.Measurement) -> None:
+    with pytest.warns(fs.Note, match="nothing was left to run"):
+        fs.bench(resume=measured.path, progress=False)

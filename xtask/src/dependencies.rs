@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Each crate with the crates of ours that it may use. One that is missing here is refused.
-const RULES: [(&str, &[&str]); 22] = [
+const RULES: [(&str, &[&str]); 23] = [
     ("block", &[]),
     ("stats", &[]),
     ("model", &[]),
@@ -21,6 +21,10 @@ const RULES: [(&str, &[&str]); 22] = [
     ("probe", &["block", "measure", "stats", "workload"]),
     ("probe-bench", &["block", "probe", "sim"]),
     ("twin", &["block", "measure", "model", "result", "sim", "stats", "workload"]),
+    (
+        "twin-bench",
+        &["block", "measure", "probe", "probe-bench", "result", "sim", "twin", "workload"],
+    ),
     ("models-bench", &["block", "model", "sim", "twin", "workload"]),
     ("report", &["analysis", "block", "result", "stats", "workload"]),
     ("serve", &["analysis", "block", "report", "result", "stats", "workload"]),

@@ -14,7 +14,7 @@ type Simulation = flashscope_result::Simulation<flashscope_sim::observe::Finding
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 18] {
+fn all() -> [(&'static str, Schema); 21] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
@@ -30,6 +30,9 @@ fn all() -> [(&'static str, Schema); 18] {
         ("simulation", schemars::schema_for!(Simulation)),
         ("sweep", schemars::schema_for!(flashscope_result::sweep::Sweep)),
         ("prediction", schemars::schema_for!(flashscope_twin::predict::PredictionReport)),
+        ("twin", schemars::schema_for!(flashscope_twin::fit::Twin)),
+        ("twin-check", schemars::schema_for!(flashscope_twin::fit::Check)),
+        ("twin-prediction", schemars::schema_for!(flashscope_twin::fit::TwinPrediction)),
         ("probe", schemars::schema_for!(flashscope_probe::ProbeReport)),
         ("conversion", schemars::schema_for!(flashscope_report::Conversion)),
         ("recording", schemars::schema_for!(flashscope_report::Recording)),

@@ -14,6 +14,7 @@ use crate::registry::{RegistryArgs, SubmitArgs};
 use crate::serve::ServeArgs;
 use crate::sweep::SweepArgs;
 use crate::trace::TraceArgs;
+use crate::twin::TwinArgs;
 
 /// One instrument for flash storage: measure a drive, see how it behaves.
 #[derive(Parser)]
@@ -29,6 +30,7 @@ pub enum Command {
     Plan(PlanArgs),
     Bench(BenchArgs),
     Probe(ProbeArgs),
+    Twin(TwinArgs),
     Simulate(SimulateArgs),
     Sweep(SweepArgs),
     Predict(PredictArgs),

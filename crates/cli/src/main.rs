@@ -18,6 +18,7 @@ mod simulate;
 mod stop;
 mod sweep;
 mod trace;
+mod twin;
 
 use std::io;
 use std::process::ExitCode;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Predict(args) => predict::predict(&args),
         Command::Probe(args) => probe::probe(&args),
+        Command::Twin(args) => twin::twin(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),
         Command::Serve(args) => serve::serve(&args),

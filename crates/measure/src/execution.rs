@@ -421,9 +421,9 @@ fn skip(done: &mut Enforcing, fill: &mut dyn Stream) {
 }
 
 /// A stream that ends once there is enough.
-struct Until<'a, S> {
-    stream: S,
-    enough: &'a Cell<bool>,
+pub(crate) struct Until<'a, S> {
+    pub stream: S,
+    pub enough: &'a Cell<bool>,
 }
 
 impl<S: Stream> Stream for Until<'_, S> {

@@ -1,6 +1,7 @@
 //! How a drive is measured: the plan, the state of the drive, runs and the pauses between them
 //! (uFLIP section 4). Only a [`Device`](flashscope_block::Device) is seen, never what is behind it.
 
+mod again;
 mod bench;
 mod budget;
 mod costs;
@@ -22,6 +23,7 @@ mod steady;
 mod surroundings;
 mod warm_up;
 
+pub use again::again;
 pub use bench::{Bench, Error, Observer};
 pub use budget::{Planned, Unaffordable, fitting};
 pub use costs::{Sample, measure_costs};

@@ -7,6 +7,7 @@ mod registry;
 mod rules;
 mod size;
 mod spec;
+mod text;
 
 use flashscope_block::{Bytes, Nanos};
 use schemars::JsonSchema;
@@ -18,7 +19,7 @@ use crate::nand::{Interleaving, Sharing};
 
 pub use error::ProfileError;
 pub use registry::{KINDS, Kind};
-pub use spec::{field_names, parse};
+pub use spec::{field_names, from_toml, parse};
 
 /// A simulated drive. Every field may be left out, which gives it its default; an unknown one is
 /// an error. Sizes are bytes or a text such as `"4KiB"`, times a text such as `"25us"`.

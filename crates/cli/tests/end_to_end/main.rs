@@ -27,6 +27,7 @@ mod stat;
 mod surroundings;
 mod sweep;
 mod trace;
+mod twin;
 mod watched;
 mod wrong;
 

@@ -1,5 +1,6 @@
 //! Whole benchmarks against a drive whose every answer is known.
 
+mod again;
 mod drive;
 mod erasing;
 mod grid;

@@ -26,6 +26,14 @@ pub fn parse(spec: &str) -> Result<Profile, ProfileError> {
     checked(&table, name)
 }
 
+/// Reads a profile in TOML.
+///
+/// # Errors
+/// What is wrong with it, with the nearest valid name where one is unknown.
+pub fn from_toml(text: &str) -> Result<Profile, ProfileError> {
+    checked(&read(text, "the profile")?, "the profile")
+}
+
 /// The dotted names of all fields of a profile.
 pub fn field_names() -> Vec<String> {
     let mut names = Vec::new();
@@ -33,7 +41,7 @@ pub fn field_names() -> Vec<String> {
     names
 }
 
-fn defaults() -> Table {
+pub(super) fn defaults() -> Table {
     Table::try_from(Profile::default()).expect("a profile is a TOML table")
 }
 
@@ -97,7 +105,7 @@ fn known(name: &str) -> Result<(), ProfileError> {
 }
 
 /// Puts the text `value` into the field with dotted name `field`.
-fn set(table: &mut Table, field: &str, value: &str) -> Result<(), ProfileError> {
+pub(super) fn set(table: &mut Table, field: &str, value: &str) -> Result<(), ProfileError> {
     known(field)?;
     let (path, key) = field.rsplit_once('.').unwrap_or(("", field));
     let (mut target, mut default) = (table, &defaults());
@@ -123,7 +131,7 @@ fn typed(text: &str, like: &Value) -> Value {
     value.unwrap_or_else(|| Value::String(text.into()))
 }
 
-fn checked(table: &Table, origin: &str) -> Result<Profile, ProfileError> {
+pub(super) fn checked(table: &Table, origin: &str) -> Result<Profile, ProfileError> {
     Profile::deserialize(table.clone())
         .map_err(|error| ProfileError::Invalid { origin: origin.into(), message: plain(&error) })
 }

@@ -1,0 +1,92 @@
+//! A hidden drive, and what is measured of it.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use flashscope_block::{Bytes, Device, DeviceInfo, Nanos};
+use flashscope_measure::{Bench, Observer, plan};
+use flashscope_probe_bench::drives::draw;
+use flashscope_result::ResultFolder;
+use flashscope_result::manifest::{
+    Calibration, Experiment, Machine, Manifest, MicroBenchmark, OnError, Options, Run, State, Tool,
+};
+use flashscope_result::methodology::Methodology;
+use flashscope_twin::fit::{FitError, Measured};
+use flashscope_workload::uflip::{self, PerBaseline, Setup};
+
+/// What a twin is fitted to.
+pub const FITTED: [&str; 3] = ["granularity", "locality", "partitioning"];
+
+/// What it then predicts.
+pub const PREDICTED: [&str; 6] = ["alignment", "order", "parallelism", "mix", "pause", "bursts"];
+
+/// IOs of each run.
+const IOS: u64 = 256;
+
+/// The drive of a seed, as `sim:` takes it.
+pub fn spec(seed: u64) -> String {
+    draw(seed).spec
+}
+
+struct Silent;
+
+impl Observer for Silent {
+    fn state(&mut self, _: Bytes, _: Bytes) {}
+    fn run_started(&mut self, _: &MicroBenchmark, _: &Experiment, _: &Run, _: Nanos) {}
+    fn progress(&mut self, _: u64) {}
+    fn run_finished(&mut self, _: &Run, _: u64, _: Nanos) {}
+}
+
+/// Measures micro-benchmarks on a drive, new, into the folder at `path`.
+///
+/// # Errors
+/// It has no run that was done.
+///
+/// # Panics
+/// If the drive does not work, which would be a bug of the simulator.
+pub fn measure(spec: &str, seed: u64, names: &[&str], path: &Path) -> Result<Measured, FitError> {
+    let mut device = flashscope_sim::open(spec).expect("drives that are drawn work");
+    let mut manifest = manifest(device.info(), seed, names);
+    let folder = ResultFolder::create(path, &manifest)?;
+    let stop = AtomicBool::new(false);
+    let bench = Bench {
+        device: &mut device,
+        folder: &folder,
+        manifest: &mut manifest,
+        forgot: false,
+        stop: &stop,
+        observer: &mut Silent,
+        surroundings: None,
+    }
+    .run();
+    bench.unwrap_or_else(|error| panic!("{spec}: {error}"));
+    Measured::read(path)
+}
+
+fn manifest(info: &DeviceInfo, seed: u64, names: &[&str]) -> Manifest {
+    let benchmarks: Vec<_> = names.iter().filter_map(|name| uflip::find(name)).collect();
+    let setup = Setup { io_count: PerBaseline::same(IOS), ..Setup::paper(info.capacity, seed) };
+    let options = Options {
+        setup,
+        state: State::Random,
+        run_pause_ns: Nanos::secs(1),
+        on_error: OnError::Continue,
+        methodology: Methodology::default(),
+        rounds: None,
+        grid: None,
+    };
+    let plan = plan(&benchmarks, &options, info, false);
+    let tool = Tool { version: env!("CARGO_PKG_VERSION").into(), commit: None };
+    let machine = Machine {
+        processor: String::new(),
+        processors: 1,
+        memory_bytes: Bytes(0),
+        kernel: String::new(),
+    };
+    let calibration = Calibration {
+        clock_resolution_ns: Nanos(1),
+        clock_cost_ns: Nanos(0),
+        harness_cost_ns: None,
+    };
+    Manifest::new(tool, machine, calibration, info.clone(), options, plan, String::new())
+}

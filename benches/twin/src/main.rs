@@ -1,0 +1,147 @@
+//! How well twins of random simulated drives predict what they were not fitted to.
+
+mod hidden;
+mod trial;
+
+use std::io::{Write, stderr, stdout};
+use std::time::Duration;
+
+use clap::Parser;
+
+use trial::{CONFIDENCE, Predicted, Trial, trial};
+
+/// How well twins of random simulated drives predict what they were not fitted to.
+#[derive(Parser)]
+struct Args {
+    /// How many drives
+    #[arg(long, default_value_t = 100)]
+    drives: u64,
+    /// The first of their seeds
+    #[arg(long, default_value_t = 0)]
+    first: u64,
+    /// How many simulations at once
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+    /// Print each step of a fit, and each prediction that is far off
+    #[arg(long)]
+    verbose: bool,
+    /// Leave the probe away: structure is found by trying alone
+    #[arg(long)]
+    blind: bool,
+}
+
+/// The median of the errors of mean response times, at most.
+const MEAN_LIMIT: f64 = 0.05;
+
+/// The same of 99th percentiles.
+const P99_LIMIT: f64 = 0.15;
+
+/// How many of the intervals hold the truth, at least and at most.
+const COVERAGE: (f64, f64) = (0.85, 0.95);
+
+/// How long a fit may take.
+const TIME_LIMIT: Duration = Duration::from_secs(300);
+
+/// A prediction that is off by more is told where all is.
+const FAR_OFF: f64 = 0.1;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let args = Args::parse();
+    let (traces, mut trials) = (trial::traces(), Vec::new());
+    for seed in args.first..args.first + args.drives {
+        let tell = &mut |what: &str, misfit: f64| {
+            if args.verbose {
+                // Who closed standard error does not want to know.
+                let _ = writeln!(stderr(), "  {what}: {misfit:.4}");
+            }
+        };
+        match trial(seed, args.jobs, args.blind, &traces, tell) {
+            Ok(trial) => {
+                writeln!(stdout(), "{}", line(seed, &trial))?;
+                if args.verbose {
+                    write!(stdout(), "{}", far_off(seed, &trial))?;
+                }
+                trials.push(trial);
+            }
+            Err(error) => writeln!(stdout(), "{seed:>5}  no twin: {error}")?,
+        }
+    }
+    write!(stdout(), "\n{}", table(&trials, args.drives))?;
+    Ok(())
+}
+
+fn line(seed: u64, trial: &Trial) -> String {
+    let (means, p99s) = (median(&trial.means), median(&trial.p99s));
+    format!(
+        "{seed:>5}  misfit {:>8.4}  mean off {:>6.2} %  p99 off {:>6.2} %  covered {:>3.0} %  fit {:>5.1} s",
+        trial.twin.misfit.unwrap_or_default(),
+        100.0 * means,
+        100.0 * p99s,
+        100.0 * coverage(trial.means.iter().chain(&trial.p99s)),
+        trial.took.as_secs_f64()
+    )
+}
+
+/// What was predicted worst of a drive, and what it is.
+fn far_off(seed: u64, trial: &Trial) -> String {
+    let mut text = format!("       sim:{}\n", hidden::spec(seed));
+    let fields = trial.twin.drive().map(|drive| drive.fields()).unwrap_or_default();
+    let truth = flashscope_sim::profile::parse(&hidden::spec(seed)).map(|truth| truth.fields());
+    for ((name, value), (_, truth)) in fields.into_iter().zip(truth.unwrap_or_default()) {
+        if value != truth && name != "model" {
+            text += &format!("       {name} = {value}, and is {truth}\n");
+        }
+    }
+    for one in trial.means.iter().filter(|one| one.error() > FAR_OFF) {
+        let Predicted { title, truth, predicted } = one;
+        text += &format!("       {title}: mean {truth:.0} ns, predicted {:.0}\n", predicted.value);
+    }
+    text
+}
+
+/// All drives, beside the limits.
+fn table(trials: &[Trial], drives: u64) -> String {
+    let all = |of: fn(&Trial) -> &Vec<Predicted>| trials.iter().flat_map(of);
+    let (means, p99s) = (all(|trial| &trial.means), all(|trial| &trial.p99s));
+    let covered = coverage(means.clone().chain(p99s.clone()));
+    let times = trials.iter().map(|trial| trial.took);
+    let longest = times.clone().max().unwrap_or_default();
+    let verdict = |holds: bool| if holds { "holds" } else { "missed" };
+    let mean = median(means);
+    let p99 = median(p99s);
+    let within = (COVERAGE.0..=COVERAGE.1).contains(&covered);
+    format!(
+        "{} twins of {drives} drives\n\
+         median error of mean response times {:.2} %, at most {:.0} %: {}\n\
+         median error of 99th percentiles {:.2} %, at most {:.0} %: {}\n\
+         intervals of {:.0} % hold {:.1} %, {:.0} to {:.0} %: {}\n\
+         longest fit {:.0} s, at most {:.0} s: {}\n",
+        trials.len(),
+        100.0 * mean,
+        100.0 * MEAN_LIMIT,
+        verdict(mean <= MEAN_LIMIT),
+        100.0 * p99,
+        100.0 * P99_LIMIT,
+        verdict(p99 <= P99_LIMIT),
+        100.0 * CONFIDENCE,
+        100.0 * covered,
+        100.0 * COVERAGE.0,
+        100.0 * COVERAGE.1,
+        verdict(within),
+        longest.as_secs_f64(),
+        TIME_LIMIT.as_secs_f64(),
+        verdict(longest <= TIME_LIMIT),
+    )
+}
+
+fn median<'p>(predicted: impl IntoIterator<Item = &'p Predicted>) -> f64 {
+    let mut errors: Vec<f64> = predicted.into_iter().map(Predicted::error).collect();
+    errors.sort_unstable_by(f64::total_cmp);
+    errors.get(errors.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a few thousand")]
+fn coverage<'p>(predicted: impl IntoIterator<Item = &'p Predicted>) -> f64 {
+    let covered: Vec<bool> = predicted.into_iter().map(Predicted::covered).collect();
+    covered.iter().filter(|covered| **covered).count() as f64 / covered.len().max(1) as f64
+}

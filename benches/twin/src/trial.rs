@@ -1,0 +1,155 @@
+//! One hidden drive: measured, fitted, and asked for what its twin was not fitted to.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use flashscope_block::Device;
+use flashscope_probe_bench::trial::probe;
+use flashscope_sim::{Drive, profile};
+use flashscope_twin::fit::{Check, How, Range, Sources, Twin};
+use flashscope_twin::simulate::{Simulator, Work};
+
+use crate::hidden;
+
+/// How many drives that may as well have been measured are simulated for an interval.
+const DRAWS: usize = 20;
+
+/// IOs of a trace.
+const TRACE_IOS: u64 = 10_000;
+
+/// How often intervals are to hold the truth.
+pub const CONFIDENCE: f64 = 0.9;
+
+/// A number that was predicted.
+pub struct Predicted {
+    /// Of what.
+    pub title: String,
+    /// What came of the hidden drive.
+    pub truth: f64,
+    /// What its twin said.
+    pub predicted: Range,
+}
+
+impl Predicted {
+    /// How far it is off, relative to the truth.
+    pub fn error(&self) -> f64 {
+        (self.predicted.value / self.truth - 1.0).abs()
+    }
+
+    /// Whether the interval holds the truth.
+    pub fn covered(&self) -> bool {
+        (self.predicted.low..=self.predicted.high).contains(&self.truth)
+    }
+}
+
+/// What came of a drive.
+pub struct Trial {
+    /// Its twin.
+    pub twin: Twin,
+    /// How long the fit took.
+    pub took: Duration,
+    /// Mean response times: of the micro-benchmarks, then of the traces.
+    pub means: Vec<Predicted>,
+    /// 99th percentiles.
+    pub p99s: Vec<Predicted>,
+}
+
+#[allow(clippy::disallowed_methods, reason = "a benchmark reads clocks")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Everything about the drive of a seed; with `blind` without a probe.
+///
+/// # Errors
+/// What kept it from being measured or fitted.
+pub fn trial(
+    seed: u64,
+    jobs: usize,
+    blind: bool,
+    traces: &[String],
+    tell: &mut dyn FnMut(&str, f64),
+) -> Result<Trial, Box<dyn Error>> {
+    let (spec, folder) = (hidden::spec(seed), tempfile::tempdir()?);
+    let at = |name: &str| folder.path().join(name);
+    hidden::measure(&spec, seed, &hidden::FITTED, &at("fit.flashscope"))?;
+    hidden::measure(&spec, seed + 1, &hidden::PREDICTED, &at("held.flashscope"))?;
+    let mut sources = Sources::read(&[at("fit.flashscope")])?;
+    let held = Sources::read(&[at("held.flashscope")])?;
+    if !blind {
+        sources.probed = probed(&spec, seed)?;
+    }
+    let (begun, stop) = (now(), AtomicBool::new(false));
+    let twin = sources.fit(How { seed, confidence: CONFIDENCE, threads: jobs }, &stop, tell)?;
+    let took = begun.elapsed();
+    let check = Check::new(&twin, &held, &stop, jobs)?;
+    let (mut means, mut p99s) = (Vec::new(), Vec::new());
+    for run in check.runs {
+        let predicted = |compared: flashscope_twin::fit::Compared| Predicted {
+            title: run.title.clone(),
+            truth: compared.measured,
+            predicted: compared.predicted,
+        };
+        means.push(predicted(run.mean));
+        p99s.push(predicted(run.p99));
+    }
+    for trace in traces {
+        let (mean, p99) = traced(&twin, &spec, trace, jobs)?;
+        means.push(mean);
+        p99s.push(p99);
+    }
+    Ok(Trial { twin, took, means, p99s })
+}
+
+/// What the probe finds, as a profile, where it finds enough.
+fn probed(spec: &str, seed: u64) -> Result<Option<flashscope_sim::Profile>, Box<dyn Error>> {
+    let mut drive = flashscope_sim::open(spec)?;
+    let found = probe(&mut drive, seed, &[], &mut |_| {}).map_err(|_| "the probe was ended")?;
+    let text = flashscope_probe::profile(&found.knowledge, drive.info());
+    Ok(text.map(|text| profile::from_toml(&text)).transpose()?)
+}
+
+/// A trace on the drive and on its twin: mean and 99th percentile.
+#[allow(clippy::cast_precision_loss, reason = "response times")]
+fn traced(
+    twin: &Twin,
+    spec: &str,
+    trace: &str,
+    jobs: usize,
+) -> Result<(Predicted, Predicted), Box<dyn Error>> {
+    let work = Work {
+        workload: trace.into(),
+        ios: Some(TRACE_IOS),
+        warm_up: Some("none".parse()?),
+        ..Work::default()
+    };
+    let stop = AtomicBool::new(false);
+    let drive = Drive::new("sim:hidden", &profile::parse(spec)?)?;
+    let truth = Simulator::on(drive, &work, &stop, &mut ())?.run(&stop, &mut ())?.simulation;
+    let truth = truth.latency_ns.ok_or("nothing was measured of the trace")?;
+    let predicted = twin.predict(&work, DRAWS, &stop, jobs)?.latency_ns;
+    let of = |truth: f64, predicted: Range| Predicted { title: trace.into(), truth, predicted };
+    Ok((of(truth.mean.value, predicted.mean), of(truth.p99 as f64, predicted.p99)))
+}
+
+/// Three real traces of the reference data, as fast as the drive takes them; others of the same kinds where they are not
+/// there.
+#[allow(clippy::disallowed_methods, reason = "a benchmark looks for its data")]
+pub fn traces() -> [String; 3] {
+    let told = std::env::var_os("FLASHSCOPE_DATA").map(PathBuf::from);
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = told.unwrap_or(beside).join("traces");
+    let real = [
+        "msr.cut.per_10k.rw_20_80.105.trace.zst",
+        "financial1-first10k.ssdsim.ascii.zst",
+        "cloudPhysicsIO.first1h.csv.zst",
+    ]
+    .map(|name| folder.join(name));
+    if real.iter().all(|path| path.exists()) {
+        return real.map(|path| format!("trace:{}?remap=fold&pace=asap", path.display()));
+    }
+    ["zipf?exponent=0.9&reads=0.3", "hotcold?hot_space=0.05&reads=0.5", "uniform?reads=0.7"]
+        .map(String::from)
+}

@@ -1,0 +1,148 @@
+//! Twins as text.
+
+use std::fmt::Write;
+
+use flashscope_block::Nanos;
+use flashscope_twin::fit::{Check, FillFit, Range, Twin, TwinPrediction};
+
+/// What was fitted.
+pub fn twin(twin: &Twin) -> String {
+    let mut text = format!("the twin of {}\n\n", twin.drive);
+    let percent = 100.0 * twin.confidence;
+    if let Some(fill) = &twin.fill {
+        text += &fill_sweep(fill, percent);
+    }
+    for time in &twin.times {
+        let Range { value, low, high } = time.nanos;
+        let _ = match time.told {
+            true => {
+                let ends = format!("{} to {}", nanos(low), nanos(high));
+                writeln!(text, "{:<32} {:<12} {percent:.0} %: {ends}", time.field, nanos(value))
+            }
+            false => writeln!(text, "{:<32} not told by what was measured", time.field),
+        };
+    }
+    for choice in &twin.choices {
+        let as_well = match choice.as_well.is_empty() {
+            true => String::new(),
+            false => format!("not told from {}", choice.as_well.join(", ")),
+        };
+        let _ = writeln!(text, "{:<32} {:<12} {as_well}", choice.field, choice.value);
+    }
+    if let Some(misfit) = twin.misfit {
+        let _ = writeln!(
+            text,
+            "\nmisfit {misfit:.3} over {} runs (0 is exact, 1 is chance); means within a factor of {:.3}, 99th \
+             percentiles of {:.3}, in {percent:.0} % of them",
+            twin.runs.len(),
+            twin.spread[0],
+            twin.spread[1]
+        );
+    }
+    if !twin.measure_next.is_empty() {
+        text += "\nmeasure next, for\n";
+        twin.measure_next.iter().for_each(|next| text += &format!("  {next}\n"));
+    }
+    text
+}
+
+fn fill_sweep(fill: &FillFit, percent: f64) -> String {
+    let mut text = format!("fill sweep of {} levels\n", fill.levels.len());
+    let mut line = |name: &str, range: Range, scale: f64, unit: &str| {
+        let [value, low, high] = [range.value, range.low, range.high].map(|x| x * scale);
+        let _ =
+            writeln!(text, "  {name:<30} {value:.4}{unit}  {percent:.0} %: {low:.4} to {high:.4}");
+    };
+    line("flash for data", fill.flash_bytes, 1e-9, " GB");
+    line("written beside data (kappa)", fill.kappa, 1.0, "");
+    if let Some(range) = fill.bare_bytes_per_second {
+        line("throughput, nothing moved", range, 1e-6, " MB/s");
+    }
+    fill.moved.into_iter().for_each(|range| line("a moved page, in host pages", range, 1.0, ""));
+    for fit in &fill.policies {
+        let as_well = if fit.fits_as_well { "cannot be told from the best" } else { "fits worse" };
+        let (name, error) = (&fit.model.policy, 100.0 * fit.error);
+        let _ = writeln!(text, "  {name:<30} off by {error:.2} %, {as_well}");
+    }
+    text + "\n"
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times")]
+fn nanos(nanos: f64) -> String {
+    Nanos(nanos.round() as u64).to_string()
+}
+
+/// What a comparison came to.
+pub fn check(check: &Check) -> String {
+    let mut text = String::new();
+    for run in &check.runs {
+        let covered = if run.mean.covered && run.p99.covered { "" } else { "  outside" };
+        let _ = writeln!(
+            text,
+            "{:<44} mean {:>10}, twin {:+6.1} %   p99 {:>10}, twin {:+6.1} %{covered}",
+            run.title,
+            nanos(run.mean.measured),
+            100.0 * run.mean.error,
+            nanos(run.p99.measured),
+            100.0 * run.p99.error,
+        );
+    }
+    for level in &check.levels {
+        let error =
+            |error: Option<f64>| error.map_or("-".into(), |e| format!("{:+.2} %", 100.0 * e));
+        let _ = writeln!(
+            text,
+            "filled with {}: write amplification {}, throughput {}",
+            level.fill,
+            error(level.write_amplification_error),
+            error(level.throughput_error)
+        );
+    }
+    if let Some(summary) = &check.summary {
+        let _ = writeln!(
+            text,
+            "\n{} runs: median error of means {:.1} %, of 99th percentiles {:.1} %; intervals of {:.0} % hold \
+             {:.0} % of means and {:.0} % of percentiles",
+            check.runs.len(),
+            100.0 * summary.mean_error,
+            100.0 * summary.p99_error,
+            100.0 * check.confidence,
+            100.0 * summary.mean_coverage,
+            100.0 * summary.p99_coverage
+        );
+    }
+    text
+}
+
+/// What was predicted.
+pub fn prediction(predicted: &TwinPrediction) -> String {
+    let mut text = format!("{} on the twin of {}\n\n", predicted.workload, predicted.drive);
+    let mut line = |name: &str, range: Range, show: &dyn Fn(f64) -> String| {
+        let [value, low, high] = [range.value, range.low, range.high].map(show);
+        let _ = writeln!(text, "{name:<24} {value:<12} {low} to {high}");
+    };
+    let rate = |rate: f64| format!("{:.2} MB/s", rate / 1e6);
+    line("throughput", predicted.bytes_per_second, &rate);
+    let latency = &predicted.latency_ns;
+    for (name, range) in [
+        ("mean response time", latency.mean),
+        ("median", latency.p50),
+        ("99th percentile", latency.p99),
+        ("99.9th percentile", latency.p999),
+    ] {
+        line(name, range, &nanos);
+    }
+    if let Some(range) = predicted.write_amplification {
+        line("write amplification", range, &|value| format!("{value:.3}"));
+    }
+    if let Some(range) = predicted.lifetime_bytes {
+        line("can be written", range, &|bytes| format!("{:.2} TB", bytes / 1e12));
+    }
+    let percent = 100.0 * predicted.confidence;
+    let _ = writeln!(
+        text,
+        "\nintervals of {percent:.0} % over {} drives that may as well have been measured, and the errors of the fit",
+        predicted.draws
+    );
+    text
+}

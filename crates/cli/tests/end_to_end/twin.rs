@@ -1,0 +1,77 @@
+//! `flashscope twin`: from results to a profile, and back.
+
+use std::fs;
+
+use crate::Scratch;
+
+/// Uniform writes on a drive with 1.2 times 1000 MiB of flash, in the closed form of FIFO (reference of the formulas:
+/// 1.2550 at alpha = 2, 1.7158 at 1.5, 2.3642 at 1.3).
+const SWEEP: &str = "fill,write_amplification,mb_per_s\n\
+    600MiB,1.2550,144.6\n800MiB,1.7158,96.5\n923MiB,2.3639,65.7\n";
+
+// Does a fill sweep become a profile that is simulated, with all about it beside it, and what the sweep does not tell?
+#[test]
+fn from_a_fill_sweep() {
+    let place = Scratch::in_memory();
+    let at = |name: &str| place.path().join(name);
+    fs::write(at("sweep.csv"), SWEEP).unwrap();
+    let fitted = place.run(&["twin", "fit", "sweep.csv", "-o", "drive.toml"]).ok().stdout;
+    assert!(fitted.contains("flash for data") && fitted.contains("fits worse"), "{fitted}");
+    assert!(fitted.contains("measure next") && fitted.contains("sim:./drive.toml"), "{fitted}");
+    let profile = fs::read_to_string(at("drive.toml")).unwrap();
+    assert!(
+        profile.contains("over_provisioning = ") && profile.contains("% interval"),
+        "{profile}"
+    );
+    let twin: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(at("drive.twin.json")).unwrap()).unwrap();
+    assert_eq!(twin["fill"]["levels"].as_array().unwrap().len(), 3);
+
+    let checked = place.run(&["twin", "check", "drive.toml", "sweep.csv", "--json"]).ok().stdout;
+    let checked: serde_json::Value = serde_json::from_str(&checked).unwrap();
+    for level in checked["levels"].as_array().unwrap() {
+        assert!(level["write_amplification_error"].as_f64().unwrap().abs() < 0.01, "{level}");
+    }
+    let work = ["--workload", "uniform?size=4KiB", "--ios", "20000", "--warmup", "none"];
+    let asked = ["twin", "predict", "drive.toml", "--draws", "3"];
+    let predicted = place.run(&[&asked[..], &work[..]].concat()).ok().stdout;
+    assert!(
+        predicted.contains("99th percentile") && predicted.contains("over 3 drives"),
+        "{predicted}"
+    );
+    let twice = place.run(&["twin", "fit", "sweep.csv", "-o", "drive.toml"]);
+    assert!(twice.says(2, &place).contains("drive.toml exists already"));
+}
+
+// Does a result of `bench` become a twin, whatever the number of jobs, that answers as the drive does?
+#[test]
+fn from_a_result() {
+    let place = Scratch::in_memory();
+    let drive = "sim:agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&flash.packages=2\
+                 &persistence.map=pages&flash.blocks_per_plane=64&flash.pages_per_block=32\
+                 &cleaning.free_threshold=0.04&flash.page_read=70us";
+    let bench = ["bench", drive, "--only", "granularity", "--output", "one.flashscope"];
+    place.run(&[&bench[..], &crate::QUICK[..]].concat()).ok();
+    let fit = ["twin", "fit", "one.flashscope", "--json", "-o"];
+    let one = place.run(&[&fit[..], &["a.toml", "--jobs", "1"]].concat()).ok().stdout;
+    let two = place.run(&[&fit[..], &["b.toml", "--jobs", "2"]].concat()).ok().stdout;
+    assert_eq!(one, two);
+    let checked = place.run(&["twin", "check", "a.toml", "one.flashscope"]).ok().stdout;
+    assert!(
+        checked.contains("granularity RW IOSize") && checked.contains("median error"),
+        "{checked}"
+    );
+}
+
+// Is what is no result said to be none?
+#[test]
+fn wrong_sources() {
+    let place = Scratch::in_memory();
+    fs::write(place.path().join("sweep.csv"), "fill,wa\n1GiB,2\n").unwrap();
+    let said = place.run(&["twin", "fit", "sweep.csv"]).says(2, &place);
+    assert!(said.contains("line 1: the columns are `fill`, `wa`"), "{said}");
+    let said = place.run(&["twin", "fit", "sweep.csv", "-o", "drive"]).says(2, &place);
+    assert!(said.contains("is to end in .toml"), "{said}");
+    let said = place.run(&["twin", "check", "none.toml", "sweep.csv"]).says(2, &place);
+    assert!(said.contains("none.twin.json"), "{said}");
+}

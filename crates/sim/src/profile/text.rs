@@ -1,0 +1,141 @@
+//! A profile as the text that it is read from.
+
+use std::fmt::Write;
+
+use toml::{Table, Value};
+
+use super::spec::{checked, defaults, field_names, set};
+use super::{Profile, ProfileError};
+
+impl Profile {
+    /// Every field by its dotted name, with its value as it stands after `?` in a spec, in the order of
+    /// [`field_names`].
+    pub fn fields(&self) -> Vec<(String, String)> {
+        let table = Table::try_from(self).expect("a profile is a TOML table");
+        field_names()
+            .into_iter()
+            .map(|name| {
+                let value = plain(&name, &value_of(&table, &name));
+                (name, value)
+            })
+            .collect()
+    }
+
+    /// The same drive with some fields set, each by its dotted name and a text as it stands after `?` in
+    /// a spec.
+    ///
+    /// # Errors
+    /// A field that there is not, or a value that it cannot have.
+    pub fn with_fields<'f>(
+        &self,
+        fields: impl IntoIterator<Item = (&'f str, &'f str)>,
+    ) -> Result<Profile, ProfileError> {
+        let mut table = Table::new();
+        for (name, value) in self.fields() {
+            set(&mut table, &name, &value)?;
+        }
+        for (name, value) in fields {
+            set(&mut table, name, value)?;
+            checked(&table, name)?;
+        }
+        checked(&table, "fields")
+    }
+
+    /// The profile as TOML from which [`parse`](super::parse) reads it again: the fields that are not as by
+    /// default, and those about which `comment` has something to say, which stands behind them.
+    pub fn to_toml(&self, comment: impl Fn(&str) -> Option<String>) -> String {
+        let (mut text, mut section) = (String::new(), String::new());
+        let by_default = Profile::default().fields();
+        // Fields of no section first: behind the head of a section they would be its.
+        let mut fields: Vec<_> = self.fields().into_iter().zip(by_default).collect();
+        fields.sort_by_key(|((name, _), _)| name.contains('.'));
+        for ((name, value), (_, by_default)) in fields {
+            let comment = comment(&name);
+            if value == by_default && comment.is_none() {
+                continue;
+            }
+            let (of, field) = name.rsplit_once('.').unwrap_or(("", &name));
+            if of != section {
+                section = of.into();
+                let _ = writeln!(text, "\n[{section}]");
+            }
+            let quoted = if is_text(&name) { format!("{value:?}") } else { value };
+            let behind = comment.map(|comment| format!(" # {comment}")).unwrap_or_default();
+            let _ = writeln!(text, "{field} = {quoted}{behind}");
+        }
+        text
+    }
+}
+
+/// The field of a table with that dotted name.
+fn value_of(table: &Table, name: &str) -> Value {
+    let (mut value, mut rest) = (Value::Table(table.clone()), name);
+    loop {
+        let (key, behind) = rest.split_once('.').unwrap_or((rest, ""));
+        value = value[key].clone();
+        if behind.is_empty() {
+            return value;
+        }
+        rest = behind;
+    }
+}
+
+/// Whether the value of a field is quoted in TOML: texts are, and times, which have a unit.
+fn is_text(name: &str) -> bool {
+    matches!(value_of(&defaults(), name), Value::String(_)) || is_time(name)
+}
+
+/// Whether a field is a time: a bare number leaves its unit open, so it is not taken.
+fn is_time(name: &str) -> bool {
+    let mut table = Table::new();
+    let set = set(&mut table, name, "1").and_then(|()| checked(&table, name));
+    set.is_err() && matches!(value_of(&defaults(), name), Value::Integer(_))
+}
+
+fn plain(name: &str, value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Integer(number) if is_time(name) => format!("{number}ns"),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => format!("{number:?}"),
+        Value::Boolean(flag) => flag.to_string(),
+        other => unreachable!("a profile has no {}", other.type_str()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{KINDS, parse};
+    use super::*;
+
+    // Is every profile read again from the text that is made of it, and from its fields?
+    #[test]
+    fn every_profile_is_read_again() {
+        for kind in KINDS {
+            let profile = parse(kind.name).unwrap();
+            let text = profile.to_toml(|_| None);
+            let read: Profile = toml::from_str(&text).unwrap();
+            assert_eq!(read, profile, "{text}");
+            let fields = profile.fields();
+            let fields = fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            assert_eq!(Profile::default().with_fields(fields).unwrap(), profile);
+        }
+    }
+
+    // Do comments stand behind their fields, also behind such that are as by default?
+    #[test]
+    fn comments() {
+        let profile = parse("agrawal-2008?flash.page_read=30us").unwrap();
+        let text = profile.to_toml(|name| (name == "flash.page_size").then(|| "found".into()));
+        assert!(text.contains("page_read = \"30000ns\"\n"), "{text}");
+        assert!(text.contains("page_size = 4096 # found\n"), "{text}");
+    }
+
+    // Is a field that there is not refused, and a value that it cannot have?
+    #[test]
+    fn wrong_fields() {
+        let profile = Profile::default();
+        assert!(profile.with_fields([("flash.pages", "1")]).is_err());
+        assert!(profile.with_fields([("flash.packages", "many")]).is_err());
+    }
+}

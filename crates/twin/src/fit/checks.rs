@@ -1,0 +1,115 @@
+//! Whether what was measured is of one drive, and enough.
+
+use super::document::Twin;
+use super::knobs::KNOBS;
+use super::{FitError, Measured, MeasuredRun};
+
+/// The same run of two results differs by so many standard errors where they are of two drives, and by such a
+/// share.
+const APART: (f64, f64) = (6.0, 0.25);
+
+/// Refuses results of drives that call themselves otherwise, or that answer the same run otherwise.
+pub(super) fn one_drive(measured: &[Measured]) -> Result<(), FitError> {
+    let Some((first, others)) = measured.split_first() else { return Ok(()) };
+    let identity = |one: &Measured| {
+        let device = &one.manifest.device;
+        (device.model.clone(), device.serial.clone(), device.capacity)
+    };
+    for other in others {
+        if identity(first) != identity(other) {
+            let who = |one: &Measured| {
+                let device = &one.manifest.device;
+                let model = device.model.as_deref().unwrap_or(&device.name);
+                format!("{} is of `{model}`, {}", one.name, device.capacity)
+            };
+            return Err(FitError::Contradiction(format!(
+                "{}, and {}: a twin is that of one drive, fit one for each",
+                who(first),
+                who(other)
+            )));
+        }
+    }
+    for (nth, one) in measured.iter().enumerate() {
+        for other in &measured[nth + 1..] {
+            same_answers(one, other)?;
+        }
+    }
+    Ok(())
+}
+
+fn same_answers(one: &Measured, other: &Measured) -> Result<(), FitError> {
+    let median = |run: &MeasuredRun| (run.numbers[2], run.errors[2]);
+    let differ = |a: &MeasuredRun, b: &MeasuredRun| {
+        let ((of_a, error_a), (of_b, error_b)) = (median(a), median(b));
+        let off = (of_a / of_b).ln().abs();
+        off > APART.1 && off > APART.0 * error_a.hypot(error_b)
+    };
+    let mut same = 0;
+    let mut apart = Vec::new();
+    for run in &one.runs {
+        for twin in other.runs.iter().filter(|twin| twin.title == run.title) {
+            same += 1;
+            if differ(run, twin) {
+                apart.push(run.title.as_str());
+            }
+        }
+    }
+    if apart.len() * 2 <= same {
+        return Ok(());
+    }
+    Err(FitError::Contradiction(format!(
+        "of {same} runs that are in both {} and {}, {} took another time, such as {}: are they of two drives, or \
+         of two states of one? Measure both again, from the same --state",
+        one.name,
+        other.name,
+        apart.len(),
+        apart[0]
+    )))
+}
+
+/// Refuses fewer runs than there are times to be fitted.
+pub(super) fn enough(measured: &[Measured]) -> Result<(), FitError> {
+    let runs: usize = measured.iter().map(|one| one.runs.len()).sum();
+    // Those that matter to every drive.
+    let least = KNOBS.len();
+    if runs >= least {
+        return Ok(());
+    }
+    Err(FitError::TooFew {
+        what: format!("{runs} runs for {least} times of a drive"),
+        needed: "measure reads and writes of several sizes: `flashscope bench DRIVE --only granularity,locality,\
+                 partitioning`"
+            .into(),
+    })
+}
+
+/// What to measure next, for what a twin's sources do not tell.
+pub(super) fn next(twin: &Twin) -> Vec<String> {
+    let mut next = Vec::new();
+    for time in twin.times.iter().filter(|time| !time.told) {
+        let what = match time.field.as_str() {
+            "flash.page_program" | "slc.page_program" => "writes: granularity of SW and RW",
+            "flash.block_erase" => {
+                "random writes for longer than the drive has free blocks: locality with a \
+                                    larger --most-ios"
+            }
+            "groups.switch_time" => "random reads over the whole drive: locality of RR",
+            _ => "reads of all sizes: granularity of SR and RR",
+        };
+        next.push(format!("{}: {what}", time.field));
+    }
+    for choice in twin.choices.iter().filter(|choice| !choice.as_well.is_empty()) {
+        let what = match choice.field.split('.').next().unwrap_or_default() {
+            "cleaning" | "over_provisioning" | "background_cleaning" => {
+                "a fill sweep, or `flashscope bench DRIVE --grid`"
+            }
+            "cache" => "micro-benchmarks order, pause and bursts",
+            "interface" | "stripe" | "packages_per_pool" => {
+                "micro-benchmarks alignment and parallelism"
+            }
+            _ => "`flashscope probe DRIVE`",
+        };
+        next.push(format!("{} (as well: {}): {what}", choice.field, choice.as_well.join(", ")));
+    }
+    next
+}

@@ -1,0 +1,294 @@
+//! From sources to a twin.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashscope_block::{Bytes, Nanos};
+use flashscope_result::read_probe;
+use flashscope_sim::{Profile, profile};
+
+use super::document::{RunFit, TWIN_VERSION, Time, Told, Twin};
+use super::knobs::Knob;
+use super::tuning::{Target, Tuned};
+use super::{FillFit, FitError, Found, Level, Measured, Range, read_levels, search};
+
+/// What a twin is fitted to.
+#[derive(Default)]
+pub struct Sources {
+    /// Where they are from.
+    pub names: Vec<String>,
+    /// Results of micro-benchmarks.
+    pub measured: Vec<Measured>,
+    /// What a probe found, as a profile.
+    pub probed: Option<Profile>,
+    /// A fill sweep.
+    pub levels: Vec<Level>,
+}
+
+/// How a twin is fitted.
+#[derive(Debug, Clone, Copy)]
+pub struct How {
+    /// Seed of everything random.
+    pub seed: u64,
+    /// How often intervals are to hold the truth (0 to 1).
+    pub confidence: f64,
+    /// How many simulations at once; the outcome does not depend on it.
+    pub threads: usize,
+}
+
+/// How many drives are drawn that may as well have been measured.
+const DRAWS: usize = 40;
+
+/// A time is told if half as much again moves a number of a run by so many standard errors.
+const TELLS: f64 = 2.0;
+
+impl Sources {
+    /// Reads results of `flashscope bench` and `flashscope probe`, and tables of fill sweeps.
+    ///
+    /// # Errors
+    /// One of them is none of these, or cannot be read.
+    pub fn read(paths: &[PathBuf]) -> Result<Sources, FitError> {
+        let mut sources = Sources::default();
+        for path in paths {
+            sources.names.push(path.display().to_string());
+            let folder =
+                if path.ends_with("probe.json") { path.parent() } else { Some(path.as_path()) };
+            if let Some(folder) = folder.filter(|folder| flashscope_result::is_probe(folder)) {
+                sources.probed = Some(probed(folder)?);
+            } else if path.is_dir() {
+                sources.measured.push(Measured::read(path)?);
+            } else {
+                sources.levels.extend(levels(path)?);
+            }
+        }
+        Ok(sources)
+    }
+
+    /// Fits a twin; `tell` is told of each step with the misfit, and `stop` ends it early.
+    ///
+    /// # Errors
+    /// The sources are of several drives, or tell too little.
+    pub fn fit(
+        &self,
+        how: How,
+        stop: &AtomicBool,
+        tell: &mut dyn FnMut(&str, f64),
+    ) -> Result<Twin, FitError> {
+        let mut twin = Twin {
+            schema_version: TWIN_VERSION,
+            flashscope: env!("CARGO_PKG_VERSION").into(),
+            seed: how.seed,
+            confidence: how.confidence,
+            drive: String::new(),
+            sources: self.names.clone(),
+            profile: String::new(),
+            misfit: None,
+            times: vec![],
+            choices: vec![],
+            runs: vec![],
+            fill: None,
+            measure_next: vec![],
+            spread: [1.0; 2],
+            draws: vec![],
+        };
+        if !self.levels.is_empty() {
+            twin.fill = Some(FillFit::new(&self.levels, how.seed, how.confidence)?);
+        }
+        if self.measured.is_empty() {
+            let Some(fill) = &twin.fill else {
+                return Err(FitError::TooFew {
+                    what: "no response times and no fill sweep".into(),
+                    needed: "measure with `flashscope bench DRIVE --only granularity,locality,partitioning`"
+                        .into(),
+                });
+            };
+            let fill = fill.clone();
+            super::of_fill::complete(&mut twin, &fill, self.probed.as_ref());
+            return Ok(twin);
+        }
+        super::checks::one_drive(&self.measured)?;
+        super::checks::enough(&self.measured)?;
+        let target = Target { measured: &self.measured, stop, threads: how.threads };
+        let found = search(&target, &self.starts(twin.fill.as_ref()), tell)?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(FitError::Interrupted);
+        }
+        self.describe(&mut twin, &target, &found);
+        Ok(twin)
+    }
+
+    /// Where the search begins: at what the probe found, and with the spare share that a fill sweep tells.
+    fn starts(&self, fill: Option<&FillFit>) -> Vec<Profile> {
+        let mut start = self.probed.clone().unwrap_or_else(unknown);
+        if let Some(fill) = fill {
+            let fullest = fill.levels.last().map_or(Bytes(0), |level| level.fill);
+            start.over_provisioning = super::of_fill::spare(fill.best(), fullest);
+        }
+        vec![start]
+    }
+
+    fn describe(&self, twin: &mut Twin, target: &Target<'_>, found: &Found) {
+        let best = &found.best;
+        twin.drive = self.measured.first().map(name).unwrap_or_default();
+        twin.misfit = Some(best.misfit);
+        twin.draws = draws(target, found, twin.seed);
+        twin.times = times(target, found, twin);
+        twin.choices = choices(found);
+        twin.runs = self.runs(best);
+        twin.spread = spread(&twin.runs, twin.confidence);
+        twin.measure_next = super::checks::next(twin);
+        let head = format!("# The twin of {}, fitted by `flashscope twin fit` to\n", twin.drive);
+        let sources: String = twin.sources.iter().map(|name| format!("#   {name}\n")).collect();
+        let model = format!("{}, twin", twin.drive);
+        let text = Profile { model, ..best.profile.clone() }.to_toml(|field| comment(twin, field));
+        twin.profile = format!("{head}{sources}\n{text}");
+    }
+
+    fn runs(&self, best: &Tuned) -> Vec<RunFit> {
+        let runs = self.measured.iter().flat_map(|one| one.runs.iter().map(move |run| (one, run)));
+        let fit =
+            |((one, run), twin): ((&Measured, &super::MeasuredRun), &super::Numbers)| RunFit {
+                result: one.name.clone(),
+                run: run.id,
+                title: run.title.clone(),
+                measured_ns: [run.numbers[0], run.numbers[super::LAST]],
+                twin_ns: [twin[0], twin[super::LAST]],
+            };
+        runs.zip(&best.numbers).map(fit).collect()
+    }
+}
+
+/// A drive of which nothing is known: that of Agrawal et al., as a simple one.
+fn unknown() -> Profile {
+    let spec = "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&flash.packages=4\
+                &persistence.map=pages&cleaning.free_threshold=0.03";
+    profile::parse(spec).expect("the profile is among those that are built in")
+}
+
+fn name(measured: &Measured) -> String {
+    let device = &measured.manifest.device;
+    device.model.clone().unwrap_or_else(|| device.name.clone())
+}
+
+fn probed(folder: &Path) -> Result<Profile, FitError> {
+    let report = read_probe(folder)?;
+    let text = report["profile"].as_str().ok_or_else(|| FitError::TooFew {
+        what: format!("too few findings of the probe in {}", folder.display()),
+        needed: "probe with a larger --budget-bytes, or leave the probe away".into(),
+    })?;
+    profile::from_toml(text).map_err(FitError::Profile)
+}
+
+fn levels(path: &Path) -> Result<Vec<Level>, FitError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| FitError::Twin { path: path.into(), message: error.to_string() })?;
+    read_levels(&text)
+}
+
+/// Drives that may as well have been measured: the times fitted to runs that are drawn from those that there are
+/// (a bootstrap; B. Efron, *The Annals of Statistics* 7(1), 1979), every other one with a choice that fits as well.
+fn draws(target: &Target<'_>, found: &Found, seed: u64) -> Vec<BTreeMap<String, String>> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let (runs, best) = (target.runs(), &found.best);
+    let base = best.profile.fields();
+    let draw = |nth: usize| {
+        let mut counts = vec![0.0; runs];
+        (0..runs).for_each(|_| counts[rng.usize(0..runs)] += 1.0);
+        let values = found.slopes.best(target, best, &counts, 0.5);
+        let other = nth % 2 == 1 && !found.as_well.is_empty();
+        let from = match other {
+            true => &found.as_well[nth / 2 % found.as_well.len()].1.profile,
+            false => &best.profile,
+        };
+        let drawn = found.slopes.with(from, &values).fields();
+        let changed = drawn.into_iter().zip(&base).filter(|(drawn, base)| drawn != *base);
+        changed.map(|(drawn, _)| drawn).collect()
+    };
+    (0..DRAWS).map(draw).collect()
+}
+
+fn times(target: &Target<'_>, found: &Found, twin: &Twin) -> Vec<Time> {
+    let time = |(nth, knob): (usize, &&'static Knob)| {
+        let value = found.slopes.values[nth];
+        #[allow(clippy::cast_precision_loss, reason = "times are below 2^53 ns")]
+        let drawn = |draw: &BTreeMap<String, String>| {
+            let text = draw.get(knob.field)?;
+            Some(text.parse::<Nanos>().ok()?.0 as f64)
+        };
+        let values = twin.draws.iter().map(|draw| drawn(draw).unwrap_or(value)).collect();
+        Time {
+            field: knob.field.into(),
+            nanos: Range::around(value, values, twin.confidence),
+            told: tells(target, found, nth),
+        }
+    };
+    found.slopes.knobs.iter().enumerate().map(time).collect()
+}
+
+/// Whether what was measured depends on a time.
+fn tells(target: &Target<'_>, found: &Found, nth: usize) -> bool {
+    let runs = target.measured.iter().flat_map(|one| &one.runs);
+    let half = found.slopes.values[nth] / 2.0;
+    runs.zip(&found.slopes.slopes[nth]).any(|(run, slopes)| {
+        let mut numbers = slopes.iter().zip(run.numbers).zip(run.errors);
+        numbers.any(|((slope, number), error)| (slope * half).abs() > TELLS * error * number)
+    })
+}
+
+fn choices(found: &Found) -> Vec<Told> {
+    let of = |profile: &Profile, field: &str| {
+        let fields = profile.fields();
+        fields
+            .into_iter()
+            .find(|(name, _)| name == field)
+            .map(|(_, value)| value)
+            .unwrap_or_default()
+    };
+    let value = |field: &str| of(&found.best.profile, field);
+    let mut choices: BTreeMap<&str, Vec<String>> =
+        found.told.iter().map(|field| (*field, vec![])).collect();
+    for (field, other) in &found.as_well {
+        let other = of(&other.profile, field);
+        let as_well = choices.entry(field).or_default();
+        if other != value(field) && !as_well.contains(&other) {
+            as_well.push(other);
+        }
+    }
+    let told = |(field, as_well): (&str, Vec<String>)| Told {
+        field: field.into(),
+        value: value(field),
+        as_well,
+    };
+    choices.into_iter().map(told).collect()
+}
+
+/// By which factors the runs of a fit are off, as often as intervals are to hold the truth.
+fn spread(runs: &[RunFit], confidence: f64) -> [f64; 2] {
+    [0, 1].map(|which| {
+        let off = |run: &RunFit| (run.twin_ns[which] / run.measured_ns[which]).ln().abs();
+        Range::around(0.0, runs.iter().map(off).collect(), 2.0 * confidence - 1.0).high.exp()
+    })
+}
+
+/// What stands behind a field: where its value is from, and its interval.
+fn comment(twin: &Twin, field: &str) -> Option<String> {
+    let percent = 100.0 * twin.confidence;
+    if let Some(time) = twin.times.iter().find(|time| time.field == field) {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times")]
+        let text = |nanos: f64| Nanos(nanos.round() as u64).to_string();
+        return Some(match time.told {
+            true => format!(
+                "fitted: {percent:.0} % interval {} to {}",
+                text(time.nanos.low),
+                text(time.nanos.high)
+            ),
+            false => "not told by what was measured".into(),
+        });
+    }
+    let choice = twin.choices.iter().find(|choice| choice.field == field)?;
+    Some(match choice.as_well.is_empty() {
+        true => "chosen: its alternatives fit worse".into(),
+        false => format!("chosen; fit as well: {}", choice.as_well.join(", ")),
+    })
+}

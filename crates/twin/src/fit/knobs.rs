@@ -1,0 +1,111 @@
+//! The times of a drive that are fitted, as they enter response times.
+
+use flashscope_block::Nanos;
+use flashscope_sim::Profile;
+
+/// A time of a profile.
+pub struct Knob {
+    /// The dotted name of the field.
+    pub field: &'static str,
+    /// Where it is.
+    of: fn(&mut Profile) -> &mut Nanos,
+    /// The least and the most that a time of such a kind is taken to be, ns: one that what was measured does not tell
+    /// would else go anywhere to mend what another choice is wrong about.
+    limits: (f64, f64),
+    /// Whether it matters to such a drive at all.
+    matters: fn(&Profile) -> bool,
+}
+
+/// Reads of flash, from SLC with short lines to QLC.
+const READ: (f64, f64) = (1e3, 1e6);
+
+/// Programs of flash.
+const PROGRAM: (f64, f64) = (2e4, 2e7);
+
+/// Erases of flash.
+const ERASE: (f64, f64) = (2e5, 1e8);
+
+/// Buses and controllers, from PCI Express to USB.
+const HANDLING: (f64, f64) = (10.0, 1e8);
+
+/// All that are fitted.
+pub const KNOBS: [Knob; 9] = [
+    Knob {
+        field: "flash.page_read",
+        of: |p| &mut p.flash.page_read,
+        limits: READ,
+        matters: |_| true,
+    },
+    Knob {
+        field: "flash.page_program",
+        of: |p| &mut p.flash.page_program,
+        limits: PROGRAM,
+        matters: |_| true,
+    },
+    Knob {
+        field: "flash.block_erase",
+        of: |p| &mut p.flash.block_erase,
+        limits: ERASE,
+        matters: |_| true,
+    },
+    Knob {
+        field: "flash.serial_access_per_kib",
+        of: |p| &mut p.flash.serial_access_per_kib,
+        limits: HANDLING,
+        matters: |_| true,
+    },
+    Knob {
+        field: "interface.request_overhead",
+        of: |p| &mut p.interface.request_overhead,
+        limits: HANDLING,
+        matters: |_| true,
+    },
+    Knob {
+        field: "interface.transfer_per_kib",
+        of: |p| &mut p.interface.transfer_per_kib,
+        limits: HANDLING,
+        matters: |_| true,
+    },
+    Knob {
+        field: "slc.page_read",
+        of: |p| &mut p.slc.page_read,
+        limits: READ,
+        matters: |p| p.slc.share > 0.0,
+    },
+    Knob {
+        field: "slc.page_program",
+        of: |p| &mut p.slc.page_program,
+        limits: PROGRAM,
+        matters: |p| p.slc.share > 0.0,
+    },
+    Knob {
+        field: "groups.switch_time",
+        of: |p| &mut p.groups.switch_time,
+        limits: HANDLING,
+        matters: |p| p.groups.count > 1,
+    },
+];
+
+impl Knob {
+    /// Those that matter to a drive.
+    pub fn of(profile: &Profile) -> Vec<&'static Knob> {
+        KNOBS.iter().filter(|knob| (knob.matters)(profile)).collect()
+    }
+
+    /// What the profile has, in ns.
+    #[allow(clippy::cast_precision_loss, reason = "times are below 2^53 ns")]
+    pub fn get(&self, profile: &Profile) -> f64 {
+        self.within((self.of)(&mut profile.clone()).0 as f64)
+    }
+
+    /// Puts so many ns into the profile.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    pub fn set(&self, profile: &mut Profile, nanos: f64) {
+        *(self.of)(profile) = Nanos(self.within(nanos).round() as u64);
+    }
+
+    /// The nearest time that it may have, ns.
+    pub fn within(&self, nanos: f64) -> f64 {
+        nanos.clamp(self.limits.0, self.limits.1)
+    }
+}

@@ -1,0 +1,361 @@
+//! A fill sweep: what uniform writes cost a drive, by how much of it they are on.
+//!
+//! `WA = kappa * A(T / F)`, where F of the T bytes of flash hold data, A is the model of a cleaning policy,
+//! and kappa what the drive writes beside (parity, its map); and a page that is moved costs `moved` times
+//! what one of the host does, so that `1 / throughput = (1 + moved * (WA - 1)) / bare`.
+
+use flashscope_block::Bytes;
+use flashscope_model::{d_choices, fifo, greedy, random};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::optimum::least;
+use super::{FitError, Range};
+
+/// What uniform writes were measured to cost on a part of a drive, once it was steady.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Level {
+    /// Bytes that held data, and were written to.
+    pub fill: Bytes,
+    /// Bytes programmed for each that the host wrote, at least 1; absent where the drive does not tell.
+    pub write_amplification: Option<f64>,
+    /// Bytes that the host wrote in a second; absent where that was not measured.
+    pub bytes_per_second: Option<f64>,
+}
+
+/// A model of a cleaning policy: programs for each page that is written, by the physical over the
+/// logical pages.
+pub struct Policy {
+    /// Its name in a profile: a name of [`flashscope_sim::gc::KINDS`].
+    pub name: &'static str,
+    /// Its name for readers.
+    pub title: &'static str,
+    amplification: fn(f64) -> f64,
+}
+
+/// Blocks of drives that stripe them over all their flash are large: those of a thousand pages.
+const PAGES_PER_BLOCK: f64 = 1024.0;
+
+/// The policies that are told apart, where they can be.
+pub const POLICIES: [Policy; 4] = [
+    Policy {
+        name: "greedy",
+        title: "greedy",
+        amplification: |alpha| greedy::write_amplification(alpha, PAGES_PER_BLOCK),
+    },
+    Policy { name: "fifo", title: "FIFO", amplification: fifo::write_amplification },
+    Policy {
+        name: "d-choices",
+        title: "the best of 5",
+        amplification: |alpha| {
+            d_choices::write_amplification(alpha, PAGES_PER_BLOCK, 5.0).unwrap_or(f64::NAN)
+        },
+    },
+    Policy { name: "random", title: "random", amplification: random::write_amplification },
+];
+
+/// The closed form of a drive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FillModel {
+    /// The policy: the name of one of [`POLICIES`].
+    pub policy: String,
+    /// T, bytes of flash that data can be on.
+    pub flash_bytes: f64,
+    /// kappa, what is written for each byte of data; 1 where the drive does not tell.
+    pub kappa: f64,
+    /// Bytes in a second, were nothing moved; absent where throughput was not measured.
+    pub bare_bytes_per_second: Option<f64>,
+    /// What a page that is moved costs, in pages of the host; absent as before.
+    pub moved: Option<f64>,
+}
+
+/// How well a policy fits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyFit {
+    /// The best that there is of this policy.
+    pub model: FillModel,
+    /// The root of the mean square of the relative errors.
+    pub error: f64,
+    /// Whether it cannot be told from the best.
+    pub fits_as_well: bool,
+}
+
+/// What was fitted to a fill sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FillFit {
+    /// What it was fitted to.
+    pub levels: Vec<Level>,
+    /// Each policy, the best first.
+    pub policies: Vec<PolicyFit>,
+    /// The bytes of flash, with the interval over the policies that fit as well.
+    pub flash_bytes: Range,
+    /// As before.
+    pub kappa: Range,
+    /// As before.
+    pub bare_bytes_per_second: Option<Range>,
+    /// As before.
+    pub moved: Option<Range>,
+    /// Drives that may as well have been measured, from which the intervals are.
+    pub draws: Vec<FillModel>,
+}
+
+/// Closed forms hold within so much of drives that are as they say (reference results of the formulas).
+const EXACT: f64 = 0.005;
+
+/// A policy whose error is so many times that of the best fits worse.
+const AS_WELL: f64 = 2.0;
+
+/// Fewer levels leave nothing to see an error by.
+const LEAST_LEVELS: usize = 3;
+
+/// How many draws an interval is from.
+const DRAWS: usize = 200;
+
+impl FillFit {
+    /// Fits the closed form to `levels`, drawing from `seed`, with intervals that hold the truth with a
+    /// chance of `confidence`.
+    ///
+    /// # Errors
+    /// There are too few levels, or they make no sense.
+    pub fn new(levels: &[Level], seed: u64, confidence: f64) -> Result<FillFit, FitError> {
+        let levels = checked(levels)?;
+        let curves = POLICIES.each_ref().map(Curve::of);
+        let fit = |curve: &Curve| {
+            let model = fitted(curve, &levels, None);
+            let error = error(&model, curve, &levels);
+            PolicyFit { model, error, fits_as_well: false }
+        };
+        let mut policies = curves.each_ref().map(fit).to_vec();
+        policies.sort_by(|one, other| one.error.total_cmp(&other.error));
+        let most = (AS_WELL * policies[0].error).max(EXACT);
+        policies.iter_mut().for_each(|fit| fit.fits_as_well = fit.error <= most);
+        let draws = drawn(&policies, &curves, &levels, seed);
+        let range = |of: fn(&FillModel) -> Option<f64>| {
+            let values: Vec<f64> = draws.iter().filter_map(of).collect();
+            Some(Range::around(of(&policies[0].model)?, values, confidence))
+        };
+        let always = |of| range(of).unwrap_or_default();
+        Ok(FillFit {
+            flash_bytes: always(|model| Some(model.flash_bytes)),
+            kappa: always(|model| Some(model.kappa)),
+            bare_bytes_per_second: range(|model| model.bare_bytes_per_second),
+            moved: range(|model| model.moved),
+            levels,
+            policies,
+            draws,
+        })
+    }
+
+    /// The closed form that fits best.
+    #[must_use]
+    pub fn best(&self) -> &FillModel {
+        &self.policies[0].model
+    }
+}
+
+/// Levels in order, each of which tells something.
+fn checked(levels: &[Level]) -> Result<Vec<Level>, FitError> {
+    let mut levels = levels.to_vec();
+    levels.sort_by_key(|level| level.fill);
+    let mut fills: Vec<Bytes> = levels.iter().map(|level| level.fill).collect();
+    fills.dedup();
+    if fills.len() < LEAST_LEVELS {
+        return Err(FitError::TooFew {
+            what: format!("{} fill levels", fills.len()),
+            needed: format!(
+                "measure uniform writes on {LEAST_LEVELS} parts of the drive at least, such as a half, \
+                 three quarters and all of it"
+            ),
+        });
+    }
+    let all = |of: fn(&Level) -> Option<f64>| levels.iter().all(|level| of(level).is_some());
+    if !all(|level| level.write_amplification) && !all(|level| level.bytes_per_second) {
+        return Err(FitError::TooFew {
+            what: "no column that has a value at every fill level".into(),
+            needed: "give the write amplification or the throughput of all of them".into(),
+        });
+    }
+    for level in &levels {
+        let bad = level.write_amplification.is_some_and(|wa| !(0.9..1e4).contains(&wa))
+            || level.bytes_per_second.is_some_and(|rate| !(rate > 0.0 && rate.is_finite()))
+            || level.fill == Bytes(0);
+        if bad {
+            return Err(FitError::Contradiction(format!(
+                "the level of {} has a value that no drive has: write amplification is 1 or more, \
+                 throughput above 0",
+                level.fill
+            )));
+        }
+    }
+    rising(&levels)?;
+    Ok(levels)
+}
+
+/// Uniform writes cost more on a fuller drive; levels of two drives rarely agree on that.
+fn rising(levels: &[Level]) -> Result<(), FitError> {
+    const LEEWAY: f64 = 1.05;
+    for pair in levels.windows(2) {
+        let falls = |of: fn(&Level) -> Option<f64>| {
+            of(&pair[0]).zip(of(&pair[1])).is_some_and(|(less, more)| more * LEEWAY < less)
+        };
+        if falls(|level| level.write_amplification)
+            || falls(|level| level.bytes_per_second.map(f64::recip))
+        {
+            return Err(FitError::Contradiction(format!(
+                "uniform writes on {} cost less than on {}: are these results of two drives, or was one \
+                 of them not steady yet? Write each level over three times before it counts",
+                pair[1].fill, pair[0].fill
+            )));
+        }
+    }
+    Ok(())
+}
+
+impl FillModel {
+    /// Write amplification of uniform writes on so many bytes; not a number where they do not fit.
+    #[must_use]
+    pub fn write_amplification(&self, fill: Bytes) -> f64 {
+        let policy = POLICIES.iter().find(|policy| policy.name == self.policy);
+        policy.map_or(f64::NAN, |policy| self.amplified(fill, policy.amplification))
+    }
+
+    /// Bytes that the host writes in a second; `None` where throughput was not measured.
+    #[must_use]
+    pub fn bytes_per_second(&self, fill: Bytes) -> Option<f64> {
+        self.rate(self.write_amplification(fill))
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
+    fn amplified(&self, fill: Bytes, policy: impl Fn(f64) -> f64) -> f64 {
+        let alpha = self.flash_bytes / fill.0 as f64;
+        if alpha > 1.0 { self.kappa * policy(alpha) } else { f64::NAN }
+    }
+
+    fn rate(&self, write_amplification: f64) -> Option<f64> {
+        Some(self.bare_bytes_per_second? / (1.0 + self.moved? * (write_amplification - 1.0)))
+    }
+}
+
+/// A policy's write amplification at many points, as a fit asks for it a hundred thousand times.
+struct Curve {
+    policy: &'static str,
+    /// By the logarithm of alpha - 1, of that of the amplification - 1.
+    points: Vec<f64>,
+}
+
+/// The least and the largest logarithm of alpha - 1 on a curve, and how far its points are apart.
+const ENDS: (f64, f64, f64) = (-7.0, 3.0, 0.02);
+
+/// Below it nothing is moved.
+const NOTHING_MOVED: f64 = 1e-12;
+
+impl Curve {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "500 points")]
+    fn of(policy: &Policy) -> Curve {
+        let (low, high, step) = ENDS;
+        let points = 0..=((high - low) / step).round() as u32;
+        let point = |nth| {
+            let alpha = 1.0 + (low + step * f64::from(nth)).exp();
+            ((policy.amplification)(alpha) - 1.0).max(NOTHING_MOVED).ln()
+        };
+        Curve { policy: policy.name, points: points.map(point).collect() }
+    }
+
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "500 points")]
+    fn at(&self, alpha: f64) -> f64 {
+        let (low, high, step) = ENDS;
+        let place = ((alpha - 1.0).ln().clamp(low, high - step) - low) / step;
+        let (from, part) = (place.floor() as usize, place.fract());
+        let (one, next) = (self.points[from], self.points[from + 1]);
+        1.0 + (one + part * (next - one)).exp()
+    }
+}
+
+/// The root of the mean square of the relative errors of a model.
+#[allow(clippy::cast_precision_loss, reason = "few levels")]
+fn error(model: &FillModel, curve: &Curve, levels: &[Level]) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for level in levels {
+        let amplified = model.amplified(level.fill, |alpha| curve.at(alpha));
+        let wa = level.write_amplification.map(|wa| (amplified / wa).ln());
+        let rate = model.rate(amplified).zip(level.bytes_per_second);
+        for error in wa.into_iter().chain(rate.map(|(model, measured)| (model / measured).ln())) {
+            (sum, count) = (sum + error * error, count + 1.0);
+        }
+    }
+    f64::sqrt(sum / count)
+}
+
+/// The best of a policy: first what write amplification tells, then what throughput does, or all at once
+/// where only that is there. The search begins at `near`, where that is given.
+#[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
+fn fitted(curve: &Curve, levels: &[Level], near: Option<&FillModel>) -> FillModel {
+    let fullest = levels.last().map_or(1.0, |level| level.fill.0 as f64);
+    let told = levels.iter().all(|level| level.write_amplification.is_some());
+    let timed = levels.iter().all(|level| level.bytes_per_second.is_some());
+    let model = |x: &[f64]| FillModel {
+        policy: curve.policy.into(),
+        flash_bytes: fullest * (1.0 + x[0].exp()),
+        kappa: x.get(1).map_or(1.0, |x| x.exp()),
+        bare_bytes_per_second: None,
+        moved: None,
+    };
+    let start = near.map_or([-1.5, 0.0], |near| {
+        [(near.flash_bytes / fullest - 1.0).max(1e-6).ln(), near.kappa.ln()]
+    });
+    if !told {
+        let cost = |x: &[f64]| error(&with_rates(model(x), curve, levels), curve, levels);
+        return with_rates(model(&least(&start[..1], 0.3, cost)), curve, levels);
+    }
+    let best = model(&least(&start, 0.3, |x| error(&model(x), curve, levels)));
+    if timed { with_rates(best, curve, levels) } else { best }
+}
+
+/// The model with the throughput that fits best: a straight line, by relative errors.
+fn with_rates(model: FillModel, curve: &Curve, levels: &[Level]) -> FillModel {
+    // 1 = (intercept + slope * wasted) * rate, in least squares.
+    let (mut xx, mut xy, mut yy, mut x, mut y) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for level in levels {
+        let Some(rate) = level.bytes_per_second else { continue };
+        // As the drive told it, where it did.
+        let wa = level.write_amplification;
+        let wa = wa.unwrap_or_else(|| model.amplified(level.fill, |alpha| curve.at(alpha)));
+        let slope = (wa - 1.0) * rate;
+        (xx, xy, yy) = (xx + rate * rate, xy + rate * slope, yy + slope * slope);
+        (x, y) = (x + rate, y + slope);
+    }
+    let determinant = xx * yy - xy * xy;
+    let intercept = (x * yy - y * xy) / determinant;
+    let slope = (y * xx - x * xy) / determinant;
+    let bare_bytes_per_second = Some(intercept.recip());
+    FillModel { bare_bytes_per_second, moved: Some(slope / intercept), ..model }
+}
+
+/// Fits to what might as well have been measured: levels as the model has them, with errors as they are
+/// seen to be, of each policy that fits as well in turn.
+fn drawn(policies: &[PolicyFit], curves: &[Curve], levels: &[Level], seed: u64) -> Vec<FillModel> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let as_well: Vec<&PolicyFit> = policies.iter().filter(|fit| fit.fits_as_well).collect();
+    #[allow(clippy::cast_precision_loss, reason = "few")]
+    let spent = (levels.len() as f64 / (levels.len() as f64 - 2.0)).sqrt();
+    let deviation = (policies[0].error * spent).max(EXACT / 2.0);
+    (0..DRAWS)
+        .filter_map(|nth| {
+            let fit = as_well[nth % as_well.len()];
+            let curve = curves.iter().find(|curve| curve.policy == fit.model.policy)?;
+            let mut off = |value: f64| value * (deviation * normal(&mut rng)).exp();
+            let level = |level: &Level| Level {
+                fill: level.fill,
+                write_amplification: level.write_amplification.map(&mut off),
+                bytes_per_second: level.bytes_per_second.map(&mut off),
+            };
+            let levels: Vec<Level> = levels.iter().map(level).collect();
+            Some(fitted(curve, &levels, Some(&fit.model)))
+        })
+        .collect()
+}
+
+/// A number of the standard normal distribution (G. E. P. Box and M. E. Muller, 1958).
+pub(super) fn normal(rng: &mut fastrand::Rng) -> f64 {
+    (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
+}

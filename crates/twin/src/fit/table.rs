@@ -1,0 +1,85 @@
+//! Fill sweeps as tables: CSV with a line of names.
+
+use flashscope_block::Bytes;
+
+use super::{FitError, Level};
+
+/// The columns that are read; others are left alone.
+const FILL: &str = "fill";
+const WRITE_AMPLIFICATION: &str = "write_amplification";
+const MB_PER_S: &str = "mb_per_s";
+
+/// Reads a fill sweep: a line of names, and a line for each fill level with `fill` (bytes, or a size as
+/// `512GiB`) and at least one of `write_amplification` and `mb_per_s` (10^6 bytes a second).
+///
+/// # Errors
+/// The first line that is wrong, and how.
+pub fn read_levels(text: &str) -> Result<Vec<Level>, FitError> {
+    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let wrong = |nth: usize, message: String| FitError::Table { line: nth + 1, message };
+    let (first, names) = lines.next().ok_or_else(|| wrong(0, "the table is empty".into()))?;
+    let names: Vec<&str> = names.split(',').map(str::trim).collect();
+    let place = |wanted: &str| names.iter().position(|name| *name == wanted);
+    let (amplified, rate) = (place(WRITE_AMPLIFICATION), place(MB_PER_S));
+    let (Some(fill), true) = (place(FILL), amplified.is_some() || rate.is_some()) else {
+        let message = format!(
+            "the columns are `{}`; there must be `{FILL}` and one of `{WRITE_AMPLIFICATION}` and \
+             `{MB_PER_S}` at least",
+            names.join("`, `")
+        );
+        return Err(wrong(first, message));
+    };
+    let level = |(nth, line): (usize, &str)| {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        if cells.len() != names.len() {
+            let (cells, names) = (cells.len(), names.len());
+            return Err(wrong(nth, format!("it has {cells} values, and the first line {names}")));
+        }
+        let number = |place: Option<usize>| -> Result<Option<f64>, FitError> {
+            let Some(cell) = place.map(|place| cells[place]).filter(|cell| !cell.is_empty()) else {
+                return Ok(None);
+            };
+            let value: f64 =
+                cell.parse().map_err(|_| wrong(nth, format!("`{cell}` is no number")))?;
+            Ok(Some(value))
+        };
+        let size: Bytes = cells[fill].parse().map_err(|error| wrong(nth, format!("{error}")))?;
+        Ok(Level {
+            fill: size,
+            write_amplification: number(amplified)?,
+            bytes_per_second: number(rate)?.map(|rate| rate * 1e6),
+        })
+    };
+    lines.map(level).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Are sizes read in bytes and in words, other columns left alone, and missing values missing?
+    #[test]
+    fn a_table() {
+        let text = "day,fill,write_amplification,mb_per_s\n1,4096,1.5,\n\n2, 512GiB ,2,100.5\n";
+        let levels = read_levels(text).unwrap();
+        assert_eq!(levels.len(), 2);
+        assert_eq!((levels[0].fill, levels[0].bytes_per_second), (Bytes(4096), None));
+        let last = (levels[1].fill, levels[1].write_amplification, levels[1].bytes_per_second);
+        assert_eq!(last, (Bytes::gib(512), Some(2.0), Some(100.5e6)));
+    }
+
+    // Does what is wrong name its line?
+    #[test]
+    fn wrong_tables() {
+        for (text, expected) in [
+            ("", "line 1: the table is empty"),
+            ("fill,wa\n", "line 1: the columns are `fill`, `wa`"),
+            ("fill,mb_per_s\n1GiB,2\n1GiB\n", "line 3: it has 1 values"),
+            ("fill,mb_per_s\nmuch,2\n", "line 2: "),
+            ("fill,mb_per_s\n1GiB,fast\n", "line 2: `fast` is no number"),
+        ] {
+            let error = read_levels(text).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Twins of simulated drives, fitted without a look into them.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use flashscope_block::{Bytes, Device, Nanos};
+use flashscope_measure::{Bench, Observer, plan};
+use flashscope_result::ResultFolder;
+use flashscope_result::manifest::{
+    Calibration, Experiment, Machine, Manifest, MicroBenchmark, OnError, Options, Run, State, Tool,
+};
+use flashscope_result::methodology::Methodology;
+use flashscope_twin::fit::{Check, How, Sources, Twin};
+use flashscope_twin::simulate::Work;
+use flashscope_workload::uflip::{self, PerBaseline, Setup};
+use tempfile::TempDir;
+
+/// A small drive whose times are no defaults.
+const HIDDEN: &str = "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&flash.packages=4\
+    &persistence.map=pages&flash.blocks_per_plane=128&flash.pages_per_block=32\
+    &cleaning.free_threshold=0.03&flash.page_read=42us&flash.page_program=510us\
+    &flash.serial_access_per_kib=9us&interface.request_overhead=31us&interface.transfer_per_kib=7us";
+
+const HOW: How = How { seed: 1, confidence: 0.9, threads: 2 };
+
+struct Silent;
+
+impl Observer for Silent {
+    fn state(&mut self, _: Bytes, _: Bytes) {}
+    fn run_started(&mut self, _: &MicroBenchmark, _: &Experiment, _: &Run, _: Nanos) {}
+    fn progress(&mut self, _: u64) {}
+    fn run_finished(&mut self, _: &Run, _: u64, _: Nanos) {}
+}
+
+/// The result of micro-benchmarks on a drive.
+fn measured(place: &TempDir, name: &str, spec: &str, benchmarks: &[&str]) -> PathBuf {
+    let mut device = flashscope_sim::open(spec).unwrap();
+    let info = device.info().clone();
+    let benchmarks: Vec<_> = benchmarks.iter().map(|name| uflip::find(name).unwrap()).collect();
+    let options = Options {
+        setup: Setup { io_count: PerBaseline::same(48), ..Setup::paper(info.capacity, 1) },
+        state: State::Random,
+        run_pause_ns: Nanos::secs(1),
+        on_error: OnError::Continue,
+        methodology: Methodology::default(),
+        rounds: None,
+        grid: None,
+    };
+    let plan = plan(&benchmarks, &options, &info, false);
+    let calibration = Calibration {
+        clock_resolution_ns: Nanos(1),
+        clock_cost_ns: Nanos(0),
+        harness_cost_ns: None,
+    };
+    let machine = Machine {
+        processor: "any".into(),
+        processors: 1,
+        memory_bytes: Bytes(0),
+        kernel: "any".into(),
+    };
+    let tool = Tool { version: "0".into(), commit: None };
+    let mut manifest =
+        Manifest::new(tool, machine, calibration, info, options, plan, String::new());
+    let path = place.path().join(name);
+    let folder = ResultFolder::create(&path, &manifest).unwrap();
+    let (device, manifest, stop) = (&mut device, &mut manifest, &AtomicBool::new(false));
+    let (folder, observer) = (&folder, &mut Silent);
+    Bench { device, folder, manifest, forgot: false, stop, observer, surroundings: None }
+        .run()
+        .unwrap();
+    path
+}
+
+fn fit(paths: &[&Path]) -> Result<Twin, flashscope_twin::fit::FitError> {
+    let paths: Vec<PathBuf> = paths.iter().map(|path| path.to_path_buf()).collect();
+    Sources::read(&paths)?.fit(HOW, &AtomicBool::new(false), &mut |_, _| {})
+}
+
+fn check(twin: &Twin, held: &Path) -> Check {
+    let held = Sources::read(&[held.to_path_buf()]).unwrap();
+    Check::new(twin, &held, &AtomicBool::new(false), 2).unwrap()
+}
+
+// Does a twin that was fitted to two micro-benchmarks predict others within some percent, whatever the number of
+// threads, and say what it does not know? Is it read again as it was written, and do its draws work?
+#[test]
+fn a_twin_predicts_what_it_has_not_seen() {
+    let place = tempfile::tempdir().unwrap();
+    let fitted = measured(&place, "fit.flashscope", HIDDEN, &["granularity", "locality"]);
+    let held = measured(&place, "held.flashscope", HIDDEN, &["order", "alignment"]);
+    let twin = fit(&[&fitted]).unwrap();
+    let told = twin.times.iter().find(|time| time.field == "interface.request_overhead").unwrap();
+    assert!(told.told && (told.nanos.low..=told.nanos.high).contains(&told.nanos.value));
+    let summary = check(&twin, &held).summary.unwrap();
+    assert!(summary.mean_error < 0.03 && summary.p99_error < 0.1, "{summary:?}");
+
+    let path = place.path().join("drive.toml");
+    twin.write(&path).unwrap();
+    let read = Twin::read(&path).unwrap();
+    // Numbers may differ in the last digit.
+    assert_eq!((&read.profile, &read.draws), (&twin.profile, &twin.draws));
+    assert_eq!((&read.choices, read.runs.len()), (&twin.choices, twin.runs.len()));
+    assert!(flashscope_sim::open(path.to_str().unwrap()).is_ok());
+    let (_, draws) = twin.drives(100).unwrap();
+    assert!(draws.len() >= 20);
+
+    let work = Work { ios: Some(500), warm_up: Some("none".parse().unwrap()), ..Work::default() };
+    let predicted = twin.predict(&work, 4, &AtomicBool::new(false), 2).unwrap();
+    let alone = twin.predict(&work, 4, &AtomicBool::new(false), 1).unwrap();
+    assert_eq!(predicted, alone);
+    let latency = predicted.latency_ns;
+    assert!(latency.mean.low <= latency.mean.value && latency.mean.value <= latency.mean.high);
+    assert!(latency.p50.value <= latency.p99.value && predicted.bytes_per_second.value > 0.0);
+}
+
+// Are results of two drives refused, and of one drive in two states, and fewer runs than times?
+#[test]
+fn what_makes_no_twin() {
+    let place = tempfile::tempdir().unwrap();
+    let one = measured(&place, "one.flashscope", HIDDEN, &["locality", "order"]);
+    let slower = format!("{HIDDEN}&interface.request_overhead=900us");
+    let slower = measured(&place, "two.flashscope", &slower, &["locality", "order"]);
+    let error = fit(&[&one, &slower]).unwrap_err().to_string();
+    assert!(
+        error.contains("contradict each other") && error.contains("took another time"),
+        "{error}"
+    );
+    let larger = format!("{HIDDEN}&flash.blocks_per_plane=160");
+    let larger = measured(&place, "three.flashscope", &larger, &["locality"]);
+    let error = fit(&[&one, &larger]).unwrap_err().to_string();
+    assert!(error.contains("a twin is that of one drive"), "{error}");
+    let few = measured(&place, "few.flashscope", HIDDEN, &["pause"]);
+    let mut sources = Sources::read(&[few]).unwrap();
+    sources.measured[0].runs.truncate(4);
+    let error = sources.fit(HOW, &AtomicBool::new(false), &mut |_, _| {}).unwrap_err().to_string();
+    assert!(error.contains("4 runs for") && error.contains("flashscope bench"), "{error}");
+}
+
+// Does the twin of a fill sweep, simulated, show the write amplification and the throughput of the sweep?
+#[test]
+fn the_twin_of_a_fill_sweep() {
+    let place = tempfile::tempdir().unwrap();
+    let table = place.path().join("sweep.csv");
+    // T = 1200 MiB, FIFO (A = 1.159, 1.451, 2.364 by the reference), kappa 1, 200 MB/s bare, moved pages cost 1.5.
+    let rows = [(600, 1.2550), (800, 1.7158), (923, 2.3639)].map(|(mib, wa): (u64, f64)| {
+        format!("{},{wa},{}\n", mib << 20, 200.0 / (1.0 + 1.5 * (wa - 1.0)))
+    });
+    std::fs::write(&table, format!("fill,write_amplification,mb_per_s\n{}", rows.concat()))
+        .unwrap();
+    let twin = fit(&[&table]).unwrap();
+    let fill = twin.fill.as_ref().unwrap();
+    assert!(
+        (fill.flash_bytes.value / 1_258_291_200.0 - 1.0).abs() < 0.01,
+        "{:?}",
+        fill.flash_bytes
+    );
+    let as_well = &twin.choices[0].as_well;
+    assert!(as_well.iter().all(|policy| policy != "random"), "{as_well:?}");
+
+    let work = Work {
+        workload: "uniform?size=4KiB".into(),
+        ios: Some(200_000),
+        queue_depth: Some(64),
+        ..Work::default()
+    };
+    let predicted = twin.predict(&work, 0, &AtomicBool::new(false), 1).unwrap();
+    let wa = predicted.write_amplification.unwrap().value;
+    assert!((wa / 2.3639 - 1.0).abs() < 0.06, "{wa}");
+    let rate = predicted.bytes_per_second.value / 1e6;
+    let expected = 200.0 / (1.0 + 1.5 * 1.3639);
+    assert!((rate / expected - 1.0).abs() < 0.15, "{rate} for {expected}");
+}
+
+// Is the throughput of levels of two drives refused?
+#[test]
+fn levels_that_contradict_each_other() {
+    let place = tempfile::tempdir().unwrap();
+    let table = place.path().join("sweep.csv");
+    std::fs::write(&table, "fill,mb_per_s\n100GiB,500\n200GiB,900\n300GiB,300\n").unwrap();
+    let error = fit(&[&table]).unwrap_err().to_string();
+    assert!(error.contains("contradict each other") && error.contains("two drives"), "{error}");
+    std::fs::write(&table, "fill,mb_per_s\n100GiB,500\n200GiB,400\n").unwrap();
+    let error = fit(&[&table]).unwrap_err().to_string();
+    assert!(error.contains("2 fill levels") && error.contains("measure uniform writes"), "{error}");
+}
