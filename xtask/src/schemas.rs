@@ -14,7 +14,7 @@ type Simulation = flashscope_result::Simulation<flashscope_sim::observe::Finding
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 20] {
+fn all() -> [(&'static str, Schema); 21] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
@@ -28,6 +28,7 @@ fn all() -> [(&'static str, Schema); 20] {
         ("trace", schemars::schema_for!(flashscope_report::Trace)),
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),
         ("simulation", schemars::schema_for!(Simulation)),
+        ("sweep", schemars::schema_for!(flashscope_result::sweep::Sweep)),
         ("prediction", schemars::schema_for!(flashscope_twin::predict::PredictionReport)),
         ("twin", schemars::schema_for!(flashscope_twin::fit::Twin)),
         ("twin-check", schemars::schema_for!(flashscope_twin::fit::Check)),

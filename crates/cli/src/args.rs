@@ -12,6 +12,7 @@ use crate::attach::AttachArgs;
 use crate::devices::DevicesArgs;
 use crate::registry::{RegistryArgs, SubmitArgs};
 use crate::serve::ServeArgs;
+use crate::sweep::SweepArgs;
 use crate::trace::TraceArgs;
 use crate::twin::TwinArgs;
 
@@ -31,6 +32,7 @@ pub enum Command {
     Probe(ProbeArgs),
     Twin(TwinArgs),
     Simulate(SimulateArgs),
+    Sweep(SweepArgs),
     Predict(PredictArgs),
     Trace(TraceArgs),
     Report(ReportArgs),

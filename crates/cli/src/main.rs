@@ -16,6 +16,7 @@ mod runtime;
 mod serve;
 mod simulate;
 mod stop;
+mod sweep;
 mod trace;
 mod twin;
 
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => bench::plan(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Simulate(args) => simulate::simulate(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
         Command::Predict(args) => predict::predict(&args),
         Command::Probe(args) => probe::probe(&args),
         Command::Twin(args) => twin::twin(&args),

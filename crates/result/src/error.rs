@@ -29,6 +29,9 @@ pub enum Error {
     /// The folder holds no probe.
     #[error("{} is no probe: that is a folder that holds a probe.json, as `flashscope probe` writes it", .0.display())]
     NoProbe(PathBuf),
+    /// The folder holds no sweep.
+    #[error("{} is no sweep: that is a folder that holds a sweep.json, as `flashscope sweep` writes it", .0.display())]
+    NoSweep(PathBuf),
     /// A JSON file does not hold what it should.
     #[error("{} is damaged: {source}", path.display())]
     Json {

@@ -26,6 +26,6 @@ pub use lingering::{Lingering, lingering};
 pub use period::{Period, period};
 pub use phases::{Phases, StartUp};
 pub use ratio::Ratio;
-pub use repeats::{Repeats, RunMean, repeats};
+pub use repeats::{Repeats, RunMean, mean_of_repeats, repeats};
 pub use steady::Steadiness;
 pub use summary::Summary;

@@ -40,13 +40,27 @@ pub fn repeats(runs: &[RunMean]) -> Option<Repeats> {
     let mean = runs.iter().map(|run| run.mean).sum::<f64>() / count;
     let variance = runs.iter().map(|run| (run.mean - mean).powi(2)).sum::<f64>() / freedom;
     let within_variance = runs.iter().map(|run| run.standard_error.powi(2)).sum::<f64>() / count;
-    let t = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.975);
+    let means: Vec<f64> = runs.iter().map(|run| run.mean).collect();
     Some(Repeats {
-        mean: Estimate::symmetric(mean, Some(t * (variance / count).sqrt())),
+        mean: mean_of_repeats(&means)?,
         within_variance,
         between_variance: (variance - within_variance).max(0.0),
         confidence: ChiSquared::new(freedom).ok()?.cdf(heterogeneity(runs)),
     })
+}
+
+/// The mean of values that are independent of each other, with its 95 % interval by Student's t, which
+/// one value alone does not have. `None` of none.
+pub fn mean_of_repeats(values: &[f64]) -> Option<Estimate> {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let spread = || {
+        let freedom = count - 1.0;
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / freedom;
+        let t = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.975);
+        Some(t * (variance / count).sqrt())
+    };
+    (!values.is_empty()).then(|| Estimate::symmetric(mean, spread()))
 }
 
 /// Cochran's Q: squared distances from the weighted mean, in standard errors.

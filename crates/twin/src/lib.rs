@@ -5,3 +5,4 @@
 pub mod fit;
 pub mod predict;
 pub mod simulate;
+pub mod sweep;

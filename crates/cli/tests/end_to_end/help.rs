@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::Scratch;
 
-const COMMANDS: [&str; 11] = [
-    "devices", "plan", "bench", "probe", "simulate", "predict", "report", "serve", "registry",
-    "submit", "demo",
+const COMMANDS: [&str; 12] = [
+    "devices", "plan", "bench", "probe", "simulate", "sweep", "predict", "report", "serve",
+    "registry", "submit", "demo",
 ];
 
 /// The examples in the help of a command, split as a shell does.

@@ -25,6 +25,7 @@ mod serve;
 mod simulate;
 mod stat;
 mod surroundings;
+mod sweep;
 mod trace;
 mod twin;
 mod watched;

@@ -1,0 +1,46 @@
+use std::path::PathBuf;
+
+/// Explore a design space: simulate every point of it, or a choice, and see what follows.
+///
+/// The space is a TOML file: factors, which are fields of the drive's profile or of the workload, with
+/// the values that they take. What comes of it is the Pareto front of the objectives, what each factor
+/// does to them, and a table of all points. See docs/sweep.md.
+#[derive(clap::Args)]
+#[command(after_help = "A space:
+  drive = \"sim:demo\"
+  workload = \"uniform\"
+  ios = 100000
+  repeats = 3
+  objectives = [\"minimize write_amplification\", \"minimize latency_ns.p99\"]
+
+  [factors]
+  over_provisioning = [0.07, 0.15, 0.28]
+  cleaning.policy = [\"greedy\", \"fifo\"]
+  workload.reads = { from = 0.0, to = 0.75, step = 0.25 }
+
+Examples:
+  flashscope sweep space.toml
+  flashscope sweep space.toml --output sizes.flashscope --jobs 8 --json
+  flashscope sweep --resume sizes.flashscope")]
+pub struct SweepArgs {
+    /// The design space: a TOML file
+    #[arg(value_name = "SPACE", required_unless_present = "resume")]
+    pub space: Option<PathBuf>,
+
+    /// Write what came of it to this folder, which must not be there yet [default: the name of the
+    /// space with `.flashscope`]
+    #[arg(long, short, value_name = "FOLDER", conflicts_with = "resume")]
+    pub output: Option<PathBuf>,
+
+    /// Go on with a sweep that was interrupted: what is there is not simulated again
+    #[arg(long, value_name = "FOLDER", conflicts_with = "space")]
+    pub resume: Option<PathBuf>,
+
+    /// Simulate so many points at once [default: one a core]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+
+    /// Print the outcome as JSON (schema: docs/schemas/sweep.schema.json)
+    #[arg(long)]
+    pub json: bool,
+}

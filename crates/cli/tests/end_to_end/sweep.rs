@@ -1,0 +1,103 @@
+//! `flashscope sweep`.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::Scratch;
+use crate::simulate::{assert_conforms, published};
+
+/// 36 simulations of a few milliseconds, a third of them of points that cannot be.
+const SPACE: &str = "
+drive = 'sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1'
+ios = 20000
+warm_up = '1x'
+repeats = 2
+[factors]
+flash.blocks_per_plane = [64, 128, 256]
+over_provisioning = [0.15, 0.3, 1.3]
+workload.reads = [0.0, 0.5]
+";
+
+fn with_space(text: &str) -> Scratch {
+    let place = Scratch::in_memory();
+    fs::write(place.at("space.toml"), text).unwrap();
+    place
+}
+
+/// What is in the folder of a sweep.
+fn content(place: &Scratch, name: &str) -> Vec<Vec<u8>> {
+    let folder = place.at(name);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+    ["sweep.json", "points.parquet"].map(|name| fs::read(folder.join(name)).unwrap()).into()
+}
+
+// Is what is printed as its schema says, the same as in the folder, and readable as text?
+#[test]
+fn json_conforms_to_its_schema() {
+    let place = with_space(SPACE);
+    let outcome = place.run(&["sweep", "space.toml", "--json"]).ok();
+    let sweep: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let schema = published("sweep");
+    assert_conforms(&sweep, &schema, &schema, "sweep");
+    let written = fs::read(place.at("space.flashscope/sweep.json")).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), sweep);
+    assert_eq!(sweep["counts"]["done"], 24);
+    assert_eq!(sweep["counts"]["impossible"], 12);
+    let text = place.run(&["sweep", "space.toml", "--output", "b"]).ok().stdout;
+    for shown in ["Pareto front", "over_provisioning 0.15 → 0.3", "6 points, as", "result: b"] {
+        assert!(text.contains(shown), "{shown}: {text}");
+    }
+}
+
+// Has a sweep the same bytes on one thread and on three, and after it was killed at many moments, or
+// stopped, and gone on with each time?
+#[test]
+fn kills_leave_no_trace() {
+    let place = with_space(SPACE);
+    place.run(&["sweep", "space.toml", "--jobs", "1"]).ok();
+    place.run(&["sweep", "space.toml", "--jobs", "3", "--output", "three"]).ok();
+    let whole = content(&place, "space.flashscope");
+    assert!(content(&place, "three") == whole);
+    let (mut signals, mut in_the_midst) = (["-KILL", "-INT"].iter().cycle(), 0);
+    for attempt in 0..12 {
+        let begun = place.at("cut/sweep.json").exists();
+        let begin = ["sweep", "space.toml", "--output", "cut", "--jobs", "2"];
+        let running = place.start(if begun { &["sweep", "--resume", "cut"] } else { &begin });
+        std::thread::sleep(Duration::from_millis(20 + 15 * (attempt % 4)));
+        running.signal(signals.next().unwrap());
+        running.wait();
+        if !place.at("cut/sweep.json").exists() {
+            let _ = fs::remove_dir_all(place.at("cut"));
+        }
+        in_the_midst += u32::from(place.at("cut/parts/part-00000.parquet").exists());
+        let done = place.at("cut/points.parquet").exists();
+        if place.at("cut").exists() && (done || attempt % 4 == 3) {
+            place.run(&["sweep", "--resume", "cut"]).ok();
+            assert!(content(&place, "cut") == whole, "attempt {attempt}");
+            fs::remove_dir_all(place.at("cut")).unwrap();
+        }
+    }
+    println!("{in_the_midst} of 12 interruptions came in the midst of a sweep");
+}
+
+// Is a sweep that nobody may go on with, or that is none, refused, and a wrong space said where it is
+// wrong, before anything is written?
+#[test]
+fn wrong() {
+    let place = with_space("[factors]\nover_provisionin = [0.1]");
+    let says = |arguments: &[&str]| place.run(&[&["sweep"], arguments].concat()).says(2, &place);
+    assert!(says(&["space.toml"]).contains(
+        "space.toml: [factors] has no `over_provisionin`, did you mean `over_provisioning`?"
+    ));
+    assert!(says(&["none.toml"]).contains("cannot read none.toml"));
+    assert!(says(&["--resume", "none"]).contains("none is no sweep"));
+    assert!(says(&[]).contains("required"));
+    assert!(says(&["space.toml", "--jobs", "0"]).contains("--jobs"));
+    assert_eq!(place.names(), ["space.toml"]);
+    fs::write(place.at("space.toml"), "[factors]\nover_provisioning = [1.1, 1.2]").unwrap();
+    let none = says(&["space.toml"]);
+    assert!(none.contains("none of the 2 points can be simulated; the first: "), "{none}");
+    assert!(says(&["space.toml"]).contains("exists already"));
+}

@@ -1,0 +1,135 @@
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use super::found::{Row, SWEEP_VERSION, Sweep};
+use super::points;
+use crate::Error;
+use crate::folder::{read_json, sync_folder, write_whole};
+
+const SWEEP: &str = "sweep.json";
+const POINTS: &str = "points.parquet";
+const PARTS: &str = "parts";
+
+/// Where the result of a sweep lies; nobody else can go on with it meanwhile.
+#[derive(Debug)]
+pub struct SweepFolder {
+    path: PathBuf,
+    /// Parts so far.
+    parts: u32,
+    _lock: File,
+}
+
+impl SweepFolder {
+    /// Makes the folder, with what is known of the sweep before anything is simulated. Nothing may be
+    /// there yet.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], and where nothing can be written.
+    pub fn create(path: &Path, sweep: &Sweep) -> Result<SweepFolder, Error> {
+        if path.exists() {
+            return Err(Error::Exists(path.into()));
+        }
+        let parts = path.join(PARTS);
+        fs::create_dir_all(&parts).map_err(Error::io("create", &parts))?;
+        let folder = SweepFolder { path: path.into(), parts: 0, _lock: lock(path)? };
+        folder.write(sweep)?;
+        Ok(folder)
+    }
+
+    /// Opens the folder of a sweep that is gone on with, with all rows that it has, in no order.
+    ///
+    /// # Errors
+    /// [`Error::NoSweep`], [`Error::Busy`] where another program goes on with it, [`Error::Version`]
+    /// where a later version wrote it, and where something is damaged.
+    pub fn resume(path: &Path) -> Result<(SweepFolder, Sweep, Vec<Row>), Error> {
+        let sweep = read_sweep(path)?;
+        let lock = lock(path)?;
+        let (mut rows, mut parts) = (Vec::new(), 0);
+        let all = path.join(POINTS);
+        if all.is_file() {
+            rows = points::read(&all, &sweep.factors)?;
+        }
+        let folder = path.join(PARTS);
+        while folder.join(part(parts)).is_file() {
+            rows.extend(points::read(&folder.join(part(parts)), &sweep.factors)?);
+            parts += 1;
+        }
+        Ok((SweepFolder { path: path.into(), parts, _lock: lock }, sweep, rows))
+    }
+
+    /// Keeps rows; after this they survive whatever happens.
+    ///
+    /// # Errors
+    /// Where they cannot be written.
+    pub fn keep(&mut self, factors: &[String], rows: &[Row]) -> Result<(), Error> {
+        let parts = self.path.join(PARTS);
+        if self.parts == 0 {
+            fs::create_dir_all(&parts).map_err(Error::io("create", &parts))?;
+        }
+        points::write(&parts.join(part(self.parts)), factors, rows)?;
+        self.parts += 1;
+        Ok(())
+    }
+
+    /// Writes what came of a sweep that is at its end, and the table of all its rows, which are in the
+    /// order of the points.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn finish(&mut self, sweep: &Sweep, rows: &[Row]) -> Result<(), Error> {
+        points::write(&self.path.join(POINTS), &sweep.factors, rows)?;
+        self.write(sweep)?;
+        let parts = self.path.join(PARTS);
+        match fs::remove_dir_all(&parts) {
+            Err(error) if parts.exists() => Err(Error::io("remove", &parts)(error)),
+            _ => sync_folder(&self.path),
+        }
+    }
+
+    /// Writes what came of it so far; at every instant the file is whole.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn write(&self, sweep: &Sweep) -> Result<(), Error> {
+        write_whole(&self.path.join(SWEEP), |file| Ok(serde_json::to_writer_pretty(file, sweep)?))
+    }
+}
+
+fn part(number: u32) -> String {
+    format!("part-{number:05}.parquet")
+}
+
+fn lock(path: &Path) -> Result<File, Error> {
+    let folder = File::open(path).map_err(Error::io("open", path))?;
+    match folder.try_lock() {
+        Ok(()) => Ok(folder),
+        Err(TryLockError::WouldBlock) => Err(Error::Busy(path.into())),
+        Err(TryLockError::Error(error)) => Err(Error::io("lock", path)(error)),
+    }
+}
+
+/// Whether the folder at `path` holds a sweep.
+pub fn is_sweep(path: &Path) -> bool {
+    path.join(SWEEP).is_file()
+}
+
+/// Reads the `sweep.json` of the folder at `path`.
+///
+/// # Errors
+/// [`Error::NoSweep`], [`Error::Json`] where it is damaged, [`Error::Version`] where a later version
+/// wrote it.
+pub fn read_sweep(path: &Path) -> Result<Sweep, Error> {
+    if !is_sweep(path) {
+        return Err(Error::NoSweep(path.into()));
+    }
+    let file = path.join(SWEEP);
+    let value: serde_json::Value = read_json(&file)?;
+    let version = value["schema_version"].as_u64().and_then(|found| u32::try_from(found).ok());
+    if let Some(found) = version.filter(|found| *found > SWEEP_VERSION) {
+        return Err(Error::Version { path: file, found, known: SWEEP_VERSION });
+    }
+    serde_json::from_value(value).map_err(|source| Error::Json { path: file, source })
+}
+
+#[cfg(test)]
+mod tests;

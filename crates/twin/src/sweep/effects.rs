@@ -1,0 +1,163 @@
+//! What factors do to objectives: means of differences between points that differ in nothing else, run
+//! with the same seeds.
+
+use std::collections::HashMap;
+
+use flashscope_result::sweep::{Effect, Interaction, Level, Step};
+use flashscope_stats::{Estimate, mean_of_repeats};
+
+use super::finish::Measured;
+use super::{Factor, Space, Values};
+
+/// The points by where they are.
+struct Places<'a>(HashMap<String, &'a Measured<'a>>);
+
+fn key(levels: &[Option<Level>]) -> String {
+    format!("{levels:?}")
+}
+
+impl<'a> Places<'a> {
+    fn new(measured: &'a [Measured<'a>]) -> Self {
+        Places(measured.iter().map(|point| (key(point.levels), point)).collect())
+    }
+
+    /// The values at the levels of `point`, with some factors set otherwise.
+    fn beside(
+        &self,
+        point: &Measured<'_>,
+        objective: usize,
+        set: &[(usize, &Level)],
+    ) -> Option<&'a [f64]> {
+        let mut levels = point.levels.to_vec();
+        for (factor, level) in set {
+            levels[*factor] = Some((*level).clone());
+        }
+        self.0.get(&key(&levels))?.values[objective].as_deref()
+    }
+}
+
+/// The sum of weighted differences, repeat by repeat.
+#[derive(Default)]
+struct Differences {
+    sums: Vec<f64>,
+    before: f64,
+    count: u64,
+}
+
+impl Differences {
+    /// Adds the sum of these values, each times its weight.
+    fn add(&mut self, values: &[(f64, &[f64])]) {
+        self.sums.resize(values[0].1.len(), 0.0);
+        for (repeat, sum) in self.sums.iter_mut().enumerate() {
+            *sum += values.iter().map(|(weight, values)| weight * values[repeat]).sum::<f64>();
+        }
+        self.count += 1;
+    }
+
+    /// The mean, with its interval over the repeats, and its sign; `None` where there was nothing.
+    #[allow(clippy::cast_precision_loss, reason = "pairs are fewer than 2^53")]
+    fn mean(&self) -> Option<(Estimate, i8)> {
+        let means: Vec<f64> = self.sums.iter().map(|sum| sum / self.count as f64).collect();
+        let mean = mean_of_repeats(&means)?;
+        let sure = mean.low.is_none() || !mean.covers(0.0);
+        let sign = match mean.value {
+            value if sure && value > 0.0 => 1,
+            value if sure && value < 0.0 => -1,
+            _ => 0,
+        };
+        Some((mean, sign))
+    }
+}
+
+fn levels(factor: &Factor) -> &[Level] {
+    match &factor.values {
+        Values::Levels(levels) => levels,
+        Values::Range { .. } => &[],
+    }
+}
+
+fn step(factor: &Factor, from: &Level, to: &Level) -> Step {
+    Step { factor: factor.name.clone(), from: from.clone(), to: to.clone() }
+}
+
+/// The effect of each level of each factor beside its first, on each objective.
+pub fn effects(space: &Space, measured: &[Measured<'_>]) -> Vec<Effect> {
+    let places = Places::new(measured);
+    let mut effects = Vec::new();
+    for (nth, objective) in space.objectives.iter().enumerate() {
+        for (index, factor) in space.factors.iter().enumerate() {
+            let Some((first, others)) = levels(factor).split_first() else { continue };
+            for other in others {
+                let found = effect(&places, measured, nth, index, [first, other]);
+                effects.extend(found.map(|(difference, sign, relative, pairs)| Effect {
+                    objective: objective.field.clone(),
+                    step: step(factor, first, other),
+                    difference,
+                    relative,
+                    sign,
+                    pairs,
+                }));
+            }
+        }
+    }
+    effects
+}
+
+#[allow(clippy::cast_precision_loss, reason = "pairs are fewer than 2^53")]
+fn effect(
+    places: &Places<'_>,
+    measured: &[Measured<'_>],
+    objective: usize,
+    factor: usize,
+    [first, other]: [&Level; 2],
+) -> Option<(Estimate, i8, Option<f64>, u64)> {
+    let mut differences = Differences::default();
+    for point in measured.iter().filter(|point| point.levels[factor].as_ref() == Some(first)) {
+        let Some(before) = point.values[objective].as_deref() else { continue };
+        if let Some(after) = places.beside(point, objective, &[(factor, other)]) {
+            differences.add(&[(1.0, after), (-1.0, before)]);
+            differences.before += before.iter().sum::<f64>() / before.len() as f64;
+        }
+    }
+    let (mean, sign) = differences.mean()?;
+    let before = differences.before / differences.count as f64;
+    let relative = Some(mean.value / before).filter(|share| share.is_finite());
+    Some((mean, sign, relative, differences.count))
+}
+
+/// The interaction of each two factors, between their first and last levels, for each objective.
+pub fn interactions(space: &Space, measured: &[Measured<'_>]) -> Vec<Interaction> {
+    let places = Places::new(measured);
+    let mut interactions = Vec::new();
+    for (nth, objective) in space.objectives.iter().enumerate() {
+        for (index, factor) in space.factors.iter().enumerate() {
+            for (later, other) in space.factors.iter().enumerate().skip(index + 1) {
+                let ([a0, .., a1], [b0, .., b1]) = (levels(factor), levels(other)) else {
+                    continue;
+                };
+                let mut differences = Differences::default();
+                let corner = |point: &&Measured<'_>| {
+                    point.levels[index].as_ref() == Some(a0)
+                        && point.levels[later].as_ref() == Some(b0)
+                };
+                for point in measured.iter().filter(corner) {
+                    let at = |set: &[(usize, &Level)]| places.beside(point, nth, set);
+                    let all = (at(&[]), at(&[(index, a1)]), at(&[(later, b1)]));
+                    if let (Some(none), Some(a), Some(b)) = all
+                        && let Some(both) = at(&[(index, a1), (later, b1)])
+                    {
+                        differences.add(&[(1.0, both), (-1.0, a), (-1.0, b), (1.0, none)]);
+                    }
+                }
+                interactions.extend(differences.mean().map(|(difference, sign)| Interaction {
+                    objective: objective.field.clone(),
+                    steps: [step(factor, a0, a1), step(other, b0, b1)],
+                    difference,
+                    sign,
+                    squares: differences.count,
+                }));
+            }
+        }
+    }
+    interactions
+}

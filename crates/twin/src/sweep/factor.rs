@@ -1,0 +1,199 @@
+use flashscope_block::{Bytes, Nanos};
+use flashscope_result::sweep::Level;
+use toml::Value;
+
+use super::SpaceError;
+
+/// Something that is varied: a field of the profile by its dotted name, one of the workload as
+/// `workload.FIELD`, or `drive` or `workload` as a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Factor {
+    /// Its name.
+    pub name: String,
+    /// What it may be set to.
+    pub values: Values,
+}
+
+/// What a factor may be set to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// One of these.
+    Levels(Vec<Level>),
+    /// Anything between two numbers, for sampling.
+    Range {
+        /// The least.
+        from: f64,
+        /// The most.
+        to: f64,
+        /// Whether equal ratios count as equal steps.
+        log: bool,
+        /// Whether it is a whole number.
+        whole: bool,
+    },
+}
+
+/// The most levels of a range.
+const MOST_LEVELS: f64 = 10_000.0;
+
+impl Factor {
+    /// The factor that a value of `[factors]` describes: a list of levels, or a range.
+    pub(super) fn read(name: &str, value: &Value) -> Result<Factor, SpaceError> {
+        let wrong = |rule| SpaceError::Factor { factor: name.into(), rule };
+        let values = match value {
+            Value::Array(list) => {
+                let levels: Option<Vec<Level>> = list.iter().map(level).collect();
+                let levels =
+                    levels.ok_or_else(|| wrong("its values are numbers, texts, true or false"))?;
+                if levels.is_empty() {
+                    return Err(wrong("it needs at least one value"));
+                }
+                if levels.iter().enumerate().any(|(nth, level)| levels[..nth].contains(level)) {
+                    return Err(wrong("it has a value twice"));
+                }
+                Values::Levels(levels)
+            }
+            Value::Table(range) => self::range(name, range)?,
+            _ => return Err(wrong("give a list of values, or a range: { from = 1, to = 8 }")),
+        };
+        Ok(Factor { name: name.into(), values })
+    }
+
+    /// How many levels it has; `None` of a range.
+    #[must_use]
+    pub fn count(&self) -> Option<usize> {
+        match &self.values {
+            Values::Levels(levels) => Some(levels.len()),
+            Values::Range { .. } => None,
+        }
+    }
+
+    /// The level at `share` (0 to below 1) of the way from the first to the last.
+    #[must_use]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "levels are few"
+    )]
+    pub fn at(&self, share: f64) -> Level {
+        match &self.values {
+            Values::Levels(levels) => {
+                let index = (share * levels.len() as f64) as usize;
+                levels[index.min(levels.len() - 1)].clone()
+            }
+            // All whole numbers have shares of one length.
+            Values::Range { from, to, log: false, whole: true } => {
+                Level::Number((from + share * (to - from + 1.0)).floor().min(*to))
+            }
+            Values::Range { from, to, log, whole } => {
+                let number = between(*from, *to, *log, share);
+                Level::Number(if *whole { number.round() } else { number })
+            }
+        }
+    }
+}
+
+fn between(from: f64, to: f64, log: bool, share: f64) -> f64 {
+    if log { from * (to / from).powf(share) } else { from + share * (to - from) }
+}
+
+/// A level as TOML has it.
+#[allow(clippy::cast_precision_loss, reason = "as every number of a space")]
+pub(super) fn level(value: &Value) -> Option<Level> {
+    match value {
+        Value::Integer(number) => Some(Level::Number(*number as f64)),
+        Value::Float(number) if number.is_finite() => Some(Level::Number(*number)),
+        Value::String(text) => Some(Level::Text(text.clone())),
+        Value::Boolean(yes) => Some(Level::Text(yes.to_string())),
+        _ => None,
+    }
+}
+
+/// A range: `from`, `to`, and `step`, `count` or neither; `scale` is `linear` or `log`.
+fn range(name: &str, range: &toml::Table) -> Result<Values, SpaceError> {
+    let wrong = |rule| SpaceError::Factor { factor: name.into(), rule };
+    let known = ["from", "to", "step", "count", "scale"];
+    if let Some(key) = range.keys().find(|key| !known.contains(&key.as_str())) {
+        return Err(SpaceError::unknown("a range", key, known));
+    }
+    let number = |key| {
+        match range.get(key) {
+        None => Ok(None),
+        Some(value) => number(value).map(Some).ok_or_else(|| {
+            wrong("`from`, `to` and `step` are numbers, sizes such as \"4KiB\" or times such as \"25us\"")
+        }),
+    }
+    };
+    let log = match range.get("scale").map(Value::as_str) {
+        None | Some(Some("linear")) => false,
+        Some(Some("log")) => true,
+        _ => return Err(wrong("`scale` is \"linear\" or \"log\"")),
+    };
+    let ends = number("from")?.zip(number("to")?);
+    let ((from, from_whole), (to, to_whole)) =
+        ends.ok_or_else(|| wrong("a range has `from` and `to`"))?;
+    if from >= to {
+        return Err(wrong("`from` is below `to`"));
+    }
+    if log && from <= 0.0 {
+        return Err(wrong("with scale = \"log\", `from` is above 0"));
+    }
+    let whole = from_whole && to_whole;
+    let count = range.get("count").map(|count| count.as_integer().filter(|count| *count > 1));
+    match (number("step")?, count) {
+        (None, None) => Ok(Values::Range { from, to, log, whole }),
+        (None, Some(Some(count))) => {
+            levels(from, to, log, whole, count).ok_or_else(|| wrong("it has at most 10000 levels"))
+        }
+        (None, Some(None)) => Err(wrong("`count` is a whole number, at least 2")),
+        (Some((step, _)), None) if step > 0.0 && !log && (to - from) / step <= MOST_LEVELS => {
+            Ok(stepped(from, to, step))
+        }
+        (Some(_), None) => Err(wrong(
+            "`step` is above 0, makes at most 10000 levels, and goes with scale = \"linear\"",
+        )),
+        (Some(_), Some(_)) => Err(wrong("give `step` or `count`, not both")),
+    }
+}
+
+/// A number and whether it is whole: sizes and times are, in bytes and nanoseconds.
+#[allow(clippy::cast_precision_loss, reason = "as every number of a space")]
+fn number(value: &Value) -> Option<(f64, bool)> {
+    match value {
+        Value::Integer(number) => Some((*number as f64, true)),
+        Value::Float(number) => number.is_finite().then_some((*number, false)),
+        Value::String(text) => {
+            let bytes = text.parse::<Bytes>().map(|bytes| bytes.0);
+            let number = bytes.or_else(|_| text.parse::<Nanos>().map(|time| time.0));
+            number.ok().map(|number| (number as f64, true))
+        }
+        _ => None,
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "levels are few")]
+fn levels(from: f64, to: f64, log: bool, whole: bool, count: i64) -> Option<Values> {
+    if count as f64 > MOST_LEVELS {
+        return None;
+    }
+    let mut levels: Vec<f64> = (0..count)
+        .map(|nth| match nth {
+            0 => from,
+            nth if nth == count - 1 => to,
+            nth => between(from, to, log, nth as f64 / (count - 1) as f64),
+        })
+        .map(|number| if whole { number.round() } else { number })
+        .collect();
+    levels.dedup();
+    Some(Values::Levels(levels.into_iter().map(Level::Number).collect()))
+}
+
+/// From `from` in steps up to `to`, which is a level if a step ends there, or as good as.
+#[allow(clippy::cast_precision_loss, reason = "levels are few")]
+fn stepped(from: f64, to: f64, step: f64) -> Values {
+    let levels = (0..).map(|nth: u32| f64::from(nth).mul_add(step, from));
+    let levels = levels.take_while(|level| *level <= to + step * 1e-9);
+    // Without the digits that binary fractions have too many.
+    let rounded = |level: f64| (level * 1e12).round() / 1e12;
+    Values::Levels(levels.map(|level| Level::Number(rounded(level).min(to))).collect())
+}

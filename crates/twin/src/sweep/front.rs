@@ -1,0 +1,42 @@
+//! The Pareto front.
+
+use flashscope_result::sweep::{FrontPoint, Goal, Objective};
+use heuropt::prelude::{Candidate, Evaluation, Objective as Ranked, ObjectiveSpace, ParetoArchive};
+
+use super::finish::Measured;
+
+/// The objectives as the optimizer has them.
+pub fn ranked(objectives: &[Objective]) -> ObjectiveSpace {
+    let ranked = objectives.iter().map(|objective| match objective.goal {
+        Goal::Minimize => Ranked::minimize(&objective.field),
+        Goal::Maximize => Ranked::maximize(&objective.field),
+    });
+    ObjectiveSpace::new(ranked.collect())
+}
+
+/// The points of the front, in the order of points.
+pub fn front(
+    objectives: &[Objective],
+    measured: &[Measured<'_>],
+    names: &[&str],
+) -> Vec<FrontPoint> {
+    let mut archive = ParetoArchive::new(ranked(objectives));
+    for (index, point) in measured.iter().enumerate() {
+        if let Some(means) = point.means() {
+            archive.insert(Candidate::new(index, Evaluation::new(means)));
+        }
+    }
+    // Of points that are as good as each other the archive has one.
+    let members: Vec<&Vec<f64>> =
+        archive.members().iter().map(|member| &member.evaluation.objectives).collect();
+    let point = |found: &Measured<'_>| {
+        let values = found.estimates()?;
+        let means: Vec<f64> = values.iter().map(|estimate| estimate.value).collect();
+        members.contains(&&means).then(|| FrontPoint {
+            point: found.point,
+            settings: found.settings(names),
+            values,
+        })
+    };
+    measured.iter().filter_map(point).collect()
+}

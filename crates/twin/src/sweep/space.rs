@@ -1,0 +1,371 @@
+use std::collections::HashMap;
+
+use flashscope_block::Nanos;
+use flashscope_result::SimulationFill;
+use flashscope_result::sweep::{Goal, Level, Objective};
+use flashscope_workload::{synthetic, trace};
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::conditions::{Condition, Settings, apply, flat};
+use super::sampling::{MOST_FACTORS, MOST_SAMPLES, latin_hypercube, sobol};
+use super::trial::number_names;
+use super::{Factor, Sampling, SpaceError, Trial, Values};
+use crate::simulate::{Asked, Work};
+
+/// The most points of a full grid.
+const MOST_POINTS: u64 = 1_000_000;
+
+/// A design space, and how it is explored.
+#[derive(Debug, Clone)]
+pub struct Space {
+    /// As it was written.
+    pub text: String,
+    /// What is varied, in the order of names.
+    pub factors: Vec<Factor>,
+    /// What points are judged by.
+    pub objectives: Vec<Objective>,
+    /// How points are chosen.
+    pub sampling: Sampling,
+    /// How many, unless all are taken.
+    pub samples: u32,
+    /// Points in a generation of a search.
+    pub population: u32,
+    /// Simulations of each point, with one seed after the other.
+    pub repeats: u32,
+    /// The drive and the work on it, before any factor; its seed is the first.
+    base: Asked,
+    conditions: Vec<Condition>,
+}
+
+/// A space as it is written.
+#[derive(Deserialize)]
+#[serde(default)]
+struct Written {
+    drive: String,
+    workload: String,
+    fill: SimulationFill,
+    warm_up: Option<String>,
+    ios: Option<u64>,
+    duration: Option<String>,
+    queue_depth: Option<u32>,
+    seed: u64,
+    repeats: u32,
+    sampling: Sampling,
+    samples: u32,
+    population: u32,
+    objectives: Vec<String>,
+    factors: Table,
+    conditions: Vec<Table>,
+}
+
+impl Default for Written {
+    fn default() -> Written {
+        let Work { workload, fill, ios, queue_depth, seed, .. } = Work::default();
+        Written {
+            drive: "sim:demo".into(),
+            workload,
+            fill,
+            warm_up: None,
+            ios,
+            duration: None,
+            queue_depth,
+            seed,
+            repeats: 1,
+            sampling: Sampling::Full,
+            samples: 64,
+            population: 16,
+            objectives: vec![
+                "minimize write_amplification".into(),
+                "maximize ios_per_second".into(),
+            ],
+            factors: Table::new(),
+            conditions: Vec::new(),
+        }
+    }
+}
+
+/// The keys of [`Written`].
+const KEYS: [&str; 15] = [
+    "drive",
+    "workload",
+    "fill",
+    "warm_up",
+    "ios",
+    "duration",
+    "queue_depth",
+    "seed",
+    "repeats",
+    "sampling",
+    "samples",
+    "population",
+    "objectives",
+    "factors",
+    "conditions",
+];
+
+impl Space {
+    /// Reads a space, which is TOML: see docs/sweep.md.
+    ///
+    /// # Errors
+    /// What is wrong with it, with the nearest name where one is unknown. What a single point makes
+    /// impossible is not seen here.
+    pub fn parse(text: &str) -> Result<Space, SpaceError> {
+        let toml = |error: toml::de::Error| SpaceError::Toml(error.to_string().trim_end().into());
+        let table: Table = toml::from_str(text).map_err(toml)?;
+        if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            return Err(SpaceError::unknown("a space", key, KEYS));
+        }
+        let written: Written = toml::from_str(text).map_err(toml)?;
+        let factors = flat(&written.factors);
+        let factors: Result<Vec<Factor>, SpaceError> =
+            factors.into_iter().map(|(name, value)| factor(&name, value)).collect();
+        let conditions: Result<_, _> = written.conditions.iter().map(Condition::read).collect();
+        let space = Space {
+            text: text.into(),
+            factors: factors?,
+            objectives: objectives(&written.objectives)?,
+            sampling: written.sampling,
+            samples: written.samples,
+            population: written.population,
+            repeats: written.repeats,
+            base: base(&written)?,
+            conditions: conditions?,
+        };
+        space.check()?;
+        Ok(space)
+    }
+
+    fn check(&self) -> Result<(), SpaceError> {
+        let names = self.names();
+        for condition in &self.conditions {
+            let (mut factors, mut set) = condition.names();
+            if let Some(unknown) = factors.find(|name| !names.contains(name)) {
+                return Err(SpaceError::unknown("[factors]", unknown, names));
+            }
+            set.try_for_each(known)?;
+        }
+        if self.factors.is_empty() || self.factors.len() > MOST_FACTORS {
+            let rule = format!("it has at least one factor, at most {MOST_FACTORS}");
+            return Err(SpaceError::invalid("[factors]", rule));
+        }
+        for (what, value, most) in
+            [("repeats", self.repeats, 10_000), ("samples", self.samples, MOST_SAMPLES)]
+        {
+            if !(1..=most).contains(&value) {
+                let rule = format!("it is a whole number from 1 to {most}");
+                return Err(SpaceError::invalid(what, rule));
+            }
+        }
+        if self.sampling == Sampling::Search {
+            let fits =
+                self.population.is_multiple_of(2) && (2..=self.samples).contains(&self.population);
+            let rule = "it is even, and not above `samples`";
+            return fits.then_some(()).ok_or_else(|| SpaceError::invalid("population", rule));
+        }
+        if self.sampling != Sampling::Full {
+            return Ok(());
+        }
+        let counts = self.factors.iter().map(|factor| {
+            let rule = "a full grid needs `step` or `count` of each range, or another `sampling`";
+            let wrong = || SpaceError::Factor { factor: factor.name.clone(), rule };
+            Ok(factor.count().ok_or_else(wrong)? as u64)
+        });
+        let points =
+            counts.collect::<Result<Vec<_>, _>>()?.into_iter().fold(1, u64::saturating_mul);
+        match points > MOST_POINTS {
+            true => Err(SpaceError::invalid(
+                "[factors]",
+                format!(
+                    "the full grid has {points} points, and at most {MOST_POINTS} are taken: leave out \
+                     levels, or take a sample: sampling = \"sobol\""
+                ),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// The names of the factors.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        self.factors.iter().map(|factor| factor.name.as_str()).collect()
+    }
+
+    /// All trials, in the order of points and repeats; none of a search, whose points depend on what
+    /// came of others.
+    #[must_use]
+    pub fn trials(&self) -> Vec<Trial> {
+        let (factors, samples, seed) = (self.factors.len(), self.samples, self.base.work.seed);
+        let shares = match self.sampling {
+            Sampling::Full => self.grid(),
+            Sampling::LatinHypercube => latin_hypercube(factors, samples, seed),
+            Sampling::Sobol => sobol(factors, samples, seed),
+            Sampling::Search => Vec::new(),
+        };
+        let mut points = Points::default();
+        let trials = shares.iter().filter_map(|shares| points.take(self, shares).new);
+        trials.flatten().collect()
+    }
+
+    /// The shares of every point of the grid, the last factor first.
+    #[allow(clippy::cast_precision_loss, reason = "levels are few")]
+    fn grid(&self) -> Vec<Vec<f64>> {
+        let mut points = vec![Vec::new()];
+        for factor in &self.factors {
+            let count = factor.count().unwrap_or(1);
+            let with = |point: &Vec<f64>, level: usize| {
+                // The middle of its part.
+                let share = (level as f64 + 0.5) / count as f64;
+                point.iter().copied().chain([share]).collect::<Vec<f64>>()
+            };
+            let all =
+                points.iter().flat_map(|point| (0..count).map(move |level| with(point, level)));
+            points = all.collect();
+        }
+        points
+    }
+
+    /// The trials of a point.
+    fn trials_of(&self, point: u32, levels: &[Option<Level>], set: &Settings) -> Vec<Trial> {
+        let names = self.factors.iter().map(|factor| &factor.name);
+        let given = names.zip(levels).filter_map(|(name, level)| Some((name, level.as_ref()?)));
+        let settings: Vec<(&String, &Level)> =
+            given.chain(set.iter().map(|(name, level)| (name, level))).collect();
+        let whole = |field: &str, base: &str| {
+            let given = settings.iter().find(|(name, _)| *name == field);
+            given.map_or(base.to_owned(), |(_, level)| level.to_string())
+        };
+        let mut drive = whole(DRIVE, &self.base.drive);
+        let mut workload = whole(WORKLOAD, &self.base.work.workload);
+        for (name, level) in settings {
+            let (spec, field) = match name.strip_prefix("workload.") {
+                Some(field) => (&mut workload, field),
+                None if name == DRIVE || name == WORKLOAD => continue,
+                None => (&mut drive, name.as_str()),
+            };
+            let sign = if spec.contains('?') { '&' } else { '?' };
+            *spec += &format!("{sign}{field}={level}");
+        }
+        let trial = |repeat: u32| {
+            let seed = self.base.work.seed.wrapping_add(repeat.into());
+            let work = Work { workload: workload.clone(), seed, ..self.base.work.clone() };
+            let asked = Asked { drive: drive.clone(), work };
+            Trial { point, repeat, levels: levels.to_vec(), asked }
+        };
+        (0..self.repeats).map(trial).collect()
+    }
+
+    /// Seed of everything that is random in the choice of points.
+    pub(super) fn seed(&self) -> u64 {
+        self.base.work.seed
+    }
+}
+
+/// Points that were taken so far.
+#[derive(Default)]
+pub(super) struct Points {
+    numbers: HashMap<String, u32>,
+}
+
+/// A point that was asked for.
+pub(super) struct Taken {
+    /// Its number; `None` where it is left out.
+    pub point: Option<u32>,
+    /// Its trials, where it was not taken before.
+    pub new: Option<Vec<Trial>>,
+}
+
+impl Points {
+    /// The point at these shares of the factors.
+    pub fn take(&mut self, space: &Space, shares: &[f64]) -> Taken {
+        let levels =
+            space.factors.iter().zip(shares).map(|(factor, share)| Some(factor.at(*share)));
+        let mut levels: Vec<Option<Level>> = levels.collect();
+        let Some(set) = apply(&space.conditions, &space.names(), &mut levels) else {
+            return Taken { point: None, new: None };
+        };
+        let key = format!("{levels:?} {set:?}");
+        if let Some(point) = self.numbers.get(&key) {
+            return Taken { point: Some(*point), new: None };
+        }
+        let point = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(key, point);
+        Taken { point: Some(point), new: Some(space.trials_of(point, &levels, &set)) }
+    }
+}
+
+const DRIVE: &str = "drive";
+const WORKLOAD: &str = "workload";
+
+fn factor(name: &str, value: &Value) -> Result<Factor, SpaceError> {
+    known(name)?;
+    let factor = Factor::read(name, value)?;
+    let whole = name == DRIVE || name == WORKLOAD;
+    match whole && !matches!(&factor.values, Values::Levels(levels) if levels.iter().all(is_text)) {
+        true => Err(SpaceError::Factor { factor: name.into(), rule: "its values are names" }),
+        false => Ok(factor),
+    }
+}
+
+fn is_text(level: &Level) -> bool {
+    matches!(level, Level::Text(_))
+}
+
+/// That a name is of something that can be varied.
+fn known(name: &str) -> Result<(), SpaceError> {
+    let fields = synthetic::KINDS.iter().flat_map(|kind| kind.all_fields()).chain(trace::FIELDS);
+    let workload = fields.map(|field| format!("workload.{}", field.name));
+    let whole = [DRIVE, WORKLOAD].map(String::from);
+    let names: Vec<String> =
+        flashscope_sim::profile::field_names().into_iter().chain(workload).chain(whole).collect();
+    match names.iter().any(|known| known == name) {
+        true => Ok(()),
+        false => Err(SpaceError::unknown("[factors]", name, names.iter().map(String::as_str))),
+    }
+}
+
+fn objectives(written: &[String]) -> Result<Vec<Objective>, SpaceError> {
+    let names = number_names();
+    let objective = |text: &String| {
+        let (goal, field) = text.split_once(' ').unwrap_or((text, ""));
+        let goal = match goal {
+            "minimize" => Goal::Minimize,
+            "maximize" => Goal::Maximize,
+            _ => {
+                let rule = format!("`{text}`: write it like \"minimize latency_ns.p99\"");
+                return Err(SpaceError::invalid("objectives", rule));
+            }
+        };
+        match names.iter().any(|name| name == field) {
+            true => Ok(Objective { goal, field: field.into() }),
+            false => {
+                let known = names.iter().map(String::as_str);
+                Err(SpaceError::unknown("the JSON of `flashscope simulate`", field, known))
+            }
+        }
+    };
+    if written.is_empty() {
+        return Err(SpaceError::invalid("objectives", "there is at least one"));
+    }
+    written.iter().map(objective).collect()
+}
+
+fn base(written: &Written) -> Result<Asked, SpaceError> {
+    let warm_up = written.warm_up.as_ref().map(|text| text.parse()).transpose();
+    let warm_up = warm_up.map_err(|error: flashscope_measure::ParseWarmUpError| {
+        SpaceError::invalid("warm_up", error.to_string())
+    })?;
+    let duration = written.duration.as_ref().map(|text| text.parse::<Nanos>()).transpose();
+    let duration = duration.map_err(|error| SpaceError::invalid("duration", error.to_string()))?;
+    let work = Work {
+        workload: written.workload.clone(),
+        fill: written.fill,
+        warm_up,
+        ios: written.ios,
+        duration,
+        queue_depth: written.queue_depth,
+        seed: written.seed,
+        ..Work::default()
+    };
+    Ok(Asked { drive: written.drive.clone(), work })
+}

@@ -1,0 +1,341 @@
+use std::sync::atomic::AtomicBool;
+
+use flashscope_result::sweep::{
+    Counts, Effect, Level, Row, RowStatus, Sweep, SweepFolder, SweepStatus,
+};
+use proptest::prelude::*;
+
+use super::*;
+
+/// A drive that is simulated in a millisecond.
+const TINY: &str = "drive = \"sim:demo?flash.packages=1&flash.dies_per_package=1&\
+                    flash.planes_per_die=1&flash.blocks_per_plane=64\"\nios = 500\nwarm_up = \"1x\"\n";
+
+fn space(text: &str) -> Space {
+    Space::parse(&format!("{TINY}{text}")).unwrap()
+}
+
+fn wrong(text: &str) -> String {
+    Space::parse(text).unwrap_err().to_string()
+}
+
+/// Explores on so many threads.
+fn run(space: &Space, jobs: usize) -> Vec<Row> {
+    let (stop, mut told) = (AtomicBool::new(false), |_| {});
+    let mut runner = Runner::new(jobs, &stop, &mut told);
+    explore(space, &mut |trials| runner.run(trials)).unwrap()
+}
+
+fn swept(space: &Space) -> Sweep {
+    finish(space, &run(space, 2), SweepStatus::Complete)
+}
+
+fn levels(trials: &[Trial]) -> Vec<String> {
+    let text = |level: &Option<Level>| level.as_ref().map_or("-".into(), ToString::to_string);
+    trials.iter().map(|trial| trial.levels.iter().map(text).collect::<Vec<_>>().join(" ")).collect()
+}
+
+// Is everything that is wrong with a space said, with what may have been meant?
+#[test]
+fn wrong_spaces_are_refused() {
+    let factor = |text: &str| wrong(&format!("[factors]\n{text}"));
+    for (error, says) in [
+        (wrong("drive = 1"), "drive"),
+        (wrong("drvie = 'demo'\n[factors]\nftl=['bast']"), "did you mean `drive`?"),
+        (wrong("sampling = 'sobl'"), "unknown variant"),
+        (wrong(""), "at least one factor"),
+        (wrong("warm_up = 'often'\n[factors]\nftl=['bast']"), "warm_up: write it like"),
+        (wrong("duration = '3 parsec'\n[factors]\nftl=['bast']"), "duration"),
+        (wrong("repeats = 0\n[factors]\nftl=['bast']"), "repeats"),
+        (wrong("objectives = ['least ios']\n[factors]\nftl=['bast']"), "minimize latency_ns.p99"),
+        (
+            wrong("objectives = ['minimize write_amplificaton']\n[factors]\nftl=['bast']"),
+            "did you mean `write_amplification`?",
+        ),
+        (factor("over_provisionin = [1]"), "did you mean `over_provisioning`?"),
+        (factor("workload.raeds = [1]"), "did you mean `workload.reads`?"),
+        (factor("ftl = []"), "at least one value"),
+        (factor("ftl = ['bast', 'bast']"), "twice"),
+        (factor("ftl = 'bast'"), "a list of values"),
+        (factor("drive = [1]"), "names"),
+        (factor("seed = {from = 1, to = 8}"), "`step` or `count`"),
+        (factor("seed = {from = 8, to = 1, count = 2}"), "`from` is below `to`"),
+        (factor("seed = {from = 0, to = 8, count = 2, scale = 'log'}"), "above 0"),
+        (factor("seed = {from = 0, to = 8, count = 1}"), "at least 2"),
+        (factor("seed = {from = 0, to = 8, step = 1, count = 2}"), "not both"),
+        (factor("seed = {from = 0, to = 800000, step = 1}"), "10000 levels"),
+        (factor("seed = {from = 0, to = 8, stepp = 1}"), "did you mean `step`?"),
+        (factor("seed = {from = 0, to = 'x', step = 1}"), "are numbers"),
+        (factor("seed={from=1,to=5000,step=1}\nstripe={from=1,to=5000,step=1}"), "25000000 points"),
+        (factor("ftl=['bast']\n[[conditions]]\nexclude=true"), "`when`"),
+        (factor("ftl=['bast']\n[[conditions]]\nwhen.ftl='bast'"), "`exclude = true`"),
+        (
+            factor("ftl=['bast']\n[[conditions]]\nwhen.ftll='bast'\nexclude=true"),
+            "did you mean `ftl`?",
+        ),
+        (
+            factor("ftl=['bast']\n[[conditions]]\nwhen.ftl='bast'\nset.over_provisionin=1"),
+            "did you mean `over_provisioning`?",
+        ),
+        (factor("ftl=['bast']\n[[conditions]]\nwhn.ftl='bast'"), "did you mean `when`?"),
+        (wrong("sampling = 'search'\npopulation = 7\n[factors]\nftl=['bast']"), "even"),
+    ] {
+        assert!(error.contains(says), "{says}: {error}");
+    }
+}
+
+// Are all points of a grid there once, in order, as the command line would have them?
+#[test]
+fn a_grid_has_every_point() {
+    let space = space(
+        "seed = 7\nrepeats = 2\n[factors]\ncleaning.policy = ['greedy', 'fifo']\n\
+         workload.reads = {from = 0.0, to = 0.3, step = 0.1}",
+    );
+    let trials = space.trials();
+    assert_eq!(
+        levels(&trials).into_iter().step_by(2).collect::<Vec<_>>(),
+        [
+            "greedy 0",
+            "greedy 0.1",
+            "greedy 0.2",
+            "greedy 0.3",
+            "fifo 0",
+            "fifo 0.1",
+            "fifo 0.2",
+            "fifo 0.3"
+        ]
+    );
+    let Trial { point, repeat, asked, .. } = &trials[15];
+    assert_eq!((*point, *repeat, asked.work.seed), (7, 1, 8));
+    assert!(asked.drive.ends_with("blocks_per_plane=64&cleaning.policy=fifo"), "{}", asked.drive);
+    assert_eq!(asked.work.workload, "uniform?reads=0.3");
+    let text = serde_json::to_string(&trials).unwrap();
+    assert_eq!(serde_json::from_str::<Vec<Trial>>(&text).unwrap(), trials);
+}
+
+// Do ranges have the levels that they say, of every unit and scale?
+#[test]
+fn ranges_have_levels() {
+    let of = |range: &str| {
+        let space = space(&format!("[factors]\nseed = {range}"));
+        levels(&space.trials())
+    };
+    assert_eq!(of("{from = 1, to = 8, count = 4, scale = 'log'}"), ["1", "2", "4", "8"]);
+    assert_eq!(of("{from = '4KiB', to = '16KiB', count = 2}"), ["4096", "16384"]);
+    assert_eq!(of("{from = '1us', to = '3us', step = '1us'}"), ["1000", "2000", "3000"]);
+    assert_eq!(of("{from = 1, to = 2, count = 9}"), ["1", "2"], "whole numbers");
+    assert_eq!(of("{from = 0.0, to = 1.0, step = 0.4}"), ["0", "0.4", "0.8"]);
+}
+
+// Do conditions set, leave out and exclude, and are points that become the same taken once?
+#[test]
+fn conditions_shape_the_space() {
+    let space = space(
+        "[factors]\nftl = ['page-map', 'bast', 'fast']\ncleaning.policy = ['greedy', 'fifo']\n\
+         [[conditions]]\nwhen.ftl = ['bast']\nwithout = ['cleaning.policy']\n\
+         set = { background_cleaning = false, persistence.map = 'pages' }\n\
+         [[conditions]]\nwhen = { ftl = 'fast' }\nexclude = true",
+    );
+    let trials = space.trials();
+    // In the order of names.
+    assert_eq!(levels(&trials), ["greedy page-map", "- bast", "fifo page-map"]);
+    assert!(
+        trials[1].asked.drive.ends_with("ftl=bast&background_cleaning=false&persistence.map=pages")
+    );
+    let rows = run(&space, 2);
+    assert!(rows.iter().all(|row| row.status == RowStatus::Done), "{rows:?}");
+}
+
+// Does a Latin hypercube have a point in each part of each factor, does a longer Sobol sequence begin
+// as a shorter one, and does another seed give others?
+#[test]
+fn samples_cover_the_space() {
+    let of = |sampling: &str, samples: u32, seed: u32| {
+        let text = format!(
+            "sampling = '{sampling}'\nsamples = {samples}\nseed = {seed}\n[factors]\n\
+             over_provisioning = {{from = 0.0, to = 32.0}}\nworkload.reads = {{from = 0.0, to = 1.0}}"
+        );
+        space(&text).trials()
+    };
+    let number = |trial: &Trial, factor: usize| match &trial.levels[factor] {
+        Some(Level::Number(number)) => *number,
+        other => panic!("{other:?}"),
+    };
+    for (factor, scale) in [(0, 1.0), (1, 32.0)] {
+        let trials = of("latin-hypercube", 32, 1);
+        let mut parts: Vec<f64> =
+            trials.iter().map(|trial| (number(trial, factor) * scale).floor()).collect();
+        parts.sort_by(f64::total_cmp);
+        assert_eq!(parts, (0..32).map(f64::from).collect::<Vec<_>>());
+    }
+    let (short, long) = (of("sobol", 8, 1), of("sobol", 64, 1));
+    assert_eq!(short, long[..8]);
+    for half in [0..32, 32..64] {
+        let low = long[half].iter().filter(|trial| number(trial, 0) < 16.0).count();
+        assert_eq!(low, 16, "each half of a Sobol sequence is even");
+    }
+    for sampling in ["latin-hypercube", "sobol"] {
+        assert_ne!(levels(&of(sampling, 8, 1)), levels(&of(sampling, 8, 2)));
+        assert_eq!(of(sampling, 8, 1), of(sampling, 8, 1));
+    }
+}
+
+// Are rows and facts the same on one thread and on three, and when the sweep was cut off and gone on
+// with at any point?
+#[test]
+fn threads_and_interruptions_change_nothing() {
+    for sampling in ["full", "search"] {
+        let space = space(&format!(
+            "repeats = 2\nsampling = '{sampling}'\nsamples = 24\npopulation = 6\n[factors]\n\
+             over_provisioning = [0.15, 0.2, 0.3]\ncleaning.policy = ['greedy', 'fifo', 'none-such']\n\
+             workload.reads = [0.0, 0.5]"
+        ));
+        let whole = run(&space, 1);
+        assert!(whole.iter().any(|row| row.status == RowStatus::Done));
+        assert_eq!(run(&space, 3), whole);
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("s");
+        let start = finish(&space, &[], SweepStatus::Unfinished);
+        let mut folder = SweepFolder::create(&path, &start).unwrap();
+        for stop_after in [3, 10, 1_000_000] {
+            let (stop, names) = (AtomicBool::new(false), start.factors.clone());
+            let (_, _, rows) = {
+                drop(folder);
+                SweepFolder::resume(&path).unwrap()
+            };
+            folder = SweepFolder::resume(&path).unwrap().0;
+            let before = rows.len() as u64;
+            let mut told = |done| {
+                stop.store(done >= before + stop_after, std::sync::atomic::Ordering::Relaxed)
+            };
+            let mut runner = Runner::new(2, &stop, &mut told).keeping(&mut folder, names, rows);
+            let explored = explore(&space, &mut |trials| runner.run(trials));
+            assert!(explored.is_some() || stop_after < 1_000_000);
+            assert!(runner.finish().unwrap().len() as u64 >= before);
+            assert!(explored.is_none_or(|rows| rows == whole));
+        }
+    }
+}
+
+// Are impossible points counted and listed with their reason, and the others simulated?
+#[test]
+fn impossible_points_are_skipped() {
+    let found =
+        swept(&space("[factors]\nover_provisioning = [0.15, 1.5]\nworkload.reads = [0.0, 0.5]"));
+    assert_eq!(found.counts, Counts { points: 4, asked: 4, done: 2, impossible: 2, failed: 0 });
+    assert_eq!(found.skipped.len(), 2);
+    assert!(found.skipped[0].reason.contains("over_provisioning"), "{:?}", found.skipped);
+    assert_eq!(found.front.len() + found.skipped.len(), 3, "without reads nothing else differs");
+}
+
+// Has over-provisioning the effect that theory says, surely, and is a factor without effect not sure?
+#[test]
+fn effects_have_signs() {
+    let found = swept(&space(
+        "repeats = 4\nobjectives = ['minimize write_amplification', 'maximize drive.capacity_bytes']\n\
+         [factors]\nover_provisioning = [0.15, 0.3]\nreliability.block_lifetime = [1000, 100000]",
+    ));
+    let sign = |objective: &str, factor: &str| {
+        let of = |effect: &&Effect| effect.objective == objective && effect.step.factor == factor;
+        let effect = found.effects.iter().find(of).unwrap();
+        assert_eq!(effect.pairs, 2);
+        effect.sign
+    };
+    assert_eq!(sign("write_amplification", "over_provisioning"), -1);
+    assert_eq!(sign("drive.capacity_bytes", "over_provisioning"), -1);
+    assert_eq!(sign("write_amplification", "reliability.block_lifetime"), 0);
+    assert_eq!(found.interactions.len(), 2);
+    assert!(found.interactions.iter().all(|found| found.sign == 0 && found.squares == 1));
+}
+
+/// Rows of a grid of 2 x 3 points, with a value that is a function of the levels and the repeat.
+fn scripted(space: &Space, value: impl Fn(f64, f64, f64) -> f64) -> Vec<Row> {
+    let number = |level: &Option<Level>| match level {
+        Some(Level::Number(number)) => *number,
+        other => panic!("{other:?}"),
+    };
+    let row = |trial: Trial| {
+        let [a, b] = [number(&trial.levels[0]), number(&trial.levels[1])];
+        let value = value(a, b, f64::from(trial.repeat));
+        let numbers = [("ios".to_owned(), value), ("bytes_read".into(), -a)].into();
+        let (point, repeat, levels) = (trial.point, trial.repeat, trial.levels);
+        Row { point, repeat, levels, status: RowStatus::Done, reason: None, numbers }
+    };
+    space.trials().into_iter().map(row).collect()
+}
+
+const SCRIPTED: &str = "repeats = 3\nobjectives = ['minimize ios', 'maximize bytes_read']\n[factors]\n\
+                        flash.packages = [1, 2]\nseed = [0, 10, 20]";
+
+proptest! {
+    // Are effects and interactions those of the function that gave the values, whatever luck all points
+    // share?
+    #[test]
+    fn effects_are_those_of_the_function(a in -9.0..9.0, b in -9.0..9.0, ab in -9.0..9.0, luck in -1e3..1e3) {
+        let space = space(SCRIPTED);
+        let rows = scripted(&space, |x, y, repeat| a * x + b * y + ab * x * y + luck * repeat);
+        let found = finish(&space, &rows, SweepStatus::Complete);
+        let near = |found: f64, is: f64| (found - is).abs() < 1e-6;
+        // The mean over the three levels of the other factor, and over its two.
+        prop_assert!(near(found.effects[0].difference.value, a + ab * 10.0));
+        prop_assert!(near(found.effects[1].difference.value, 10.0 * (b + ab * 1.5)));
+        prop_assert!(near(found.effects[2].difference.value, 20.0 * (b + ab * 1.5)));
+        prop_assert!(near(found.interactions[0].difference.value, 20.0 * ab));
+        prop_assert!(found.effects[0].difference.half_width().unwrap() < 1e-6, "luck is shared");
+    }
+
+    // Is no point of the front dominated by any point, and each other point dominated by one of it?
+    #[test]
+    fn the_front_is_not_dominated(values in proptest::collection::vec(0_u8..4, 6)) {
+        let space = space(SCRIPTED);
+        let at = |x: f64, y: f64| f64::from(values[usize::from(x > 1.5) + 2 * usize::from(y > 5.0) + 2 * usize::from(y > 15.0)]);
+        let rows = scripted(&space, |x, y, _| at(x, y));
+        let found = finish(&space, &rows, SweepStatus::Complete);
+        // Less of the first, more of the second.
+        let points: Vec<(u32, [f64; 2])> = rows.iter().step_by(3)
+            .map(|row| (row.point, [row.numbers["ios"], -row.numbers["bytes_read"]])).collect();
+        for (point, [x, y]) in &points {
+            let beaten = points.iter().any(|(_, [u, v])| u <= x && v <= y && (u < x || v < y));
+            prop_assert_eq!(found.front.iter().any(|front| front.point == *point), !beaten);
+        }
+    }
+}
+
+// Does the search come to the front that the full grid has, without running most points?
+#[test]
+fn a_search_finds_the_front() {
+    let factors = "objectives = ['minimize write_amplification', 'maximize drive.capacity_bytes']\n\
+                   [factors]\nover_provisioning = {from = 0.15, to = 0.45, count = 16}\n\
+                   cleaning.policy = ['greedy', 'fifo', 'random']\nworkload.reads = [0.0, 0.1, 0.2]";
+    let settings = |sweep: &Sweep| -> Vec<String> {
+        sweep.front.iter().map(|point| format!("{:?}", point.settings)).collect()
+    };
+    let grid = swept(&space(factors));
+    let search =
+        swept(&space(&format!("sampling = 'search'\nsamples = 72\npopulation = 12\n{factors}")));
+    assert!(search.counts.points <= 72 && grid.counts.points == 144);
+    let (all, found) = (settings(&grid), settings(&search));
+    let true_ones = found.iter().filter(|point| all.contains(point)).count();
+    assert!(2 * true_ones >= all.len(), "{true_ones} of {}: {found:?}", all.len());
+}
+
+// Has each technique of Agrawal's Table 6 the gain and the cost that the paper says?
+#[test]
+fn agrawal_table_6() {
+    let text = include_str!("../../../../docs/examples/agrawal-table6.toml");
+    let found = swept(&Space::parse(text).unwrap());
+    assert_eq!(found.counts.done, 96);
+    for (factor, objective, sign) in [
+        ("packages_per_pool", "ios_per_second", 1), // load balancing
+        ("logical_page_size", "flash_reads.host", 1), // read-modify-writes
+        ("over_provisioning", "cleaning.count", -1), // less cleaning
+        ("over_provisioning", "drive.capacity_bytes", -1), // reduced capacity
+        ("gang.packages", "ios_per_second", -1),    // reduced parallelism
+        ("stripe", "ios_per_second", 1),            // concurrency
+        ("stripe", "cleaning.efficiency", -1),      // loss of locality
+    ] {
+        let of = |effect: &&Effect| effect.step.factor == factor && effect.objective == objective;
+        let effect = found.effects.iter().find(of).unwrap();
+        assert_eq!((effect.sign, effect.pairs), (sign, 16), "{effect:?}");
+    }
+}
