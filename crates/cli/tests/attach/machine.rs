@@ -134,6 +134,14 @@ impl Loop {
 impl Drop for Loop {
     fn drop(&mut self) {
         success(Command::new("losetup").args(["--detach", &self.0]));
+        // While anything else looks at the device, the kernel puts off to close its file.
+        let held = Path::new("/sys/block").join(&self.0["/dev/".len()..]).join("loop");
+        for _ in 0..500 {
+            if !held.exists() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
     }
 }
 
