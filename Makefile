@@ -8,7 +8,7 @@ BIN := target/release/flashscope
 help:              ## list what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web test test-rust test-web test-readers test-registry test-python test-attach test-nvme check bench bench-models bench-probe bench-twin fuzz tools clean
+.PHONY: help demo build web test test-rust test-properties test-web test-readers test-registry test-python test-attach test-nvme check bench bench-models bench-probe bench-twin fuzz tools clean
 
 demo: build        ## measure a simulated drive and write the report
 	$(BIN) demo
@@ -37,6 +37,10 @@ check: web         ## formatting, lints, architecture, licenses, generated files
 
 test-rust: web     ## unit, property, contract and end-to-end tests
 	$(CARGO) test --workspace --quiet
+
+# Found failures are kept beside the tests (*.proptest-regressions) and belong into the repository.
+test-properties: web ## properties on cases drawn anew, eight times as many (not part of `test`)
+	PROPTEST_RNG_SEED=$$RANDOM$$RANDOM PROPTEST_CASES=2048 $(CARGO) test --workspace --no-fail-fast
 
 test-readers: build ## a result opens in DuckDB and Polars
 	scripts/test-readers

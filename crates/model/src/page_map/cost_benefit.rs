@@ -26,6 +26,9 @@ const PRECISION: f64 = 1e-10;
 /// Deviations of a binomial beyond which nothing is.
 const FAR: f64 = 7.5;
 
+/// The longest time that one application of Gauss and Legendre's formula spans: chances fall as exp(-t).
+const SPAN: f64 = 0.5;
+
 /// Places and weights of Gauss and Legendre's formula of four points, from 0 to 1.
 const GAUSS: [(f64, f64); 4] = [
     (0.069_431_844_202_973_71, 0.173_927_422_568_726_93),
@@ -69,17 +72,20 @@ fn life(block: f64, threshold: f64) -> (f64, f64) {
     let (mut life, mut lost) = (from, block * -(-from).exp_m1());
     while k < block {
         let to = turn(block, threshold, k);
-        let mut most: f64 = 0.0;
-        for (place, weight) in GAUSS {
-            let (alive, loses) = at_least(block, k, from + place * (to - from));
-            most = most.max(alive);
-            life += weight * (to - from) * alive;
-            lost += weight * (to - from) * loses;
+        while from < to {
+            let span = (to - from).min(SPAN);
+            let mut most: f64 = 0.0;
+            for (place, weight) in GAUSS {
+                let (alive, loses) = at_least(block, k, from + place * span);
+                most = most.max(alive);
+                life += weight * span * alive;
+                lost += weight * span * loses;
+            }
+            if most < NEVER {
+                return (life, lost);
+            }
+            from = if span < SPAN { to } else { from + span };
         }
-        if most < NEVER {
-            return (life, lost);
-        }
-        from = to;
         k += 1.0;
     }
     // A block that is all valid is never cleaned: it loses its first page at any time.
