@@ -1,18 +1,19 @@
 //! Traces: their requests as a table, and what is in them.
 
-use std::sync::atomic::Ordering;
-
 use anyhow::anyhow;
 use flashscope_analysis::trace::Characteristics;
 use flashscope_block::Bytes;
-use flashscope_instrument::trace::{failure, show};
+use flashscope_instrument::trace::{each_batch, failure};
 use flashscope_instrument::{Failure, usage};
-use flashscope_workload::trace::{FieldError, Reader, Request, Spec, Trace};
+use flashscope_workload::trace::{FieldError, Reader, Spec, Trace};
 use pyo3::prelude::*;
 
 use crate::columns::{Growing, Requests};
 use crate::table::Table;
 use crate::watched::watched;
+
+/// What is shown meanwhile.
+const READING: &str = "reading the trace";
 
 /// Opens the trace in these files, with these fields.
 fn opened(files: &[String], fields: &[(String, String)]) -> Result<Trace, Failure> {
@@ -33,15 +34,10 @@ pub fn requests(
 ) -> PyResult<(Table, bool)> {
     watched(py, progress, note, |stop, onlooker| {
         let mut trace = opened(&files, &fields)?;
-        let (mut table, mut batch) = (Growing::<Requests>::new(), Vec::<Request>::new());
-        while !stop.load(Ordering::Relaxed) {
-            trace.read(&mut batch).map_err(failure)?;
-            if batch.is_empty() {
-                break;
-            }
+        let mut table = Growing::<Requests>::new();
+        each_batch(&mut trace, READING, (stop, onlooker), |batch| {
             batch.iter().for_each(|request| table.push(request));
-            show(onlooker, "reading the trace", trace.progress());
-        }
+        })?;
         trace.notes().iter().for_each(|text| onlooker.note(text));
         Ok(table.finish(|columns| columns.volumes(trace.volumes()))?)
     })
@@ -62,15 +58,8 @@ pub fn trace_facts(
         let block: Bytes = erase_block.parse().map_err(usage)?;
         let mut found = Characteristics::with_block(block)
             .map_err(|rule| usage(anyhow!("erase_block: {rule}")))?;
-        let (mut trace, mut batch) = (opened(&files, &fields)?, Vec::<Request>::new());
-        while !stop.load(Ordering::Relaxed) {
-            trace.read(&mut batch).map_err(failure)?;
-            if batch.is_empty() {
-                break;
-            }
-            found.push(&batch);
-            show(onlooker, "reading the trace", trace.progress());
-        }
+        let mut trace = opened(&files, &fields)?;
+        each_batch(&mut trace, READING, (stop, onlooker), |batch| found.push(batch))?;
         trace.notes().iter().for_each(|text| onlooker.note(text));
         Ok(serde_json::to_string(&found.finish(trace.volumes()))?)
     })

@@ -4,12 +4,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, DeviceInfo, Nanos};
-use flashscope_measure::{Bench, Observer, plan};
+use flashscope_measure::{Bench, plan};
 use flashscope_probe_bench::drives::draw;
 use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{
-    Calibration, Experiment, Machine, Manifest, MicroBenchmark, OnError, Options, Run, State, Tool,
-};
+use flashscope_result::manifest::{Calibration, Machine, Manifest, OnError, Options, State, Tool};
 use flashscope_result::methodology::Methodology;
 use flashscope_twin::fit::{FitError, Measured};
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
@@ -26,15 +24,6 @@ const IOS: u64 = 256;
 /// The drive of a seed, as `sim:` takes it.
 pub fn spec(seed: u64) -> String {
     draw(seed).spec
-}
-
-struct Silent;
-
-impl Observer for Silent {
-    fn state(&mut self, _: Bytes, _: Bytes) {}
-    fn run_started(&mut self, _: &MicroBenchmark, _: &Experiment, _: &Run, _: Nanos) {}
-    fn progress(&mut self, _: u64) {}
-    fn run_finished(&mut self, _: &Run, _: u64, _: Nanos) {}
 }
 
 /// Measures micro-benchmarks on a drive, new, into the folder at `path`.
@@ -55,7 +44,7 @@ pub fn measure(spec: &str, seed: u64, names: &[&str], path: &Path) -> Result<Mea
         manifest: &mut manifest,
         forgot: false,
         stop: &stop,
-        observer: &mut Silent,
+        observer: &mut (),
         surroundings: None,
     }
     .run();

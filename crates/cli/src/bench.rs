@@ -1,14 +1,12 @@
 //! `flashscope bench` and `flashscope plan`.
 
-use std::io::Write;
-
 use flashscope_instrument::bench::{self, BenchArgs, Benched, PlanArgs, outcome};
 use flashscope_measure::order;
 use flashscope_report::{Summary, terminal};
 use flashscope_result::plan::Plan;
 
 use crate::progress::LateBar;
-use crate::{Failure, stop};
+use crate::{Failure, print, stop};
 
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let mut bar = LateBar::at_once();
@@ -20,18 +18,9 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
 }
 
 fn print(json: bool, Benched { folder, manifest, facts }: &Benched) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    if json {
-        let result = folder.path().display().to_string();
-        let summary = Summary { result, manifest: manifest.clone(), facts: facts.clone() };
-        serde_json::to_writer_pretty(&mut out, &summary)?;
-        writeln!(out)?;
-    } else {
-        let path = folder.path().display();
-        write!(out, "{}", terminal(manifest, facts))?;
-        writeln!(out, "\nresult: {path}\nsee it: flashscope report {path}")?;
-    }
-    Ok(())
+    let result = folder.path().display().to_string();
+    let summary = Summary { result, manifest: manifest.clone(), facts: facts.clone() };
+    print::document(json, &summary, || terminal(manifest, facts) + &print::result(folder.path()))
 }
 
 /// Prints the plan of a benchmark.
@@ -43,16 +32,12 @@ pub fn plan(args: &PlanArgs) -> Result<(), Failure> {
 }
 
 fn print_plan(plan: &Plan, args: &PlanArgs) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, plan)?;
-        writeln!(out)?;
-        return Ok(());
-    }
-    write!(out, "{}", flashscope_report::plan(plan, &order(&plan.micro_benchmarks)))?;
-    if let Some(output) = &args.output {
-        let output = output.display();
-        writeln!(out, "\nplan: {output}\nrun it: flashscope bench --plan {output}")?;
-    }
-    Ok(())
+    print::document(args.json, plan, || {
+        let written = args.output.as_deref().map(|output| {
+            let output = output.display();
+            format!("\nplan: {output}\nrun it: flashscope bench --plan {output}\n")
+        });
+        let text = flashscope_report::plan(plan, &order(&plan.micro_benchmarks));
+        text + &written.unwrap_or_default()
+    })
 }

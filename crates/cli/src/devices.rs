@@ -1,6 +1,5 @@
 //! `flashscope devices`.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
@@ -11,7 +10,7 @@ use flashscope_drive::identify::{Nvme, OptionalCommand};
 use flashscope_drive::inventory::{self, Measurable, PcieLink, WriteCache};
 use flashscope_result::environment::Health;
 
-use crate::{Failure, runtime};
+use crate::{Failure, print, runtime};
 
 type BlockDevice = inventory::BlockDevice<Health>;
 
@@ -42,14 +41,7 @@ pub fn devices(args: &DevicesArgs) -> Result<(), Failure> {
     let attached = flashscope_attach::attached(&folder)
         .with_context(|| format!("cannot list attached drives: {}", folder.display()))?;
     let found = Listed { inventory, attached };
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &found)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", table(&found))?;
-    }
-    Ok(())
+    Ok(print::document(args.json, &found, || table(&found))?)
 }
 
 /// How wide a line may be.

@@ -8,6 +8,7 @@ mod bench;
 mod demo;
 mod devices;
 mod predict;
+mod print;
 mod probe;
 mod progress;
 mod registry;

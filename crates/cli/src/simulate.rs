@@ -10,7 +10,7 @@ use flashscope_workload::Field;
 use flashscope_workload::synthetic;
 
 use crate::progress::LateBar;
-use crate::{Failure, stop};
+use crate::{Failure, print, stop};
 
 pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     if args.list {
@@ -25,18 +25,10 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
 }
 
 fn print(args: &SimulateArgs, simulation: &Simulation) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, simulation)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", flashscope_report::simulation(simulation))?;
-        if let Some(path) = &args.output {
-            let path = path.display();
-            writeln!(out, "\nresult: {path}\nsee it: flashscope report {path}")?;
-        }
-    }
-    Ok(())
+    print::document(args.json, simulation, || {
+        let text = flashscope_report::simulation(simulation);
+        text + &args.output.as_deref().map(print::result).unwrap_or_default()
+    })
 }
 
 /// The simulated drives and the workloads that there are, with their fields.

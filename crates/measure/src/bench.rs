@@ -53,24 +53,27 @@ fn hint(errno: Errno) -> &'static str {
     }
 }
 
-/// Is told what happens while a plan is executed.
+/// Is told what happens while a plan is executed. What is left out is not told; `()` is told nothing.
 pub trait Observer {
     /// So much of the state of the drive is enforced.
-    fn state(&mut self, done: Bytes, total: Bytes);
+    fn state(&mut self, _done: Bytes, _total: Bytes) {}
     /// A run begins, `now` on the clock of the drive: where the times of its records count from.
     fn run_started(
         &mut self,
-        benchmark: &MicroBenchmark,
-        experiment: &Experiment,
-        run: &Run,
-        now: Nanos,
-    );
+        _benchmark: &MicroBenchmark,
+        _experiment: &Experiment,
+        _run: &Run,
+        _now: Nanos,
+    ) {
+    }
     /// So many IOs of the current run are answered.
-    fn progress(&mut self, ios: u64);
+    fn progress(&mut self, _ios: u64) {}
     /// The current run ended after so many IOs, for better or worse, and so long on the clock of the
     /// drive.
-    fn run_finished(&mut self, run: &Run, ios: u64, took: Nanos);
+    fn run_finished(&mut self, _run: &Run, _ios: u64, _took: Nanos) {}
 }
+
+impl Observer for () {}
 
 /// The execution of the plan in a manifest: every IO of every run is kept.
 pub struct Bench<'a, D: Device + ?Sized> {

@@ -18,7 +18,7 @@ use parquet::schema::types::TypePtr;
 
 use crate::Error;
 use crate::activity::{Activities, Activity};
-use crate::folder::sync_folder;
+use crate::folder::write_named;
 use crate::pages::Limits;
 use crate::positioned::Positioned;
 use crate::reader::{guarded, open, read_column};
@@ -64,16 +64,7 @@ fn properties(left_out: u64) -> WriterProperties {
 
 /// Writes the file of a run so that at every instant it is either whole or not there.
 pub(crate) fn write(path: &Path, activities: &Activities) -> Result<(), Error> {
-    let unfinished = path.with_extension("unfinished");
-    let written = write_file(&unfinished, activities).and_then(|()| {
-        std::fs::rename(&unfinished, path).map_err(Error::io("name", path))?;
-        path.parent().map_or(Ok(()), sync_folder)
-    });
-    if written.is_err() {
-        // The error that led here says more than one about the removal.
-        let _ = std::fs::remove_file(&unfinished);
-    }
-    written
+    write_named(path, |unfinished| write_file(unfinished, activities))
 }
 
 fn write_file(path: &Path, activities: &Activities) -> Result<(), Error> {

@@ -75,6 +75,34 @@ fn activities_file(run: u32) -> String {
     format!("{}.parquet", files_prefix(run))
 }
 
+/// Keeps others from going on with the result at `path` as long as the file that is returned is open.
+pub(crate) fn lock(path: &Path) -> Result<File, Error> {
+    let folder = File::open(path).map_err(Error::io("open", path))?;
+    match folder.try_lock() {
+        Ok(()) => Ok(folder),
+        Err(TryLockError::WouldBlock) => Err(Error::Busy(path.into())),
+        Err(TryLockError::Error(error)) => Err(Error::io("lock", path)(error)),
+    }
+}
+
+/// Has `write` make a file under another name, which it gets once it is whole: at every instant it
+/// is, or is not there.
+pub(crate) fn write_named(
+    path: &Path,
+    write: impl FnOnce(&Path) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let unfinished = path.with_extension("unfinished");
+    let written = write(&unfinished).and_then(|()| {
+        fs::rename(&unfinished, path).map_err(Error::io("name", path))?;
+        path.parent().map_or(Ok(()), sync_folder)
+    });
+    if written.is_err() {
+        // The error that led here says more than one about the removal.
+        let _ = fs::remove_file(&unfinished);
+    }
+    written
+}
+
 /// Makes the names of files in `folder` durable.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), Error> {
     File::open(folder).and_then(|f| f.sync_all()).map_err(Error::io("write", folder))
@@ -114,12 +142,7 @@ impl ResultFolder {
     /// # Errors
     /// [`Error::Busy`] where another program does so.
     pub fn lock(&self) -> Result<File, Error> {
-        let folder = File::open(&self.path).map_err(Error::io("open", &self.path))?;
-        match folder.try_lock() {
-            Ok(()) => Ok(folder),
-            Err(TryLockError::WouldBlock) => Err(Error::Busy(self.path.clone())),
-            Err(TryLockError::Error(error)) => Err(Error::io("lock", &self.path)(error)),
-        }
+        lock(&self.path)
     }
 
     /// Removes the records and activities, whole or not, of runs that the manifest says are not run.
@@ -227,7 +250,7 @@ impl ResultFolder {
 }
 
 /// Refuses a file of a later version of its format than is known.
-fn check_version(path: &Path, known: u32) -> Result<(), Error> {
+pub(crate) fn check_version(path: &Path, known: u32) -> Result<(), Error> {
     #[derive(serde::Deserialize)]
     struct Version {
         schema_version: u32,
@@ -245,7 +268,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
 }
 
 /// Writes `value` so that at every instant the file is either the old or the new one.
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     write_whole(path, |file| Ok(serde_json::to_writer_pretty(file, value)?))
 }
 

@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, Nanos};
-use flashscope_measure::{Bench, Observer, plan};
+use flashscope_measure::{Bench, plan};
 use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{
-    Calibration, Experiment, Machine, Manifest, MicroBenchmark, OnError, Options, Run, State, Tool,
-};
+use flashscope_result::manifest::{Calibration, Machine, Manifest, OnError, Options, State, Tool};
 use flashscope_result::methodology::Methodology;
 use flashscope_twin::fit::{Check, How, Sources, Twin};
 use flashscope_twin::simulate::Work;
@@ -22,15 +20,6 @@ const HIDDEN: &str = "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die
     &flash.serial_access_per_kib=9us&interface.request_overhead=31us&interface.transfer_per_kib=7us";
 
 const HOW: How = How { seed: 1, confidence: 0.9, threads: 2 };
-
-struct Silent;
-
-impl Observer for Silent {
-    fn state(&mut self, _: Bytes, _: Bytes) {}
-    fn run_started(&mut self, _: &MicroBenchmark, _: &Experiment, _: &Run, _: Nanos) {}
-    fn progress(&mut self, _: u64) {}
-    fn run_finished(&mut self, _: &Run, _: u64, _: Nanos) {}
-}
 
 /// The result of micro-benchmarks on a drive.
 fn measured(place: &TempDir, name: &str, spec: &str, benchmarks: &[&str]) -> PathBuf {
@@ -64,7 +53,7 @@ fn measured(place: &TempDir, name: &str, spec: &str, benchmarks: &[&str]) -> Pat
     let path = place.path().join(name);
     let folder = ResultFolder::create(&path, &manifest).unwrap();
     let (device, manifest, stop) = (&mut device, &mut manifest, &AtomicBool::new(false));
-    let (folder, observer) = (&folder, &mut Silent);
+    let (folder, observer) = (&folder, &mut ());
     Bench { device, folder, manifest, forgot: false, stop, observer, surroundings: None }
         .run()
         .unwrap();

@@ -5,10 +5,9 @@ mod text;
 use std::io::Write;
 
 use flashscope_instrument::predict::{self, PredictArgs};
-use flashscope_twin::predict::PredictionReport;
 
 use crate::progress::LateBar;
-use crate::{Failure, stop};
+use crate::{Failure, print, stop};
 
 pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     if args.list {
@@ -17,16 +16,6 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     let mut bar = LateBar::new();
     let predicted = predict::predict(args, stop::flag()?, &mut bar);
     bar.finish();
-    print(args, &predicted?)
-}
-
-fn print(args: &PredictArgs, report: &PredictionReport) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, report)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", text::text(report))?;
-    }
-    Ok(())
+    let predicted = predicted?;
+    Ok(print::document(args.json, &predicted, || text::text(&predicted))?)
 }

@@ -3,7 +3,7 @@
 mod text;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flashscope_instrument::probe::{self, ProbeArgs, outcome};
 use flashscope_probe::ProbeReport;
@@ -11,7 +11,7 @@ use flashscope_probe::ProbeReport;
 pub use text::text;
 
 use crate::progress::LateBar;
-use crate::{Failure, stop};
+use crate::{Failure, print, stop};
 
 pub fn probe(args: &ProbeArgs) -> Result<(), Failure> {
     if args.list {
@@ -25,20 +25,12 @@ pub fn probe(args: &ProbeArgs) -> Result<(), Failure> {
     outcome(&probed.report)
 }
 
-fn print(args: &ProbeArgs, report: &ProbeReport, folder: &Path) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, report)?;
-        writeln!(out)?;
-        return Ok(());
-    }
-    write!(out, "{}", text(report))?;
-    let path = folder.display();
-    writeln!(out, "\nresult: {path}\nsee it: flashscope report {path}")?;
-    let profile: Option<&PathBuf> = args.profile.as_ref().filter(|_| report.profile.is_some());
-    if let Some(profile) = profile {
-        let path = profile.display();
-        writeln!(out, "profile: {path}\nrun it: flashscope simulate --drive sim:./{path}")?;
-    }
-    Ok(())
+fn print(args: &ProbeArgs, report: &ProbeReport, folder: &Path) -> anyhow::Result<()> {
+    print::document(args.json, report, || {
+        let profile = args.profile.as_deref().filter(|_| report.profile.is_some()).map(|profile| {
+            let path = profile.display();
+            format!("profile: {path}\nrun it: flashscope simulate --drive sim:./{path}\n")
+        });
+        text(report) + &print::result(folder) + &profile.unwrap_or_default()
+    })
 }

@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use crate::args::JobsArgs;
+
 /// Explore a design space: simulate every point of it, or a choice, and see what follows.
 ///
 /// The space is a TOML file: factors, which are fields of the drive's profile or of the workload, with
@@ -36,9 +38,8 @@ pub struct SweepArgs {
     #[arg(long, value_name = "FOLDER", conflicts_with = "space")]
     pub resume: Option<PathBuf>,
 
-    /// Simulate so many points at once [default: one a core]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub jobs: Option<u32>,
+    #[command(flatten)]
+    pub jobs: JobsArgs,
 
     /// Print the outcome as JSON (schema: docs/schemas/sweep.schema.json)
     #[arg(long)]

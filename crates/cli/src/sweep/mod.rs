@@ -3,7 +3,6 @@
 mod args;
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
@@ -13,7 +12,7 @@ use flashscope_twin::sweep::{Runner, Sampling, Space, explore, finish};
 
 pub use self::args::SweepArgs;
 use crate::progress::LateBar;
-use crate::{Failure, stop, usage};
+use crate::{Failure, print, stop, usage};
 
 /// A sweep that can begin, or go on.
 struct Begun {
@@ -34,7 +33,8 @@ pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let total = asked(&space);
     let mut bar = LateBar::new();
     let mut told = |done: u64| bar.show("simulating points", done, Some(total));
-    let mut runner = Runner::new(jobs(args), stop, &mut told).keeping(&mut folder, names, rows);
+    let mut runner =
+        Runner::new(args.jobs.count(), stop, &mut told).keeping(&mut folder, names, rows);
     let explored = explore(&space, &mut |trials| runner.run(trials));
     let so_far = runner.finish()?;
     bar.finish();
@@ -86,11 +86,6 @@ fn asked(space: &Space) -> u64 {
     }
 }
 
-fn jobs(args: &SweepArgs) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    args.jobs.map_or_else(cores, |jobs| jobs as usize)
-}
-
 /// What to say of a space that has no point which can be.
 fn nothing_possible(sweep: &Sweep) -> Option<anyhow::Error> {
     let first = sweep.skipped.first().filter(|_| sweep.counts.done == 0)?;
@@ -99,13 +94,7 @@ fn nothing_possible(sweep: &Sweep) -> Option<anyhow::Error> {
 }
 
 fn print(args: &SweepArgs, sweep: &Sweep, path: &Path) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, sweep)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", flashscope_report::sweep(sweep))?;
-        writeln!(out, "\nresult: {}", path.display())?;
-    }
-    Ok(())
+    print::document(args.json, sweep, || {
+        format!("{}\nresult: {}\n", flashscope_report::sweep(sweep), path.display())
+    })
 }

@@ -1,20 +1,18 @@
 //! `flashscope trace stat`.
 
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 use anyhow::{Context, anyhow};
 use flashscope_analysis::trace::Characteristics;
 use flashscope_block::Bytes;
-use flashscope_instrument::trace::{failure, show};
+use flashscope_instrument::trace::each_batch;
 use flashscope_report::{Trace, TraceStatus, trace, trace_html};
-use flashscope_workload::trace::{Reader, Request};
+use flashscope_workload::trace::Reader;
 
 use super::input::{self, Fields};
 use crate::progress::LateBar;
-use crate::{Failure, stop, usage};
+use crate::{Failure, print, stop, usage};
 
 /// Say what is in a trace, in one pass: sizes, footprint, locality, bursts, and what looks wrong.
 ///
@@ -52,19 +50,9 @@ pub fn stat(args: &StatArgs) -> Result<(), Failure> {
     let mut reader = input::open(&args.files, &args.fields)?;
     let stop = stop::flag()?;
     let mut bar = LateBar::new();
-    let mut batch: Vec<Request> = Vec::new();
-    let status = loop {
-        if stop.load(Ordering::Relaxed) {
-            break TraceStatus::Interrupted;
-        }
-        reader.read(&mut batch).map_err(failure)?;
-        if batch.is_empty() {
-            break TraceStatus::Complete;
-        }
-        found.push(&batch);
-        show(&mut bar, "reading", reader.progress());
-    };
+    let complete = each_batch(&mut reader, "reading", (stop, &mut bar), |batch| found.push(batch))?;
     bar.finish();
+    let status = if complete { TraceStatus::Complete } else { TraceStatus::Interrupted };
     let notes = reader.notes();
     input::show_notes(&notes);
     let found = Trace {
@@ -89,12 +77,5 @@ fn print(args: &StatArgs, found: &Trace) -> anyhow::Result<()> {
         let page = trace_html(found)?;
         fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, found)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", trace(found))?;
-    }
-    Ok(())
+    print::document(args.json, found, || trace(found))
 }

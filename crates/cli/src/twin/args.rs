@@ -7,6 +7,8 @@ use flashscope_instrument::names;
 use flashscope_instrument::predict::WorkloadArgs;
 use flashscope_measure::{MOST_IOS, WarmUp};
 
+use crate::args::JobsArgs;
+
 /// Make a simulated drive that behaves as one that was measured, and ask it what the drive has not been asked.
 #[derive(clap::Args)]
 pub struct TwinArgs {
@@ -48,9 +50,8 @@ pub struct FitArgs {
     #[arg(long, default_value = "0", value_parser = names::seed, allow_negative_numbers = true)]
     pub seed: u64,
 
-    /// Simulate so many drives at once [default: all processors]; the outcome does not depend on it
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub jobs: JobsArgs,
 
     /// Print NAME.twin.json
     #[arg(long)]
@@ -71,9 +72,8 @@ pub struct CheckArgs {
     #[arg(required = true, value_name = "RESULT")]
     pub results: Vec<PathBuf>,
 
-    /// Simulate so many drives at once [default: all processors]; the outcome does not depend on it
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub jobs: JobsArgs,
 
     /// Print the outcome as JSON (schema: docs/schemas/twin-check.schema.json)
     #[arg(long)]
@@ -115,9 +115,8 @@ pub struct PredictArgs {
     #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
     pub seed: u64,
 
-    /// Simulate so many drives at once [default: all processors]; the outcome does not depend on it
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub jobs: JobsArgs,
 
     /// Print the outcome as JSON (schema: docs/schemas/twin-prediction.schema.json)
     #[arg(long)]

@@ -3,7 +3,6 @@
 mod args;
 mod text;
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::anyhow;
@@ -15,7 +14,7 @@ pub use args::TwinArgs;
 use args::{CheckArgs, FitArgs, PredictArgs, TwinCommand};
 
 use crate::progress::LateBar;
-use crate::{Failure, stop, usage};
+use crate::{Failure, print, stop, usage};
 
 pub fn twin(args: &TwinArgs) -> Result<(), Failure> {
     match &args.command {
@@ -34,11 +33,6 @@ fn failure(error: FitError) -> Failure {
     }
 }
 
-fn jobs(asked: Option<u16>) -> usize {
-    let all = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    asked.map_or_else(all, usize::from)
-}
-
 fn fit(args: &FitArgs) -> Result<(), Failure> {
     for path in [args.output.clone(), Twin::path_beside(&args.output)] {
         if path.exists() {
@@ -54,7 +48,7 @@ fn fit(args: &FitArgs) -> Result<(), Failure> {
     }
     let sources = Sources::read(&args.results).map_err(failure)?;
     let (stop, mut bar, mut steps) = (stop::flag()?, LateBar::new(), 0);
-    let how = How { seed: args.seed, confidence: args.confidence, threads: jobs(args.jobs) };
+    let how = How { seed: args.seed, confidence: args.confidence, threads: args.jobs.count() };
     let twin = sources.fit(how, stop, &mut |what, misfit| {
         steps += 1;
         let now = format!("{what} fitted, misfit {misfit:.3}: steps");
@@ -66,16 +60,10 @@ fn fit(args: &FitArgs) -> Result<(), Failure> {
     bar.finish();
     let twin = twin.map_err(failure)?;
     twin.write(&args.output)?;
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &twin)?;
-        writeln!(out)?;
-        return Ok(());
-    }
-    write!(out, "{}", text::twin(&twin))?;
-    let (path, spec) = (args.output.display(), spec(&args.output));
-    writeln!(out, "\nprofile: {path}\nrun it: flashscope simulate --drive {spec}")?;
-    Ok(())
+    Ok(print::document(args.json, &twin, || {
+        let (text, path, spec) = (text::twin(&twin), args.output.display(), spec(&args.output));
+        format!("{text}\nprofile: {path}\nrun it: flashscope simulate --drive {spec}\n")
+    })?)
 }
 
 /// What `--drive` takes for the profile at `path`.
@@ -87,15 +75,8 @@ fn spec(path: &Path) -> String {
 fn check(args: &CheckArgs) -> Result<(), Failure> {
     let twin = Twin::read(&args.twin).map_err(failure)?;
     let sources = Sources::read(&args.results).map_err(failure)?;
-    let checked = Check::new(&twin, &sources, stop::flag()?, jobs(args.jobs)).map_err(failure)?;
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &checked)?;
-        writeln!(out)?;
-        return Ok(());
-    }
-    write!(out, "{}", text::check(&checked))?;
-    Ok(())
+    let checked = Check::new(&twin, &sources, stop::flag()?, args.jobs.count()).map_err(failure)?;
+    Ok(print::document(args.json, &checked, || text::check(&checked))?)
 }
 
 fn predict(args: &PredictArgs) -> Result<(), Failure> {
@@ -108,14 +89,7 @@ fn predict(args: &PredictArgs) -> Result<(), Failure> {
         seed: args.seed,
         ..Work::default()
     };
-    let predicted = twin.predict(&work, args.draws, stop::flag()?, jobs(args.jobs));
+    let predicted = twin.predict(&work, args.draws, stop::flag()?, args.jobs.count());
     let predicted = predicted.map_err(failure)?;
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &predicted)?;
-        writeln!(out)?;
-        return Ok(());
-    }
-    write!(out, "{}", text::prediction(&predicted))?;
-    Ok(())
+    Ok(print::document(args.json, &predicted, || text::prediction(&predicted))?)
 }

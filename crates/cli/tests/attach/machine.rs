@@ -12,18 +12,20 @@ use tempfile::TempDir;
 /// Whether this is run as root with /dev/fuse and all of `programs`.
 pub fn has_fuse(programs: &[&str]) -> bool {
     let root = success(Command::new("sh").args(["-c", "test $(id -u) -eq 0"]));
-    has_all(root, "root") && has_all(Path::new("/dev/fuse").exists(), "/dev/fuse") && has(programs)
+    is_there(root, "root")
+        && is_there(Path::new("/dev/fuse").exists(), "/dev/fuse")
+        && has(programs)
 }
 
 /// Whether there are all of `programs`.
 pub fn has(programs: &[&str]) -> bool {
     let installed =
         |program: &str| success(Command::new("sh").args(["-c", &format!("command -v {program}")]));
-    programs.iter().all(|program| has_all(installed(program), program))
+    programs.iter().all(|program| is_there(installed(program), program))
 }
 
 /// Whether a test has what it needs; where not, it says so.
-fn has_all(there: bool, what: &str) -> bool {
+fn is_there(there: bool, what: &str) -> bool {
     if !there {
         println!("passed by: needs {what}");
     }

@@ -3,8 +3,10 @@
 mod benched;
 mod playback;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 pub use benched::{Benched, LONGEST_IO};
-use flashscope_workload::trace::{Error, Progress};
+use flashscope_workload::trace::{Error, Progress, Reader, Request, Trace};
 pub use playback::{each_io, survey};
 
 use crate::{Failure, Onlooker, Step, Unit, usage};
@@ -16,6 +18,28 @@ pub fn failure(error: Error) -> Failure {
         Error::Io { .. } => Failure::from(error),
         wrong => usage(wrong),
     }
+}
+
+/// Reads a trace to its end, batch by batch; whether it came there before `stop` was set.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn each_batch(
+    trace: &mut Trace,
+    phase: &str,
+    (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
+    mut each: impl FnMut(&[Request]),
+) -> Result<bool, Failure> {
+    let mut batch = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        trace.read(&mut batch).map_err(failure)?;
+        if batch.is_empty() {
+            return Ok(true);
+        }
+        each(&batch);
+        show(onlooker, phase, trace.progress());
+    }
+    Ok(false)
 }
 
 /// Shows how far a trace is read.

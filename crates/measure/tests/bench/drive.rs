@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashscope_block::{Bytes, Completion, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op};
-use flashscope_measure::{Bench, Error, Observer, Surroundings, machine, plan, timestamp};
+use flashscope_measure::{Bench, Error, Surroundings, machine, plan, timestamp};
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::{
-    Calibration, Experiment, Manifest, MicroBenchmark, OnError, Options, Run, State, Status, Tool,
+    Calibration, Manifest, MicroBenchmark, OnError, Options, State, Status, Tool,
 };
 use flashscope_result::methodology::Methodology;
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
@@ -96,14 +96,6 @@ impl Device for Scripted {
     }
 }
 
-pub struct Silent;
-impl Observer for Silent {
-    fn state(&mut self, _: Bytes, _: Bytes) {}
-    fn run_started(&mut self, _: &MicroBenchmark, _: &Experiment, _: &Run, _: Nanos) {}
-    fn progress(&mut self, _: u64) {}
-    fn run_finished(&mut self, _: &Run, _: u64, _: Nanos) {}
-}
-
 /// Options of short runs on the first 64 MiB.
 pub fn short(state: State, on_error: OnError) -> Options {
     let setup = Setup { io_count: PerBaseline::same(32), ..Setup::paper(Bytes::mib(64), 1) };
@@ -168,6 +160,6 @@ fn execute(
     folder: &ResultFolder,
     surroundings: Option<&Surroundings>,
 ) -> Result<Status, Error> {
-    let observer = &mut Silent;
+    let observer = &mut ();
     Bench { device, folder, manifest, forgot: false, stop, observer, surroundings }.run()
 }

@@ -12,7 +12,7 @@ use flashscope_result::manifest::{OnError, Options, State, Status};
 
 use flashscope_workload::uflip::PerBaseline;
 
-use crate::drive::{Scripted, Silent, manifest, short};
+use crate::drive::{Scripted, manifest, short};
 
 const LATENCY: Nanos = Nanos::micros(100);
 
@@ -88,7 +88,7 @@ fn run(
     let manifest = &mut manifest(&device.drive, names, options);
     let parent = tempfile::tempdir().unwrap();
     let folder = ResultFolder::create(&parent.path().join("r.flashscope"), manifest).unwrap();
-    let (observer, forgot, surroundings) = (&mut Silent, false, None);
+    let (observer, forgot, surroundings) = (&mut (), false, None);
     let outcome =
         Bench { device, folder: &folder, manifest, forgot, stop, observer, surroundings }.run();
     (outcome, ResultFolder::open(folder.path()).unwrap().1.status)

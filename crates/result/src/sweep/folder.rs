@@ -1,10 +1,10 @@
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::found::{Row, SWEEP_VERSION, Sweep};
 use super::points;
 use crate::Error;
-use crate::folder::{read_json, sync_folder, write_whole};
+use crate::folder::{check_version, lock, read_json, sync_folder, write_json};
 
 const SWEEP: &str = "sweep.json";
 const POINTS: &str = "points.parquet";
@@ -91,21 +91,12 @@ impl SweepFolder {
     /// # Errors
     /// Where it cannot be written.
     pub fn write(&self, sweep: &Sweep) -> Result<(), Error> {
-        write_whole(&self.path.join(SWEEP), |file| Ok(serde_json::to_writer_pretty(file, sweep)?))
+        write_json(&self.path.join(SWEEP), sweep)
     }
 }
 
 fn part(number: u32) -> String {
     format!("part-{number:05}.parquet")
-}
-
-fn lock(path: &Path) -> Result<File, Error> {
-    let folder = File::open(path).map_err(Error::io("open", path))?;
-    match folder.try_lock() {
-        Ok(()) => Ok(folder),
-        Err(TryLockError::WouldBlock) => Err(Error::Busy(path.into())),
-        Err(TryLockError::Error(error)) => Err(Error::io("lock", path)(error)),
-    }
 }
 
 /// Whether the folder at `path` holds a sweep.
@@ -123,12 +114,8 @@ pub fn read_sweep(path: &Path) -> Result<Sweep, Error> {
         return Err(Error::NoSweep(path.into()));
     }
     let file = path.join(SWEEP);
-    let value: serde_json::Value = read_json(&file)?;
-    let version = value["schema_version"].as_u64().and_then(|found| u32::try_from(found).ok());
-    if let Some(found) = version.filter(|found| *found > SWEEP_VERSION) {
-        return Err(Error::Version { path: file, found, known: SWEEP_VERSION });
-    }
-    serde_json::from_value(value).map_err(|source| Error::Json { path: file, source })
+    check_version(&file, SWEEP_VERSION)?;
+    read_json(&file)
 }
 
 #[cfg(test)]

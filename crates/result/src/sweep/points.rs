@@ -17,7 +17,7 @@ use parquet::schema::types::{Type, TypePtr};
 
 use super::{Level, Row, RowStatus};
 use crate::Error;
-use crate::folder::sync_folder;
+use crate::folder::write_named;
 use crate::pages::Limits;
 use crate::reader::{guarded, open};
 
@@ -92,16 +92,7 @@ fn schema(columns: &[(String, Column<'_>)]) -> parquet::errors::Result<TypePtr> 
 
 /// Writes rows so that at every instant the file is either whole or not there.
 pub(super) fn write(path: &Path, factors: &[String], rows: &[Row]) -> Result<(), Error> {
-    let unfinished = path.with_extension("unfinished");
-    let written = write_file(&unfinished, factors, rows).and_then(|()| {
-        std::fs::rename(&unfinished, path).map_err(Error::io("name", path))?;
-        path.parent().map_or(Ok(()), sync_folder)
-    });
-    if written.is_err() {
-        // The error that led here says more than one about the removal.
-        let _ = std::fs::remove_file(&unfinished);
-    }
-    written
+    write_named(path, |unfinished| write_file(unfinished, factors, rows))
 }
 
 fn write_file(path: &Path, factors: &[String], rows: &[Row]) -> Result<(), Error> {

@@ -1,4 +1,5 @@
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -35,14 +36,20 @@ pub fn from_toml(text: &str) -> Result<Profile, ProfileError> {
 }
 
 /// The dotted names of all fields of a profile.
-pub fn field_names() -> Vec<String> {
-    let mut names = Vec::new();
-    collect_names(&defaults(), "", &mut names);
-    names
+pub fn field_names() -> &'static [String] {
+    static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let mut names = Vec::new();
+        collect_names(defaults(), "", &mut names);
+        names
+    });
+    &NAMES
 }
 
-pub(super) fn defaults() -> Table {
-    Table::try_from(Profile::default()).expect("a profile is a TOML table")
+/// Every field with its default. A sweep sets thousands of fields, each of which is looked up here.
+pub(super) fn defaults() -> &'static Table {
+    static DEFAULTS: LazyLock<Table> =
+        LazyLock::new(|| Table::try_from(Profile::default()).expect("a profile is a TOML table"));
+    &DEFAULTS
 }
 
 fn collect_names(table: &Table, prefix: &str, names: &mut Vec<String>) {
@@ -101,14 +108,14 @@ fn known(name: &str) -> Result<(), ProfileError> {
         return Ok(());
     }
     let nearest = nearest(name, valid.iter().map(String::as_str)).map(String::from);
-    Err(ProfileError::UnknownField { name: name.into(), nearest, valid })
+    Err(ProfileError::UnknownField { name: name.into(), nearest, valid: valid.to_vec() })
 }
 
 /// Puts the text `value` into the field with dotted name `field`.
 pub(super) fn set(table: &mut Table, field: &str, value: &str) -> Result<(), ProfileError> {
     known(field)?;
     let (path, key) = field.rsplit_once('.').unwrap_or(("", field));
-    let (mut target, mut default) = (table, &defaults());
+    let (mut target, mut default) = (table, defaults());
     for section in path.split('.').filter(|section| !section.is_empty()) {
         let inner = target.entry(section).or_insert_with(|| Value::Table(Table::new()));
         let (Value::Table(inner), Value::Table(default_inner)) = (inner, &default[section]) else {

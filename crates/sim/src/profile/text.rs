@@ -13,11 +13,8 @@ impl Profile {
     pub fn fields(&self) -> Vec<(String, String)> {
         let table = Table::try_from(self).expect("a profile is a TOML table");
         field_names()
-            .into_iter()
-            .map(|name| {
-                let value = plain(&name, &value_of(&table, &name));
-                (name, value)
-            })
+            .iter()
+            .map(|name| (name.clone(), plain(name, &value_of(&table, name))))
             .collect()
     }
 
@@ -82,14 +79,14 @@ fn value_of(table: &Table, name: &str) -> Value {
 
 /// Whether the value of a field is quoted in TOML: texts are, and times, which have a unit.
 fn is_text(name: &str) -> bool {
-    matches!(value_of(&defaults(), name), Value::String(_)) || is_time(name)
+    matches!(value_of(defaults(), name), Value::String(_)) || is_time(name)
 }
 
 /// Whether a field is a time: a bare number leaves its unit open, so it is not taken.
 fn is_time(name: &str) -> bool {
     let mut table = Table::new();
     let set = set(&mut table, name, "1").and_then(|()| checked(&table, name));
-    set.is_err() && matches!(value_of(&defaults(), name), Value::Integer(_))
+    set.is_err() && matches!(value_of(defaults(), name), Value::Integer(_))
 }
 
 fn plain(name: &str, value: &Value) -> String {

@@ -45,7 +45,7 @@ pub fn search(
     starts: &[Profile],
     tell: &mut dyn FnMut(&str, f64),
 ) -> Result<Found, FitError> {
-    let capacity = target.measured.iter().map(super::Measured::capacity).max().unwrap_or_default();
+    let capacity = target.capacity();
     let starts: Vec<Profile> =
         starts.iter().filter_map(|start| start.sized(capacity).ok()).collect();
     let begun = target.simulate(&starts).into_iter().flatten();
@@ -75,7 +75,7 @@ pub fn search(
 
 /// The alternatives to a drive, the best first.
 fn tried(target: &Target<'_>, best: &Tuned) -> Vec<(&'static str, Tuned)> {
-    let capacity = target.measured.iter().map(super::Measured::capacity).max().unwrap_or_default();
+    let capacity = target.capacity();
     let (fields, others): (Vec<_>, Vec<_>) =
         alternatives(&best.profile, capacity).into_iter().unzip();
     let tried = fields.into_iter().zip(target.simulate(&others));

@@ -8,6 +8,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use flashscope_block::Bytes;
 use flashscope_sim::Profile;
 
 use super::knobs::Knob;
@@ -85,6 +86,11 @@ impl Target<'_> {
     /// How many runs there are.
     pub fn runs(&self) -> usize {
         self.measured.iter().map(|one| one.runs.len()).sum()
+    }
+
+    /// Bytes of the drive: of the largest that was measured.
+    pub fn capacity(&self) -> Bytes {
+        self.measured.iter().map(Measured::capacity).max().unwrap_or_default()
     }
 
     /// Simulates drives side by side: each with what it comes to, where it works.
