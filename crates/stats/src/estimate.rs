@@ -29,6 +29,16 @@ impl Estimate {
         self.low.is_some_and(|low| low <= x) && self.high.is_some_and(|high| x <= high)
     }
 
+    /// The sign of a difference: 1 or -1, and 0 where it is none or the interval holds 0. Without an interval
+    /// it is taken at its word.
+    pub fn sign(&self) -> i8 {
+        match self.value {
+            value if self.covers(0.0) || value == 0.0 => 0,
+            value if value > 0.0 => 1,
+            _ => -1,
+        }
+    }
+
     /// The same with the interval that it needs as one of `comparisons`, so that the intervals of all
     /// of them hold at once with 95 % (Bonferroni), its error taken as normal.
     pub fn among(&self, comparisons: usize) -> Estimate {

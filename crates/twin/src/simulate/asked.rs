@@ -17,6 +17,17 @@ pub struct Asked {
     pub work: Work,
 }
 
+impl Asked {
+    /// The same for its repeat `nth`, from 0: seeds follow each other, so that the same repeats of different
+    /// drives have the same (common random numbers).
+    #[must_use]
+    pub fn repeated(&self, nth: u32) -> Asked {
+        let mut asked = self.clone();
+        asked.work.seed = asked.work.seed.wrapping_add(nth.into());
+        asked
+    }
+}
+
 /// What is done on a simulated drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -59,13 +59,7 @@ impl Differences {
     fn mean(&self) -> Option<(Estimate, i8)> {
         let means: Vec<f64> = self.sums.iter().map(|sum| sum / self.count as f64).collect();
         let mean = mean_of_repeats(&means)?;
-        let sure = mean.low.is_none() || !mean.covers(0.0);
-        let sign = match mean.value {
-            value if sure && value > 0.0 => 1,
-            value if sure && value < 0.0 => -1,
-            _ => 0,
-        };
-        Some((mean, sign))
+        Some((mean, mean.sign()))
     }
 }
 

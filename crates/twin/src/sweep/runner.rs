@@ -14,11 +14,15 @@ const KEPT: usize = 64;
 /// Is told how many rows there are.
 pub type Told<'a> = dyn FnMut(u64) + Send + 'a;
 
+/// Is given each row as it comes, in no order.
+pub type Each<'a> = dyn FnMut(&Row) + Send + 'a;
+
 /// Runs trials on the cores of this machine. Rows do not depend on how many there are.
 pub struct Runner<'a> {
     jobs: usize,
     stop: &'a AtomicBool,
     told: &'a mut Told<'a>,
+    each: Option<&'a mut Each<'a>>,
     /// Where rows are kept, with the names of the factors.
     folder: Option<(&'a mut SweepFolder, Vec<String>)>,
     rows: BTreeMap<(u32, u32), Row>,
@@ -30,7 +34,14 @@ impl<'a> Runner<'a> {
     /// With so many trials at once, until `stop` is set.
     pub fn new(jobs: usize, stop: &'a AtomicBool, told: &'a mut Told<'a>) -> Runner<'a> {
         let (rows, kept) = (BTreeMap::new(), 0);
-        Runner { jobs: jobs.max(1), stop, told, folder: None, rows, kept, failed: None }
+        Runner { jobs: jobs.max(1), stop, told, each: None, folder: None, rows, kept, failed: None }
+    }
+
+    /// Gives each row away as it comes.
+    #[must_use]
+    pub fn telling(mut self, each: &'a mut Each<'a>) -> Runner<'a> {
+        self.each = Some(each);
+        self
     }
 
     /// Keeps rows in a folder as they come, and takes those that are there for done.
@@ -96,6 +107,9 @@ impl<'a> Runner<'a> {
     fn collect(&mut self, received: &Receiver<Row>) -> Result<(), Error> {
         let mut new = Vec::new();
         while let Ok(row) = received.recv() {
+            if let Some(each) = &mut self.each {
+                each(&row);
+            }
             self.rows.insert((row.point, row.repeat), row.clone());
             new.push(row);
             (self.told)(self.rows.len() as u64);

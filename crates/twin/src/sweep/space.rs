@@ -3,15 +3,17 @@ use std::collections::HashMap;
 use flashscope_block::Nanos;
 use flashscope_result::SimulationFill;
 use flashscope_result::sweep::{Goal, Level, Objective};
-use flashscope_workload::{synthetic, trace};
 use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::conditions::{Condition, Settings, apply, flat};
 use super::sampling::{MOST_FACTORS, MOST_SAMPLES, latin_hypercube, sobol};
 use super::trial::number_names;
-use super::{Factor, Sampling, SpaceError, Trial, Values};
+use super::{Factor, Sampling, SpaceError, Trial, Values, fields};
 use crate::simulate::{Asked, Work};
+
+/// Where factors stand.
+const FACTORS: &str = "[factors]";
 
 /// The most points of a full grid.
 const MOST_POINTS: u64 = 1_000_000;
@@ -141,13 +143,13 @@ impl Space {
         for condition in &self.conditions {
             let (mut factors, mut set) = condition.names();
             if let Some(unknown) = factors.find(|name| !names.contains(name)) {
-                return Err(SpaceError::unknown("[factors]", unknown, names));
+                return Err(SpaceError::unknown(FACTORS, unknown, names));
             }
-            set.try_for_each(known)?;
+            set.try_for_each(|name| fields::known(FACTORS, name))?;
         }
         if self.factors.is_empty() || self.factors.len() > MOST_FACTORS {
             let rule = format!("it has at least one factor, at most {MOST_FACTORS}");
-            return Err(SpaceError::invalid("[factors]", rule));
+            return Err(SpaceError::invalid(FACTORS, rule));
         }
         for (what, value, most) in
             [("repeats", self.repeats, 10_000), ("samples", self.samples, MOST_SAMPLES)]
@@ -229,28 +231,15 @@ impl Space {
     fn trials_of(&self, point: u32, levels: &[Option<Level>], set: &Settings) -> Vec<Trial> {
         let names = self.factors.iter().map(|factor| &factor.name);
         let given = names.zip(levels).filter_map(|(name, level)| Some((name, level.as_ref()?)));
-        let settings: Vec<(&String, &Level)> =
-            given.chain(set.iter().map(|(name, level)| (name, level))).collect();
-        let whole = |field: &str, base: &str| {
-            let given = settings.iter().find(|(name, _)| *name == field);
-            given.map_or(base.to_owned(), |(_, level)| level.to_string())
-        };
-        let mut drive = whole(DRIVE, &self.base.drive);
-        let mut workload = whole(WORKLOAD, &self.base.work.workload);
-        for (name, level) in settings {
-            let (spec, field) = match name.strip_prefix("workload.") {
-                Some(field) => (&mut workload, field),
-                None if name == DRIVE || name == WORKLOAD => continue,
-                None => (&mut drive, name.as_str()),
-            };
-            let sign = if spec.contains('?') { '&' } else { '?' };
-            *spec += &format!("{sign}{field}={level}");
-        }
-        let trial = |repeat: u32| {
-            let seed = self.base.work.seed.wrapping_add(repeat.into());
-            let work = Work { workload: workload.clone(), seed, ..self.base.work.clone() };
-            let asked = Asked { drive: drive.clone(), work };
-            Trial { point, repeat, levels: levels.to_vec(), asked }
+        let settings = given.chain(set.iter().map(|(name, level)| (name, level)));
+        let settings: Vec<(&str, String)> =
+            settings.map(|(name, level)| (name.as_str(), level.to_string())).collect();
+        let asked = fields::set(&self.base, &settings);
+        let trial = |repeat: u32| Trial {
+            point,
+            repeat,
+            levels: levels.to_vec(),
+            asked: asked.repeated(repeat),
         };
         (0..self.repeats).map(trial).collect()
     }
@@ -294,13 +283,10 @@ impl Points {
     }
 }
 
-const DRIVE: &str = "drive";
-const WORKLOAD: &str = "workload";
-
 fn factor(name: &str, value: &Value) -> Result<Factor, SpaceError> {
-    known(name)?;
+    fields::known(FACTORS, name)?;
     let factor = Factor::read(name, value)?;
-    let whole = name == DRIVE || name == WORKLOAD;
+    let whole = fields::is_whole(name);
     match whole && !matches!(&factor.values, Values::Levels(levels) if levels.iter().all(is_text)) {
         true => Err(SpaceError::Factor { factor: name.into(), rule: "its values are names" }),
         false => Ok(factor),
@@ -309,23 +295,6 @@ fn factor(name: &str, value: &Value) -> Result<Factor, SpaceError> {
 
 fn is_text(level: &Level) -> bool {
     matches!(level, Level::Text(_))
-}
-
-/// That a name is of something that can be varied.
-fn known(name: &str) -> Result<(), SpaceError> {
-    let fields = synthetic::KINDS.iter().flat_map(|kind| kind.all_fields()).chain(trace::FIELDS);
-    let workload = fields.map(|field| format!("workload.{}", field.name));
-    let whole = [DRIVE, WORKLOAD].map(String::from);
-    let names: Vec<String> = flashscope_sim::profile::field_names()
-        .iter()
-        .cloned()
-        .chain(workload)
-        .chain(whole)
-        .collect();
-    match names.iter().any(|known| known == name) {
-        true => Ok(()),
-        false => Err(SpaceError::unknown("[factors]", name, names.iter().map(String::as_str))),
-    }
 }
 
 fn objectives(written: &[String]) -> Result<Vec<Objective>, SpaceError> {
