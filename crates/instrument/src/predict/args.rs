@@ -8,7 +8,14 @@ use flashscope_block::Bytes;
 use flashscope_model::trace::{Ranges, Stretches};
 use flashscope_twin::predict::Pieces;
 
+use super::Wanted;
 use crate::names;
+
+/// So many IOs of a workload without an end are taken at a time, unless something else is asked for.
+pub const PASS_IOS: u64 = 1_000_000;
+
+/// How often intervals hold the truth, unless something else is asked for.
+pub const CONFIDENCE: f64 = 0.9;
 
 /// Predict what a workload comes to on a drive, by a model instead of simulating it.
 ///
@@ -64,12 +71,12 @@ pub struct PredictArgs {
     pub stretches: StretchesArg,
 
     /// Take so many IOs of a workload without an end at a time
-    #[arg(long, default_value_t = 1_000_000, value_name = "COUNT",
+    #[arg(long, default_value_t = PASS_IOS, value_name = "COUNT",
           value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
     pub ios: u64,
 
     /// How often intervals are to hold the truth
-    #[arg(long, default_value = "90%", value_name = "SHARE", value_parser = names::share)]
+    #[arg(long, default_value_t = CONFIDENCE, value_name = "SHARE", value_parser = names::share)]
     pub confidence: f64,
 
     /// Simulate the same beside it, and say how far the prediction is off
@@ -156,6 +163,19 @@ pub enum StretchesArg {
 }
 
 impl PredictArgs {
+    /// What is to be predicted of the workload `spec`.
+    pub fn wanted<'a>(&'a self, spec: &'a str) -> Wanted<'a> {
+        Wanted {
+            drive: &self.drive,
+            workload: spec,
+            model: self.model.as_deref(),
+            pieces: self.pieces(),
+            ios: self.ios,
+            confidence: self.confidence,
+            seed: self.seed,
+        }
+    }
+
     /// How equations are put together.
     pub fn pieces(&self) -> Pieces {
         Pieces {

@@ -16,7 +16,7 @@ use flashscope_twin::predict::{
 };
 
 use super::args::LikeArg;
-use super::{Addressed, PredictArgs, cases, failure, load};
+use super::{Addressed, PredictArgs, cases, failure};
 use crate::{Failure, Onlooker, usage};
 
 /// What an erase block is taken to hold of a drive that does not tell.
@@ -35,7 +35,8 @@ pub fn predict(
     let (interpolated, like) = interpolated(args, &grid)?;
     let space = space(args, &grid)?;
     let addressed = Addressed { page_size: grid.page.0, pages: space.pages() };
-    let mut loaded = load(args, addressed, watched)?;
+    let spec = args.workload.spec();
+    let mut loaded = args.wanted(&spec).load(addressed, watched)?;
     let predicted = interpolated.predict(space, args.pieces(), &mut loaded.requests);
     let (counted, cost) = predicted.map_err(failure)?;
     let (pages, nanos) = (cost.pages as f64, cost.nanos / cost.pages as f64);
@@ -50,7 +51,7 @@ pub fn predict(
         schema_version: PREDICTION_VERSION,
         drive: grid.device.name,
         ftl: like.into(),
-        workload: args.workload.spec().into(),
+        workload: spec.to_string(),
         seed: loaded.seed,
         model: "grid".into(),
         // Stretches of the workload do not depend on each other: there is nothing to converge.
@@ -63,7 +64,7 @@ pub fn predict(
         ns_per_page: Predicted::alone(nanos),
         bytes_per_second: Predicted::alone(1e9 * grid.page.0 as f64 / nanos),
         validation: Validation { level: args.confidence, cases: cases.len() as u64 },
-        not_modelled: Vec::new(),
+        not_modelled: loaded.not_modelled().into_iter().collect(),
         lifetime: None,
         simulated: None,
         wall_ns: (clock.now() - begun).0,

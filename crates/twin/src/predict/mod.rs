@@ -15,6 +15,7 @@ use flashscope_sim::ftl::{Eviction, Frontiers, Layout, Transfer};
 pub use interpolated::{Cost, Interpolated, Point};
 pub use method::{Chosen, METHODS, Method, Pieces};
 pub use pools::{Pools, space};
+pub(crate) use report::GIB;
 pub use report::{
     LifetimeReport, Numbers, PREDICTION_VERSION, Predicted, PredictionReport, SimulatedReport,
     Validation,

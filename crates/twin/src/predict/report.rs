@@ -10,6 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::validation::{Factors, Interval};
 use super::{Passes, nand};
 
+/// Bytes of a GiB.
+#[allow(clippy::cast_precision_loss, reason = "2^30")]
+pub(crate) const GIB: f64 = Bytes::GIB.0 as f64;
+
 /// Version of the format of predictions.
 pub const PREDICTION_VERSION: u32 = 1;
 
@@ -229,19 +233,42 @@ impl Numbers {
         Predicted::alone(1e9 * self.packages * self.page_size / self.ns_per_page().value)
     }
 
+    /// Bytes that the host can write to a drive whose blocks have seen no erase; absent where nothing is
+    /// erased.
+    #[must_use]
+    pub fn endurance(&self) -> Option<Predicted> {
+        let finite = self.total.erasures > 0.0;
+        finite.then(|| self.predicted(|erases, _| self.endurance_left(0.0, erases)))
+    }
+
+    /// Blocks erased for each GiB that the host writes.
+    #[must_use]
+    pub fn erases_per_gib(&self) -> Predicted {
+        self.predicted(|erases, _| erases / self.written() * GIB)
+    }
+
+    /// Bytes that the host wrote.
+    fn written(&self) -> f64 {
+        self.total.pages as f64 * self.page_size
+    }
+
+    /// Bytes that the host can still write where each block has seen `worn` erases and it takes so many to
+    /// write what was written.
+    fn endurance_left(&self, worn: f64, erases: f64) -> f64 {
+        let left = self.blocks * (f64::from(self.block_lifetime) - worn).max(0.0);
+        if erases > 0.0 { left / erases * self.written() } else { f64::MAX }
+    }
+
     /// How long the drive lasts where each block has seen `worn` erases and the host writes
     /// `bytes_per_day`. Blocks are taken to wear evenly.
     #[must_use]
     pub fn lifetime(&self, worn: f64, bytes_per_day: f64) -> LifetimeReport {
-        let left = self.blocks * (f64::from(self.block_lifetime) - worn).max(0.0);
-        let written = self.total.pages as f64 * self.page_size;
-        let endurance = |erases: f64| if erases > 0.0 { left / erases * written } else { f64::MAX };
         LifetimeReport {
             block_lifetime: self.block_lifetime,
             erases_per_block: worn,
-            endurance_left_bytes: self.predicted(|erases, _| endurance(erases)),
+            endurance_left_bytes: self.predicted(|erases, _| self.endurance_left(worn, erases)),
             bytes_per_day,
-            days: self.predicted(|erases, _| endurance(erases) / bytes_per_day),
+            days: self.predicted(|erases, _| self.endurance_left(worn, erases) / bytes_per_day),
         }
     }
 }

@@ -61,6 +61,8 @@ pub enum Requests {
         page_size: u64,
         /// IOs in a pass.
         ios: u64,
+        /// Whether any of them was a trim so far.
+        trims: bool,
     },
 }
 
@@ -68,6 +70,12 @@ pub enum Requests {
 const ASKED_EVERY: u64 = 1 << 14;
 
 impl Requests {
+    /// Whether a pass of a stream without an end has had trims, which are no requests.
+    #[must_use]
+    pub const fn have_trimmed(&self) -> bool {
+        matches!(self, Requests::Endless { trims: true, .. })
+    }
+
     /// Tells each request of the next pass: how many pages these write.
     ///
     /// # Errors
@@ -101,9 +109,10 @@ impl Requests {
             Requests::Repeated(requests) => {
                 requests.iter().copied().map(Some).try_for_each(tell)?
             }
-            Requests::Endless { stream, page_size, ios } => {
+            Requests::Endless { stream, page_size, ios, trims } => {
                 for _ in 0..*ios {
                     let Some(io) = stream.next(Nanos(0)) else { break };
+                    *trims |= io.op == Op::Trim;
                     tell(Request::of(&io, *page_size))?;
                 }
             }

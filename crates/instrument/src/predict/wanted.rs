@@ -1,0 +1,211 @@
+//! A prediction that is wanted, and what it is made of.
+
+use std::sync::atomic::AtomicBool;
+
+use anyhow::anyhow;
+use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_drive::Clock;
+use flashscope_sim::ftl::Layout;
+use flashscope_sim::{Profile, profile};
+use flashscope_twin::predict::validation::Factors;
+use flashscope_twin::predict::{
+    Chosen, Found, Numbers, PREDICTION_VERSION, Passes, Pieces, Pools, PredictionReport, Request,
+    Requests, Validation, not_modelled, space,
+};
+use flashscope_twin::simulate::profile_name;
+use flashscope_workload::synthetic::{self, Ios, Target};
+
+use super::args::{CONFIDENCE, PASS_IOS};
+use super::{cases, failure, tell};
+use crate::{Failure, Onlooker, trace, usage};
+
+/// Which prediction is wanted.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The simulated drive.
+    pub drive: &'a str,
+    /// The workload.
+    pub workload: &'a str,
+    /// What predicts; without, the best for the drive.
+    pub model: Option<&'a str>,
+    /// How equations are put together.
+    pub pieces: Pieces,
+    /// So many IOs of a workload without an end are taken at a time.
+    pub ios: u64,
+    /// How often intervals are to hold the truth, from 0 to 1.
+    pub confidence: f64,
+    /// Seed of everything random, unless the workload has its own.
+    pub seed: u64,
+}
+
+/// A prediction, and what it was made of.
+pub struct Made {
+    /// The drive.
+    pub profile: Profile,
+    /// What was predicted.
+    pub report: PredictionReport,
+    /// What it came to.
+    pub numbers: Numbers,
+    /// From the first request of a trace with times to the last.
+    pub span: Option<Nanos>,
+}
+
+impl Wanted<'_> {
+    /// The best that there is for a workload on a drive.
+    #[must_use]
+    pub fn of<'a>(drive: &'a str, workload: &'a str, seed: u64) -> Wanted<'a> {
+        Wanted {
+            drive,
+            workload,
+            model: None,
+            pieces: Pieces::default(),
+            ios: PASS_IOS,
+            confidence: CONFIDENCE,
+            seed,
+        }
+    }
+
+    /// Predicts it.
+    ///
+    /// # Errors
+    /// Where it cannot be predicted, and where `stop` was set before it was.
+    pub fn make(
+        &self,
+        (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
+    ) -> Result<Made, Failure> {
+        let clock = Clock::new();
+        let begun = clock.now();
+        let profile = profile(self.drive)?;
+        let layout = profile.layout().map_err(usage)?;
+        let chosen = match self.model {
+            Some(name) => Chosen::named(name, &layout),
+            None => Chosen::for_drive(&layout),
+        }
+        .map_err(usage)?;
+        let mut loaded = self.load(Addressed::of(&layout), (stop, onlooker))?;
+        let mut pools = Pools::new(&layout, chosen, self.pieces).map_err(usage)?;
+        let tell = &mut |share| tell(onlooker, "predicting", share, stop);
+        let free_pages = free_pages(&layout);
+        let Found { passes, total } =
+            Passes::find(&mut pools, free_pages, &mut loaded.requests, tell).map_err(failure)?;
+        let cases = cases(chosen.name(), layout.ftl.name);
+        let mut not_modelled = not_modelled(&layout);
+        not_modelled.extend(loaded.not_modelled());
+        // The cases are of drives and workloads of which all is modelled.
+        let factors = Factors::of(&cases, self.confidence).filter(|_| not_modelled.is_empty());
+        let numbers = Numbers::new(&layout, total, factors);
+        let wall_ns = (clock.now() - begun).0;
+        let report = PredictionReport {
+            schema_version: PREDICTION_VERSION,
+            drive: self.drive.into(),
+            ftl: layout.ftl.name.into(),
+            workload: self.workload.into(),
+            seed: loaded.seed,
+            model: chosen.name().into(),
+            passes,
+            host_pages_written: total.pages,
+            bytes_written: Bytes(total.pages * u64::from(layout.logical_page_size())),
+            erases: Some(numbers.erases()),
+            write_amplification: Some(numbers.write_amplification()),
+            equivalent_throughput: numbers.equivalent_throughput(),
+            ns_per_page: numbers.ns_per_page(),
+            bytes_per_second: numbers.bytes_per_second(),
+            validation: Validation { level: self.confidence, cases: cases.len() as u64 },
+            not_modelled,
+            lifetime: None,
+            simulated: None,
+            wall_ns,
+        };
+        Ok(Made { profile, report, numbers, span: loaded.span })
+    }
+
+    /// Reads the workload.
+    pub(super) fn load(
+        &self,
+        Addressed { page_size, pages }: Addressed,
+        (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
+    ) -> Result<Loaded, Failure> {
+        let target = Target {
+            capacity: Bytes(pages * page_size),
+            logical_block: Bytes(page_size.min(4096)),
+            filled: true,
+            seed: self.seed,
+        };
+        let workload = synthetic::open(self.workload, &target).map_err(usage)?;
+        let (seed, ios) = (workload.seed, self.ios);
+        let endless = |stream| Requests::Endless { stream, page_size, ios, trims: false };
+        let (mut span, mut trims) = (None, false);
+        let requests = match workload.ios {
+            Ios::Endless(generator) => endless(generator),
+            Ios::Application(application) => endless(application),
+            Ios::Trace(playback) => {
+                trace::survey(&playback, stop, onlooker)?;
+                let (mut requests, mut last) = (Vec::new(), Nanos(0));
+                trace::each_io(&playback, stop, |io| {
+                    requests.extend(Request::of(io, page_size));
+                    trims |= io.op == Op::Trim;
+                    last = last.max(io.at);
+                })?;
+                span = (workload.open_loop && last.0 > 0).then_some(last);
+                Requests::Repeated(requests)
+            }
+            Ios::Runs(_) => {
+                return Err(usage(anyhow!(
+                    "runs of uFLIP are not predicted: name another workload (`flashscope simulate --list`)"
+                )));
+            }
+        };
+        Ok(Loaded { requests, seed, span, trims })
+    }
+}
+
+/// A workload that was read.
+pub(super) struct Loaded {
+    pub requests: Requests,
+    pub seed: u64,
+    /// From the first request of a trace with times to the last.
+    span: Option<Nanos>,
+    /// Whether a trace has trims.
+    trims: bool,
+}
+
+impl Loaded {
+    /// What of it no model knows, in words, once it was predicted.
+    pub fn not_modelled(&self) -> Option<String> {
+        let trims = self.trims || self.requests.have_trimmed();
+        trims.then(|| "trims, which leave less to be moved".into())
+    }
+}
+
+/// The pages that the host sees.
+#[derive(Clone, Copy)]
+pub(super) struct Addressed {
+    /// Bytes of a page.
+    pub page_size: u64,
+    /// Pages.
+    pub pages: u64,
+}
+
+impl Addressed {
+    pub fn of(layout: &Layout) -> Addressed {
+        let page_size = layout.logical_page_size().into();
+        Addressed { page_size, pages: layout.logical_pages().into() }
+    }
+}
+
+/// The profile of the drive, which is one drive.
+fn profile(name: &str) -> Result<Profile, Failure> {
+    let profile = profile::parse(profile_name(name).map_err(usage)?).map_err(usage)?;
+    if profile.raid.drives > 1 {
+        return Err(usage(anyhow!(
+            "`{name}` is an array of {} drives, and a prediction is of one: set raid.drives=1",
+            profile.raid.drives
+        )));
+    }
+    Ok(profile)
+}
+
+fn free_pages(layout: &Layout) -> u64 {
+    let space = space(layout);
+    u64::from(layout.pools) * u64::from(space.free_blocks) * u64::from(space.pages_per_block)
+}
