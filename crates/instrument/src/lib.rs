@@ -6,12 +6,15 @@
 pub mod bench;
 pub mod drives;
 mod failure;
+mod jobs;
 pub mod names;
 mod onlooker;
 pub mod predict;
 pub mod probe;
 pub mod simulate;
 pub mod trace;
+pub mod what_if;
 
 pub use failure::{Failure, usage};
+pub use jobs::JobsArgs;
 pub use onlooker::{Onlooker, Step, Unit};

@@ -21,6 +21,8 @@ pub(crate) struct Document {
     pub version: u32,
     /// What writes it, in a word.
     pub writer: &'static str,
+    /// The object in it that says what it is about: without, it is something else.
+    pub about: &'static str,
     /// The folder beside it, where there is one.
     pub beside: Option<&'static str>,
 }
@@ -48,7 +50,7 @@ impl Document {
             Some(found) if found > self.version => {
                 Err(Error::Version { path: file, found, known: self.version })
             }
-            Some(_) if value.get("drive").is_some_and(Value::is_object) => Ok(value),
+            Some(_) if value.get(self.about).is_some_and(Value::is_object) => Ok(value),
             _ => Err(damaged(format!("it is not what a {writer} writes"))),
         }
     }

@@ -32,6 +32,9 @@ pub enum Error {
     /// The folder holds no sweep.
     #[error("{} is no sweep: that is a folder that holds a sweep.json, as `flashscope sweep` writes it", .0.display())]
     NoSweep(PathBuf),
+    /// The folder holds no what-if.
+    #[error("{} is no what-if: that is a folder that holds a what-if.json, as `flashscope what-if --output` writes it", .0.display())]
+    NoWhatIf(PathBuf),
     /// A JSON file does not hold what it should.
     #[error("{} is damaged: {source}", path.display())]
     Json {

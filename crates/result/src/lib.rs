@@ -1,6 +1,6 @@
 //! The result folder `NAME.flashscope/`: `manifest.json`, `records/*.parquet` (one row an IO),
 //! `activities/*.parquet` (what a simulated drive did inside) and `facts.json`; of a simulated
-//! workload, `simulation.json`; of a sweep, `sweep.json` and `points.parquet`; of a probed drive, `probe.json` and `records/*.parquet`. What measures
+//! workload, `simulation.json`; of a sweep, `sweep.json` and `points.parquet`; of a what-if, `what-if.json`; of a probed drive, `probe.json` and `records/*.parquet`. What measures
 //! writes it, what analyses reads it, and neither knows the other.
 //!
 //! Every file appears under its name only when it is complete and on stable storage, so a result
@@ -27,6 +27,7 @@ pub mod rounds;
 mod rows;
 mod simulation;
 pub mod sweep;
+pub mod what_if;
 mod writer;
 
 pub use error::Error;

@@ -13,8 +13,13 @@ pub const PROBE_VERSION: u32 = 1;
 
 const RECORDS: &str = "records";
 
-static PROBE: Document =
-    Document { name: "probe.json", version: PROBE_VERSION, writer: "probe", beside: Some(RECORDS) };
+static PROBE: Document = Document {
+    name: "probe.json",
+    version: PROBE_VERSION,
+    writer: "probe",
+    about: "drive",
+    beside: Some(RECORDS),
+};
 
 /// Where the result of a probe will lie. The folder is there while the drive is probed, so that
 /// nobody else takes the name; unless something is found, it goes again.

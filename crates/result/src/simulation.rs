@@ -21,6 +21,7 @@ static SIMULATION: Document = Document {
     name: "simulation.json",
     version: SIMULATION_VERSION,
     writer: "simulation",
+    about: "drive",
     beside: None,
 };
 

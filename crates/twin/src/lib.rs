@@ -6,3 +6,4 @@ pub mod fit;
 pub mod predict;
 pub mod simulate;
 pub mod sweep;
+pub mod what_if;

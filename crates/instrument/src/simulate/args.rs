@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use flashscope_block::Nanos;
 use flashscope_measure::{Fill, WarmUp};
 use flashscope_result::SimulationFill;
+use flashscope_twin::simulate::Work;
 
 use crate::names;
 use crate::predict::WorkloadArgs;
@@ -31,41 +32,9 @@ pub struct SimulateArgs {
     #[arg(long, default_value = "sim:demo", value_name = "DRIVE")]
     pub drive: String,
 
-    /// What is run.
+    /// What is done on it.
     #[command(flatten)]
-    pub workload: WorkloadArgs,
-
-    /// Measure so many IOs [default: 1000000, or all of a workload that ends]
-    #[arg(long, value_name = "COUNT", conflicts_with = "duration",
-          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
-    pub ios: Option<u64>,
-
-    /// Measure for so long, in simulated time
-    #[arg(long, value_name = "TIME", value_parser = names::duration)]
-    pub duration: Option<Nanos>,
-
-    /// What the drive holds at first
-    #[arg(long, value_enum, default_value = "sequential", value_name = "STATE")]
-    pub fill: FillState,
-
-    /// Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of
-    /// times the capacity, as in `10x` [default: steady, or none for a workload that ends]
-    ///
-    /// `steady` goes on until write amplification is: over 5 windows, each of as many bytes as
-    /// the drive has, it stays within 2 % of its mean and the line fitted to it changes by at
-    /// most 1 %. It is given up after 50 windows, and said so. A trace is repeated for it, with its
-    /// passes as windows.
-    #[arg(long, value_name = "LENGTH")]
-    pub warmup: Option<WarmUp>,
-
-    /// IOs in flight at once, unless the workload says [default: 1, or in an open loop all that
-    /// the drive takes]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
-    pub queue_depth: Option<u32>,
-
-    /// Seed of everything random, unless the workload has its own; the same seed gives the same IOs
-    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
-    pub seed: u64,
+    pub work: WorkArgs,
 
     /// Look inside the drive while it is measured: names of observers, separated by commas
     ///
@@ -102,6 +71,63 @@ pub struct SimulateArgs {
     /// List the drives and workloads that there are, with their fields
     #[arg(long)]
     pub list: bool,
+}
+
+/// What is done on a simulated drive.
+#[derive(clap::Args)]
+pub struct WorkArgs {
+    /// What is run.
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
+
+    /// Measure so many IOs [default: 1000000, or all of a workload that ends]
+    #[arg(long, value_name = "COUNT", conflicts_with = "duration",
+          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+    pub ios: Option<u64>,
+
+    /// Measure for so long, in simulated time
+    #[arg(long, value_name = "TIME", value_parser = names::duration)]
+    pub duration: Option<Nanos>,
+
+    /// What the drive holds at first
+    #[arg(long, value_enum, default_value = "sequential", value_name = "STATE")]
+    pub fill: FillState,
+
+    /// Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of
+    /// times the capacity, as in `10x` [default: steady, or none for a workload that ends]
+    ///
+    /// `steady` goes on until write amplification is: over 5 windows, each of as many bytes as
+    /// the drive has, it stays within 2 % of its mean and the line fitted to it changes by at
+    /// most 1 %. It is given up after 50 windows, and said so. A trace is repeated for it, with its
+    /// passes as windows.
+    #[arg(long, value_name = "LENGTH")]
+    pub warmup: Option<WarmUp>,
+
+    /// IOs in flight at once, unless the workload says [default: 1, or in an open loop all that
+    /// the drive takes]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub queue_depth: Option<u32>,
+
+    /// Seed of everything random, unless the workload has its own; the same seed gives the same IOs
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
+    pub seed: u64,
+}
+
+impl WorkArgs {
+    /// What is done, with nobody who looks into the drive.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        Work {
+            workload: self.workload.spec().into_owned(),
+            fill: self.fill.into(),
+            warm_up: self.warmup,
+            ios: self.ios,
+            duration: self.duration,
+            queue_depth: self.queue_depth,
+            seed: self.seed,
+            ..Work::default()
+        }
+    }
 }
 
 /// What a simulated drive holds at first.

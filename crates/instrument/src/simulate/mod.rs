@@ -15,7 +15,7 @@ use flashscope_sim::observe::{Events, Observed, Observer, Window};
 use flashscope_twin::simulate::{Asked, Error, Hooks, Simulated, Simulation, Simulator, Work};
 use flashscope_workload::trace::Progress;
 
-pub use self::args::{FillState, SimulateArgs};
+pub use self::args::{FillState, SimulateArgs, WorkArgs};
 use crate::{Failure, Onlooker, Step, Unit, trace, usage};
 
 /// How long an event trace is unless something else is asked for.
@@ -85,17 +85,8 @@ impl Done {
 }
 
 fn asked(args: &SimulateArgs) -> Asked {
-    let work = Work {
-        workload: args.workload.spec().into_owned(),
-        fill: args.fill.into(),
-        warm_up: args.warmup,
-        ios: args.ios,
-        duration: args.duration,
-        queue_depth: args.queue_depth,
-        seed: args.seed,
-        observe: args.observe.clone(),
-        pictures: args.output.is_some(),
-    };
+    let work =
+        Work { observe: args.observe.clone(), pictures: args.output.is_some(), ..args.work.work() };
     Asked { drive: args.drive.clone(), work }
 }
 

@@ -1,0 +1,109 @@
+//! What follows from the simulations that there are.
+
+use std::collections::BTreeMap;
+
+use flashscope_result::sweep::{Row, RowStatus};
+use flashscope_result::what_if::{ClosedForm, Variant, WhatIf, WhatIfStatus};
+
+use super::Question;
+use super::compare::{Measured, lasts};
+
+/// An answer that grows.
+pub struct Answer {
+    what_if: WhatIf,
+    /// Rows that belong to variants which are not done, by variant and repeat.
+    rows: BTreeMap<u32, BTreeMap<u32, Row>>,
+    /// The numbers of the base, once there are all.
+    base: Option<Measured>,
+    /// So many variants, the base among them, are done.
+    done: usize,
+}
+
+impl Answer {
+    /// Of a question, before anything is known.
+    #[must_use]
+    pub fn to(question: &Question) -> Answer {
+        Answer { what_if: question.unanswered(), rows: BTreeMap::new(), base: None, done: 0 }
+    }
+
+    /// What is known so far.
+    #[must_use]
+    pub fn so_far(&self) -> &WhatIf {
+        &self.what_if
+    }
+
+    /// What there is in the end.
+    #[must_use]
+    pub fn finish(mut self) -> WhatIf {
+        if self.what_if.all().all(|variant| variant.status.is_some()) {
+            self.what_if.status = WhatIfStatus::Complete;
+        }
+        self.what_if
+    }
+
+    /// What a model expects of variant `nth` (0 is the base), or why none can say.
+    pub fn predicted(&mut self, nth: usize, predicted: Result<ClosedForm, String>) {
+        let base = self.what_if.base.closed_form.clone().filter(|_| nth > 0);
+        let Some(variant) = self.variant(nth) else { return };
+        match predicted {
+            Ok(mut form) => {
+                for expected in &mut form.expected {
+                    let of_base = base.iter().flat_map(|base| &base.expected);
+                    let before = of_base.clone().find(|base| base.quantity == expected.quantity);
+                    expected.relative = before
+                        .map(|before| expected.value / before.value - 1.0)
+                        .filter(|share| share.is_finite());
+                }
+                variant.closed_form = Some(form);
+            }
+            Err(reason) => variant.not_predicted = Some(reason),
+        }
+    }
+
+    /// Takes a row, in whatever order they come: `each` is told of every variant that is done with it, in
+    /// the order of variants, the base (0) first.
+    pub fn simulated(&mut self, row: &Row, each: &mut dyn FnMut(&WhatIf, usize)) {
+        self.rows.entry(row.point).or_default().insert(row.repeat, row.clone());
+        while let Some(rows) = self.whole(self.done) {
+            let nth = self.done;
+            self.end(nth, &rows);
+            self.done += 1;
+            each(&self.what_if, nth);
+        }
+    }
+
+    /// The rows of a variant, once there are all of them.
+    fn whole(&mut self, nth: usize) -> Option<Vec<Row>> {
+        let point = u32::try_from(nth).ok()?;
+        let count = self.rows.get(&point)?.len();
+        if count < self.what_if.repeats as usize {
+            return None;
+        }
+        Some(self.rows.remove(&point)?.into_values().collect())
+    }
+
+    fn end(&mut self, nth: usize, rows: &[Row]) {
+        let Some(variant) = self.variant(nth) else { return };
+        if let Some(row) = rows.iter().find(|row| row.status != RowStatus::Done) {
+            variant.status = Some(row.status);
+            variant.reason.clone_from(&row.reason);
+            return;
+        }
+        let numbers = rows.iter().map(|row| row.numbers.clone()).collect();
+        let measured = Measured { numbers, lasts: lasts(&variant.drive) };
+        let simulated = measured.beside(self.base.as_ref());
+        if nth == 0 {
+            self.base = Some(measured);
+        }
+        let Some(variant) = self.variant(nth) else { return };
+        variant.status = Some(RowStatus::Done);
+        variant.simulated = simulated;
+    }
+
+    fn variant(&mut self, nth: usize) -> Option<&mut Variant> {
+        match nth.checked_sub(1) {
+            None => Some(&mut self.what_if.base),
+            Some(nth) => self.what_if.variants.get_mut(nth),
+        }
+    }
+}
