@@ -14,7 +14,7 @@ type Simulation = flashscope_result::Simulation<flashscope_sim::observe::Finding
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 21] {
+fn all() -> [(&'static str, Schema); 22] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
@@ -29,6 +29,7 @@ fn all() -> [(&'static str, Schema); 21] {
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),
         ("simulation", schemars::schema_for!(Simulation)),
         ("sweep", schemars::schema_for!(flashscope_result::sweep::Sweep)),
+        ("what-if", schemars::schema_for!(flashscope_result::what_if::WhatIf)),
         ("prediction", schemars::schema_for!(flashscope_twin::predict::PredictionReport)),
         ("twin", schemars::schema_for!(flashscope_twin::fit::Twin)),
         ("twin-check", schemars::schema_for!(flashscope_twin::fit::Check)),

@@ -7,6 +7,7 @@ use flashscope_instrument::bench::{BenchArgs, PlanArgs};
 use flashscope_instrument::predict::PredictArgs;
 use flashscope_instrument::probe::ProbeArgs;
 use flashscope_instrument::simulate::SimulateArgs;
+use flashscope_instrument::what_if::WhatIfArgs;
 
 use crate::attach::AttachArgs;
 use crate::devices::DevicesArgs;
@@ -32,6 +33,7 @@ pub enum Command {
     Probe(ProbeArgs),
     Twin(TwinArgs),
     Simulate(SimulateArgs),
+    WhatIf(WhatIfArgs),
     Sweep(SweepArgs),
     Predict(PredictArgs),
     Trace(TraceArgs),

@@ -20,6 +20,7 @@ mod stop;
 mod sweep;
 mod trace;
 mod twin;
+mod what_if;
 
 use std::io;
 use std::process::ExitCode;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => bench::plan(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Simulate(args) => simulate::simulate(&args),
+        Command::WhatIf(args) => what_if::what_if(&args),
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Predict(args) => predict::predict(&args),
         Command::Probe(args) => probe::probe(&args),

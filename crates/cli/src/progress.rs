@@ -57,6 +57,14 @@ impl LateBar {
         Some(bar)
     }
 
+    /// Does something that prints, with the bar out of its way.
+    pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        match &self.shown {
+            Some((bar, _)) => bar.suspend(print),
+            None => print(),
+        }
+    }
+
     pub fn finish(&self) {
         if let Some((bar, _)) = &self.shown {
             bar.finish_and_clear();

@@ -17,6 +17,7 @@ mod sweep;
 mod terminal;
 mod trace;
 mod views;
+mod what_if;
 mod write_grid;
 
 pub use attached::{Attached, attached};
@@ -32,7 +33,14 @@ pub use simulation::simulation;
 pub use sweep::sweep;
 pub use terminal::terminal;
 pub use trace::{Trace, TraceStatus, trace};
-pub use views::{Measurement, ResultKind, Shelf, ShelfItem, Views};
+pub use views::{
+    Measurement, ResultKind, Shelf, ShelfItem, Views, WhatIfAsked, WhatIfAskedVariant,
+    WhatIfChoice, WhatIfChoices,
+};
+pub use what_if::{
+    what_if, what_if_end, what_if_expected, what_if_expected_head, what_if_question,
+    what_if_simulated, what_if_simulated_head,
+};
 
 /// The page, built from `web/`; the report is inserted where it holds [`MARKER`].
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.html"));

@@ -102,7 +102,7 @@ fn value(estimate: &Estimate) -> String {
 }
 
 /// A number to four digits.
-fn number(number: f64) -> String {
+pub(crate) fn number(number: f64) -> String {
     match number.abs() {
         0.0 => "0".into(),
         size if size >= 1000.0 => format!("{number:.0}"),

@@ -9,6 +9,7 @@ use flashscope_result::Manifest;
 use flashscope_result::activity::Activity;
 use flashscope_result::manifest::{Progress, Status};
 use flashscope_result::marks::Marks;
+use flashscope_result::what_if::WhatIf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,63 @@ pub struct Views {
     pub comparison: Comparison,
     /// Corrections of the summary grid.
     pub marks: Marks,
+    /// What can be asked what would be if.
+    pub what_if_choices: WhatIfChoices,
+    /// What is asked so.
+    pub what_if_asked: WhatIfAsked,
+    /// What came of it.
+    pub what_if: WhatIf,
+}
+
+/// What can be asked about.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct WhatIfChoices {
+    /// Simulated drives.
+    pub drives: Vec<WhatIfChoice>,
+    /// Workloads, and traces that the server was given.
+    pub workloads: Vec<WhatIfChoice>,
+    /// Fields that can be set otherwise.
+    pub fields: Vec<WhatIfChoice>,
+    /// Changes that are often asked for, as they are written.
+    pub changes: Vec<WhatIfChoice>,
+}
+
+/// Something to choose.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct WhatIfChoice {
+    /// As it is written.
+    pub name: String,
+    /// What it is.
+    pub summary: String,
+}
+
+/// What would be if.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WhatIfAsked {
+    /// The simulated drive as it is: one of the choices, with any field of it after `?`.
+    pub drive: String,
+    /// The workload: likewise.
+    pub workload: String,
+    /// Measure so many IOs of each simulation; without, as `flashscope simulate`.
+    #[serde(default)]
+    pub ios: Option<u64>,
+    /// Simulations of each variant.
+    #[serde(default)]
+    pub repeats: Option<u32>,
+    /// What would be otherwise, a variant each.
+    pub variants: Vec<WhatIfAskedVariant>,
+}
+
+/// A variant that is asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WhatIfAskedVariant {
+    /// What to call it; without, by its changes.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// What is set otherwise, as `field=value,field=value`.
+    pub changes: String,
 }
 
 /// Results and what is known of each without opening its records.

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::Scratch;
 
-const COMMANDS: [&str; 12] = [
-    "devices", "plan", "bench", "probe", "simulate", "sweep", "predict", "report", "serve",
-    "registry", "submit", "demo",
+const COMMANDS: [&str; 13] = [
+    "devices", "plan", "bench", "probe", "simulate", "what-if", "sweep", "predict", "report",
+    "serve", "registry", "submit", "demo",
 ];
 
 /// The examples in the help of a command, split as a shell does.
@@ -150,4 +150,18 @@ fn examples_of_predict() {
         assert!(!place.run(&arguments).ok().stdout.is_empty());
     }
     assert_eq!(place.names(), ["RESULT.flashscope", TRACE]);
+}
+
+// Does every example of a what-if work? Their simulations are made short.
+#[test]
+fn examples_of_what_if() {
+    let place = with_a_trace(Scratch::in_memory());
+    for example in examples(&place, "what-if") {
+        let short = ["--warmup", "none", "--repeats", "1", "--ios", "500"];
+        let given = |option: &str| example.iter().any(|argument| argument == option);
+        let short = short.chunks(2).filter(|option| !given(option[0])).flatten().copied();
+        let arguments: Vec<&str> = example[1..].iter().map(String::as_str).chain(short).collect();
+        assert!(!place.run(&arguments).ok().stdout.is_empty());
+    }
+    assert_eq!(place.names(), ["ftls.flashscope", TRACE]);
 }

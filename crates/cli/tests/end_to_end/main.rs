@@ -29,6 +29,7 @@ mod sweep;
 mod trace;
 mod twin;
 mod watched;
+mod what_if;
 mod wrong;
 
 use std::fs;

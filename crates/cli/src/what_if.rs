@@ -1,0 +1,76 @@
+//! `flashscope what-if`.
+
+use std::io::Write;
+
+use flashscope_instrument::what_if::{self, Watcher, WhatIfArgs};
+use flashscope_instrument::{Onlooker, Step};
+use flashscope_report::{
+    what_if_end, what_if_expected, what_if_expected_head, what_if_question, what_if_simulated,
+    what_if_simulated_head,
+};
+use flashscope_result::what_if::WhatIf;
+
+use crate::progress::LateBar;
+use crate::{Failure, print, stop};
+
+pub fn what_if(args: &WhatIfArgs) -> Result<(), Failure> {
+    let mut printer = Printer { bar: LateBar::new(), silent: args.json, failed: Ok(()) };
+    let answered = what_if::what_if(args, stop::flag()?, &mut printer);
+    printer.bar.finish();
+    let answered = answered?;
+    printer.failed?;
+    print::document(args.json, &answered.what_if, || {
+        let result = args.output.as_deref().filter(|_| answered.written.is_ok());
+        what_if_end(&answered.what_if) + &result.map(print::result).unwrap_or_default()
+    })?;
+    answered.outcome()
+}
+
+/// Prints each row as it comes.
+struct Printer {
+    bar: LateBar,
+    /// JSON is printed once there is all of it.
+    silent: bool,
+    /// Whether anything could not be printed.
+    failed: std::io::Result<()>,
+}
+
+impl Printer {
+    fn print(&mut self, text: &str) {
+        if self.silent || self.failed.is_err() {
+            return;
+        }
+        self.failed = self.bar.aside(|| {
+            let mut out = std::io::stdout().lock();
+            write!(out, "{text}").and_then(|()| out.flush())
+        });
+    }
+}
+
+impl Onlooker for Printer {
+    fn show(&mut self, step: &Step<'_>) {
+        Onlooker::show(&mut self.bar, step);
+    }
+
+    fn note(&mut self, text: &str) {
+        self.bar.note(text);
+    }
+}
+
+impl Watcher for Printer {
+    fn predicted(&mut self, so_far: &WhatIf, nth: usize) {
+        let Some(variant) = so_far.all().nth(nth) else { return };
+        if nth == 0 {
+            self.print(&(what_if_question(so_far) + &what_if_expected_head()));
+        }
+        self.print(&what_if_expected(variant));
+        if nth == so_far.variants.len() {
+            self.print(&what_if_simulated_head(so_far));
+        }
+    }
+
+    fn simulated(&mut self, so_far: &WhatIf, nth: usize) {
+        let Some(variant) = so_far.all().nth(nth) else { return };
+        self.print(&what_if_simulated(variant));
+    }
+}

@@ -1,0 +1,218 @@
+//! What would come of a workload, as text: line by line, as it comes.
+
+use std::fmt::Write;
+
+use flashscope_block::{Bytes, Nanos};
+use flashscope_result::sweep::RowStatus;
+use flashscope_result::what_if::{
+    ClosedForm, Expected, Quantity, Simulated, Variant, WhatIf, WhatIfStatus,
+};
+
+use crate::sweep::number;
+
+/// How wide the column of names is.
+const NAMES: usize = 26;
+/// How wide the columns of quantities are.
+const CELLS: usize = 16;
+
+/// The quantities that models know.
+const EXPECTED: [Quantity; 4] = [
+    Quantity::WriteAmplification,
+    Quantity::ErasesPerGib,
+    Quantity::Endurance,
+    Quantity::BytesPerSecond,
+];
+
+/// Those that are simulated.
+const SIMULATED: [Quantity; 6] = [
+    Quantity::MeanLatency,
+    Quantity::P99Latency,
+    Quantity::IosPerSecond,
+    Quantity::WriteAmplification,
+    Quantity::ErasesPerGib,
+    Quantity::Endurance,
+];
+
+/// A what-if as text, as far as it came.
+pub fn what_if(what_if: &WhatIf) -> String {
+    let mut out = what_if_question(what_if) + &what_if_expected_head();
+    what_if.all().for_each(|variant| out += &what_if_expected(variant));
+    out += &what_if_simulated_head(what_if);
+    what_if.all().for_each(|variant| out += &what_if_simulated(variant));
+    out + &what_if_end(what_if)
+}
+
+/// What is asked.
+pub fn what_if_question(what_if: &WhatIf) -> String {
+    let WhatIf { base: Variant { drive, workload, .. }, variants, seed, repeats, .. } = what_if;
+    let each = match repeats {
+        1 => format!("one simulation each, seed {seed}"),
+        _ => format!("{repeats} simulations each, seeds from {seed}"),
+    };
+    format!("{workload} on {drive}: as it is, and {} otherwise; {each}\n", variants.len())
+}
+
+/// The heading of what models expect.
+pub fn what_if_expected_head() -> String {
+    format!("\n{}\n", row("expected by models", EXPECTED.map(|quantity| heading(quantity).into())))
+}
+
+/// What a model expects of a variant.
+pub fn what_if_expected(variant: &Variant) -> String {
+    let mut out = String::new();
+    let Some(ClosedForm { expected, not_modelled, .. }) = &variant.closed_form else {
+        let reason = variant.not_predicted.as_deref().unwrap_or("not asked yet");
+        return format!("{}\n{:4}{}\n", variant.name, "", first_line(reason));
+    };
+    let of = |quantity| expected.iter().find(|expected| expected.quantity == quantity);
+    let cells = EXPECTED.map(|quantity| of(quantity).map_or("-".into(), expected_value));
+    line!(out, "{}", row(&variant.name, cells));
+    let changes = EXPECTED.map(|quantity| {
+        let relative = of(quantity).and_then(|expected| expected.relative);
+        relative.map(|share| format!("{} %", percent(share))).unwrap_or_default()
+    });
+    if changes.iter().any(|change| !change.is_empty()) {
+        line!(out, "{}", row("", changes));
+    }
+    let ends = EXPECTED.map(|quantity| of(quantity).map(within).unwrap_or_default());
+    if ends.iter().any(|ends| !ends.is_empty()) {
+        line!(out, "{}", row("", ends));
+    }
+    for what in not_modelled {
+        line!(out, "{:4}not modelled: {what}", "");
+    }
+    out
+}
+
+/// The heading of what is simulated.
+pub fn what_if_simulated_head(what_if: &WhatIf) -> String {
+    let meaning = match what_if.repeats {
+        1 => "beneath, what differs from the drive as it is",
+        _ => {
+            "beneath, what differs from the drive as it is, in pairs of one seed, ± 95 %; ? is not sure"
+        }
+    };
+    let headings = SIMULATED.map(|quantity| heading(quantity).into());
+    format!("\n{}\n{meaning}\n", row("simulated", headings))
+}
+
+/// What was simulated of a variant.
+pub fn what_if_simulated(variant: &Variant) -> String {
+    let mut out = String::new();
+    match (variant.status, &variant.reason) {
+        (Some(RowStatus::Done), _) => {}
+        (status, reason) => {
+            let how = match status {
+                Some(RowStatus::Impossible) => "cannot be: ",
+                Some(_) => "failed: ",
+                None => "not simulated",
+            };
+            let reason = reason.as_deref().map(first_line).unwrap_or_default();
+            return format!("{}\n{:4}{how}{reason}\n", variant.name, "");
+        }
+    }
+    let of = |quantity| variant.simulated.iter().find(|found| found.quantity == quantity);
+    let cells = SIMULATED.map(|quantity| {
+        of(quantity).map_or("-".into(), |found| value(quantity, found.value.value))
+    });
+    line!(out, "{}", row(&variant.name, cells));
+    let beneath = SIMULATED.map(|quantity| of(quantity).map(beneath).unwrap_or_default());
+    if beneath.iter().any(|text| !text.is_empty()) {
+        line!(out, "{}", row("", beneath));
+    }
+    out
+}
+
+/// How many variants were not simulated, if any.
+pub fn what_if_end(what_if: &WhatIf) -> String {
+    let mut counts = Vec::new();
+    let mut add = |count: usize, how: &str| {
+        if count > 0 {
+            counts.push(format!("{count} {how}"));
+        }
+    };
+    add(what_if.count(RowStatus::Impossible), "cannot be");
+    add(what_if.count(RowStatus::Failed), "failed");
+    if what_if.status == WhatIfStatus::Unfinished {
+        let left = what_if.variants.iter().filter(|variant| variant.status.is_none()).count();
+        add(left, "not simulated: UNFINISHED");
+    }
+    match counts.is_empty() {
+        true => String::new(),
+        false => format!("\nof {} variants: {}\n", what_if.variants.len(), counts.join(", ")),
+    }
+}
+
+/// A line of the table; a name that is too long has a line of its own.
+fn row<const N: usize>(name: &str, cells: [String; N]) -> String {
+    let mut out = String::new();
+    if name.chars().count() >= NAMES {
+        let _ = write!(out, "{name}\n{:NAMES$}", "");
+    } else {
+        let _ = write!(out, "{name:NAMES$}");
+    }
+    for cell in cells {
+        let _ = write!(out, "{cell:>CELLS$}");
+    }
+    out.trim_end().into()
+}
+
+fn heading(quantity: Quantity) -> &'static str {
+    match quantity {
+        Quantity::MeanLatency => "mean latency",
+        Quantity::P99Latency => "p99 latency",
+        Quantity::IosPerSecond => "IOs/s",
+        Quantity::BytesPerSecond => "MB/s at most",
+        Quantity::WriteAmplification => "WA",
+        Quantity::ErasesPerGib => "erases/GiB",
+        Quantity::Endurance => "endurance",
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // they are not negative
+fn value(quantity: Quantity, value: f64) -> String {
+    let whole = || value.round() as u64;
+    match quantity {
+        Quantity::MeanLatency | Quantity::P99Latency => Nanos(whole()).to_string(),
+        Quantity::Endurance => Bytes(whole()).to_string(),
+        Quantity::BytesPerSecond => number(value / 1e6),
+        _ => number(value),
+    }
+}
+
+fn expected_value(expected: &Expected) -> String {
+    value(expected.quantity, expected.value)
+}
+
+/// How far what is expected may be off, the further of both ways.
+fn within(Expected { value, low, high, .. }: &Expected) -> String {
+    let off = low.zip(*high).map(|(low, high)| (high - value).max(value - low) / value);
+    off.map(|off| format!("± {:.1} %", 100.0 * off)).unwrap_or_default()
+}
+
+/// What differs from the base in per cent; of the base, how well its mean is known.
+fn beneath(found: &Simulated) -> String {
+    let share = |half: f64, of: f64| 100.0 * (half / of).abs();
+    let Some(difference) = &found.difference else {
+        let half = found.value.half_width().map(|half| share(half, found.value.value));
+        return half.map(|half| format!("± {half:.1} %")).unwrap_or_default();
+    };
+    let absolute = &difference.absolute;
+    let Some(relative) = difference.relative else {
+        return value(found.quantity, absolute.value.abs());
+    };
+    let sure = if difference.sign == 0 && absolute.value != 0.0 { "?" } else { "" };
+    let before = absolute.value / relative;
+    let half = absolute.half_width().filter(|half| *half > 0.0 && before.is_finite());
+    let half = half.map(|half| format!("±{:.1}", share(half, before))).unwrap_or_default();
+    format!("{sure}{}{half} %", percent(relative))
+}
+
+fn percent(share: f64) -> String {
+    let text = format!("{:+.1}", 100.0 * share);
+    if text[1..] == *"0.0" { "0.0".into() } else { text }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
