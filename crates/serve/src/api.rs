@@ -24,6 +24,7 @@ use crate::parameters::ResultPath;
 use crate::problem::Problem;
 use crate::shelf::ShelfQuery;
 use crate::views;
+use crate::what_if::{self, Asking, HasAsking, WhatIfs};
 use crate::work::Work;
 
 const DESCRIPTION: &str = "Results of flashscope: what was measured, what was found, and every IO \
@@ -35,6 +36,7 @@ pub struct App {
     pub library: Box<dyn Library>,
     pub work: Work,
     access: Access,
+    asking: Asking,
     /// Answers that were made of records.
     pub answers: Cache<String, Bytes, Weight>,
 }
@@ -48,15 +50,31 @@ impl Weighter<String, Bytes> for Weight {
     }
 }
 
+impl HasAsking for App {
+    fn asking(&self) -> &Asking {
+        &self.asking
+    }
+}
+
 /// The application over `library`, and its API, for `access`.
 pub fn app(library: impl Library, access: Access) -> Router {
     guarded(with_page(api(library, access)), access)
 }
 
+/// The same with what answers what-ifs.
+pub fn app_answering(library: impl Library, access: Access, what_ifs: impl WhatIfs) -> Router {
+    guarded(with_page(api_asking(library, access, Some(Arc::new(what_ifs)))), access)
+}
+
 /// The endpoints over `library`, with their description.
 pub fn api(library: impl Library, access: Access) -> Api {
+    api_asking(library, access, None)
+}
+
+fn api_asking(library: impl Library, access: Access, what_ifs: Option<Arc<dyn WhatIfs>>) -> Api {
     let answers = Cache::with_weighter(1024, limits::ANSWERS, Weight);
-    let app = App { library: Box::new(library), access, work: Work::default(), answers };
+    let asking = Asking::of(what_ifs, access);
+    let app = App { library: Box::new(library), access, work: Work::default(), asking, answers };
     let (router, document) = endpoints().finish("flashscope serve", DESCRIPTION);
     Api { router: router.with_state(Arc::new(app)), document }
 }
@@ -119,7 +137,7 @@ fn endpoints() -> Endpoints<App> {
         .put("/api/results/{id}/marks", "Corrects the summary grid", limits::MARKS, set_marks)
         .get("/api/simulations/{id}", "A simulated workload", simulation)
         .get("/api/probes/{id}", "What a probe found of a drive", probe);
-    views::add(endpoints)
+    what_if::add(views::add(endpoints))
 }
 
 async fn application(State(page): State<Arc<Page>>, headers: HeaderMap) -> Response {

@@ -14,11 +14,22 @@ pub const RECEIVED: &str = "Request";
 
 /// The answers of an operation: `ok` with JSON of an `R`, unless it is empty, and problems.
 pub fn responses<R: JsonSchema>(sent: &mut SchemaGenerator, ok: &str, problems: &[&str]) -> Value {
+    responses_as::<R>("application/json", sent, ok, problems)
+}
+
+/// The same with another kind of content, in which `R`s are.
+pub fn responses_as<R: JsonSchema>(
+    kind: &str,
+    sent: &mut SchemaGenerator,
+    ok: &str,
+    problems: &[&str],
+) -> Value {
     let problem = sent.subschema_for::<ProblemBody>();
     let content = |schema: &Value| json!({ "application/json": { "schema": schema } });
     let mut responses = json!({ ok: { "description": described(ok) } });
     if ok != "204" {
-        responses[ok]["content"] = content(&sent.subschema_for::<R>().to_value());
+        let schema = sent.subschema_for::<R>();
+        responses[ok]["content"] = json!({ kind: { "schema": schema } });
     }
     for status in problems {
         let (description, content) = (described(status), content(problem.as_value()));

@@ -19,7 +19,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::describe::{DEFINITIONS, RECEIVED, parameters_of, rename, responses};
+use crate::describe::{DEFINITIONS, RECEIVED, parameters_of, rename, responses, responses_as};
+use crate::lines::{LINES, Lines};
 use crate::problem::Problem;
 
 /// An answer: the JSON of a `T`. It is cheap to clone.
@@ -170,6 +171,34 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
             handler(state, path, body).await.map(|()| StatusCode::NO_CONTENT)
         };
         self.route_limited(path, put(route), limit)
+    }
+
+    /// Adds what answers `POST` at `path` with lines of JSON as they come, to a JSON body of at most `limit`
+    /// bytes.
+    pub fn post_lines<B, R, F, H>(
+        mut self,
+        path: &str,
+        summary: &str,
+        limit: u64,
+        handler: H,
+    ) -> Self
+    where
+        B: Body,
+        R: JsonSchema + 'static,
+        F: Future<Output = Result<Lines<R>, Problem>> + Send,
+        H: Fn(Arc<S>, B) -> F + Clone + Send + Sync + 'static,
+    {
+        let problems = ["400", "403", "413", "415", "422", "429", "503"];
+        let responses = responses_as::<R>(LINES, &mut self.sent, "200", &problems);
+        let mut operation = self.operation::<Nothing, Nothing>(summary, responses);
+        operation["requestBody"] = self.json_body::<B>();
+        self.document(path, "post", operation);
+        let route = move |State(state): State<Arc<S>>,
+                          headers: HeaderMap,
+                          body: Result<Bytes, BytesRejection>| async move {
+            handler(state, body_of(&headers, body)?).await
+        };
+        self.route_limited(path, post(route), limit)
     }
 
     /// The routes, and the OpenAPI document that describes them.

@@ -9,9 +9,11 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
 use tower_http::csrf::CsrfLayer;
 
 use crate::limits;
+use crate::lines::LINES;
 use crate::problem::Problem;
 
 /// Sent with everything.
@@ -45,8 +47,14 @@ pub fn guarded(router: Router, access: Access) -> Router {
         }))
         .layer(from_fn_with_state(Arc::new(access), known_host))
         .layer(from_fn(in_time))
-        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
+        .layer(compressed())
         .layer(from_fn(with_headers))
+}
+
+/// Compresses what is whole: of lines that come one after the other each would wait for the next.
+fn compressed() -> CompressionLayer<impl Predicate> {
+    let whole = DefaultPredicate::new().and(NotForContentType::new(LINES));
+    CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(whole)
 }
 
 async fn known_host(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {

@@ -10,6 +10,7 @@ mod endpoint;
 mod guard;
 mod library;
 mod limits;
+mod lines;
 mod live;
 mod page;
 mod parameters;
@@ -17,11 +18,12 @@ mod problem;
 mod server;
 mod shelf;
 mod views;
+pub mod what_if;
 mod work;
 
 use std::net::SocketAddr;
 
-pub use api::{Api, api, app, openapi, with_page};
+pub use api::{Api, api, app, app_answering, openapi, with_page};
 use axum::Router;
 pub use endpoint::{Bearer, Body, Endpoints, Gate, JsonOf, Nothing, Parameters};
 pub use guard::{Access, guarded};

@@ -31,6 +31,19 @@ pub const PAGE: u64 = 100;
 /// The most results on one page of the shelf.
 pub const LARGEST_PAGE: u64 = 1000;
 
+/// What-ifs that are answered at once: each takes all processors.
+pub const WHAT_IFS: usize = 2;
+/// The largest question of a what-if, in bytes.
+pub const WHAT_IF: u64 = 64 << 10;
+/// Variants of a what-if.
+pub const VARIANTS: u64 = 32;
+/// Simulations of each variant.
+pub const REPEATS: u64 = 30;
+/// IOs that a simulation of a what-if measures.
+pub const WHAT_IF_IOS: u64 = 10_000_000;
+/// How long a what-if may take; then it ends with what was simulated.
+pub const WHAT_IF_TIME: Duration = Duration::from_secs(15 * 60);
+
 /// Connections at once.
 pub const CONNECTIONS: usize = 512;
 /// How long the head of a request may take to arrive.

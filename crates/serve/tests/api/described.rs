@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Answer, Place};
 
 /// Every address that is asked with GET, with one of its kind.
-const ADDRESSES: [(&str, &str); 10] = [
+const ADDRESSES: [(&str, &str); 11] = [
     ("/api/shelf", "/api/shelf?search=demo&kind=measurement&sort=-started&offset=0&limit=10"),
     ("/api/results/{id}", "/api/results/demo"),
     (
@@ -20,6 +20,7 @@ const ADDRESSES: [(&str, &str); 10] = [
     ("/api/comparison", "/api/comparison?ids=demo,other"),
     ("/api/simulations/{id}", "/api/simulations/simulated"),
     ("/api/probes/{id}", "/api/probes/probed"),
+    ("/api/what-if", "/api/what-if"),
 ];
 
 /// What a simulation leaves, as far as the shelf reads it.

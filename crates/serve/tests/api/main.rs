@@ -7,6 +7,7 @@ mod malicious;
 mod security;
 mod shelf;
 mod socket;
+mod what_if;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
-use flashscope_serve::{Access, Folders, app};
+use flashscope_serve::{Access, Folders, app_answering};
 use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt;
@@ -61,7 +62,8 @@ impl Place {
 
     fn empty() -> Place {
         let folder = tempfile::tempdir().unwrap();
-        let app = app(Folders::new(vec![folder.path().into()]), Access::Loopback);
+        let folders = Folders::new(vec![folder.path().into()]);
+        let app = app_answering(folders, Access::Loopback, what_if::Scripted::default());
         Place { folder, app }
     }
 

@@ -1,14 +1,17 @@
 //! `flashscope serve`.
 
+mod what_ifs;
+
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use flashscope_registry::{Error, Registry};
-use flashscope_serve::{Access, Folders, app};
+use flashscope_serve::{Access, Folders, app_answering};
 use serde_json::json;
 
+use self::what_ifs::Simulating;
 use crate::registry::RegistryPlace;
 use crate::{Failure, usage};
 
@@ -24,6 +27,7 @@ const PORT: u16 = 7470;
   flashscope serve
   flashscope serve results other-results/demo.flashscope
   flashscope serve results --listen 127.0.0.1:0 --json
+  flashscope serve --trace hm_0.csv.gz --drive twin.toml
   flashscope serve --registry /srv/registry --listen 0.0.0.0")]
 pub struct ServeArgs {
     /// Results, and folders with results up to three folders deep
@@ -37,6 +41,14 @@ pub struct ServeArgs {
 
     #[command(flatten)]
     place: RegistryPlace,
+
+    /// A drive that what-ifs may be asked about, beside the profiles: a TOML file, such as a twin
+    #[arg(long, value_name = "FILE", conflicts_with = "registry")]
+    drive: Vec<PathBuf>,
+
+    /// A trace that what-ifs may be asked about
+    #[arg(long, value_name = "FILE", conflicts_with = "registry")]
+    trace: Vec<PathBuf>,
 
     /// Answer at this address, with or without a port; port 0 takes a free one [default:
     /// 127.0.0.1:7470]
@@ -81,7 +93,8 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
     for problem in folders.problems() {
         eprintln!("flashscope: {problem}");
     }
-    let make = async |access| Ok(app(folders, access));
+    let what_ifs = Simulating { drives: args.drive.clone(), traces: args.trace.clone() };
+    let make = async |access| Ok(app_answering(folders, access, what_ifs));
     flashscope_serve::serve(make, address, ready).map_err(|error: io::Error| usage(busy(&error)))
 }
 

@@ -1,0 +1,149 @@
+//! What-ifs that the web application asks.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use flashscope_instrument::what_if::{Watcher, answer, repeats};
+use flashscope_instrument::{Onlooker, Step};
+use flashscope_report::{WhatIfAsked, WhatIfAskedVariant, WhatIfChoice, WhatIfChoices};
+use flashscope_result::what_if::{Change, WhatIf};
+use flashscope_serve::what_if::{Answering, Tell, WhatIfs};
+use flashscope_sim::profile;
+use flashscope_twin::simulate::{self, Work};
+use flashscope_twin::what_if::{Asking, Question, changes};
+use flashscope_workload::{synthetic, trace};
+
+/// What is often asked, and what it means.
+const CHANGES: [(&str, &str); 6] = [
+    ("over_provisioning=0.28", "more over-provisioning"),
+    ("cleaning.frontiers=host-and-cleaning", "what cleaning moves apart from what the host writes"),
+    ("workload.trims=0.2", "TRIM, in a workload by distribution"),
+    ("workload.ops=read,write", "no TRIM, in a trace that has some"),
+    ("ftl=fast,persistence.map=pages,background_cleaning=false", "another FTL: FAST"),
+    ("cleaning.policy=fifo", "blocks cleaned first in, first out"),
+];
+
+/// Answers by simulating: profiles and workloads by name, and the files that the server was given. Others
+/// are not opened, whoever asks.
+pub struct Simulating {
+    /// Profiles in TOML, such as twins.
+    pub drives: Vec<PathBuf>,
+    /// Traces.
+    pub traces: Vec<PathBuf>,
+}
+
+impl WhatIfs for Simulating {
+    fn choices(&self) -> WhatIfChoices {
+        let choice = |name: String, summary: &str| WhatIfChoice { name, summary: summary.into() };
+        let own = |prefix: &str, path: &Path, summary| {
+            choice(format!("{prefix}{}", name_of(path)), summary)
+        };
+        let kinds = profile::KINDS.iter();
+        let drives = kinds.map(|kind| choice(format!("sim:{}", kind.name), kind.summary));
+        let workloads = synthetic::KINDS.iter().filter(|kind| kind.argument.is_none());
+        let workloads = workloads.map(|kind| choice(kind.name.into(), kind.summary));
+        let fields = profile::field_names().iter().map(|name| choice(name.clone(), "of the drive"));
+        let mut fields: Vec<WhatIfChoice> = fields.collect();
+        let of_workloads = synthetic::KINDS.iter().flat_map(|kind| kind.all_fields());
+        for field in of_workloads.chain(trace::FIELDS) {
+            let name = format!("workload.{}", field.name);
+            if !fields.iter().any(|known| known.name == name) {
+                fields.push(choice(name, field.summary));
+            }
+        }
+        let twins = self.drives.iter().map(|path| own("sim:", path, "given to the server"));
+        let traces = self.traces.iter().map(|path| own("trace:", path, "given to the server"));
+        WhatIfChoices {
+            drives: twins.chain(drives).collect(),
+            workloads: traces.chain(workloads).collect(),
+            fields,
+            changes: CHANGES.iter().map(|(name, of)| choice((*name).into(), of)).collect(),
+        }
+    }
+
+    fn ask(&self, asked: &WhatIfAsked) -> Result<Box<Answering>, String> {
+        let work =
+            Work { workload: self.workload(&asked.workload)?, ios: asked.ios, ..Work::default() };
+        let base = simulate::Asked { drive: self.drive(&asked.drive)?, work };
+        let variants: Result<Vec<Asking>, String> =
+            asked.variants.iter().map(|variant| self.variant(variant)).collect();
+        let repeats = asked.repeats.unwrap_or_else(|| repeats(&base));
+        let question = Question::new(base, variants?, repeats);
+        let question = question.map_err(|error| error.to_string())?;
+        Ok(Box::new(move |stop: &AtomicBool, tell: &mut Tell<'_>| {
+            let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+            let whole = answer(&question, jobs, stop, &mut Telling(tell));
+            tell(&whole);
+        }))
+    }
+}
+
+impl Simulating {
+    /// The drive of this name, which is that of a profile, or of a file that the server was given.
+    fn drive(&self, spec: &str) -> Result<String, String> {
+        let (name, fields) = spec.split_once('?').map_or((spec, None), |(n, f)| (n, Some(f)));
+        let name = name.strip_prefix("sim:").unwrap_or(name);
+        if profile::KINDS.iter().any(|kind| kind.name == name) {
+            return Ok(spec.into());
+        }
+        let path = given(&self.drives, name).ok_or_else(|| {
+            format!("`{name}` is no drive that this server knows: choose one of those it lists")
+        })?;
+        Ok(format!("sim:{}{}", path.display(), query(fields)))
+    }
+
+    /// The workload of this name, likewise.
+    fn workload(&self, spec: &str) -> Result<String, String> {
+        let (name, fields) = spec.split_once('?').map_or((spec, None), |(n, f)| (n, Some(f)));
+        let Some(name) = name.strip_prefix("trace:") else { return Ok(spec.into()) };
+        let path = given(&self.traces, name).ok_or_else(|| {
+            format!("`{name}` is no trace that this server was given: name it with --trace")
+        })?;
+        Ok(format!("trace:{}{}", path.display(), query(fields)))
+    }
+
+    fn variant(&self, asked: &WhatIfAskedVariant) -> Result<Asking, String> {
+        let WhatIfAskedVariant { name, changes: text } = asked;
+        let mut changes = changes(text).map_err(|error| error.to_string())?;
+        for Change { field, value } in &mut changes {
+            match field.as_str() {
+                "drive" => *value = self.drive(value)?,
+                "workload" => *value = self.workload(value)?,
+                _ => {}
+            }
+        }
+        let name = name.clone().filter(|name| !name.trim().is_empty());
+        Ok(Asking { name: Some(name.unwrap_or_else(|| text.trim().into())), changes })
+    }
+}
+
+fn query(fields: Option<&str>) -> String {
+    fields.map(|fields| format!("?{fields}")).unwrap_or_default()
+}
+
+fn given<'a>(paths: &'a [PathBuf], name: &str) -> Option<&'a PathBuf> {
+    paths.iter().find(|path| name_of(path) == name)
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Tells what is known after each step.
+struct Telling<'a, 'b>(&'a mut Tell<'b>);
+
+impl Onlooker for Telling<'_, '_> {
+    fn show(&mut self, _step: &Step<'_>) {}
+
+    fn note(&mut self, _text: &str) {}
+}
+
+impl Watcher for Telling<'_, '_> {
+    fn predicted(&mut self, so_far: &WhatIf, _nth: usize) {
+        (self.0)(so_far);
+    }
+
+    fn simulated(&mut self, so_far: &WhatIf, _nth: usize) {
+        (self.0)(so_far);
+    }
+}
