@@ -42,6 +42,7 @@ export type Route =
   | CompareRoute
   | { page: 'simulation'; id: string }
   | { page: 'probe'; id: string }
+  | { page: 'what-if'; query: string }
   | { page: 'unknown'; hash: string };
 
 /** A part of an address; what `%` stands for, or the text itself where that is broken. */
@@ -85,6 +86,7 @@ export function parseRoute(hash: string, only?: string): Route {
   if (kind === 'd' && id !== '') return deviceScreen(id, rest, query) ?? unknown;
   if (kind === 's' && id !== '' && rest.length === 0) return { page: 'simulation', id };
   if (kind === 'p' && id !== '' && rest.length === 0) return { page: 'probe', id };
+  if (kind === 'what-if' && parts.length === 1) return { page: 'what-if', query: search };
   if (kind === 'compare') return compareScreen(path.split('/')[1] ?? '', rest) ?? unknown;
   if (only !== undefined && parts.length === 2 && (kind === 'b' || kind === 'r')) {
     return deviceScreen(only, parts, query) ?? unknown;
@@ -206,6 +208,9 @@ export const ioHref = (id: string, run: number, index: number) =>
 
 /** The address of a simulation. */
 export const simulationHref = (id: string) => address('s', id);
+
+/** The address of a what-if, with the question that it begins with. */
+export const whatIfHref = (query = '') => (query === '' ? '#/what-if' : `#/what-if?${query}`);
 
 /** The address of a probe. */
 export const probeHref = (id: string) => address('p', id);

@@ -11,6 +11,7 @@ import {
   runHref,
   shelfHref,
   simulationHref,
+  whatIfHref,
 } from '../src/route';
 
 // An id with everything in it that addresses give a meaning to.
@@ -37,6 +38,7 @@ describe('routes', () => {
     expect(parseRoute(runHref(ID, 17, 0, 9))).toMatchObject({ run: 17, from: 0, to: 9 });
     expect(parseRoute(ioHref(ID, 17, 400))).toEqual({ page: 'io', id: ID, run: 17, index: 400 });
     expect(parseRoute(simulationHref(ID))).toEqual({ page: 'simulation', id: ID });
+    expect(parseRoute(whatIfHref('a=b'))).toEqual({ page: 'what-if', query: 'a=b' });
   });
 
   // Are results compared at each level by an address, each of them once?

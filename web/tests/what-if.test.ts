@@ -1,0 +1,118 @@
+// What would be if: the page, as a server answers it.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serve } from '../fixtures/server.mjs';
+import { Lines } from '../src/data/what-if';
+import { askedOf, queryOf, questionOf, UNASKED } from '../src/pages/what-if/question';
+import { Bench, overflow, template, violations } from './browser';
+
+let bench: Bench;
+let served: { address: string; stop: () => Promise<void> };
+
+beforeAll(async () => {
+  bench = await Bench.start();
+  served = await serve(await template(), []);
+}, 300_000);
+
+afterAll(async () => {
+  await bench?.stop();
+  await served?.stop();
+});
+
+const status = (page: Page) => page.getByRole('status').filter({ hasText: /simulated|Asking/ });
+const table = (page: Page, name: string) =>
+  page.getByRole('region', { name: new RegExp(name) }).getByRole('table');
+const ask = (page: Page) => page.getByRole('button', { name: 'What if?' }).click();
+
+describe('lines', () => {
+  // Is each line given once it is whole, however its parts come?
+  it('come in parts', () => {
+    const lines = new Lines();
+    expect(lines.add('{"a"')).toEqual([]);
+    expect(lines.add(':1}\n{"b":2}\n{')).toEqual(['{"a":1}', '{"b":2}']);
+    expect(lines.add('}\n')).toEqual(['{}']);
+  });
+});
+
+describe('a question', () => {
+  // Does it come back from its address, whatever is in it?
+  it('has an address', () => {
+    const asked = {
+      ...UNASKED,
+      workload: 'zipf?exponent=0.9&reads=0.3',
+      changes: ['a=1,2', 'b=é'],
+    };
+    expect(questionOf(queryOf(asked))).toEqual(asked);
+    expect(questionOf('')).toEqual(UNASKED);
+  });
+
+  // Is what is left empty left to the server, and a variant without changes left out?
+  it('is asked as it is typed', () => {
+    const asked = askedOf({ ...UNASKED, ios: '', repeats: '5', changes: [' ftl=fast ', ''] });
+    expect(asked).toMatchObject({ ios: null, repeats: 5, variants: [{ changes: 'ftl=fast' }] });
+  });
+});
+
+describe('the page', () => {
+  // Are models' rows there at once and simulations as they come, with what differs in words, and is what
+  // cannot be said?
+  it('answers step by step', () =>
+    bench.visit(`${served.address}#/`, async (page) => {
+      await page.getByRole('link', { name: 'what would be if' }).click();
+      await page.getByRole('heading', { level: 1, name: 'What if' }).waitFor();
+      await page.getByRole('button', { name: 'TRIM' }).click();
+      await page.getByRole('button', { name: 'Another variant' }).click();
+      await page
+        .getByRole('textbox', { name: /Variant 3/ })
+        .or(page.getByRole('combobox', { name: /Variant 3/ }))
+        .fill('over_provisioning=3');
+      await ask(page);
+      await table(page, 'What models expect').getByText('−50.0 %').first().waitFor();
+      await status(page).getByText('Done: 4 of 4 simulated').waitFor();
+      const simulated = table(page, 'What is simulated');
+      const row = simulated.getByRole('row', { name: /over_provisioning=0.28/ });
+      expect(await row.innerText()).toMatch(/280 µs\s*−50.0 % ± 1.00 %\s*, better/);
+      expect(await row.innerText()).toMatch(/894\s*−50.0 % ± 1.00 %\s*, worse/);
+      await simulated.getByText('Cannot be: no drive is like that').waitFor();
+      await page.getByText('Not modelled, so that there is no interval: trims').waitFor();
+      expect(await page.evaluate(() => location.hash)).toContain('change=workload.trims');
+      await page.reload();
+      await page.getByRole('button', { name: 'Leave out variant 3' }).waitFor();
+    }));
+
+  // Is what was simulated kept when one stops it, and can it be asked again?
+  it('is stopped', () =>
+    bench.visit(`${served.address}#/what-if?drive=sim%3Aslow`, async (page) => {
+      await ask(page);
+      await status(page).getByText('Simulating: 1 of 2 simulated').waitFor();
+      await page.getByRole('button', { name: 'Stop' }).click();
+      await status(page).getByText('Ended early: 1 of 2 simulated').waitFor();
+      await page.getByRole('button', { name: 'What if?' }).waitFor();
+    }));
+
+  // Does it say why a question is refused?
+  it('is refused', () =>
+    bench.visit(
+      `${served.address}#/what-if?drive=sim%3Anone`,
+      async (page) => {
+        await ask(page);
+        await page.getByText('`none` is no drive that this server knows').waitFor();
+      },
+      { expected: /422/ },
+    ));
+
+  // Is it free of what axe-core finds in both themes, and does it fit a phone?
+  it.each(['light', 'dark'] as const)('is accessible and fits, %s', (colorScheme) =>
+    bench.visit(
+      `${served.address}#/what-if`,
+      async (page) => {
+        await ask(page);
+        await status(page).getByText('Done').waitFor();
+        expect(await violations(page)).toEqual([]);
+        await page.setViewportSize({ width: 390, height: 844 });
+        expect(await overflow(page)).toBeLessThanOrEqual(0);
+      },
+      { colorScheme },
+    ),
+  );
+});
