@@ -12,7 +12,9 @@ mod onlooker;
 pub mod predict;
 pub mod probe;
 pub mod simulate;
+pub mod sweep;
 pub mod trace;
+pub mod twin;
 pub mod what_if;
 
 pub use failure::{Failure, usage};
