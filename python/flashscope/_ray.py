@@ -61,7 +61,7 @@ class Cluster:
 
     def __init__(self) -> None:
         if not ray.is_initialized():
-            ray.init(log_to_driver=False)
+            ray.init(log_to_driver=False, logging_level="ERROR")
         self._resources: Callable[[], dict[str, float]] = ray.cluster_resources
         self._task = ray.remote(_run).options(num_cpus=1, max_retries=RETRIES)
 

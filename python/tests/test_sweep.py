@@ -148,6 +148,16 @@ def test_interrupted_on_ray(cluster: Cluster, tmp_path: Path, whole: list[bytes]
     assert content(fs.sweep(resume=partial.path, engine="ray", progress=False)) == whole
 
 
+# Is a cluster with another version of flashscope refused, and does the sweep go on elsewhere?
+def test_other_version(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import flashscope._ray
+
+    monkeypatch.setattr(flashscope._ray, "VERSION", "9.9")
+    with pytest.raises(fs.UsageError, match=r"has flashscope .*, and here is 9.9: .*\n.*sweep --resume .*/v"):
+        fs.sweep(space(1000), engine="ray", output=tmp_path / "v", progress=False)
+    assert fs.sweep(resume=tmp_path / "v", progress=False).report.status == "complete"
+
+
 def command(cluster: Cluster, folder: Path, *words: str) -> dict[str, Any]:
     """What the package answers to the command line, which asks for a sweep on Ray."""
     told = [sys.executable, "-m", "flashscope", "sweep", *words]
