@@ -178,5 +178,5 @@ fn examples_of_what_if() {
         let arguments: Vec<&str> = example[1..].iter().map(String::as_str).chain(short).collect();
         assert!(!place.run(&arguments).ok().stdout.is_empty());
     }
-    assert_eq!(place.names(), ["ftls.flashscope", TRACE]);
+    assert_eq!(place.names(), ["a.flashscope", TRACE]);
 }

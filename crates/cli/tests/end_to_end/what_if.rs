@@ -85,7 +85,7 @@ fn a_table_for_people() {
     }
     assert!(models.contains("3 simulations each, seeds from 1"), "{text}");
     assert!(models.contains("not modelled: trims"), "{text}");
-    assert!(simulated.contains("cannot be: over_provisioning"), "{text}");
+    assert!(simulated.contains("cannot be: profile field `over_provisioning` is 3"), "{text}");
     assert!(text.ends_with("\nof 3 variants: 1 cannot be\n"), "{text}");
 }
 

@@ -19,10 +19,11 @@ const REPEATS: u32 = 3;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope what-if --change over_provisioning=0.28
-  flashscope what-if --trace 'hm_0.csv.gz?remap=fold' --change over_provisioning=0.28 --change cleaning.frontiers=host-and-cleaning
-  flashscope what-if --workload 'zipf?exponent=0.9' --change 'cleaning.policy=fifo' --name 'first in, first out' --repeats 5
-  flashscope what-if --workload uniform --change workload.trims=0.2 --ios 100000 --json
-  flashscope what-if --drive flashsim-2009 --change ftl=bast --change 'ftl=fast,log.blocks=512' --output ftls.flashscope")]
+  flashscope what-if --trace 'hm_0.csv.gz?remap=fold' --change cleaning.frontiers=host-and-cleaning
+  flashscope what-if --workload 'zipf?exponent=0.9' --change cleaning.policy=fifo --name FIFO
+  flashscope what-if --workload uniform --change workload.trims=0.2 --repeats 5 --json
+  flashscope what-if --change over_provisioning=0.1 --change over_provisioning=0.28 --jobs 2
+  flashscope what-if --drive flashsim-2009 --change ftl=fast,log.blocks=512 --output a.flashscope")]
 pub struct WhatIfArgs {
     /// The simulated drive as it is: a profile or a TOML file, such as a twin of `flashscope twin fit`,
     /// with any field of it after `?`
