@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -30,10 +31,16 @@ impl SweepFolder {
             return Err(Error::Exists(path.into()));
         }
         let parts = path.join(PARTS);
-        fs::create_dir_all(&parts).map_err(Error::io("create", &parts))?;
-        let folder = SweepFolder { path: path.into(), parts: 0, _lock: lock(path)? };
-        folder.write(sweep)?;
-        Ok(folder)
+        let made = fs::create_dir_all(&parts).map_err(Error::io("create", &parts)).and_then(|()| {
+            let folder = SweepFolder { path: path.into(), parts: 0, _lock: lock(path)? };
+            folder.write(sweep)?;
+            Ok(folder)
+        });
+        if made.is_err() {
+            // Nothing was simulated yet. The error that led here says more than one about the removal.
+            let _ = fs::remove_dir_all(path);
+        }
+        made
     }
 
     /// Opens the folder of a sweep that is gone on with, with all rows that it has, in no order.
@@ -44,16 +51,8 @@ impl SweepFolder {
     pub fn resume(path: &Path) -> Result<(SweepFolder, Sweep, Vec<Row>), Error> {
         let sweep = read_sweep(path)?;
         let lock = lock(path)?;
-        let (mut rows, mut parts) = (Vec::new(), 0);
-        let all = path.join(POINTS);
-        if all.is_file() {
-            rows = points::read(&all, &sweep.factors)?;
-        }
-        let folder = path.join(PARTS);
-        while folder.join(part(parts)).is_file() {
-            rows.extend(points::read(&folder.join(part(parts)), &sweep.factors)?);
-            parts += 1;
-        }
+        let rows = read_rows(path, &sweep.factors, None)?;
+        let parts = parts(path).count() as u32;
         Ok((SweepFolder { path: path.into(), parts, _lock: lock }, sweep, rows))
     }
 
@@ -66,7 +65,7 @@ impl SweepFolder {
         if self.parts == 0 {
             fs::create_dir_all(&parts).map_err(Error::io("create", &parts))?;
         }
-        points::write(&parts.join(part(self.parts)), factors, rows)?;
+        points::write_part(&parts.join(part(self.parts)), factors, rows)?;
         self.parts += 1;
         Ok(())
     }
@@ -93,6 +92,29 @@ impl SweepFolder {
     pub fn write(&self, sweep: &Sweep) -> Result<(), Error> {
         write_json(&self.path.join(SWEEP), sweep)
     }
+}
+
+/// The files of the rows that lie at `path`: the table of all, or the parts so far.
+fn parts(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let folder = path.join(PARTS);
+    (0..).map(move |number| folder.join(part(number))).take_while(|part| part.is_file())
+}
+
+/// All rows that the sweep at `path` has, in no order; with these numbers alone, where some are given.
+///
+/// # Errors
+/// Where a file is damaged.
+pub(super) fn read_rows(
+    path: &Path,
+    factors: &[String],
+    numbers: Option<&HashSet<&str>>,
+) -> Result<Vec<Row>, Error> {
+    let all = Some(path.join(POINTS)).filter(|all| all.is_file());
+    let mut rows = Vec::new();
+    for file in all.into_iter().chain(parts(path)) {
+        rows.extend(points::read(&file, factors, numbers)?);
+    }
+    Ok(rows)
 }
 
 fn part(number: u32) -> String {
