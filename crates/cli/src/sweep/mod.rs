@@ -94,7 +94,5 @@ fn nothing_possible(sweep: &Sweep) -> Option<anyhow::Error> {
 }
 
 fn print(args: &SweepArgs, sweep: &Sweep, path: &Path) -> anyhow::Result<()> {
-    print::document(args.json, sweep, || {
-        format!("{}\nresult: {}\n", flashscope_report::sweep(sweep), path.display())
-    })
+    print::document(args.json, sweep, || flashscope_report::sweep(sweep) + &print::result(path))
 }
