@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use crate::args::JobsArgs;
+use crate::JobsArgs;
 
 /// Explore a design space: simulate every point of it, or a choice, and see what follows.
 ///
@@ -38,6 +38,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "FOLDER", conflicts_with = "space")]
     pub resume: Option<PathBuf>,
 
+    /// How much at once.
     #[command(flatten)]
     pub jobs: JobsArgs,
 
