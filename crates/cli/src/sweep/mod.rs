@@ -16,7 +16,5 @@ pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
 }
 
 fn print(json: bool, Swept { sweep, path }: &Swept) -> anyhow::Result<()> {
-    print::document(json, sweep, || {
-        flashscope_report::sweep(sweep) + &print::result(path)
-    })
+    print::document(json, sweep, || flashscope_report::sweep(sweep) + &print::result(path))
 }

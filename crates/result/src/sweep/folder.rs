@@ -52,7 +52,7 @@ impl SweepFolder {
         let sweep = read_sweep(path)?;
         let lock = lock(path)?;
         let rows = read_rows(path, &sweep.factors, None)?;
-        let parts = parts(path).count() as u32;
+        let parts = u32::try_from(parts(path).count()).unwrap_or(u32::MAX);
         Ok((SweepFolder { path: path.into(), parts, _lock: lock }, sweep, rows))
     }
 

@@ -358,7 +358,8 @@ fn effects_of_samples_are_those_of_the_function() {
         let value = |levels: &[Option<Level>]| {
             let share =
                 |nth: usize| space.factors[nth].share(levels[nth].as_ref().unwrap()).unwrap();
-            let policy = [0.0, 4.0, -3.0][(2.0 * share(0)) as usize];
+            let policy =
+                [0.0, 4.0, -3.0][usize::from(share(0) > 0.25) + usize::from(share(0) > 0.75)];
             policy + 10.0 * share(1) + 6.0 * (share(1) - 0.5) * (share(2) - 0.5)
         };
         let row = |Trial { point, repeat, levels, .. }| {
