@@ -11,6 +11,12 @@ impl JobsArgs {
     #[must_use]
     pub fn count(&self) -> usize {
         let all = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        self.jobs.map_or_else(all, usize::from)
+        self.given().unwrap_or_else(all)
+    }
+
+    /// How many drives, where that was said.
+    #[must_use]
+    pub fn given(&self) -> Option<usize> {
+        self.jobs.map(usize::from)
     }
 }

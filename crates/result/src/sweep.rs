@@ -10,9 +10,10 @@ mod measured;
 mod points;
 
 pub use explored::{Explored, ExploredPoint};
-pub use folder::{SweepFolder, is_sweep, read_sweep};
+pub use folder::{SweepFolder, is_sweep, read_rows, read_sweep};
 pub use found::{
     Counts, Effect, FrontPoint, Goal, Interaction, Level, Objective, Regressed, Row, RowStatus,
     SWEEP_VERSION, Setting, Skipped, Step, Sweep, SweepStatus,
 };
 pub use measured::{Measured, by_point, settings};
+pub use points::{Column, columns};

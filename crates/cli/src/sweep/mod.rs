@@ -1,18 +1,27 @@
 //! `flashscope sweep`.
 
-use flashscope_instrument::sweep::{Begun, SweepArgs, Swept, outcome};
+mod ray;
+
+use flashscope_instrument::sweep::{Begun, Engine, SweepArgs, Swept, outcome};
 
 use crate::progress::LateBar;
 use crate::{Failure, print, stop};
 
 pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
+    let swept = match args.engine {
+        Engine::Local => here(args)?,
+        Engine::Ray => ray::sweep(args, stop::flag()?)?,
+    };
+    print(args.json, &swept)?;
+    outcome(&swept)
+}
+
+fn here(args: &SweepArgs) -> Result<Swept, Failure> {
     let begun = Begun::new(args, None)?;
     let mut bar = LateBar::new();
     let swept = begun.explore(args.jobs.count(), None, stop::flag()?, &mut bar);
     bar.finish();
-    let swept = swept?;
-    print(args.json, &swept)?;
-    outcome(&swept)
+    swept
 }
 
 fn print(json: bool, Swept { sweep, path }: &Swept) -> anyhow::Result<()> {

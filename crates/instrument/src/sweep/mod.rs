@@ -11,7 +11,7 @@ use flashscope_result::Error;
 use flashscope_result::sweep::{Row, Sweep, SweepFolder, SweepStatus};
 use flashscope_twin::sweep::{Runner, Sampling, Space, Workers, explore, finish};
 
-pub use self::args::SweepArgs;
+pub use self::args::{Engine, SweepArgs};
 use crate::{Failure, Onlooker, Step, Unit, usage};
 
 /// A sweep that can begin, or go on.

@@ -53,12 +53,20 @@ fn check_output(output: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The twin beside the profile at `path`.
+///
+/// # Errors
+/// It is not there, or damaged, or of a later version.
+pub fn read(path: &Path) -> Result<Twin, Failure> {
+    Twin::read(path).map_err(failure)
+}
+
 /// Compares a twin with results that it was not fitted to.
 ///
 /// # Errors
 /// Where they cannot be compared, and where `stop` was set before they were.
 pub fn check(args: &CheckArgs, stop: &AtomicBool) -> Result<Check, Failure> {
-    let twin = Twin::read(&args.twin).map_err(failure)?;
+    let twin = read(&args.twin)?;
     let sources = Sources::read(&args.results).map_err(failure)?;
     Check::new(&twin, &sources, stop, args.jobs.count()).map_err(failure)
 }
@@ -68,7 +76,7 @@ pub fn check(args: &CheckArgs, stop: &AtomicBool) -> Result<Check, Failure> {
 /// # Errors
 /// Where that cannot be predicted, and where `stop` was set before it was.
 pub fn predict(args: &PredictArgs, stop: &AtomicBool) -> Result<TwinPrediction, Failure> {
-    let twin = Twin::read(&args.twin).map_err(failure)?;
+    let twin = read(&args.twin)?;
     let work = Work {
         workload: args.workload.spec().into_owned(),
         warm_up: args.warmup,

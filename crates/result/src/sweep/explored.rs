@@ -7,7 +7,7 @@ use flashscope_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::folder::{read_rows, read_sweep};
+use super::folder::read_objectives;
 use super::{Level, Measured, Sweep, by_point};
 use crate::Error;
 
@@ -41,12 +41,9 @@ impl Explored {
     /// Reads the sweep of the folder at `path`, whether it is at its end or not.
     ///
     /// # Errors
-    /// As of [`read_sweep`], and where its rows cannot be read.
+    /// As of [`read_rows`](super::read_rows).
     pub fn read(path: &Path) -> Result<Explored, Error> {
-        let sweep = read_sweep(path)?;
-        let fields = sweep.objectives.iter().map(|objective| objective.field.as_str()).collect();
-        let mut rows = read_rows(path, &sweep.factors, Some(&fields))?;
-        rows.sort_by_key(|row| (row.point, row.repeat));
+        let (sweep, rows) = read_objectives(path)?;
         let measured =
             by_point(&rows).map(|rows| Measured::of(rows, &sweep.objectives, sweep.repeats));
         let points: Vec<ExploredPoint> = measured

@@ -51,7 +51,7 @@ impl SweepFolder {
     pub fn resume(path: &Path) -> Result<(SweepFolder, Sweep, Vec<Row>), Error> {
         let sweep = read_sweep(path)?;
         let lock = lock(path)?;
-        let rows = read_rows(path, &sweep.factors, None)?;
+        let rows = rows(path, &sweep.factors, None)?;
         let parts = u32::try_from(parts(path).count()).unwrap_or(u32::MAX);
         Ok((SweepFolder { path: path.into(), parts, _lock: lock }, sweep, rows))
     }
@@ -100,11 +100,8 @@ fn parts(path: &Path) -> impl Iterator<Item = PathBuf> {
     (0..).map(move |number| folder.join(part(number))).take_while(|part| part.is_file())
 }
 
-/// All rows that the sweep at `path` has, in no order; with these numbers alone, where some are given.
-///
-/// # Errors
-/// Where a file is damaged.
-pub(super) fn read_rows(
+/// The rows in the folder of a sweep, in no order; with these numbers alone, where some are given.
+fn rows(
     path: &Path,
     factors: &[String],
     numbers: Option<&HashSet<&str>>,
@@ -117,8 +114,34 @@ pub(super) fn read_rows(
     Ok(rows)
 }
 
+/// In the order of points and repeats. A crash between the table of all and the end of the parts leaves
+/// rows in both.
+fn in_order(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort_by_key(|row| (row.point, row.repeat));
+    rows.dedup_by_key(|row| (row.point, row.repeat));
+    rows
+}
+
 fn part(number: u32) -> String {
     format!("part-{number:05}.parquet")
+}
+
+/// Reads a sweep, at its end or not, with its rows so far in the order of points and repeats.
+///
+/// # Errors
+/// As [`read_sweep`], and where something is damaged.
+pub fn read_rows(path: &Path) -> Result<(Sweep, Vec<Row>), Error> {
+    let sweep = read_sweep(path)?;
+    let rows = rows(path, &sweep.factors, None)?;
+    Ok((sweep, in_order(rows)))
+}
+
+/// The same, with the objectives as the only numbers of a row.
+pub(super) fn read_objectives(path: &Path) -> Result<(Sweep, Vec<Row>), Error> {
+    let sweep = read_sweep(path)?;
+    let fields = sweep.objectives.iter().map(|objective| objective.field.as_str()).collect();
+    let rows = rows(path, &sweep.factors, Some(&fields))?;
+    Ok((sweep, in_order(rows)))
 }
 
 /// Whether the folder at `path` holds a sweep.
