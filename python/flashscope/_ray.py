@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -61,7 +62,7 @@ class Cluster:
 
     def __init__(self) -> None:
         if not ray.is_initialized():
-            ray.init(log_to_driver=False, logging_level="ERROR")
+            ray.init(log_to_driver=False, logging_level=logging.ERROR)
         self._resources: Callable[[], dict[str, float]] = ray.cluster_resources
         self._task = ray.remote(_run).options(num_cpus=1, max_retries=RETRIES)
 
