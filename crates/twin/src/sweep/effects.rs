@@ -3,10 +3,9 @@
 
 use std::collections::HashMap;
 
-use flashscope_result::sweep::{Effect, Interaction, Level, Step};
+use flashscope_result::sweep::{Effect, Interaction, Level, Measured, Step};
 use flashscope_stats::{Estimate, mean_of_repeats};
 
-use super::finish::Measured;
 use super::{Factor, Space, Values};
 
 /// The points by where they are.
@@ -63,14 +62,16 @@ impl Differences {
     }
 }
 
-fn levels(factor: &Factor) -> &[Level] {
+/// The levels of a factor, from the first; none of a range.
+pub fn levels(factor: &Factor) -> &[Level] {
     match &factor.values {
         Values::Levels(levels) => levels,
         Values::Range { .. } => &[],
     }
 }
 
-fn step(factor: &Factor, from: &Level, to: &Level) -> Step {
+/// A change of a factor.
+pub fn step(factor: &Factor, from: &Level, to: &Level) -> Step {
     Step { factor: factor.name.clone(), from: from.clone(), to: to.clone() }
 }
 

@@ -16,6 +16,7 @@ mod factor;
 pub(crate) mod fields;
 mod finish;
 mod front;
+mod regressed;
 mod runner;
 mod sampling;
 mod search;
