@@ -56,7 +56,7 @@ fn columns(index: usize, factor: &Factor, points: &[&Measured<'_>]) -> Vec<Colum
             }
             let one =
                 |to: &Level| column(first.clone(), to.clone(), &|at| Some(f64::from(at == to)));
-            levels(factor)[1..].iter().filter_map(|to| one(to)).collect()
+            levels(factor)[1..].iter().filter_map(one).collect()
         }
     }
 }
