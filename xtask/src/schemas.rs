@@ -14,7 +14,7 @@ type Simulation = flashscope_result::Simulation<flashscope_sim::observe::Finding
 
 const FOLDER: &str = "docs/schemas";
 
-fn all() -> [(&'static str, Schema); 21] {
+fn all() -> [(&'static str, Schema); 22] {
     [
         ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
         ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
@@ -36,6 +36,7 @@ fn all() -> [(&'static str, Schema); 21] {
         ("probe", schemars::schema_for!(flashscope_probe::ProbeReport)),
         ("conversion", schemars::schema_for!(flashscope_report::Conversion)),
         ("recording", schemars::schema_for!(flashscope_report::Recording)),
+        ("reproduction", schemars::schema_for!(flashscope_papers::Reproductions)),
         ("attached", schemars::schema_for!(flashscope_report::Attached)),
     ]
 }

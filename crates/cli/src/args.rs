@@ -11,6 +11,7 @@ use flashscope_instrument::simulate::SimulateArgs;
 use crate::attach::AttachArgs;
 use crate::devices::DevicesArgs;
 use crate::registry::{RegistryArgs, SubmitArgs};
+use crate::reproduce::ReproduceArgs;
 use crate::serve::ServeArgs;
 use crate::sweep::SweepArgs;
 use crate::trace::TraceArgs;
@@ -40,6 +41,7 @@ pub enum Command {
     Attach(AttachArgs),
     Registry(RegistryArgs),
     Submit(SubmitArgs),
+    Reproduce(ReproduceArgs),
     Demo(DemoArgs),
 }
 

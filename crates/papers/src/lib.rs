@@ -1,0 +1,28 @@
+//! Every table and figure of the papers as something that can be run: what is printed, what this
+//! project finds, how far apart they are, and why.
+//!
+//! An [`Item`] is a table, a figure or a passage; what it says are [`Claim`]s, each of which passes,
+//! differs for a reason that is known, or fails. An item is one file and its line in [`ITEMS`]. It holds
+//! the published values and no algorithm: what is compared with them comes from the other crates, by
+//! [`Inputs`] that can be changed.
+
+mod agrawal;
+mod claim;
+mod inputs;
+mod item;
+
+pub use claim::{Claim, Finding, Number, State, Statement, Tolerance};
+pub use inputs::{Input, Inputs, UnknownInput};
+pub use item::{Error, Item, Paper, REPRODUCTION_VERSION, Reproduction, Reproductions, Run};
+
+/// All of them, by paper and in its order.
+pub const ITEMS: &[&Item] = &[&agrawal::TABLE_3];
+
+/// The item of that name.
+#[must_use]
+pub fn item(id: &str) -> Option<&'static Item> {
+    ITEMS.iter().find(|item| item.id == id).copied()
+}
+
+#[cfg(test)]
+mod tests;
