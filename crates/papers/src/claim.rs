@@ -122,9 +122,36 @@ impl Claim {
         Claim::of(Finding::Statement(statement), holds)
     }
 
+    /// That a number is as printed within a share.
+    #[must_use]
+    pub(crate) fn close(
+        what: (impl Into<String>, &'static str),
+        published: f64,
+        found: f64,
+        share: f64,
+    ) -> Claim {
+        Claim::number(what, published, found, Tolerance::Share(share))
+    }
+
+    /// That a count is as printed.
+    #[must_use]
+    pub(crate) fn same(what: impl Into<String>, published: f64, found: f64) -> Claim {
+        Claim::number((what, ""), published, found, Tolerance::Absolute(0.0))
+    }
+
     fn of(finding: Finding, holds: bool) -> Claim {
         let state = if holds { State::Pass } else { State::Fail };
         Claim { finding, explanation: None, state }
+    }
+
+    /// What stands in the way of a statement, where it does not hold: it counts as explained if `so` is what is found.
+    #[must_use]
+    pub fn since(mut self, so: bool, why: &str) -> Claim {
+        if self.state == State::Fail && so {
+            self.state = State::Explained;
+        }
+        self.explanation = Some(why.into());
+        self
     }
 
     /// Why what is printed is not what is found, where it is not; `expected` is what must be found then,

@@ -1,11 +1,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use flashscope_sim::{Profile, profile};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Claim, Input, Inputs, State};
+use crate::{Claim, Figure, Input, Inputs, State};
 
 /// Where an item is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -49,7 +51,22 @@ pub struct Item {
     /// What it rests on.
     pub inputs: &'static [Input],
     /// Finds out what its claims come to.
-    pub run: fn(&Run<'_>) -> Result<Vec<Claim>, Error>,
+    pub run: fn(&Run<'_>) -> Result<Found, Error>,
+}
+
+/// What an item comes to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Found {
+    /// What is said, and what is found.
+    pub claims: Vec<Claim>,
+    /// Its pictures, drawn anew.
+    pub figures: Vec<Figure>,
+}
+
+impl From<Vec<Claim>> for Found {
+    fn from(claims: Vec<Claim>) -> Found {
+        Found { claims, figures: vec![] }
+    }
 }
 
 /// How an item is run.
@@ -63,6 +80,25 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// The profile that input `drive` names.
+    ///
+    /// # Errors
+    /// Where it names none.
+    pub(crate) fn profile(&self, name: &'static str) -> Result<Profile, Error> {
+        profile::parse(self.inputs.get(name)).map_err(|error| Error::input(name, &error))
+    }
+
+    /// The number that an input is.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub(crate) fn number<N: FromStr<Err: fmt::Display>>(
+        &self,
+        name: &'static str,
+    ) -> Result<N, Error> {
+        self.inputs.get(name).parse().map_err(|error| Error::input(name, &error))
+    }
+
     /// Whether it is to go on.
     ///
     /// # Errors
@@ -83,9 +119,18 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// The drive under test fails.
+    #[error("the simulated drive fails requests: try another --set drive=")]
+    Failed,
     /// It was ended early.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl Error {
+    pub(crate) fn input(name: &'static str, why: &dyn fmt::Display) -> Error {
+        Error::Input { name, why: why.to_string() }
+    }
 }
 
 /// Version of the format of [`Reproductions`].
@@ -128,6 +173,8 @@ pub struct Reproduction {
     pub full: bool,
     /// What it says, and what is found.
     pub claims: Vec<Claim>,
+    /// Its pictures, drawn anew.
+    pub figures: Vec<Figure>,
     /// The worst state of its claims.
     pub state: State,
 }
@@ -138,10 +185,11 @@ impl Item {
     /// # Errors
     /// See [`Error`].
     pub fn reproduce(&self, run: &Run<'_>) -> Result<Reproduction, Error> {
-        let claims = (self.run)(run)?;
+        let Found { claims, figures } = (self.run)(run)?;
         let state = claims.iter().map(|claim| claim.state).max().unwrap_or(State::Fail);
         let inputs = run.inputs.all().map(|(name, value)| (name, value.into())).collect();
         let Item { id, paper, place, title, .. } = *self;
-        Ok(Reproduction { id, paper, place, title, inputs, full: run.full, claims, state })
+        let full = run.full;
+        Ok(Reproduction { id, paper, place, title, inputs, full, claims, figures, state })
     }
 }

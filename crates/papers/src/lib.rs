@@ -7,16 +7,35 @@
 //! [`Inputs`] that can be changed.
 
 mod agrawal;
+mod bed;
 mod claim;
+mod figure;
 mod inputs;
 mod item;
+mod sun_zhang;
 
 pub use claim::{Claim, Finding, Number, State, Statement, Tolerance};
+pub use figure::{Axis, Figure, Mark, Series};
 pub use inputs::{Input, Inputs, UnknownInput};
-pub use item::{Error, Item, Paper, REPRODUCTION_VERSION, Reproduction, Reproductions, Run};
+pub use item::{Error, Found, Item, Paper, REPRODUCTION_VERSION, Reproduction, Reproductions, Run};
 
 /// All of them, by paper and in its order.
-pub const ITEMS: &[&Item] = &[&agrawal::TABLE_3];
+pub const ITEMS: &[&Item] = &[
+    &agrawal::TABLE_3,
+    &sun_zhang::TABLE_1,
+    &sun_zhang::FIGURE_2,
+    &sun_zhang::FIGURE_3,
+    &sun_zhang::FIGURE_4,
+    &sun_zhang::FIGURE_5,
+    &sun_zhang::FIGURE_7,
+    &sun_zhang::FIGURE_8,
+    &sun_zhang::FIGURE_9,
+    &sun_zhang::FIGURE_13,
+    &sun_zhang::TABLE_2,
+    &sun_zhang::FIGURE_16,
+    &sun_zhang::FIGURE_18,
+    &sun_zhang::TABLE_3,
+];
 
 /// The item of that name.
 #[must_use]

@@ -12,26 +12,31 @@ fn reproduce(item: &Item, inputs: Inputs) -> Reproduction {
 // Is no claim of any item other than it is printed without a reason, and is none without claims?
 #[test]
 fn every_item_holds() {
+    let mut failed = Vec::new();
     for item in ITEMS {
         let found = reproduce(item, Inputs::of(item.inputs));
-        let failed = |claim: &&Claim| claim.state == State::Fail;
-        let failed: Vec<&Claim> = found.claims.iter().filter(failed).collect();
-        assert!(!found.claims.is_empty() && failed.is_empty(), "{}: {failed:#?}", item.id);
+        assert!(!found.claims.is_empty(), "{}", item.id);
+        let claims = found.claims.into_iter().filter(|claim| claim.state == State::Fail);
+        failed.extend(claims.map(|claim| format!("{}: {:?}", item.id, claim.finding)));
     }
+    assert!(failed.is_empty(), "{failed:#?}");
 }
 
 // Is nothing written down but what is printed: does each input change what each item finds?
 #[test]
 fn every_input_counts() {
+    let mut idle = Vec::new();
     for item in ITEMS {
         let found = reproduce(item, Inputs::of(item.inputs));
         for input in item.inputs {
             let mut inputs = Inputs::of(item.inputs);
             inputs.set(input.name, input.other).unwrap();
-            let other = reproduce(item, inputs);
-            assert_ne!(found.claims, other.claims, "{}: {}", item.id, input.name);
+            if found.claims == reproduce(item, inputs).claims {
+                idle.push(format!("{}: {}", item.id, input.name));
+            }
         }
     }
+    assert!(idle.is_empty(), "{idle:#?}");
 }
 
 // Has each item a name of its own by its paper, and inputs to be changed?

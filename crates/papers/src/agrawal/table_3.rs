@@ -1,7 +1,7 @@
 use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
-use flashscope_sim::{SimDevice, profile};
+use flashscope_sim::SimDevice;
 
-use crate::{Claim, Error, Input, Item, Paper, Run, Tolerance};
+use crate::{Claim, Error, Found, Input, Item, Paper, Run, Tolerance};
 
 /// See the paper's section 4.4.
 pub const TABLE_3: Item = Item {
@@ -55,20 +55,20 @@ const WRITE_AND_CLEAN: [[f64; 2]; 2] = [[327.0, 24_457.0], [433.0, 18_480.0]];
 const LENGTH: &str = "what cleaning adds depends on how much of a run comes before it begins, and the paper does \
                       not say how long its runs are: 327 us would be one of 3.4 million writes, 433 us one of 4.5 million";
 
-fn run(run: &Run<'_>) -> Result<Vec<Claim>, Error> {
+fn run(run: &Run<'_>) -> Result<Found, Error> {
     let name = run.inputs.get("drive");
-    let wrong = |name, why: &dyn ToString| Error::Input { name, why: why.to_string() };
-    let profile = profile::parse(name).map_err(|error| wrong("drive", &error))?;
+    let profile = run.profile("drive")?;
     let open = || -> Result<SimDevice, Error> {
-        let mut drive = SimDevice::new(name, &profile).map_err(|error| wrong("drive", &error))?;
+        let mut drive =
+            SimDevice::new(name, &profile).map_err(|error| Error::input("drive", &error))?;
         let needed = Bytes(PACKAGES * PAGES * PAGE);
         if drive.info().capacity < needed {
-            return Err(wrong("drive", &format!("it holds less than {needed}")));
+            return Err(Error::input("drive", &format_args!("it holds less than {needed}")));
         }
         fill(&mut drive);
         Ok(drive)
     };
-    let writes: u64 = run.inputs.get("writes").parse().map_err(|error| wrong("writes", &error))?;
+    let writes: u64 = run.number("writes")?;
     let mut claims = Vec::new();
     let mut drive = open()?;
     for (pattern_name, pattern) in PATTERNS {
@@ -85,7 +85,7 @@ fn run(run: &Run<'_>) -> Result<Vec<Claim>, Error> {
             claim
         }));
     }
-    Ok(claims)
+    Ok(claims.into())
 }
 
 /// The claims of a row: of the response time and of the rate.

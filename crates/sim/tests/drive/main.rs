@@ -19,7 +19,6 @@ mod power;
 mod profiles;
 mod raid;
 mod robustness;
-mod sun_zhang;
 mod timing;
 mod write_amplification;
 
