@@ -48,6 +48,8 @@ pub struct Item {
     pub place: &'static str,
     /// What it is about.
     pub title: &'static str,
+    /// How it stands, which a test holds it to: as printed, or otherwise for reasons that are known.
+    pub stands: State,
     /// What it rests on.
     pub inputs: &'static [Input],
     /// Finds out what its claims come to.

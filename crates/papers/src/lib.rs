@@ -8,6 +8,7 @@
 
 mod agrawal;
 mod bed;
+mod boboila;
 mod claim;
 mod figure;
 mod inputs;
@@ -22,6 +23,9 @@ pub use item::{Error, Found, Item, Paper, REPRODUCTION_VERSION, Reproduction, Re
 /// All of them, by paper and in its order.
 pub const ITEMS: &[&Item] = &[
     &agrawal::TABLE_3,
+    &boboila::FIGURE_1,
+    &boboila::EQUATIONS,
+    &boboila::FIGURE_2,
     &sun_zhang::TABLE_1,
     &sun_zhang::FIGURE_2,
     &sun_zhang::FIGURE_3,

@@ -10,7 +10,7 @@ use flashscope_papers::{Error, ITEMS, Inputs, Item, Reproductions, Run, State, i
 
 pub use self::args::ReproduceArgs;
 use crate::progress::LateBar;
-use crate::{Failure, stop, usage};
+use crate::{Failure, print, stop, usage};
 
 pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.items.is_empty() {
@@ -33,13 +33,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     }
     bar.finish();
     let found = Reproductions::new(found);
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &found)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", text::text(&found))?;
-    }
+    print::document(args.json, &found, || text::text(&found))?;
     match found.state {
         State::Fail => Err(Failure::Failed(anyhow!("not all is found as it is printed"))),
         State::Pass | State::Explained => Ok(()),
@@ -61,6 +55,6 @@ fn named(name: &str) -> Result<Vec<&'static Item>, Failure> {
 fn failure(error: Error) -> Failure {
     match error {
         Error::Input { .. } => usage(error),
-        Error::Interrupted => Failure::Failed(error.into()),
+        Error::Failed | Error::Interrupted => Failure::Failed(error.into()),
     }
 }

@@ -3,14 +3,15 @@
 use std::fmt::Write;
 
 use flashscope_papers::{
-    Claim, Finding, ITEMS, Number, Reproduction, Reproductions, State, Tolerance,
+    Claim, Finding, ITEMS, Item, Number, Reproduction, Reproductions, State, Tolerance,
 };
 
 /// The items that there are.
 pub fn list() -> String {
     let mut text = String::new();
     for item in ITEMS {
-        let _ = writeln!(text, "{:<20} {}, {}: {}", item.id, item.paper, item.place, item.title);
+        let Item { id, stands, paper, place, title, .. } = item;
+        let _ = writeln!(text, "{id:<20} {stands:<10} {paper}, {place}: {title}");
     }
     text
 }

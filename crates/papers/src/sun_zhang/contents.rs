@@ -4,7 +4,7 @@ use flashscope_sim::Profile;
 use super::writes::SEGMENT;
 use super::{DRIVE, PAGE, READ_OFF, TRIALS, mean, numbered};
 use crate::bed::Bed;
-use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, Tolerance};
+use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State, Tolerance};
 
 /// Section 4.2.
 pub const FIGURE_9: Item = Item {
@@ -12,6 +12,7 @@ pub const FIGURE_9: Item = Item {
     paper: Paper::SunZhang,
     place: "Figures 9 to 12",
     title: "\"1\" != \"0\": sequential writes of ones and zeros, onto ones and zeros",
+    stands: State::Pass,
     inputs: &[DRIVE],
     run: matrix,
 };
@@ -22,6 +23,7 @@ pub const FIGURE_13: Item = Item {
     paper: Paper::SunZhang,
     place: "Figures 13 to 15",
     title: "sequential writes of which half is zeros",
+    stands: State::Explained,
     inputs: &[DRIVE],
     run: halves,
 };

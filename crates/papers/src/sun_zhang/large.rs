@@ -3,7 +3,7 @@ use flashscope_block::{Data, Op};
 use super::writes::SEGMENT;
 use super::{DRIVE, PAGE, READ_OFF, SEED, mean};
 use crate::bed::Bed;
-use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series};
+use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State};
 
 /// Section 4.4.
 pub const FIGURE_16: Item = Item {
@@ -11,6 +11,7 @@ pub const FIGURE_16: Item = Item {
     paper: Paper::SunZhang,
     place: "Figures 16 and 17",
     title: "large reads against small ones, and per block",
+    stands: State::Explained,
     inputs: &[DRIVE],
     run: reads,
 };
@@ -21,6 +22,7 @@ pub const FIGURE_18: Item = Item {
     paper: Paper::SunZhang,
     place: "Figures 18 and 19",
     title: "large writes against small ones, and per block",
+    stands: State::Pass,
     inputs: &[DRIVE],
     run: writes,
 };

@@ -2,7 +2,7 @@ use flashscope_block::Data;
 
 use super::{DRIVE, PAGE, READ_OFF, SEED, TRIALS, cumulative, mean, median, numbered, share};
 use crate::bed::Bed;
-use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series};
+use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State};
 
 /// Section 3.3.
 pub const FIGURE_2: Item = Item {
@@ -10,6 +10,7 @@ pub const FIGURE_2: Item = Item {
     paper: Paper::SunZhang,
     place: "Figure 2",
     title: "random reads over the whole drive",
+    stands: State::Pass,
     inputs: &[DRIVE],
     run: full_range,
 };
@@ -20,6 +21,7 @@ pub const FIGURE_3: Item = Item {
     paper: Paper::SunZhang,
     place: "Figure 3",
     title: "sequential reads, cumulative",
+    stands: State::Pass,
     inputs: &[DRIVE],
     run: in_order,
 };
@@ -30,6 +32,7 @@ pub const FIGURE_7: Item = Item {
     paper: Paper::SunZhang,
     place: "Figure 7",
     title: "random reads by the distance from the one before",
+    stands: State::Pass,
     inputs: &[DRIVE],
     run: by_distance,
 };
@@ -40,6 +43,7 @@ pub const FIGURE_8: Item = Item {
     paper: Paper::SunZhang,
     place: "Figure 8",
     title: "random reads within a group",
+    stands: State::Pass,
     inputs: &[DRIVE],
     run: in_group,
 };

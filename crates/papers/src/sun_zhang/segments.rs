@@ -3,7 +3,7 @@ use flashscope_block::Data;
 use super::writes::SEGMENT;
 use super::{DRIVE, PAGE, READ_OFF};
 use crate::bed::Bed;
-use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, Tolerance};
+use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State, Tolerance};
 
 /// Section 4.3.
 pub const TABLE_2: Item = Item {
@@ -11,6 +11,7 @@ pub const TABLE_2: Item = Item {
     paper: Paper::SunZhang,
     place: "Table 2",
     title: "two rounds of writes to as many segments: the log list",
+    stands: State::Explained,
     inputs: &[DRIVE],
     run,
 };

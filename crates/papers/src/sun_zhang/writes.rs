@@ -3,7 +3,7 @@ use flashscope_block::Data;
 use super::reads::linearity;
 use super::{DRIVE, PAGE, READ_OFF, SEED, TRIALS, cumulative, mean, median, numbered, share};
 use crate::bed::Bed;
-use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, Tolerance};
+use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State, Tolerance};
 
 /// Section 3.3.
 pub const FIGURE_4: Item = Item {
@@ -11,6 +11,7 @@ pub const FIGURE_4: Item = Item {
     paper: Paper::SunZhang,
     place: "Figure 4",
     title: "random writes over the whole drive",
+    stands: State::Pass,
     inputs: &[
         DRIVE,
         Input {
@@ -29,6 +30,7 @@ pub const FIGURE_5: Item = Item {
     paper: Paper::SunZhang,
     place: "Figures 5 and 6",
     title: "sequential writes, each and cumulative",
+    stands: State::Explained,
     inputs: &[DRIVE],
     run: in_order,
 };
