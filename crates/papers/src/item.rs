@@ -187,6 +187,7 @@ impl Item {
     /// # Errors
     /// See [`Error`].
     pub fn reproduce(&self, run: &Run<'_>) -> Result<Reproduction, Error> {
+        run.go_on()?;
         let Found { claims, figures } = (self.run)(run)?;
         let state = claims.iter().map(|claim| claim.state).max().unwrap_or(State::Fail);
         let inputs = run.inputs.all().map(|(name, value)| (name, value.into())).collect();

@@ -10,19 +10,31 @@ mod agrawal;
 mod bed;
 mod boboila;
 mod claim;
+mod errata;
 mod figure;
 mod inputs;
 mod item;
 mod sun_zhang;
 
 pub use claim::{Claim, Finding, Number, State, Statement, Tolerance};
+pub use errata::{ERRATA, Erratum};
 pub use figure::{Axis, Figure, Mark, Series};
 pub use inputs::{Input, Inputs, UnknownInput};
 pub use item::{Error, Found, Item, Paper, REPRODUCTION_VERSION, Reproduction, Reproductions, Run};
 
 /// All of them, by paper and in its order.
 pub const ITEMS: &[&Item] = &[
+    &agrawal::TABLE_1,
+    &agrawal::SECTION_2_2,
+    &agrawal::FIGURE_2,
     &agrawal::TABLE_3,
+    &agrawal::FIGURE_6,
+    &agrawal::TABLE_4,
+    &agrawal::FIGURE_7,
+    &agrawal::TABLE_5,
+    &agrawal::FIGURE_8,
+    &agrawal::TABLE_7,
+    &agrawal::SECTION_5_2,
     &boboila::FIGURE_1,
     &boboila::EQUATIONS,
     &boboila::FIGURE_2,
