@@ -8,7 +8,7 @@ BIN := target/release/flashscope
 help:              ## list what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web test test-rust test-properties test-web test-readers test-registry test-python test-attach test-nvme check bench bench-models bench-probe bench-twin fuzz tools clean
+.PHONY: help demo build web test test-rust test-properties test-web test-readers test-registry test-python test-wheel test-attach test-nvme check bench bench-models bench-probe bench-twin fuzz tools clean
 
 demo: build        ## measure a simulated drive and write the report
 	$(BIN) demo
@@ -50,6 +50,9 @@ test-registry: build ## the registry on PostgreSQL and S3, and the APIs as schem
 
 test-python:       ## the Python package, installed as users do: types, tests, notebooks
 	scripts/test-python
+
+test-wheel:        ## its wheel, built from a clean clone: minutes (not part of `test`)
+	scripts/test-wheel
 
 test-attach: web   ## attached drives under fio, ext4 and PostgreSQL, at full size (needs root; not part of `test`)
 	$(CARGO) test --package flashscope --test attach -- --include-ignored

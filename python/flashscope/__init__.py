@@ -14,11 +14,13 @@ and keep what was done when Ctrl-C ends them (``Interrupted.partial``).
 
 from __future__ import annotations
 
+from . import twin
 from ._call import Interrupted, Note, Progress
 from ._drives import Drive, Kind, drives
 from ._measure import bench, predict, probe, simulate
 from ._native import Error, Failed, Table, UsageError
-from ._results import Measurement, Probe, Run, Simulation, open
+from ._results import Measurement, Probe, Run, Simulation, Sweep, open
+from ._sweep import sweep
 from ._workloads import Trace, Workload, trace, workload, workloads
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "Progress",
     "Run",
     "Simulation",
+    "Sweep",
     "Table",
     "Trace",
     "UsageError",
@@ -43,7 +46,9 @@ __all__ = [
     "predict",
     "probe",
     "simulate",
+    "sweep",
     "trace",
+    "twin",
     "workload",
     "workloads",
 ]

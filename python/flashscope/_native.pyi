@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, final
 
 __all__ = [
@@ -12,12 +12,20 @@ __all__ = [
     "kinds",
     "open",
     "options",
+    "points",
     "predict",
     "probe",
     "records",
     "requests",
+    "run_trial",
     "simulate",
+    "sweep",
+    "sweep_outcome",
     "trace_facts",
+    "twin",
+    "twin_check",
+    "twin_fit",
+    "twin_predict",
 ]
 
 class Error(Exception):
@@ -59,6 +67,20 @@ def info(drive: str) -> str: ...
 def ios(workload: str, capacity: int, logical_block: int, seed: int, count: int) -> Table: ...
 def kinds(of: str) -> list[tuple[str, str, str]]: ...
 def options(command: str) -> list[tuple[str, str, str]]: ...
+def sweep(
+    words: list[str],
+    text: str | None,
+    workers: Callable[[list[str], int | None], Iterator[list[str]]] | None,
+    progress: _Show,
+    note: _Note,
+) -> tuple[str, bool]: ...
+def sweep_outcome(folder: str) -> None: ...
+def run_trial(trial: str, progress: _Show, note: _Note) -> tuple[str | None, bool]: ...
+def points(folder: str) -> Table: ...
+def twin(path: str) -> str: ...
+def twin_fit(words: list[str], progress: _Show, note: _Note) -> tuple[str, bool]: ...
+def twin_check(words: list[str], progress: _Show, note: _Note) -> tuple[str, bool]: ...
+def twin_predict(words: list[str], progress: _Show, note: _Note) -> tuple[str, bool]: ...
 def requests(
     files: list[str], fields: list[tuple[str, str]], progress: _Show, note: _Note
 ) -> tuple[Table, bool]: ...

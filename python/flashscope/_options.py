@@ -161,3 +161,51 @@ class SimulateOptions(TypedDict, total=False):
     """Begin the trace so long after the measurement has begun, in simulated time [default: at once]"""
     trace_for: object
     """Let the trace last so long, in simulated time [default: 100ms]"""
+
+
+class SweepOptions(TypedDict, total=False):
+    """Options of `flashscope sweep`."""
+
+    output: object
+    """Write what came of it to this folder, which must not be there yet [default: the name of the space with `.flashscope`]"""
+    resume: object
+    """Go on with a sweep that was interrupted: what is there is not simulated again"""
+    jobs: object
+    """Simulate so many drives at once [default: all processors]; the outcome does not depend on it"""
+
+
+class TwinCheckOptions(TypedDict, total=False):
+    """Options of `flashscope twin check`."""
+
+    jobs: object
+    """Simulate so many drives at once [default: all processors]; the outcome does not depend on it"""
+
+
+class TwinFitOptions(TypedDict, total=False):
+    """Options of `flashscope twin fit`."""
+
+    output: object
+    """Where the profile goes; all about it goes beside it, to NAME.twin.json (schema: docs/schemas/twin.schema.json)"""
+    confidence: object
+    """How often intervals are to hold the truth"""
+    seed: int
+    """Seed of everything random"""
+    jobs: object
+    """Simulate so many drives at once [default: all processors]; the outcome does not depend on it"""
+
+
+class TwinPredictOptions(TypedDict, total=False):
+    """Options of `flashscope twin predict`."""
+
+    ios: int
+    """Measure so many IOs [default: 1000000, or all of a workload that ends]"""
+    warmup: object
+    """Run the workload before it is measured, as `flashscope simulate --warmup` does"""
+    queue_depth: int
+    """IOs in flight at once, unless the workload says"""
+    draws: object
+    """Simulate so many drives beside the twin; without any, intervals are the errors of its fit alone"""
+    seed: int
+    """Seed of everything random, unless the workload has its own"""
+    jobs: object
+    """Simulate so many drives at once [default: all processors]; the outcome does not depend on it"""

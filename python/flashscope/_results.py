@@ -10,7 +10,7 @@ from pathlib import Path
 from . import _native
 from ._decode import decode
 from ._native import Table, UsageError
-from .documents import facts, manifest, probe, simulation
+from .documents import facts, manifest, probe, simulation, sweep
 
 Run = manifest.Run
 
@@ -93,14 +93,37 @@ class Simulation:
         return f"<Simulation of {self.report.workload} on {self.report.drive.name}: {self.report.ios} IOs>"
 
 
-def open(folder: str | PathLike[str]) -> Measurement | Probe | Simulation:
+class Sweep:
+    """What :func:`sweep` found, in a folder."""
+
+    def __init__(self, path: str | Path, document: str | None = None) -> None:
+        self.path = Path(path)
+        self._document = document
+
+    @cached_property
+    def report(self) -> sweep.Sweep:
+        """What came of it: the Pareto front, effects and interactions, and what was skipped."""
+        return decode(sweep.Sweep, self._document or (self.path / "sweep.json").read_text())
+
+    @cached_property
+    def points(self) -> Table:
+        """A row for each simulation: what its factors were set to, and every number that came of it."""
+        return _native.points(str(self.path))
+
+    def __repr__(self) -> str:
+        counts = self.report.counts
+        return f"<Sweep of {', '.join(self.report.factors)}: {counts.done} of {counts.asked} simulations in {self.path}>"
+
+
+def open(folder: str | PathLike[str]) -> Measurement | Probe | Simulation | Sweep:
     """Opens a result folder."""
     path = Path(fspath(folder))
     kind = _native.open(str(path))
-    kinds: dict[str, Callable[[Path, str], Measurement | Probe | Simulation]] = {
+    kinds: dict[str, Callable[[Path, str], Measurement | Probe | Simulation | Sweep]] = {
         "manifest": Measurement,
         "probe": Probe,
         "simulation": Simulation,
+        "sweep": Sweep,
     }
     return kinds[kind](path, (path / f"{kind}.json").read_text())
 

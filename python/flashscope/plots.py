@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import accumulate
+from math import nan
 from typing import TYPE_CHECKING
 
 try:
@@ -20,6 +21,9 @@ from .documents.manifest import MicroBenchmark
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+LINGERING = "SR-RW-SR"
+"""The experiment of the preparation that finds the pause between runs."""
+
 MS = 1e-6
 """Milliseconds in a nanosecond."""
 
@@ -34,6 +38,31 @@ def response_times(result: Measurement, run: Run | int, ax: Axes | None = None) 
     ax.plot(times, ".", markersize=2, label="each IO")
     ax.plot(means, label="mean so far")
     ax.set(xlabel="IO number", ylabel="response time (ms)", yscale="log", title=_title(result, number))
+    ax.legend()
+    return ax
+
+
+def pauses(result: Measurement, ax: Axes | None = None) -> Axes:
+    """How long writes linger in the reads after them: the preparation's sequential reads, random writes, and sequential
+    reads again, IO by IO; how long the writes linger is in the title (Figure 5)."""
+    ax = ax or pyplot.subplots()[1]
+    runs = [
+        run
+        for experiment in _benchmark(result, "preparation").experiments
+        for run in experiment.runs
+        if experiment.name == LINGERING
+    ]
+    if not runs:
+        raise UsageError(f"{result.path} has no {LINGERING}: it is a part of a preparation that writes")
+    records = result.records(runs[0])
+    for op, label in enumerate(("reads", "random writes")):
+        pairs = zip(records.column("op"), records.column("latency_ns"), strict=True)
+        times = [latency * MS if code == op else nan for code, latency in pairs]
+        ax.plot(times, ".", markersize=2, label=label)
+    ax.set(xlabel="IO number", ylabel="response time (ms)", yscale="log")
+    found = result.manifest.findings
+    lingered = [one.lasted_ns * 1e-9 for one in (found.interference if found else []) if one.run == runs[0].id]
+    ax.set(title="\n".join([_title(result, runs[0].id), *(f"writes linger for {time:.3g} s" for time in lingered)]))
     ax.legend()
     return ax
 

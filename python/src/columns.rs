@@ -8,7 +8,7 @@ use arrow_array::{
     UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow_schema::ArrowError;
-use flashscope_block::{Io, Nanos, Op, Record};
+use flashscope_block::{Bytes, Io, Nanos, Op, Record};
 use flashscope_workload::trace::{Request, Volumes};
 
 use crate::table::Table;
@@ -124,6 +124,8 @@ impl Columns for Records {
 /// What is known of an IO of a simulation.
 pub struct Sample {
     pub op: Op,
+    pub offset: Bytes,
+    pub len: Bytes,
     /// From the begin of the measurement.
     pub answered: Nanos,
     pub latency: Nanos,
@@ -132,18 +134,22 @@ pub struct Sample {
 /// The IOs of a simulation.
 #[derive(Default)]
 pub struct Samples {
-    op: Vec<u8>,
     answered: Vec<u64>,
     latency: Vec<u64>,
+    offset: Vec<u64>,
+    length: Vec<u64>,
+    op: Vec<u8>,
 }
 
 impl Columns for Samples {
     type Row = Sample;
 
     fn push(&mut self, sample: &Sample) {
-        self.op.push(sample.op.code());
         self.answered.push(sample.answered.0);
         self.latency.push(sample.latency.0);
+        self.offset.push(sample.offset.0);
+        self.length.push(sample.len.0);
+        self.op.push(sample.op.code());
     }
 
     fn len(&self) -> usize {
@@ -154,6 +160,8 @@ impl Columns for Samples {
         vec![
             whole("answered_ns", UInt64Array::from(self.answered)),
             whole("latency_ns", UInt64Array::from(self.latency)),
+            whole("offset_bytes", UInt64Array::from(self.offset)),
+            whole("length_bytes", UInt64Array::from(self.length)),
             whole("op", UInt8Array::from(self.op)),
         ]
     }

@@ -4,15 +4,17 @@ use std::path::Path;
 
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Args, Command};
-use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_block::{Bytes, Io, Nanos};
 use flashscope_instrument::bench::{BenchArgs, bench as measure, outcome};
 use flashscope_instrument::drives::{self, Purpose};
 use flashscope_instrument::predict::{PredictArgs, predict as foretell};
 use flashscope_instrument::probe::{ProbeArgs, probe as investigate};
 use flashscope_instrument::simulate::{Each, SimulateArgs, simulate as run};
-use flashscope_instrument::{Failure, Onlooker, usage};
+use flashscope_instrument::sweep::SweepArgs;
+use flashscope_instrument::{Failure, Onlooker, twin, usage};
 use flashscope_measure::fresh_seed;
 use flashscope_result::manifest::Status;
+use flashscope_result::sweep::{is_sweep, read_sweep};
 use flashscope_result::{
     ResultFolder, SimulationStatus, is_probe, is_simulation, read_probe, read_simulation, rows,
 };
@@ -60,7 +62,10 @@ pub fn simulate(
     watched(py, progress, note, |stop, onlooker| {
         let mut table = records.then(Growing::<Samples>::new);
         let mut each = table.as_mut().map(|table| {
-            |op: Op, answered: Nanos, latency: Nanos| table.push(&Sample { op, answered, latency })
+            |io: &Io, answered: Nanos, latency: Nanos| {
+                let (op, offset, len) = (io.op, io.offset, io.len);
+                table.push(&Sample { op, offset, len, answered, latency });
+            }
         });
         let each = each.as_mut().map(|each| each as &mut Each<'_>);
         let done = run(&args, stop, onlooker, each)?;
@@ -109,8 +114,8 @@ pub fn predict(
     })
 }
 
-/// The document of the result in a folder, which this version can read: `manifest`, `probe` or `simulation`. It is
-/// read from its file, as it stands there.
+/// The document of the result in a folder, which this version can read: `manifest`, `probe`, `simulation` or `sweep`.
+/// It is read from its file, as it stands there.
 #[pyfunction]
 pub fn open(path: &str) -> PyResult<&'static str> {
     let path = Path::new(path);
@@ -120,6 +125,9 @@ pub fn open(path: &str) -> PyResult<&'static str> {
         }
         if is_simulation(path) {
             return read_simulation(path).map(|_| "simulation").map_err(usage);
+        }
+        if is_sweep(path) {
+            return read_sweep(path).map(|_| "sweep").map_err(usage);
         }
         ResultFolder::open(path).map(|_| "manifest").map_err(usage)
     };
@@ -218,6 +226,10 @@ pub fn options(command: &str) -> Vec<(String, &'static str, String)> {
         "bench" => BenchArgs::augment_args(Command::new("bench")),
         "simulate" => SimulateArgs::augment_args(Command::new("simulate")),
         "probe" => ProbeArgs::augment_args(Command::new("probe")),
+        "sweep" => SweepArgs::augment_args(Command::new("sweep")),
+        "twin fit" => twin::FitArgs::augment_args(Command::new("fit")),
+        "twin check" => twin::CheckArgs::augment_args(Command::new("check")),
+        "twin predict" => twin::PredictArgs::augment_args(Command::new("predict")),
         _ => PredictArgs::augment_args(Command::new("predict")),
     };
     let told = |arg: &Arg| {

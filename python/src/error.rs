@@ -1,7 +1,9 @@
 //! Failures as exceptions, with the words of the command line.
 
+use anyhow::anyhow;
 use flashscope_instrument::Failure;
 use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
 use pyo3::{PyErr, create_exception};
 
 create_exception!(flashscope, Error, PyException, "Why flashscope did not do what was asked.");
@@ -14,5 +16,14 @@ pub fn raised(failure: &Failure) -> PyErr {
     match failure {
         Failure::Usage(_) => UsageError::new_err(message),
         Failure::Failed(_) => Failed::new_err(message),
+    }
+}
+
+/// The failure that an exception of Python comes to.
+pub fn failure(py: Python<'_>, error: &PyErr) -> Failure {
+    match error.value(py).str() {
+        Ok(text) if error.is_instance_of::<UsageError>(py) => Failure::Usage(anyhow!("{text}")),
+        Ok(text) if error.is_instance_of::<Error>(py) => Failure::Failed(anyhow!("{text}")),
+        _ => Failure::Failed(anyhow!("{error}")),
     }
 }

@@ -5,8 +5,10 @@ mod asked;
 mod columns;
 mod commands;
 mod error;
+mod sweeps;
 mod table;
 mod traces;
+mod twins;
 mod watched;
 
 use pyo3::prelude::*;
@@ -20,7 +22,11 @@ mod _native {
     #[pymodule_export]
     use super::error::{Error, Failed, UsageError};
     #[pymodule_export]
+    use super::sweeps::{points, run_trial, sweep, sweep_outcome};
+    #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]
     use super::traces::{requests, trace_facts};
+    #[pymodule_export]
+    use super::twins::{twin, twin_check, twin_fit, twin_predict};
 }

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::types::{Int32Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Float64Type, Int32Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, StringArray};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use pyo3::prelude::*;
@@ -99,6 +99,13 @@ fn append(values: &Bound<'_, PyList>, column: &ArrayRef) -> PyResult<()> {
         }
         DataType::UInt16 => {
             column.as_primitive::<UInt16Type>().iter().try_for_each(|one| values.append(one))
+        }
+        DataType::Utf8 => column.as_string::<i32>().iter().try_for_each(|one| values.append(one)),
+        DataType::Float64 => {
+            column.as_primitive::<Float64Type>().iter().try_for_each(|one| values.append(one))
+        }
+        DataType::UInt32 => {
+            column.as_primitive::<UInt32Type>().iter().try_for_each(|one| values.append(one))
         }
         DataType::Int32 => {
             column.as_primitive::<Int32Type>().iter().try_for_each(|one| values.append(one))

@@ -1,5 +1,8 @@
 """Pictures."""
 
+import math
+from pathlib import Path
+
 import matplotlib
 import pytest
 
@@ -33,3 +36,19 @@ def test_locality(measured: fs.Measurement) -> None:
     (line,) = plots.locality(measured).get_lines()
     assert min(line.get_ydata()) > 0
     assert list(line.get_xdata()) == sorted(line.get_xdata())
+
+
+# Does a picture of pauses show each IO, the writes between the reads, and how long they lingered?
+def test_pauses(measured: fs.Measurement, tmp_path: Path) -> None:
+    whole = fs.bench("sim:demo", only=["preparation"], output=tmp_path / "p.flashscope", progress=False)
+    ax = plots.pauses(whole)
+    reads, writes = ([math.isfinite(time) for time in line.get_ydata()] for line in ax.get_lines())
+    count = len(reads)
+    first, last = writes.index(True), count - writes[::-1].index(True)
+    assert first == count // 4 and last == count // 2 and all(writes[first:last])
+    assert [not read for read in reads] == writes
+    assert whole.manifest.findings is not None
+    lasted = whole.manifest.findings.interference[0].lasted_ns
+    assert f"linger for {lasted * 1e-9:.3g} s" in ax.get_title()
+    with pytest.raises(fs.UsageError, match="has no preparation"):
+        plots.pauses(measured)

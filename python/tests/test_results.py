@@ -101,6 +101,9 @@ def test_simulate() -> None:
     assert first.report.write_amplification == second.report.write_amplification
     assert first.records.column("latency_ns") == second.records.column("latency_ns")
     assert len(first.records) == first.report.ios == 5000
+    assert first.records.column("offset_bytes") == second.records.column("offset_bytes")
+    assert sum(first.records.column("length_bytes")) == first.report.bytes_read + first.report.bytes_written
+    assert len(set(first.records.column("offset_bytes"))) > 1000
     reads = [ns for op, ns in zip(first.records.column("op"), first.records.column("latency_ns"), strict=True) if op == 0]
     assert first.report.read_latency_ns.mean.value == pytest.approx(sum(reads) / len(reads))
     less = fs.simulate("sim:demo", "uniform?reads=0.5", ios=5000, progress=False)

@@ -3,24 +3,36 @@ the command line. Needs ``flashscope[test]``; ``--check`` only says whether it i
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 from typing import Any
-
-from flashscope import _native
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "flashscope"
-DOCUMENTS = ["manifest", "facts", "prediction", "probe", "simulation", "trace"]
-COMMANDS = ["bench", "predict", "probe", "simulate"]
+DOCUMENTS = ["manifest", "facts", "prediction", "probe", "simulation", "sweep", "trace", "twin", "twin-check", "twin-prediction"]
+COMMANDS = ["bench", "predict", "probe", "simulate", "sweep", "twin check", "twin fit", "twin predict"]
 # What Python gives by itself: the answer is an object, and the drive is an argument.
-HIDDEN = {"json", "list", "drive", "file", "workload"}
+HIDDEN = {"json", "list", "drive", "engine", "file", "workload"}
 # Of these the trace is the workload.
-WORKLOAD_GIVEN = {"predict", "simulate"}
+WORKLOAD_GIVEN = {"predict", "simulate", "twin predict"}
 TYPES = {"bool": "bool", "int": "int", "list": "Sequence[object]", "str": "object"}
+
+
+def _native() -> ModuleType:
+    """The extension module alone: the package needs what is written here."""
+    package = importlib.util.find_spec("flashscope")
+    (folder,) = (package and package.submodule_search_locations) or ["flashscope"]
+    (library,) = Path(folder).glob("_native.*.so")
+    found = importlib.util.spec_from_file_location("flashscope._native", library)
+    assert found is not None and found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
 
 
 def documents(folder: Path) -> None:
@@ -35,7 +47,7 @@ def documents(folder: Path) -> None:
         subprocess.run(
             [sys.executable, "-W", "ignore", "-m", "datamodel_code_generator"]
             + ["--input", str(schema)]
-            + ["--input-file-type", "jsonschema", "--output", str(folder / f"{name}.py")]
+            + ["--input-file-type", "jsonschema", "--output", str(folder / f"{name.replace('-', '_')}.py")]
             + ["--output-model-type", "dataclasses.dataclass", "--frozen-dataclasses"]
             + ["--target-python-version", "3.10", "--use-union-operator", "--use-standard-collections"]
             + ["--use-schema-description", "--use-field-description", "--disable-timestamp"]
@@ -60,10 +72,11 @@ def options() -> str:
     lines = ['"""The options of the commands, as the command line has them: `flashscope COMMAND --help`."""', ""]
     lines += ["from __future__ import annotations", "", "from collections.abc import Sequence", ""]
     lines += ["from typing_extensions import TypedDict"]
+    native = _native()
     for command in COMMANDS:
-        lines += ["", "", f"class {command.capitalize()}Options(TypedDict, total=False):"]
+        lines += ["", "", f"class {command.title().replace(' ', '')}Options(TypedDict, total=False):"]
         lines += [f'    """Options of `flashscope {command}`."""', ""]
-        for name, kind, summary in _native.options(command):
+        for name, kind, summary in native.options(command):
             if name not in HIDDEN and not (name == "trace" and command in WORKLOAD_GIVEN):
                 lines += [f"    {name}: {TYPES[kind]}", f'    """{summary}"""']
     return "\n".join(lines) + "\n"

@@ -7,15 +7,15 @@ use flashscope_instrument::bench::{BenchArgs, PlanArgs};
 use flashscope_instrument::predict::PredictArgs;
 use flashscope_instrument::probe::ProbeArgs;
 use flashscope_instrument::simulate::SimulateArgs;
+use flashscope_instrument::sweep::SweepArgs;
+use flashscope_instrument::twin::TwinArgs;
 
 use crate::attach::AttachArgs;
 use crate::devices::DevicesArgs;
 use crate::registry::{RegistryArgs, SubmitArgs};
 use crate::reproduce::ReproduceArgs;
 use crate::serve::ServeArgs;
-use crate::sweep::SweepArgs;
 use crate::trace::TraceArgs;
-use crate::twin::TwinArgs;
 
 /// One instrument for flash storage: measure a drive, see how it behaves.
 #[derive(Parser)]
@@ -78,20 +78,4 @@ pub struct DemoArgs {
     /// Write the result here [default: demo.flashscope, or demo-2.flashscope, …]
     #[arg(long, short, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-}
-
-/// How much is simulated at once.
-#[derive(clap::Args)]
-pub struct JobsArgs {
-    /// Simulate so many drives at once [default: all processors]; the outcome does not depend on it
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    jobs: Option<u16>,
-}
-
-impl JobsArgs {
-    /// How many drives.
-    pub fn count(&self) -> usize {
-        let all = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        self.jobs.map_or_else(all, usize::from)
-    }
 }

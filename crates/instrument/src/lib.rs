@@ -6,12 +6,16 @@
 pub mod bench;
 pub mod drives;
 mod failure;
+mod jobs;
 pub mod names;
 mod onlooker;
 pub mod predict;
 pub mod probe;
 pub mod simulate;
+pub mod sweep;
 pub mod trace;
+pub mod twin;
 
 pub use failure::{Failure, usage};
+pub use jobs::JobsArgs;
 pub use onlooker::{Onlooker, Step, Unit};

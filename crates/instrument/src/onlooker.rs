@@ -26,8 +26,8 @@ pub enum Unit {
     Share,
 }
 
-/// Is shown how far something is, and told what whoever asked for it should know.
-pub trait Onlooker {
+/// Is shown how far something is, and told what whoever asked for it should know; on whatever thread.
+pub trait Onlooker: Send {
     /// So far something is.
     fn show(&mut self, step: &Step<'_>);
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use flashscope_block::{Bytes, Completion, Device, Nanos, Op};
+use flashscope_block::{Bytes, Completion, Device, Io, Nanos, Op};
 use flashscope_stats::Summary;
 use flashscope_workload::Stream;
 use flashscope_workload::state::{RandomFill, SequentialFill};
@@ -182,9 +182,9 @@ impl Latencies {
 /// Ends the execution of a stream: what was to be measured is measured.
 struct Enough;
 
-/// Is told of every IO that is measured: what it did, when it was answered, from the begin of the
+/// Is told of every IO that is measured: what it did where, when it was answered, from the begin of the
 /// measurement, and its latency.
-pub type Each<'a> = dyn FnMut(Op, Nanos, Nanos) + 'a;
+pub type Each<'a> = dyn FnMut(&Io, Nanos, Nanos) + 'a;
 
 impl<D: Device, R> Session<'_, D, R> {
     /// Fills, warms up and measures. `runs` are executed one after the other, each with its
@@ -399,7 +399,7 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
         measured.latencies.push(io.op, latency);
         measured.bytes[usize::from(io.op.code())] += io.len;
         if let Some(each) = &mut self.told.each {
-            each(io.op, measured.took, latency);
+            each(io, measured.took, latency);
         }
         let ios = measured.latencies.all().count();
         if self.load.length == Length::Ios(ios) {

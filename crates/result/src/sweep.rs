@@ -7,8 +7,9 @@ mod folder;
 mod found;
 mod points;
 
-pub use folder::{SweepFolder, is_sweep, read_sweep};
+pub use folder::{SweepFolder, is_sweep, read_rows, read_sweep};
 pub use found::{
     Counts, Effect, FrontPoint, Goal, Interaction, Level, Objective, Row, RowStatus, SWEEP_VERSION,
     Setting, Skipped, Step, Sweep, SweepStatus,
 };
+pub use points::{Column, columns};

@@ -10,6 +10,8 @@ const COMMANDS: [&str; 12] = [
     "registry", "submit", "demo",
 ];
 
+const TWIN_COMMANDS: [&str; 3] = ["fit", "check", "predict"];
+
 /// The examples in the help of a command, split as a shell does.
 fn examples(place: &Scratch, command: &str) -> Vec<Vec<String>> {
     let help = place.run(&[command, "--help"]).ok().stdout;
@@ -50,6 +52,19 @@ fn every_command_has_an_example() {
         for example in examples {
             assert_eq!(example[..2], ["flashscope", command]);
         }
+    }
+}
+
+// Does the help of `twin` list what it does, each with an example of itself?
+#[test]
+fn every_command_of_twins_has_an_example() {
+    let place = Scratch::in_memory();
+    assert!(place.run(&["--help"]).ok().stdout.contains("\n  twin "));
+    let overview = place.run(&["twin", "--help"]).ok().stdout;
+    for command in TWIN_COMMANDS {
+        assert!(overview.contains(&format!("\n  {command} ")), "{overview}");
+        let help = place.run(&["twin", command, "--help"]).ok().stdout;
+        assert!(help.contains(&format!("\n  flashscope twin {command} ")), "{help}");
     }
 }
 

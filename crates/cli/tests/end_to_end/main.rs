@@ -64,6 +64,17 @@ struct Outcome {
 }
 
 impl Outcome {
+    /// Of a program that ends by itself.
+    fn of(command: &mut Command) -> Outcome {
+        let output = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Outcome {
+            status: output.status.code().expect("ended by itself"),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
     /// What it said, after it ended with `status`, with the place of the test left out.
     fn says(&self, status: i32, place: &Scratch) -> String {
         assert_eq!(self.status, status, "{}{}", self.stdout, self.stderr);
@@ -113,13 +124,7 @@ impl Scratch {
     }
 
     fn run(&self, arguments: &[&str]) -> Outcome {
-        let output = self.command(arguments).output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Outcome {
-            status: output.status.code().expect("ended by itself"),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
+        Outcome::of(&mut self.command(arguments))
     }
 
     /// `bench` with the least of everything and `more`, into the result `name`.

@@ -1,12 +1,14 @@
 //! `flashscope sweep`.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::Scratch;
 use crate::simulate::{assert_conforms, published};
+use crate::{Outcome, Running, Scratch};
 
 /// 36 simulations of a few milliseconds, a third of them of points that cannot be.
 const SPACE: &str = "
@@ -100,4 +102,53 @@ fn wrong() {
     let none = says(&["space.toml"]);
     assert!(none.contains("none of the 2 points can be simulated; the first: "), "{none}");
     assert!(says(&["space.toml"]).contains("exists already"));
+}
+
+/// A sweep on Ray where `python3` is this script, in place of the Python package.
+fn on_ray(place: &Scratch, script: &str) -> Command {
+    let python = place.at("bin/python3");
+    fs::create_dir_all(place.at("bin")).unwrap();
+    fs::write(&python, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
+    let arguments = ["sweep", "space.toml", "--engine", "ray", "--jobs", "2", "--output", "there"];
+    let mut command = place.command(&arguments);
+    command.env("PATH", format!("{}:/usr/bin:/bin", place.arg("bin")));
+    command
+}
+
+// Is what the Python package comes to shown as a sweep here is, what it says of an error said with the same status, and
+// what to install where it does not run? (That it comes to the same on a cluster is tested in python/tests.)
+#[test]
+fn the_python_package_sweeps_on_ray() {
+    let place = with_space(SPACE);
+    let here = place.run(&["sweep", "space.toml", "--output", "there"]).ok().stdout;
+    fs::rename(place.at("there"), place.at("here")).unwrap();
+    let asked =
+        r#"test "$*" = "-m flashscope sweep --output there --jobs 2 -- space.toml" || exit 3"#;
+    let does = format!(r#"{asked}; mv here there; echo '{{"folder": "there"}}'"#);
+    assert_eq!(Outcome::of(&mut on_ray(&place, &does)).ok().stdout, here);
+    let says =
+        |status: i32, script: &str| Outcome::of(&mut on_ray(&place, script)).says(status, &place);
+    let error = r#"echo '{"error": "no such thing", "usage": "#;
+    assert_eq!(says(2, &format!("{error} true}}'")), "flashscope: no such thing");
+    assert_eq!(says(1, &format!("{error} false}}'")), "flashscope: no such thing");
+    assert!(says(2, "exit 1").contains("python3 -m pip install 'flashscope[ray]'"));
+    let mut nowhere = on_ray(&place, "");
+    let said = Outcome::of(nowhere.env("PATH", "/nonexistent")).says(2, &place);
+    assert!(said.contains("`python3 -m flashscope` did not run"), "{said}");
+}
+
+// Is the Python package told when Ctrl-C ends the program, and what it has done waited for?
+#[test]
+fn interrupting_a_sweep_on_ray() {
+    let place = with_space(SPACE);
+    let waits = r#"touch begun; cat; echo '{"error": "interrupted: 3 are kept", "usage": false}'"#;
+    let mut command = on_ray(&place, waits);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut running = Running(Some(child.unwrap()));
+    running.wait_until("the package", || place.at("begun").exists());
+    running.signal("-INT");
+    let (status, said) = running.wait();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("interrupted: 3 are kept"), "{said}");
 }

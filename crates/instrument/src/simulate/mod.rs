@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
-use flashscope_block::{Nanos, Op};
+use flashscope_block::{Io, Nanos};
 use flashscope_drive::Clock;
 use flashscope_measure::Phase;
 use flashscope_result::{SimulationFolder, SimulationStatus};
@@ -21,9 +21,9 @@ use crate::{Failure, Onlooker, Step, Unit, trace, usage};
 /// How long an event trace is unless something else is asked for.
 const DEFAULT_TRACE: Nanos = Nanos::millis(100);
 
-/// Is told each IO that is measured: what it did, when it was answered, from the begin of the measurement, and its
+/// Is told each IO that is measured: what it did where, when it was answered, from the begin of the measurement, and its
 /// latency.
-pub type Each<'a> = dyn FnMut(Op, Nanos, Nanos) + 'a;
+pub type Each<'a> = dyn FnMut(&Io, Nanos, Nanos) + 'a;
 
 /// A workload that was simulated, as far as it was.
 pub struct Done {
@@ -137,9 +137,9 @@ impl Hooks for Shown<'_, '_> {
         self.each.is_some()
     }
 
-    fn each(&mut self, op: Op, at: Nanos, latency: Nanos) {
+    fn each(&mut self, io: &Io, at: Nanos, latency: Nanos) {
         if let Some(each) = &mut self.each {
-            each(op, at, latency);
+            each(io, at, latency);
         }
     }
 

@@ -44,16 +44,7 @@ impl SweepFolder {
     pub fn resume(path: &Path) -> Result<(SweepFolder, Sweep, Vec<Row>), Error> {
         let sweep = read_sweep(path)?;
         let lock = lock(path)?;
-        let (mut rows, mut parts) = (Vec::new(), 0);
-        let all = path.join(POINTS);
-        if all.is_file() {
-            rows = points::read(&all, &sweep.factors)?;
-        }
-        let folder = path.join(PARTS);
-        while folder.join(part(parts)).is_file() {
-            rows.extend(points::read(&folder.join(part(parts)), &sweep.factors)?);
-            parts += 1;
-        }
+        let (rows, parts) = rows(path, &sweep)?;
         Ok((SweepFolder { path: path.into(), parts, _lock: lock }, sweep, rows))
     }
 
@@ -97,6 +88,34 @@ impl SweepFolder {
 
 fn part(number: u32) -> String {
     format!("part-{number:05}.parquet")
+}
+
+/// The rows in the folder of a sweep, in no order, and the number of parts that some of them are in.
+fn rows(path: &Path, sweep: &Sweep) -> Result<(Vec<Row>, u32), Error> {
+    let (mut rows, mut parts) = (Vec::new(), 0);
+    let all = path.join(POINTS);
+    if all.is_file() {
+        rows = points::read(&all, &sweep.factors)?;
+    }
+    let folder = path.join(PARTS);
+    while folder.join(part(parts)).is_file() {
+        rows.extend(points::read(&folder.join(part(parts)), &sweep.factors)?);
+        parts += 1;
+    }
+    Ok((rows, parts))
+}
+
+/// Reads a sweep, at its end or not, with its rows so far in the order of points and repeats.
+///
+/// # Errors
+/// As [`read_sweep`], and where something is damaged.
+pub fn read_rows(path: &Path) -> Result<(Sweep, Vec<Row>), Error> {
+    let sweep = read_sweep(path)?;
+    let (mut rows, _) = rows(path, &sweep)?;
+    rows.sort_by_key(|row| (row.point, row.repeat));
+    // A crash between the table of all and the end of the parts leaves both.
+    rows.dedup_by_key(|row| (row.point, row.repeat));
+    Ok((sweep, rows))
 }
 
 /// Whether the folder at `path` holds a sweep.

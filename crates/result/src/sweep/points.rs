@@ -32,15 +32,17 @@ const FACTOR: &str = "factor.";
 
 const ZSTD_LEVEL: i32 = 1;
 
-/// A column after the first two, row by row; nothing where a row has no value.
-enum Column<'a> {
+/// A column of `points.parquet` after the first two, row by row; nothing where a row has no value.
+pub enum Column<'a> {
+    /// What is no number, or not in all rows.
     Texts(Vec<Option<String>>),
+    /// Numbers.
     Numbers(Vec<Option<&'a f64>>),
 }
 
-/// The columns, with their names: whether and why there is nothing, the factors in their order, and the
-/// numbers in that of their names.
-fn columns<'a>(factors: &[String], rows: &'a [Row]) -> Vec<(String, Column<'a>)> {
+/// The columns of `points.parquet` after `point` and `repeat`, with their names: whether and why there is nothing, the
+/// factors in their order, and the numbers in that of their names.
+pub fn columns<'a>(factors: &[String], rows: &'a [Row]) -> Vec<(String, Column<'a>)> {
     let texts = |of: &dyn Fn(&Row) -> Option<String>| Column::Texts(rows.iter().map(of).collect());
     let mut columns = vec![
         ("status".into(), texts(&|row| Some(row.status.name().into()))),

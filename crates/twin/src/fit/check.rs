@@ -1,6 +1,6 @@
 //! A twin beside results that it was not fitted to.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashscope_block::Bytes;
 use flashscope_sim::Profile;
@@ -83,7 +83,7 @@ impl Check {
     /// Compares a twin with results, simulating so many drives at once.
     ///
     /// # Errors
-    /// The twin does not work as the drive that was measured does.
+    /// The twin does not work as the drive that was measured does, or `stop` was set before it was seen.
     pub fn new(
         twin: &Twin,
         sources: &Sources,
@@ -110,6 +110,9 @@ fn runs(
     let (drive, draws) = twin.drives(DRAWS)?;
     let all: Vec<Profile> = std::iter::once(drive).chain(draws).collect();
     let mut simulated = target.simulate(&all).into_iter();
+    if stop.load(Ordering::Relaxed) {
+        return Err(FitError::Interrupted);
+    }
     let best = simulated.next().flatten().ok_or(FitError::NoStart)?.numbers;
     let drawn: Vec<Vec<Numbers>> = simulated.flatten().map(|tuned| tuned.numbers).collect();
     let runs = sources.measured.iter().flat_map(|one| one.runs.iter().map(move |run| (one, run)));

@@ -1,4 +1,4 @@
-use flashscope_block::{Nanos, Op};
+use flashscope_block::{Io, Nanos};
 use flashscope_measure::Phase;
 use flashscope_workload::trace::Progress;
 
@@ -21,9 +21,9 @@ pub trait Hooks {
         false
     }
 
-    /// An IO that is measured: what it did, when it was answered, from the begin of the measurement,
+    /// An IO that is measured: what it did where, when it was answered, from the begin of the measurement,
     /// and its latency.
-    fn each(&mut self, _op: Op, _at: Nanos, _latency: Nanos) {}
+    fn each(&mut self, _io: &Io, _at: Nanos, _latency: Nanos) {}
 }
 
 impl Hooks for () {}

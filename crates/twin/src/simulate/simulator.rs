@@ -1,7 +1,7 @@
 use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 
-use flashscope_block::{Device, Nanos, Op};
+use flashscope_block::{Device, Io, Nanos, Op};
 use flashscope_measure::{Each, Ended, Gauge, Load, Outcome, Phase, Session};
 use flashscope_result::{LatencyHeatMap, SimulationFill};
 use flashscope_sim::observe::{self, Findings, Glances, Watch};
@@ -112,7 +112,7 @@ impl Simulator {
             begin: &mut |now| told.borrow_mut().begin(now),
             progress: &mut |phase, done, total| told.borrow_mut().progress(phase, done, total),
         };
-        let mut each = |op: Op, at: Nanos, latency: Nanos| told.borrow_mut().each(op, at, latency);
+        let mut each = |io: &Io, at: Nanos, latency: Nanos| told.borrow_mut().each(io, at, latency);
         let outcome = play(session, ios, counts.then_some(&mut each as &mut Each<'_>))?;
         let latency_heat_map = told.into_inner().heat_map.as_ref().map(LatencyHeatMap::of);
         let end_of_life = end_of_life(&drive);
@@ -151,11 +151,11 @@ impl Told<'_> {
         self.hooks.progress(phase, done, total);
     }
 
-    fn each(&mut self, op: Op, at: Nanos, latency: Nanos) {
+    fn each(&mut self, io: &Io, at: Nanos, latency: Nanos) {
         if let Some(map) = &mut self.heat_map {
-            map.push(heat_map_kind(op), at.0, latency.0);
+            map.push(heat_map_kind(io.op), at.0, latency.0);
         }
-        self.hooks.each(op, at, latency);
+        self.hooks.each(io, at, latency);
     }
 }
 

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashscope_block::{Nanos, Op};
+use flashscope_block::{Io, Nanos, Op};
 use flashscope_measure::{Phase, WarmUp};
 use flashscope_result::SimulationStatus;
 use flashscope_sim::{Drive, Profile};
@@ -66,8 +66,8 @@ impl Hooks for Counting<'_> {
         self.most > 0
     }
 
-    fn each(&mut self, op: Op, _at: Nanos, latency: Nanos) {
-        assert!(op == Op::Write && latency > Nanos(0));
+    fn each(&mut self, io: &Io, _at: Nanos, latency: Nanos) {
+        assert!(io.op == Op::Write && latency > Nanos(0));
         self.each += 1;
         self.stop.store(self.each >= self.most, Ordering::Relaxed);
     }

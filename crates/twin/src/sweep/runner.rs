@@ -1,6 +1,8 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::Scope;
 
 use flashscope_result::Error;
 use flashscope_result::sweep::{Row, SweepFolder};
@@ -14,11 +16,19 @@ const KEPT: usize = 64;
 /// Is told how many rows there are.
 pub type Told<'a> = dyn FnMut(u64) + Send + 'a;
 
-/// Runs trials on the cores of this machine. Rows do not depend on how many there are.
+/// Who runs trials elsewhere, such as on a cluster.
+pub trait Workers: Send {
+    /// Runs these trials, and gives their rows away as they come, in any order, until they are wanted no more: then
+    /// `give` says `false`. A row may come twice, as where a worker was taken for lost; the first counts.
+    fn run(&mut self, trials: &[&Trial], give: &mut dyn FnMut(Row) -> bool);
+}
+
+/// Runs trials, on the cores of this machine unless it is told of other workers. Rows do not depend on it.
 pub struct Runner<'a> {
     jobs: usize,
     stop: &'a AtomicBool,
     told: &'a mut Told<'a>,
+    workers: Option<&'a mut (dyn Workers + 'a)>,
     /// Where rows are kept, with the names of the factors.
     folder: Option<(&'a mut SweepFolder, Vec<String>)>,
     rows: BTreeMap<(u32, u32), Row>,
@@ -30,7 +40,23 @@ impl<'a> Runner<'a> {
     /// With so many trials at once, until `stop` is set.
     pub fn new(jobs: usize, stop: &'a AtomicBool, told: &'a mut Told<'a>) -> Runner<'a> {
         let (rows, kept) = (BTreeMap::new(), 0);
-        Runner { jobs: jobs.max(1), stop, told, folder: None, rows, kept, failed: None }
+        Runner {
+            jobs: jobs.max(1),
+            stop,
+            told,
+            workers: None,
+            folder: None,
+            rows,
+            kept,
+            failed: None,
+        }
+    }
+
+    /// Lets these workers run the trials, if there are any.
+    #[must_use]
+    pub fn by(mut self, workers: Option<&'a mut dyn Workers>) -> Runner<'a> {
+        self.workers = workers;
+        self
     }
 
     /// Keeps rows in a folder as they come, and takes those that are there for done.
@@ -57,24 +83,19 @@ impl<'a> Runner<'a> {
         }
         let known = |trial: &&Trial| !self.rows.contains_key(&(trial.point, trial.repeat));
         let missing: Vec<&Trial> = trials.iter().filter(known).collect();
-        let (next, stop) = (AtomicUsize::new(0), self.stop);
-        let work = || {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let trial = missing.get(index).filter(|_| !stop.load(Ordering::Relaxed))?;
-            run_trial(trial, stop)
-        };
+        let (jobs, stop, mut workers) = (self.jobs, self.stop, self.workers.take());
         std::thread::scope(|scope| {
             let (send, received) = channel();
-            for _ in 0..self.jobs.min(missing.len()) {
-                let send = send.clone();
-                scope.spawn(move || {
-                    // Nobody receives once rows cannot be kept.
-                    while work().is_some_and(|row| send.send(row).is_ok()) {}
-                });
+            match &mut workers {
+                Some(workers) if !missing.is_empty() => {
+                    let missing = &missing;
+                    scope.spawn(move || elsewhere(*workers, missing, &send));
+                }
+                _ => on_cores(scope, &missing, (jobs, stop), send),
             }
-            drop(send);
             self.failed = self.collect(&received).err();
         });
+        self.workers = workers;
         if self.failed.is_some() {
             return None;
         }
@@ -116,4 +137,30 @@ impl<'a> Runner<'a> {
         new.clear();
         Ok(())
     }
+}
+
+/// Runs trials on so many cores, until it is stopped or nobody receives: once rows cannot be kept.
+fn on_cores<'scope, 'env>(
+    scope: &'scope Scope<'scope, 'env>,
+    trials: &'scope [&Trial],
+    (jobs, stop): (usize, &'scope AtomicBool),
+    send: Sender<Row>,
+) {
+    let next = Arc::new(AtomicUsize::new(0));
+    for _ in 0..jobs.min(trials.len()) {
+        let (next, send) = (Arc::clone(&next), send.clone());
+        let row = move || {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let trial = trials.get(index).filter(|_| !stop.load(Ordering::Relaxed))?;
+            run_trial(trial, stop)
+        };
+        scope.spawn(move || while row().is_some_and(|row| send.send(row).is_ok()) {});
+    }
+}
+
+/// Lets others run trials. What was not asked for, or came before, is passed over.
+fn elsewhere(workers: &mut dyn Workers, trials: &[&Trial], send: &Sender<Row>) {
+    let mut wanted: BTreeSet<_> = trials.iter().map(|trial| (trial.point, trial.repeat)).collect();
+    let mut give = |row: Row| !wanted.remove(&(row.point, row.repeat)) || send.send(row).is_ok();
+    workers.run(trials, &mut give);
 }

@@ -217,6 +217,45 @@ fn threads_and_interruptions_change_nothing() {
     }
 }
 
+/// Workers of which each gives rows as it pleases, until the rows of all trials but so many were given.
+struct Unruly {
+    lost: usize,
+}
+
+impl Workers for Unruly {
+    fn run(&mut self, trials: &[&Trial], give: &mut dyn FnMut(Row) -> bool) {
+        let stop = AtomicBool::new(false);
+        for trial in trials[self.lost.min(trials.len())..].iter().rev() {
+            let row = run_trial(trial, &stop).unwrap();
+            let (foreign, other) =
+                (Row { point: 1000, ..row.clone() }, Row { numbers: [].into(), ..row.clone() });
+            assert!([foreign, row, other].into_iter().all(&mut *give));
+        }
+    }
+}
+
+// Do workers elsewhere come to the rows of this machine, though they give them in another order, twice, and some that
+// nobody asked for? Is what they lose missed, and run later?
+#[test]
+fn other_workers_come_to_the_same() {
+    for sampling in ["sampling = 'full'", "sampling = 'search'\nsamples = 6\npopulation = 2"] {
+        let space = space(&format!(
+            "repeats = 2\n{sampling}\n[factors]\nover_provisioning = [0.15, 0.2, 0.3]\n\
+             workload.reads = [0.0, 0.5]"
+        ));
+        let (stop, mut told) = (AtomicBool::new(false), |_| {});
+        let mut workers = Unruly { lost: 2 };
+        let mut runner = Runner::new(1, &stop, &mut told).by(Some(&mut workers));
+        assert_eq!(explore(&space, &mut |trials| runner.run(trials)), None);
+        let kept = runner.finish().unwrap();
+        let mut workers = Unruly { lost: 0 };
+        let mut told = |_| {};
+        let mut runner = Runner::new(1, &stop, &mut told).by(Some(&mut workers));
+        assert_eq!(explore(&space, &mut |trials| runner.run(trials)).unwrap(), run(&space, 1));
+        assert!(runner.finish().unwrap().len() >= kept.len());
+    }
+}
+
 // Are impossible points counted and listed with their reason, and the others simulated?
 #[test]
 fn impossible_points_are_skipped() {

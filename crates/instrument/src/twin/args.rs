@@ -3,20 +3,25 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use flashscope_instrument::names;
-use flashscope_instrument::predict::WorkloadArgs;
-use flashscope_measure::{MOST_IOS, WarmUp};
+use flashscope_measure::WarmUp;
 
-use crate::args::JobsArgs;
+use crate::predict::WorkloadArgs;
+use crate::{JobsArgs, names};
 
 /// Make a simulated drive that behaves as one that was measured, and ask it what the drive has not been asked.
 #[derive(clap::Args)]
 pub struct TwinArgs {
+    /// Which of them.
     #[command(subcommand)]
     pub command: TwinCommand,
 }
 
+/// What is done with a twin.
 #[derive(Subcommand)]
+#[allow(
+    missing_docs,
+    reason = "what is said of a variant would be its help, and its options say it"
+)]
 pub enum TwinCommand {
     Fit(FitArgs),
     Check(CheckArgs),
@@ -50,6 +55,7 @@ pub struct FitArgs {
     #[arg(long, default_value = "0", value_parser = names::seed, allow_negative_numbers = true)]
     pub seed: u64,
 
+    /// How much at once.
     #[command(flatten)]
     pub jobs: JobsArgs,
 
@@ -72,6 +78,7 @@ pub struct CheckArgs {
     #[arg(required = true, value_name = "RESULT")]
     pub results: Vec<PathBuf>,
 
+    /// How much at once.
     #[command(flatten)]
     pub jobs: JobsArgs,
 
@@ -92,11 +99,12 @@ pub struct PredictArgs {
     #[arg(value_name = "TWIN")]
     pub twin: PathBuf,
 
+    /// What is run.
     #[command(flatten)]
     pub workload: WorkloadArgs,
 
     /// Measure so many IOs [default: 1000000, or all of a workload that ends]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=MOST_IOS))]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
     pub ios: Option<u64>,
 
     /// Run the workload before it is measured, as `flashscope simulate --warmup` does
@@ -115,6 +123,7 @@ pub struct PredictArgs {
     #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
     pub seed: u64,
 
+    /// How much at once.
     #[command(flatten)]
     pub jobs: JobsArgs,
 

@@ -1,6 +1,8 @@
 use std::path::PathBuf;
 
-use crate::args::JobsArgs;
+use clap::ValueEnum;
+
+use crate::JobsArgs;
 
 /// Explore a design space: simulate every point of it, or a choice, and see what follows.
 ///
@@ -23,7 +25,8 @@ use crate::args::JobsArgs;
 Examples:
   flashscope sweep space.toml
   flashscope sweep space.toml --output sizes.flashscope --jobs 8 --json
-  flashscope sweep --resume sizes.flashscope")]
+  flashscope sweep --resume sizes.flashscope
+  flashscope sweep space.toml --engine ray")]
 pub struct SweepArgs {
     /// The design space: a TOML file
     #[arg(value_name = "SPACE", required_unless_present = "resume")]
@@ -38,10 +41,26 @@ pub struct SweepArgs {
     #[arg(long, value_name = "FOLDER", conflicts_with = "space")]
     pub resume: Option<PathBuf>,
 
+    /// Who simulates: this machine, or a Ray cluster, through the Python package `flashscope[ray]`
+    ///
+    /// The cluster is the one of RAY_ADDRESS, else one that runs on this machine, else one that is started for the sweep.
+    #[arg(long, value_enum, default_value = "local", value_name = "ENGINE")]
+    pub engine: Engine,
+
+    /// How much at once.
     #[command(flatten)]
     pub jobs: JobsArgs,
 
     /// Print the outcome as JSON (schema: docs/schemas/sweep.schema.json)
     #[arg(long)]
     pub json: bool,
+}
+
+/// Who simulates the points of a sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// The cores of this machine
+    Local,
+    /// A Ray cluster
+    Ray,
 }

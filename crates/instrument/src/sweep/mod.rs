@@ -1,0 +1,140 @@
+//! `flashscope sweep`: the points of a design space, simulated.
+
+mod args;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, anyhow};
+use flashscope_result::Error;
+use flashscope_result::sweep::{Row, Sweep, SweepFolder, SweepStatus};
+use flashscope_twin::sweep::{Runner, Sampling, Space, Workers, explore, finish};
+
+pub use self::args::{Engine, SweepArgs};
+use crate::{Failure, Onlooker, Step, Unit, usage};
+
+/// A sweep that can begin, or go on.
+pub struct Begun {
+    space: Space,
+    path: PathBuf,
+    folder: SweepFolder,
+    rows: Vec<Row>,
+}
+
+/// A sweep, as far as it came.
+pub struct Swept {
+    /// What came of it: see [`outcome`].
+    pub sweep: Sweep,
+    /// Where it lies, with the table of its rows.
+    pub path: PathBuf,
+}
+
+impl Begun {
+    /// Makes the folder of a sweep, or opens that of one that is gone on with. `text` is the space where it is in no
+    /// file: what `args` names is then what it is called.
+    ///
+    /// # Errors
+    /// Where the space is not as it should be, or the folder is there already or cannot be gone on with.
+    pub fn new(args: &SweepArgs, text: Option<&str>) -> Result<Begun, Failure> {
+        match (&args.resume, &args.space) {
+            (Some(path), _) => Begun::resume(path),
+            (None, Some(space)) => Begun::begin(space, text, args.output.as_deref()),
+            (None, None) => Err(usage(anyhow!("name a space, or a sweep to --resume"))),
+        }
+    }
+
+    fn begin(space: &Path, text: Option<&str>, output: Option<&Path>) -> Result<Begun, Failure> {
+        let name = || space.display().to_string();
+        let parsed = match text {
+            Some(text) => Space::parse(text).map_err(usage)?,
+            None => {
+                let text = fs::read_to_string(space);
+                let text = text.with_context(|| format!("cannot read {}", name()));
+                let parsed = Space::parse(&text.map_err(usage)?);
+                parsed.map_err(|error| usage(anyhow::Error::new(error).context(name())))?
+            }
+        };
+        let stem = PathBuf::from(space.file_stem().unwrap_or(space.as_os_str()));
+        let path = output.map_or_else(|| stem.with_extension("flashscope"), Path::to_path_buf);
+        let nothing = finish(&parsed, &[], SweepStatus::Unfinished);
+        let folder = SweepFolder::create(&path, &nothing).map_err(|error| match error {
+            Error::Exists(_) => usage(error),
+            error => Failure::Failed(error.into()),
+        })?;
+        Ok(Begun { space: parsed, path, folder, rows: Vec::new() })
+    }
+
+    fn resume(path: &Path) -> Result<Begun, Failure> {
+        let (folder, sweep, rows) = SweepFolder::resume(path).map_err(usage)?;
+        let space = Space::parse(&sweep.space).map_err(usage)?;
+        Ok(Begun { space, path: path.into(), folder, rows })
+    }
+
+    /// Simulates the points that are left, and keeps what came of them: so many at once, unless `workers` do it.
+    ///
+    /// Once `stop` is set it ends with what was simulated until then.
+    ///
+    /// # Errors
+    /// Where that cannot be kept. That points are left, or that there are none which can be, is said by [`outcome`].
+    pub fn explore(
+        self,
+        jobs: usize,
+        workers: Option<&mut dyn Workers>,
+        stop: &AtomicBool,
+        onlooker: &mut dyn Onlooker,
+    ) -> Result<Swept, Failure> {
+        let Begun { space, path, mut folder, rows } = self;
+        let names: Vec<String> = space.names().into_iter().map(String::from).collect();
+        let total = Some(asked(&space));
+        let mut told = |done: u64| {
+            let (phase, unit) = ("simulating points", Unit::Count);
+            onlooker.show(&Step { phase, now: "", done, total, unit });
+        };
+        let mut runner = Runner::new(jobs, stop, &mut told)
+            .by(workers.map(|workers| workers as &mut dyn Workers))
+            .keeping(&mut folder, names, rows);
+        let explored = explore(&space, &mut |trials| runner.run(trials));
+        let so_far = runner.finish()?;
+        let sweep = match &explored {
+            Some(rows) => finish(&space, rows, SweepStatus::Complete),
+            None => finish(&space, &so_far, SweepStatus::Unfinished),
+        };
+        match &explored {
+            Some(rows) => folder.finish(&sweep, rows)?,
+            None => folder.write(&sweep)?,
+        }
+        Ok(Swept { sweep, path })
+    }
+}
+
+/// How many simulations there are, of a search at most.
+fn asked(space: &Space) -> u64 {
+    match space.sampling {
+        Sampling::Search => u64::from(space.samples) * u64::from(space.repeats),
+        _ => space.trials().len() as u64,
+    }
+}
+
+/// Whether all points were simulated.
+///
+/// # Errors
+/// Where that was interrupted, and where no point can be simulated.
+pub fn outcome(Swept { sweep, path }: &Swept) -> Result<(), Failure> {
+    let counts = sweep.counts;
+    if sweep.status == SweepStatus::Unfinished {
+        let (kept, path) = (counts.done + counts.impossible + counts.failed, path.display());
+        return Err(Failure::Failed(anyhow!(
+            "interrupted: {kept} of {} simulations are kept; go on with `flashscope sweep --resume {path}`",
+            counts.asked
+        )));
+    }
+    match sweep.skipped.first().filter(|_| counts.done == 0) {
+        Some(first) => Err(usage(anyhow!(
+            "none of the {} points can be simulated; the first: {}",
+            counts.points,
+            first.reason
+        ))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,98 @@
+//! `flashscope twin`: a simulated drive that behaves as one that was measured.
+
+mod args;
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::anyhow;
+use flashscope_twin::fit::{Check, FitError, How, Sources, Twin, TwinPrediction};
+use flashscope_twin::simulate::Work;
+
+pub use self::args::{CheckArgs, FitArgs, PredictArgs, TwinArgs, TwinCommand};
+use crate::{Failure, Onlooker, Step, Unit, simulate, usage};
+
+/// Fits a twin, and writes it to the files that were asked for.
+///
+/// # Errors
+/// Where there can be none of these results, where it cannot be written, and where `stop` was set before.
+pub fn fit(
+    args: &FitArgs,
+    stop: &AtomicBool,
+    onlooker: &mut dyn Onlooker,
+) -> Result<Twin, Failure> {
+    check_output(&args.output)?;
+    let sources = Sources::read(&args.results).map_err(failure)?;
+    let how = How { seed: args.seed, confidence: args.confidence, threads: args.jobs.count() };
+    let mut steps = 0;
+    let twin = sources.fit(how, stop, &mut |what, misfit| {
+        steps += 1;
+        let now = format!("{what} fitted, misfit {misfit:.3}: steps");
+        let (done, unit) = (steps, Unit::Count);
+        onlooker.show(&Step { phase: "fitting", now: &now, done, total: None, unit });
+    });
+    let twin = twin.map_err(failure)?;
+    twin.write(&args.output)?;
+    Ok(twin)
+}
+
+/// Nothing is written over, and that is said before anything is fitted.
+fn check_output(output: &Path) -> Result<(), Failure> {
+    for path in [output, &Twin::path_beside(output)] {
+        if path.exists() {
+            let path = path.display();
+            return Err(usage(anyhow!(
+                "--output: {path} exists already: choose another name, or remove it"
+            )));
+        }
+    }
+    if output.extension().is_none_or(|extension| extension != "toml") {
+        let path = output.display();
+        return Err(usage(anyhow!("--output: {path} is to end in .toml, so that sim: opens it")));
+    }
+    Ok(())
+}
+
+/// The twin beside the profile at `path`.
+///
+/// # Errors
+/// It is not there, or damaged, or of a later version.
+pub fn read(path: &Path) -> Result<Twin, Failure> {
+    Twin::read(path).map_err(failure)
+}
+
+/// Compares a twin with results that it was not fitted to.
+///
+/// # Errors
+/// Where they cannot be compared, and where `stop` was set before they were.
+pub fn check(args: &CheckArgs, stop: &AtomicBool) -> Result<Check, Failure> {
+    let twin = read(&args.twin)?;
+    let sources = Sources::read(&args.results).map_err(failure)?;
+    Check::new(&twin, &sources, stop, args.jobs.count()).map_err(failure)
+}
+
+/// Predicts what a workload comes to on a drive, by its twin.
+///
+/// # Errors
+/// Where that cannot be predicted, and where `stop` was set before it was.
+pub fn predict(args: &PredictArgs, stop: &AtomicBool) -> Result<TwinPrediction, Failure> {
+    let twin = read(&args.twin)?;
+    let work = Work {
+        workload: args.workload.spec().into_owned(),
+        warm_up: args.warmup,
+        ios: args.ios,
+        queue_depth: args.queue_depth,
+        seed: args.seed,
+        ..Work::default()
+    };
+    twin.predict(&work, args.draws, stop, args.jobs.count()).map_err(failure)
+}
+
+/// What the results say is a matter of who gave them; that a file cannot be written is not.
+fn failure(error: FitError) -> Failure {
+    match error {
+        FitError::Interrupted => Failure::Failed(anyhow!("interrupted: nothing was written")),
+        FitError::Simulate(error) => simulate::failure(error),
+        error => usage(error),
+    }
+}

@@ -1,0 +1,75 @@
+"""Design spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from . import _native
+from ._call import ShowProgress, call, kept, text, words
+from ._results import Sweep
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import SweepOptions
+
+Space = str | PathLike[str] | Mapping[str, Any]
+"""A design space: a TOML file, TOML, or its keys and values."""
+
+
+def sweep(
+    space: Space | None = None,
+    *,
+    engine: str = "local",
+    progress: ShowProgress = None,
+    **options: Unpack[SweepOptions],
+) -> Sweep:
+    """Simulates the points of a design space, as ``flashscope sweep`` does (docs/sweep.md)::
+
+        sweep("space.toml")
+        sweep({"ios": 10_000, "factors": {"over_provisioning": [0.07, 0.28], "cleaning": {"policy": ["greedy", "fifo"]}}})
+        sweep(resume="space.flashscope")
+
+    With ``engine="ray"`` the points are simulated on the Ray cluster that is connected, or by ``ray.init()`` on the
+    one that it finds or starts. What comes of it is the same.
+    """
+    told = words({**options, "engine": engine}, *([] if space is None else [_name(space)]))
+    workers = None
+    if engine == "ray":
+        from ._ray import Cluster
+
+        workers = Cluster()
+    outcome = call(_native.sweep, told, None if space is None else _toml(space), workers, progress=progress)
+    found = kept(outcome, Sweep)
+    _native.sweep_outcome(str(found.path))
+    return found
+
+
+def _is_toml(space: Space) -> bool:
+    """Whether a space is one, rather than the name of a file."""
+    return isinstance(space, Mapping) or (isinstance(space, str) and "=" in space)
+
+
+def _name(space: Space) -> str:
+    """What a space is called: its folder is named after it."""
+    return "sweep" if isinstance(space, Mapping) or _is_toml(space) else fspath(space)
+
+
+def _toml(space: Space) -> str | None:
+    """A space as TOML, unless it is in a file."""
+    if isinstance(space, Mapping):
+        return tomli_w.dumps(_plain(space))
+    return str(space) if _is_toml(space) else None
+
+
+def _plain(value: Any) -> Any:
+    """A value of a space as it is in TOML."""
+    if isinstance(value, Mapping):
+        return {key.rstrip("_"): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, (bool, int, float, str)) else text(value)

@@ -1,0 +1,162 @@
+//! Sweeps: here, or by workers that Python knows.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::anyhow;
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array};
+use flashscope_instrument::sweep::{Begun, SweepArgs, Swept, outcome};
+use flashscope_instrument::{Failure, usage};
+use flashscope_result::sweep::{Column, Row, columns, read_rows, read_sweep};
+use flashscope_twin::sweep::{Trial, Workers, run_trial as simulated};
+use pyo3::prelude::*;
+
+use crate::asked::parse;
+use crate::error::{failure, raised};
+use crate::table::Table;
+use crate::watched::watched;
+
+/// Explores a space, which may be a `text` rather than a file: the folder of the result, and whether Ctrl-C ended it.
+///
+/// With `workers`, which are called with trials as JSON, and how many at once at most, it is they who
+/// run them: they give an iterator over lists of rows as JSON. A list may be empty, so that Ctrl-C is heard between two of them.
+#[pyfunction]
+pub fn sweep(
+    py: Python<'_>,
+    words: Vec<String>,
+    text: Option<String>,
+    workers: Option<Py<PyAny>>,
+    progress: &Bound<'_, PyAny>,
+    note: &Bound<'_, PyAny>,
+) -> PyResult<(String, bool)> {
+    let args: SweepArgs = parse("sweep", words)?;
+    watched(py, progress, note, |stop, onlooker| {
+        let begun = Begun::new(&args, text.as_deref())?;
+        let jobs = args.jobs.given();
+        let mut elsewhere = workers.map(|call| Elsewhere { call, jobs, stop, failed: None });
+        let workers = elsewhere.as_mut().map(|workers| workers as &mut dyn Workers);
+        let swept = begun.explore(args.jobs.count(), workers, stop, onlooker)?;
+        if let Some(failed) = elsewhere.and_then(|workers| workers.failed) {
+            return Err(failed.kept(&swept.path));
+        }
+        Ok(swept.path.display().to_string())
+    })
+}
+
+/// Says what is wrong with a sweep in a folder: that it was interrupted, or that no point can be simulated.
+#[pyfunction]
+pub fn sweep_outcome(folder: &str) -> PyResult<()> {
+    let path = PathBuf::from(folder);
+    let sweep = read_sweep(&path).map_err(usage);
+    let outcome = sweep.and_then(|sweep| outcome(&Swept { sweep, path }));
+    outcome.map_err(|failure| raised(&failure))
+}
+
+/// What went wrong with the workers.
+struct Lost(Failure);
+
+impl Lost {
+    /// With what became of the rows that there were.
+    fn kept(self, path: &Path) -> Failure {
+        let path = path.display();
+        let kept =
+            format!("what was simulated is kept; go on with `flashscope sweep --resume {path}`");
+        let text = format!("{}\n{kept}", self.0.message());
+        match self.0 {
+            Failure::Usage(_) => usage(anyhow!(text)),
+            Failure::Failed(_) => Failure::Failed(anyhow!(text)),
+        }
+    }
+}
+
+/// Workers that Python knows.
+struct Elsewhere<'a> {
+    call: Py<PyAny>,
+    /// Trials at once at most, where that was said.
+    jobs: Option<usize>,
+    stop: &'a AtomicBool,
+    failed: Option<Lost>,
+}
+
+impl Workers for Elsewhere<'_> {
+    fn run(&mut self, trials: &[&Trial], give: &mut dyn FnMut(Row) -> bool) {
+        self.failed = Python::attach(|py| {
+            let ran = self.rows(py, trials, give);
+            ran.err().map(|error| Lost(failure(py, &error)))
+        });
+    }
+}
+
+impl Elsewhere<'_> {
+    fn rows(
+        &self,
+        py: Python<'_>,
+        trials: &[&Trial],
+        give: &mut dyn FnMut(Row) -> bool,
+    ) -> PyResult<()> {
+        let texts: Vec<String> = trials.iter().copied().map(json).collect::<Result<_, _>>()?;
+        let lists = self.call.bind(py).call1((texts, self.jobs))?;
+        let mut wanted = true;
+        for list in lists.try_iter()? {
+            for row in list?.extract::<Vec<String>>()? {
+                wanted &= give(read(&row)?);
+            }
+            if !wanted || self.stop.load(Ordering::Relaxed) {
+                // What it has begun, it gives up.
+                lists.call_method0("close")?;
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| raised(&Failure::Failed(error.into())))
+}
+
+fn read<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|error| raised(&Failure::Failed(error.into())))
+}
+
+/// Runs a trial, as JSON: its row, as JSON, and whether Ctrl-C ended it, and there is none.
+#[pyfunction]
+pub fn run_trial(
+    py: Python<'_>,
+    trial: &str,
+    progress: &Bound<'_, PyAny>,
+    note: &Bound<'_, PyAny>,
+) -> PyResult<(Option<String>, bool)> {
+    let trial: Trial = read(trial)?;
+    watched(py, progress, note, |stop, _| {
+        Ok(simulated(&trial, stop).map(|row| serde_json::to_string(&row)).transpose()?)
+    })
+}
+
+/// The rows of a sweep, in the order of points and repeats, with the columns of `points.parquet`.
+#[pyfunction]
+pub fn points(py: Python<'_>, folder: &str) -> PyResult<Table> {
+    let read = || -> Result<Table, Failure> {
+        let (sweep, rows) = read_rows(Path::new(folder)).map_err(usage)?;
+        let numbers = |of: fn(&Row) -> u32| -> ArrayRef {
+            Arc::new(rows.iter().map(of).collect::<UInt32Array>())
+        };
+        let mut all = vec![
+            ("point".to_owned(), numbers(|row| row.point), false),
+            ("repeat".to_owned(), numbers(|row| row.repeat), false),
+        ];
+        all.extend(columns(&sweep.factors, &rows).into_iter().map(|(name, column)| {
+            let values: ArrayRef = match column {
+                Column::Texts(texts) => Arc::new(StringArray::from(texts)),
+                Column::Numbers(numbers) => Arc::new(
+                    numbers.into_iter().map(Option::<&f64>::copied).collect::<Float64Array>(),
+                ),
+            };
+            (name, values, true)
+        }));
+        let batch = RecordBatch::try_from_iter_with_nullable(all)?;
+        Ok(Table::new(batch.schema(), vec![batch]))
+    };
+    py.detach(read).map_err(|failure| raised(&failure))
+}

@@ -1,0 +1,66 @@
+"""Twins."""
+
+from pathlib import Path
+
+import pytest
+
+import flashscope as fs
+
+SWEEP = "fill,write_amplification,mb_per_s\n600MiB,1.2550,144.6\n800MiB,1.7158,96.5\n923MiB,2.3639,65.7\n"
+
+
+@pytest.fixture
+def levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A fill sweep, in the folder from where names count."""
+    monkeypatch.chdir(tmp_path)
+    Path("sweep.csv").write_text(SWEEP)
+    return "sweep.csv"
+
+
+# Does a fill sweep become a drive that is compared, asked and simulated like any other?
+def test_of_a_fill_sweep(levels: str) -> None:
+    twin = fs.twin.fit(levels, output="drive.toml", progress=False)
+    assert twin.report.fill is not None
+    assert len(twin.report.fill.levels) == 3
+    assert all(abs(level.write_amplification_error or 1) < 0.01 for level in twin.check(levels).levels)
+    predicted = twin.predict(fs.workload("uniform", size="4KiB"), ios=2000, warmup="none", draws=2, progress=False)
+    assert (predicted.draws, predicted.ios) == (2, 2000)
+    assert predicted.latency_ns.mean.low <= predicted.latency_ns.mean.value <= predicted.latency_ns.mean.high
+    same = fs.simulate(twin.drive, "uniform?size=4KiB", ios=2000, warmup="none", progress=False)
+    assert same.report.latency_ns is not None
+    assert same.report.latency_ns.mean.value == pytest.approx(predicted.latency_ns.mean.value)
+    assert fs.twin.open("drive.toml").report == twin.report
+
+
+# Is a measurement fitted with progress, and compared run by run with what its twin answers?
+def test_of_a_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    drive = fs.Drive(
+        "sim:agrawal-2008",
+        flash={"packages": 2, "dies_per_package": 1, "planes_per_die": 1, "blocks_per_plane": 64, "pages_per_block": 32},
+        persistence={"map": "pages"},
+        cleaning={"free_threshold": 0.04},
+    )
+    measured = fs.bench(drive, only=["granularity"], io_count=64, repeats=1, output="m.flashscope", progress=False)
+    steps: list[fs.Progress] = []
+    twin = fs.twin.fit(measured, progress=steps.append)
+    assert {step.phase for step in steps} == {"fitting"}
+    checked = twin.check(measured)
+    compared = [(run.mean.measured, run.mean.predicted.value) for run in checked.runs]
+    assert compared == [(run.measured_ns[0], run.twin_ns[0]) for run in twin.report.runs] != []
+
+
+# Is what is wrong said as the command line does?
+def test_wrong_sources(levels: str) -> None:
+    Path("wrong.csv").write_text("fill,wa\n1GiB,2\n")
+    for ask, says in [
+        (lambda: fs.twin.fit("wrong.csv"), "line 1: the columns are `fill`, `wa`"),
+        (lambda: fs.twin.fit(levels, output="drive"), "is to end in .toml"),
+        (lambda: fs.twin.fit(), "required"),
+        (lambda: fs.twin.open("none.toml"), "none.twin.json"),
+    ]:
+        with pytest.raises(fs.UsageError, match=says):
+            ask()
+    fs.twin.fit(levels)
+    with pytest.raises(fs.UsageError, match="drive.toml exists already"):
+        fs.twin.fit(levels)

@@ -1,0 +1,40 @@
+"""What a point of a sweep costs on Ray beyond what it costs here, one at a time, beside its limit. Needs
+``flashscope[ray]``, and a machine that does nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+
+import flashscope as fs
+
+LIMIT_MS = 20.0
+POINTS = 2000
+SPACE = {
+    "drive": "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&flash.blocks_per_plane=64",
+    "fill": "none",
+    "warm_up": "none",
+    "ios": 1,
+    "factors": {"over_provisioning": {"from": 0.1, "to": 0.5, "count": POINTS}},
+}
+
+
+def seconds(engine: str, folder: Path) -> float:
+    """How long the sweep takes."""
+    begun = monotonic()
+    fs.sweep(SPACE, engine=engine, jobs=1, output=folder, progress=False)
+    return monotonic() - begun
+
+
+def main() -> None:
+    """Measures both twice: Ray starts in the first."""
+    with TemporaryDirectory() as place:
+        for nth, name in enumerate(("with the start of Ray", "after it")):
+            here, there = (seconds(engine, Path(place) / f"{engine}-{nth}") for engine in ("local", "ray"))
+            each = 1e3 * (there - here) / POINTS
+            print(f"{each:.2f} ms a point of {POINTS} {name} (limit {LIMIT_MS:g}); here {1e3 * here / POINTS:.2f} ms each")
+
+
+if __name__ == "__main__":
+    main()
