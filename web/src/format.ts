@@ -4,12 +4,14 @@ import type { Estimate, Unit } from './data/views.gen';
 /** What stands where there is no datum. */
 export const MISSING = '–';
 
-/** A number with `digits` significant digits, without exponent, thousands apart by commas. */
+/** A number with `digits` significant digits, without exponent, a true minus sign, thousands apart by commas. */
 function significant(value: number, digits: number): string {
   return new Intl.NumberFormat('en-US', {
     minimumSignificantDigits: digits,
     maximumSignificantDigits: digits,
-  }).format(value);
+  })
+    .format(value)
+    .replace('-', '−');
 }
 
 /** The largest unit in which the value, rounded to three digits, is at least one. */

@@ -2,7 +2,7 @@
 
 /** What the shelf is asked for; what is absent does not matter. */
 export interface ShelfQuery {
-  /** Words in the name, the drive, the firmware or the workload. */
+  /** Words in the name, the drive, the firmware, the workload or the factors. */
   search?: string;
   kind?: string;
   model?: string;
@@ -42,6 +42,7 @@ export type Route =
   | CompareRoute
   | { page: 'simulation'; id: string }
   | { page: 'probe'; id: string }
+  | { page: 'sweep'; id: string }
   | { page: 'unknown'; hash: string };
 
 /** A part of an address; what `%` stands for, or the text itself where that is broken. */
@@ -59,7 +60,9 @@ function whole(text: string | null | undefined): number | undefined {
 }
 
 function isDevice(route: Route): route is DeviceRoute {
-  return 'id' in route && route.page !== 'simulation' && route.page !== 'probe';
+  return (
+    'id' in route && route.page !== 'simulation' && route.page !== 'probe' && route.page !== 'sweep'
+  );
 }
 
 /** The measurement that a screen is of, if it is of one. */
@@ -85,6 +88,7 @@ export function parseRoute(hash: string, only?: string): Route {
   if (kind === 'd' && id !== '') return deviceScreen(id, rest, query) ?? unknown;
   if (kind === 's' && id !== '' && rest.length === 0) return { page: 'simulation', id };
   if (kind === 'p' && id !== '' && rest.length === 0) return { page: 'probe', id };
+  if (kind === 'w' && id !== '' && rest.length === 0) return { page: 'sweep', id };
   if (kind === 'compare') return compareScreen(path.split('/')[1] ?? '', rest) ?? unknown;
   if (only !== undefined && parts.length === 2 && (kind === 'b' || kind === 'r')) {
     return deviceScreen(only, parts, query) ?? unknown;
@@ -209,6 +213,9 @@ export const simulationHref = (id: string) => address('s', id);
 
 /** The address of a probe. */
 export const probeHref = (id: string) => address('p', id);
+
+/** The address of a sweep. */
+export const sweepHref = (id: string) => address('w', id);
 
 /** The address of results side by side. */
 export function compareHref(ids: string[], at: CompareLevel = { level: 'summary' }): string {

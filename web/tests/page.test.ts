@@ -299,7 +299,7 @@ it('shows the report of a test in rounds', async () => {
       const words = (await shown.innerText()).replaceAll(/\s+/g, ' ');
       expect(words).toContain('Not steady in 7 rounds');
       expect(words).toContain('65 % reads, 35 % writes of 8 KiB 1 4,139');
-      expect(words).toContain('writes of 4 KiB 336 µs 31.0 % 20.0 % -4.00 % 10.0 %');
+      expect(words).toContain('writes of 4 KiB 336 µs 31.0 % 20.0 % −4.00 % 10.0 %');
       expect(words).toContain('Not as specified: each run took 1 s instead of 60 s.');
       expect(await page.locator('#key').count()).toBe(0);
       expect(await violations(page)).toEqual([]);

@@ -214,7 +214,13 @@ it('shows running means', async () => {
     all_ns: [1_234_000, 1_234_000, 1_234_000],
     after_start_up_ns: [null, 2_345_000, 2_345_000],
   };
-  const page = { measurements: [measurement], simulations: [], probes: [], comparisons: [] };
+  const page = {
+    measurements: [measurement],
+    simulations: [],
+    probes: [],
+    sweeps: [],
+    comparisons: [],
+  };
   await bench.visit(`${await bench.write('means', page)}#/d/newer/r/${id}`, async (page) => {
     const plot = page.locator('.plot').first();
     await plot.locator('canvas').waitFor();

@@ -18,7 +18,7 @@ let served: Awaited<ReturnType<typeof serve>>;
 beforeAll(async () => {
   const probes = [{ id: ID, name: ID, probe: makeProbe() }];
   bench = await Bench.start();
-  embedded = await bench.write('probe', { measurements: [], simulations: [], probes });
+  embedded = await bench.write('probe', { measurements: [], simulations: [], probes, sweeps: [] });
   served = await serve(await template(), [], { probes });
 }, 300_000);
 

@@ -63,6 +63,7 @@ describe('pages', () => {
       measurements: [held('a'), held('b')],
       simulations: [],
       probes: [],
+      sweeps: [],
       comparisons: [],
     };
     expect(loadPage(page(JSON.stringify(both)))).toMatchObject({
@@ -79,6 +80,7 @@ describe('an embedded source', () => {
     ],
     simulations: [],
     probes: [],
+    sweeps: [],
     comparisons: [],
   });
 
@@ -132,6 +134,7 @@ describe('an embedded source', () => {
       measurements: [held('a'), held('b'), held('c')],
       simulations: [],
       probes: [],
+      sweeps: [],
       comparisons,
     });
 

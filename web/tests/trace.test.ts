@@ -133,6 +133,6 @@ it('is told apart', () => {
   const page = (held: object) =>
     ({ getElementById: () => ({ textContent: JSON.stringify(held) }) }) as unknown as Document;
   expect(loadPage(page(trace))).toEqual({ trace });
-  const empty = { measurements: [], simulations: [], probes: [], comparisons: [] };
+  const empty = { measurements: [], simulations: [], probes: [], sweeps: [], comparisons: [] };
   expect(loadPage(page(empty))).toHaveProperty('source');
 });

@@ -172,6 +172,7 @@ pub fn submit(args: &SubmitArgs) -> Result<(), Failure> {
         ResultKind::Measurement => "d",
         ResultKind::Simulation => "s",
         ResultKind::Probe => "p",
+        ResultKind::Sweep => "w",
     };
     let url = format!("{}/#/{page}/{}", args.to.as_str().trim_end_matches('/'), published.id);
     for what in &published.unchecked {

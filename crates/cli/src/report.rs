@@ -8,8 +8,11 @@ use anyhow::{Context, anyhow};
 use flashscope_analysis::view::{Overviews, STRETCHES, Viewer};
 use flashscope_analysis::{Facts, analyse_telling};
 use flashscope_probe::ProbeReport;
-use flashscope_report::{Exhibit, ProbedExhibit, Report, SimulatedExhibit, html, terminal};
+use flashscope_report::{
+    Exhibit, Exhibits, ProbedExhibit, Report, SimulatedExhibit, SweptExhibit, html, terminal,
+};
 use flashscope_result::marks::Marks;
+use flashscope_result::sweep::{Explored, is_sweep};
 use flashscope_result::{
     Error, Manifest, ResultFolder, is_probe, is_simulation, read_probe, read_simulation,
 };
@@ -50,6 +53,7 @@ pub enum Opened {
     Measurement { name: String, measured: Box<Measured> },
     Simulation { name: String, simulation: Value },
     Probe { name: String, probe: Value },
+    Sweep { name: String, sweep: Box<Explored> },
 }
 
 /// A measurement.
@@ -70,6 +74,10 @@ impl Opened {
         if is_probe(path) {
             let probe = read_probe(path).map_err(of_opening)?;
             return Ok(Opened::Probe { name: name_of(path), probe });
+        }
+        if is_sweep(path) {
+            let sweep = Box::new(Explored::read(path).map_err(of_opening)?);
+            return Ok(Opened::Sweep { name: name_of(path), sweep });
         }
         let (folder, manifest) = ResultFolder::open(path).map_err(of_opening)?;
         let facts = analyse_telling(&folder, &manifest, |done, total| {
@@ -94,7 +102,8 @@ impl Opened {
         match self {
             Opened::Measurement { name, .. }
             | Opened::Simulation { name, .. }
-            | Opened::Probe { name, .. } => name,
+            | Opened::Probe { name, .. }
+            | Opened::Sweep { name, .. } => name,
         }
     }
 
@@ -112,6 +121,7 @@ impl Opened {
                     .with_context(|| format!("the probe.json of {name} is damaged"))?;
                 Ok(crate::probe::text(&report))
             }
+            Opened::Sweep { sweep, .. } => Ok(flashscope_report::sweep(&sweep.sweep)),
         }
     }
 
@@ -126,6 +136,7 @@ impl Opened {
             Opened::Simulation { simulation: found, .. } | Opened::Probe { probe: found, .. } => {
                 serde_json::to_writer(&mut out, &found)?;
             }
+            Opened::Sweep { sweep, .. } => serde_json::to_writer(&mut out, &sweep.sweep)?,
         }
         writeln!(out)?;
         Ok(())
@@ -157,20 +168,23 @@ fn name_of(path: &Path) -> String {
 /// Writes the page of results, and shows how far it is.
 pub fn write_page(results: &[Opened], path: &Path, bar: &mut LateBar) -> anyhow::Result<()> {
     let ids = unique_names(results.iter().map(Opened::name));
-    let (mut measurements, mut simulations, mut probes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut shown = Exhibits::default();
     for (result, id) in results.iter().zip(&ids) {
         match result {
             Opened::Measurement { name, measured } => {
                 let (viewer, marks) = (measured.viewer(), &measured.marks);
-                measurements.push(Exhibit { id, name, viewer, marks });
+                shown.measurements.push(Exhibit { id, name, viewer, marks });
             }
             Opened::Simulation { name, simulation } => {
-                simulations.push(SimulatedExhibit { id, name, simulation });
+                shown.simulations.push(SimulatedExhibit { id, name, simulation });
             }
-            Opened::Probe { name, probe } => probes.push(ProbedExhibit { id, name, probe }),
+            Opened::Probe { name, probe } => {
+                shown.probes.push(ProbedExhibit { id, name, probe });
+            }
+            Opened::Sweep { name, sweep } => shown.sweeps.push(SweptExhibit { id, name, sweep }),
         }
     }
-    let page = html(&measurements, &simulations, &probes, |done, total| {
+    let page = html(&shown, |done, total| {
         bar.show("making the page", done, Some(total));
     })?;
     fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))

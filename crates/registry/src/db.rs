@@ -356,6 +356,7 @@ const fn name_of(kind: ResultKind) -> &'static str {
         ResultKind::Measurement => "measurement",
         ResultKind::Simulation => "simulation",
         ResultKind::Probe => "probe",
+        ResultKind::Sweep => "sweep",
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::body::Bytes;
 use flashscope_report::{ResultKind, Shelf, ShelfItem};
 use flashscope_result::marks::Marks;
+use flashscope_result::sweep::Explored;
 use flashscope_result::{Manifest, ResultFolder};
 use flashscope_serve::{Library, Opened, Problem, ShelfQuery};
 use quick_cache::sync::Cache;
@@ -153,6 +154,10 @@ impl Library for Results {
 
     fn probe(&self, id: &str) -> Result<Value, Problem> {
         self.json(ResultKind::Probe, id, PROBE)
+    }
+
+    fn sweep(&self, id: &str) -> Result<Explored, Problem> {
+        Err(Problem::not_found(format!("a registry has no sweeps, and none with the id `{id}`")))
     }
 }
 

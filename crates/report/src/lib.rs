@@ -23,7 +23,7 @@ pub use attached::{Attached, attached};
 pub use conversion::{Conversion, conversion};
 use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;
-pub use page::{Exhibit, PageError, ProbedExhibit, SimulatedExhibit};
+pub use page::{Exhibit, Exhibits, PageError, ProbedExhibit, SimulatedExhibit, SweptExhibit};
 pub use plan::plan;
 pub use recording::{Recording, recording};
 use schemars::JsonSchema;
@@ -62,18 +62,13 @@ pub struct Summary {
     pub facts: Facts,
 }
 
-/// Results, simulations and probes as one HTML file that needs nothing else, and no network; several
-/// results are compared with each other. `progress` is told how much is done, of how much.
+/// Results as one HTML file that needs nothing else, and no network; several measurements are compared with
+/// each other. `progress` is told how much is done, of how much.
 ///
 /// # Errors
 /// Where the records cannot be read, or what was found not be written as JSON.
-pub fn html(
-    measurements: &[Exhibit],
-    simulations: &[SimulatedExhibit],
-    probes: &[ProbedExhibit],
-    mut progress: impl FnMut(u64, u64),
-) -> Result<String, PageError> {
-    page::html(PAGE, measurements, simulations, probes, &mut progress)
+pub fn html(exhibits: &Exhibits, mut progress: impl FnMut(u64, u64)) -> Result<String, PageError> {
+    page::html(PAGE, exhibits, &mut progress)
 }
 
 /// The characteristics of a trace as such a file.

@@ -10,6 +10,7 @@ use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;
 use flashscope_result::manifest::Run;
 use flashscope_result::marks::Marks;
+use flashscope_result::sweep::Explored;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
@@ -82,12 +83,37 @@ pub struct ProbedExhibit<'a> {
     pub probe: &'a Value,
 }
 
+/// A sweep that a page shows.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct SweptExhibit<'a> {
+    /// Stands for it in addresses; no two of a page are the same.
+    pub id: &'a str,
+    /// The name of its folder without the ending.
+    pub name: &'a str,
+    /// What it came to.
+    pub sweep: &'a Explored,
+}
+
+/// What a page shows.
+#[derive(Debug, Clone, Default)]
+pub struct Exhibits<'a> {
+    /// Measurements, which are compared with each other.
+    pub measurements: Vec<Exhibit<'a>>,
+    /// Simulations.
+    pub simulations: Vec<SimulatedExhibit<'a>>,
+    /// Probes.
+    pub probes: Vec<ProbedExhibit<'a>>,
+    /// Sweeps.
+    pub sweeps: Vec<SweptExhibit<'a>>,
+}
+
 /// What stands in the page.
 #[derive(Serialize)]
 struct Page<'a> {
     measurements: Vec<Paged<'a>>,
     simulations: &'a [SimulatedExhibit<'a>],
     probes: &'a [ProbedExhibit<'a>],
+    sweeps: &'a [SweptExhibit<'a>],
     /// Each is of the measurements from the n-th on, and round to it: how they relate to that one. JSON,
     /// compressed as views are.
     comparisons: Vec<String>,
@@ -118,14 +144,14 @@ const READS: u64 = 4;
 /// manifests and facts leave room: pictures get coarser, and fewer single IOs are shown.
 pub(crate) fn html(
     template: &str,
-    measurements: &[Exhibit],
-    simulations: &[SimulatedExhibit],
-    probes: &[ProbedExhibit],
+    exhibits: &Exhibits,
     progress: Progress,
 ) -> Result<String, PageError> {
+    let Exhibits { measurements, simulations, probes, sweeps } = exhibits;
     let page_measurements = measurements.iter().map(|shown| bare(*shown)).collect();
     let comparisons = comparisons(measurements)?;
-    let mut page = Page { measurements: page_measurements, simulations, probes, comparisons };
+    let mut page =
+        Page { measurements: page_measurements, simulations, probes, sweeps, comparisons };
     let used = template.len() + serde_json::to_vec(&page)?.len();
     let room = MOST_BYTES.saturating_sub(used) / measurements.len().max(1);
     let ios =

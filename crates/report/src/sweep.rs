@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use flashscope_result::sweep::{Counts, Effect, Interaction, Setting, Skipped, Step, Sweep};
+use flashscope_result::sweep::{
+    Counts, Effect, Interaction, Regressed, Setting, Skipped, Step, Sweep,
+};
 use flashscope_stats::Estimate;
 
 use crate::simulation::grouped;
@@ -28,12 +30,7 @@ pub fn sweep(sweep: &Sweep) -> String {
     front(&mut out, sweep);
     for objective in &sweep.objectives {
         let effects = sweep.effects.iter().filter(|effect| effect.objective == objective.field);
-        section(
-            &mut out,
-            &format!("{}: effects, other things equal", objective.field),
-            effects,
-            effect,
-        );
+        section(&mut out, &effects_title(sweep, &objective.field), effects, effect);
         let all = sweep.interactions.iter().filter(|found| found.objective == objective.field);
         let sure = all.filter(|found| found.sign != 0);
         section(
@@ -44,6 +41,18 @@ pub fn sweep(sweep: &Sweep) -> String {
         );
     }
     out
+}
+
+/// What the effects on an objective are, in words.
+fn effects_title(sweep: &Sweep, field: &str) -> String {
+    match sweep.regressions.iter().find(|regressed| regressed.objective == field) {
+        None => format!("{field}: effects, other things equal"),
+        Some(Regressed { points, explained, .. }) => format!(
+            "{field}: effects, slopes over {} points that explain {:.1} % of its variance",
+            grouped(*points),
+            100.0 * explained
+        ),
+    }
 }
 
 /// A title and lines, unless there is none; what is too much is counted.

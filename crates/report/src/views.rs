@@ -9,6 +9,7 @@ use flashscope_result::Manifest;
 use flashscope_result::activity::Activity;
 use flashscope_result::manifest::{Progress, Status};
 use flashscope_result::marks::Marks;
+use flashscope_result::sweep::{Counts, Explored, Sweep, SweepStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,8 @@ pub struct Views {
     pub comparison: Comparison,
     /// Corrections of the summary grid.
     pub marks: Marks,
+    /// A design space, explored.
+    pub sweep: Explored,
 }
 
 /// Results and what is known of each without opening its records.
@@ -69,6 +72,9 @@ pub struct ShelfItem {
     pub ios: u64,
     /// The workload of a simulation, as it was asked for.
     pub workload: Option<String>,
+    /// What a sweep varies; nothing of other results.
+    #[serde(default)]
+    pub factors: Vec<String>,
     /// What summarizes the drive; absent where the facts were not found yet.
     pub characteristics: Option<Characteristics>,
 }
@@ -88,6 +94,7 @@ impl ShelfItem {
             runs_planned: 0,
             ios: 0,
             workload: None,
+            factors: Vec::new(),
             characteristics: None,
         }
     }
@@ -130,6 +137,21 @@ impl ShelfItem {
         }
     }
 
+    /// A sweep, whose simulations count as runs.
+    pub fn sweep(id: String, name: String, sweep: Sweep) -> ShelfItem {
+        let Counts { asked, done, impossible, failed, .. } = sweep.counts;
+        ShelfItem {
+            runs_done: done,
+            runs_planned: asked.saturating_sub(impossible).saturating_sub(failed),
+            status: Some(match sweep.status {
+                SweepStatus::Complete => Status::Complete,
+                SweepStatus::Unfinished => Status::Interrupted,
+            }),
+            factors: sweep.factors,
+            ..ShelfItem::unread(id, name, ResultKind::Sweep)
+        }
+    }
+
     /// A probe of `device` that began at `started`, with the IOs of each of its runs.
     pub fn probe(
         id: String,
@@ -163,6 +185,8 @@ pub enum ResultKind {
     Simulation,
     /// What was found of a drive's internals: `probe.json`, records.
     Probe,
+    /// A design space, explored: `sweep.json`, `points.parquet`.
+    Sweep,
 }
 
 /// A measurement without its records.

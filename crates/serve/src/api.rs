@@ -10,6 +10,7 @@ use axum::response::Response;
 use axum::routing::get;
 use flashscope_report::{Measurement, Shelf, served_html};
 use flashscope_result::marks::Marks;
+use flashscope_result::sweep::Explored;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use serde_json::Value;
@@ -118,7 +119,8 @@ fn endpoints() -> Endpoints<App> {
         .get("/api/results/{id}", "A measurement without its records", measurement)
         .put("/api/results/{id}/marks", "Corrects the summary grid", limits::MARKS, set_marks)
         .get("/api/simulations/{id}", "A simulated workload", simulation)
-        .get("/api/probes/{id}", "What a probe found of a drive", probe);
+        .get("/api/probes/{id}", "What a probe found of a drive", probe)
+        .get("/api/sweeps/{id}", "A design space with its points", sweep);
     views::add(endpoints)
 }
 
@@ -166,6 +168,15 @@ async fn probe(
 ) -> Result<JsonOf<Value>, Problem> {
     let work = app.work.clone();
     work.run(move || JsonOf::of(&app.library.probe(&id)?)).await
+}
+
+async fn sweep(
+    app: Arc<App>,
+    ResultPath { id }: ResultPath,
+    _: Nothing,
+) -> Result<JsonOf<Explored>, Problem> {
+    let work = app.work.clone();
+    work.run(move || JsonOf::of(&app.library.sweep(&id)?)).await
 }
 
 async fn set_marks(

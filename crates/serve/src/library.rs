@@ -6,6 +6,7 @@ use flashscope_analysis::Facts;
 use flashscope_analysis::view::{Overviews, Viewer};
 use flashscope_report::Shelf;
 use flashscope_result::marks::Marks;
+use flashscope_result::sweep::Explored;
 use flashscope_result::{Error, Manifest, ResultFolder};
 use serde_json::Value;
 
@@ -56,6 +57,12 @@ pub trait Library: Send + Sync + 'static {
     /// # Errors
     /// There is none, or it is damaged.
     fn probe(&self, id: &str) -> Result<Value, Problem>;
+
+    /// The sweep `id` with its points.
+    ///
+    /// # Errors
+    /// There is none, or it is damaged.
+    fn sweep(&self, id: &str) -> Result<Explored, Problem>;
 }
 
 /// A measurement that is open.

@@ -64,6 +64,7 @@ impl Problem {
             ResultKind::Measurement => format!("a measurement: ask for /api/results/{id}"),
             ResultKind::Simulation => format!("a simulation: ask for /api/simulations/{id}"),
             ResultKind::Probe => format!("a probe: ask for /api/probes/{id}"),
+            ResultKind::Sweep => format!("a sweep: ask for /api/sweeps/{id}"),
         };
         Problem::not_found(format!("`{id}` is {there}"))
     }

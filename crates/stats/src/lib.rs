@@ -11,6 +11,7 @@ mod lingering;
 mod period;
 mod phases;
 mod ratio;
+mod regression;
 mod repeats;
 #[cfg(test)]
 mod scripted;
@@ -26,6 +27,7 @@ pub use lingering::{Lingering, lingering};
 pub use period::{Period, period};
 pub use phases::{Phases, StartUp};
 pub use ratio::Ratio;
+pub use regression::{Regression, regression};
 pub use repeats::{Repeats, RunMean, mean_of_repeats, repeats};
 pub use steady::Steadiness;
 pub use summary::Summary;

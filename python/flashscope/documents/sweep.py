@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 
@@ -81,6 +81,26 @@ class Objective:
     goal: Goal
     """
     What is better.
+    """
+
+
+@dataclass(frozen=True)
+class Regressed:
+    """
+    How far an objective is understood as a sum of effects and interactions.
+    """
+
+    explained: float
+    """
+    The share of the variance that it explains, 0 to 1. The rest is curved, or luck.
+    """
+    objective: str
+    """
+    The field of the objective.
+    """
+    points: int
+    """
+    Points that the regression is over.
     """
 
 
@@ -164,7 +184,8 @@ class Effect:
 
     difference: Estimate
     """
-    The mean difference of the pairs, with its interval over the repeats.
+    The mean difference of the pairs, with its interval over the repeats; of a regression its slope from
+    the one level to the other, with its interval over the points.
     """
     objective: str
     """
@@ -172,7 +193,7 @@ class Effect:
     """
     pairs: int
     """
-    Pairs of points that differ in nothing else.
+    Pairs of points that differ in nothing else; of a regression, the points.
     """
     sign: int
     """
@@ -217,7 +238,8 @@ class Interaction:
 
     difference: Estimate
     """
-    The mean difference of differences, with its interval over the repeats.
+    The mean difference of differences, with its interval over the repeats; of a regression over the
+    points.
     """
     objective: str
     """
@@ -230,7 +252,7 @@ class Interaction:
     """
     squares: int
     """
-    Squares of points that differ in nothing else.
+    Squares of points that differ in nothing else; of a regression, the points.
     """
     steps: list[Step]
     """
@@ -288,4 +310,9 @@ class Sweep:
     status: SweepStatus
     """
     Whether it is at its end.
+    """
+    regressions: list[Regressed] | None = field(default_factory=list)
+    """
+    Where points were drawn: of which objectives effects and interactions are slopes of a regression,
+    and how far that goes. Elsewhere they are differences of points that differ in nothing else.
     """

@@ -11,6 +11,7 @@ import type {
   Colours,
   Compared,
   Comparison,
+  Explored,
   Facts,
   Ios,
   LatencyHistogram,
@@ -52,11 +53,19 @@ export interface HeldSimulation {
   simulation: Simulation;
 }
 
+/** A sweep in a page. */
+export interface HeldSweep {
+  id: string;
+  name: string;
+  sweep: Explored;
+}
+
 /** What the program puts into a page. */
 export interface Page {
   measurements: HeldMeasurement[];
   simulations: HeldSimulation[];
   probes: HeldProbe[];
+  sweeps: HeldSweep[];
   /**
    * The n-th is of the measurements from the n-th on, and round to it: how they relate to that one. Where
    * there are many measurements, there is room for the first of these alone.
@@ -93,8 +102,8 @@ export class Embedded implements Source {
   constructor(page: Page) {
     this.#page = page;
     const [first, ...more] = page.measurements;
-    const alone = more.length === 0 && page.simulations.length === 0 && page.probes.length === 0;
-    this.only = alone ? first?.id : undefined;
+    const others = [...more, ...page.simulations, ...page.probes, ...page.sweeps];
+    this.only = others.length === 0 ? first?.id : undefined;
   }
 
   async shelf(query: ShelfQuery): Promise<Shelf> {
@@ -187,6 +196,12 @@ export class Embedded implements Source {
     const found = this.#page.probes.find((probe) => probe.id === id);
     if (found === undefined) throw new SourceError(`There is no probe “${id}” in this page.`);
     return found.probe;
+  }
+
+  async sweep(id: string): Promise<Explored> {
+    const found = this.#page.sweeps.find((sweep) => sweep.id === id);
+    if (found === undefined) throw new SourceError(`There is no sweep “${id}” in this page.`);
+    return found.sweep;
   }
 
   async setMarks(id: string, marks: Marks): Promise<void> {

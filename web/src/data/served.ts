@@ -8,6 +8,7 @@ import type {
   Activity,
   Colours,
   Comparison,
+  Explored,
   Ios,
   LatencyHistogram,
   Marks,
@@ -152,6 +153,11 @@ export class Served implements Source {
 
   probe(id: string, signal?: AbortSignal): Promise<ProbeReport> {
     return this.#get(path('probes', id), signal);
+  }
+
+  /** It may go on while one looks at it: it is asked for each time. */
+  async sweep(id: string, signal?: AbortSignal): Promise<Explored> {
+    return (await this.#ask(path('sweeps', id), signal)) as Explored;
   }
 
   async setMarks(id: string, marks: Marks): Promise<void> {

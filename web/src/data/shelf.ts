@@ -1,6 +1,6 @@
 // The shelf of a page: what a server finds out about a folder of results, of the few in a page.
 import type { ShelfQuery } from '../route';
-import type { HeldMeasurement, HeldProbe, HeldSimulation, Page } from './embedded';
+import type { HeldMeasurement, HeldProbe, HeldSimulation, HeldSweep, Page } from './embedded';
 import { recorded, runsOf } from './model';
 import type { Shelf, ShelfItem } from './views.gen';
 
@@ -48,9 +48,25 @@ function probeItem({ id, name, probe }: HeldProbe): ShelfItem {
   };
 }
 
+function sweepItem({ id, name, sweep: { sweep } }: HeldSweep): ShelfItem {
+  const { asked, done, impossible, failed } = sweep.counts;
+  return {
+    id,
+    name,
+    kind: 'sweep',
+    status: sweep.status === 'complete' ? 'complete' : 'interrupted',
+    runs_done: done,
+    runs_planned: asked - impossible - failed,
+    ios: 0,
+    factors: sweep.factors,
+  };
+}
+
 /** What an item is found by. */
-const textOf = ({ name, device, workload }: ShelfItem) =>
-  [name, device?.name, device?.model, device?.firmware, workload].join(' ').toLowerCase();
+const textOf = ({ name, device, workload, factors = [] }: ShelfItem) =>
+  [name, device?.name, device?.model, device?.firmware, workload, ...factors]
+    .join(' ')
+    .toLowerCase();
 
 const includes = (text: string | null | undefined, part: string | undefined) =>
   part === undefined || (text ?? '').toLowerCase().includes(part.toLowerCase());
@@ -97,6 +113,7 @@ export function shelfOf(page: Page, query: ShelfQuery): Shelf {
     ...page.measurements.map(measurementItem),
     ...page.simulations.map(simulationItem),
     ...page.probes.map(probeItem),
+    ...page.sweeps.map(sweepItem),
   ];
   const found = sorted(
     items.filter((item) => fits(item, query)),

@@ -6,6 +6,7 @@ import type {
   Activity,
   Colours,
   Comparison,
+  Explored,
   Ios,
   LatencyHistogram,
   Marks,
@@ -66,6 +67,7 @@ export interface Source {
   comparison(ids: string[], signal?: AbortSignal): Promise<Comparison>;
   simulation(id: string, signal?: AbortSignal): Promise<Simulation>;
   probe(id: string, signal?: AbortSignal): Promise<ProbeReport>;
+  sweep(id: string, signal?: AbortSignal): Promise<Explored>;
   /** Keeps what a person thinks of the experiments of a result. */
   setMarks(id: string, marks: Marks): Promise<void>;
 }

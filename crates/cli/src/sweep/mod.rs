@@ -25,7 +25,5 @@ fn here(args: &SweepArgs) -> Result<Swept, Failure> {
 }
 
 fn print(json: bool, Swept { sweep, path }: &Swept) -> anyhow::Result<()> {
-    print::document(json, sweep, || {
-        format!("{}\nresult: {}\n", flashscope_report::sweep(sweep), path.display())
-    })
+    print::document(json, sweep, || flashscope_report::sweep(sweep) + &print::result(path))
 }

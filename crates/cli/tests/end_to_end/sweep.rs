@@ -51,6 +51,38 @@ fn json_conforms_to_its_schema() {
     for shown in ["Pareto front", "over_provisioning 0.15 → 0.3", "6 points, as", "result: b"] {
         assert!(text.contains(shown), "{shown}: {text}");
     }
+    assert!(text.ends_with("see it: flashscope report b\n"), "{text}");
+}
+
+// Is there a page of a sweep with its points, a summary for the terminal, and its JSON again?
+#[test]
+fn a_sweep_has_a_page() {
+    let place = with_space(SPACE);
+    let printed = place.run(&["sweep", "space.toml", "--json"]).ok().stdout;
+    let page = place.run(&["report", "space.flashscope"]).ok().stdout;
+    let page = fs::read_to_string(place.at(page.trim())).unwrap();
+    assert!(page.contains(r#""sweeps":[{"id":"space","name":"space","sweep":{"sweep":{"#));
+    assert!(page.contains(r#""simulated":12,"points":[{"point":0,"levels":[64.0,0.15,0.0]"#));
+    let text = place.run(&["report", "space.flashscope", "--terminal"]).ok().stdout;
+    assert!(text.contains("Pareto front"), "{text}");
+    let again = place.run(&["report", "space.flashscope", "--json"]).ok().stdout;
+    let [printed, again] =
+        [printed, again].map(|text| serde_json::from_str::<Value>(&text).unwrap());
+    assert_eq!(printed, again);
+}
+
+// Are effects of points that were drawn told with how far they go, by a regression?
+#[test]
+fn samples_have_effects() {
+    let space = SPACE.replace("[factors]", "sampling = 'sobol'\nsamples = 32\n[factors]");
+    let space = space.replace(
+        "over_provisioning = [0.15, 0.3, 1.3]",
+        "over_provisioning = { from = 0.15, to = 0.3 }",
+    );
+    let place = with_space(&space);
+    let text = place.run(&["sweep", "space.toml"]).ok().stdout;
+    assert!(text.contains("slopes over 32 points that explain"), "{text}");
+    assert!(text.contains("- over_provisioning 0.15 → 0.3"), "{text}");
 }
 
 // Has a sweep the same bytes on one thread and on three, and after it was killed at many moments, or

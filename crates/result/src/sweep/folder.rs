@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -30,10 +31,16 @@ impl SweepFolder {
             return Err(Error::Exists(path.into()));
         }
         let parts = path.join(PARTS);
-        fs::create_dir_all(&parts).map_err(Error::io("create", &parts))?;
-        let folder = SweepFolder { path: path.into(), parts: 0, _lock: lock(path)? };
-        folder.write(sweep)?;
-        Ok(folder)
+        let made = fs::create_dir_all(&parts).map_err(Error::io("create", &parts)).and_then(|()| {
+            let folder = SweepFolder { path: path.into(), parts: 0, _lock: lock(path)? };
+            folder.write(sweep)?;
+            Ok(folder)
+        });
+        if made.is_err() {
+            // Nothing was simulated yet. The error that led here says more than one about the removal.
+            let _ = fs::remove_dir_all(path);
+        }
+        made
     }
 
     /// Opens the folder of a sweep that is gone on with, with all rows that it has, in no order.
@@ -44,7 +51,8 @@ impl SweepFolder {
     pub fn resume(path: &Path) -> Result<(SweepFolder, Sweep, Vec<Row>), Error> {
         let sweep = read_sweep(path)?;
         let lock = lock(path)?;
-        let (rows, parts) = rows(path, &sweep)?;
+        let rows = rows(path, &sweep.factors, None)?;
+        let parts = u32::try_from(parts(path).count()).unwrap_or(u32::MAX);
         Ok((SweepFolder { path: path.into(), parts, _lock: lock }, sweep, rows))
     }
 
@@ -57,7 +65,7 @@ impl SweepFolder {
         if self.parts == 0 {
             fs::create_dir_all(&parts).map_err(Error::io("create", &parts))?;
         }
-        points::write(&parts.join(part(self.parts)), factors, rows)?;
+        points::write_part(&parts.join(part(self.parts)), factors, rows)?;
         self.parts += 1;
         Ok(())
     }
@@ -86,23 +94,36 @@ impl SweepFolder {
     }
 }
 
-fn part(number: u32) -> String {
-    format!("part-{number:05}.parquet")
+/// The files of the rows that lie at `path`: the table of all, or the parts so far.
+fn parts(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let folder = path.join(PARTS);
+    (0..).map(move |number| folder.join(part(number))).take_while(|part| part.is_file())
 }
 
-/// The rows in the folder of a sweep, in no order, and the number of parts that some of them are in.
-fn rows(path: &Path, sweep: &Sweep) -> Result<(Vec<Row>, u32), Error> {
-    let (mut rows, mut parts) = (Vec::new(), 0);
-    let all = path.join(POINTS);
-    if all.is_file() {
-        rows = points::read(&all, &sweep.factors)?;
+/// The rows in the folder of a sweep, in no order; with these numbers alone, where some are given.
+fn rows(
+    path: &Path,
+    factors: &[String],
+    numbers: Option<&HashSet<&str>>,
+) -> Result<Vec<Row>, Error> {
+    let all = Some(path.join(POINTS)).filter(|all| all.is_file());
+    let mut rows = Vec::new();
+    for file in all.into_iter().chain(parts(path)) {
+        rows.extend(points::read(&file, factors, numbers)?);
     }
-    let folder = path.join(PARTS);
-    while folder.join(part(parts)).is_file() {
-        rows.extend(points::read(&folder.join(part(parts)), &sweep.factors)?);
-        parts += 1;
-    }
-    Ok((rows, parts))
+    Ok(rows)
+}
+
+/// In the order of points and repeats. A crash between the table of all and the end of the parts leaves
+/// rows in both.
+fn in_order(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort_by_key(|row| (row.point, row.repeat));
+    rows.dedup_by_key(|row| (row.point, row.repeat));
+    rows
+}
+
+fn part(number: u32) -> String {
+    format!("part-{number:05}.parquet")
 }
 
 /// Reads a sweep, at its end or not, with its rows so far in the order of points and repeats.
@@ -111,11 +132,16 @@ fn rows(path: &Path, sweep: &Sweep) -> Result<(Vec<Row>, u32), Error> {
 /// As [`read_sweep`], and where something is damaged.
 pub fn read_rows(path: &Path) -> Result<(Sweep, Vec<Row>), Error> {
     let sweep = read_sweep(path)?;
-    let (mut rows, _) = rows(path, &sweep)?;
-    rows.sort_by_key(|row| (row.point, row.repeat));
-    // A crash between the table of all and the end of the parts leaves both.
-    rows.dedup_by_key(|row| (row.point, row.repeat));
-    Ok((sweep, rows))
+    let rows = rows(path, &sweep.factors, None)?;
+    Ok((sweep, in_order(rows)))
+}
+
+/// The same, with the objectives as the only numbers of a row.
+pub(super) fn read_objectives(path: &Path) -> Result<(Sweep, Vec<Row>), Error> {
+    let sweep = read_sweep(path)?;
+    let fields = sweep.objectives.iter().map(|objective| objective.field.as_str()).collect();
+    let rows = rows(path, &sweep.factors, Some(&fields))?;
+    Ok((sweep, in_order(rows)))
 }
 
 /// Whether the folder at `path` holds a sweep.

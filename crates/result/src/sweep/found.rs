@@ -136,6 +136,21 @@ pub struct Sweep {
     pub effects: Vec<Effect>,
     /// How much more or less one factor does where another is changed too.
     pub interactions: Vec<Interaction>,
+    /// Where points were drawn: of which objectives effects and interactions are slopes of a regression,
+    /// and how far that goes. Elsewhere they are differences of points that differ in nothing else.
+    #[serde(default)]
+    pub regressions: Vec<Regressed>,
+}
+
+/// How far an objective is understood as a sum of effects and interactions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Regressed {
+    /// The field of the objective.
+    pub objective: String,
+    /// Points that the regression is over.
+    pub points: u64,
+    /// The share of the variance that it explains, 0 to 1. The rest is curved, or luck.
+    pub explained: f64,
 }
 
 /// How many simulations there are.
@@ -205,13 +220,14 @@ pub struct Effect {
     pub objective: String,
     /// The change.
     pub step: Step,
-    /// The mean difference of the pairs, with its interval over the repeats.
+    /// The mean difference of the pairs, with its interval over the repeats; of a regression its slope from
+    /// the one level to the other, with its interval over the points.
     pub difference: Estimate,
     /// The same as a share of the mean before the change; absent where that is 0.
     pub relative: Option<f64>,
     /// 1 where the objective rises, -1 where it falls, 0 where that is not sure: the interval holds 0.
     pub sign: i8,
-    /// Pairs of points that differ in nothing else.
+    /// Pairs of points that differ in nothing else; of a regression, the points.
     pub pairs: u64,
 }
 
@@ -222,11 +238,12 @@ pub struct Interaction {
     pub objective: String,
     /// The changes, of which none is the first: it is the same both ways.
     pub steps: [Step; 2],
-    /// The mean difference of differences, with its interval over the repeats.
+    /// The mean difference of differences, with its interval over the repeats; of a regression over the
+    /// points.
     pub difference: Estimate,
     /// 1 where together they raise the objective by more than each for itself, -1 where by less, 0
     /// where that is not sure.
     pub sign: i8,
-    /// Squares of points that differ in nothing else.
+    /// Squares of points that differ in nothing else; of a regression, the points.
     pub squares: u64,
 }

@@ -1,7 +1,7 @@
 //! `points.parquet`: a row for each simulation of a sweep, with what its factors are set to, in columns
 //! `factor.NAME`, and every number that came of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -92,24 +92,36 @@ fn schema(columns: &[(String, Column<'_>)]) -> parquet::errors::Result<TypePtr> 
     Ok(Arc::new(Type::group_type_builder("point").with_fields(fields).build()?))
 }
 
-/// Writes rows so that at every instant the file is either whole or not there.
+/// Writes all rows so that at every instant the file is either whole or not there.
 pub(super) fn write(path: &Path, factors: &[String], rows: &[Row]) -> Result<(), Error> {
-    write_named(path, |unfinished| write_file(unfinished, factors, rows))
+    let zstd = ZstdLevel::try_new(ZSTD_LEVEL).map_err(Error::parquet("write", path))?;
+    let zstd = Compression::ZSTD(zstd);
+    write_named(path, |unfinished| write_file(unfinished, factors, rows, zstd))
 }
 
-fn write_file(path: &Path, factors: &[String], rows: &[Row]) -> Result<(), Error> {
+/// Writes some rows, likewise. They are few and go soon: making compressors for their columns would
+/// cost most of the time.
+pub(super) fn write_part(path: &Path, factors: &[String], rows: &[Row]) -> Result<(), Error> {
+    write_named(path, |unfinished| write_file(unfinished, factors, rows, Compression::UNCOMPRESSED))
+}
+
+fn write_file(
+    path: &Path,
+    factors: &[String],
+    rows: &[Row],
+    compression: Compression,
+) -> Result<(), Error> {
     let failed = || Error::parquet("write", path);
     let file = File::create(path).map_err(Error::io("create", path))?;
-    let zstd = Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL).map_err(failed())?);
     let properties = WriterProperties::builder()
-        .set_compression(zstd)
+        .set_compression(compression)
         .set_statistics_enabled(EnabledStatistics::None)
         .build();
-    let schema = schema(&columns(factors, rows)).map_err(failed())?;
-    let mut writer =
-        SerializedFileWriter::new(file, schema, Arc::new(properties)).map_err(failed())?;
     // All groups have the columns of all rows.
     let all = columns(factors, rows);
+    let schema = schema(&all).map_err(failed())?;
+    let mut writer =
+        SerializedFileWriter::new(file, schema, Arc::new(properties)).map_err(failed())?;
     for (nth, group_rows) in rows.chunks(ROW_GROUP_ROWS).enumerate() {
         let mut group = writer.next_row_group().map_err(failed())?;
         let range = nth * ROW_GROUP_ROWS..nth * ROW_GROUP_ROWS + group_rows.len();
@@ -165,13 +177,25 @@ fn write_column<T: DataType>(
     column.close()
 }
 
-/// Reads the rows of a file.
-pub(super) fn read(path: &Path, factors: &[String]) -> Result<Vec<Row>, Error> {
+/// Reads the rows of a file, with these numbers alone where some are given: there are many.
+pub(super) fn read(
+    path: &Path,
+    factors: &[String],
+    numbers: Option<&HashSet<&str>>,
+) -> Result<Vec<Row>, Error> {
     let damaged = |reason: &str| Error::Records { path: path.into(), reason: reason.into() };
     let reader = open(path, &LIMITS)?;
     let mut rows = Vec::new();
     guarded(path, || {
-        for row in reader.get_row_iter(None)? {
+        let schema = reader.metadata().file_metadata().schema();
+        let is_read = |field: &&TypePtr| {
+            let (name, of_all) = (field.name(), ["point", "repeat", "status", "reason"]);
+            let number = !of_all.contains(&name) && !name.starts_with(FACTOR);
+            !number || numbers.is_none_or(|numbers| numbers.contains(name))
+        };
+        let fields = schema.get_fields().iter().filter(is_read).cloned().collect();
+        let columns = Type::group_type_builder(schema.name()).with_fields(fields).build()?;
+        for row in reader.get_row_iter(Some(columns))? {
             let row = row?;
             let fields = row.get_column_iter().map(|(name, field)| (name.as_str(), field));
             rows.push(row_of(fields, factors));

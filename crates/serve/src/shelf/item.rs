@@ -9,6 +9,7 @@ use flashscope_block::DeviceInfo;
 use flashscope_report::{ResultKind, ShelfItem};
 use flashscope_result::manifest::{Progress, Status};
 use flashscope_result::marks::Marks;
+use flashscope_result::sweep::{Explored, read_sweep};
 use flashscope_result::{Manifest, ResultFolder, read_probe, read_simulation};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -51,12 +52,14 @@ pub fn item(found: &Found, id: String) -> ShelfItem {
         Stamps { manifest: Some(_), .. } => ResultKind::Measurement,
         Stamps { simulation: Some(_), .. } => ResultKind::Simulation,
         Stamps { probe: Some(_), .. } => ResultKind::Probe,
+        Stamps { sweep: Some(_), .. } => ResultKind::Sweep,
         _ => ResultKind::Measurement,
     };
     let read = match kind {
         ResultKind::Measurement => measurement(found, &id),
         ResultKind::Simulation => simulation(found, &id),
         ResultKind::Probe => probe(found, &id),
+        ResultKind::Sweep => sweep(found, &id),
     };
     read.unwrap_or_else(|problem| ShelfItem {
         problem: Some(without_path(&problem, found)),
@@ -92,6 +95,12 @@ fn probe(found: &Found, id: &str) -> Result<ShelfItem, String> {
     let ProbeHead { drive, began, status, steps } = head;
     let runs = steps.iter().flat_map(|step| &step.runs).map(|run| run.ios);
     Ok(ShelfItem::probe(id.into(), found.name.clone(), drive, began, status, runs))
+}
+
+fn sweep(found: &Found, id: &str) -> Result<ShelfItem, String> {
+    check(&found.path.join("sweep.json"), u64::MAX)?;
+    let sweep = read_sweep(&found.path).map_err(|error| error.to_string())?;
+    Ok(ShelfItem::sweep(id.into(), found.name.clone(), sweep))
 }
 
 /// Opens the measurement at `path`, or says what is wrong with it.
@@ -132,6 +141,12 @@ pub fn simulation_json(path: &Path) -> Result<Value, String> {
 pub fn probe_json(path: &Path) -> Result<Value, String> {
     check(&path.join("probe.json"), u64::MAX)?;
     read_probe(path).map_err(|error| error.to_string())
+}
+
+/// The sweep at `path` with its points.
+pub fn explored(path: &Path) -> Result<Explored, String> {
+    check(&path.join("sweep.json"), u64::MAX)?;
+    Explored::read(path).map_err(|error| error.to_string())
 }
 
 /// What the JSON file at `path` holds, if it is a file of at most `largest` bytes.

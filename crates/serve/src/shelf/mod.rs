@@ -13,6 +13,7 @@ use flashscope_analysis::{Facts, analyse};
 use flashscope_report::{ResultKind, Shelf, ShelfItem};
 use flashscope_result::manifest::find_experiment;
 use flashscope_result::marks::Marks;
+use flashscope_result::sweep::Explored;
 pub use query::{LARGEST, ShelfQuery, Sort, whole};
 use quick_cache::sync::Cache;
 use scan::{Found, Stamps};
@@ -172,6 +173,11 @@ impl Library for Folders {
     fn probe(&self, id: &str) -> Result<Value, Problem> {
         let item = self.item_of(ResultKind::Probe, id)?;
         item::probe_json(&item.path).map_err(|error| item.damaged(&error))
+    }
+
+    fn sweep(&self, id: &str) -> Result<Explored, Problem> {
+        let item = self.item_of(ResultKind::Sweep, id)?;
+        item::explored(&item.path).map_err(|error| item.damaged(&error))
     }
 
     fn set_marks(&self, id: &str, marks: &Marks) -> Result<(), Problem> {

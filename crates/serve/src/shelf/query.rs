@@ -28,7 +28,8 @@ pub fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShelfQuery {
-    /// Words that all have to be in the name, the drive, its model or firmware, or the workload;
+    /// Words that all have to be in the name, the drive, its model or firmware, the workload or the
+    /// factors;
     /// capital or not.
     #[schemars(length(max = LONGEST))]
     pub search: Option<String>,
@@ -157,7 +158,8 @@ fn has_all(item: &ShelfItem, words: &[&str]) -> bool {
         device.and_then(|device| device.model.as_ref()),
         device.and_then(|device| device.firmware.as_ref()),
     ];
-    let text: Vec<String> = texts.into_iter().flatten().map(|text| text.to_lowercase()).collect();
+    let texts = texts.into_iter().flatten().chain(&item.factors);
+    let text: Vec<String> = texts.map(|text| text.to_lowercase()).collect();
     words.iter().all(|word| text.iter().any(|text| text.contains(word)))
 }
 

@@ -36,6 +36,8 @@ pub struct Stamps {
     pub simulation: Option<Stamp>,
     /// That of `probe.json`.
     pub probe: Option<Stamp>,
+    /// That of `sweep.json`.
+    pub sweep: Option<Stamp>,
     /// That of `facts.json`.
     pub facts: Option<Stamp>,
 }
@@ -48,12 +50,13 @@ impl Stamps {
             manifest: of("manifest.json"),
             simulation: of("simulation.json"),
             probe: of("probe.json"),
+            sweep: of("sweep.json"),
             facts: of("facts.json"),
         }
     }
 
     fn is_result(&self) -> bool {
-        self.manifest.is_some() || self.simulation.is_some() || self.probe.is_some()
+        [self.manifest, self.simulation, self.probe, self.sweep].iter().any(Option::is_some)
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Answer, Place};
 
 /// Every address that is asked with GET, with one of its kind.
-const ADDRESSES: [(&str, &str); 10] = [
+const ADDRESSES: [(&str, &str); 11] = [
     ("/api/shelf", "/api/shelf?search=demo&kind=measurement&sort=-started&offset=0&limit=10"),
     ("/api/results/{id}", "/api/results/demo"),
     (
@@ -20,6 +20,7 @@ const ADDRESSES: [(&str, &str); 10] = [
     ("/api/comparison", "/api/comparison?ids=demo,other"),
     ("/api/simulations/{id}", "/api/simulations/simulated"),
     ("/api/probes/{id}", "/api/probes/probed"),
+    ("/api/sweeps/{id}", "/api/sweeps/swept"),
 ];
 
 /// What a simulation leaves, as far as the shelf reads it.
@@ -49,11 +50,25 @@ fn probe(place: &Place) {
     std::fs::write(folder.join("probe.json"), probe.to_string()).unwrap();
 }
 
+/// What a sweep leaves before anything is simulated.
+fn sweep(place: &Place) {
+    let folder = place.path("swept.flashscope");
+    std::fs::create_dir(&folder).unwrap();
+    let sweep = json!({
+        "schema_version": 1, "status": "unfinished", "space": "", "factors": ["over_provisioning"],
+        "objectives": [{ "goal": "minimize", "field": "write_amplification" }], "repeats": 1,
+        "counts": { "points": 4, "asked": 4, "done": 0, "impossible": 0, "failed": 0 },
+        "skipped": [], "front": [], "effects": [], "interactions": [], "regressions": [],
+    });
+    std::fs::write(folder.join("sweep.json"), sweep.to_string()).unwrap();
+}
+
 fn place() -> Place {
     let place = Place::new();
     place.add("other");
     simulation(&place);
     probe(&place);
+    sweep(&place);
     place
 }
 

@@ -1,5 +1,5 @@
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -16,13 +16,24 @@ use super::{KINDS, Profile, ProfileError};
 /// What is wrong with the spec or the file, with the nearest valid name where one is unknown.
 /// Whether the drive can work is only seen when it is made of the profile.
 pub fn parse(spec: &str) -> Result<Profile, ProfileError> {
+    // Most specs are right, and sweeps have thousands: only one that is wrong is checked part by part,
+    // to say which part it is.
+    overridden(spec, |_, _| Ok(()))
+        .or_else(|_| overridden(spec, |table, part| checked(table, part).map(drop)))
+}
+
+/// The profile of a spec; `check` sees it after each override, with the text of that.
+fn overridden(
+    spec: &str,
+    check: impl Fn(&Table, &str) -> Result<(), ProfileError>,
+) -> Result<Profile, ProfileError> {
     let (name, overrides) = spec.split_once('?').unwrap_or((spec, ""));
     let mut table = base(name)?;
     for part in overrides.split('&').filter(|part| !part.is_empty()) {
         let (field, value) =
             part.split_once('=').ok_or_else(|| ProfileError::Override(part.into()))?;
         set(&mut table, field, value)?;
-        checked(&table, part)?;
+        check(&table, part)?;
     }
     checked(&table, name)
 }
@@ -63,8 +74,13 @@ fn collect_names(table: &Table, prefix: &str, names: &mut Vec<String>) {
 
 /// The profile that a spec names, before any override.
 fn base(name: &str) -> Result<Table, ProfileError> {
-    if let Some(kind) = KINDS.iter().find(|kind| kind.name == name) {
-        return read(kind.toml, name);
+    if let Some(nth) = KINDS.iter().position(|kind| kind.name == name) {
+        static READ: [OnceLock<Table>; KINDS.len()] = [const { OnceLock::new() }; KINDS.len()];
+        if let Some(table) = READ[nth].get() {
+            return Ok(table.clone());
+        }
+        let table = read(KINDS[nth].toml, name)?;
+        return Ok(READ[nth].get_or_init(|| table).clone());
     }
     let is_file = Path::new(name).extension().is_some_and(|extension| extension == "toml");
     if !is_file && !name.contains(std::path::MAIN_SEPARATOR) {
@@ -104,7 +120,8 @@ fn plain(error: &toml::de::Error) -> String {
 fn known(name: &str) -> Result<(), ProfileError> {
     let valid = field_names();
     // A section that is given as a plain value is of the wrong type, not unknown.
-    if valid.iter().any(|field| field == name || field.starts_with(&format!("{name}."))) {
+    let is_it_or_within = |rest: &str| rest.is_empty() || rest.starts_with('.');
+    if valid.iter().any(|field| field.strip_prefix(name).is_some_and(is_it_or_within)) {
         return Ok(());
     }
     let nearest = nearest(name, valid.iter().map(String::as_str)).map(String::from);

@@ -3,10 +3,9 @@
 
 use std::collections::HashMap;
 
-use flashscope_result::sweep::{Effect, Interaction, Level, Step};
+use flashscope_result::sweep::{Effect, Interaction, Level, Measured, Step};
 use flashscope_stats::{Estimate, mean_of_repeats};
 
-use super::finish::Measured;
 use super::{Factor, Space, Values};
 
 /// The points by where they are.
@@ -59,24 +58,30 @@ impl Differences {
     fn mean(&self) -> Option<(Estimate, i8)> {
         let means: Vec<f64> = self.sums.iter().map(|sum| sum / self.count as f64).collect();
         let mean = mean_of_repeats(&means)?;
-        let sure = mean.low.is_none() || !mean.covers(0.0);
-        let sign = match mean.value {
-            value if sure && value > 0.0 => 1,
-            value if sure && value < 0.0 => -1,
-            _ => 0,
-        };
-        Some((mean, sign))
+        Some((mean, sign(&mean)))
     }
 }
 
-fn levels(factor: &Factor) -> &[Level] {
+/// 1 or -1 as of what is estimated, 0 where that is not sure.
+pub fn sign(mean: &Estimate) -> i8 {
+    let sure = mean.low.is_none() || !mean.covers(0.0);
+    match mean.value {
+        value if sure && value > 0.0 => 1,
+        value if sure && value < 0.0 => -1,
+        _ => 0,
+    }
+}
+
+/// The levels of a factor, from the first; none of a range.
+pub fn levels(factor: &Factor) -> &[Level] {
     match &factor.values {
         Values::Levels(levels) => levels,
         Values::Range { .. } => &[],
     }
 }
 
-fn step(factor: &Factor, from: &Level, to: &Level) -> Step {
+/// A change of a factor.
+pub fn step(factor: &Factor, from: &Level, to: &Level) -> Step {
     Step { factor: factor.name.clone(), from: from.clone(), to: to.clone() }
 }
 

@@ -91,6 +91,26 @@ impl Factor {
             }
         }
     }
+
+    /// How far a number is from the first (0) to the last (1): the other way round of [`Factor::at`], with
+    /// levels evenly apart. `None` where it is none of this factor.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "levels are few")]
+    pub fn share(&self, level: &Level) -> Option<f64> {
+        match (&self.values, level) {
+            (Values::Levels(levels), level) => {
+                let nth = levels.iter().position(|known| known == level)?;
+                Some(nth as f64 / (levels.len() - 1).max(1) as f64)
+            }
+            (Values::Range { from, to, log: true, .. }, Level::Number(number)) => {
+                Some((number / from).ln() / (to / from).ln())
+            }
+            (Values::Range { from, to, .. }, Level::Number(number)) => {
+                Some((number - from) / (to - from))
+            }
+            (Values::Range { .. }, Level::Text(_)) => None,
+        }
+    }
 }
 
 fn between(from: f64, to: f64, log: bool, share: f64) -> f64 {

@@ -1,9 +1,7 @@
 //! The Pareto front.
 
-use flashscope_result::sweep::{FrontPoint, Goal, Objective};
+use flashscope_result::sweep::{FrontPoint, Goal, Measured, Objective, settings};
 use heuropt::prelude::{Candidate, Evaluation, Objective as Ranked, ObjectiveSpace, ParetoArchive};
-
-use super::finish::Measured;
 
 /// The objectives as the optimizer has them.
 pub fn ranked(objectives: &[Objective]) -> ObjectiveSpace {
@@ -34,7 +32,7 @@ pub fn front(
         let means: Vec<f64> = values.iter().map(|estimate| estimate.value).collect();
         members.contains(&&means).then(|| FrontPoint {
             point: found.point,
-            settings: found.settings(names),
+            settings: settings(found.levels, names),
             values,
         })
     };

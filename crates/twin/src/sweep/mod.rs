@@ -15,6 +15,7 @@ mod explore;
 mod factor;
 mod finish;
 mod front;
+mod regressed;
 mod runner;
 mod sampling;
 mod search;

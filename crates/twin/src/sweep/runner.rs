@@ -116,10 +116,13 @@ impl<'a> Runner<'a> {
 
     fn collect(&mut self, received: &Receiver<Row>) -> Result<(), Error> {
         let mut new = Vec::new();
-        while let Ok(row) = received.recv() {
-            self.rows.insert((row.point, row.repeat), row.clone());
-            new.push(row);
-            (self.told)(self.rows.len() as u64);
+        while let Ok(first) = received.recv() {
+            // All that came while the last were kept is kept at once.
+            for row in std::iter::once(first).chain(received.try_iter()) {
+                self.rows.insert((row.point, row.repeat), row.clone());
+                new.push(row);
+                (self.told)(self.rows.len() as u64);
+            }
             if new.len() * KEPT > self.kept {
                 self.keep(&mut new)?;
             }

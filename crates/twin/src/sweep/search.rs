@@ -6,14 +6,13 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use flashscope_result::sweep::Row;
+use flashscope_result::sweep::{Measured, Row};
 use heuropt::prelude::{
     CompositeVariation, Evaluation, Initializer, Nsga2, Nsga2Config, ObjectiveSpace, Optimizer,
     PolynomialMutation, Problem, RealBounds, Rng, SimulatedBinaryCrossover, Variation,
 };
 
 use super::explore::Batch;
-use super::finish::measured;
 use super::front::ranked;
 use super::sampling::sobol;
 use super::space::Points;
@@ -63,7 +62,7 @@ impl State<'_, '_> {
             return;
         };
         for rows in rows.chunk_by(|a, b| a.point == b.point) {
-            let found = measured(rows, &self.space.objectives, self.space.repeats);
+            let found = Measured::of(rows, &self.space.objectives, self.space.repeats);
             self.values.insert(found.point, found.means());
         }
         self.rows.extend(rows);

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::super::{Counts, Level, RowStatus, SweepStatus};
+use super::super::{Counts, Explored, Goal, Level, Objective, RowStatus, SweepStatus};
 use super::*;
 
 fn sweep() -> Sweep {
@@ -16,6 +16,7 @@ fn sweep() -> Sweep {
         front: Vec::new(),
         effects: Vec::new(),
         interactions: Vec::new(),
+        regressions: Vec::new(),
     }
 }
 
@@ -66,6 +67,49 @@ fn rows_come_back() {
     drop(folder);
     assert!(SweepFolder::resume(&path).unwrap().2 == many);
     assert_eq!(fs::read_dir(&path).unwrap().count(), 2, "sweep.json and points.parquet");
+}
+
+// Are points shown with the means of their objectives, from parts and from the table of all, without those
+// that were not simulated to their end?
+#[test]
+fn points_are_shown() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("s");
+    let objective = |field: &str| Objective { goal: Goal::Minimize, field: field.into() };
+    let objectives = vec![objective("ios"), objective("none")];
+    let sweep = Sweep { repeats: 2, objectives, ..sweep() };
+    let of = |point, repeat, ios: f64| Row {
+        point,
+        repeat,
+        numbers: BTreeMap::from([("ios".to_owned(), ios), ("other".into(), 1.0)]),
+        ..rows()[0].clone()
+    };
+    // The second repeat of the last point is missing.
+    let done = [of(1, 1, 9.0), of(1, 0, 7.0), of(4, 0, 1.0)];
+    let mut folder = SweepFolder::create(&path, &sweep).unwrap();
+    folder.keep(&sweep.factors, &done).unwrap();
+    for _ in 0..2 {
+        let shown = Explored::read(&path).unwrap();
+        let points: Vec<_> = shown.points.iter().map(|point| point.point).collect();
+        assert_eq!((points, shown.simulated), (vec![1], 1));
+        let [Some(ios), None] = shown.points[0].values[..] else { panic!("{shown:?}") };
+        assert!(ios.value == 8.0 && ios.covers(7.0), "{ios:?}");
+        assert_eq!(shown.points[0].levels, rows()[0].levels);
+        folder.finish(&sweep, &done).unwrap();
+    }
+}
+
+// Is nothing left of a folder that cannot be made whole? This one is too deep for what lies in it.
+#[test]
+fn what_cannot_be_made_is_not_there() {
+    let place = tempfile::tempdir().unwrap();
+    let mut path = place.path().to_path_buf();
+    while path.as_os_str().len() < 4085 {
+        let room = 4085 - path.as_os_str().len();
+        path.push("s".repeat(room.saturating_sub(1).clamp(1, 200)));
+    }
+    assert!(matches!(SweepFolder::create(&path, &sweep()), Err(Error::Io { .. })));
+    assert!(!path.exists() && path.parent().unwrap().exists());
 }
 
 // Is what is no sweep, damaged, or of a later version refused?

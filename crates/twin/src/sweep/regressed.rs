@@ -1,0 +1,142 @@
+//! What factors do to objectives, of points that were drawn: few of these differ in one factor alone, so
+//! effects are slopes of a regression over all of them.
+
+use flashscope_result::sweep::{Effect, Interaction, Level, Measured, Regressed};
+use flashscope_stats::{Regression, regression};
+
+use super::effects::{levels, sign, step};
+use super::{Factor, Space, Values};
+
+/// Interactions are looked for where there are so many points for each number that is looked for.
+const POINTS_FOR_EACH: usize = 2;
+
+/// What a regression over points tells.
+#[derive(Default)]
+pub struct Found {
+    pub effects: Vec<Effect>,
+    pub interactions: Vec<Interaction>,
+    /// How far each objective is understood so.
+    pub regressions: Vec<Regressed>,
+}
+
+/// A column of the regression: how far a factor is changed from its first level to another.
+struct Column {
+    factor: usize,
+    from: Level,
+    to: Level,
+    /// Of each point, 0 to 1, less the mean: so other effects are those where this is at its mean.
+    shares: Vec<f64>,
+    mean: f64,
+}
+
+/// The columns of a factor: one from the first number to the last, or of texts one to each after the first.
+/// Where it does not apply, it is at its mean. None of what is the same at all points.
+fn columns(index: usize, factor: &Factor, points: &[&Measured<'_>]) -> Vec<Column> {
+    let column = |from: Level, to: Level, share: &dyn Fn(&Level) -> Option<f64>| {
+        let shares = points.iter().map(|point| share(point.levels[index].as_ref()?));
+        let shares: Vec<Option<f64>> = shares.collect();
+        let known: Vec<f64> = shares.iter().copied().flatten().collect();
+        #[allow(clippy::cast_precision_loss, reason = "points are few")]
+        let mean = known.iter().sum::<f64>() / known.len() as f64;
+        let varies = known.iter().any(|share| *share != known[0]);
+        let shares =
+            shares.into_iter().map(|share| share.map_or(0.0, |share| share - mean)).collect();
+        varies.then_some(Column { factor: index, from, to, shares, mean })
+    };
+    match &factor.values {
+        Values::Range { from, to, .. } => {
+            let [from, to] = [*from, *to].map(Level::Number);
+            column(from, to, &|level| factor.share(level)).into_iter().collect()
+        }
+        Values::Levels(all) => {
+            let (Some(first), Some(last)) = (all.first(), all.last()) else { return Vec::new() };
+            if all.iter().all(|level| matches!(level, Level::Number(_))) {
+                let share = |level: &Level| factor.share(level);
+                return column(first.clone(), last.clone(), &share).into_iter().collect();
+            }
+            let one =
+                |to: &Level| column(first.clone(), to.clone(), &|at| Some(f64::from(at == to)));
+            levels(factor)[1..].iter().filter_map(one).collect()
+        }
+    }
+}
+
+/// The effects and interactions of all factors, on each objective.
+pub fn regressed(space: &Space, measured: &[Measured<'_>]) -> Found {
+    let mut found = Found::default();
+    for nth in 0..space.objectives.len() {
+        of_objective(space, measured, nth, &mut found);
+    }
+    found
+}
+
+fn of_objective(space: &Space, measured: &[Measured<'_>], objective: usize, found: &mut Found) {
+    let (points, values): (Vec<&Measured<'_>>, Vec<f64>) =
+        measured.iter().filter_map(|point| Some((point, point.estimate(objective)?.value))).unzip();
+    let factors = space.factors.iter().enumerate();
+    let alone: Vec<Column> =
+        factors.flat_map(|(index, factor)| columns(index, factor, &points)).collect();
+    let both = products(&alone);
+    let enough = points.len() >= POINTS_FOR_EACH * (1 + alone.len() + both.len());
+    let with_both = enough.then(|| fitted(&alone, &both, &values)).flatten();
+    let (both, regression) = match with_both {
+        Some(regression) => (both, regression),
+        None => match fitted(&alone, &[], &values) {
+            Some(regression) => (Vec::new(), regression),
+            None => return,
+        },
+    };
+    let field = &space.objectives[objective].field;
+    let step = |column: &Column| step(&space.factors[column.factor], &column.from, &column.to);
+    let slopes = &regression.slopes;
+    for (column, difference) in alone.iter().zip(slopes) {
+        // Where the factor is at its first level, and others are at their means.
+        let of_factor = alone.iter().zip(slopes).filter(|(other, _)| other.factor == column.factor);
+        let shift: f64 = of_factor.map(|(other, slope)| other.mean * slope.value).sum();
+        let relative = difference.value / (regression.intercept.value - shift);
+        found.effects.push(Effect {
+            objective: field.clone(),
+            step: step(column),
+            difference: *difference,
+            relative: Some(relative).filter(|share| share.is_finite()),
+            sign: sign(difference),
+            pairs: points.len() as u64,
+        });
+    }
+    for ([one, other], difference) in both.iter().zip(&slopes[alone.len()..]) {
+        let [one, other] = [&alone[*one], &alone[*other]];
+        let is_last = |column: &Column| {
+            levels(&space.factors[column.factor]).last().is_none_or(|last| *last == column.to)
+        };
+        if is_last(one) && is_last(other) {
+            found.interactions.push(Interaction {
+                objective: field.clone(),
+                steps: [step(one), step(other)],
+                difference: *difference,
+                sign: sign(difference),
+                squares: points.len() as u64,
+            });
+        }
+    }
+    found.regressions.push(Regressed {
+        objective: field.clone(),
+        points: points.len() as u64,
+        explained: regression.explained,
+    });
+}
+
+/// Each two columns of different factors.
+fn products(columns: &[Column]) -> Vec<[usize; 2]> {
+    let two = |one: usize| (one + 1..columns.len()).map(move |other| [one, other]);
+    let all = (0..columns.len()).flat_map(two);
+    all.filter(|[one, other]| columns[*one].factor != columns[*other].factor).collect()
+}
+
+fn fitted(alone: &[Column], both: &[[usize; 2]], values: &[f64]) -> Option<Regression> {
+    let product = |[one, other]: &[usize; 2]| {
+        let shares = alone[*one].shares.iter().zip(&alone[*other].shares);
+        shares.map(|(one, other)| one * other).collect()
+    };
+    let columns = alone.iter().map(|column| column.shares.clone()).chain(both.iter().map(product));
+    regression(&columns.collect::<Vec<_>>(), values)
+}

@@ -1,0 +1,178 @@
+// The points of a sweep by two of its objectives, and the front of those that none beats.
+import type uPlot from 'uplot';
+import { frontOf, objectiveText, settingRows, writer } from '../data/sweep';
+import type { Estimate, Explored, Objective } from '../data/views.gen';
+import { count, estimate } from '../format';
+import { within } from './marks';
+import { type Measure, measureAxis, measureScale } from './measure';
+import { fade, type Palette } from './palette';
+import { type ChartSpec, common, NOTHING, type Place, POINTER, type Tip } from './spec';
+
+/** How near the pointer is to what is told of it, in CSS pixels. */
+const NEAR = 30;
+
+interface Dot {
+  point: number;
+  x: Estimate;
+  y: Estimate;
+  front: boolean;
+  settings: [string, string][];
+}
+
+/** The points that have both objectives, those of the front last, so that they lie above. */
+function dotsOf(explored: Explored, [across, up]: [number, number]): Dot[] {
+  const front = frontOf(explored);
+  const dots = explored.points.flatMap(({ point, levels, values }): Dot[] => {
+    const [x, y] = [values[across], values[up]];
+    if (x == null || y == null) return [];
+    const settings = settingRows(explored.sweep.factors, levels);
+    return [{ point, x, y, front: front.has(point), settings }];
+  });
+  return [...dots.filter((dot) => !dot.front), ...dots.filter((dot) => dot.front)];
+}
+
+/** From the least to the most of some estimates with their intervals, with room around. */
+function spanOf(estimates: Estimate[]): [number, number] {
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { value, low: from, high: to } of estimates) {
+    [low, high] = [Math.min(low, from ?? value), Math.max(high, to ?? value)];
+  }
+  if (!Number.isFinite(low)) return [0, 1];
+  const room = 0.06 * (high - low) || Math.abs(high) * 0.1 || 1;
+  return [low - room, high + room];
+}
+
+/** The points of a sweep by two objectives, given by their places. */
+export function frontChart(explored: Explored, chosen: [number, number]): ChartSpec {
+  const { objectives, front } = explored.sweep;
+  const [first, second] = chosen.map((nth) => objectives[nth]);
+  if (first === undefined || second === undefined) throw new Error('no such objective');
+  const dots = dotsOf(explored, chosen);
+  const [across, up] = [first, second].map(
+    (objective, i): Measure => ({
+      title: objectiveText(objective),
+      write: writer(objective.field),
+      range: spanOf(dots.map((dot) => (i === 0 ? dot.x : dot.y))),
+    }),
+  ) as [Measure, Measure];
+  // By other objectives than these two, a point may be on the front and beaten in this picture.
+  const line = objectives.length === 2 && chosen[0] !== chosen[1];
+  const near = (u: uPlot, left: number, top: number): Tip | null => {
+    const dot = nearest(u, dots, left, top);
+    if (dot === undefined) return null;
+    return {
+      left: u.valToPos(dot.x.value, 'x'),
+      top: u.valToPos(dot.y.value, 'y'),
+      title: `point ${count(dot.point)}${dot.front ? ', on the front' : ''}`,
+      rows: [
+        [first.field, estimate(dot.x, across.write)],
+        [second.field, estimate(dot.y, up.write)],
+        ...dot.settings,
+      ],
+    };
+  };
+  // The keyboard goes along the front, or all points where there is none.
+  const stops = dots.filter((dot) => dot.front || front.length === 0);
+  stops.sort((a, b) => a.x.value - b.x.value);
+  return {
+    title: 'Pareto front',
+    label: `${count(dots.length)} points by ${first.field} and ${second.field}, ${count(front.length)} of them on the Pareto front.`,
+    data: [across.range, up.range] as unknown as uPlot.AlignedData,
+    options: (colors) => ({
+      ...common,
+      cursor: { ...POINTER, x: false, y: false },
+      scales: { x: { time: false, ...measureScale(across, []) }, y: measureScale(up, []) },
+      axes: [measureAxis(colors, across, 'x'), measureAxis(colors, up, 'y')],
+      series: [{}, NOTHING],
+      hooks: { draw: [(u) => paint(u, dots, line ? stops : [], first.goal, colors)] },
+    }),
+    tip: near,
+    step: (u, from, right, down) => neighbour(u, stops, from, right - down),
+    keys: (colors) => [
+      { name: 'on the front', color: colors.write },
+      { name: 'other points', color: colors.ignored },
+    ],
+  };
+}
+
+function nearest(u: uPlot, dots: Dot[], left: number, top: number): Dot | undefined {
+  let [best, least]: [Dot | undefined, number] = [undefined, NEAR ** 2];
+  for (const dot of dots) {
+    const across = u.valToPos(dot.x.value, 'x') - left;
+    const distance = across ** 2 + (u.valToPos(dot.y.value, 'y') - top) ** 2;
+    // Of points at one place that on the front, which comes later.
+    if (distance <= least) [best, least] = [dot, distance];
+  }
+  return best;
+}
+
+/** The point before or after a place, along the horizontal axis; the first from nowhere. */
+function neighbour(u: uPlot, stops: Dot[], from: Place | null, by: number): Place | null {
+  const places = stops.map(
+    (dot): Place => ({
+      left: u.valToPos(dot.x.value, 'x'),
+      top: u.valToPos(dot.y.value, 'y'),
+    }),
+  );
+  const now =
+    from === null
+      ? -1
+      : places.findIndex(({ left, top }) => Math.hypot(left - from.left, top - from.top) < 1);
+  const next = now < 0 ? 0 : Math.min(places.length - 1, Math.max(0, now + by));
+  return places[next] ?? null;
+}
+
+/** The front as steps: up to the next point, what the last one gives is the best that is known. */
+function paint(
+  u: uPlot,
+  dots: Dot[],
+  front: Dot[],
+  goal: Objective['goal'],
+  colors: Palette,
+): void {
+  const at = ({ x, y }: Dot): [number, number] => [
+    u.valToPos(x.value, 'x', true),
+    u.valToPos(y.value, 'y', true),
+  ];
+  within(u, () => {
+    const { ctx } = u;
+    ctx.strokeStyle = fade(colors.write, 0.6);
+    ctx.lineWidth = 1.5 * devicePixelRatio;
+    ctx.beginPath();
+    let before: [number, number] | undefined;
+    for (const [x, y] of front.map(at)) {
+      const [lastX, lastY] = before ?? [x, y];
+      if (before === undefined) ctx.moveTo(x, y);
+      ctx.lineTo(goal === 'minimize' ? x : lastX, goal === 'minimize' ? lastY : y);
+      ctx.lineTo(x, y);
+      before = [x, y];
+    }
+    ctx.stroke();
+    for (const dot of dots) {
+      const [x, y] = at(dot);
+      const color = dot.front ? colors.write : colors.ignored;
+      if (dot.front) whiskers(u, dot, x, y, color);
+      ctx.fillStyle = dot.front ? color : fade(color, 0.75);
+      ctx.beginPath();
+      ctx.arc(x, y, (dot.front ? 4.5 : 3) * devicePixelRatio, 0, 2 * Math.PI);
+      ctx.fill();
+    }
+  });
+}
+
+/** The intervals of a point, where it has any. */
+function whiskers(u: uPlot, dot: Dot, x: number, y: number, color: string): void {
+  const { ctx } = u;
+  ctx.strokeStyle = fade(color, 0.6);
+  ctx.lineWidth = devicePixelRatio;
+  ctx.beginPath();
+  if (dot.x.low != null && dot.x.high != null) {
+    ctx.moveTo(u.valToPos(dot.x.low, 'x', true), y);
+    ctx.lineTo(u.valToPos(dot.x.high, 'x', true), y);
+  }
+  if (dot.y.low != null && dot.y.high != null) {
+    ctx.moveTo(x, u.valToPos(dot.y.low, 'y', true));
+    ctx.lineTo(x, u.valToPos(dot.y.high, 'y', true));
+  }
+  ctx.stroke();
+}

@@ -1,0 +1,195 @@
+// The screen of a sweep, in a page and from a server.
+
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeSweep } from '../fixtures/make-sweep.mjs';
+import { serve } from '../fixtures/server.mjs';
+import { bySize, levelText, ordered, writer } from '../src/data/sweep';
+import type { Explored } from '../src/data/views.gen';
+import { parseRoute, sweepHref } from '../src/route';
+import { Bench, drawAll, inked, overflow, template, violations } from './browser';
+
+const ID = 'trade offs';
+const HASH = sweepHref(ID);
+let bench: Bench;
+let embedded: string;
+let drawn: string;
+let served: Awaited<ReturnType<typeof serve>>;
+
+beforeAll(async () => {
+  const of = (sweep: object) => [{ id: ID, name: ID, sweep }];
+  const page = { measurements: [], simulations: [], probes: [] };
+  bench = await Bench.start();
+  embedded = await bench.write('sweep', { ...page, sweeps: of(makeSweep()) });
+  const unfinished = makeSweep({ drawn: true, status: 'unfinished' });
+  drawn = await bench.write('drawn', { ...page, sweeps: of(unfinished) });
+  served = await serve(await template(), [], { sweeps: of(makeSweep()) });
+}, 300_000);
+
+afterAll(async () => {
+  await bench?.stop();
+  await served?.stop();
+});
+
+/** The address of the screen. */
+const address = (kind: 'embedded' | 'served') =>
+  (kind === 'embedded' ? embedded : served.address) + HASH;
+
+/** The cells of a table, row by row, without its headings. */
+const cells = (page: Page, name: string) =>
+  page
+    .getByRole('region', { name: new RegExp(`^${name}, a table`) })
+    .locator('tbody tr')
+    .evaluateAll((rows) =>
+      rows.map((row) => [...row.children].map((cell) => (cell.textContent ?? '').trim())),
+    );
+
+/** What of the screen is to be seen in any case. */
+async function isShown(page: Page) {
+  await page.getByRole('heading', { name: ID, level: 1 }).waitFor();
+  const effects = await cells(page, 'Effects on write_amplification');
+  expect(effects.map(([change, does]) => [change, does])).toEqual([
+    ['over_provisioning: 0.1 → 0.3', 'lowers'],
+    ['cleaning.policy: greedy → fifo', 'raises'],
+    ['workload.reads: 0 → 0.5', 'not sure'],
+  ]);
+  const skipped = await cells(page, 'Skipped');
+  expect(skipped.map(([points, as]) => [points, as])).toEqual([
+    ['2', 'impossible'],
+    ['1', 'failed'],
+  ]);
+  expect(await page.getByText('# <not> a tag').count()).toBe(1);
+}
+
+describe('a sweep', () => {
+  // Are counts, effects by their size, and what was skipped and why told, from both sources?
+  it.each(['embedded', 'served'] as const)('is told, %s', (kind) =>
+    bench.visit(address(kind), async (page) => {
+      await isShown(page);
+      expect(await page.getByText('mean difference of all pairs').count()).toBe(1);
+      expect(await page.getByText('It is not at its end').count()).toBe(0);
+      await page.getByRole('button', { name: 'ios_per_second', exact: true }).first().click();
+      const [[change] = []] = await cells(page, 'Effects on ios_per_second');
+      expect(change).toBe('over_provisioning: 0.1 → 0.3');
+    }),
+  );
+
+  // Is said where effects come from a regression and how far it goes, and that a sweep goes on?
+  it('says what effects are of', () =>
+    bench.visit(drawn + HASH, async (page) => {
+      await page.getByText('a regression over 24 points').waitFor();
+      await page.getByText('87.6 % of the variance').waitFor();
+      await page.getByText('It is not at its end').waitFor();
+    }));
+
+  // Has the front a picture, of other objectives where one asks for them, which the keyboard reads out?
+  it('shows the front', () =>
+    bench.visit(address('embedded'), async (page) => {
+      expect(await drawAll(page)).toBe(1);
+      expect(await inked(page, 0)).toBeGreaterThan(0.005);
+      const first = (await cells(page, 'Pareto front'))[0] ?? [];
+      const chart = page.getByRole('img', { name: /24 points by write_amplification/ });
+      await chart.focus();
+      await page.keyboard.press('ArrowRight');
+      const said = page.locator('[aria-live]').filter({ hasText: 'on the front' });
+      await said.waitFor();
+      expect(await said.textContent()).toMatch(/cleaning\.policy greedy.*over_provisioning 0\.3/);
+      expect(first).toContain('greedy');
+      await page.getByRole('combobox', { name: 'Across' }).selectOption('ios_per_second');
+      await page.getByRole('img', { name: /by ios_per_second and ios_per_second/ }).waitFor();
+    }));
+
+  // Are points sorted by what one asks for, either way round, and saved in full?
+  it('has a table of points', () =>
+    bench.visit(address('embedded'), async (page) => {
+      const heading = page.getByRole('columnheader', { name: 'over_provisioning' }).last();
+      const spare = async () => (await cells(page, 'Points')).map((row) => row[3]);
+      await heading.getByRole('button').click();
+      expect((await spare())[0]).toBe('0.1');
+      expect(await heading.getAttribute('aria-sort')).toBe('ascending');
+      await heading.getByRole('button').click();
+      expect((await spare())[0]).toBe('0.3');
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Save the table Points as CSV' }).click(),
+      ]);
+      const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
+      expect(lines.length).toBe(25);
+      expect(lines[0]).toMatch(/^point,front,cleaning\.policy,over_provisioning/);
+    }));
+
+  // Is it accessible, in colours that can be read?
+  it.each(['light', 'dark'] as const)('is accessible, %s', (colorScheme) =>
+    bench.visit(
+      address('embedded'),
+      async (page) => {
+        await drawAll(page);
+        expect(await violations(page)).toEqual([]);
+      },
+      { colorScheme },
+    ),
+  );
+
+  // Does it fit where there is little room?
+  it.each([320, 420, 760])('fits, %i pixels wide', (width) =>
+    bench.visit(
+      address('embedded'),
+      async (page) => {
+        await drawAll(page);
+        expect(await overflow(page)).toBeLessThanOrEqual(0);
+      },
+      { viewport: { width, height: 800 } },
+    ),
+  );
+
+  // Does it stand on the shelf as what it is, found by its factors, and lead to its screen?
+  it.each(['embedded', 'served'] as const)('is on the shelf, %s', (kind) =>
+    bench.visit(`${kind === 'embedded' ? embedded : served.address}#/`, async (page) => {
+      await page.getByRole('combobox', { name: 'Kind' }).selectOption('sweep');
+      await page.getByText('1 result that fits').waitFor();
+      await page.getByText('72 of 72 simulations').waitFor();
+      await page.getByText('varies cleaning.policy, over_provisioning').waitFor();
+      await page.getByRole('link', { name: ID }).click();
+      await isShown(page);
+    }),
+  );
+});
+
+describe('the words of a sweep', () => {
+  const explored = makeSweep() as unknown as Explored;
+
+  // Are numbers written as what their names say they are?
+  it('write numbers', () => {
+    expect(writer('latency_ns.p99')(1500)).toBe('1.50 µs');
+    expect(writer('drive.capacity_bytes')(1024)).toBe('1 KiB');
+    expect(writer('bytes_written')(2048)).toBe('2 KiB');
+    expect(writer('write_amplification')(1.234)).toBe('1.23');
+    expect([0.123456, 'greedy', null, undefined].map(levelText)).toEqual([
+      '0.1235',
+      'greedy',
+      '–',
+      '–',
+    ]);
+  });
+
+  // Are sure effects before those that are not, and points without a value last either way?
+  it('are in order', () => {
+    const { effects } = explored.sweep;
+    expect(bySize(effects, 'write_amplification').map(({ sign }) => sign)).toEqual([-1, 1, 0]);
+    for (const down of [false, true]) {
+      const last = ordered(explored, { column: 2, down }).at(-1);
+      expect(last?.levels[2]).toBe(null);
+    }
+    const rates = ordered(explored, { column: 4, down: true }).map(
+      ({ values }) => values[1]?.value,
+    );
+    expect(rates).toEqual(rates.toSorted((a, b) => (b ?? 0) - (a ?? 0)));
+  });
+
+  // Does its address lead to it, whatever it is called?
+  it('are found by their address', () => {
+    expect(parseRoute(sweepHref('a/b ?c'))).toEqual({ page: 'sweep', id: 'a/b ?c' });
+    expect(parseRoute('#/w/a/b')).toMatchObject({ page: 'unknown' });
+  });
+});
