@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Each crate with the crates of ours that it may use. One that is missing here is refused.
-const RULES: [(&str, &[&str]); 23] = [
+const RULES: [(&str, &[&str]); 24] = [
     ("block", &[]),
     ("stats", &[]),
     ("model", &[]),
@@ -56,11 +56,30 @@ const RULES: [(&str, &[&str]); 23] = [
             "workload",
         ],
     ),
+    (
+        "papers",
+        &[
+            "analysis",
+            "block",
+            "instrument",
+            "measure",
+            "model",
+            "probe",
+            "result",
+            "sim",
+            "stats",
+            "twin",
+            "workload",
+        ],
+    ),
     ("cli", EVERYTHING),
     ("benches", EVERYTHING),
     (
         "xtask",
-        &["analysis", "attach", "drive", "probe", "report", "result", "sim", "twin", "workload"],
+        &[
+            "analysis", "attach", "drive", "papers", "probe", "report", "result", "sim", "twin",
+            "workload",
+        ],
     ),
 ];
 
@@ -72,6 +91,7 @@ const EVERYTHING: &[&str] = &[
     "instrument",
     "measure",
     "model",
+    "papers",
     "probe",
     "registry",
     "report",

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 const USAGE: &str = "usage: cargo xtask check | schemas
 
   check    formatting, clippy, dependency rules, licenses, and generated files
-  schemas  write docs/schemas/*.json and docs/profiles.md from what they describe";
+  schemas  write docs/schemas/*.json and the reference pages of docs/ from what they describe";
 
 #[allow(clippy::disallowed_methods, reason = "the arguments of this program are its interface")]
 fn main() -> Result<()> {

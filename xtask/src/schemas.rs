@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use schemars::Schema;
 
-use crate::reference::{drives, probe, profiles, workloads};
+use crate::reference::{drives, papers, probe, profiles, workloads};
 
 /// With what a simulated drive shows of itself.
 type Simulation = flashscope_result::Simulation<flashscope_sim::observe::Findings>;
@@ -37,6 +37,7 @@ fn all() -> [(&'static str, Schema); 22] {
         ("probe", schemars::schema_for!(flashscope_probe::ProbeReport)),
         ("conversion", schemars::schema_for!(flashscope_report::Conversion)),
         ("recording", schemars::schema_for!(flashscope_report::Recording)),
+        ("reproduction", schemars::schema_for!(flashscope_papers::Reproductions)),
         ("attached", schemars::schema_for!(flashscope_report::Attached)),
     ]
 }
@@ -47,6 +48,7 @@ fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
         act(&path, serde_json::to_string_pretty(&schema)? + "\n")?;
     }
     act(Path::new(drives::PATH), drives::page()?)?;
+    act(Path::new(papers::PATH), papers::page()?)?;
     act(Path::new(probe::PATH), probe::page()?)?;
     act(Path::new(profiles::PATH), profiles::page()?)?;
     act(Path::new(workloads::PATH), workloads::page()?)

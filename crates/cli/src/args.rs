@@ -14,6 +14,7 @@ use flashscope_instrument::what_if::WhatIfArgs;
 use crate::attach::AttachArgs;
 use crate::devices::DevicesArgs;
 use crate::registry::{RegistryArgs, SubmitArgs};
+use crate::reproduce::ReproduceArgs;
 use crate::serve::ServeArgs;
 use crate::trace::TraceArgs;
 
@@ -42,6 +43,7 @@ pub enum Command {
     Attach(AttachArgs),
     Registry(RegistryArgs),
     Submit(SubmitArgs),
+    Reproduce(ReproduceArgs),
     Demo(DemoArgs),
 }
 

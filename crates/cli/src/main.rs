@@ -13,6 +13,7 @@ mod probe;
 mod progress;
 mod registry;
 mod report;
+mod reproduce;
 mod runtime;
 mod serve;
 mod simulate;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::WhatIf(args) => what_if::what_if(&args),
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Predict(args) => predict::predict(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Probe(args) => probe::probe(&args),
         Command::Twin(args) => twin::twin(&args),
         Command::Trace(args) => trace::trace(&args),

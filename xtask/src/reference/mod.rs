@@ -2,6 +2,7 @@
 //! describe is defined.
 
 pub mod drives;
+pub mod papers;
 pub mod probe;
 pub mod profiles;
 pub mod workloads;

@@ -20,6 +20,7 @@ mod probe;
 mod pts;
 mod record;
 mod report;
+mod reproduce;
 mod resume;
 mod serve;
 mod simulate;

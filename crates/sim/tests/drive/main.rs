@@ -1,7 +1,6 @@
 //! The simulated drive from the outside: as a device, as profiles, and against closed forms.
 
 mod activities;
-mod agrawal;
 mod background;
 mod cache;
 mod cache_cuts;
@@ -19,7 +18,6 @@ mod power;
 mod profiles;
 mod raid;
 mod robustness;
-mod sun_zhang;
 mod timing;
 mod write_amplification;
 

@@ -1,0 +1,36 @@
+//! The options of `flashscope reproduce`, as they are documented.
+
+/// Reproduce tables and figures of the papers: what is printed, what is found, and how far these are
+/// apart.
+///
+/// Without an item, all of them are listed. An item passes where what is found is what is printed, within a
+/// tolerance that is shown; where it is not and the reason is known, that is given. The status is 1
+/// where an item fails.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  flashscope reproduce
+  flashscope reproduce agrawal-table3
+  flashscope reproduce agrawal-table3 --set 'drive=agrawal-2008?flash.page_program=250us'
+  flashscope reproduce all --json")]
+pub struct ReproduceArgs {
+    /// The items, or `all`
+    #[arg(value_name = "ITEM")]
+    pub items: Vec<String>,
+
+    /// Change what an item rests on; its inputs are shown with what is found
+    #[arg(long, value_name = "INPUT=VALUE", value_parser = setting, requires = "items")]
+    pub set: Vec<(String, String)>,
+
+    /// Take as long as it needs, where the quick form of an item is not all of it
+    #[arg(long, requires = "items")]
+    pub full: bool,
+
+    /// Print what is found as JSON (schema: docs/schemas/reproduction.schema.json)
+    #[arg(long, requires = "items")]
+    pub json: bool,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("an input and its value are joined by `=`")?;
+    Ok((name.into(), value.into()))
+}

@@ -1,0 +1,96 @@
+//! Items and what they come to, as text.
+
+use std::fmt::Write;
+
+use flashscope_papers::{
+    Claim, Finding, ITEMS, Item, Number, Reproduction, Reproductions, State, Tolerance,
+};
+
+/// The items that there are.
+pub fn list() -> String {
+    let mut text = String::new();
+    for item in ITEMS {
+        let Item { id, stands, paper, place, title, .. } = item;
+        let _ = writeln!(text, "{id:<20} {stands:<10} {paper}, {place}: {title}");
+    }
+    text
+}
+
+/// What was found.
+pub fn text(found: &Reproductions) -> String {
+    found.items.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+fn one(item: &Reproduction) -> String {
+    let mut text = format!("{}, {}: {} ({})\n", item.paper, item.place, item.title, item.id);
+    for (name, value) in &item.inputs {
+        let _ = writeln!(text, "  {name} = {value}");
+    }
+    let _ = writeln!(
+        text,
+        "\n  {:<42} {:>10} {:>10} {:>9} {:>9}",
+        "", "printed", "found", "off", "tolerance"
+    );
+    for claim in &item.claims {
+        line(&mut text, claim);
+    }
+    let mut told: Vec<&str> = Vec::new();
+    for why in item.claims.iter().filter_map(|claim| claim.explanation.as_deref()) {
+        if !told.contains(&why) {
+            told.push(why);
+            let _ = writeln!(text, "\n  Why they differ: {why}.");
+        }
+    }
+    let passed = item.claims.iter().filter(|claim| claim.state == State::Pass).count();
+    let _ = writeln!(text, "\n  {}: {passed} of {} as printed", item.state, item.claims.len());
+    text
+}
+
+fn line(text: &mut String, claim: &Claim) {
+    let _ = match &claim.finding {
+        Finding::Number(number) => writeln!(
+            text,
+            "  {:<42} {:>10} {:>10} {:>9} {:>9}  {}",
+            format!("{} ({})", number.what, number.unit).replace(" ()", ""),
+            short(number.published),
+            short(number.found),
+            off(number),
+            tolerance(number.tolerance),
+            claim.state
+        ),
+        Finding::Statement(statement) => writeln!(
+            text,
+            "  “{}”\n  {:<83}  {}",
+            statement.published,
+            format!("found: {}", statement.found),
+            claim.state
+        ),
+    };
+}
+
+/// Five digits, or all before the point.
+fn short(value: f64) -> String {
+    let before = value.abs().max(1.0).log10().floor();
+    let digits = (4.0 - before).clamp(0.0, 4.0);
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 4")]
+    let digits = digits as usize;
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').into(),
+        false => text,
+    }
+}
+
+fn off(number: &Number) -> String {
+    match number.difference() {
+        Some(share) => format!("{:+.2} %", 100.0 * share),
+        None => short(number.found),
+    }
+}
+
+fn tolerance(tolerance: Tolerance) -> String {
+    match tolerance {
+        Tolerance::Share(share) => format!("{} %", short(100.0 * share)),
+        Tolerance::Absolute(most) => short(most),
+    }
+}

@@ -1,0 +1,80 @@
+//! What stands for the traces of the paper, which are not public: workloads with the traits that it tells of.
+
+use flashscope_block::{Bytes, Data, Io, Nanos, Op};
+use flashscope_sim::Profile;
+
+use super::PAGE;
+use crate::bed::Bed;
+use crate::{Error, Run};
+
+/// A workload that stands for a trace: its mean response time on a full drive, us.
+pub type Workload = fn(&Run<'_>, &Profile) -> Result<f64, Error>;
+
+pub const WORKLOADS: [(&str, Workload); 3] =
+    [("TPC-C", tpc_c), ("Exchange", exchange), ("IOzone", iozone)];
+
+/// Why values are not compared.
+pub const NOT_PUBLIC: &str = "the trace is not public: in its place stands a workload with the traits that the paper tells of, and shape and \
+                              order are compared, not values";
+
+/// Seed of places and times.
+const SEED: u64 = 4;
+
+/// Requests at random times, so many a second in the mean, of the operations, places and lengths in pages that `next`
+/// gives.
+fn poisson(
+    count: usize,
+    per_second: f64,
+    mut next: impl FnMut(&mut fastrand::Rng) -> (Op, u64, u64),
+) -> Vec<Io> {
+    let (mut random, mut now) = (fastrand::Rng::with_seed(SEED), 0.0);
+    let mut io = || {
+        now -= (1.0 - random.f64()).ln() / per_second;
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "times are positive"
+        )]
+        let at = Nanos((now * 1e9) as u64);
+        let (op, page, pages) = next(&mut random);
+        let (offset, len) = (Bytes(page * PAGE), Bytes(pages * PAGE));
+        Io { op, stream: 0, offset, len, at, data: Data::Random }
+    };
+    (0..count).map(|_| io()).collect()
+}
+
+/// Three reads to two writes at random places, of variable size (here 1 to 4 pages), 900 a second (section 4.4).
+pub fn exchange(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
+    run.go_on()?;
+    let mut bed = Bed::filled(profile, Data::Random)?;
+    let pages = bed.capacity() / PAGE;
+    bed.open_loop(poisson(20_000, 900.0, |random| {
+        let op = if random.f64() < 0.6 { Op::Read } else { Op::Write };
+        (op, random.u64(..pages - 4), random.u64(1..=4))
+    }))
+}
+
+/// Two reads to one write, of 8 KiB aligned, at random places, 300 a second (section 4.2).
+pub fn tpc_c(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
+    run.go_on()?;
+    let mut bed = Bed::filled(profile, Data::Random)?;
+    let pages = bed.capacity() / PAGE;
+    bed.open_loop(poisson(10_000, 300.0, |random| {
+        let op = if random.f64() < 2.0 / 3.0 { Op::Read } else { Op::Write };
+        (op, random.u64(..pages / 2) * 2, 2)
+    }))
+}
+
+/// 256 KiB at a time, in sequence, beginning half-way between multiples of 32 KiB, one after the other (section 4.2).
+#[allow(clippy::cast_precision_loss, reason = "few requests")]
+pub fn iozone(run: &Run<'_>, profile: &Profile) -> Result<f64, Error> {
+    run.go_on()?;
+    let mut bed = Bed::filled(profile, Data::Random)?;
+    let pages = bed.capacity() / PAGE;
+    let (count, mut sum) = (2 * pages / 64, 0.0);
+    for request in 0..count {
+        let offset = (request % (pages / 64 - 1) * 64 + 4) * PAGE;
+        sum += 1e3 * bed.time(Op::Write, Data::Random, offset, 64 * PAGE)?;
+    }
+    Ok(sum / count as f64)
+}

@@ -1,0 +1,16 @@
+//! S. Boboila and P. Desnoyers, "Performance Models of Flash-based Solid-State Drives for Real Workloads", MSST 2011.
+
+mod equations;
+mod fragments;
+mod uniform;
+mod writes;
+
+pub use equations::EQUATIONS;
+pub use fragments::FIGURE_1;
+pub use uniform::FIGURE_2;
+
+/// Pages written in the paper's tests (section III).
+const WRITTEN: f64 = 1e7;
+
+/// Seed of random writes.
+const SEED: u64 = 2011;

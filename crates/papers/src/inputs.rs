@@ -1,0 +1,56 @@
+use std::collections::BTreeMap;
+
+/// Something that an item rests on and that can be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Input {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub summary: &'static str,
+    /// What the paper has.
+    pub value: &'static str,
+    /// Something else, with which the item finds something else: it shows that the outcome is not
+    /// written down anywhere.
+    pub other: &'static str,
+}
+
+/// What an item is run with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inputs(BTreeMap<&'static str, String>);
+
+/// An item has no such input.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no input `{name}` of this item; there are: {}", .known.join(", "))]
+pub struct UnknownInput {
+    name: String,
+    known: Vec<&'static str>,
+}
+
+impl Inputs {
+    /// As the paper has them.
+    #[must_use]
+    pub fn of(inputs: &[Input]) -> Inputs {
+        Inputs(inputs.iter().map(|input| (input.name, input.value.into())).collect())
+    }
+
+    /// Changes one.
+    ///
+    /// # Errors
+    /// Where there is none of that name.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), UnknownInput> {
+        let known = self.0.keys().copied().collect();
+        let input = self.0.get_mut(name);
+        *input.ok_or_else(|| UnknownInput { name: name.into(), known })? = value.into();
+        Ok(())
+    }
+
+    /// The value of an input that the item has.
+    pub(crate) fn get(&self, name: &str) -> &str {
+        self.0.get(name).expect("an item asks for its own inputs")
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+}

@@ -1,0 +1,63 @@
+//! Every table and figure of the papers as something that can be run: what is printed, what this
+//! project finds, how far apart they are, and why.
+//!
+//! An [`Item`] is a table, a figure or a passage; what it says are [`Claim`]s, each of which passes,
+//! differs for a reason that is known, or fails. An item is one file and its line in [`ITEMS`]. It holds
+//! the published values and no algorithm: what is compared with them comes from the other crates, by
+//! [`Inputs`] that can be changed.
+
+mod agrawal;
+mod bed;
+mod boboila;
+mod claim;
+mod errata;
+mod figure;
+mod inputs;
+mod item;
+mod sun_zhang;
+
+pub use claim::{Claim, Finding, Number, State, Statement, Tolerance};
+pub use errata::{ERRATA, Erratum};
+pub use figure::{Axis, Figure, Mark, Series};
+pub use inputs::{Input, Inputs, UnknownInput};
+pub use item::{Error, Found, Item, Paper, REPRODUCTION_VERSION, Reproduction, Reproductions, Run};
+
+/// All of them, by paper and in its order.
+pub const ITEMS: &[&Item] = &[
+    &agrawal::TABLE_1,
+    &agrawal::SECTION_2_2,
+    &agrawal::FIGURE_2,
+    &agrawal::TABLE_3,
+    &agrawal::FIGURE_6,
+    &agrawal::TABLE_4,
+    &agrawal::FIGURE_7,
+    &agrawal::TABLE_5,
+    &agrawal::FIGURE_8,
+    &agrawal::TABLE_7,
+    &agrawal::SECTION_5_2,
+    &boboila::FIGURE_1,
+    &boboila::EQUATIONS,
+    &boboila::FIGURE_2,
+    &sun_zhang::TABLE_1,
+    &sun_zhang::FIGURE_2,
+    &sun_zhang::FIGURE_3,
+    &sun_zhang::FIGURE_4,
+    &sun_zhang::FIGURE_5,
+    &sun_zhang::FIGURE_7,
+    &sun_zhang::FIGURE_8,
+    &sun_zhang::FIGURE_9,
+    &sun_zhang::FIGURE_13,
+    &sun_zhang::TABLE_2,
+    &sun_zhang::FIGURE_16,
+    &sun_zhang::FIGURE_18,
+    &sun_zhang::TABLE_3,
+];
+
+/// The item of that name.
+#[must_use]
+pub fn item(id: &str) -> Option<&'static Item> {
+    ITEMS.iter().find(|item| item.id == id).copied()
+}
+
+#[cfg(test)]
+mod tests;
