@@ -134,18 +134,19 @@ def text(value: Any) -> str:
 
 def spec(name: str, fields: Mapping[str, Any]) -> str:
     """A name with fields after ``?``; those of a dictionary have dotted names."""
-    told = "&".join(f"{key}={text(value)}" for key, value in _flat("", fields))
+    told = "&".join(f"{key}={text(value)}" for key, value in flat(fields))
     if not told:
         return name
     return f"{name}&{told}" if "?" in name else f"{name}?{told}"
 
 
-def _flat(prefix: str, fields: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def flat(fields: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """Fields with their dotted names."""
     found: list[tuple[str, Any]] = []
     for key, value in fields.items():
         name = prefix + key.rstrip("_")
         if isinstance(value, Mapping):
-            found += _flat(f"{name}.", value)
+            found += flat(value, f"{name}.")
         else:
             found.append((name, value))
     return found

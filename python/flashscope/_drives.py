@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._call import spec
+from ._call import ShowProgress, call, flat, kept, spec, text, words
 from ._decode import decode
 from .documents.manifest import DeviceInfo
+from .documents.what_if import Variant, WhatIf
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import WhatIfOptions
+    from ._workloads import Workload
 
 
 @dataclass(frozen=True)
@@ -42,11 +50,37 @@ class Drive:
         """The same drive with other fields."""
         return Drive(self.name, **fields)
 
+    def what_if(
+        self,
+        workload: Workload | str,
+        *changes: str | Mapping[str, Any],
+        row: Callable[[Variant], object] | None = None,
+        progress: ShowProgress = None,
+        **options: Unpack[WhatIfOptions],
+    ) -> WhatIf:
+        """What a workload would come to if something were otherwise, as ``flashscope what-if`` says it: each change is
+        a variant, as a text or as fields::
+
+            drive.what_if("zipf", {"over_provisioning": 0.28}, {"cleaning": {"policy": "fifo"}}, "workload.trims=0.2")
+
+        ``row`` is called with a variant as soon as a model has said what it expects, and again once it was simulated.
+        """
+        told = [*words(options), f"--drive={self}", f"--workload={workload}"]
+        told += [f"--change={_change(change)}" for change in changes]
+        give = None if row is None else lambda json: row(decode(Variant, json))
+        outcome = call(_native.what_if, told, give, progress=progress)
+        return kept(outcome, lambda json: decode(WhatIf, json))
+
     def __str__(self) -> str:
         return self.name
 
     def __repr__(self) -> str:
         return f"Drive({self.name!r})"
+
+
+def _change(change: str | Mapping[str, Any]) -> str:
+    """A change as it is typed."""
+    return change if isinstance(change, str) else text(list(f"{key}={text(value)}" for key, value in flat(change)))
 
 
 def drives() -> list[Kind]:

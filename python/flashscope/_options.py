@@ -209,3 +209,26 @@ class TwinPredictOptions(TypedDict, total=False):
     """Seed of everything random, unless the workload has its own"""
     jobs: object
     """Simulate so many drives at once [default: all processors]; the outcome does not depend on it"""
+
+
+class WhatIfOptions(TypedDict, total=False):
+    """Options of `flashscope what-if`."""
+
+    ios: int
+    """Measure so many IOs [default: 1000000, or all of a workload that ends]"""
+    duration: object
+    """Measure for so long, in simulated time"""
+    fill: object
+    """What the drive holds at first"""
+    warmup: object
+    """Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of times the capacity, as in `10x` [default: steady, or none for a workload that ends]"""
+    queue_depth: int
+    """IOs in flight at once, unless the workload says [default: 1, or in an open loop all that the drive takes]"""
+    seed: int
+    """Seed of everything random, unless the workload has its own; the same seed gives the same IOs"""
+    repeats: int
+    """Simulate each variant so often, with seeds one after the other [default: 3, or 1 of a trace, in which nothing is random]"""
+    jobs: object
+    """Simulate so many drives at once [default: all processors]; the outcome does not depend on it"""
+    output: object
+    """Write what came of it to this folder, as `what-if.json`; it must not be there yet"""

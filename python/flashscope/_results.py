@@ -11,6 +11,7 @@ from . import _native
 from ._decode import decode
 from ._native import Table, UsageError
 from .documents import facts, manifest, probe, simulation, sweep
+from .documents.what_if import WhatIf
 
 Run = manifest.Run
 
@@ -115,15 +116,20 @@ class Sweep:
         return f"<Sweep of {', '.join(self.report.factors)}: {counts.done} of {counts.asked} simulations in {self.path}>"
 
 
-def open(folder: str | PathLike[str]) -> Measurement | Probe | Simulation | Sweep:
+Result = Measurement | Probe | Simulation | Sweep | WhatIf
+"""What a result folder holds."""
+
+
+def open(folder: str | PathLike[str]) -> Result:
     """Opens a result folder."""
     path = Path(fspath(folder))
     kind = _native.open(str(path))
-    kinds: dict[str, Callable[[Path, str], Measurement | Probe | Simulation | Sweep]] = {
+    kinds: dict[str, Callable[[Path, str], Result]] = {
         "manifest": Measurement,
         "probe": Probe,
         "simulation": Simulation,
         "sweep": Sweep,
+        "what-if": lambda _, json: decode(WhatIf, json),
     }
     return kinds[kind](path, (path / f"{kind}.json").read_text())
 

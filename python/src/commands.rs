@@ -11,10 +11,12 @@ use flashscope_instrument::predict::{PredictArgs, predict as foretell};
 use flashscope_instrument::probe::{ProbeArgs, probe as investigate};
 use flashscope_instrument::simulate::{Each, SimulateArgs, simulate as run};
 use flashscope_instrument::sweep::SweepArgs;
+use flashscope_instrument::what_if::WhatIfArgs;
 use flashscope_instrument::{Failure, Onlooker, twin, usage};
 use flashscope_measure::fresh_seed;
 use flashscope_result::manifest::Status;
 use flashscope_result::sweep::{is_sweep, read_sweep};
+use flashscope_result::what_if::{is_what_if, read_what_if};
 use flashscope_result::{
     ResultFolder, SimulationStatus, is_probe, is_simulation, read_probe, read_simulation, rows,
 };
@@ -114,8 +116,8 @@ pub fn predict(
     })
 }
 
-/// The document of the result in a folder, which this version can read: `manifest`, `probe`, `simulation` or `sweep`.
-/// It is read from its file, as it stands there.
+/// The document of the result in a folder, which this version can read: `manifest`, `probe`, `simulation`, `sweep`
+/// or `what-if`. It is read from its file, as it stands there.
 #[pyfunction]
 pub fn open(path: &str) -> PyResult<&'static str> {
     let path = Path::new(path);
@@ -128,6 +130,9 @@ pub fn open(path: &str) -> PyResult<&'static str> {
         }
         if is_sweep(path) {
             return read_sweep(path).map(|_| "sweep").map_err(usage);
+        }
+        if is_what_if(path) {
+            return read_what_if(path).map(|_| "what-if").map_err(usage);
         }
         ResultFolder::open(path).map(|_| "manifest").map_err(usage)
     };
@@ -230,6 +235,7 @@ pub fn options(command: &str) -> Vec<(String, &'static str, String)> {
         "twin fit" => twin::FitArgs::augment_args(Command::new("fit")),
         "twin check" => twin::CheckArgs::augment_args(Command::new("check")),
         "twin predict" => twin::PredictArgs::augment_args(Command::new("predict")),
+        "what-if" => WhatIfArgs::augment_args(Command::new("what-if")),
         _ => PredictArgs::augment_args(Command::new("predict")),
     };
     let told = |arg: &Arg| {

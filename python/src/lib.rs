@@ -10,6 +10,7 @@ mod table;
 mod traces;
 mod twins;
 mod watched;
+mod what_ifs;
 
 use pyo3::prelude::*;
 
@@ -29,4 +30,6 @@ mod _native {
     use super::traces::{requests, trace_facts};
     #[pymodule_export]
     use super::twins::{twin, twin_check, twin_fit, twin_predict};
+    #[pymodule_export]
+    use super::what_ifs::what_if;
 }

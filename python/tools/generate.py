@@ -14,12 +14,12 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "flashscope"
-DOCUMENTS = ["manifest", "facts", "prediction", "probe", "simulation", "sweep", "trace", "twin", "twin-check", "twin-prediction"]
-COMMANDS = ["bench", "predict", "probe", "simulate", "sweep", "twin check", "twin fit", "twin predict"]
+DOCUMENTS = ["manifest", "facts", "prediction", "probe", "simulation", "sweep", "trace", "twin", "twin-check", "twin-prediction", "what-if"]
+COMMANDS = ["bench", "predict", "probe", "simulate", "sweep", "twin check", "twin fit", "twin predict", "what-if"]
 # What Python gives by itself: the answer is an object, and the drive is an argument.
-HIDDEN = {"json", "list", "drive", "engine", "file", "workload"}
+HIDDEN = {"change", "json", "list", "name", "drive", "engine", "file", "workload"}
 # Of these the trace is the workload.
-WORKLOAD_GIVEN = {"predict", "simulate", "twin predict"}
+WORKLOAD_GIVEN = {"predict", "simulate", "twin predict", "what-if"}
 TYPES = {"bool": "bool", "int": "int", "list": "Sequence[object]", "str": "object"}
 
 
@@ -74,7 +74,7 @@ def options() -> str:
     lines += ["from typing_extensions import TypedDict"]
     native = _native()
     for command in COMMANDS:
-        lines += ["", "", f"class {command.title().replace(' ', '')}Options(TypedDict, total=False):"]
+        lines += ["", "", f"class {command.title().replace(' ', '').replace('-', '')}Options(TypedDict, total=False):"]
         lines += [f'    """Options of `flashscope {command}`."""', ""]
         for name, kind, summary in native.options(command):
             if name not in HIDDEN and not (name == "trace" and command in WORKLOAD_GIVEN):

@@ -1,0 +1,75 @@
+//! What-ifs: a question in, rows as they come, and a document at the end.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashscope_instrument::what_if::{Watcher, WhatIfArgs, what_if as answer};
+use flashscope_instrument::{Onlooker, Step};
+use flashscope_result::what_if::{WhatIf, WhatIfStatus};
+use pyo3::prelude::*;
+
+use crate::asked::parse;
+use crate::error::failure;
+use crate::watched::watched;
+
+/// Answers a question: JSON after docs/schemas/what-if.schema.json, and whether Ctrl-C ended it. `row` is called with a
+/// variant as JSON once a model has said what it expects, and again once it was simulated.
+#[pyfunction]
+pub fn what_if(
+    py: Python<'_>,
+    words: Vec<String>,
+    row: Option<Py<PyAny>>,
+    progress: &Bound<'_, PyAny>,
+    note: &Bound<'_, PyAny>,
+) -> PyResult<(String, bool)> {
+    let args: WhatIfArgs = parse("what-if", words)?;
+    watched(py, progress, note, |stop, onlooker| {
+        let mut rows = Rows { onlooker, row, stop, raised: None };
+        let answered = answer(&args, stop, &mut rows)?;
+        if let Some(raised) = rows.raised {
+            return Err(Python::attach(|py| failure(py, &raised)));
+        }
+        let json = serde_json::to_string(&answered.what_if)?;
+        if answered.what_if.status != WhatIfStatus::Unfinished {
+            answered.outcome()?;
+        }
+        Ok(json)
+    })
+}
+
+/// Gives rows to Python as they come.
+struct Rows<'a> {
+    onlooker: &'a mut dyn Onlooker,
+    row: Option<Py<PyAny>>,
+    stop: &'a AtomicBool,
+    raised: Option<PyErr>,
+}
+
+impl Rows<'_> {
+    fn give(&mut self, so_far: &WhatIf, nth: usize) {
+        let (Some(row), None) = (&self.row, &self.raised) else { return };
+        let Some(Ok(json)) = so_far.all().nth(nth).map(serde_json::to_string) else { return };
+        self.raised = Python::attach(|py| row.call1(py, (json,)).err());
+        // Who is told and raises wants no more.
+        self.stop.fetch_or(self.raised.is_some(), Ordering::Relaxed);
+    }
+}
+
+impl Onlooker for Rows<'_> {
+    fn show(&mut self, step: &Step<'_>) {
+        self.onlooker.show(step);
+    }
+
+    fn note(&mut self, text: &str) {
+        self.onlooker.note(text);
+    }
+}
+
+impl Watcher for Rows<'_> {
+    fn predicted(&mut self, so_far: &WhatIf, nth: usize) {
+        self.give(so_far, nth);
+    }
+
+    fn simulated(&mut self, so_far: &WhatIf, nth: usize) {
+        self.give(so_far, nth);
+    }
+}
