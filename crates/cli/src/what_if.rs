@@ -21,7 +21,8 @@ pub fn what_if(args: &WhatIfArgs) -> Result<(), Failure> {
     printer.failed?;
     print::document(args.json, &answered.what_if, || {
         let result = args.output.as_deref().filter(|_| answered.written.is_ok());
-        what_if_end(&answered.what_if) + &result.map(print::result).unwrap_or_default()
+        what_if_end(&answered.what_if)
+            + &result.map(|path| format!("\nresult: {}\n", path.display())).unwrap_or_default()
     })?;
     answered.outcome()
 }

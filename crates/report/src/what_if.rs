@@ -23,16 +23,6 @@ const EXPECTED: [Quantity; 4] = [
     Quantity::BytesPerSecond,
 ];
 
-/// Those that are simulated.
-const SIMULATED: [Quantity; 6] = [
-    Quantity::MeanLatency,
-    Quantity::P99Latency,
-    Quantity::IosPerSecond,
-    Quantity::WriteAmplification,
-    Quantity::ErasesPerGib,
-    Quantity::Endurance,
-];
-
 /// A what-if as text, as far as it came.
 pub fn what_if(what_if: &WhatIf) -> String {
     let mut out = what_if_question(what_if) + &what_if_expected_head();
@@ -92,7 +82,7 @@ pub fn what_if_simulated_head(what_if: &WhatIf) -> String {
             "beneath, what differs from the drive as it is, in pairs of one seed, ± 95 %; ? is not sure"
         }
     };
-    let headings = SIMULATED.map(|quantity| heading(quantity).into());
+    let headings = Quantity::SIMULATED.map(|quantity| heading(quantity).into());
     format!("\n{}\n{meaning}\n", row("simulated", headings))
 }
 
@@ -112,11 +102,11 @@ pub fn what_if_simulated(variant: &Variant) -> String {
         }
     }
     let of = |quantity| variant.simulated.iter().find(|found| found.quantity == quantity);
-    let cells = SIMULATED.map(|quantity| {
+    let cells = Quantity::SIMULATED.map(|quantity| {
         of(quantity).map_or("-".into(), |found| value(quantity, found.value.value))
     });
     line!(out, "{}", row(&variant.name, cells));
-    let beneath = SIMULATED.map(|quantity| of(quantity).map(beneath).unwrap_or_default());
+    let beneath = Quantity::SIMULATED.map(|quantity| of(quantity).map(beneath).unwrap_or_default());
     if beneath.iter().any(|text| !text.is_empty()) {
         line!(out, "{}", row("", beneath));
     }

@@ -111,6 +111,18 @@ pub enum Quantity {
     Endurance,
 }
 
+impl Quantity {
+    /// Those that simulations have, in the order in which they are shown.
+    pub const SIMULATED: [Quantity; 6] = [
+        Quantity::MeanLatency,
+        Quantity::P99Latency,
+        Quantity::IosPerSecond,
+        Quantity::WriteAmplification,
+        Quantity::ErasesPerGib,
+        Quantity::Endurance,
+    ];
+}
+
 /// What a model expects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClosedForm {

@@ -8,16 +8,6 @@ use flashscope_stats::mean_of_repeats;
 use crate::predict::GIB;
 use crate::simulate::profile_name;
 
-/// The quantities that simulations have, in the order in which they are shown.
-const SIMULATED: [Quantity; 6] = [
-    Quantity::MeanLatency,
-    Quantity::P99Latency,
-    Quantity::IosPerSecond,
-    Quantity::WriteAmplification,
-    Quantity::ErasesPerGib,
-    Quantity::Endurance,
-];
-
 /// The numbers of the simulations of a variant, repeat by repeat.
 pub struct Measured {
     /// Each by its dotted path: see [`Row`](flashscope_result::sweep::Row).
@@ -59,7 +49,7 @@ impl Measured {
             let difference = before.and_then(|before| difference(&values, &before));
             Some(Simulated { quantity, value: mean_of_repeats(&values)?, difference })
         };
-        SIMULATED.into_iter().filter_map(simulated).collect()
+        Quantity::SIMULATED.into_iter().filter_map(simulated).collect()
     }
 }
 
