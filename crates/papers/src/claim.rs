@@ -93,7 +93,6 @@ pub enum Finding {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Claim {
     /// Both.
-    #[serde(flatten)]
     pub finding: Finding,
     /// Why they differ, or the claim is wrong in print, where that is known.
     pub explanation: Option<String>,
