@@ -3,8 +3,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
 import { ioCount, makeJson, makeReport } from '../fixtures/make-fixture.mjs';
 import { makeShelf } from '../fixtures/make-page.mjs';
+import { makeSweep } from '../fixtures/make-sweep.mjs';
 import { makeTrace } from '../fixtures/make-trace.mjs';
 import { serve } from '../fixtures/server.mjs';
+import { stepsOf } from '../fixtures/what-if.mjs';
+import { askedOf, UNASKED } from '../src/pages/what-if/question';
 
 const json = makeJson(makeReport());
 
@@ -26,7 +29,9 @@ it.each([
 // Is what pages and servers of several results hold what the program may write?
 it('obeys the schema of the views', async () => {
   const [shelf, page] = [makeShelf(), ''];
-  const served = await serve(page, shelf);
+  const sweeps = [{ id: 'space', name: 'space', sweep: makeSweep() }];
+  const served = await serve(page, shelf, { sweeps });
+  const asked = askedOf(UNASKED);
   const ask = async (path: string) => (await fetch(`${served.address}api/${path}`)).json();
   const run = `results/newer/runs/${shelf[1]?.runs[100].id}`;
   const views = {
@@ -39,6 +44,10 @@ it('obeys the schema of the views', async () => {
     activities: await ask(`${run}/activities?from_ns=0&to_ns=100000000`),
     comparison: await ask('comparison?ids=first%20drive,newer'),
     marks: { experiments: [{ micro_benchmark: 'mix', experiment: 'RW', interesting: true }] },
+    sweep: await ask('sweeps/space'),
+    what_if_choices: await ask('what-if'),
+    what_if_asked: asked,
+    what_if: stepsOf(asked).at(-1),
   };
   await served.stop();
   const schema = new URL('../../docs/schemas/views.schema.json', import.meta.url);
