@@ -44,7 +44,7 @@ fn described(status: &str) -> &'static str {
         "204" => "It was stored.",
         "400" => "The request cannot be understood.",
         "401" => "It takes a token.",
-        "403" => "The request came from another site, or this may not be changed.",
+        "403" => "The request came from another site, or this is not for who asks.",
         "404" => "There is no such thing.",
         "409" => "It is there already, or something is missing for it.",
         "413" => "What was sent is too large.",

@@ -134,7 +134,8 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         F: Future<Output = Result<JsonOf<R>, Problem>> + Send,
         H: Fn(Arc<S>, P, Q) -> F + Clone + Send + Sync + 'static,
     {
-        let responses = responses::<R>(&mut self.sent, "200", &["400", "404", "422", "429", "503"]);
+        let problems = ["400", "403", "404", "422", "429", "503"];
+        let responses = responses::<R>(&mut self.sent, "200", &problems);
         let operation = self.operation::<P, Q>(summary, responses);
         self.document(path, "get", operation);
         let route = move |State(state): State<Arc<S>>,
