@@ -168,7 +168,10 @@ impl Running {
     /// Waits for what can be observed while it runs.
     #[track_caller]
     fn wait_until(&mut self, what: &str, observed: impl FnMut() -> bool) {
-        assert!(self.reaches(what, observed), "ended before {what}");
+        if !self.reaches(what, observed) {
+            let output = self.0.take().unwrap().wait_with_output().unwrap();
+            panic!("ended before {what}: {}", String::from_utf8_lossy(&output.stderr));
+        }
     }
 
     /// Waits for what can be observed while it runs; whether that was before it ended, which a test that

@@ -25,9 +25,9 @@ use crate::names;
   flashscope bench /dev/nvme1n1 --read-only
   flashscope bench /dev/nvme1n1 --destroy-data-on S4EWNX0R123456
   flashscope bench 'sim:agrawal-2008?over_provisioning=0.28' --state sequential
-  flashscope bench 'file:scratch.img?size=8GiB' --precision 1% --statistic p99 --budget-time 2h
-  flashscope bench 'file:scratch.img?size=8GiB' --trace 'hm_0.csv.gz?remap=compact&speed=10'
-  flashscope bench 'file:scratch.img?size=8GiB' --test pts-iops
+  flashscope bench 'file:scratch.img?size=1GiB' --precision 1% --statistic p99 --budget-time 2h
+  flashscope bench 'file:scratch.img?size=4GiB' --trace 'hm_0.csv.gz?remap=compact&speed=10'
+  flashscope bench 'file:scratch.img?size=1GiB' --test pts-iops
   flashscope bench sim:demo --test pts-write-saturation --round 1s
   flashscope bench sim:flashsim-2009 --grid
   flashscope bench --plan PLAN.json --destroy-data-on scratch.img
