@@ -8,7 +8,7 @@ BIN := target/release/flashscope
 help:              ## list what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web test test-rust test-properties test-web test-readers test-registry test-python test-wheel test-attach test-nvme check guide bench bench-models bench-probe bench-twin fuzz tools clean
+.PHONY: help demo build web test test-rust test-properties test-web test-readers test-registry test-python test-wheel test-attach test-nvme check guide pictures bench bench-models bench-probe bench-twin fuzz tools clean
 
 demo: build        ## measure a simulated drive and write the report
 	$(BIN) demo
@@ -64,6 +64,9 @@ test-nvme: build   ## emulated NVMe drives, NBD, ublk and null_blk in virtual ma
 guide:             ## the guide and the reference as a book: target/guide/index.html
 	command -v mdbook >/dev/null || $(CARGO) install --locked --quiet mdbook@0.5.4 --no-default-features --features search
 	mdbook build docs
+
+pictures: build    ## the pictures of the README, of what the program writes, in Chromium
+	scripts/make-pictures
 
 bench: build       ## speed, memory and size, beside their limits
 	scripts/bench
