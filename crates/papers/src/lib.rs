@@ -15,6 +15,7 @@ mod figure;
 mod inputs;
 mod item;
 mod sun_zhang;
+mod uflip;
 
 pub use claim::{Claim, Finding, Number, State, Statement, Tolerance};
 pub use errata::{ERRATA, Erratum};
@@ -24,6 +25,20 @@ pub use item::{Error, Found, Item, Paper, REPRODUCTION_VERSION, Reproduction, Re
 
 /// All of them, by paper and in its order.
 pub const ITEMS: &[&Item] = &[
+    &uflip::FIGURE_2,
+    &uflip::TABLE_1,
+    &uflip::SECTION_4_2,
+    &uflip::TABLE_2,
+    &uflip::FIGURE_3,
+    &uflip::FIGURE_4,
+    &uflip::FIGURE_5,
+    &uflip::FIGURE_6,
+    &uflip::FIGURE_7,
+    &uflip::FIGURE_8,
+    &uflip::TABLE_3,
+    &uflip::HINTS,
+    &uflip::CHIPS,
+    &uflip::SIZE,
     &agrawal::TABLE_1,
     &agrawal::SECTION_2_2,
     &agrawal::FIGURE_2,
