@@ -4,7 +4,15 @@ import { viteSingleFile } from 'vite-plugin-singlefile';
 import { defineConfig } from 'vitest/config';
 import { insertReport, makeJson, makeReport, onePage } from './fixtures/make-fixture.mjs';
 import { makePage } from './fixtures/make-page.mjs';
+import { makePapers } from './fixtures/make-papers.mjs';
 import { makeTrace } from './fixtures/make-trace.mjs';
+
+/** What is made up, by what stands after `?`. */
+const FIXTURES: Record<string, () => string> = {
+  trace: () => JSON.stringify(makeTrace()),
+  page: () => JSON.stringify(makePage()),
+  papers: () => JSON.stringify(makePapers()),
+};
 
 /** In development, what is made up stands where the program inserts the real thing. */
 const fixture: Plugin = {
@@ -15,11 +23,7 @@ const fixture: Plugin = {
     handler: (html, { originalUrl }) =>
       insertReport(
         html,
-        originalUrl?.endsWith('?trace')
-          ? JSON.stringify(makeTrace())
-          : originalUrl?.endsWith('?page')
-            ? JSON.stringify(makePage())
-            : makeJson(onePage(makeReport())),
+        FIXTURES[originalUrl?.split('?')[1] ?? '']?.() ?? makeJson(onePage(makeReport())),
       ),
   },
 };

@@ -4,7 +4,7 @@ import { compile } from 'json-schema-to-typescript';
 
 /**
  * Schemas and the names of their types: what screens are made of, a simulation, a probe, the
- * characteristics of a trace, and an attached drive.
+ * characteristics of a trace, an attached drive, and the papers.
  */
 const SHOWN = {
   views: 'Views',
@@ -12,6 +12,7 @@ const SHOWN = {
   probe: 'ProbeReport',
   trace: 'Trace',
   live: 'Live',
+  reproduction: 'Reproductions',
 };
 
 /**

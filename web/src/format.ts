@@ -92,6 +92,13 @@ export function short(value: number): string {
   return new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 }).format(value);
 }
 
+/** A number with five digits at most, where it is round: `0.5`, `61,256`, `130.63`. */
+export function fine(value: number): string {
+  return new Intl.NumberFormat('en-US', { maximumSignificantDigits: 5 })
+    .format(value)
+    .replace('-', '−');
+}
+
 /** A value that is estimated, with its interval where it is not exact: `9 (8 to 11)`. */
 export function estimate(
   found: Estimate | null | undefined,

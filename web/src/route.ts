@@ -231,3 +231,28 @@ export function compareHref(ids: string[], at: CompareLevel = { level: 'summary'
   if (at.level === 'run') return `${base}/r/${place}/${at.value}`;
   return `${base}/${at.level === 'colours' ? 'c' : 'e'}/${place}`;
 }
+
+/** The screens of the book of the papers. */
+export type BookRoute =
+  | { page: 'contents' }
+  | { page: 'item'; id: string }
+  | { page: 'errata' }
+  | { page: 'unknown'; hash: string };
+
+/** The screen of the book that a hash names; where there is one item, `only`, the contents are that. */
+export function parseBookRoute(hash: string, only?: string): BookRoute {
+  const parts = hash.replace(/^#\/?/, '').split('/').map(decode);
+  const [id = ''] = parts;
+  if (parts.length > 1) return { page: 'unknown', hash };
+  if (id === '') return only === undefined ? { page: 'contents' } : { page: 'item', id: only };
+  return id === 'errata' ? { page: 'errata' } : { page: 'item', id };
+}
+
+/** The address of the contents. */
+export const contentsHref = () => '#/';
+
+/** The address of an item of the book. */
+export const paperItemHref = (id: string) => address(id);
+
+/** The address of the errata. */
+export const errataHref = () => '#/errata';

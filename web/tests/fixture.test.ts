@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
 import { ioCount, makeJson, makeReport } from '../fixtures/make-fixture.mjs';
 import { makeShelf } from '../fixtures/make-page.mjs';
+import { makePapers } from '../fixtures/make-papers.mjs';
 import { makeSweep } from '../fixtures/make-sweep.mjs';
 import { makeTrace } from '../fixtures/make-trace.mjs';
 import { serve } from '../fixtures/server.mjs';
@@ -16,6 +17,7 @@ it.each([
   ['report', JSON.parse(json), { manifest: {} }],
   ['report', JSON.parse(makeJson(makeReport({ old: true }))), { manifest: {} }],
   ['trace', makeTrace(), { inputs: [] }],
+  ['reproduction', makePapers(), { items: [] }],
 ])('obeys the schema of a %s', async (name, made, wrong) => {
   const schema = new URL(`../../docs/schemas/${name}.schema.json`, import.meta.url);
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });

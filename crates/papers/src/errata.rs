@@ -1,8 +1,12 @@
 //! What is wrong, or cannot be meant as it stands, in the papers.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::Paper;
 
 /// An error in print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Erratum {
     /// Where.
     pub paper: Paper,

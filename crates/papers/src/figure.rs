@@ -21,12 +21,14 @@ pub struct Axis {
     pub label: &'static str,
     /// Whether equal ratios are as far apart.
     pub log: bool,
+    /// What stands at 0, 1, 2 and so on, where these are no numbers.
+    pub names: Vec<&'static str>,
 }
 
 /// Points that belong together.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Series {
-    /// What they are.
+    /// What they are; what is printed has the name of what is found, where it is of the same.
     pub name: String,
     /// How they are drawn.
     pub mark: Mark,
@@ -44,19 +46,27 @@ pub enum Mark {
     Dots,
     /// Joined.
     Line,
+    /// Bars, beside those of other series at the same place.
+    Bars,
 }
 
 impl Axis {
     /// An axis on which equal differences are as far apart.
     #[must_use]
     pub const fn linear(label: &'static str) -> Axis {
-        Axis { label, log: false }
+        Axis { label, log: false, names: Vec::new() }
     }
 
     /// An axis on which equal ratios are.
     #[must_use]
     pub const fn log(label: &'static str) -> Axis {
-        Axis { label, log: true }
+        Axis { label, log: true, names: Vec::new() }
+    }
+
+    /// An axis of things that are no numbers, at 0, 1, 2 and so on.
+    #[must_use]
+    pub fn named(label: &'static str, names: &[&'static str]) -> Axis {
+        Axis { names: names.into(), ..Axis::linear(label) }
     }
 }
 
@@ -71,6 +81,25 @@ impl Series {
     #[must_use]
     pub fn line(name: impl Into<String>, points: Vec<[f64; 2]>) -> Series {
         Series { name: name.into(), mark: Mark::Line, printed: false, points }
+    }
+
+    /// What is found, as bars at 0, 1, 2 and so on.
+    #[must_use]
+    pub fn bars(name: impl Into<String>, heights: &[f64]) -> Series {
+        let points = heights.iter().zip(0u32..).map(|(height, nth)| [f64::from(nth), *height]);
+        Series { name: name.into(), mark: Mark::Bars, printed: false, points: points.collect() }
+    }
+
+    /// What is printed, as a line.
+    #[must_use]
+    pub fn printed_line(name: impl Into<String>, points: Vec<[f64; 2]>) -> Series {
+        Series { printed: true, ..Series::line(name, points) }
+    }
+
+    /// What is printed as one height, such as an average, from one place to another.
+    #[must_use]
+    pub fn printed_level(name: impl Into<String>, height: f64, [from, to]: [f64; 2]) -> Series {
+        Series::printed_line(name, vec![[from, height], [to, height]])
     }
 
     /// What is printed, each point for itself.

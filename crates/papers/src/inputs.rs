@@ -1,5 +1,8 @@
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// Something that an item rests on and that can be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Input {
@@ -12,6 +15,19 @@ pub struct Input {
     /// Something else, with which the item finds something else: it shows that the outcome is not
     /// written down anywhere.
     pub other: &'static str,
+}
+
+/// An input, and what an item was run with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Given {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub summary: &'static str,
+    /// What the paper has.
+    pub published: &'static str,
+    /// What it was.
+    pub value: String,
 }
 
 /// What an item is run with.
@@ -49,8 +65,14 @@ impl Inputs {
         self.0.get(name).expect("an item asks for its own inputs")
     }
 
-    /// All of them.
-    pub fn all(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.0.iter().map(|(name, value)| (*name, value.as_str()))
+    /// All of them, with what they are, in the order of the item's.
+    pub(crate) fn given(&self, inputs: &[Input]) -> Vec<Given> {
+        let given = |&Input { name, summary, value, .. }: &Input| Given {
+            name,
+            summary,
+            published: value,
+            value: self.get(name).into(),
+        };
+        inputs.iter().map(given).collect()
     }
 }

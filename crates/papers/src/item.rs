@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +6,7 @@ use flashscope_sim::{Profile, profile};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Claim, Figure, Input, Inputs, State};
+use crate::{Claim, ERRATA, Erratum, Figure, Given, Input, Inputs, State};
 
 /// Where an item is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -145,16 +144,44 @@ pub struct Reproductions {
     pub schema_version: u32,
     /// What was run, in the order in which it was asked for.
     pub items: Vec<Reproduction>,
-    /// The worst state of them.
+    /// What was asked for as well, but not run before the end.
+    pub missing: Vec<Missing>,
+    /// What is wrong in print in the papers that any of these are from.
+    pub errata: Vec<Erratum>,
+    /// The worst state of what was run.
     pub state: State,
 }
 
+/// An item that was asked for, and not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Missing {
+    /// Its name.
+    pub id: &'static str,
+    /// Where it is from.
+    pub paper: Paper,
+    /// Where in there.
+    pub place: &'static str,
+    /// What it is about.
+    pub title: &'static str,
+}
+
 impl Reproductions {
-    /// Of these items.
+    /// What came of the first of these items, and which of them are left.
     #[must_use]
-    pub fn new(items: Vec<Reproduction>) -> Reproductions {
+    pub fn new(items: Vec<Reproduction>, asked: &[&Item]) -> Reproductions {
         let state = items.iter().map(|item| item.state).max().unwrap_or(State::Pass);
-        Reproductions { schema_version: REPRODUCTION_VERSION, items, state }
+        let missing = asked.iter().skip(items.len()).map(|item| {
+            let Item { id, paper, place, title, .. } = **item;
+            Missing { id, paper, place, title }
+        });
+        let told = |erratum: &&Erratum| asked.iter().any(|item| item.paper == erratum.paper);
+        Reproductions {
+            schema_version: REPRODUCTION_VERSION,
+            missing: missing.collect(),
+            errata: ERRATA.iter().filter(told).copied().collect(),
+            items,
+            state,
+        }
     }
 }
 
@@ -170,9 +197,11 @@ pub struct Reproduction {
     /// What it is about.
     pub title: &'static str,
     /// What it was run with.
-    pub inputs: BTreeMap<&'static str, String>,
+    pub inputs: Vec<Given>,
     /// Whether it took as long as it needed.
     pub full: bool,
+    /// What runs it again, in a shell.
+    pub command: String,
     /// What it says, and what is found.
     pub claims: Vec<Claim>,
     /// Its pictures, drawn anew.
@@ -190,9 +219,57 @@ impl Item {
         run.go_on()?;
         let Found { claims, figures } = (self.run)(run)?;
         let state = claims.iter().map(|claim| claim.state).max().unwrap_or(State::Fail);
-        let inputs = run.inputs.all().map(|(name, value)| (name, value.into())).collect();
+        let inputs = run.inputs.given(self.inputs);
         let Item { id, paper, place, title, .. } = *self;
-        let full = run.full;
-        Ok(Reproduction { id, paper, place, title, inputs, full, claims, figures, state })
+        let (full, command) = (run.full, command(id, &inputs, run.full));
+        Ok(Reproduction { id, paper, place, title, inputs, full, command, claims, figures, state })
+    }
+}
+
+/// What runs an item with these inputs.
+fn command(id: &str, inputs: &[Given], full: bool) -> String {
+    let mut words = vec!["flashscope".into(), "reproduce".into(), id.into()];
+    words.extend(full.then(|| "--full".into()));
+    for Given { name, value, .. } in inputs.iter().filter(|input| input.value != input.published) {
+        words.extend(["--set".into(), quoted(&format!("{name}={value}"))]);
+    }
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "=-_.,:/%+".contains(c);
+    if word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Does the command that runs an item again name the inputs that differ, so that a shell takes them as they are?
+    #[test]
+    fn commands() {
+        let item = crate::item("agrawal-table3").unwrap();
+        let mut inputs = Inputs::of(item.inputs);
+        let of = |inputs: &Inputs, full| command(item.id, &inputs.given(item.inputs), full);
+        assert_eq!(of(&inputs, false), "flashscope reproduce agrawal-table3");
+        inputs.set("writes", "7").unwrap();
+        inputs.set("drive", "it's?x=1").unwrap();
+        assert_eq!(
+            of(&inputs, true),
+            r"flashscope reproduce agrawal-table3 --full --set 'drive=it'\''s?x=1' --set writes=7"
+        );
+    }
+
+    // Is what was not run named, and only what is wrong in the papers that were asked for?
+    #[test]
+    fn what_is_missing() {
+        let asked = ["boboila-figure1", "boboila-equations"].map(|id| crate::item(id).unwrap());
+        let run = Run { inputs: Inputs::of(asked[0].inputs), full: false, stop: &false.into() };
+        let found = Reproductions::new(vec![asked[0].reproduce(&run).unwrap()], &asked);
+        assert_eq!(found.missing.iter().map(|item| item.id).collect::<Vec<_>>(), [asked[1].id]);
+        assert!(!found.errata.is_empty() && found.errata.len() < ERRATA.len());
+        assert!(found.errata.iter().all(|erratum| erratum.paper == Paper::Boboila));
+        assert_eq!(found.state, found.items[0].state);
     }
 }

@@ -20,8 +20,10 @@ mod uflip;
 pub use claim::{Claim, Finding, Number, State, Statement, Tolerance};
 pub use errata::{ERRATA, Erratum};
 pub use figure::{Axis, Figure, Mark, Series};
-pub use inputs::{Input, Inputs, UnknownInput};
-pub use item::{Error, Found, Item, Paper, REPRODUCTION_VERSION, Reproduction, Reproductions, Run};
+pub use inputs::{Given, Input, Inputs, UnknownInput};
+pub use item::{
+    Error, Found, Item, Missing, Paper, REPRODUCTION_VERSION, Reproduction, Reproductions, Run,
+};
 
 /// All of them, by paper and in its order.
 pub const ITEMS: &[&Item] = &[

@@ -14,7 +14,7 @@ pub use segments::TABLE_2;
 pub use summary::{TABLE_1, TABLE_3};
 pub use writes::{FIGURE_4, FIGURE_5};
 
-use crate::Input;
+use crate::{Input, Series};
 
 /// The drive of unknown make, of 1 GB.
 const DRIVE: Input = Input {
@@ -57,6 +57,17 @@ fn share(times: &[f64], from: f64, to: f64) -> f64 {
 /// Times by their number, from 1.
 fn numbered(times: &[f64]) -> Vec<[f64; 2]> {
     (1_u32..).zip(times).map(|(nth, time)| [f64::from(nth), *time]).collect()
+}
+
+/// Times by their number, beside the heights that are printed for them, ms.
+fn beside(what: &str, times: &[f64], printed: &[f64]) -> Vec<Series> {
+    [vec![Series::dots(what, numbered(times))], levels(printed)].concat()
+}
+
+/// Heights that are printed for as many trials as there are, ms.
+fn levels(printed: &[f64]) -> Vec<Series> {
+    let all = [1.0, f64::from(TRIALS)];
+    printed.iter().map(|ms| Series::printed_level(format!("{ms} ms"), *ms, all)).collect()
 }
 
 /// What all up to each took together, by how much that is: KiB and ms.

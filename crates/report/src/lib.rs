@@ -87,6 +87,15 @@ pub fn trace_html(trace: &Trace) -> Result<String, serde_json::Error> {
     filled(trace)
 }
 
+/// The book of the papers as such a file: what `flashscope reproduce --json` prints
+/// (`flashscope_papers::Reproductions`), of which this crate knows nothing.
+///
+/// # Errors
+/// Where it cannot be written as JSON.
+pub fn papers_html(found: &impl Serialize) -> Result<String, serde_json::Error> {
+    filled(found)
+}
+
 /// The page of a server, which it asks for what it shows.
 pub fn served_html() -> String {
     PAGE.replacen(MARKER, r#"{"served":true}"#, 1)

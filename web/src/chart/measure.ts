@@ -73,6 +73,19 @@ export function sizeLadder(low: number, high: number, most: number): number[] {
   );
 }
 
+/** Round numbers on a log axis: of ever coarser ladders the first that has room. */
+export function roundNumbers(low: number, high: number, most: number): number[] {
+  const decades = Array.from({ length: 40 }, (_, i) => 10 ** (i - 12));
+  const ladder = (steps: number[]) =>
+    decades
+      .flatMap((decade) => steps.map((step) => step * decade))
+      .filter((value) => value >= low * 0.999 && value <= high * 1.001);
+  const fine = ladder([1, 2, 5]);
+  const coarse = fine.length <= most ? fine : ladder([1]);
+  const every = Math.max(1, Math.ceil(coarse.length / Math.max(2, most)));
+  return coarse.filter((_, i) => i % every === 0);
+}
+
 const sizeSteps = (low: number, high: number, most: number) =>
   multiples(SIZE_STEPS, low, high, most);
 

@@ -3,7 +3,7 @@ import type uPlot from 'uplot';
 import type { Mark, Signal } from '../data/probe.gen';
 import { MISSING, short } from '../format';
 import { within } from './marks';
-import { type Measure, measureAxis, measureScale } from './measure';
+import { type Measure, measureAxis, measureScale, roundNumbers } from './measure';
 import { fade, type Palette } from './palette';
 import { type ChartSpec, common, type Tip } from './spec';
 
@@ -30,19 +30,6 @@ function spanOf(values: number[], lines: number): [number, number] {
   const high = values.reduce((a, b) => Math.max(a, b), 0);
   const room = 0.04 * (high - low) || 1;
   return [low < 0 ? low - room : 0, high + room * (1 + 2 * lines)];
-}
-
-/** Round numbers on a log axis: of ever coarser ladders the first that has room. */
-function roundNumbers(low: number, high: number, most: number): number[] {
-  const decades = Array.from({ length: 40 }, (_, i) => 10 ** (i - 12));
-  const ladder = (steps: number[]) =>
-    decades
-      .flatMap((decade) => steps.map((step) => step * decade))
-      .filter((value) => value >= low * 0.999 && value <= high * 1.001);
-  const fine = ladder([1, 2, 5]);
-  const coarse = fine.length <= most ? fine : ladder([1]);
-  const every = Math.max(1, Math.ceil(coarse.length / Math.max(2, most)));
-  return coarse.filter((_, i) => i % every === 0);
 }
 
 /** The horizontal axis: from the first point to the last, with all marks in view. */

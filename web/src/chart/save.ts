@@ -1,7 +1,7 @@
 // Charts as files: an SVG with its title and what its colours stand for, or a PNG of that.
 import uPlot from 'uplot';
 import { palette } from './palette';
-import type { ChartSpec } from './spec';
+import { type ChartSpec, keyPath } from './spec';
 import { escapeXml, RecordedPath, SvgContext } from './svg';
 
 const MARGIN = 16;
@@ -56,11 +56,18 @@ function wrap(text: string, width: number, perCharacter = 7.2): string[] {
 function legend(spec: ChartSpec, width: number, top: number): { drawn: string; bottom: number } {
   const colors = palette(false);
   let [x, y, drawn] = [MARGIN, top, ''];
-  for (const { name, color } of spec.keys?.(colors) ?? []) {
+  for (const key of spec.keys?.(colors) ?? []) {
+    const { name, color, sign } = key;
     const wide = textWidth(name) + 34;
     if (x > MARGIN && x + wide > width - MARGIN) [x, y] = [MARGIN, y + LINE];
-    drawn += `<rect x="${x}" y="${y}" width="10" height="10" rx="2" fill="${escapeXml(color)}"/>`;
-    drawn += `<text x="${x + 15}" y="${y + 9}" font-size="11" fill="${colors.text}">${escapeXml(name)}</text>`;
+    const attributes = Object.entries(keyPath(key)).map(
+      ([a, value]) => `${a}="${escapeXml(value)}"`,
+    );
+    drawn +=
+      sign === undefined
+        ? `<rect x="${x}" y="${y}" width="10" height="10" rx="2" fill="${escapeXml(color)}"/>`
+        : `<path transform="translate(${x - 4} ${y})" ${attributes.join(' ')}/>`;
+    drawn += `<text x="${x + 18}" y="${y + 9}" font-size="11" fill="${colors.text}">${escapeXml(name)}</text>`;
     x += wide;
   }
   let bottom = x > MARGIN ? y + LINE : y;

@@ -3,6 +3,7 @@ import type uPlot from 'uplot';
 import { exactTime } from '../format';
 import { timeTicks } from './axes';
 import type { Palette } from './palette';
+import { pointPath, type Shape } from './shapes';
 
 /** What is shown beside the pointer. */
 export interface Tip {
@@ -21,6 +22,27 @@ export interface Tip {
 export interface Key {
   name: string;
   color: string;
+  /** What is drawn in it, where that says more than a colour: a point, or a line. */
+  sign?: { shape: Shape; hollow?: boolean } | { width: number; dash?: number[] };
+}
+
+/** The sign of a key, as attributes of a path within 18 by 10 pixels. */
+export function keyPath({ color, sign }: Key): Record<string, string> {
+  if (sign === undefined) return { d: 'M4 0h10v10H4z', fill: color };
+  if ('width' in sign) {
+    const dash = sign.dash === undefined ? {} : { 'stroke-dasharray': sign.dash.join(' ') };
+    return {
+      d: 'M0 5h18',
+      fill: 'none',
+      stroke: color,
+      'stroke-width': String(sign.width),
+      ...dash,
+    };
+  }
+  const d = pointPath(sign.shape, [9, 5], 3.6);
+  return sign.hollow
+    ? { d, fill: 'none', stroke: color, 'stroke-width': '1.6' }
+    : { d, fill: color };
 }
 
 /** What the colours of a scale stand for. */

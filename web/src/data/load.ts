@@ -2,6 +2,7 @@
 import { Attached } from './attached.svelte';
 import { Embedded, type Page } from './embedded';
 import { parseJson } from './json';
+import type { Reproductions } from './reproduction.gen';
 import { Served } from './served';
 import type { Source } from './source';
 import type { Trace } from './trace.gen';
@@ -10,7 +11,11 @@ import type { Trace } from './trace.gen';
 export class NoReport extends Error {}
 
 /** What the application shows. */
-export type Shown = { trace: Trace } | { source: Source } | { attached: Attached };
+export type Shown =
+  | { trace: Trace }
+  | { papers: Reproductions }
+  | { source: Source }
+  | { attached: Attached };
 
 /** The data of the application, or what else the program put into the page. */
 export function loadPage(page: Document): Shown {
@@ -27,6 +32,7 @@ export function loadPage(page: Document): Shown {
   if ('attached' in held) return { attached: new Attached() };
   if ('served' in held) return { source: new Served() };
   if ('inputs' in held) return { trace: held as Trace };
+  if ('errata' in held) return { papers: held as Reproductions };
   if (!('measurements' in held)) {
     throw new NoReport('The result in this page is damaged: it holds no measurement.');
   }

@@ -17,6 +17,7 @@ far these may be apart, and where they are, why.
 
     flashscope reproduce                        # the items, with how each stands
     flashscope reproduce agrawal-table3         # what is printed, found, and the difference
+    flashscope reproduce all                    # the book: papers.html, with the figures and the errata
     flashscope reproduce all --json > found.json
     flashscope reproduce agrawal-table3 --set 'drive=agrawal-2008?flash.page_program=250us'
 

@@ -1,16 +1,20 @@
 //! The options of `flashscope reproduce`, as they are documented.
 
+use std::path::PathBuf;
+
 /// Reproduce tables and figures of the papers: what is printed, what is found, and how far these are
 /// apart.
 ///
 /// Without an item, all of them are listed. An item passes where what is found is what is printed, within a
 /// tolerance that is shown; where it is not and the reason is known, that is given. The status is 1
-/// where an item fails.
+/// where an item fails. `all` prints a line for each item, and writes the rest as a book with the figures and with what
+/// is wrong in print; Ctrl-C ends it with what was run until then.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope reproduce
   flashscope reproduce agrawal-table3
   flashscope reproduce agrawal-table3 --set 'drive=agrawal-2008?flash.page_program=250us'
+  flashscope reproduce all --output book.html
   flashscope reproduce all --json")]
 pub struct ReproduceArgs {
     /// The items, or `all`
@@ -24,6 +28,11 @@ pub struct ReproduceArgs {
     /// Take as long as it needs, where the quick form of an item is not all of it
     #[arg(long, requires = "items")]
     pub full: bool,
+
+    /// Write it as an HTML page, with figures: a file `NAME.html`, or a folder for papers.html; of `all`
+    /// that is written without being asked for, but for --json
+    #[arg(long, value_name = "PATH", requires = "items")]
+    pub output: Option<PathBuf>,
 
     /// Print what is found as JSON (schema: docs/schemas/reproduction.schema.json)
     #[arg(long, requires = "items")]

@@ -1,16 +1,24 @@
 //! `flashscope reproduce`.
 
 mod args;
+mod book;
 mod text;
 
 use std::io::Write;
 
 use anyhow::anyhow;
-use flashscope_papers::{Error, ITEMS, Inputs, Item, Reproductions, Run, State, item};
+use flashscope_drive::Clock;
+use flashscope_instrument::{Onlooker, Step, Unit};
+use flashscope_papers::{
+    Error, ITEMS, Inputs, Item, Reproduction, Reproductions, Run, State, item,
+};
 
 pub use self::args::ReproduceArgs;
 use crate::progress::LateBar;
 use crate::{Failure, print, stop, usage};
+
+/// Stands for every item.
+const ALL: &str = "all";
 
 pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.items.is_empty() {
@@ -20,29 +28,67 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if !args.set.is_empty() && asked.len() != 1 {
         return Err(usage(anyhow!("--set changes what one item rests on: name one item")));
     }
-    let stop = stop::flag()?;
-    let (mut bar, mut found) = (LateBar::new(), Vec::new());
-    for (done, item) in (0..).zip(&asked) {
-        bar.show("reproducing", done, Some(asked.len() as u64));
-        let mut inputs = Inputs::of(item.inputs);
-        for (name, value) in &args.set {
-            inputs.set(name, value).map_err(usage)?;
-        }
-        let run = Run { inputs, full: args.full, stop };
-        found.push(item.reproduce(&run).map_err(failure)?);
+    let all = args.items.iter().any(|name| name == ALL);
+    let page = args.output.is_some() || all && !args.json;
+    let page = page.then(|| book::file(args.output.as_deref())).transpose()?;
+    let (found, failure) = run(args, &asked, all && !args.json)?;
+    if found.is_empty() {
+        return failure.map_or(Ok(()), Err);
     }
-    bar.finish();
-    let found = Reproductions::new(found);
-    print::document(args.json, &found, || text::text(&found))?;
+    let found = Reproductions::new(found, &asked);
+    if let Some(page) = &page {
+        book::write(&found, page)?;
+    }
+    let page = page.map(|page| format!("{}\n", page.display())).unwrap_or_default();
+    let words = || if all { text::sum(&found) } else { text::text(&found) };
+    print::document(args.json, &found, || words() + &page)?;
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
     match found.state {
         State::Fail => Err(Failure::Failed(anyhow!("not all is found as it is printed"))),
         State::Pass | State::Explained => Ok(()),
     }
 }
 
+/// What comes of some items up to one that nothing comes of, and why that is; with a line printed for each, where that
+/// is asked for.
+fn run(
+    args: &ReproduceArgs,
+    asked: &[&Item],
+    lines: bool,
+) -> Result<(Vec<Reproduction>, Option<Failure>), Failure> {
+    let (stop, clock) = (stop::flag()?, Clock::new());
+    let (mut bar, mut found) = (LateBar::new(), Vec::new());
+    let mut failure = None;
+    for (done, item) in (0..).zip(asked) {
+        let (total, unit) = (Some(asked.len() as u64), Unit::Count);
+        let now = format!("{}, {}", item.paper, item.place);
+        Onlooker::show(&mut bar, &Step { phase: "reproducing", now: &now, done, total, unit });
+        let mut inputs = Inputs::of(item.inputs);
+        for (name, value) in &args.set {
+            inputs.set(name, value).map_err(usage)?;
+        }
+        let began = clock.now();
+        match item.reproduce(&Run { inputs, full: args.full, stop }) {
+            Ok(item) => found.push(item),
+            Err(error) => {
+                failure = Some(failed(error));
+                break;
+            }
+        }
+        if let Some(item) = found.last().filter(|_| lines) {
+            let line = text::line(item, clock.now() - began);
+            bar.aside(|| write!(std::io::stdout().lock(), "{line}"))?;
+        }
+    }
+    bar.finish();
+    Ok((found, failure))
+}
+
 /// The items of a name.
 fn named(name: &str) -> Result<Vec<&'static Item>, Failure> {
-    if name == "all" {
+    if name == ALL {
         return Ok(ITEMS.to_vec());
     }
     item(name).map(|item| vec![item]).ok_or_else(|| {
@@ -52,7 +98,7 @@ fn named(name: &str) -> Result<Vec<&'static Item>, Failure> {
     })
 }
 
-fn failure(error: Error) -> Failure {
+fn failed(error: Error) -> Failure {
     match error {
         Error::Input { .. } => usage(error),
         Error::Failed | Error::Interrupted => Failure::Failed(error.into()),

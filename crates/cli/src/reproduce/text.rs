@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use flashscope_block::Nanos;
 use flashscope_papers::{
-    Claim, Finding, ITEMS, Item, Number, Reproduction, Reproductions, State, Tolerance,
+    Claim, Finding, Given, ITEMS, Item, Number, Reproduction, Reproductions, State, Tolerance,
 };
 
 /// The items that there are.
@@ -16,6 +17,31 @@ pub fn list() -> String {
     text
 }
 
+/// What came of an item, in a line, with how long that took; and what of it fails.
+pub fn line(item: &Reproduction, took: Nanos) -> String {
+    let Reproduction { id, state, paper, place, title, .. } = item;
+    let took = format!("{:.1} s", took.as_secs_f64());
+    let mut text = format!("{id:<20} {state:<10} {took:>8}  {paper}, {place}: {title}\n");
+    for failed in item.claims.iter().filter(|claim| claim.state == State::Fail) {
+        claim(&mut text, failed);
+    }
+    text
+}
+
+/// How the items stand that were run.
+pub fn sum(found: &Reproductions) -> String {
+    let count = |state| found.items.iter().filter(|item| item.state == state).count();
+    let mut text = format!("\n{} items:", found.items.len());
+    for state in [State::Pass, State::Explained, State::Fail] {
+        let _ = write!(text, " {} {state},", count(state));
+    }
+    text.pop();
+    if !found.missing.is_empty() {
+        let _ = write!(text, "; {} not run", found.missing.len());
+    }
+    text + "\n"
+}
+
 /// What was found.
 pub fn text(found: &Reproductions) -> String {
     found.items.iter().map(one).collect::<Vec<_>>().join("\n")
@@ -23,7 +49,7 @@ pub fn text(found: &Reproductions) -> String {
 
 fn one(item: &Reproduction) -> String {
     let mut text = format!("{}, {}: {} ({})\n", item.paper, item.place, item.title, item.id);
-    for (name, value) in &item.inputs {
+    for Given { name, value, .. } in &item.inputs {
         let _ = writeln!(text, "  {name} = {value}");
     }
     let _ = writeln!(
@@ -31,8 +57,8 @@ fn one(item: &Reproduction) -> String {
         "\n  {:<42} {:>10} {:>10} {:>9} {:>9}",
         "", "printed", "found", "off", "tolerance"
     );
-    for claim in &item.claims {
-        line(&mut text, claim);
+    for each in &item.claims {
+        claim(&mut text, each);
     }
     let mut told: Vec<&str> = Vec::new();
     for why in item.claims.iter().filter_map(|claim| claim.explanation.as_deref()) {
@@ -46,7 +72,7 @@ fn one(item: &Reproduction) -> String {
     text
 }
 
-fn line(text: &mut String, claim: &Claim) {
+fn claim(text: &mut String, claim: &Claim) {
     let _ = match &claim.finding {
         Finding::Number(number) => writeln!(
             text,

@@ -1,10 +1,13 @@
 //! `flashscope reproduce`.
 
+use std::fs;
+use std::process::Stdio;
+
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::Scratch;
 use crate::simulate::{assert_conforms, published};
+use crate::{Running, Scratch};
 
 /// Table 3 with fewer writes than it takes to be cleaned for: of no row with cleaning the printed figures.
 const FEW: [&str; 4] = ["reproduce", "agrawal-table3", "--set", "writes=80000"];
@@ -42,7 +45,11 @@ fn shows_what_is_found() {
     let value: Value = serde_json::from_str(&outcome.stdout).unwrap();
     let schema = published("reproduction");
     assert_conforms(&value, &schema, &schema, "reproduction");
-    assert_eq!(value["items"][0]["inputs"]["writes"], "80000");
+    assert_eq!(value["items"][0]["inputs"][1]["value"], "80000");
+    assert_eq!(
+        value["items"][0]["command"],
+        "flashscope reproduce agrawal-table3 --set writes=80000"
+    );
     assert_eq!(value["state"], "fail");
 }
 
@@ -57,4 +64,62 @@ fn refuses() {
     assert_snapshot!(refused(&["agrawal-table3", "--set", "drives=demo"]), @"flashscope: there is no input `drives` of this item; there are: drive, writes");
     assert_snapshot!(refused(&["agrawal-table3", "--set", "writes=many"]), @"flashscope: input `writes`: invalid digit found in string");
     assert_snapshot!(refused(&["agrawal-table3", "--set", "drive=demo"]), @"flashscope: input `drive`: it holds less than 3.35 GiB");
+}
+
+/// What the page of the papers holds.
+fn held(place: &Scratch, page: &str) -> Value {
+    let page = fs::read_to_string(place.at(page)).unwrap();
+    let begin = "<script id=\"report\" type=\"application/json\">";
+    let inserted = page.split(begin).nth(1).unwrap().split("</script>").next().unwrap();
+    serde_json::from_str(inserted).unwrap()
+}
+
+// Does the page hold what JSON says, in a file or in a folder that is made, and is a place that is none refused before
+// anything is run?
+#[test]
+fn as_page() {
+    let place = Scratch::in_memory();
+    let asked = ["reproduce", "boboila-figure1", "boboila-equations"];
+    let outcome = place.run(&[&asked[..], &["--output", "page.html"]].concat()).ok();
+    assert!(outcome.stdout.ends_with("page.html\n"), "{}", outcome.stdout);
+    let printed = place.run(&[&asked[..], &["--json", "--output", "new/folder"]].concat()).ok();
+    let printed: Value = serde_json::from_str(&printed.stdout).unwrap();
+    assert_eq!(held(&place, "page.html"), printed);
+    assert_eq!(held(&place, "new/folder/papers.html"), printed);
+    assert_eq!(printed["items"].as_array().unwrap().len(), 2);
+    let errata = printed["errata"].as_array().unwrap();
+    assert!(!errata.is_empty() && errata.iter().all(|erratum| erratum["paper"] == "boboila"));
+    place.run(&asked).ok();
+    assert_eq!(place.names(), ["new", "page.html"]);
+    let nowhere = place.run(&["reproduce", "all", "--output", "no/such.html"]);
+    assert_snapshot!(nowhere.says(1, &place), @"flashscope: cannot write no/such.html: there is no such folder");
+}
+
+// Is a line printed for each item of all as it is done, with its state and its time, and does Ctrl-C keep what was done in
+// a book that names the rest?
+#[test]
+fn all_of_them() {
+    let place = Scratch::in_memory();
+    let lines = place.at("lines");
+    let mut command = place.command(&["reproduce", "all"]);
+    let file = fs::File::create(&lines).unwrap();
+    let child = command.stdout(file).stderr(Stdio::piped()).spawn();
+    let mut running = Running(Some(child.unwrap()));
+    let done = || fs::read_to_string(&lines).unwrap().lines().count();
+    running.wait_until("two lines", || done() >= 2);
+    running.signal("-INT");
+    let (status, said) = running.wait();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.ends_with("flashscope: interrupted\n"), "{said}");
+    let text = fs::read_to_string(&lines).unwrap();
+    let first: Vec<&str> = text.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(first[..2], ["agrawal-table1", "explained"]);
+    assert!(first[2].parse::<f64>().is_ok_and(|seconds| seconds < 60.0), "{first:?}");
+    assert_eq!(first[3..6], ["s", "Agrawal", "et"]);
+    let book = held(&place, "papers.html");
+    let count = |part: &str| book[part].as_array().unwrap().len();
+    assert!(text.contains(&format!("; {} not run\npapers.html\n", count("missing"))), "{text}");
+    assert_eq!(count("items") + count("missing"), flashscope_papers::ITEMS.len());
+    assert!(count("items") >= 2 && count("missing") >= 1, "{text}");
+    assert!(count("errata") > 10);
 }

@@ -57,7 +57,7 @@ fn analogue(published: &str, found: String, holds: bool) -> Claim {
 }
 
 fn interleaving(run: &Run<'_>) -> Result<Found, Error> {
-    let (mut claims, mut series) = (Vec::new(), Vec::new());
+    let (mut claims, mut rates) = (Vec::new(), Vec::new());
     for (name, workload) in WORKLOADS {
         let kinds = [
             (Interleaving::None, Scope::Pool),
@@ -86,15 +86,28 @@ fn interleaving(run: &Run<'_>) -> Result<Found, Error> {
                 gains.iter().all(|gain| (0.99..1.03).contains(gain)),
             ),
         });
-        series.push(Series::line(name, vec![[0.0, 1.0], [1.0, gains[0]], [2.0, gains[1]]]));
+        rates.push([1.0, gains[0], gains[1]]);
     }
     let figure = Figure {
-        title: "I/O rate, normalized: without interleaving (0), between dies (1), between plane pairs (2)".into(),
-        x: Axis::linear("interleaving"),
+        title: "I/O rate by what is interleaved, normalized".into(),
+        x: workloads(),
         y: Axis::linear("I/O rate over the baseline"),
-        series,
+        series: by_workload(["nothing", "dies", "plane pairs"], &rates),
     };
     Ok(Found { claims, figures: vec![figure] })
+}
+
+/// The workloads as an axis.
+fn workloads() -> Axis {
+    Axis::named("workload", &WORKLOADS.map(|(name, _)| name))
+}
+
+/// A bar for each of some kinds beside those of the others, of each workload.
+fn by_workload<const N: usize>(kinds: [&str; N], found: &[[f64; N]]) -> Vec<Series> {
+    let bars = |(nth, kind): (usize, &str)| {
+        Series::bars(kind, &found.iter().map(|kinds| kinds[nth]).collect::<Vec<_>>())
+    };
+    kinds.into_iter().enumerate().map(bars).collect()
 }
 
 /// The response times of a workload with gangs of 1, 8 and 16 packages, us.
@@ -173,7 +186,7 @@ fn shared_bus(run: &Run<'_>) -> Result<Found, Error> {
 }
 
 fn shared_control(run: &Run<'_>) -> Result<Found, Error> {
-    let (mut claims, mut series) = (Vec::new(), Vec::new());
+    let (mut claims, mut times) = (Vec::new(), Vec::new());
     for (name, workload) in WORKLOADS {
         let [alone, async_8, async_16] = by_gang(run, workload, asynchronous)?;
         let [_, sync_8, sync_16] = by_gang(run, workload, synchronous)?;
@@ -189,20 +202,16 @@ fn shared_control(run: &Run<'_>) -> Result<Found, Error> {
             format!("{name}: {async_8:.2} with gangs of 8, {async_16:.2} of 16"),
             1.0 <= async_8 && async_8 <= async_16,
         ));
-        series.push(Series::line(
-            format!("{name}, asynchronous"),
-            vec![[1.0, 1.0], [8.0, async_8], [16.0, async_16]],
-        ));
-        series.push(Series::line(
-            format!("{name}, synchronous"),
-            vec![[1.0, 1.0], [8.0, sync_8], [16.0, sync_16]],
-        ));
+        times.push([async_8, async_16, sync_8, sync_16]);
     }
     let figure = Figure {
         title: "Response time of shared-control gangs, normalized".into(),
-        x: Axis::linear("packages in a gang"),
+        x: workloads(),
         y: Axis::log("response time over the baseline"),
-        series,
+        series: by_workload(
+            ["asynchronous, 8", "asynchronous, 16", "synchronous, 8", "synchronous, 16"],
+            &times,
+        ),
     };
     Ok(Found { claims, figures: vec![figure] })
 }

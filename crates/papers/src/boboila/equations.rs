@@ -67,12 +67,14 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
         (0..=48).map(|nth| 2f64.powf(f64::from(nth) / 4.0)).map(|w| [w, of(block, w)]).collect()
     };
     let figure = Figure {
-        title: "Mean length of heads, equation 12".into(),
+        title:
+            "Mean length of heads, equation 12: corrected, and as printed where that is positive"
+                .into(),
         x: Axis::log("mean write length (pages)"),
         y: Axis::linear("H_l (pages)"),
         series: vec![
-            Series::line("corrected", curve(head_len)),
-            Series::line("as printed, where it is positive", positive(curve(head_len_as_printed))),
+            Series::line("H_l", curve(head_len)),
+            Series::printed_line("H_l", positive(curve(head_len_as_printed))),
         ],
     };
     Ok(Found { claims, figures: vec![figure] })

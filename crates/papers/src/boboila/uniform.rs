@@ -70,12 +70,11 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
         let curve = (0..=45).map(|nth| 2f64.powf(f64::from(nth) / 4.0));
         let curve =
             curve.map(|w| Ok([w, model(&drive.uniform(w)?).equivalent_throughput(drive.block)]));
-        series
-            .push(Series::line(format!("{name}, equations"), curve.collect::<Result<_, Error>>()?));
-        series.push(Series::dots(format!("{name}, simulated"), points));
+        series.push(Series::printed_line(name, curve.collect::<Result<_, Error>>()?));
+        series.push(Series::dots(name, points));
     }
     let figure = Figure {
-        title: "Equivalent throughput r = N_min / N_obs of uniform writes".into(),
+        title: "Equivalent throughput r = N_min / N_obs of uniform writes: simulated, and by the printed equations".into(),
         x: Axis::log("mean write length (pages)"),
         y: Axis::linear("r"),
         series,

@@ -2,7 +2,7 @@ use flashscope_block::{Data, Op};
 use flashscope_sim::Profile;
 
 use super::writes::SEGMENT;
-use super::{DRIVE, PAGE, READ_OFF, TRIALS, mean, numbered};
+use super::{DRIVE, PAGE, READ_OFF, TRIALS, levels, mean, numbered};
 use crate::bed::Bed;
 use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State, Tolerance};
 
@@ -48,10 +48,14 @@ fn merges(times: &[f64]) -> f64 {
     mean(&times.iter().copied().skip(nth - 1).step_by(nth).collect::<Vec<_>>())
 }
 
-fn figure(title: &str, series: Vec<Series>) -> Figure {
+/// Each by its trials, and what is printed for a merge.
+fn figure(title: &str, found: Vec<Series>, printed: &[f64]) -> Figure {
+    let series = [found, levels(printed)].concat();
     let y = Axis::log("response time (ms)");
     Figure { title: title.into(), x: Axis::linear("trial"), y, series }
 }
+
+const TITLE: &str = "What is written, onto what was there";
 
 fn matrix(run: &Run<'_>) -> Result<Found, Error> {
     let profile = run.profile("drive")?;
@@ -68,7 +72,7 @@ fn matrix(run: &Run<'_>) -> Result<Found, Error> {
         claims.push(Claim::close((what.clone(), "ms"), printed, merges(&times), READ_OFF));
         series.push(Series::dots(what, numbered(&times)));
     }
-    Ok(Found { claims, figures: vec![figure("What is written, onto what was there", series)] })
+    Ok(Found { claims, figures: vec![figure(TITLE, series, &[ONES, ZEROS])] })
 }
 
 fn halves(run: &Run<'_>) -> Result<Found, Error> {
@@ -95,5 +99,8 @@ fn halves(run: &Run<'_>) -> Result<Found, Error> {
     let series = ["both halves with ones", "one half zeros", "both zeros"];
     let series = series.into_iter().zip(&found);
     let series = series.map(|(name, times)| Series::dots(name, numbered(times))).collect();
-    Ok(Found { claims, figures: vec![figure("Sequential writes onto zeros", series)] })
+    Ok(Found {
+        claims,
+        figures: vec![figure("Sequential writes onto zeros", series, &[ONES, HALF, ZEROS])],
+    })
 }

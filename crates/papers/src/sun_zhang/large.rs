@@ -50,7 +50,7 @@ fn by_size(
     Ok(means)
 }
 
-fn found(what: &str, times: &[f64], claims: Vec<Claim>) -> Found {
+fn found(what: &str, times: &[f64], printed: Vec<Series>, claims: Vec<Claim>) -> Found {
     let size = |nth: u32| f64::from(nth);
     let large = (1..).zip(times).map(|(nth, time)| [size(nth), *time]).collect();
     let small = (1..).zip(times).map(|(nth, _)| [size(nth), size(nth) * times[0]]).collect();
@@ -66,7 +66,7 @@ fn found(what: &str, times: &[f64], claims: Vec<Claim>) -> Found {
         title: format!("Time of a {what} for each 4 KB"),
         x,
         y: Axis::linear("time (ms)"),
-        series: vec![Series::line(what, per_block)],
+        series: [vec![Series::line(what, per_block)], printed].concat(),
     };
     Found { claims, figures: vec![together, each] }
 }
@@ -99,7 +99,9 @@ fn reads(run: &Run<'_>) -> Result<Found, Error> {
         Claim::close(("each 4 KB of 30", "ms"), PER_BLOCK, per_block, READ_OFF),
         level(&times),
     ];
-    Ok(found("read", &times, claims))
+    #[allow(clippy::cast_precision_loss, reason = "30")]
+    let printed = Series::printed(format!("{PER_BLOCK} ms"), vec![[LARGEST as f64, PER_BLOCK]]);
+    Ok(found("read", &times, vec![printed], claims))
 }
 
 /// The share of 30 requests of 4 KB that one of 30 times the size takes, and what each 4 KB of that takes, ms.
@@ -144,5 +146,5 @@ fn writes(run: &Run<'_>) -> Result<Found, Error> {
         ),
         level(&times),
     ];
-    Ok(found("write", &times, claims))
+    Ok(found("write", &times, vec![], claims))
 }

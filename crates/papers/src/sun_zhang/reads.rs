@@ -1,6 +1,6 @@
 use flashscope_block::Data;
 
-use super::{DRIVE, PAGE, READ_OFF, SEED, TRIALS, cumulative, mean, median, numbered, share};
+use super::{DRIVE, PAGE, READ_OFF, SEED, TRIALS, beside, cumulative, mean, median, share};
 use crate::bed::Bed;
 use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State};
 
@@ -91,7 +91,7 @@ fn full_range(run: &Run<'_>) -> Result<Found, Error> {
         title: "Random reads of 4 KiB over the whole drive".into(),
         x: Axis::linear("trial"),
         y: Axis::linear("response time (ms)"),
-        series: vec![Series::dots("reads", numbered(&times))],
+        series: beside("reads", &times, &[WITHIN, ACROSS]),
     };
     Ok(Found { claims, figures: vec![figure] })
 }
@@ -188,7 +188,15 @@ fn by_distance(run: &Run<'_>) -> Result<Found, Error> {
         title: "Random reads by the distance from the one before".into(),
         x: Axis::linear("distance (MiB)"),
         y: Axis::linear("response time (ms)"),
-        series: vec![Series::dots("reads", points.clone())],
+        series: vec![
+            Series::dots("reads", points.clone()),
+            Series::printed_level(format!("{WITHIN} ms up to 240 MB"), WITHIN, [0.0, 240.0]),
+            Series::printed_level(
+                format!("{ACROSS} ms beyond"),
+                ACROSS,
+                [240.0, points.iter().map(|point| point[0]).fold(240.0, f64::max)],
+            ),
+        ],
     };
     Ok(Found { claims, figures: vec![figure] })
 }
@@ -217,7 +225,7 @@ fn in_group(run: &Run<'_>) -> Result<Found, Error> {
         title: "Random reads of 4 KiB within a group".into(),
         x: Axis::linear("trial"),
         y: Axis::linear("response time (ms)"),
-        series: vec![Series::dots("reads", numbered(&times))],
+        series: beside("reads", &times, &[WITHIN]),
     };
     Ok(Found { claims, figures: vec![figure] })
 }

@@ -57,8 +57,11 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
     for (m, printed) in (3_u64..).zip(&printed) {
         let found = rounds(&mut bed, SEGMENT, 100 * m, m)?;
         for ((round, printed), found) in (1..).zip(printed).zip(&found) {
-            let points = (1_u32..).zip(found).map(|(nth, time)| [f64::from(nth), *time / 1e3]);
-            series.push(Series::dots(format!("n = {m}, round {round}"), points.collect()));
+            let points = (0_u32..).zip(found).map(|(nth, time)| [f64::from(nth), *time / 1e3]);
+            let beside = (0_u32..).zip(*printed).map(|(nth, time)| [f64::from(nth), *time / 1e3]);
+            let name = format!("n = {m}, round {round}");
+            series.push(Series::dots(&name, points.collect()));
+            series.push(Series::printed(&name, beside.collect()));
             for ((nth, printed), found) in (1..).zip(*printed).zip(found) {
                 let what = format!("n = {m}, round {round}, write {nth}");
                 let claim = Claim::close((what, "us"), *printed, *found, READ_OFF);
@@ -73,7 +76,7 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
     claims.push(Claim::same("the log list is 3", 3.0, f64::from(list)));
     let figure = Figure {
         title: "Writes of two rounds".into(),
-        x: Axis::linear("segment of the round"),
+        x: Axis::named("segment of the round", &["1", "2", "3", "4"]),
         y: Axis::log("response time (ms)"),
         series,
     };

@@ -1,7 +1,7 @@
 use flashscope_block::Data;
 
 use super::reads::linearity;
-use super::{DRIVE, PAGE, READ_OFF, SEED, TRIALS, cumulative, mean, median, numbered, share};
+use super::{DRIVE, PAGE, READ_OFF, SEED, TRIALS, beside, cumulative, mean, median, share};
 use crate::bed::Bed;
 use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State, Tolerance};
 
@@ -105,7 +105,7 @@ fn at_random(run: &Run<'_>) -> Result<Found, Error> {
         title: "Random writes of 4 KiB over the whole drive".into(),
         x: Axis::linear("trial"),
         y: Axis::linear("response time (ms)"),
-        series: vec![Series::dots("writes", numbered(&times))],
+        series: beside("writes", &times, &[MERGE, ZEROS, WRITE]),
     };
     Ok(Found { claims, figures: vec![figure] })
 }
@@ -148,7 +148,7 @@ fn in_order(run: &Run<'_>) -> Result<Found, Error> {
         title: "Sequential writes of 4 KiB".into(),
         x: axis("trial"),
         y: axis("response time (ms)"),
-        series: vec![Series::dots("writes", numbered(&times))],
+        series: beside("writes", &times, &[MERGE, 1.5]),
     };
     let all = Figure {
         title: "Sequential writes of 4 KiB, cumulative".into(),

@@ -1,0 +1,58 @@
+// The shapes that points have, so that series are told apart without their colours.
+
+/** What a point looks like. */
+export type Shape = 'circle' | 'square' | 'triangle' | 'wedge' | 'diamond';
+
+/** Corners about the middle, of points with a radius of 1; a circle has none. */
+const CORNERS: Record<Shape, [x: number, y: number][]> = {
+  circle: [],
+  square: [
+    [-0.88, -0.88],
+    [0.88, -0.88],
+    [0.88, 0.88],
+    [-0.88, 0.88],
+  ],
+  triangle: [
+    [0, -1.15],
+    [1.1, 0.8],
+    [-1.1, 0.8],
+  ],
+  wedge: [
+    [0, 1.15],
+    [1.1, -0.8],
+    [-1.1, -0.8],
+  ],
+  diamond: [
+    [0, -1.3],
+    [1.3, 0],
+    [0, 1.3],
+    [-1.3, 0],
+  ],
+};
+
+/** The path of a point on a canvas, to be filled or stroked. */
+export function tracePoint(
+  ctx: CanvasRenderingContext2D,
+  shape: Shape,
+  [x, y]: [number, number],
+  radius: number,
+): void {
+  ctx.beginPath();
+  if (shape === 'circle') ctx.arc(x, y, radius, 0, 2 * Math.PI);
+  else {
+    CORNERS[shape].forEach(([across, down], i) => {
+      const place: [number, number] = [x + radius * across, y + radius * down];
+      if (i === 0) ctx.moveTo(...place);
+      else ctx.lineTo(...place);
+    });
+    ctx.closePath();
+  }
+}
+
+/** The path of a point as SVG has it. */
+export function pointPath(shape: Shape, [x, y]: [number, number], radius: number): string {
+  const place = ([across, down]: [number, number]) => `${x + radius * across} ${y + radius * down}`;
+  if (shape !== 'circle') return `M${CORNERS[shape].map(place).join('L')}Z`;
+  const half = `a${radius} ${radius} 0 1 1`;
+  return `M${place([-1, 0])}${half} ${2 * radius} 0${half} ${-2 * radius} 0`;
+}

@@ -1,0 +1,142 @@
+// The book of the papers: what its chapters hold, and how that stands.
+import { fine, MISSING, short } from '../format';
+import type {
+  Claim,
+  Erratum,
+  Number as Measured,
+  Missing,
+  Paper,
+  Reproduction,
+  Reproductions,
+  State,
+  Statement,
+} from './reproduction.gen';
+
+/** What the papers are called. */
+export const PAPERS: Record<Paper, { name: string; cited: string }> = {
+  uflip: {
+    name: 'uFLIP',
+    cited: 'L. Bouganim, B. Jónsson, P. Bonnet: uFLIP: Understanding Flash IO Patterns. CIDR 2009.',
+  },
+  'uflip-slides': {
+    name: 'uFLIP, the slides',
+    cited: 'L. Bouganim, B. Jónsson, P. Bonnet: uFLIP, slides of the talk. CIDR 2009.',
+  },
+  agrawal: {
+    name: 'Agrawal et al.',
+    cited:
+      'N. Agrawal, V. Prabhakaran, T. Wobber, J. D. Davis, M. Manasse, R. Panigrahy: Design Tradeoffs for SSD Performance. USENIX ATC 2008.',
+  },
+  boboila: {
+    name: 'Boboila and Desnoyers',
+    cited:
+      'S. Boboila, P. Desnoyers: Performance Models of Flash-based Solid-State Drives for Real Workloads. MSST 2011.',
+  },
+  'sun-zhang': {
+    name: 'Sun and Zhang',
+    cited: 'C. Sun, Y. Zhang: Flash Drives: Performance Study Based On Benchmarks.',
+  },
+};
+
+/** How an item stands; one that is missing was not run. */
+export type Standing = State | 'missing';
+
+/** What that is called. */
+export const STANDINGS: Record<Standing, string> = {
+  pass: 'as printed',
+  explained: 'explained',
+  fail: 'fails',
+  missing: 'not run',
+};
+
+/** An item of the contents, which came to something or is missing. */
+export type Entry = (Reproduction | Missing) & { standing: Standing };
+
+/** A paper with what is of it. */
+export interface Chapter {
+  paper: Paper;
+  entries: Entry[];
+  errata: Erratum[];
+}
+
+const PLACES = Object.keys(PAPERS) as Paper[];
+
+/** The chapters, in the order of the papers; what is missing after what is there. */
+export function chaptersOf({ items, missing, errata }: Reproductions): Chapter[] {
+  const entries: Entry[] = [
+    ...items.map((item) => ({ ...item, standing: item.state })),
+    ...missing.map((item) => ({ ...item, standing: 'missing' as const })),
+  ];
+  const chapters = PLACES.map((paper) => ({
+    paper,
+    entries: entries.filter((entry) => entry.paper === paper),
+    errata: errata.filter((erratum) => erratum.paper === paper),
+  }));
+  return chapters.filter((chapter) => chapter.entries.length + chapter.errata.length > 0);
+}
+
+/** How many stand how, in the order of the states. */
+export function tallyOf(standings: Standing[]): [Standing, number][] {
+  return (Object.keys(STANDINGS) as Standing[])
+    .map((standing): [Standing, number] => [
+      standing,
+      standings.filter((each) => each === standing).length,
+    ])
+    .filter(([, count]) => count > 0);
+}
+
+/** A claim with the number of its note, from 1 on. */
+export type Noted<T> = T & { state: State; note: number | undefined };
+
+/** Claims of numbers, those in words, and the notes of both, each once. */
+export function claimsOf(claims: Claim[]): {
+  numbers: Noted<Measured>[];
+  statements: Noted<Statement>[];
+  notes: string[];
+} {
+  const notes = [...new Set(claims.flatMap(({ explanation }) => explanation ?? []))];
+  const noted = claims.map(({ finding, explanation, state }) => ({
+    finding,
+    state,
+    note: explanation == null ? undefined : notes.indexOf(explanation) + 1,
+  }));
+  return {
+    numbers: noted.flatMap(({ finding, ...rest }) =>
+      'number' in finding ? [{ ...finding.number, ...rest }] : [],
+    ),
+    statements: noted.flatMap(({ finding, ...rest }) =>
+      'statement' in finding ? [{ ...finding.statement, ...rest }] : [],
+    ),
+    notes,
+  };
+}
+
+/** What is found less what is printed, as a share of that where there is one: `+0.46 %`. */
+export function differenceText({ published, found }: Measured): string {
+  const sign = (value: number) => (value > 0 ? '+' : '');
+  if (published === 0) return found === 0 ? '0' : `${sign(found)}${fine(found)}`;
+  const percent = 100 * (found / published - 1);
+  return `${sign(percent)}${short(percent).replace('-', '−')} %`;
+}
+
+/** How far a number may be off: `1 %`, `±2`. */
+export function toleranceText({ tolerance }: Measured): string {
+  return 'share' in tolerance
+    ? `${short(100 * tolerance.share)} %`
+    : `±${short(tolerance.absolute)}`;
+}
+
+/** How far a number is off, with 1 as the tolerance; nothing where that is exact. */
+export function offBy({ published, found, tolerance }: Measured): number | undefined {
+  const most = 'share' in tolerance ? tolerance.share * Math.abs(published) : tolerance.absolute;
+  return most > 0 ? (found - published) / most : undefined;
+}
+
+/** A number with its unit, which the program has in ASCII. */
+export function withUnit(value: number, unit: string): string {
+  if (!Number.isFinite(value)) return MISSING;
+  return unit === '' ? fine(value) : `${fine(value)} ${unit === 'us' ? 'µs' : unit}`;
+}
+
+/** So many errors in print. */
+export const errataText = (count: number) => (count === 1 ? '1 erratum' : `${count} errata`);

@@ -1,0 +1,255 @@
+// The book of the papers: what its pages are made of, and the page in a browser.
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makePapers } from '../fixtures/make-papers.mjs';
+import { figureChart } from '../src/chart/figure';
+import { palette } from '../src/chart/palette';
+import { loadPage } from '../src/data/load';
+import {
+  chaptersOf,
+  claimsOf,
+  differenceText,
+  offBy,
+  tallyOf,
+  toleranceText,
+  withUnit,
+} from '../src/data/papers';
+import type { Figure, Number as Measured, Reproductions } from '../src/data/reproduction.gen';
+import { contentsHref, errataHref, paperItemHref, parseBookRoute } from '../src/route';
+import { Bench, drawAll, inked, overflow, violations } from './browser';
+
+const papers = makePapers() as Reproductions;
+const TABLE = '#/agrawal-table3';
+
+let bench: Bench;
+let address: string;
+
+beforeAll(async () => {
+  bench = await Bench.start();
+  address = await bench.write('papers', papers);
+});
+
+afterAll(() => bench?.stop());
+
+describe('the contents', () => {
+  // Are items and errata sorted by paper, with a paper that has only errata, and what is missing last?
+  it('by paper', () => {
+    const chapters = chaptersOf(papers).map(({ paper, entries, errata }) => [
+      paper,
+      entries.map(({ id, standing }) => `${id} ${standing}`),
+      errata.length,
+    ]);
+    expect(chapters).toEqual([
+      ['uflip', [], 1],
+      ['agrawal', ['agrawal-table3 explained'], 1],
+      ['boboila', ['boboila-figure2 fail', 'boboila-figure3 missing'], 0],
+    ]);
+    expect(tallyOf(['fail', 'pass', 'pass'])).toEqual([
+      ['pass', 2],
+      ['fail', 1],
+    ]);
+  });
+
+  // Do addresses lead to their screen, and the contents of a page of one item to that?
+  it('addresses', () => {
+    expect(parseBookRoute(contentsHref())).toEqual({ page: 'contents' });
+    expect(parseBookRoute('')).toEqual({ page: 'contents' });
+    expect(parseBookRoute(paperItemHref('a b'))).toEqual({ page: 'item', id: 'a b' });
+    expect(parseBookRoute(errataHref())).toEqual({ page: 'errata' });
+    expect(parseBookRoute('#/', 'one')).toEqual({ page: 'item', id: 'one' });
+    expect(parseBookRoute('#/a/b').page).toBe('unknown');
+  });
+
+  // Is the book told from a trace and from a result?
+  it('is told apart', () => {
+    const page = { getElementById: () => ({ textContent: JSON.stringify(papers) }) };
+    expect(loadPage(page as unknown as Document)).toEqual({ papers });
+  });
+});
+
+describe('claims', () => {
+  // Are numbers and statements apart, and does each reason stand once, with its number at all it is of?
+  it('notes', () => {
+    const { numbers, statements, notes } = claimsOf(papers.items[0]?.claims ?? []);
+    expect(notes).toEqual(['the run is longer', 'of another drive']);
+    expect(numbers.map(({ what, note }) => [what, note])).toEqual([
+      ['sequential read', undefined],
+      ['random write', 1],
+      ['segments', 1],
+    ]);
+    expect(statements.map(({ note }) => note)).toEqual([2]);
+  });
+
+  // Is it said how far a number is off and may be, where it is printed as 0 as well?
+  it('differences', () => {
+    const number = (
+      published: number,
+      found: number,
+      tolerance: Measured['tolerance'],
+    ): Measured => ({
+      what: 'x',
+      unit: '',
+      published,
+      found,
+      tolerance,
+    });
+    const [share, absolute] = [{ share: 0.01 }, { absolute: 2 }];
+    expect(differenceText(number(100, 99, share))).toBe('−1 %');
+    expect(differenceText(number(130, 130.6, share))).toBe('+0.462 %');
+    expect([0, 3].map((found) => differenceText(number(0, found, absolute)))).toEqual(['0', '+3']);
+    expect([share, absolute].map((t) => toleranceText(number(100, 99, t)))).toEqual(['1 %', '±2']);
+    expect(offBy(number(100, 99, share))).toBeCloseTo(-1, 9);
+    expect(offBy(number(100, 103, absolute))).toBeCloseTo(1.5, 9);
+    expect(offBy(number(0, 0, share))).toBeUndefined();
+    expect([withUnit(61_255.7, '1/s'), withUnit(130, 'us')]).toEqual(['61,256 1/s', '130 µs']);
+  });
+});
+
+describe('figures', () => {
+  const [bars, curves] = (papers.items[0]?.figures ?? []) as [Figure, Figure];
+
+  // Has what is printed of something that is found its colour and another mark, and else a mark of its own?
+  it('keys', () => {
+    const keys = figureChart(bars).keys?.(palette(false)) ?? [];
+    expect(keys.map(({ name }) => name)).toEqual([
+      'greedy',
+      'migrating',
+      'a level, printed',
+      'printed',
+    ]);
+    expect(keys[3]?.sign).toEqual({ shape: 'diamond', hollow: true });
+    expect(new Set(keys.map(({ color }) => color)).size).toBe(4);
+  });
+
+  // Do axes hold every point that has a place on them, names all of theirs?
+  it('axes', () => {
+    expect(figureChart(bars).data[0]).toEqual([-0.5, 2.5]);
+    const [x, y] = figureChart(curves).data as unknown as [number[], number[]];
+    expect([x[0], y[0]].every((low) => (low ?? 0) > 0)).toBe(true);
+    expect(x[0]).toBeLessThan(1);
+    expect(x[1]).toBeGreaterThan(2 ** (39 / 4));
+    expect(y[1]).toBeGreaterThan(1);
+    const one = { ...curves, series: [{ ...curves.series[0], points: [[3, 0.2]] }] } as Figure;
+    for (const range of figureChart(one).data as unknown as [number, number][]) {
+      expect(range[0]).toBeLessThan(range[1]);
+    }
+  });
+});
+
+describe('in a browser', () => {
+  // Does the contents say how each item stands, what was not run, and lead to the item and the errata?
+  it('leads on', () =>
+    bench.visit(address, async (page) => {
+      expect(await page.title()).toBe('The papers, reproduced · flashscope');
+      await page.getByText('1 of 3 items were not run').waitFor();
+      expect(await page.getByRole('link', { name: /Figure 3/ }).count()).toBe(0);
+      await page.getByRole('link', { name: /Table 3.*explained/ }).click();
+      await page.getByRole('heading', { level: 1, name: 'Table 3' }).waitFor();
+      await page.keyboard.press('ArrowRight');
+      await page.getByRole('heading', { level: 1, name: 'Figure 2' }).waitFor();
+      await page.keyboard.press('u');
+      await page.getByRole('link', { name: '2 errata' }).click();
+      await page.getByText('An IO cannot wait for the one after it.').waitFor();
+      await page.getByRole('link', { name: 'See Table 3.' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Table 3' }).waitFor();
+    }));
+
+  // Does an item show printed beside found, why they differ, its erratum, and how it is run again?
+  it('shows an item', () =>
+    bench.visit(`${address}${TABLE}`, async (page) => {
+      const numbers = page.getByRole('region', { name: 'In numbers', exact: true });
+      const row = numbers.getByRole('row', { name: /random write/ });
+      expect((await row.textContent())?.replaceAll(/\s+/g, ' ')).toMatch(
+        /433 µs ?500 µs ?\+15\.5 % ?1 % ?explained ?, note ?1/,
+      );
+      await page.getByText('it is <fast>').waitFor();
+      const why = page.getByRole('region', { name: 'Why they differ' });
+      expect(await why.getByRole('listitem').allTextContents()).toEqual([
+        'the run is longer',
+        'of another drive',
+      ]);
+      await page.getByRole('region', { name: 'Wrong in print' }).getByText('328.9 us').waitFor();
+      await page.getByText('flashscope reproduce agrawal-table3 --set writes=7').waitFor();
+    }));
+
+  // Is every figure drawn in both themes, without a complaint or a request?
+  it.each(['light', 'dark'] as const)('draws figures, %s', (colorScheme) =>
+    bench.visit(
+      `${address}${TABLE}`,
+      async (page) => {
+        expect(await drawAll(page)).toBe(2);
+        for (const chart of [0, 1]) expect(await inked(page, chart)).toBeGreaterThan(0.01);
+      },
+      { colorScheme },
+    ),
+  );
+
+  // Do arrows read a figure aloud, from what is found to what is printed of it, and turn no page meanwhile?
+  it('reads figures aloud', () =>
+    bench.visit(`${address}${TABLE}`, async (page) => {
+      const figure = page.getByRole('img', { name: /^Blocks by their lifetime/ });
+      await figure.locator('canvas').waitFor();
+      await figure.focus();
+      const spoken = () => page.locator('.plot [aria-live]').first().textContent();
+      const heard: (string | null)[] = [];
+      for (const key of ['ArrowRight', 'ArrowRight', 'ArrowDown', 'ArrowDown']) {
+        await page.keyboard.press(key);
+        heard.push(await spoken());
+      }
+      expect(heard.slice(0, 2)).toEqual([
+        'greedy, lifetime below 40 %, blocks (%) 10',
+        'greedy, lifetime 40 to 80 %, blocks (%) 20',
+      ]);
+      expect(heard[2]).toMatch(/^migrating, lifetime/);
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Table 3');
+    }));
+
+  // Does the saved figure have signs in its legend, and what is printed as hollow points?
+  it('saves figures', () =>
+    bench.visit(`${address}${TABLE}`, async (page) => {
+      const plot = page.locator('.plot').first();
+      await plot.locator('canvas').waitFor();
+      await plot.locator('summary').click();
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        plot.getByRole('button', { name: 'SVG' }).click(),
+      ]);
+      const svg = await readFile(await download.path(), 'utf8');
+      expect(svg).toContain('>greedy</text>');
+      expect(svg).toMatch(/<path transform="translate\([^)]*\)" d="M[^"]*Z" fill="none"/);
+    }));
+
+  const phone = { viewport: { width: 360, height: 740 } };
+  const SCREENS = ['', TABLE, '#/errata', '#/nothing'];
+
+  // Does no screen scroll sideways on a phone?
+  it.each(SCREENS)('fits a phone, %s', (hash) =>
+    bench.visit(
+      `${address}${hash}`,
+      async (page: Page) => {
+        await drawAll(page);
+        expect(await overflow(page)).toBeLessThanOrEqual(0);
+      },
+      phone,
+    ),
+  );
+
+  // Is each screen free of what axe-core finds, contrast included, in both themes?
+  it.each(SCREENS.flatMap((hash) => ['light', 'dark'].map((scheme) => [hash, scheme] as const)))(
+    'is accessible, %s %s',
+    (hash, scheme) =>
+      bench.visit(`${address}${hash}`, async (page) => expect(await violations(page)).toEqual([]), {
+        colorScheme: scheme as 'light' | 'dark',
+      }),
+  );
+});
+
+// Is a page of one item that item?
+it('one item alone', async () => {
+  const one = { ...papers, items: papers.items.slice(0, 1), missing: [] };
+  await bench.visit(await bench.write('one', one), async (page) => {
+    await page.getByRole('heading', { level: 1, name: 'Table 3' }).waitFor();
+    expect(await page.getByRole('navigation', { name: 'Items beside this one' }).count()).toBe(0);
+  });
+});
