@@ -5,6 +5,7 @@ use std::{io, thread};
 use flashscope_block::{Bytes, Completion, Data, Device, DeviceInfo, Io, Nanos, Op};
 use flashscope_drive::Contents;
 
+use crate::awake::Awake;
 use crate::pace::Timing;
 use crate::paced::Paced;
 use crate::passed::Passed;
@@ -38,11 +39,20 @@ pub struct Attached<A: Answer> {
     export: Export,
     serves: Arc<Serves<A>>,
     threads: Vec<JoinHandle<()>>,
+    /// While answers are held back to their time; answers are as right without, but later.
+    _awake: Option<Awake>,
 }
 
 enum Serves<A> {
     Paced(Paced<A>),
     Passed(Passed<A>),
+}
+
+impl<A: Answer> Serves<A> {
+    /// Whether answers are held back to their time.
+    fn are_timed(&self) -> bool {
+        matches!(self, Serves::Paced(paced) if paced.holds_back())
+    }
 }
 
 impl<A: Answer> Attached<A> {
@@ -81,7 +91,9 @@ impl<A: Answer> Attached<A> {
     }
 
     fn start(export: Export, serves: Serves<A>, workers: usize) -> io::Result<Attached<A>> {
-        let mut attached = Attached { export, serves: Arc::new(serves), threads: Vec::new() };
+        let serves = Arc::new(serves);
+        let awake = if serves.are_timed() { Awake::keep().ok() } else { None };
+        let mut attached = Attached { export, serves, threads: Vec::new(), _awake: awake };
         for _ in 0..workers {
             let serves = Arc::clone(&attached.serves);
             let worker =

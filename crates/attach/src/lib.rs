@@ -9,6 +9,7 @@
 //! what it serves.
 
 mod attached;
+mod awake;
 mod fixed;
 pub mod fuse;
 mod health;

@@ -1,0 +1,17 @@
+//! The commands of the guide, docs/guide.
+
+use std::path::Path;
+
+// Does every command print what the guide says?
+//
+// `TRYCMD=overwrite cargo test --package flashscope --test guide` has it say what they print now; what changes from
+// run to run, such as how long something took, is then to be made `[..]` again.
+#[test]
+fn prints_what_it_says() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let place = tempfile::tempdir().unwrap();
+    let space = "agrawal-table6.toml";
+    std::fs::copy(docs.join("examples").join(space), place.path().join(space)).unwrap();
+    std::env::set_current_dir(&place).unwrap();
+    trycmd::TestCases::new().case(docs.join("guide/*.md"));
+}
