@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makePapers } from '../fixtures/make-papers.mjs';
 import { figureChart } from '../src/chart/figure';
-import { palette } from '../src/chart/palette';
+import { fade, palette } from '../src/chart/palette';
 import { loadPage } from '../src/data/load';
 import {
   chaptersOf,
@@ -218,6 +218,14 @@ describe('in a browser', () => {
       const svg = await readFile(await download.path(), 'utf8');
       expect(svg).toContain('>greedy</text>');
       expect(svg).toMatch(/<path transform="translate\([^)]*\)" d="M[^"]*Z" fill="none"/);
+      // Bars of the second series: that below 0 begins where those above it end.
+      const bars =
+        new RegExp(`<path d="([^"]*)" fill="${fade('#c03f00', 0.85)}"`).exec(svg)?.[1] ?? '';
+      const [below = [], above = []] = [...bars.matchAll(/M[\d.]+ ([\d.]+)h[\d.]+v([\d.]+)/g)].map(
+        ([, top, height]) => [Number(top), Number(height)],
+      );
+      expect(below[0]).toBeCloseTo((above[0] ?? 0) + (above[1] ?? 0), 0);
+      expect(below[1]).toBeGreaterThan(0);
     }));
 
   const phone = { viewport: { width: 360, height: 740 } };

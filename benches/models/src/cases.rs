@@ -2,10 +2,10 @@
 
 use flashscope_model::trace::{Ranges, Space, Stretches};
 use flashscope_sim::{Profile, profile};
+use flashscope_twin::drawn::Traits;
 use flashscope_twin::predict::{Pieces, Request};
 
 use crate::requests;
-use crate::traits::Traits;
 
 /// The drive of Boboila and Desnoyers: 30 GB, 7 % free, pages of 2 KB, blocks of 64.
 pub const PAPER: Space =

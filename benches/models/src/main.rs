@@ -17,12 +17,12 @@ mod cases;
 mod interpolation;
 mod requests;
 mod speed;
-mod traits;
 mod workloads;
 
 use std::path::Path;
 use std::time::Instant;
 
+use flashscope_twin::drawn::{EIGHT, Measured, Traits};
 use flashscope_twin::predict::{
     Chosen, Found, Passes, Pieces, Pools, Request, Requests, Simulated, space,
 };
@@ -30,7 +30,6 @@ use flashscope_twin::predict::{
 use book::{Book, Line};
 use cases::Case;
 use interpolation::Grids;
-use traits::{Measured, Traits};
 
 /// Fewer writes than these are not looked at.
 const LEAST_WRITES: usize = 5000;
@@ -45,7 +44,7 @@ fn main() {
         speed::print(wanted);
         return;
     }
-    let drawn = if told("--vary") { &workloads::VARIATIONS[..] } else { &workloads::EIGHT };
+    let drawn = if told("--vary") { &workloads::VARIATIONS[..] } else { &EIGHT };
     let drawn: Vec<&Traits> = drawn.iter().filter(|traits| wanted(traits.name)).collect();
     let traces: Vec<(String, String)> = if told("--vary") { Vec::new() } else { traces(wanted) };
     if told("--traits") {

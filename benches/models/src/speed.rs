@@ -5,10 +5,10 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use flashscope_model::{MODELS, Prediction, Table, Uniform};
+use flashscope_twin::drawn::{PRXY0, Traits};
 use flashscope_twin::predict::{Chosen, Pools, Requests};
 
-use crate::traits::Traits;
-use crate::{cases, workloads};
+use crate::cases;
 
 /// Predictions a second that are asked for.
 const LIMIT: f64 = 1e6;
@@ -49,7 +49,7 @@ const STRETCH: u32 = 50_000;
 /// Ten million requests on the paper's drive, once through.
 fn print_requests(wanted: impl Fn(&str) -> bool) {
     println!("model            requests/s        limit");
-    let traits = Traits { requests: 10_000_000, ..workloads::EIGHT[1] };
+    let traits = Traits { requests: 10_000_000, ..PRXY0 };
     let mut requests = Requests::Repeated(cases::drawn(&traits));
     for case in cases::on_the_papers_drive(traits.name) {
         let layout = case.profile.layout().expect("a valid profile");

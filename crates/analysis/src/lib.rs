@@ -19,9 +19,12 @@ pub mod view;
 mod words;
 mod write_grid;
 
+use std::convert::Infallible;
+
 pub use costs::costs;
 pub use facts::Facts;
-use flashscope_block::DeviceKind;
+use flashscope_block::{DeviceKind, Record};
+use flashscope_result::manifest::Run;
 use flashscope_result::{Error, Manifest, ResultFolder};
 use means::Means;
 pub use trace::TraceFacts;
@@ -46,10 +49,28 @@ pub fn analyse_telling(
     let total = recorded().map(|run| run.progress.ios()).fold(0, u64::saturating_add);
     let (mut found, mut done) = (Vec::new(), 0_u64);
     for run in recorded() {
-        found.extend(runs::find(run, &folder.records(run)?)?);
+        found.extend(runs::find(run, |each| folder.records(run)?.for_each(each))?);
         done = done.saturating_add(run.progress.ios());
         progress(done, total);
     }
+    Ok(conclude(manifest, found))
+}
+
+/// As [`analyse`], of records that lie in no folder: `records` gives those of a run, in order.
+pub fn analyse_records<'r>(manifest: &Manifest, records: impl Fn(&Run) -> &'r [Record]) -> Facts {
+    let find = |run: &Run| {
+        let Ok(found) = runs::find(run, |each| {
+            records(run).iter().for_each(each);
+            Ok::<(), Infallible>(())
+        });
+        found
+    };
+    let recorded = manifest.runs().filter(|run| run.progress.ios() > 0);
+    conclude(manifest, recorded.filter_map(find).collect())
+}
+
+/// What the runs say together.
+fn conclude(manifest: &Manifest, found: Vec<runs::Found>) -> Facts {
     let repeats = repeats::repeat_facts(manifest, &found);
     let mut runs: Vec<_> = found.into_iter().map(|found| found.facts).collect();
     let conditions = manifest.runs().filter_map(|run| Some((run.id, run.conditions.as_ref()?)));
@@ -70,5 +91,5 @@ pub fn analyse_telling(
     let schema_version = facts::SCHEMA_VERSION;
     let grid = grid::grid(manifest, &means);
     let hints = hints::hints(manifest, &means);
-    Ok(Facts { schema_version, characteristics, runs, repeats, rounds, grid, hints })
+    Facts { schema_version, characteristics, runs, repeats, rounds, grid, hints }
 }

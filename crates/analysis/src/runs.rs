@@ -1,6 +1,5 @@
 use flashscope_block::{Bytes, Nanos, Op, Record};
 use flashscope_result::manifest::Run;
-use flashscope_result::{Error, Rows};
 use flashscope_stats::{Estimate, Ratio, Summary, mean_interval};
 use flashscope_workload::pattern::Reference;
 
@@ -20,10 +19,14 @@ const MOST_KEPT: usize = 1 << 22;
 /// How often intervals hold the truth.
 const CONFIDENCE: f64 = 0.95;
 
-/// What is found in a run, its `IOIgnore` first IOs left out; `None` where no IO counts.
-pub(crate) fn find(run: &Run, rows: &Rows) -> Result<Option<Found>, Error> {
+/// What is found in a run, its `IOIgnore` first IOs left out; `None` where no IO counts. `records` gives
+/// each record of the run, in order.
+pub(crate) fn find<E>(
+    run: &Run,
+    records: impl FnOnce(&mut dyn FnMut(&Record)) -> Result<(), E>,
+) -> Result<Option<Found>, E> {
     let mut gathered = Gathered::new(&run.reference);
-    rows.for_each(|record| gathered.push(record))?;
+    records(&mut |record| gathered.push(record))?;
     let period = run.length.map_or(1, |length| length.period_ios);
     Ok(gathered.facts(run.id).map(|facts| gathered.with_interval(facts, period)))
 }

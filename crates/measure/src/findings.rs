@@ -22,7 +22,7 @@ pub const LEAST_RUN_PAUSE: Nanos = Nanos::secs(1);
 const LONGEST_JOINT_PERIOD: u64 = 4096;
 
 /// Adds what a run of the preparation showed, by its response times in ns.
-pub(crate) fn learn(findings: &mut Findings, experiment: &str, run: &Run, series: &[f64]) {
+pub fn learn(findings: &mut Findings, experiment: &str, run: &Run, series: &[f64]) {
     if experiment == INTERFERENCE {
         let least = run_pause(findings).unwrap_or(LEAST_RUN_PAUSE);
         findings.interference.extend(interference(run, series, least));
@@ -91,8 +91,8 @@ pub(crate) fn adapt(findings: &Findings, run: &mut Run) {
     }
 }
 
-/// IOs that cover every start-up phase of baselines with one of `ops`.
-fn start_up(findings: &Findings, ops: &[Op]) -> u64 {
+/// IOs that cover every start-up phase of baselines with one of `ops`, with the margin of an IOIgnore.
+pub fn start_up(findings: &Findings, ops: &[Op]) -> u64 {
     let relevant = findings.phases.iter().filter(|phases| ops.contains(&phases.baseline.op()));
     let longest = relevant.filter_map(|phases| phases.start_up).map(|found| found.ios).max();
     longest.map_or(0, with_margin)

@@ -29,12 +29,12 @@ pub use budget::{Planned, Unaffordable, fitting};
 pub use costs::{Sample, measure_costs};
 pub use estimate::estimate;
 pub use execute::{Ended, execute};
-pub use findings::{LEAST_RUN_PAUSE, PAUSE_MARGIN};
+pub use findings::{LEAST_RUN_PAUSE, PAUSE_MARGIN, learn, start_up};
 pub use load::{
     Each, Fill, Gauge, Latencies, Length, Load, Measured, Outcome, Phase, Session, WarmedUp,
     fill_drive,
 };
-pub use plan::{order, plan, trace_plan};
+pub use plan::{order, place, plan, plan_where, trace_plan};
 pub use self_check::harness_cost;
 pub use state::check_state;
 pub use steady::{Criterion, PTS, STEADY};

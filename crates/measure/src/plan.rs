@@ -21,12 +21,28 @@ pub fn plan(
     device: &DeviceInfo,
     read_only: bool,
 ) -> Vec<MicroBenchmark> {
-    plan_every(1, benchmarks, options, device, read_only)
+    plan_where(|_, _, _| true, benchmarks, options, device, read_only)
 }
 
 /// The same with one in `step` values of each parameter, the first and the last among them.
 pub(crate) fn plan_every(
     step: usize,
+    benchmarks: &[&uflip::MicroBenchmark],
+    options: &Options,
+    device: &DeviceInfo,
+    read_only: bool,
+) -> Vec<MicroBenchmark> {
+    let wanted = |_: &uflip::MicroBenchmark, experiment: &uflip::Experiment, value: i64| {
+        let runs = &experiment.runs;
+        let at = runs.iter().position(|run| run.value == value);
+        at.is_some_and(|at| at.is_multiple_of(step) || at + 1 == runs.len())
+    };
+    plan_where(wanted, benchmarks, options, device, read_only)
+}
+
+/// The same with those runs alone that are `wanted`, by their micro-benchmark, experiment and value.
+pub fn plan_where(
+    wanted: impl Fn(&uflip::MicroBenchmark, &uflip::Experiment, i64) -> bool,
     benchmarks: &[&uflip::MicroBenchmark],
     options: &Options,
     device: &DeviceInfo,
@@ -55,9 +71,10 @@ pub(crate) fn plan_every(
             .into_iter()
             .map(|experiment| {
                 let repeats = repeats(benchmark, &experiment.name, &options.methodology);
-                let (mut runs, last) = (Vec::new(), experiment.runs.len().saturating_sub(1));
-                let kept = |(i, _): &(usize, _)| i % step == 0 || *i == last;
-                for (_, run) in experiment.runs.into_iter().enumerate().filter(kept) {
+                let mut runs = Vec::new();
+                for run in
+                    experiment.runs.iter().filter(|run| wanted(benchmark, &experiment, run.value))
+                {
                     runs.extend((1..=repeats).map(|repeat| Run {
                         repeat,
                         ..plan_run(run.value, repeated(&run.reference, repeat))
@@ -95,8 +112,9 @@ fn repeated(reference: &Reference, repeat: u32) -> Reference {
     reference
 }
 
-/// Gives sequential writes target spaces in the order in which they are run.
-fn place(plan: &mut [MicroBenchmark], options: &Options) {
+/// Gives sequential writes target spaces in the order in which they are run, and says before which the state is enforced
+/// again: of a plan whose order was changed, too.
+pub fn place(plan: &mut [MicroBenchmark], options: &Options) {
     let mut spaces = Spaces::new(&options.setup);
     let order = order(plan);
     let mut runs: Vec<&mut Run> =

@@ -1,12 +1,19 @@
 //! S. Boboila and P. Desnoyers, "Performance Models of Flash-based Solid-State Drives for Real Workloads", MSST 2011.
 
+mod drives;
 mod equations;
 mod fragments;
+mod integration;
+mod predictions;
 mod uniform;
+mod workloads;
 mod writes;
 
+pub use drives::FIGURE_4;
 pub use equations::EQUATIONS;
 pub use fragments::FIGURE_1;
+pub use integration::EQUATION_16;
+pub use predictions::FIGURE_3;
 pub use uniform::FIGURE_2;
 
 /// Pages written in the paper's tests (section III).

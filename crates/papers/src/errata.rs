@@ -26,11 +26,20 @@ pub struct Erratum {
 pub const ERRATA: &[Erratum] = &[
     Erratum {
         paper: Paper::Uflip,
+        place: "Section 3.1",
+        printed: "pause(p) = burst(1, p), of burst(Pause, Burst)",
+        right: "burst(p, 1)",
+        why: "A pause between all IOs is one between groups of one IO: the arguments are those of consecutive = burst(0, -), the other \
+              way round.",
+        item: Some("uflip-figure2"),
+    },
+    Erratum {
+        paper: Paper::Uflip,
         place: "Table 1, baseline patterns",
         printed: "consecutive: t(IO_{i+1}) + rt(IO_{i+1})",
         right: "t(IO_{i-1}) + rt(IO_{i-1})",
         why: "An IO cannot wait for the one after it. The rows of pause and bursts have i - 1.",
-        item: None,
+        item: Some("uflip-table1"),
     },
     Erratum {
         paper: Paper::Uflip,
@@ -39,7 +48,7 @@ pub const ERRATA: &[Erratum] = &[
         right: "TargetOffset + P_i x PS + (floor(i / Partitions) x IOSize) mod PS",
         why: "The floor is of the number of IOs that the partition had before: as printed, offsets within a partition are no \
               multiples of the IO size for any partition but the first. The other rows begin at TargetOffset.",
-        item: None,
+        item: Some("uflip-table1"),
     },
     Erratum {
         paper: Paper::Uflip,
@@ -48,7 +57,7 @@ pub const ERRATA: &[Erratum] = &[
         right: "a pause before IO_i where i mod Burst = 0, i > 0, else none",
         why: "As printed, pauses grow from 0 to Burst - 1 times Pause within a burst, and there is none between two bursts. The \
               text has groups of Burst IOs with a pause between them, and so has the authors' tool.",
-        item: None,
+        item: Some("uflip-table1"),
     },
     Erratum {
         paper: Paper::Uflip,
@@ -58,7 +67,31 @@ pub const ERRATA: &[Erratum] = &[
         why: "With 128 of 512 writes at .4 ms and the rest .4 or 27 ms by turns, whose mean is 13.7 ms, the mean of all is \
               384/512 x 13.7 + 128/512 x .4 = 10.4 ms: 24.3 % less than 13.7 ms where both are as frequent; with the period \
               of the drive that is meant, 23.4 %.",
+        item: Some("uflip-section4.2"),
+    },
+    Erratum {
+        paper: Paper::Uflip,
+        place: "Section 5.1",
+        printed: "seven representative devices indicated with an arrow in Table 1",
+        right: "Table 2",
+        why: "Table 1 has no devices. In Table 2 seven have an arrow.",
+        item: Some("uflip-table2"),
+    },
+    Erratum {
+        paper: Paper::Uflip,
+        place: "Table 2",
+        printed: "Kingston SD 4GB: 2 GB",
+        right: "one of these",
+        why: "The model and the size contradict each other.",
         item: None,
+    },
+    Erratum {
+        paper: Paper::Uflip,
+        place: "Section 5.2, Figure 7",
+        printed: "random writes are up to a factor of five times slower than the other operations on the Memoright SSD",
+        right: "12 to 17 times",
+        why: "Table 3 has 5 ms for random writes, and .3 to .4 ms for the others.",
+        item: Some("uflip-figure6"),
     },
     Erratum {
         paper: Paper::Agrawal,

@@ -15,6 +15,7 @@ mod figure;
 mod inputs;
 mod item;
 mod sun_zhang;
+mod uflip;
 
 pub use claim::{Claim, Finding, Number, State, Statement, Tolerance};
 pub use errata::{ERRATA, Erratum};
@@ -26,20 +27,39 @@ pub use item::{
 
 /// All of them, by paper and in its order.
 pub const ITEMS: &[&Item] = &[
+    &uflip::FIGURE_2,
+    &uflip::TABLE_1,
+    &uflip::SECTION_4_2,
+    &uflip::TABLE_2,
+    &uflip::FIGURE_3,
+    &uflip::FIGURE_4,
+    &uflip::FIGURE_5,
+    &uflip::FIGURE_6,
+    &uflip::FIGURE_7,
+    &uflip::FIGURE_8,
+    &uflip::TABLE_3,
+    &uflip::HINTS,
+    &uflip::CHIPS,
+    &uflip::SIZE,
     &agrawal::TABLE_1,
     &agrawal::SECTION_2_2,
     &agrawal::FIGURE_2,
+    &agrawal::TABLE_2,
     &agrawal::TABLE_3,
     &agrawal::FIGURE_6,
     &agrawal::TABLE_4,
     &agrawal::FIGURE_7,
     &agrawal::TABLE_5,
     &agrawal::FIGURE_8,
+    &agrawal::TABLE_6,
     &agrawal::TABLE_7,
     &agrawal::SECTION_5_2,
     &boboila::FIGURE_1,
     &boboila::EQUATIONS,
     &boboila::FIGURE_2,
+    &boboila::EQUATION_16,
+    &boboila::FIGURE_3,
+    &boboila::FIGURE_4,
     &sun_zhang::TABLE_1,
     &sun_zhang::FIGURE_2,
     &sun_zhang::FIGURE_3,

@@ -2,6 +2,7 @@
 //!
 //! Models know neither profiles nor traces, and the simulator knows no models; here they meet.
 
+pub mod drawn;
 pub mod fit;
 pub mod predict;
 pub mod simulate;

@@ -216,12 +216,18 @@ function paint(u: uPlot, of: Drawn, figure: Figure, colors: Palette): void {
   }
 }
 
+/** Bars from 0, or from the foot of a log axis, which has none. */
 function paintBars(u: uPlot, of: Drawn, places: [number, number][], colors: Palette): void {
-  const { ctx, bbox } = u;
+  const { ctx } = u;
   const width = 0.9 * of.width * (u.valToPos(1, 'x', true) - u.valToPos(0, 'x', true));
-  const bottom = Math.min(bbox.top + bbox.height, u.valToPos(u.scales.y?.min ?? 0, 'y', true));
+  const { distr, min = 0 } = u.scales.y ?? {};
+  const foot = u.valToPos(distr === 3 ? min : 0, 'y', true);
   ctx.fillStyle = fade(colorOf(colors, of), 0.85);
-  for (const [x, y] of places) ctx.fillRect(x - width / 2, y, width, bottom - y);
+  for (const [x, y] of places) {
+    ctx.fillRect(x - width / 2, Math.min(y, foot), width, Math.abs(foot - y));
+  }
+  ctx.fillStyle = colors.axis;
+  ctx.fillRect(u.bbox.left, foot, u.bbox.width, devicePixelRatio);
 }
 
 function paintLine(u: uPlot, of: Drawn, places: [number, number][], colors: Palette): void {

@@ -40,7 +40,7 @@ pub const RULES: [Rule; 7] = [
 ];
 
 /// "Nearly as well as", "acceptable": up to so many times the cost.
-const NEARLY: f64 = 2.0;
+pub(crate) const NEARLY: f64 = 2.0;
 
 /// What was found on a drive.
 struct Found {

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use fastrand::Rng;
 use flashscope_model::trace::Space;
-use flashscope_twin::predict::Request;
+
+use crate::predict::Request;
 
 /// What a workload is like. Shares are from 0 to 1, spaces and lengths in pages.
 #[derive(Debug, Clone, Copy)]
@@ -55,8 +56,17 @@ pub struct Hot {
 }
 
 impl Traits {
+    /// The same lengths and space, with every place drawn anew: nothing is hot, goes on, or begins on boundaries.
+    #[must_use]
+    pub const fn anew(self) -> Traits {
+        Traits { hot: &[], phases: 1, goes_on: 0.0, aligned: 0.0, ..self }
+    }
+
     /// Requests with these traits: the same for the same seed. Reads and writes are drawn from sequences of
     /// their own.
+    ///
+    /// # Panics
+    /// Where the drive is too small for a piece, or has more pages than a request can name.
     pub fn requests(self, drive: Space, seed: u64) -> impl Iterator<Item = Request> {
         let mut rng = Rng::with_seed(seed);
         let slots = self.slots(drive, &mut rng);
@@ -187,6 +197,8 @@ pub struct Measured {
 
 impl Measured {
     /// Of these requests. Where none writes, what is of writes is no number.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     pub fn of(requests: impl Iterator<Item = Request>, block: u64) -> Measured {
         let mut of = Measured::default();
         let (mut reads, mut squares) = (0.0, 0.0);

@@ -1,0 +1,112 @@
+use std::collections::BTreeMap;
+
+use flashscope_model::trace::{Decomposition, Predictor, Ranges, Space, Stretches};
+use flashscope_model::{Model, Uniform};
+use flashscope_twin::drawn::{RSRCH0, Traits};
+use flashscope_twin::predict::Request;
+
+use super::SEED;
+use crate::{Claim, Error, Found, Input, Item, Paper, Run, State};
+
+/// Section III.C.
+pub const EQUATION_16: Item = Item {
+    id: "boboila-equation16",
+    paper: Paper::Boboila,
+    place: "Equations 16 to 18",
+    title: "performance of a workload as a sum over time and space",
+    stands: State::Pass,
+    inputs: &[
+        Input { name: "logs", summary: "log blocks, Logs", value: "142", other: "284" },
+        Input { name: "block", summary: "pages of an erase block, B", value: "64", other: "128" },
+    ],
+    run,
+};
+
+/// What is left of rounding.
+const EXACT: f64 = 1e-9;
+
+/// Writes, and the pages that they are to.
+const WRITES: u32 = 50_000;
+const PAGES: u64 = 100_000;
+
+/// What is written to a range of one logical block in a stretch of time.
+#[derive(Default)]
+struct Interval {
+    /// n(i, j).
+    pages: f64,
+    writes: f64,
+    /// Of these writes, all of them.
+    lengths: f64,
+}
+
+fn run(run: &Run<'_>) -> Result<Found, Error> {
+    run.go_on()?;
+    let (logs, block): (u32, u32) = (run.number("logs")?, run.number("block")?);
+    let blocks = u32::try_from(PAGES).unwrap_or(u32::MAX) / block.max(1) + 1;
+    let space = Space { pages_per_block: block, logical_blocks: blocks, free_blocks: logs };
+    let traits = Traits { requests: WRITES, reads: 0.0, space: PAGES / 2, ..RSRCH0 };
+    let range = |error: &dyn std::fmt::Display| Error::input("block", error);
+    let mut claims = Vec::new();
+    for (name, model, fills) in [("Hybrid Log Block", "bast", false), ("FAST", "fast-2011", true)] {
+        let Some(model) = Model::named(model) else { return Err(Error::Failed) };
+        let decomposed = Decomposition::new(model, space, Ranges::Whole, Stretches::LogList);
+        let mut decomposed = decomposed.map_err(|error| range(&error))?;
+        traits.requests(space, SEED).for_each(|write| {
+            decomposed.write(write.page.into(), write.pages().into());
+        });
+        let printed = equation_16(traits.requests(space, SEED), space, model, fills)?;
+        let what = format!("{name}: erasures by equations 16 to 18");
+        claims.push(Claim::close((what, ""), printed, decomposed.total().erasures, EXACT));
+    }
+    Ok(claims.into())
+}
+
+/// Time is in stretches of as many pages as the log list has, space in logical blocks.
+fn equation_16(
+    writes: impl Iterator<Item = Request>,
+    space: Space,
+    model: &Model,
+    fills: bool,
+) -> Result<f64, Error> {
+    let block = u64::from(space.pages_per_block);
+    let log_list = u64::from(space.free_blocks) * block;
+    let (mut sum, mut stretch, mut pages) = (0.0, BTreeMap::<u64, Interval>::new(), 0);
+    for write in writes {
+        let (from, to) = (u64::from(write.page), u64::from(write.page + write.pages()));
+        for page in from..to {
+            let interval = stretch.entry(page / block).or_default();
+            interval.pages += 1.0;
+            if page == from || page % block == 0 {
+                interval.writes += 1.0;
+                interval.lengths += f64::from(write.pages());
+            }
+        }
+        pages += to - from;
+        if pages >= log_list {
+            sum += summed(&stretch, space, model, fills)?;
+            (stretch, pages) = (BTreeMap::new(), 0);
+        }
+    }
+    Ok(sum + summed(&stretch, space, model, fills)?)
+}
+
+/// The sum over j, with f(i, j) by equation 17 and Z(i) by equation 18, which is 1 where log blocks are filled one after the
+/// other.
+fn summed(
+    stretch: &BTreeMap<u64, Interval>,
+    space: Space,
+    model: &Model,
+    fills: bool,
+) -> Result<f64, Error> {
+    let (block, logs) = (f64::from(space.pages_per_block), f64::from(space.free_blocks));
+    let written: f64 = stretch.values().map(|interval| interval.pages).sum();
+    let used: f64 = stretch.values().map(|interval| (interval.pages / block).ceil()).sum();
+    let z = if fills { 1.0 } else { written / (used * block) };
+    let one = |interval: &Interval| {
+        let free = interval.pages / written * z * logs;
+        let uniform = Uniform::new(block, logs / free, free, interval.lengths / interval.writes);
+        let uniform = uniform.map_err(|error| Error::input("logs", &error))?;
+        Ok(interval.pages * (model.predict)(&uniform).erasures)
+    };
+    stretch.values().map(one).sum()
+}

@@ -1,0 +1,160 @@
+use flashscope_workload::uflip::{Baseline, PREPARATION};
+
+use super::bench::{Method, prepare};
+use super::{DTI, MTRON, SEED};
+use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State, Tolerance};
+
+/// Section 5.1.
+pub const FIGURE_3: Item = Item {
+    id: "uflip-figure3",
+    paper: Paper::Uflip,
+    place: "Figure 3",
+    title: "starting and running phase for the Mtron SSD (RW)",
+    stands: State::Explained,
+    inputs: &[MTRON, SEED],
+    run: mtron,
+};
+
+/// Section 5.1.
+pub const FIGURE_4: Item = Item {
+    id: "uflip-figure4",
+    paper: Paper::Uflip,
+    place: "Figure 4",
+    title: "running phase for the Kingston DTI (SW)",
+    stands: State::Pass,
+    inputs: &[DTI, SEED],
+    run: dti,
+};
+
+/// IOs of the figures.
+const SHOWN: usize = 1024;
+
+const SINGLE: &str = "the simulated drive keeps a part of its buffer free in the background: every write waits for one that \
+                      leaves, and cheap ones come between dear ones after a pause alone";
+
+const LEFT: &str = "what comes first merges what the random state has left in the log blocks, a merge for each of them: a drive \
+                    of which a smaller part is written at random before has fewer";
+
+fn mtron(run: &Run<'_>) -> Result<Found, Error> {
+    let found = prepare(MTRON.name, Method { preparation: 4096, ..Method::ssd(run) }, run)?;
+    let phases = found.phases(Baseline::RandomWrite);
+    let times = found.times(PREPARATION.name, Baseline::RandomWrite.name(), None);
+    let start_up = ios(phases.and_then(|phases| phases.start_up));
+    let period = ios(phases.and_then(|phases| phases.period));
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of IOs")]
+    let (with, without) = (running(&times, 0), running(&times, start_up as usize));
+    let truth = without.last().map_or(f64::NAN, |last| last[1]);
+    let [off_with, off_without] = [&with, &without].map(|average| off_after(average, 512.0, truth));
+    let claims = vec![
+        Claim::close(("start-up phase", "IOs"), 125.0, start_up, 0.05),
+        Claim::statement(
+            "the period is quite short (tens of IOs)",
+            format!("{period} IOs"),
+            (10.0..100.0).contains(&period),
+        )
+        .since((2.0..10.0).contains(&period), SINGLE),
+        Claim::statement(
+            "excluding the start-up phase measurements resulted in a faster and more accurate representation of response time",
+            format!(
+                "after 512 IOs the running average is {:.1} % off without them, {:.1} % with them",
+                100.0 * off_without,
+                100.0 * off_with
+            ),
+            off_without < off_with,
+        ),
+    ];
+    let figure = figure(
+        "Mtron SSD, RW",
+        vec![
+            Series::dots("response time", numbered(&times)),
+            Series::line("running average with start-up", with),
+            Series::line("running average without start-up", without),
+        ],
+    );
+    Ok(Found { claims, figures: vec![figure] })
+}
+
+fn dti(run: &Run<'_>) -> Result<Found, Error> {
+    let found = prepare(DTI.name, Method { preparation: 4096, ..Method::small(run) }, run)?;
+    let phases = found.phases(Baseline::SequentialWrite);
+    let times = found.times(PREPARATION.name, Baseline::SequentialWrite.name(), None);
+    let start_up = phases.and_then(|phases| phases.start_up);
+    let period = ios(phases.and_then(|phases| phases.period));
+    let reads = found.times(PREPARATION.name, Baseline::RandomRead.name(), None);
+    let [of_reads, of_writes] = [&reads, &times].map(|times| variation(times));
+    let logs = f64::from(run.profile(DTI.name)?.log.blocks);
+    let told = start_up.map_or("none".into(), |found| format!("{} IOs", found.ios));
+    let claims = vec![
+        Claim::statement("there is no startup phase", told, start_up.is_none())
+            .since(ios(start_up) <= logs * period, LEFT),
+        Claim::number(("period", "IOs"), 128.0, period, Tolerance::Absolute(1.0)),
+        Claim::statement(
+            "the other devices show small oscillations for RR, larger ones for SW",
+            format!(
+                "{:.2} % of the mean for RR, {:.0} % for SW",
+                100.0 * of_reads,
+                100.0 * of_writes
+            ),
+            of_reads < of_writes,
+        ),
+    ];
+    let series = vec![
+        Series::line("running average", running(&times, 0)),
+        Series::dots("response time", numbered(&times)),
+    ];
+    Ok(Found { claims, figures: vec![figure("Kingston DTI, SW", series)] })
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts of IOs")]
+pub(super) fn ios(found: Option<flashscope_result::methodology::Found>) -> f64 {
+    found.map_or(0.0, |found| found.ios as f64)
+}
+
+/// The mean of all times up to each, the first `ignored` left out.
+fn running(times: &[f64], ignored: usize) -> Vec<[f64; 2]> {
+    let mut sum = 0.0;
+    let averages =
+        numbered_from(times, ignored).into_iter().zip(1_u32..).map(|([nth, time], count)| {
+            sum += time;
+            [nth, sum / f64::from(count)]
+        });
+    averages.collect()
+}
+
+/// The standard deviation of times over their mean.
+#[allow(clippy::cast_precision_loss, reason = "counts of IOs")]
+fn variation(times: &[f64]) -> f64 {
+    let count = times.len() as f64;
+    let mean = times.iter().sum::<f64>() / count;
+    let squares = times.iter().map(|time| (time - mean).powi(2));
+    (squares.sum::<f64>() / count).sqrt() / mean
+}
+
+/// How far a running average is off after so many IOs, as a share of what it comes to.
+fn off_after(average: &[[f64; 2]], ios: f64, truth: f64) -> f64 {
+    let at = average.iter().find(|[nth, _]| *nth >= ios);
+    at.map_or(f64::NAN, |[_, mean]| (mean / truth - 1.0).abs())
+}
+
+fn numbered_from(times: &[f64], from: usize) -> Vec<[f64; 2]> {
+    let times = (1_u32..).zip(times).skip(from);
+    times.map(|(nth, time)| [f64::from(nth), *time]).collect()
+}
+
+fn numbered(times: &[f64]) -> Vec<[f64; 2]> {
+    numbered_from(times, 0)
+}
+
+/// Response times by the number of the IO, the first of them.
+pub(super) fn figure(title: &str, series: Vec<Series>) -> Figure {
+    let shown = |series: Series| Series {
+        points: series.points.into_iter().take_while(|[nth, _]| *nth <= SHOWN as f64).collect(),
+        ..series
+    };
+    Figure {
+        title: title.into(),
+        x: Axis::linear("IO"),
+        y: Axis::log("response time (ms)"),
+        series: series.into_iter().map(shown).collect(),
+    }
+}
