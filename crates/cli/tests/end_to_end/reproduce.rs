@@ -112,10 +112,14 @@ fn all_of_them() {
     assert_eq!(status.code(), Some(1), "{said}");
     assert!(said.ends_with("flashscope: interrupted\n"), "{said}");
     let text = fs::read_to_string(&lines).unwrap();
-    let first: Vec<&str> = text.lines().next().unwrap().split_whitespace().collect();
-    assert_eq!(first[..2], ["agrawal-table1", "explained"]);
-    assert!(first[2].parse::<f64>().is_ok_and(|seconds| seconds < 60.0), "{first:?}");
-    assert_eq!(first[3..6], ["s", "Agrawal", "et"]);
+    let (item, line) = (flashscope_papers::ITEMS[0], text.lines().next().unwrap());
+    let (state, what) = line.split_once(" s ").unwrap();
+    let [id, state, seconds] = state.split_whitespace().collect::<Vec<_>>()[..] else {
+        panic!("{line}");
+    };
+    assert_eq!((id, state), (item.id, item.stands.to_string().as_str()));
+    assert!(seconds.parse::<f64>().is_ok_and(|seconds| seconds < 60.0), "{line}");
+    assert_eq!(what.trim_start(), format!("{}, {}: {}", item.paper, item.place, item.title));
     let book = held(&place, "papers.html");
     let count = |part: &str| book[part].as_array().unwrap().len();
     assert!(text.contains(&format!("; {} not run\npapers.html\n", count("missing"))), "{text}");
