@@ -90,6 +90,15 @@ impl Series {
         Series { name: name.into(), mark: Mark::Bars, printed: false, points: points.collect() }
     }
 
+    /// A bar for each of some kinds beside those of the others, at 0, 1, 2 and so on.
+    #[must_use]
+    pub fn bars_by_kind<const N: usize>(kinds: [&str; N], found: &[[f64; N]]) -> Vec<Series> {
+        let bars = |(nth, kind): (usize, &str)| {
+            Series::bars(kind, &found.iter().map(|kinds| kinds[nth]).collect::<Vec<_>>())
+        };
+        kinds.into_iter().enumerate().map(bars).collect()
+    }
+
     /// What is printed, as a line.
     #[must_use]
     pub fn printed_line(name: impl Into<String>, points: Vec<[f64; 2]>) -> Series {

@@ -15,6 +15,7 @@ mod figure;
 mod inputs;
 mod item;
 mod sun_zhang;
+mod times;
 mod uflip;
 
 pub use claim::{Claim, Finding, Number, State, Statement, Tolerance};

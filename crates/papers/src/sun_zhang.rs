@@ -14,6 +14,7 @@ pub use segments::TABLE_2;
 pub use summary::{TABLE_1, TABLE_3};
 pub use writes::{FIGURE_4, FIGURE_5};
 
+use crate::times::numbered;
 use crate::{Input, Series};
 
 /// The drive of unknown make, of 1 GB.
@@ -37,26 +38,10 @@ const SEED: u64 = 2008;
 /// figures.
 const READ_OFF: f64 = 0.05;
 
-#[allow(clippy::cast_precision_loss, reason = "counts of requests")]
-fn mean(times: &[f64]) -> f64 {
-    times.iter().sum::<f64>() / times.len() as f64
-}
-
-fn median(times: &[f64]) -> f64 {
-    let mut times = times.to_vec();
-    times.sort_unstable_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
 /// The share of times between two.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests")]
 fn share(times: &[f64], from: f64, to: f64) -> f64 {
     times.iter().filter(|time| (from..to).contains(*time)).count() as f64 / times.len() as f64
-}
-
-/// Times by their number, from 1.
-fn numbered(times: &[f64]) -> Vec<[f64; 2]> {
-    (1_u32..).zip(times).map(|(nth, time)| [f64::from(nth), *time]).collect()
 }
 
 /// Times by their number, beside the heights that are printed for them, ms.

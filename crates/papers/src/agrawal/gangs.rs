@@ -92,7 +92,7 @@ fn interleaving(run: &Run<'_>) -> Result<Found, Error> {
         title: "I/O rate by what is interleaved, normalized".into(),
         x: workloads(),
         y: Axis::linear("I/O rate over the baseline"),
-        series: by_workload(["nothing", "dies", "plane pairs"], &rates),
+        series: Series::bars_by_kind(["nothing", "dies", "plane pairs"], &rates),
     };
     Ok(Found { claims, figures: vec![figure] })
 }
@@ -100,14 +100,6 @@ fn interleaving(run: &Run<'_>) -> Result<Found, Error> {
 /// The workloads as an axis.
 fn workloads() -> Axis {
     Axis::named("workload", &WORKLOADS.map(|(name, _)| name))
-}
-
-/// A bar for each of some kinds beside those of the others, of each workload.
-fn by_workload<const N: usize>(kinds: [&str; N], found: &[[f64; N]]) -> Vec<Series> {
-    let bars = |(nth, kind): (usize, &str)| {
-        Series::bars(kind, &found.iter().map(|kinds| kinds[nth]).collect::<Vec<_>>())
-    };
-    kinds.into_iter().enumerate().map(bars).collect()
 }
 
 /// The response times of a workload with gangs of 1, 8 and 16 packages, us.
@@ -208,7 +200,7 @@ fn shared_control(run: &Run<'_>) -> Result<Found, Error> {
         title: "Response time of shared-control gangs, normalized".into(),
         x: workloads(),
         y: Axis::log("response time over the baseline"),
-        series: by_workload(
+        series: Series::bars_by_kind(
             ["asynchronous, 8", "asynchronous, 16", "synchronous, 8", "synchronous, 16"],
             &times,
         ),

@@ -1,7 +1,8 @@
 use flashscope_twin::drawn::{EIGHT, Traits};
 
 use super::predictions::FREES;
-use super::workloads::{Drive, NOT_PUBLIC};
+use super::workloads::{Drive, NOT_PUBLIC, by_workload, name_of};
+use crate::times::median;
 use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State};
 
 /// Section IV.
@@ -74,9 +75,7 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
     let good = all.iter().filter(|case| case.is_good()).count();
     let least = all.iter().map(|case| case.measured).fold(f64::MAX, f64::min);
     let most = all.iter().map(|case| case.measured).fold(0.0, f64::max);
-    let mut off: Vec<f64> = all.iter().map(|case| case.off().abs()).collect();
-    off.sort_unstable_by(f64::total_cmp);
-    let median = off[off.len() / 2];
+    let median = median(&all.iter().map(|case| case.off().abs()).collect::<Vec<_>>());
     let claims = vec![
         Claim::statement(
             "In all but two cases (dea2 for Plextor, proj2 for Kingston) good correspondence between predicted and measured \
@@ -124,8 +123,7 @@ fn cases(name: &'static str, run: &Run<'_>) -> Result<Vec<Case>, Error> {
     };
     let case = |traits: &Traits| {
         let [measured, predicted] = rates(traits)?;
-        let workload = traits.name.trim_start_matches("like-");
-        let mut case = Case { workload, measured, predicted, anew: 0.0 };
+        let mut case = Case { workload: name_of(traits), measured, predicted, anew: 0.0 };
         if !case.is_good() {
             let [measured, predicted] =
                 rates(&Traits { space: traits.space.min(DENSE), ..traits.anew() })?;
@@ -137,14 +135,11 @@ fn cases(name: &'static str, run: &Run<'_>) -> Result<Vec<Case>, Error> {
 }
 
 fn figure(name: &str, found: &[Case]) -> Figure {
-    let names: Vec<&'static str> = found.iter().map(|case| case.workload).collect();
-    let bars = |what: &str, of: fn(&Case) -> f64| {
-        Series::bars(what, &found.iter().map(of).collect::<Vec<_>>())
-    };
+    let rates: Vec<_> = found.iter().map(|case| [case.measured, case.predicted]).collect();
     Figure {
         title: format!("The drive that stands for the one of {name}: write throughput"),
-        x: Axis::named("workload, drawn with what is known of it", &names),
+        x: by_workload(),
         y: Axis::log("write throughput (MB/s)"),
-        series: vec![bars("measured", |of| of.measured), bars("predicted", |of| of.predicted)],
+        series: Series::bars_by_kind(["measured", "predicted"], &rates),
     }
 }

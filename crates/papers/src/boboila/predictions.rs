@@ -1,7 +1,7 @@
 use flashscope_sim::Profile;
 use flashscope_twin::drawn::{DEA2, EIGHT, LAIR62B, Lengths, Traits};
 
-use super::workloads::{Drive, NOT_PUBLIC};
+use super::workloads::{Drive, NOT_PUBLIC, by_workload};
 use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State};
 
 /// Sections III.C and IV.
@@ -195,19 +195,12 @@ fn variance(profile: &Profile, run: &Run<'_>) -> Result<Claim, Error> {
 }
 
 fn figure(name: &str, found: &[Workload]) -> Figure {
-    let names: Vec<&'static str> =
-        EIGHT.iter().map(|traits| traits.name.trim_start_matches("like-")).collect();
-    let bars = |what: &str, of: fn(&Workload) -> f64| {
-        Series::bars(what, &found.iter().map(of).collect::<Vec<_>>())
-    };
+    let kinds = ["simulation", "prediction, analytical", "prediction, interpolation"];
+    let of = |of: &Workload| [of.simulated, of.analytic, of.interpolated];
     Figure {
         title: format!("{name}: write throughput, of workloads that are like those of the paper"),
-        x: Axis::named("workload, drawn with what is known of it", &names),
+        x: by_workload(),
         y: Axis::linear("write throughput"),
-        series: vec![
-            bars("simulation", |of| of.simulated),
-            bars("prediction, analytical", |of| of.analytic),
-            bars("prediction, interpolation", |of| of.interpolated),
-        ],
+        series: Series::bars_by_kind(kinds, &found.iter().map(of).collect::<Vec<_>>()),
     }
 }

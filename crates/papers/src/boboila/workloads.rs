@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use flashscope_model::Family;
 use flashscope_model::trace::{Ranges, Stretches, Total};
 use flashscope_sim::{Profile, ftl::Layout};
-use flashscope_twin::drawn::Traits;
+use flashscope_twin::drawn::{EIGHT, Traits};
 use flashscope_twin::predict::{
     Chosen, Cost, Found, Interpolated, Passes, Pieces, Point, Pools, PredictError, Request,
     Requests, Simulated, space,
@@ -13,7 +13,7 @@ use flashscope_twin::predict::{
 
 use super::SEED;
 use super::writes::Writes;
-use crate::{Error, Run};
+use crate::{Axis, Error, Run};
 
 /// Why values are not compared.
 pub const NOT_PUBLIC: &str = "the traces are not public: in their place stand requests that are drawn with what is known of them \
@@ -24,6 +24,16 @@ const PAPERS_PAGES: f64 = 15_728_640.0;
 
 /// Stretches as long as the log list, blocks as ranges: section III.C.
 const STRETCHES: Pieces = Pieces { ranges: Ranges::Whole, stretches: Stretches::LogList };
+
+/// The name of the trace that requests are drawn like.
+pub fn name_of(traits: &Traits) -> &'static str {
+    traits.name.trim_start_matches("like-")
+}
+
+/// The workloads as an axis.
+pub fn by_workload() -> Axis {
+    Axis::named("workload, drawn with what is known of it", &EIGHT.map(|traits| name_of(&traits)))
+}
 
 /// A drive, and its layout.
 pub struct Drive {

@@ -2,8 +2,9 @@ use flashscope_block::{Data, Op};
 use flashscope_sim::Profile;
 
 use super::writes::SEGMENT;
-use super::{DRIVE, PAGE, READ_OFF, TRIALS, levels, mean, numbered};
+use super::{DRIVE, PAGE, READ_OFF, TRIALS, levels};
 use crate::bed::Bed;
+use crate::times::{mean, numbered};
 use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State, Tolerance};
 
 /// Section 4.2.

@@ -1,8 +1,9 @@
 use flashscope_block::{Data, Op};
 
 use super::writes::SEGMENT;
-use super::{DRIVE, PAGE, READ_OFF, SEED, mean};
+use super::{DRIVE, PAGE, READ_OFF, SEED};
 use crate::bed::Bed;
+use crate::times::mean;
 use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State};
 
 /// Section 4.4.

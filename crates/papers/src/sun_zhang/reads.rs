@@ -1,7 +1,8 @@
 use flashscope_block::Data;
 
-use super::{DRIVE, PAGE, READ_OFF, SEED, TRIALS, beside, cumulative, mean, median, share};
+use super::{DRIVE, PAGE, READ_OFF, SEED, TRIALS, beside, cumulative, share};
 use crate::bed::Bed;
+use crate::times::{mean, median};
 use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State};
 
 /// Section 3.3.

@@ -1,8 +1,9 @@
 use flashscope_block::Data;
 
 use super::reads::linearity;
-use super::{DRIVE, PAGE, READ_OFF, SEED, TRIALS, beside, cumulative, mean, median, share};
+use super::{DRIVE, PAGE, READ_OFF, SEED, TRIALS, beside, cumulative, share};
 use crate::bed::Bed;
+use crate::times::{mean, median};
 use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State, Tolerance};
 
 /// Section 3.3.

@@ -48,6 +48,13 @@ impl Method {
         Method { io_count: PerBaseline::same(512), ..Method::ssd(run) }
     }
 
+    /// The same with fewer IOs, where many runs are not to take long.
+    pub fn few(run: &Run<'_>) -> Method {
+        let few = PerBaseline { random_write: 1024, ..PerBaseline::same(512) };
+        let method = Method::ssd(run);
+        if run.full { method } else { Method { io_count: few, ..method } }
+    }
+
     fn options(self, capacity: Bytes, seed: u64, run_pause_ns: Nanos) -> Options {
         let mut setup = Setup::paper(capacity.round_down(Bytes::kib(32)), seed);
         (setup.io_count, setup.preparation_io_count) = (self.io_count, self.preparation);
@@ -193,19 +200,17 @@ fn planned(
 }
 
 impl Measured {
-    /// Mean response times of an experiment, ms, by rising value of its parameter; of repeats their mean.
-    #[allow(clippy::cast_precision_loss, reason = "a few repeats")]
+    /// Mean response times of an experiment, ms, by rising value of its parameter.
     pub fn means(&self, benchmark: &str, experiment: &str) -> Vec<(i64, f64)> {
-        let mut sums = BTreeMap::<i64, (f64, u32)>::new();
+        let mut means = BTreeMap::new();
         for facts in &self.facts.runs {
             let found = find_run(&self.manifest.micro_benchmarks, facts.run);
             let Some((of, within, run)) = found else { continue };
             if of.name == benchmark && within.name == experiment {
-                let (sum, count) = sums.entry(run.value).or_default();
-                (*sum, *count) = (*sum + facts.latency_ns.mean.value / 1e6, *count + 1);
+                means.insert(run.value, facts.latency_ns.mean.value / 1e6);
             }
         }
-        sums.into_iter().map(|(value, (sum, count))| (value, sum / f64::from(count))).collect()
+        means.into_iter().collect()
     }
 
     /// The mean for one value, ms; not a number where it was not measured.

@@ -4,6 +4,7 @@ use flashscope_workload::uflip::{Baseline, PREPARATION};
 use super::bench::{Method, execute, prepare};
 use super::phases::ios;
 use super::{MTRON, OFF, SEED};
+use crate::times::mean;
 use crate::{Claim, Error, Found, Input, Item, Paper, Run, State, Tolerance};
 
 /// The paper's example, and the drive that it is of.
@@ -38,11 +39,6 @@ const COUNT: usize = 512;
 const RATIO: i64 = 8;
 
 const EXACT: &str = "384/512 x 13.7 + 128/512 x .4 = 10.4 ms are 24.3 % less than 13.7 ms, the mean of .4 and 27 ms by turns";
-
-#[allow(clippy::cast_precision_loss, reason = "counts of IOs")]
-fn mean(times: &[f64]) -> f64 {
-    times.iter().sum::<f64>() / times.len() as f64
-}
 
 /// By how much the mean of the first IOs is below the truth, %.
 fn too_low(times: &[f64], count: usize, truth: f64) -> f64 {

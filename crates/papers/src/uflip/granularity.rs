@@ -1,5 +1,5 @@
 use flashscope_analysis::facts::EvidenceUnit;
-use flashscope_workload::uflip::{Baseline, PerBaseline};
+use flashscope_workload::uflip::Baseline;
 
 use super::bench::{Measured, Method, measure};
 use super::{DTI, MEMORIGHT, OFF, SEED};
@@ -43,10 +43,7 @@ const IN_TABLE_3: &str =
 
 /// Mean response times by IO size.
 fn sizes(drive: &'static str, run: &Run<'_>) -> Result<Measured, Error> {
-    let few = PerBaseline { random_write: 1024, ..PerBaseline::same(512) };
-    let method = Method::ssd(run);
-    let method = if run.full { method } else { Method { io_count: few, ..method } };
-    measure(drive, method, |benchmark, _, _| benchmark == "granularity", run)
+    measure(drive, Method::few(run), |benchmark, _, _| benchmark == "granularity", run)
 }
 
 fn at(found: &Measured, of: Baseline, kib: i64) -> f64 {

@@ -1,5 +1,4 @@
 use flashscope_analysis::facts::{Facts, Judgement};
-use flashscope_workload::uflip::PerBaseline;
 
 use super::bench::{Method, measure};
 use super::{DTI, MEMORIGHT, SAMSUNG, SEED};
@@ -53,10 +52,7 @@ enum Of {
 type Judged = (&'static str, bool, Facts);
 
 fn run(run: &Run<'_>) -> Result<Found, Error> {
-    let method = Method { queue_depth: DEPTH, ..Method::ssd(run) };
-    let few = PerBaseline { random_write: 1024, ..PerBaseline::same(512) };
-    let method =
-        if run.full { method } else { Method { io_count: few, preparation: 2048, ..method } };
+    let method = Method { queue_depth: DEPTH, ..Method::few(run) };
     let mut all: Vec<Judged> = Vec::new();
     for (drive, high_end) in DRIVES {
         let found = measure(drive, method, |_, _, _| true, run)?;

@@ -4,9 +4,10 @@ use flashscope_sim::Profile;
 use flashscope_workload::uflip::{Baseline, INTERFERENCE, PREPARATION};
 
 use super::bench::{Measured, Method, prepare};
-use super::phases::ios;
+use super::phases::{by_number, ios};
 use super::{DTHX, DTI, MEMORIGHT, MLC, MODULE, MTRON, OFF, SAMSUNG, SEED};
-use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State, Tolerance};
+use crate::times::{mean, numbered};
+use crate::{Claim, Error, Found, Input, Item, Paper, Run, Series, State, Tolerance};
 
 /// Sections 4.3 and 5.1.
 pub const FIGURE_5: Item = Item {
@@ -52,14 +53,8 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
         ));
     }
     let times = found.times(PREPARATION.name, INTERFERENCE, None);
-    let points = (1_u32..).zip(times).map(|(nth, time)| [f64::from(nth), time]).collect();
-    let figure = Figure {
-        title: "Mtron SSD: SR, RW and SR".into(),
-        x: Axis::linear("IO"),
-        y: Axis::log("response time (ms)"),
-        series: vec![Series::dots("response time", points)],
-    };
-    Ok(Found { claims, figures: vec![figure] })
+    let series = vec![Series::dots("response time", numbered(&times))];
+    Ok(Found { claims, figures: vec![by_number("Mtron SSD: SR, RW and SR", series)] })
 }
 
 fn told(look: &Interference) -> String {
@@ -86,7 +81,7 @@ fn mtron(found: &Measured, profile: &Profile) -> Vec<Claim> {
     let start_up = found.phases(Baseline::RandomWrite).and_then(|phases| phases.start_up);
     let times = found.times(PREPARATION.name, Baseline::RandomWrite.name(), None);
     let running = &times[times.len() / 3..];
-    let each = running.iter().sum::<f64>() / running.len() as f64 / 1e3;
+    let each = mean(running) / 1e3;
     let pages = profile.cache.size.0 as f64 / profile.flash.page_size.0 as f64;
     let batches = pages * profile.cache.write_back / f64::from(profile.cache.batch);
     vec![

@@ -2,6 +2,7 @@ use flashscope_workload::uflip::{Baseline, PREPARATION};
 
 use super::bench::{Method, prepare};
 use super::{DTI, MTRON, SEED};
+use crate::times::{mean, numbered};
 use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State, Tolerance};
 
 /// Section 5.1.
@@ -113,21 +114,19 @@ pub(super) fn ios(found: Option<flashscope_result::methodology::Found>) -> f64 {
 /// The mean of all times up to each, the first `ignored` left out.
 fn running(times: &[f64], ignored: usize) -> Vec<[f64; 2]> {
     let mut sum = 0.0;
-    let averages =
-        numbered_from(times, ignored).into_iter().zip(1_u32..).map(|([nth, time], count)| {
-            sum += time;
-            [nth, sum / f64::from(count)]
-        });
+    let counted = numbered(times).into_iter().skip(ignored).zip(1_u32..);
+    let averages = counted.map(|([nth, time], count)| {
+        sum += time;
+        [nth, sum / f64::from(count)]
+    });
     averages.collect()
 }
 
 /// The standard deviation of times over their mean.
-#[allow(clippy::cast_precision_loss, reason = "counts of IOs")]
 fn variation(times: &[f64]) -> f64 {
-    let count = times.len() as f64;
-    let mean = times.iter().sum::<f64>() / count;
-    let squares = times.iter().map(|time| (time - mean).powi(2));
-    (squares.sum::<f64>() / count).sqrt() / mean
+    let of_all = mean(times);
+    let squares: Vec<f64> = times.iter().map(|time| (time - of_all).powi(2)).collect();
+    mean(&squares).sqrt() / of_all
 }
 
 /// How far a running average is off after so many IOs, as a share of what it comes to.
@@ -136,25 +135,21 @@ fn off_after(average: &[[f64; 2]], ios: f64, truth: f64) -> f64 {
     at.map_or(f64::NAN, |[_, mean]| (mean / truth - 1.0).abs())
 }
 
-fn numbered_from(times: &[f64], from: usize) -> Vec<[f64; 2]> {
-    let times = (1_u32..).zip(times).skip(from);
-    times.map(|(nth, time)| [f64::from(nth), *time]).collect()
-}
-
-fn numbered(times: &[f64]) -> Vec<[f64; 2]> {
-    numbered_from(times, 0)
-}
-
 /// Response times by the number of the IO, the first of them.
-pub(super) fn figure(title: &str, series: Vec<Series>) -> Figure {
+fn figure(title: &str, series: Vec<Series>) -> Figure {
     let shown = |series: Series| Series {
         points: series.points.into_iter().take_while(|[nth, _]| *nth <= SHOWN as f64).collect(),
         ..series
     };
+    by_number(title, series.into_iter().map(shown).collect())
+}
+
+/// Response times by the number of the IO.
+pub(super) fn by_number(title: &str, series: Vec<Series>) -> Figure {
     Figure {
         title: title.into(),
         x: Axis::linear("IO"),
         y: Axis::log("response time (ms)"),
-        series: series.into_iter().map(shown).collect(),
+        series,
     }
 }

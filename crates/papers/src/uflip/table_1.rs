@@ -79,10 +79,8 @@ fn differ(pattern: &Pattern, count: u64) -> (u64, u64) {
     for i in 0..count.min(pattern.io_count) {
         let Some(io) = stream.next(t) else { break };
         let (lba, at) = formula(pattern, i, t);
-        let right = lba.map_or(in_place(pattern, &io), |lba| io.offset.0 == lba)
-            && (io.len, io.op, io.at) == (pattern.io_size, pattern.op, at);
-        // Beyond the target space anything within it is right.
-        let right = right || lba.is_none() && in_place(pattern, &io);
+        let place = lba.map_or(in_place(pattern, &io), |lba| io.offset.0 == lba);
+        let right = place && (io.len, io.op, io.at) == (pattern.io_size, pattern.op, at);
         (differ, all) = (differ + u64::from(!right), all + 1);
         t = io.at + TAKES;
     }

@@ -1,0 +1,17 @@
+//! Response times, in the order of their requests.
+
+#[allow(clippy::cast_precision_loss, reason = "counts of requests")]
+pub(crate) fn mean(times: &[f64]) -> f64 {
+    times.iter().sum::<f64>() / times.len() as f64
+}
+
+pub(crate) fn median(times: &[f64]) -> f64 {
+    let mut times = times.to_vec();
+    times.sort_unstable_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Times by their number, from 1.
+pub(crate) fn numbered(times: &[f64]) -> Vec<[f64; 2]> {
+    (1_u32..).zip(times).map(|(nth, time)| [f64::from(nth), *time]).collect()
+}
