@@ -36,7 +36,7 @@ pub enum Tolerance {
 }
 
 impl Tolerance {
-    fn holds(self, published: f64, found: f64) -> bool {
+    pub(crate) fn holds(self, published: f64, found: f64) -> bool {
         let off = (found - published).abs();
         match self {
             Tolerance::Share(share) => off <= share * published.abs(),

@@ -10,9 +10,10 @@ use flashscope_result::manifest::{
     self, Calibration, Machine, OnError, Options, Progress, State, Tool, find_run,
 };
 use flashscope_result::methodology::{BaselinePhases, Findings, Methodology};
-use flashscope_sim::SimDevice;
+use flashscope_sim::{Profile, SimDevice};
 use flashscope_workload::uflip::{self, Baseline, PREPARATION, PerBaseline, Setup};
 
+use crate::times::mean;
 use crate::{Error, Run};
 
 /// How long runs are (section 5.1).
@@ -78,6 +79,8 @@ pub(super) struct Measured {
     pub facts: Facts,
     manifest: Manifest,
     records: BTreeMap<u32, Vec<Record>>,
+    /// The means of the repeats of each run, ms.
+    repeats: Vec<Vec<f64>>,
 }
 
 /// Runs the preparation on the drive that an input names: what is found of it, and its IOs.
@@ -129,8 +132,21 @@ pub(super) fn execute(
     wanted: impl Fn(&str, &str, i64) -> bool,
     run: &Run<'_>,
 ) -> Result<Measured, Error> {
+    execute_on((drive, run.profile(drive)?), method, findings, wanted, run)
+}
+
+/// The same on the drive of an input that was changed.
+///
+/// # Errors
+/// There can be no such drive, or it fails.
+pub(super) fn execute_on(
+    (drive, mut profile): (&'static str, Profile),
+    method: Method,
+    findings: Findings,
+    wanted: impl Fn(&str, &str, i64) -> bool,
+    run: &Run<'_>,
+) -> Result<Measured, Error> {
     run.go_on()?;
-    let mut profile = run.profile(drive)?;
     profile.interface.queue_depth = method.queue_depth;
     let device = SimDevice::new("sim:paper", &profile);
     let mut device = device.map_err(|error| Error::input(drive, &error))?;
@@ -152,12 +168,22 @@ pub(super) fn execute(
         Ok(Ended::Interrupted) => return Err(Error::Interrupted),
         Ok(Ended::Failed { .. }) | Err(_) => return Err(Error::Failed),
     }
+    let mut repeats = Vec::new();
     for experiment in manifest.micro_benchmarks.iter_mut().flat_map(|b| &mut b.experiments) {
+        let repeated = experiment.runs.chunk_by(|a, b| a.value == b.value);
+        let of = |run: &manifest::Run| Some(mean(&times(records.get(&run.id)?)));
+        repeats.extend(repeated.map(|runs| runs.iter().filter_map(of).collect()));
         let last = experiment.runs.chunk_by(|a, b| a.value == b.value).filter_map(<[_]>::last);
         experiment.runs = last.cloned().collect();
     }
     let facts = analyse_records(&manifest, |run| records.get(&run.id).map_or(&[], |of| of));
-    Ok(Measured { findings: manifest.findings.clone(), facts, manifest, records })
+    Ok(Measured { findings: manifest.findings.clone(), facts, manifest, records, repeats })
+}
+
+/// Response times, ms.
+#[allow(clippy::cast_precision_loss, reason = "far below 2^53 ns")]
+fn times(records: &[Record]) -> Vec<f64> {
+    records.iter().map(|record| record.latency.0 as f64 / 1e6).collect()
 }
 
 /// IOIgnore: what covers the start-up phase of random writes that was found, as in the paper, and half of a run at most.
@@ -225,7 +251,6 @@ impl Measured {
     }
 
     /// The response times of the first run of an experiment for a value, or of that of the preparation, ms.
-    #[allow(clippy::cast_precision_loss, reason = "far below 2^53 ns")]
     pub fn times(&self, benchmark: &str, experiment: &str, value: Option<i64>) -> Vec<f64> {
         let benchmarks = self.manifest.micro_benchmarks.iter().filter(|b| b.name == benchmark);
         let mut runs = benchmarks
@@ -234,8 +259,17 @@ impl Measured {
             .flat_map(|e| &e.runs)
             .filter(|run| value.is_none_or(|value| run.value == value));
         let records = runs.next().and_then(|run| self.records.get(&run.id));
-        let ms = |record: &Record| record.latency.0 as f64 / 1e6;
-        records.map_or(vec![], |records| records.iter().map(ms).collect())
+        records.map_or(vec![], |records| times(records))
+    }
+
+    /// How far the means of the repeats of each run are apart, from the `first`, counted from 0: as a share.
+    pub fn spreads(&self, first: usize) -> Vec<f64> {
+        let spread = |repeats: &Vec<f64>| {
+            let means = repeats.iter().skip(first);
+            let (least, most) = means.fold((f64::MAX, 0.0_f64), |(a, b), x| (a.min(*x), b.max(*x)));
+            most / least - 1.0
+        };
+        self.repeats.iter().map(spread).collect()
     }
 
     /// The phases of a baseline, as the preparation shows them.

@@ -58,7 +58,8 @@ fn latency(found: &Measured, of: Baseline) -> f64 {
     latencies.next().map_or(f64::NAN, |found| found.value.value / 1e3)
 }
 
-fn figure(title: &str, found: &Measured, of: &[Baseline]) -> Figure {
+/// Means of baselines by IO size.
+pub(super) fn figure(title: &str, found: &Measured, of: &[Baseline]) -> Figure {
     #[allow(clippy::cast_precision_loss, reason = "IO sizes")]
     let kib = |(size, ms): (i64, f64)| [size as f64 / 1024.0, ms];
     let series = |of: &Baseline| {

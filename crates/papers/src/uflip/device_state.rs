@@ -1,0 +1,86 @@
+use flashscope_block::{Bytes, Nanos};
+use flashscope_result::manifest::State;
+use flashscope_result::methodology::Findings;
+use flashscope_sim::Profile;
+use flashscope_workload::uflip::PerBaseline;
+
+use super::bench::{Method, execute_on};
+use super::phases::by_number;
+use super::{MEMORIGHT, MTRON, SAMSUNG, SEED};
+use crate::times::{mean, numbered};
+use crate::{Claim, Error, Found, Item, Paper, Run, Series, Tolerance};
+
+/// Section 4.1, and what the slides show of it.
+pub const SECTION_4_1: Item = Item {
+    id: "uflip-section4.1",
+    paper: Paper::Uflip,
+    place: "Section 4.1, and Methodology (1) of the slides",
+    title: "device state: random writes on the Samsung SSD out of the box, and after filling it",
+    stands: crate::State::Explained,
+    inputs: &[SAMSUNG, MEMORIGHT, MTRON, SEED],
+    run,
+};
+
+/// IOs of a run.
+const COUNT: u64 = 2048;
+
+/// "A 16KB random write".
+const IO_SIZE: Bytes = Bytes::kib(16);
+
+/// How far what is "around" a number of one digit may be off.
+const AROUND: f64 = 0.5;
+
+/// How far apart drives are that are "comparable": in Table 3 these are at 18 ms, and at 5 and 9 ms.
+const COMPARABLE: f64 = 18.0 / 7.0;
+
+const PUT_OFF: &str = "the simulated drive erases what a merge leaves behind before it goes on, also while nearly all of its blocks have \
+                       never been used; without the time of erases a write takes what is printed or less";
+
+/// The response times of random writes on a drive in a state, ms.
+fn writes(drive: (&'static str, Profile), state: State, run: &Run<'_>) -> Result<Vec<f64>, Error> {
+    let method =
+        Method { io_count: PerBaseline::same(COUNT), repeats: 1, state, ..Method::ssd(run) };
+    let size = i64::try_from(IO_SIZE.0).expect("a few KiB");
+    let wanted = |benchmark: &str, experiment: &str, value| {
+        (benchmark, experiment, value) == ("granularity", "RW", size)
+    };
+    let found = execute_on(drive, method, Findings::default(), wanted, run)?;
+    Ok(found.times("granularity", "RW", Some(size)))
+}
+
+fn run(run: &Run<'_>) -> Result<Found, Error> {
+    let drive = |name| Ok::<_, Error>((name, run.profile(name)?));
+    let fresh = writes(drive(SAMSUNG.name)?, State::Keep, run)?;
+    let filled = writes(drive(SAMSUNG.name)?, State::Random, run)?;
+    let mut put_off = drive(SAMSUNG.name)?;
+    put_off.1.flash.block_erase = Nanos(1);
+    let unerased = mean(&writes(put_off, State::Keep, run)?);
+    let memoright = mean(&writes(drive(MEMORIGHT.name)?, State::Random, run)?);
+    let mtron = mean(&writes(drive(MTRON.name)?, State::Random, run)?);
+    let others = mean(&[memoright, mtron]);
+    let (before, after) = (mean(&fresh), mean(&filled));
+    let claims = vec![
+        Claim::statement(
+            "samsung: out of the box, around 1 msec for a 16KB random write",
+            format!("{before:.1} ms, and {unerased:.1} ms without the time of erases"),
+            Tolerance::Share(AROUND).holds(1.0, before),
+        )
+        .since(unerased <= 1.0, PUT_OFF),
+        Claim::close(("other SSDs (memoright and mtron), around", "ms"), 8.0, others, AROUND),
+        Claim::statement(
+            "samsung: after writing all of it the performance decreased by almost an order of magnitude",
+            format!("{after:.1} ms, {:.1} times as much", after / before),
+            after / before > 10.0 * (1.0 - AROUND),
+        )
+        .since(unerased <= 1.0 && after / unerased > 10.0, PUT_OFF),
+        Claim::statement(
+            "samsung: and became comparable to the other SSDs",
+            format!("{:.1} times as much as they take", after / others),
+            (1.0 / COMPARABLE..COMPARABLE).contains(&(after / others)),
+        ),
+    ];
+    let shown = [("out of the box", fresh), ("after filling the device", filled)];
+    let series = shown.map(|(name, times)| Series::dots(name, numbered(&times)));
+    let figure = by_number("Random Writes - Samsung SSD", series.into());
+    Ok(Found { claims, figures: vec![figure] })
+}

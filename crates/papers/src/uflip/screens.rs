@@ -1,0 +1,135 @@
+use flashscope_analysis::facts::{Bounded, Interest};
+use flashscope_block::Bytes;
+use flashscope_stats::Estimate;
+use flashscope_workload::uflip::Baseline;
+
+use super::bench::{Measured, Method, measure};
+use super::phases::by_number;
+use super::{MEMORIGHT, SEED, granularity};
+use crate::times::numbered;
+use crate::{Claim, Error, Figure, Found, Item, Paper, Run, Series, State};
+
+/// "Results: summary", and the screens of the visual tool.
+pub const SCREENS: Item = Item {
+    id: "uflip-slides-screens",
+    paper: Paper::UflipSlides,
+    place: "Results: summary, and the screens of the visual tool",
+    title: "a device at a glance: its summary grid, an experiment, a run",
+    stands: State::Pass,
+    inputs: &[MEMORIGHT, SEED],
+    run,
+};
+
+/// "Device result summary": the experiments of each micro-benchmark. Partitioning and order have R and W there.
+const GRID: [(&str, &[&str]); 9] = [
+    ("granularity", &["SR", "RR", "SW", "RW"]),
+    ("alignment", &["SR", "RR", "SW", "RW"]),
+    ("locality", &["SR", "RR", "SW", "RW"]),
+    ("partitioning", &["SR", "SW"]),
+    ("order", &["SR", "SW"]),
+    ("parallelism", &["SR", "RR", "SW", "RW"]),
+    ("mix", &["SR/RR", "SR/RW", "SR/SW", "RR/SW", "RR/RW", "SW/RW"]),
+    ("pause", &["SR", "RR", "SW", "RW"]),
+    ("bursts", &["SR", "RR", "SW", "RW"]),
+];
+
+/// "Very efficient", beside "large": how many times.
+const LARGE: f64 = 5.0;
+
+/// "Good support": at most so many times what sequential writes cost.
+const GOOD: f64 = 2.0;
+
+/// The most processes of Table 1, and how many times as many IOs they must get done for parallel IOs to count as supported.
+const DEGREE: u32 = 16;
+const SUPPORTED: f64 = 2.0;
+
+/// The run that is shown in detail: of 32 KB.
+const SHOWN: i64 = 32 << 10;
+
+fn run(run: &Run<'_>) -> Result<Found, Error> {
+    let method = Method { queue_depth: DEGREE, ..Method::few(run) };
+    let found = measure(MEMORIGHT.name, method, |_, _, _| true, run)?;
+    let mut claims = results(&found);
+    claims.push(grid(&found));
+    Ok(Found { claims, figures: figures(&found) })
+}
+
+/// What the slides sum up.
+fn results(found: &Measured) -> Vec<Claim> {
+    let of = &found.facts.characteristics;
+    let cheap = [Baseline::SequentialRead, Baseline::RandomRead, Baseline::SequentialWrite]
+        .map(|baseline| found.baseline(baseline));
+    let times = found.baseline(Baseline::RandomWrite) / cheap.into_iter().fold(0.0, f64::max);
+    let degree = i64::from(DEGREE);
+    let gains = Baseline::ALL.map(|of| {
+        let [one, all] = [1, degree].map(|degree| found.mean("parallelism", of.name(), degree));
+        f64::from(DEGREE) * one / all
+    });
+    let gain = gains.into_iter().fold(0.0, f64::max);
+    let ratio = |of: Option<Estimate>| of.map_or(f64::NAN, |estimate| estimate.value);
+    let (reverse, in_place) = (ratio(of.reverse), ratio(of.in_place));
+    let (area, areas) = limit(of.locality, |area| Bytes(area).to_string());
+    let (partitions, few) = limit(of.partitioning, |count| format!("{count} of them"));
+    vec![
+        Claim::statement(
+            "SR, RR and SW are very efficient, flash devices incur large latency for RW",
+            format!("random writes take {times:.1} times as long as the dearest of the others"),
+            times >= LARGE,
+        ),
+        Claim::statement("random writes should be limited to a focused area", area, areas),
+        Claim::statement(
+            "sequential writes should be limited to a few partitions",
+            partitions,
+            few,
+        ),
+        Claim::statement(
+            "good support for reverse and in place patterns",
+            format!("x{reverse:.2} and x{in_place:.2} of sequential writes"),
+            reverse <= GOOD && in_place <= GOOD,
+        ),
+        Claim::statement(
+            "no device supports parallel IO submission",
+            format!("{DEGREE} processes get {gain:.2} times as many IOs done as one, at best"),
+            gain < SUPPORTED,
+        ),
+    ]
+}
+
+/// Up to where something is cheap, and whether there is such a limit.
+fn limit(found: Option<Bounded>, shown: impl Fn(u64) -> String) -> (String, bool) {
+    match found {
+        Some(Bounded::UpTo { value, ratio }) => {
+            (format!("up to {} at x{:.1} of sequential writes", shown(value), ratio.value), true)
+        }
+        Some(Bounded::Unlimited { measured, .. }) => {
+            (format!("none up to {}", shown(measured)), false)
+        }
+        Some(Bounded::No) | None => ("not anywhere".into(), false),
+    }
+}
+
+/// "Device result summary".
+fn grid(found: &Measured) -> Claim {
+    let cells = &found.facts.grid;
+    let shown = cells.iter().map(|cell| (cell.micro_benchmark.as_str(), cell.experiment.as_str()));
+    let printed = GRID.iter().flat_map(|(of, all)| all.iter().map(|experiment| (*of, *experiment)));
+    let count = |interest| cells.iter().filter(|cell| cell.interest == interest).count();
+    let (interesting, missing) = (count(Interest::Interesting), count(Interest::NotPerformed));
+    Claim::statement(
+        "the device result summary marks each experiment as interesting, as not interesting, or as not performed",
+        format!(
+            "of {} experiments {interesting} are interesting, and {missing} were not performed",
+            cells.len()
+        ),
+        shown.eq(printed) && interesting > 0 && interesting + missing < cells.len(),
+    )
+}
+
+/// "Experiment analysis" and "Details".
+fn figures(found: &Measured) -> Vec<Figure> {
+    let times = found.times("granularity", "RW", Some(SHOWN));
+    vec![
+        granularity::figure("Experiment analysis: granularity", found, &Baseline::ALL),
+        by_number("Details: RW of 32 KB", vec![Series::dots("response time", numbered(&times))]),
+    ]
+}
