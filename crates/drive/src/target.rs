@@ -159,7 +159,7 @@ impl Target {
 }
 
 /// A request to a block device that reads or writes its argument.
-fn ioctl<T>(file: &File, request: libc::Ioctl, argument: &mut T) -> io::Result<()> {
+pub(crate) fn ioctl<T>(file: &File, request: libc::Ioctl, argument: &mut T) -> io::Result<()> {
     // SAFETY: the argument's type is the one that the request reads or writes.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), request, std::ptr::from_mut(argument)) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -189,6 +189,29 @@ fn open_for_io(path: &Path, options: &OpenOptions, exclusive: bool) -> Result<Fi
     })
 }
 
+/// Locks a file against others that write it and lock it too, as QEMU does with the disks of virtual machines, and other runs
+/// of this program. File systems without locks have none to break.
+fn keep_others_away(file: &File, path: &Path) -> Result<(), Refusal> {
+    #[allow(clippy::cast_possible_truncation, reason = "constants of the C library, which fit")]
+    let mut lock = libc::flock64 {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    // SAFETY: the descriptor is open, and the lock is live for the call.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) } {
+        0 => Ok(()),
+        _ => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::WouldBlock => {
+                Err(Refusal::Busy { path: path.into() })
+            }
+            _ => Ok(()),
+        },
+    }
+}
+
 fn open_block_device(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
     let found = fs::metadata(path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => OpenError::NoDevice(path.into()),
@@ -203,6 +226,7 @@ fn open_block_device(path: &Path, options: &OpenOptions) -> Result<Target, OpenE
         };
         return Err(OpenError::WrongKind { path, found: name_of(found), hint });
     }
+    // As long as it is open, no other device can get its number.
     let probe = File::open(path).map_err(OpenError::system("open", path))?;
     let checked = Identity::of(&probe).map_err(OpenError::system("look at", path))?;
     let system = System::default();
@@ -330,6 +354,9 @@ fn open_existing_file(path: &Path, options: &OpenOptions, ours: bool) -> Result<
         guard::check(&System::default(), path, &probe)?;
     }
     let file = open_for_io(path, options, false)?;
+    if options.writes() {
+        keep_others_away(&file, path)?;
+    }
     let metadata = file.metadata().map_err(look())?;
     check_is_file(path, &metadata)?;
     let identity = Identity::from(&metadata);
