@@ -1,5 +1,10 @@
 //! The open file or block device: opening it in the right order, and what it can do.
 
+#![allow(
+    unsafe_code,
+    reason = "system calls on the per-IO path and ioctls, with buffers that the kernel reads and writes"
+)]
+
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
@@ -7,6 +12,7 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno};
+use rustix::fs::{AtFlags, FallocateFlags, StatxFlags, fallocate, fstatvfs, statx};
 
 use crate::buffer::Buffers;
 use crate::error::OpenError;
@@ -136,7 +142,7 @@ impl Target {
         let done = if self.kind == DeviceKind::Block {
             ioctl(&self.file, BLKDISCARD, &mut [offset.0, len.0])
         } else {
-            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             allocate(&self.file, mode, offset, len)
         };
         done.map_err(Errno::from)
@@ -165,13 +171,8 @@ pub(crate) fn ioctl<T>(file: &File, request: libc::Ioctl, argument: &mut T) -> i
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-fn allocate(file: &File, mode: libc::c_int, offset: Bytes, len: Bytes) -> io::Result<()> {
-    let too_large = |_| io::Error::from_raw_os_error(libc::EFBIG);
-    let offset = libc::off64_t::try_from(offset.0).map_err(too_large)?;
-    let len = libc::off64_t::try_from(len.0).map_err(too_large)?;
-    // SAFETY: touches the file alone.
-    let result = unsafe { libc::fallocate64(file.as_raw_fd(), mode, offset, len) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+fn allocate(file: &File, mode: FallocateFlags, offset: Bytes, len: Bytes) -> io::Result<()> {
+    Ok(fallocate(file, mode, offset.0, len.0)?)
 }
 
 /// Opens `path` for measuring; for writing only if `exclusive` or a file.
@@ -399,7 +400,8 @@ fn allocate_whole(file: &File, path: &Path, size: Bytes) -> Result<(), OpenError
         return Err(OpenError::option(path, "a `size` of 0 holds nothing: say how large"));
     }
     check_space(file, path, size)?;
-    allocate(file, 0, Bytes(0), size).map_err(OpenError::system("allocate the blocks of", path))
+    allocate(file, FallocateFlags::empty(), Bytes(0), size)
+        .map_err(OpenError::system("allocate the blocks of", path))
 }
 
 /// Whether the file system can give a file what it still needs for `size` bytes, and keep a
@@ -418,14 +420,7 @@ fn check_space(file: &File, path: &Path, size: Bytes) -> Result<(), OpenError> {
 
 /// What the file system may be asked for: its free space less the margin.
 fn available_space(file: &File) -> io::Result<Bytes> {
-    let mut facts = std::mem::MaybeUninit::<libc::statvfs64>::uninit();
-    // SAFETY: the kernel fills the facts where it answers 0.
-    let facts = unsafe {
-        if libc::fstatvfs64(file.as_raw_fd(), facts.as_mut_ptr()) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        facts.assume_init()
-    };
+    let facts = fstatvfs(file)?;
     let total = facts.f_blocks.saturating_mul(facts.f_frsize);
     let free = facts.f_bavail.saturating_mul(facts.f_frsize);
     Ok(Bytes(free.saturating_sub(MARGIN.0.min(total / 20))))
@@ -442,18 +437,8 @@ fn direct_io_block(file: &File) -> io::Result<Option<Bytes>> {
 
 /// What the file system says (Linux 6.1), 0 meaning that it takes no direct IO.
 fn stated_alignment(file: &File) -> io::Result<Option<u32>> {
-    let mut facts = std::mem::MaybeUninit::<libc::statx>::zeroed();
-    // SAFETY: the path is an empty C string, and the kernel fills the facts; all zero is valid.
-    let facts = unsafe {
-        let empty = c"".as_ptr();
-        let fd = file.as_raw_fd();
-        if libc::statx(fd, empty, libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN, facts.as_mut_ptr()) < 0
-        {
-            return Err(io::Error::last_os_error());
-        }
-        facts.assume_init()
-    };
-    let stated = facts.stx_mask & libc::STATX_DIOALIGN != 0;
+    let facts = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)?;
+    let stated = StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::DIOALIGN);
     Ok(stated.then_some(facts.stx_dio_offset_align))
 }
 
