@@ -48,7 +48,7 @@ impl Target {
         let block = target.logical_block;
         if target.capacity < block {
             return Err(OpenError::Empty {
-                path: target.path,
+                path: target.path.clone(),
                 capacity: target.capacity,
                 logical_block: block,
                 hint: "give a file a `size`, or take another drive",
@@ -193,23 +193,36 @@ fn open_for_io(path: &Path, options: &OpenOptions, exclusive: bool) -> Result<Fi
 /// Locks a file against others that write it and lock it too, as QEMU does with the disks of virtual machines, and other runs
 /// of this program. File systems without locks have none to break.
 fn keep_others_away(file: &File, path: &Path) -> Result<(), Refusal> {
+    match set_lock(file, libc::F_WRLCK) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            Err(Refusal::Busy { path: path.into() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Locks or unlocks a whole file for all who have it open by themselves, which `flock` does for those who use `flock` alone.
+fn set_lock(file: &File, kind: libc::c_int) -> io::Result<()> {
     #[allow(clippy::cast_possible_truncation, reason = "constants of the C library, which fit")]
     let mut lock = libc::flock64 {
-        l_type: libc::F_WRLCK as libc::c_short,
+        l_type: kind as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,
         l_start: 0,
         l_len: 0,
         l_pid: 0,
     };
     // SAFETY: the descriptor is open, and the lock is live for the call.
-    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) } {
-        0 => Ok(()),
-        _ => match io::Error::last_os_error() {
-            error if error.kind() == io::ErrorKind::WouldBlock => {
-                Err(Refusal::Busy { path: path.into() })
-            }
-            _ => Ok(()),
-        },
+    let done = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// A ring that was closed may keep the file open for a while.
+impl Drop for Target {
+    fn drop(&mut self) {
+        if self.kind == DeviceKind::File {
+            // There may be none.
+            let _ = set_lock(&self.file, libc::F_UNLCK);
+        }
     }
 }
 
