@@ -29,6 +29,7 @@ mod surroundings;
 mod sweep;
 mod trace;
 mod twin;
+mod unprivileged;
 mod watched;
 mod what_if;
 mod wrong;
