@@ -28,6 +28,7 @@ mod stat;
 mod surroundings;
 mod sweep;
 mod trace;
+mod trust;
 mod twin;
 mod watched;
 mod what_if;
