@@ -3,6 +3,7 @@
 //! A benchmark calls itself for each case, so that the processor time is that of the case alone
 //! and other programs can be measured in turns with it, the same way.
 
+#![allow(unsafe_code, reason = "asks the kernel for the time that a process has used")]
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use schemars::Schema;
 
-use crate::reference::{drives, papers, probe, profiles, workloads};
+use crate::reference::{drives, papers, probe, profiles, unsafe_code, workloads};
 
 /// With what a simulated drive shows of itself.
 type Simulation = flashscope_result::Simulation<flashscope_sim::observe::Findings>;
@@ -51,6 +51,7 @@ fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
     act(Path::new(papers::PATH), papers::page()?)?;
     act(Path::new(probe::PATH), probe::page()?)?;
     act(Path::new(profiles::PATH), profiles::page()?)?;
+    act(Path::new(unsafe_code::PATH), unsafe_code::page()?)?;
     act(Path::new(workloads::PATH), workloads::page()?)
 }
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flashscope_block::{Bytes, Errno};
+use rustix::fs::{FallocateFlags, MemfdFlags, SeekFrom, fallocate, memfd_create, seek};
 
 /// What is kept apart in one piece while it may be lost.
 const PIECE: usize = 4096;
@@ -76,14 +76,9 @@ impl Store {
     /// # Errors
     /// [`StoreError::System`].
     pub fn memory(capacity: Bytes) -> Result<Store, StoreError> {
-        // SAFETY: the name is a string that ends with 0.
-        let fd = unsafe { libc::memfd_create(c"flashscope".as_ptr(), libc::MFD_CLOEXEC) };
         let failed = |source| StoreError::System { path: "memory".into(), source };
-        if fd < 0 {
-            return Err(failed(io::Error::last_os_error()));
-        }
-        // SAFETY: the descriptor was just made, and is nobody else's.
-        let file = unsafe { File::from_raw_fd(fd) };
+        let descriptor = memfd_create("flashscope", MemfdFlags::CLOEXEC);
+        let file = File::from(descriptor.map_err(|errno| failed(errno.into()))?);
         file.set_len(capacity.0).map_err(failed)?;
         Ok(Store { file, volatile: None })
     }
@@ -117,24 +112,19 @@ impl Store {
     pub fn extents(&self) -> io::Result<Vec<Range<u64>>> {
         let mut extents = Vec::new();
         let mut end = 0;
-        while let Some(start) = self.seek(end, libc::SEEK_DATA)? {
-            end = self.seek(start, libc::SEEK_HOLE)?.unwrap_or(start);
+        while let Some(start) = self.seek(SeekFrom::Data(end))? {
+            end = self.seek(SeekFrom::Hole(start))?.unwrap_or(start);
             extents.push(start..end);
         }
         Ok(extents)
     }
 
     /// Where the next data or hole begins; none past the last.
-    fn seek(&self, from: u64, whence: libc::c_int) -> io::Result<Option<u64>> {
-        let from = i64::try_from(from).map_err(io::Error::other)?;
-        // SAFETY: touches the descriptor alone.
-        let at = unsafe { libc::lseek64(self.file.as_raw_fd(), from, whence) };
-        match u64::try_from(at) {
+    fn seek(&self, from: SeekFrom) -> io::Result<Option<u64>> {
+        match seek(&self.file, from) {
             Ok(at) => Ok(Some(at)),
-            Err(_) => match io::Error::last_os_error() {
-                error if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),
-                error => Err(error),
-            },
+            Err(rustix::io::Errno::NXIO) => Ok(None),
+            Err(errno) => Err(errno.into()),
         }
     }
 
@@ -176,11 +166,8 @@ impl Store {
     }
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
-        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        let [offset, len] = [offset, len].map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
-        // SAFETY: touches the file alone.
-        let done = unsafe { libc::fallocate64(self.file.as_raw_fd(), mode, offset, len) };
-        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        Ok(fallocate(&self.file, mode, offset, len)?)
     }
 
     /// Writes what a power cut may take back; no data is `len` zeros. [`Store::settle`] is to follow.

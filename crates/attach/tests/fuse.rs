@@ -7,7 +7,6 @@ use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,6 +19,9 @@ use std::time::Duration;
 use flashscope_attach::fuse::{Error, To, serve};
 use flashscope_attach::{Attached, Export, Speed, Store};
 use flashscope_block::{Bytes, Completion, Data, Device, DeviceInfo, DeviceKind, Io, Nanos, Op};
+use rustix::fs::FallocateFlags;
+use rustix::mount::{MountFlags, mount};
+use rustix::process::geteuid;
 use tempfile::TempDir;
 
 const SIZE: Bytes = Bytes::mib(8);
@@ -99,8 +101,7 @@ fn attached_as(gate: Gate, writable: bool) -> Arc<Attached<To>> {
 
 /// Whether drives can be served here, so that a failure is one.
 fn can_serve() -> bool {
-    // SAFETY: touches no memory.
-    let root = unsafe { libc::geteuid() } == 0;
+    let root = geteuid().is_root();
     let can = root && Path::new("/dev/fuse").exists();
     if !can {
         println!("passed by: needs root and /dev/fuse");
@@ -164,12 +165,8 @@ fn mounted_on(folder: &Path) -> Vec<String> {
 }
 
 fn fallocate(file: &File, mode: i32, offset: u64, len: u64) -> io::Result<()> {
-    let [offset, len] = [offset, len].map(|bytes| i64::try_from(bytes).unwrap());
-    // SAFETY: touches the file alone.
-    match unsafe { libc::fallocate64(file.as_raw_fd(), mode, offset, len) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    let mode = FallocateFlags::from_bits_retain(mode.cast_unsigned());
+    Ok(rustix::fs::fallocate(file, mode, offset, len)?)
 }
 
 // Is the file as a block device: of one size, read as it was written, and short at its end?
@@ -392,11 +389,7 @@ fn mount_dead(folder: &Path, options: &str) {
     let fuse = File::options().read(true).write(true).open("/dev/fuse").unwrap();
     let data = format!("fd={},rootmode=40000,user_id=0,group_id=0{options}", fuse.as_raw_fd());
     let data = CString::new(data).unwrap();
-    let folder = CString::new(folder.as_os_str().as_bytes()).unwrap();
-    let (source, kind) = (c"test".as_ptr(), c"fuse".as_ptr());
-    // SAFETY: all are strings that end with 0.
-    let done = unsafe { libc::mount(source, folder.as_ptr(), kind, 0, data.as_ptr().cast()) };
-    assert_eq!(done, 0, "{}", io::Error::last_os_error());
+    mount("test", folder, "fuse", MountFlags::empty(), data.as_c_str()).unwrap();
 }
 
 // Is what a killed process of ours left mounted taken away, and what another's did not?

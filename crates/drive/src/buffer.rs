@@ -1,3 +1,8 @@
+#![allow(
+    unsafe_code,
+    reason = "buffers on pages of their own, as direct IO and huge pages need them"
+)]
+
 use std::io;
 use std::ptr::NonNull;
 

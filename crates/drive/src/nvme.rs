@@ -4,6 +4,11 @@
 //!
 //! Names, numbers and offsets are those of the NVM Express Base Specification.
 
+#![allow(
+    unsafe_code,
+    reason = "commands to a drive by ioctl, which no library of ours knows, and their bytes"
+)]
+
 pub(crate) mod namespace;
 pub(crate) mod nvm;
 

@@ -14,9 +14,8 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,6 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use flashscope_block::{Bytes, Nanos};
+use rustix::time::{ClockId, clock_gettime};
 
 pub use error::RecordError;
 use events::{Count, Events};
@@ -149,7 +149,7 @@ impl Recording {
             let until = Nanos(clock.now().0.saturating_add(duration));
             (clock, until)
         });
-        let ready = events::note_of_time(now(libc::CLOCK_MONOTONIC), now(libc::CLOCK_REALTIME));
+        let ready = events::note_of_time(now(ClockId::Monotonic), now(ClockId::Realtime));
         settings.set(&directory.join("enable"), "1")?;
         let has_queue = system.whole_disk(number).is_some_and(|disk| disk.join("mq").exists());
         if scope == Scope::Requests {
@@ -323,18 +323,14 @@ fn tracefs(system: &System, directory: &Path) -> Result<PathBuf, RecordError> {
 fn lock(tracefs: &Path) -> Result<File, RecordError> {
     let path = tracefs.join("current_tracer");
     let file = File::open(&path).map_err(RecordError::system("open", &path))?;
-    // SAFETY: the descriptor is open, and nothing else is passed.
-    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
-        return Ok(file);
-    }
-    let error = io::Error::last_os_error();
-    Err(match error.kind() {
-        io::ErrorKind::WouldBlock => {
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
             let who = format!("`fuser {}` tells who it is", path.display());
-            RecordError::in_use("another recording runs", who)
+            Err(RecordError::in_use("another recording runs", who))
         }
-        _ => RecordError::system("lock", &path)(error),
-    })
+        Err(TryLockError::Error(error)) => Err(RecordError::system("lock", &path)(error)),
+    }
 }
 
 /// Fails where anybody else traces, whose trace would be lost and mixed up with this one.
@@ -392,11 +388,8 @@ fn lost(tracefs: &Path) -> u64 {
 }
 
 /// Nanoseconds on a clock of the kernel.
-fn now(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for writing. It cannot fail on a clock that every kernel has; if it
-    // did, the time would be 0.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
+fn now(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
     let (seconds, nanos) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec));
     seconds.unwrap_or_default() * 1_000_000_000 + nanos.unwrap_or_default()
 }

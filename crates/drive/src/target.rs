@@ -1,5 +1,10 @@
 //! The open file or block device: opening it in the right order, and what it can do.
 
+#![allow(
+    unsafe_code,
+    reason = "system calls on the per-IO path and ioctls, with buffers that the kernel reads and writes"
+)]
+
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
@@ -7,6 +12,7 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno};
+use rustix::fs::{AtFlags, FallocateFlags, StatxFlags, fallocate, fstatvfs, statx};
 
 use crate::buffer::Buffers;
 use crate::error::OpenError;
@@ -42,7 +48,7 @@ impl Target {
         let block = target.logical_block;
         if target.capacity < block {
             return Err(OpenError::Empty {
-                path: target.path,
+                path: target.path.clone(),
                 capacity: target.capacity,
                 logical_block: block,
                 hint: "give a file a `size`, or take another drive",
@@ -136,7 +142,7 @@ impl Target {
         let done = if self.kind == DeviceKind::Block {
             ioctl(&self.file, BLKDISCARD, &mut [offset.0, len.0])
         } else {
-            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             allocate(&self.file, mode, offset, len)
         };
         done.map_err(Errno::from)
@@ -159,19 +165,14 @@ impl Target {
 }
 
 /// A request to a block device that reads or writes its argument.
-fn ioctl<T>(file: &File, request: libc::Ioctl, argument: &mut T) -> io::Result<()> {
+pub(crate) fn ioctl<T>(file: &File, request: libc::Ioctl, argument: &mut T) -> io::Result<()> {
     // SAFETY: the argument's type is the one that the request reads or writes.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), request, std::ptr::from_mut(argument)) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-fn allocate(file: &File, mode: libc::c_int, offset: Bytes, len: Bytes) -> io::Result<()> {
-    let too_large = |_| io::Error::from_raw_os_error(libc::EFBIG);
-    let offset = libc::off64_t::try_from(offset.0).map_err(too_large)?;
-    let len = libc::off64_t::try_from(len.0).map_err(too_large)?;
-    // SAFETY: touches the file alone.
-    let result = unsafe { libc::fallocate64(file.as_raw_fd(), mode, offset, len) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+fn allocate(file: &File, mode: FallocateFlags, offset: Bytes, len: Bytes) -> io::Result<()> {
+    Ok(fallocate(file, mode, offset.0, len.0)?)
 }
 
 /// Opens `path` for measuring; for writing only if `exclusive` or a file.
@@ -189,6 +190,42 @@ fn open_for_io(path: &Path, options: &OpenOptions, exclusive: bool) -> Result<Fi
     })
 }
 
+/// Locks a file against others that write it and lock it too, as QEMU does with the disks of virtual machines, and other runs
+/// of this program. File systems without locks have none to break.
+fn keep_others_away(file: &File, path: &Path) -> Result<(), Refusal> {
+    match set_lock(file, libc::F_WRLCK) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            Err(Refusal::Busy { path: path.into() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Locks or unlocks a whole file for all who have it open by themselves, which `flock` does for those who use `flock` alone.
+fn set_lock(file: &File, kind: libc::c_int) -> io::Result<()> {
+    #[allow(clippy::cast_possible_truncation, reason = "constants of the C library, which fit")]
+    let mut lock = libc::flock64 {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    // SAFETY: the descriptor is open, and the lock is live for the call.
+    let done = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// A ring that was closed may keep the file open for a while.
+impl Drop for Target {
+    fn drop(&mut self) {
+        if self.kind == DeviceKind::File {
+            // There may be none.
+            let _ = set_lock(&self.file, libc::F_UNLCK);
+        }
+    }
+}
+
 fn open_block_device(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
     let found = fs::metadata(path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => OpenError::NoDevice(path.into()),
@@ -203,6 +240,7 @@ fn open_block_device(path: &Path, options: &OpenOptions) -> Result<Target, OpenE
         };
         return Err(OpenError::WrongKind { path, found: name_of(found), hint });
     }
+    // As long as it is open, no other device can get its number.
     let probe = File::open(path).map_err(OpenError::system("open", path))?;
     let checked = Identity::of(&probe).map_err(OpenError::system("look at", path))?;
     let system = System::default();
@@ -330,6 +368,9 @@ fn open_existing_file(path: &Path, options: &OpenOptions, ours: bool) -> Result<
         guard::check(&System::default(), path, &probe)?;
     }
     let file = open_for_io(path, options, false)?;
+    if options.writes() {
+        keep_others_away(&file, path)?;
+    }
     let metadata = file.metadata().map_err(look())?;
     check_is_file(path, &metadata)?;
     let identity = Identity::from(&metadata);
@@ -372,7 +413,8 @@ fn allocate_whole(file: &File, path: &Path, size: Bytes) -> Result<(), OpenError
         return Err(OpenError::option(path, "a `size` of 0 holds nothing: say how large"));
     }
     check_space(file, path, size)?;
-    allocate(file, 0, Bytes(0), size).map_err(OpenError::system("allocate the blocks of", path))
+    allocate(file, FallocateFlags::empty(), Bytes(0), size)
+        .map_err(OpenError::system("allocate the blocks of", path))
 }
 
 /// Whether the file system can give a file what it still needs for `size` bytes, and keep a
@@ -391,14 +433,7 @@ fn check_space(file: &File, path: &Path, size: Bytes) -> Result<(), OpenError> {
 
 /// What the file system may be asked for: its free space less the margin.
 fn available_space(file: &File) -> io::Result<Bytes> {
-    let mut facts = std::mem::MaybeUninit::<libc::statvfs64>::uninit();
-    // SAFETY: the kernel fills the facts where it answers 0.
-    let facts = unsafe {
-        if libc::fstatvfs64(file.as_raw_fd(), facts.as_mut_ptr()) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        facts.assume_init()
-    };
+    let facts = fstatvfs(file)?;
     let total = facts.f_blocks.saturating_mul(facts.f_frsize);
     let free = facts.f_bavail.saturating_mul(facts.f_frsize);
     Ok(Bytes(free.saturating_sub(MARGIN.0.min(total / 20))))
@@ -415,18 +450,8 @@ fn direct_io_block(file: &File) -> io::Result<Option<Bytes>> {
 
 /// What the file system says (Linux 6.1), 0 meaning that it takes no direct IO.
 fn stated_alignment(file: &File) -> io::Result<Option<u32>> {
-    let mut facts = std::mem::MaybeUninit::<libc::statx>::zeroed();
-    // SAFETY: the path is an empty C string, and the kernel fills the facts; all zero is valid.
-    let facts = unsafe {
-        let empty = c"".as_ptr();
-        let fd = file.as_raw_fd();
-        if libc::statx(fd, empty, libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN, facts.as_mut_ptr()) < 0
-        {
-            return Err(io::Error::last_os_error());
-        }
-        facts.assume_init()
-    };
-    let stated = facts.stx_mask & libc::STATX_DIOALIGN != 0;
+    let facts = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)?;
+    let stated = StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::DIOALIGN);
     Ok(stated.then_some(facts.stx_dio_offset_align))
 }
 

@@ -191,9 +191,14 @@ fn large_sparse_offsets() {
         let options = OpenOptions { size: None, ..place.file(entry.name) };
         let path = options.location.path();
         File::create(path).unwrap().set_len(far + (1 << 20)).unwrap();
-        let device = match open(&OpenOptions { engine: Some(entry.kind), ..options.clone() }) {
+        let opened = open(&OpenOptions { engine: Some(entry.kind), ..options.clone() });
+        let device = match opened {
             Err(OpenError::NoSpace { .. }) => None,
-            _ => open_with(entry.kind, 1, &options),
+            opened => {
+                // A file is written by one at a time.
+                drop(opened);
+                open_with(entry.kind, 1, &options)
+            }
         };
         let Some(mut device) = device else {
             println!("passed by: no space or no {}", entry.name);

@@ -1,5 +1,7 @@
 //! Hints to the processor about memory.
 
+#![allow(unsafe_code, reason = "a hint to the processor to fetch memory, which has no safe form")]
+
 /// Has the processor fetch `items[index]` into its cache, without waiting for it. Of no
 /// consequence where there is no such item, or no such instruction.
 #[inline]

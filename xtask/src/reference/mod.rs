@@ -5,6 +5,7 @@ pub mod drives;
 pub mod papers;
 pub mod probe;
 pub mod profiles;
+pub mod unsafe_code;
 pub mod workloads;
 
 use std::fmt::Write;

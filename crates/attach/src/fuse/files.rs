@@ -12,6 +12,7 @@ use fuser::{
     INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
     ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, TimeOrNow, WriteFlags,
 };
+use rustix::process::{getegid, geteuid};
 
 use super::FILE;
 use super::reply::{Parts, Reply, To};
@@ -41,8 +42,7 @@ pub(super) struct Files {
 impl Files {
     /// The file is this user's.
     pub(super) fn new(drive: Arc<Attached<To>>) -> Files {
-        // SAFETY: neither can fail nor touches memory.
-        let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+        let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
         Files { drive, uid, gid }
     }
 

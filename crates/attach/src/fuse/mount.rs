@@ -1,8 +1,6 @@
 //! Mounting, and seeing to it that nothing stays mounted.
 
-use std::ffi::CString;
 use std::fs::{File, OpenOptions};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -10,6 +8,8 @@ use std::time::Duration;
 use std::{fs, io, thread};
 
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
+use rustix::io::Errno;
+use rustix::mount::{UnmountFlags, unmount};
 
 use super::files::Files;
 use super::{Error, LOOK};
@@ -69,7 +69,7 @@ fn remove_dead(folder: &Path) -> Result<(), Error> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").map_err(failed)?;
     match mounts.lines().rev().find_map(|line| type_at(line, &folder)) {
         Some(kind) if kind == format!("fuse.{TYPE}") => {
-            unmount(&folder, libc::MNT_DETACH).map_err(|_| Error::Dead(folder))
+            unmount(&folder, UnmountFlags::DETACH).map_err(|_| Error::Dead(folder))
         }
         _ => Err(Error::Dead(folder)),
     }
@@ -86,15 +86,6 @@ fn type_at<'a>(line: &'a str, folder: &Path) -> Option<&'a str> {
 fn escaped(path: &Path) -> String {
     let path = path.to_string_lossy().replace('\\', "\\134");
     path.replace(' ', "\\040").replace('\t', "\\011").replace('\n', "\\012")
-}
-
-fn unmount(folder: &Path, flags: libc::c_int) -> io::Result<()> {
-    let folder = CString::new(folder.as_os_str().as_bytes())?;
-    // SAFETY: the path is a string that ends with 0.
-    match unsafe { libc::umount2(folder.as_ptr(), flags) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 /// A folder that is mounted, and no longer when this is dropped.
@@ -169,16 +160,15 @@ impl Mounted {
     /// Unmounts it, by force where it must be: those who wait for an answer then get an error.
     /// Returns whether somebody had the file open.
     fn take_away(&self) -> io::Result<bool> {
-        match unmount(&self.folder, 0) {
+        match unmount(&self.folder, UnmountFlags::empty()) {
             Ok(()) => Ok(false),
-            Err(error) => match error.raw_os_error() {
-                Some(libc::EBUSY) => {
-                    unmount(&self.folder, libc::MNT_DETACH | libc::MNT_FORCE).map(|()| true)
-                }
-                // Another user than root needs a program for it, which the session knows.
-                Some(libc::EPERM) => Ok(false),
-                _ => Err(error),
-            },
+            Err(Errno::BUSY) => {
+                unmount(&self.folder, UnmountFlags::DETACH | UnmountFlags::FORCE)?;
+                Ok(true)
+            }
+            // Another user than root needs a program for it, which the session knows.
+            Err(Errno::PERM) => Ok(false),
+            Err(errno) => Err(errno.into()),
         }
     }
 }

@@ -1,3 +1,5 @@
+#![allow(unsafe_code, reason = "commands to the kernel with buffers that they point to")]
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;

@@ -1,12 +1,15 @@
+#![allow(unsafe_code, reason = "requests of the kernel in memory that it shares")]
+
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use flashscope_block::{Bytes, Errno, Op};
 use io_uring::{IoUring, opcode, types};
+use rustix::event::{EventfdFlags, eventfd};
 
 use super::uapi::{self, Description, MAX_IO, QUEUE_DEPTH};
 use super::{Error, failed};
@@ -39,20 +42,13 @@ impl Answer for To {
 
 impl Done {
     fn new() -> io::Result<Done> {
-        // SAFETY: touches no memory.
-        let event = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
-        if event < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the descriptor was just made, and is nobody else's.
-        let event = unsafe { OwnedFd::from_raw_fd(event) };
+        let event = eventfd(0, EventfdFlags::CLOEXEC)?;
         Ok(Done { answers: Mutex::default(), awake: AtomicBool::new(true), event })
     }
 
     fn wake(&self) {
-        let one = 1u64;
-        // SAFETY: writes eight bytes that are there. It fails only where it would wake anyway.
-        unsafe { libc::write(self.event.as_raw_fd(), (&raw const one).cast(), 8) };
+        // It fails only where it would wake anyway.
+        let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
     }
 }
 

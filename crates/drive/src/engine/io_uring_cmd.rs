@@ -4,6 +4,11 @@
 //! What a drive is asked for is what is measured: nothing is split, merged or scheduled, and a trim
 //! is a command as others are.
 
+#![allow(
+    unsafe_code,
+    reason = "the list of ranges of a trim is put into a buffer that the kernel reads"
+)]
+
 use std::io;
 
 use flashscope_block::{Bytes, Io, Op};

@@ -1,6 +1,11 @@
 //! Linux's asynchronous IO, by its system calls (`io_setup(2)`, `io_submit(2)`,
 //! `io_getevents(2)`) as no C library wraps them.
 
+#![allow(
+    unsafe_code,
+    reason = "the kernel's asynchronous IO, whose completions lie in memory that it shares"
+)]
+
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU32, Ordering};

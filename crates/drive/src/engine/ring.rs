@@ -1,5 +1,7 @@
 //! What the engines over io_uring have in common: a ring with its file and its buffers registered.
 
+#![allow(unsafe_code, reason = "the kernel reads and writes buffers that are in a ring's requests")]
+
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;

@@ -1,11 +1,24 @@
 //! Who uses a device or file: mounts, holders, swap and loop devices.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::{DeviceNumber, Identity, Refusal};
+use crate::target::ioctl;
+
+/// `LOOP_GET_STATUS64` of `linux/loop.h`, which the C library does not name.
+const LOOP_GET_STATUS64: libc::Ioctl = 0x4C05;
+
+/// The kernel's `loop_info64`, of which the first fields are wanted.
+#[repr(C)]
+struct LoopStatus {
+    device: u64,
+    inode: u64,
+    block_device: u64,
+    rest: [u64; 26],
+}
 
 /// Where the kernel tells about itself: `/proc` and `/sys`.
 #[derive(Debug, Clone)]
@@ -143,13 +156,28 @@ impl System {
             let Ok(backing) = fs::read_to_string(directory.join("loop/backing_file")) else {
                 continue;
             };
-            if leads_to(backing.trim_end_matches('\n'), &same) {
-                let relative = Relative::new(directory)?;
+            let relative = Relative::new(directory)?;
+            let lies_on = match lies_on(&self.path("dev").join(&relative.name)) {
+                Some(identity) => same(identity),
+                None => leads_to(backing.trim_end_matches('\n'), &same),
+            };
+            if lies_on {
                 return Ok(Some((relative.path(), relative.number)));
             }
         }
         Ok(None)
     }
+}
+
+/// What a loop device shows the content of, whatever it is called by now: its name may be gone, or be one of another
+/// mount namespace. None where the loop device may not be asked.
+fn lies_on(device: &Path) -> Option<Identity> {
+    let mut status = LoopStatus { device: 0, inode: 0, block_device: 0, rest: [0; 26] };
+    ioctl(&File::open(device).ok()?, LOOP_GET_STATUS64, &mut status).ok()?;
+    Some(match status.block_device {
+        0 => Identity::File { device: DeviceNumber::new(status.device), inode: status.inode },
+        number => Identity::Block(DeviceNumber::new(number)),
+    })
 }
 
 /// Whether what is now at `path` is the `same`.

@@ -94,8 +94,7 @@ impl RecordError {
 }
 
 fn permission_hint() -> &'static str {
-    // SAFETY: it only returns a number, and cannot fail.
-    if unsafe { libc::geteuid() } == 0 {
+    if rustix::process::geteuid().is_root() {
         "the kernel does not let this system administrator trace: it is locked down (see \
          /sys/kernel/security/lockdown), or this is a container"
     } else {

@@ -3,6 +3,9 @@
 
 #![allow(clippy::print_stdout, reason = "says what is passed by, and why")]
 
+mod elsewhere;
+mod exchanged;
+
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -96,6 +99,11 @@ fn writing(path: &Path) -> OpenOptions {
         access: Access::Write { confirmation: Some(path.to_str().unwrap().into()) },
         ..OpenOptions::new(Location::BlockDevice(path.into()))
     }
+}
+
+/// The same for a file.
+fn writing_file(path: &Path) -> OpenOptions {
+    OpenOptions { location: Location::File(path.into()), ..writing(path) }
 }
 
 fn refusal(options: &OpenOptions) -> Refusal {
@@ -268,6 +276,17 @@ fn what_is_held_is_refused() {
     exclusive().unwrap();
 }
 
+// Is a file refused that a virtual machine or another run of this program writes, and taken again after it?
+#[test]
+fn a_locked_file_is_refused() {
+    let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    file.as_file().set_len(Bytes::mib(1).0).unwrap();
+    let ours = opened(&writing_file(file.path()));
+    assert!(matches!(refusal(&writing_file(file.path())), Refusal::Busy { .. }));
+    drop(ours);
+    opened(&writing_file(file.path()));
+}
+
 // Is a read-only device refused for writing and taken for reading?
 #[test]
 fn a_read_only_device_is_refused() {
@@ -282,8 +301,7 @@ fn a_read_only_device_is_refused() {
 #[test]
 fn the_file_behind_a_loop_device_is_refused() {
     let Some(device) = Loop::new() else { return };
-    let file =
-        OpenOptions { location: Location::File(device.image.clone()), ..writing(&device.image) };
+    let file = writing_file(&device.image);
     let refused = refusal(&file).to_string();
     assert!(refused.contains(&format!("loop device {}; `losetup", device.path())), "{refused}");
 
@@ -309,8 +327,7 @@ fn a_file_that_bears_data_is_refused() {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file.as_file().set_len(Bytes::mib(1).0).unwrap();
     file.as_file().write_all_at(b"XFSB", 0).unwrap();
-    let options =
-        OpenOptions { location: Location::File(file.path().into()), ..writing(file.path()) };
+    let options = writing_file(file.path());
     assert!(matches!(refusal(&options), Refusal::Signature { found: "an XFS file system", .. }));
 }
 
