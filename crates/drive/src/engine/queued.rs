@@ -1,5 +1,10 @@
 //! What the asynchronous engines have in common: slots, hand-over and waiting.
 
+#![allow(
+    unsafe_code,
+    reason = "what the kernel may still use of a drive that was given up is not given back"
+)]
+
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
