@@ -8,7 +8,7 @@ BIN := target/release/flashscope
 help:              ## list what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web test test-rust test-properties test-web test-readers test-registry test-python test-wheel test-attach test-nvme test-guards test-sanitizers audit release check guide pictures bench bench-models bench-probe bench-twin fuzz tools clean
+.PHONY: help demo build web test test-rust test-properties test-web test-readers test-registry test-python test-wheel test-attach test-trust test-nvme test-guards test-sanitizers audit release check guide pictures bench bench-models bench-probe bench-twin fuzz tools clean
 
 demo: build        ## measure a simulated drive and write the report
 	$(BIN) demo
@@ -56,6 +56,9 @@ test-wheel:        ## its wheel, built from a clean clone: minutes (not part of 
 
 test-attach: web   ## attached drives under fio, ext4 and PostgreSQL, at full size (needs root; not part of `test`)
 	$(CARGO) test --package flashscope --test attach -- --include-ignored
+
+test-trust: web    ## faults, crashes and full disks at thousands of points (needs root; not part of `test`)
+	scripts/test-trust
 
 test-nvme: build   ## emulated NVMe drives, NBD, ublk and null_blk in virtual machines (installs QEMU; not part of `test`)
 	scripts/test-nvme

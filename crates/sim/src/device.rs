@@ -247,14 +247,43 @@ impl SimDevice {
     /// # Panics
     /// If the drive does not expect power cuts.
     pub fn cut_power(&mut self) -> Result<Recovery, Errno> {
+        self.cut_power_and_again(&[])
+    }
+
+    /// As [`SimDevice::cut_power`]; and once the recovery has gone on for the first of these times, the power
+    /// is cut again, and once more when the recovery from that has gone on for the second, unless one is
+    /// done before. A protected buffer keeps what it holds until all of it is written out.
+    ///
+    /// # Errors
+    /// As of [`SimDevice::cut_power`].
+    ///
+    /// # Panics
+    /// If the drive does not expect power cuts.
+    pub fn cut_power_and_again(&mut self, after: &[Nanos]) -> Result<Recovery, Errno> {
         assert!(self.expects_power_cuts, "call expect_power_cuts on the new drive first");
         self.heed();
-        self.nand.cut_power(self.now);
         self.interface.reset(self.now);
-        let mut recovery = self.ftl.recover(&mut self.nand, self.now)?;
-        let Self { cache, ftl, nand, now, .. } = self;
-        recovery.done = cache.recover(ftl, nand, *now, recovery.done)?;
+        let cut = self.now;
+        let mut recovery = self.recover(cut)?;
+        for wait in after {
+            let again = later(self.now, *wait);
+            if again >= recovery.done {
+                break;
+            }
+            self.now = again;
+            recovery = self.recover(cut)?;
+        }
+        self.cache.clear();
         self.now = recovery.done;
+        Ok(recovery)
+    }
+
+    /// The power comes back now, after it was cut at `cut` and perhaps more than once since.
+    fn recover(&mut self, cut: Nanos) -> Result<Recovery, Errno> {
+        let Self { cache, ftl, nand, now, .. } = self;
+        nand.cut_power(*now);
+        let mut recovery = ftl.recover(nand, *now)?;
+        recovery.done = cache.write_out(ftl, nand, cut, recovery.done)?;
         Ok(recovery)
     }
 
@@ -369,6 +398,7 @@ impl SimDevice {
             let answered = self.interface.sent(first, request.ready, len, page);
             (from, arrived) = (end, self.interface.receive_command(answered));
         };
+        self.refresh(request.ready);
         if request.result.is_err() {
             return self.interface.acknowledge(request);
         }
@@ -403,6 +433,40 @@ impl SimDevice {
             }
         }
         first
+    }
+
+    /// Writes anew what the last reads found hard to read. Where there is no room for it, it stays as it is.
+    #[inline]
+    fn refresh(&mut self, at: Nanos) {
+        let pages = self.nand.take_refresh();
+        if !pages.is_empty() {
+            self.write_anew(&pages, at);
+        }
+    }
+
+    #[cold]
+    fn write_anew(&mut self, pages: &[Page], at: Nanos) {
+        let geometry = *self.nand.geometry();
+        self.nand.set_refreshing(true);
+        for page in pages {
+            let first = page.index / geometry.pages_per_slot * geometry.slots_per_page;
+            for slot in (first..first + geometry.slots_per_page)
+                .map(|index| geometry.slot(page.block, index))
+            {
+                let Some(entry) = self.nand.entry(slot) else { continue };
+                let Lpn(number) = entry.lpn;
+                let of_host = u64::from(number) < self.info.capacity.0 / self.page_size.value();
+                if of_host && self.ftl.slot(entry.lpn) == Some(slot) {
+                    let len = geometry.logical_page_size;
+                    let (start, stream, long) = (0, 0, false);
+                    let slice =
+                        Slice { lpn: entry.lpn, start, len, zero: entry.zero, stream, long };
+                    // What is refused for want of room is refused to the host, too, when it writes.
+                    let _ = self.ftl.write(&mut self.nand, slice, at);
+                }
+            }
+        }
+        self.nand.set_refreshing(false);
     }
 
     /// Forgets the pages that are trimmed as a whole.

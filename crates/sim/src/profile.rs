@@ -147,6 +147,15 @@ pub struct Reliability {
     /// Probability that an erase fails, whereupon the block is taken out of use. Default: 0.
     /// Source: as `factory_bad_blocks`.
     pub erase_failures: f64,
+    /// Probability that a read of the host makes its page need one more retry whenever it is read, until
+    /// its data are written anew (read disturb). Default: 0. Source: Cai et al., DSN 2015.
+    pub read_disturb: f64,
+    /// How often a page that cannot be corrected is read again, each time for as long as a read takes,
+    /// before the host is told that its data cannot be read. Default: 8. Source: chosen.
+    pub read_retries: u32,
+    /// Retries from which on the drive writes the data of a page anew elsewhere; more than `read_retries`
+    /// means never. Default: 4. Source: chosen.
+    pub refresh_retries: u32,
 }
 
 /// How blocks are kept from wearing out before others: section 5.

@@ -28,6 +28,7 @@ mod stat;
 mod surroundings;
 mod sweep;
 mod trace;
+mod trust;
 mod twin;
 mod unprivileged;
 mod watched;

@@ -360,11 +360,12 @@ impl Cache {
     }
 
     /// The power was cut at `cut`, and the map was found again at `at`: writes out what a protected
-    /// buffer holds and what it keeps. Returns when that is on the flash.
+    /// buffer holds and what it keeps. Returns when that is on the flash, and the buffer can be
+    /// cleared.
     ///
     /// # Errors
-    /// Those of [`Ftl::write`]; the buffer is left as it was then.
-    pub(crate) fn recover<F: Ftl>(
+    /// Those of [`Ftl::write`].
+    pub(crate) fn write_out<F: Ftl>(
         &mut self,
         ftl: &mut F,
         nand: &mut Array,
@@ -377,9 +378,13 @@ impl Cache {
                 done = done.max(ftl.write(nand, slice, at)?);
             }
         }
+        Ok(done)
+    }
+
+    /// Forgets what is in the buffers, after a power cut.
+    pub(crate) fn clear(&mut self) {
         self.buffer.clear();
         self.read_ahead.clear();
-        Ok(done)
     }
 
     /// Logical pages that were read, and written, while they were here.

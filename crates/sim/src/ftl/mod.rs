@@ -9,7 +9,7 @@ mod page_map;
 
 use flashscope_block::{Errno, Nanos, StreamId};
 
-use crate::nand::{Array, Illegal, Lpn, Page, Slot};
+use crate::nand::{Array, Fault, Illegal, Lpn, Page, Slot};
 
 pub use layout::{Eviction, Frontiers, Layout, Logs, MapCache, Merge, Scope, Transfer};
 use log_block::{bast, block_map, fast, last, n_k, superblock};
@@ -174,6 +174,16 @@ impl From<Illegal> for Errno {
     fn from(illegal: Illegal) -> Errno {
         debug_assert!(false, "{illegal}");
         Errno::EIO
+    }
+}
+
+impl From<Fault> for Errno {
+    /// What cannot be read is an input/output error to the host.
+    fn from(fault: Fault) -> Errno {
+        match fault {
+            Fault::Illegal(illegal) => illegal.into(),
+            Fault::Failed(_) => Errno::EIO,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 use flashscope_block::Nanos;
 
 use super::blocks::Blocks;
+use super::disturb::Disturbed;
 use super::faults::Faults;
 use super::schedule::Schedule;
 use super::undo::UndoLog;
@@ -60,6 +61,9 @@ pub struct Array {
     blocks: Blocks,
     schedule: Schedule,
     faults: Faults,
+    disturbed: Option<Disturbed>,
+    /// Whether what is programmed for the host is data of its that are written anew.
+    refreshing: bool,
     counters: FlashCounters,
     /// For each block, whether it is of the SLC region; empty where there is none.
     slc: Vec<bool>,
@@ -92,6 +96,8 @@ impl Array {
             blocks,
             schedule: Schedule::new(&geometry, parts.timing, parts.wiring, parts.timed),
             faults,
+            disturbed: Disturbed::new(parts.reliability.read_disturb, parts.reliability.seed),
+            refreshing: false,
             counters: FlashCounters::default(),
             slc: Vec::new(),
             undo: None,
@@ -205,7 +211,8 @@ impl Array {
     /// Reads a page of each of the packages `members` of its element into the controller.
     ///
     /// # Errors
-    /// [`Illegal::ReadOfErasedPage`].
+    /// [`Illegal::ReadOfErasedPage`]; a page that no retry makes readable, where the host asks. What the drive
+    /// reads for itself may take as long as it takes, and is read.
     #[inline]
     pub fn read(
         &mut self,
@@ -213,14 +220,44 @@ impl Array {
         members: Range<u32>,
         at: Nanos,
         cause: Cause,
-    ) -> Result<Nanos, Illegal> {
+    ) -> Result<Nanos, Fault> {
         self.blocks.check_read(page)?;
         self.counters.reads.count(cause, members.end - members.start);
         if self.plain {
             return Ok(self.schedule.read_plain(self.schedule.place(page.block), at));
         }
         let transfer = self.schedule.timing().page_transfer;
-        Ok(self.schedule_read(page, members, at, cause, transfer).done)
+        let done = self.schedule_read(page, members.clone(), at, cause, transfer).done;
+        if cause == Cause::Host && self.disturbed.is_some() {
+            return self.read_again(page, &members, done);
+        }
+        Ok(done)
+    }
+
+    /// Reads a page that was read by `at` again, as often as it needs.
+    #[cold]
+    fn read_again(&mut self, page: Page, members: &Range<u32>, at: Nanos) -> Result<Nanos, Fault> {
+        let Some(disturbed) = &mut self.disturbed else { return Ok(at) };
+        let effort = disturbed.read(page);
+        let (mut done, transfer) = (at, self.schedule.timing().page_transfer);
+        for _ in 0..effort.retries {
+            done = self.schedule_read(page, members.clone(), done, Cause::Host, transfer).done;
+        }
+        self.counters.read_retries += u64::from(effort.retries);
+        self.counters.failed_reads += u64::from(!effort.readable);
+        if effort.readable { Ok(done) } else { Err(Fault::Failed(done)) }
+    }
+
+    /// The pages whose data are to be written anew before they cannot be read, of those that were read since the
+    /// last time.
+    pub fn take_refresh(&mut self) -> Vec<Page> {
+        self.disturbed.as_mut().map(Disturbed::take_refresh).unwrap_or_default()
+    }
+
+    /// Whether what is programmed for the host from now on are data that are written anew: a command of
+    /// [`Cause::Wear`].
+    pub fn set_refreshing(&mut self, refreshing: bool) {
+        self.refreshing = refreshing;
     }
 
     /// Reads the metadata of a page alone, or with `summary` the summary of the block, which
@@ -253,6 +290,7 @@ impl Array {
         zero: bool,
     ) -> Result<Nanos, Fault> {
         self.blocks.advance(page, pages)?;
+        let cause = if self.refreshing && cause == Cause::Host { Cause::Wear } else { cause };
         self.counters.programs.count(cause, pages * self.geometry().span);
         let mut done = at;
         for index in page.index..page.index + pages {
@@ -318,6 +356,7 @@ impl Array {
     /// short way is as good.
     fn is_plain(&self) -> bool {
         self.relocates()
+            && self.disturbed.is_none()
             && self.schedule.is_plain()
             && !self.observed
             && self.undo.is_none()
@@ -446,6 +485,9 @@ impl Array {
             undo.erase(block, self.blocks.image(block), span.start, span.done);
         }
         self.blocks.erase(block);
+        if let Some(disturbed) = &mut self.disturbed {
+            disturbed.erased(block);
+        }
         if self.faults.erase_fails() {
             self.counters.failed_erases += 1;
             return Err(Fault::Failed(span.done));

@@ -83,7 +83,7 @@ counted! {
     Mapping mapping "mapping",
     /// Moving pages from the SLC region to the rest.
     Folding folding "folding",
-    /// Moving cold pages to worn blocks.
+    /// Moving cold pages to worn blocks, and writing anew what reads have made hard to read.
     Wear wear "wear",
 }
 
@@ -128,6 +128,10 @@ pub struct FlashCounters {
     pub failed_programs: u64,
     /// Erases that failed; they are among `erases`.
     pub failed_erases: u64,
+    /// How often pages were read again, since they could not be corrected; not among `reads`.
+    pub read_retries: u64,
+    /// Reads of the host that no retry made readable; they are among `reads`.
+    pub failed_reads: u64,
 }
 
 impl FlashCounters {
@@ -150,6 +154,8 @@ impl FlashCounters {
             events: self.events.combine(&other.events, with),
             failed_programs: with(self.failed_programs, other.failed_programs),
             failed_erases: with(self.failed_erases, other.failed_erases),
+            read_retries: with(self.read_retries, other.read_retries),
+            failed_reads: with(self.failed_reads, other.failed_reads),
         }
     }
 }

@@ -1,6 +1,6 @@
 use flashscope_block::Nanos;
 
-use super::Illegal;
+use super::{Illegal, ReadDisturb};
 
 /// Which commands of the flash fail, and when its blocks are worn out.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +11,8 @@ pub struct Reliability {
     pub program_failures: f64,
     /// Probability that an erase fails.
     pub erase_failures: f64,
+    /// How reads make pages harder to read.
+    pub read_disturb: ReadDisturb,
     /// Erases after which a block has expired.
     pub block_lifetime: u32,
     /// Where the random numbers begin.
@@ -22,7 +24,7 @@ pub struct Reliability {
 pub enum Fault {
     /// It was refused.
     Illegal(Illegal),
-    /// It was carried out until this time and failed; what it was to program cannot be read.
+    /// It was carried out until this time and failed; what it was to program, or to read, cannot be read.
     Failed(Nanos),
 }
 

@@ -7,6 +7,7 @@
 mod array;
 mod blocks;
 mod counters;
+mod disturb;
 mod faults;
 mod geometry;
 mod schedule;
@@ -18,6 +19,7 @@ mod undo;
 pub use array::{Array, Moves, NOWHERE, Parts};
 pub use blocks::{Entry, Illegal, Note, Stamp};
 pub use counters::{ByCause, Cause, Event, Events, FlashCounters};
+pub use disturb::ReadDisturb;
 pub use faults::{Fault, Reliability, bad_blocks};
 pub use geometry::{BlockId, Dimensions, Geometry, Lpn, Page, Slot};
 pub use schedule::{Interleaving, Place, Sharing, Wiring};

@@ -43,6 +43,7 @@ fn array(packages: u32, span: u32, wiring: Wiring) -> Array {
         factory_bad_blocks: 0.0,
         program_failures: 0.0,
         erase_failures: 0.0,
+        read_disturb: ReadDisturb { probability: 0.0, most_retries: 0, refresh_from: 1 },
         block_lifetime: 1000,
         seed: 1,
     };
@@ -96,7 +97,7 @@ fn read(array: &mut Array, block: u32, index: u32, at: u64) -> u64 {
 fn refuses_illegal_commands() {
     let mut array = plain();
     let early = array.read(page(0, 0), 0..1, Nanos(0), Cause::Host);
-    assert_eq!(early, Err(Illegal::ReadOfErasedPage(page(0, 0))));
+    assert_eq!(early, Err(Fault::Illegal(Illegal::ReadOfErasedPage(page(0, 0)))));
     let at = slot(&array, 0, 1);
     let gap = try_program(&mut array, at, 0);
     let refused = Illegal::ProgramOutOfOrder { page: page(0, 1), next: 0 };
@@ -472,6 +473,7 @@ fn a_gathering_that_fails_moves_nothing() {
                 factory_bad_blocks: 0.0,
                 program_failures: 0.3,
                 erase_failures: 0.0,
+                read_disturb: ReadDisturb { probability: 0.0, most_retries: 0, refresh_from: 1 },
                 block_lifetime: 1000,
                 seed,
             },

@@ -109,6 +109,9 @@ impl Default for Reliability {
             factory_bad_blocks: 0.0,
             program_failures: 0.0,
             erase_failures: 0.0,
+            read_disturb: 0.0,
+            read_retries: 8,
+            refresh_retries: 4,
         }
     }
 }

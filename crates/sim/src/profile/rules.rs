@@ -85,6 +85,11 @@ impl Profile {
                 factory_bad_blocks: self.reliability.factory_bad_blocks,
                 program_failures: self.reliability.program_failures,
                 erase_failures: self.reliability.erase_failures,
+                read_disturb: nand::ReadDisturb {
+                    probability: self.reliability.read_disturb,
+                    most_retries: self.reliability.read_retries,
+                    refresh_from: self.reliability.refresh_retries,
+                },
                 block_lifetime: self.reliability.block_lifetime,
                 seed: self.seed ^ FAULT_SEED,
             },
@@ -370,6 +375,7 @@ impl Profile {
             ("reliability.factory_bad_blocks", self.reliability.factory_bad_blocks),
             ("reliability.program_failures", self.reliability.program_failures),
             ("reliability.erase_failures", self.reliability.erase_failures),
+            ("reliability.read_disturb", self.reliability.read_disturb),
             ("slc.share", self.slc.share),
             ("wear.age_variance", self.wear.age_variance),
             ("wear.retirement_age", self.wear.retirement_age),
@@ -377,6 +383,11 @@ impl Profile {
         for (field, share) in shares {
             require((0.0..1.0).contains(&share), field, share, "it must be from 0 to below 1")?;
         }
+        let (retries, refresh) = (self.reliability.read_retries, self.reliability.refresh_retries);
+        let rule = "it must be at most 1000";
+        require(retries <= 1000, "reliability.read_retries", retries, rule)?;
+        let rule = "it must be at least 1";
+        require(refresh > 0, "reliability.refresh_retries", refresh, rule)?;
         let lifetime = self.reliability.block_lifetime;
         require(lifetime > 0, "reliability.block_lifetime", lifetime, "it must be at least 1")
     }

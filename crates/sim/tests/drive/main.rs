@@ -6,6 +6,7 @@ mod cache;
 mod cache_cuts;
 mod dftl;
 mod exactness;
+mod faults;
 mod fields;
 mod flash;
 mod host_memory;

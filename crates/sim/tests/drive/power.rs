@@ -7,7 +7,7 @@ use super::life::{Life, Story, compare_with_another};
 use crate::{drive, one_pool, request, round_trip};
 
 /// The bytes of a random life.
-fn script(seed: u64, len: usize) -> Vec<u8> {
+pub fn script(seed: u64, len: usize) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut bytes = vec![0; len];
     random.fill(&mut bytes);

@@ -13,7 +13,7 @@ use flashscope_block::{Bytes, Completion, Data, Device, Errno, Io, Nanos, Op};
 use flashscope_sim::ftl::{self, Recovery};
 use flashscope_sim::nand::BlockId;
 use flashscope_sim::observe::{Command, Observed, Observer};
-use flashscope_sim::{Counters, Profile, SimDevice};
+use flashscope_sim::{Counters, Profile, SimDevice, gc, wear};
 
 use self::shadow::Shadow;
 use self::shape::LOGICAL_BLOCK;
@@ -41,6 +41,25 @@ pub(crate) struct Story {
     /// Power cuts that found something under way.
     pub(crate) cuts_in_flight: usize,
     pub(crate) refused_writes: usize,
+    /// Power cuts that fell into the recovery from another.
+    pub(crate) recoveries_cut: usize,
+    /// Blocks that failed or expired.
+    pub(crate) lost_blocks: u64,
+}
+
+/// A cleaning policy and wear levelling instead of those that the bytes say.
+pub(crate) type Policies = Option<(&'static gc::Kind, &'static wear::Kind)>;
+
+/// Every FTL with every policy that it goes by.
+pub(crate) fn policies() -> Vec<(&'static ftl::Kind, Policies)> {
+    let pairs = || {
+        gc::KINDS.iter().flat_map(|cleaning| wear::KINDS.iter().map(move |wear| (cleaning, wear)))
+    };
+    let of = |ftl: &'static ftl::Kind| match ftl.is_page_mapped() {
+        true => pairs().map(|pair| (ftl, Some(pair))).collect(),
+        false => vec![(ftl, None)],
+    };
+    ftl::KINDS.iter().flat_map(of).collect()
 }
 
 /// Counts flash commands, and stops a request that needs too many: it would never end.
@@ -65,6 +84,8 @@ pub(crate) struct Life<'a> {
     requests: u64,
     wears_out: bool,
     trims: bool,
+    /// Whether reads may have pages written anew.
+    disturbs: bool,
     patience: u64,
     watchdog: Observed<Watchdog>,
     steps: u32,
@@ -81,9 +102,18 @@ impl<'a> Life<'a> {
 
     /// As [`Life::new`], with this FTL.
     pub(crate) fn on(ftl: &ftl::Kind, bytes: &'a [u8]) -> Option<Self> {
+        Life::with(ftl, None, bytes)
+    }
+
+    /// As [`Life::on`], and with this cleaning policy and wear levelling, if any.
+    pub(crate) fn with(ftl: &ftl::Kind, policies: Policies, bytes: &'a [u8]) -> Option<Self> {
         let mut script = Unstructured::new(bytes);
         let wears_out = draw(&mut script, 0, 3) == 3;
         let mut profile = shape::profile(ftl, &mut script);
+        if let Some((cleaning, levelling)) = policies {
+            profile.cleaning.policy = cleaning.name.into();
+            profile.wear.policy = levelling.name.into();
+        }
         if wears_out {
             shape::make_unreliable(&mut script, &mut profile);
         }
@@ -103,6 +133,7 @@ impl<'a> Life<'a> {
             requests: 0,
             wears_out,
             trims: profile.layout().ok()?.ftl.trims(),
+            disturbs: profile.reliability.read_disturb > 0.0,
             patience: 1000 + 200 * u64::from(pages),
             watchdog,
             steps: 0,
@@ -150,6 +181,8 @@ impl<'a> Life<'a> {
         self.request(Op::Read, 0, blocks);
         self.drain();
         self.story.counters = self.drive.counters();
+        let health = self.drive.health();
+        self.story.lost_blocks = health.failed_blocks + health.expired_blocks;
         self.story
     }
 
@@ -197,6 +230,7 @@ impl<'a> Life<'a> {
         match op {
             Op::Write => all = self.shadow.write(&self.drive, request, offset, len),
             Op::Trim if self.trims => self.shadow.trim(request, offset, len),
+            Op::Read if self.disturbs => self.shadow.refreshed(&self.drive, request),
             Op::Trim | Op::Read | Op::Flush => {}
         }
         self.in_flight.insert(request, (io, all));
@@ -271,16 +305,31 @@ impl<'a> Life<'a> {
         self.pause();
         self.watchdog.lock().left = self.patience;
         let again = if flip(&mut self.script) { draw(&mut self.script, 0, 3) } else { 0 };
-        for _ in 0..=again {
+        for nth in 0..=again {
             self.story.cuts_in_flight += usize::from(!self.in_flight.is_empty());
             self.in_flight.clear();
-            match self.drive.cut_power() {
+            // Every other time the last of them falls into the recovery from it.
+            let interrupted = nth == again && !self.requests.is_multiple_of(2);
+            let waits = if interrupted { self.interruptions() } else { Vec::new() };
+            self.story.recoveries_cut += usize::from(interrupted);
+            match self.drive.cut_power_and_again(&waits) {
                 Ok(recovery) => self.story.recoveries.push(recovery),
                 Err(errno) => assert!(self.wears_out, "recovery fails with {errno:?}"),
             }
             self.shadow.recovered(&self.drive);
             self.check();
         }
+    }
+
+    /// After how long each of a few recoveries is cut off. No bytes are drawn for it, so that those that
+    /// once broke a drive still do what they did.
+    fn interruptions(&self) -> Vec<Nanos> {
+        let mut random = fastrand::Rng::with_seed(self.requests);
+        let mut wait = || {
+            let most = 1 << random.u32(8..24);
+            Nanos(random.u64(..most))
+        };
+        (0..3).map(|_| wait()).collect()
     }
 
     fn check(&self) {

@@ -64,6 +64,17 @@ impl Shadow {
         all
     }
 
+    /// A read was submitted, after which the drive may have written pages anew: as good as what they held.
+    pub(crate) fn refreshed(&mut self, drive: &SimDevice, request: u64) {
+        for (lpn, history) in (0u32..).zip(&mut self.pages) {
+            let (held, found) =
+                (history.last().and_then(|version| version.data), drive.stamp(Lpn(lpn)));
+            if held.is_some() && found > held {
+                history.push(Version { data: found, request });
+            }
+        }
+    }
+
     /// A trim was submitted.
     pub(crate) fn trim(&mut self, request: u64, offset: u64, len: u64) {
         for (lpn, whole) in self.touched(offset, len) {
