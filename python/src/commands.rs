@@ -8,12 +8,13 @@ use flashscope_block::{Bytes, Io, Nanos};
 use flashscope_instrument::bench::{BenchArgs, bench as measure, outcome};
 use flashscope_instrument::drives::{self, Purpose};
 use flashscope_instrument::predict::{PredictArgs, predict as foretell};
-use flashscope_instrument::probe::{ProbeArgs, probe as investigate};
+use flashscope_instrument::probe::{ProbeArgs, outcome as probed_well, probe as investigate};
 use flashscope_instrument::simulate::{Each, SimulateArgs, simulate as run};
 use flashscope_instrument::sweep::SweepArgs;
 use flashscope_instrument::what_if::WhatIfArgs;
 use flashscope_instrument::{Failure, Onlooker, twin, usage};
 use flashscope_measure::fresh_seed;
+use flashscope_probe::ProbeStatus;
 use flashscope_result::manifest::Status;
 use flashscope_result::sweep::{is_sweep, read_sweep};
 use flashscope_result::what_if::{is_what_if, read_what_if};
@@ -44,7 +45,7 @@ pub fn bench(
     watched(py, progress, note, |stop, onlooker| {
         let benched = measure(&args, stop, onlooker)?;
         if benched.manifest.status != Status::Interrupted {
-            note_failure(outcome(&benched.manifest), onlooker);
+            note_failure(outcome(&benched.folder, &benched.manifest), onlooker);
         }
         Ok(benched.folder.path().display().to_string())
     })
@@ -98,6 +99,9 @@ pub fn probe(
     let args: ProbeArgs = parse("probe", words)?;
     watched(py, progress, note, |stop, onlooker| {
         let probed = investigate(&args, stop, onlooker)?;
+        if probed.report.status != ProbeStatus::Interrupted {
+            note_failure(probed_well(&probed.report), onlooker);
+        }
         Ok(probed.folder.path().display().to_string())
     })
 }

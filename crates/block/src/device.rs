@@ -189,8 +189,9 @@ pub trait Device {
 
     /// Waits for the next completion, but not past `until`.
     ///
-    /// Returns `None` when the clock has reached `until`, or at once when nothing is in flight
-    /// and `until` is [`Nanos::MAX`] (there is nothing to wait for).
+    /// Returns `None` when the clock has reached `until`. Where `until` is [`Nanos::MAX`], `None` says
+    /// that there is nothing to wait for: at once when nothing is in flight, or else when the drive has
+    /// not answered for so long that it never will. Nothing may be asked of such a drive any more.
     fn complete(&mut self, until: Nanos) -> Option<Completion>;
 
     /// Lets time pass with nothing in flight, so that the drive may work in the background.

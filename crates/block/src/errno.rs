@@ -18,14 +18,16 @@ use std::fmt;
 pub struct Errno(pub i32);
 
 /// Number, name and meaning of what drives answer.
-const KNOWN: [(Errno, &str, &str); 9] = [
+const KNOWN: [(Errno, &str, &str); 11] = [
     (Errno::EIO, "EIO", "input/output error"),
+    (Errno::ENXIO, "ENXIO", "no such device or address"),
     (Errno::EAGAIN, "EAGAIN", "resource temporarily unavailable"),
     (Errno::ENODEV, "ENODEV", "no such device"),
     (Errno::EINVAL, "EINVAL", "invalid argument"),
     (Errno::ENOSPC, "ENOSPC", "no space left on device"),
     (Errno::EROFS, "EROFS", "read-only device"),
     (Errno::ENODATA, "ENODATA", "unreadable or missing data"),
+    (Errno::EPROTO, "EPROTO", "an answer that cannot be true"),
     (Errno::ETIMEDOUT, "ETIMEDOUT", "timed out"),
     (Errno::EOPNOTSUPP, "EOPNOTSUPP", "operation not supported"),
 ];
@@ -33,6 +35,8 @@ const KNOWN: [(Errno, &str, &str); 9] = [
 impl Errno {
     /// Input/output error.
     pub const EIO: Errno = Errno(5);
+    /// No such device or address (any more).
+    pub const ENXIO: Errno = Errno(6);
     /// Resource temporarily unavailable.
     pub const EAGAIN: Errno = Errno(11);
     /// No such device (any more).
@@ -45,10 +49,17 @@ impl Errno {
     pub const EROFS: Errno = Errno(30);
     /// The data ends before the range does.
     pub const ENODATA: Errno = Errno(61);
+    /// Protocol error: an answer to what was not asked, or before it was asked.
+    pub const EPROTO: Errno = Errno(71);
     /// Timed out.
     pub const ETIMEDOUT: Errno = Errno(110);
     /// Operation not supported.
     pub const EOPNOTSUPP: Errno = Errno(95);
+
+    /// Whether the drive is gone: it was removed, and every other IO will fail as well.
+    pub fn is_of_a_drive_that_is_gone(self) -> bool {
+        matches!(self, Errno::ENODEV | Errno::ENXIO)
+    }
 
     /// The symbolic name, where it is one that drives answer with.
     pub fn name(self) -> Option<&'static str> {

@@ -6,6 +6,7 @@
 pub mod contract;
 mod device;
 mod errno;
+pub mod faulty;
 mod io;
 mod names;
 mod null;

@@ -201,6 +201,12 @@ impl Nanos {
     pub const fn secs(n: u64) -> Nanos {
         Nanos(n * 1_000_000_000)
     }
+    /// How long ago `earlier` was; nothing where a clock went back since.
+    #[must_use]
+    pub const fn since(self, earlier: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+
     /// The time in seconds.
     #[allow(clippy::cast_precision_loss)]
     pub fn as_secs_f64(self) -> f64 {

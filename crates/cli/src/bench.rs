@@ -14,7 +14,7 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     bar.finish();
     let benched = benched?;
     print(args.json, &benched)?;
-    outcome(&benched.manifest)
+    outcome(&benched.folder, &benched.manifest)
 }
 
 fn print(json: bool, Benched { folder, manifest, facts }: &Benched) -> anyhow::Result<()> {

@@ -48,7 +48,7 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     bar.finish();
     let facts = facts?;
     let text = terminal(&manifest, &facts);
-    let outcome = outcome(&manifest);
+    let outcome = outcome(&folder, &manifest);
     let page = folder.path().join("report.html");
     let mut bar = LateBar::new();
     write_page(&[Opened::measured(folder, manifest, facts)?], &page, &mut bar)?;

@@ -7,6 +7,9 @@ use flashscope_block::Nanos;
 /// Linux wakes an ordinary thread up to 50 µs late (its timer slack), and waking takes a while.
 const SPIN: Nanos = Nanos::micros(100);
 
+/// In how many steps an answer is waited for: a clock that jumps ahead ends one of them at most.
+const PATIENCE_STEPS: u64 = 30;
+
 /// The machine's monotonic clock, counted from when this clock was made.
 ///
 /// Reads the time stamp counter where it is invariant (about 9 ns a reading), `clock_gettime`
@@ -73,25 +76,17 @@ impl Clock {
 
     /// Calls `poll` until it returns something or this clock reaches `until`.
     ///
-    /// `poll` may block for the time it is given, `None` being without limit. That time ends
-    /// shortly before `until`; from there on `poll` is called with zero, so that the deadline is
-    /// met exactly whatever the scheduler does.
+    /// `poll` may block for the time it is given. That time ends shortly before `until`; from there on
+    /// `poll` is called with zero, so that the deadline is met exactly whatever the scheduler does.
     pub(crate) fn poll_until<T>(
         &self,
         until: Nanos,
-        mut poll: impl FnMut(Option<Duration>) -> Option<T>,
+        mut poll: impl FnMut(Duration) -> Option<T>,
     ) -> Option<T> {
-        if until == Nanos::MAX {
-            loop {
-                if let Some(value) = poll(None) {
-                    return Some(value);
-                }
-            }
-        }
         loop {
             let left = until.0.saturating_sub(self.now().0);
             let blocking = Duration::from_nanos(left.saturating_sub(SPIN.0));
-            if let Some(value) = poll(Some(blocking)) {
+            if let Some(value) = poll(blocking) {
                 return Some(value);
             }
             if self.now() >= until {
@@ -100,12 +95,33 @@ impl Clock {
         }
     }
 
+    /// Calls `poll`, which may block for the time it is given, until it returns something or `patience` is
+    /// at its end. The clock is not read before `poll` has come back without anything.
+    pub(crate) fn poll_patiently<T>(
+        &self,
+        patience: Nanos,
+        mut poll: impl FnMut(Duration) -> Option<T>,
+    ) -> Option<T> {
+        let step = Duration::from_nanos(patience.0 / PATIENCE_STEPS);
+        let first = poll(step);
+        if first.is_some() {
+            return first;
+        }
+        let until = self.now() + patience;
+        loop {
+            let found = poll(step);
+            if found.is_some() || self.now() >= until {
+                return found;
+            }
+        }
+    }
+
     /// Returns when this clock has reached `until`: sleeps first and spins at the end.
     pub(crate) fn sleep_until(&self, until: Nanos) {
         self.poll_until(until, |time| {
             match time {
-                Some(Duration::ZERO) | None => std::hint::spin_loop(),
-                Some(time) => std::thread::sleep(time),
+                Duration::ZERO => std::hint::spin_loop(),
+                time => std::thread::sleep(time),
             }
             None::<()>
         });
@@ -133,19 +149,22 @@ mod tests {
         }
     }
 
-    // Does a poll that answers end the wait, with and without a deadline?
+    // Does a poll that answers end the wait, and the deadline one that never does?
     #[test]
     fn poll_ends_with_an_answer() {
         let clock = Clock::new();
-        for until in [Nanos::MAX, clock.now() + Nanos::secs(3600)] {
+        let thrice = || {
             let mut calls = 0;
-            let answer = clock.poll_until(until, |_| {
+            move |_: Duration| {
                 calls += 1;
                 (calls == 3).then_some(calls)
-            });
-            assert_eq!(answer, Some(3));
-        }
+            }
+        };
+        let hour = Nanos::secs(3600);
+        assert_eq!(clock.poll_until(clock.now() + hour, thrice()), Some(3));
+        assert_eq!(clock.poll_patiently(hour, thrice()), Some(3));
         assert_eq!(clock.poll_until(Nanos(0), |_| None::<u8>), None, "the deadline has passed");
+        assert_eq!(clock.poll_patiently(Nanos::micros(10), |_| None::<u8>), None);
     }
 
     // Do clones share the origin, and does the clock not go back?

@@ -25,8 +25,13 @@ use crate::target::Target;
 /// goes on working after each of these. Nothing is ever written beyond what the file or device
 /// held when it was opened.
 ///
+/// A drive that has not answered for as long as [`OpenOptions::patience`], where there is nothing but its
+/// answers to wait for, is given up: what is in flight then is never answered, and everything else with
+/// `ENODEV`.
+///
 /// At queue depth 1, the engine psync returns from `complete` when the IO is done, be it later
-/// than the deadline: a system call under way cannot be left.
+/// than the deadline: a system call under way cannot be left. There, and with polled queues, a drive that is
+/// silent is what the kernel makes of it.
 pub struct RealDevice {
     info: DeviceInfo,
     clock: Clock,
@@ -35,6 +40,7 @@ pub struct RealDevice {
     /// The bits that are zero in a multiple of the logical block.
     misaligned: u64,
     refused: VecDeque<(Io, Errno)>,
+    given_up: bool,
     /// When the latest completion that was given out came.
     last: Nanos,
     target: Arc<Target>,
@@ -55,6 +61,7 @@ pub fn open(options: &OpenOptions) -> Result<RealDevice, OpenError> {
         max_io: usize::try_from(options.max_io.0).expect("bounded by MAX_IO"),
         writable: options.writes(),
         target,
+        patience: options.patience,
     };
     let (engine, engine_and_why) = engine::start(options.engine, &setup)?;
     let target = &setup.target;
@@ -66,6 +73,7 @@ pub fn open(options: &OpenOptions) -> Result<RealDevice, OpenError> {
         max_io: options.max_io.0,
         misaligned: target.logical_block().0 - 1,
         refused: VecDeque::new(),
+        given_up: false,
         last: Nanos(0),
         target: setup.target,
         engine,
@@ -114,15 +122,24 @@ impl Device for RealDevice {
     }
 
     fn submit(&mut self, io: &Io) {
-        match self.check(io) {
+        let checked = if self.given_up { Err(Errno::ENODEV) } else { self.check(io) };
+        match checked {
             Ok(()) => self.engine.submit(io),
             Err(errno) => self.refused.push_back((*io, errno)),
         }
     }
 
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
-        let mut completion = if self.refused.is_empty() {
-            self.engine.complete(until)
+        let mut completion = if self.given_up {
+            if self.refused.is_empty() && until != Nanos::MAX {
+                self.clock.sleep_until(until);
+            }
+            self.refusal()
+        } else if self.refused.is_empty() {
+            let answer = self.engine.complete(until);
+            // Asked only where nothing came.
+            self.given_up = answer.is_none() && self.engine.has_given_up();
+            answer
         } else {
             // What came before a refusal is answered first.
             self.engine.reaped().or_else(|| self.refusal())
@@ -131,6 +148,9 @@ impl Device for RealDevice {
         // it. It is given the time of the other (some 100 ns), so that completions stay in order.
         completion.completed = completion.completed.max(self.last);
         self.last = completion.completed;
+        if completion.result.is_err() && self.target.is_gone() {
+            completion.result = Err(Errno::ENODEV);
+        }
         Some(completion)
     }
 

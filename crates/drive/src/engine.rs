@@ -116,6 +116,8 @@ pub(crate) struct Setup {
     pub(crate) max_io: usize,
     /// Whether it was opened for writing.
     pub(crate) writable: bool,
+    /// How long an answer is waited for before the drive is given up.
+    pub(crate) patience: Nanos,
 }
 
 /// What carries IOs to the kernel and back. Every IO it gets lies within the target.
@@ -126,8 +128,12 @@ pub(crate) trait Engine: Send {
     /// A completion that is here already; no system call.
     fn reaped(&mut self) -> Option<Completion>;
 
-    /// As [`flashscope_block::Device::complete`]: hands over all that is queued.
+    /// As [`flashscope_block::Device::complete`]: hands over all that is queued. Of a drive that was given
+    /// up nothing more is asked, and it is not waited for when the engine is dropped.
     fn complete(&mut self, until: Nanos) -> Option<Completion>;
+
+    /// Whether the drive was given up: it has not answered for as long as [`Setup::patience`].
+    fn has_given_up(&self) -> bool;
 
     /// What a reader of the results should know of how it came up, beyond its name.
     fn note(&self) -> Option<&'static str> {

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use flashscope_block::Bytes;
+use flashscope_block::{Bytes, Nanos};
 
 use crate::engine::EngineKind;
 use crate::error::OpenError;
@@ -11,6 +11,9 @@ use crate::nvme::namespace::block_device;
 pub const MAX_QUEUE_DEPTH: u32 = 4096;
 /// The longest IO, which is the longest buffer that io_uring registers.
 const MAX_IO: Bytes = Bytes::GIB;
+
+/// Longer than the kernel waits itself before it answers for a drive: 30 s, and for SCSI six times so long.
+const PATIENCE: Nanos = Nanos::secs(300);
 
 /// What a drive is opened as. The guards that apply follow from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +70,8 @@ pub struct OpenOptions {
     /// What the written data are generated from. The same seed gives the same data, so take
     /// another for each opening: a drive that deduplicates would recognize them.
     pub seed: u64,
+    /// How long an answer is waited for, where there is nothing else to do, before the drive is given up.
+    pub patience: Nanos,
 }
 
 /// An option that may stand behind the `?` of a drive's name.
@@ -176,6 +181,7 @@ impl OpenOptions {
             direct: true,
             size: None,
             seed: 0,
+            patience: PATIENCE,
         }
     }
 

@@ -62,7 +62,7 @@ fn enforce<D: Device + ?Sized>(
     let (began, block) = (device.now(), device.info().logical_block);
     let Some(stream) = state_fill(&manifest.options, block) else { return false };
     fill(device, stream, stop, |_: Bytes| {});
-    let took = device.now() - began;
+    let took = device.now().since(began);
     device.idle_until(device.now() + rest_after_state(took, pause));
     true
 }

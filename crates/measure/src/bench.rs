@@ -1,6 +1,6 @@
 use std::sync::atomic::AtomicBool;
 
-use flashscope_block::{Bytes, Device, Errno, Nanos, NotErased};
+use flashscope_block::{Bytes, Device, Errno, Nanos, NotErased, Op};
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, Run, Status};
 
@@ -26,12 +26,32 @@ pub enum Error {
         planned: u64,
     },
     /// The drive failed while its state was enforced.
-    #[error("cannot bring the drive into its state: {errno} at {offset}{}", hint(*errno))]
+    #[error(
+        "cannot bring the drive into its state: {errno} at a {op} of {len} at offset {}{}",
+        offset.0,
+        hint(*errno)
+    )]
     State {
         /// What failed.
         errno: Errno,
+        /// What was to be done.
+        op: Op,
         /// Where.
         offset: Bytes,
+        /// With how much.
+        len: Bytes,
+    },
+    /// The drive was gone before anything was measured.
+    #[error("the drive is gone: {errno} at a {op} of {len} at offset {}; nothing was measured", offset.0)]
+    Gone {
+        /// What failed.
+        errno: Errno,
+        /// What was to be done.
+        op: Op,
+        /// Where.
+        offset: Bytes,
+        /// With how much.
+        len: Bytes,
     },
     /// The drive was not erased.
     #[error("cannot bring the drive into its state: {0}")]
@@ -49,6 +69,7 @@ fn hint(errno: Errno) -> &'static str {
         Errno::EOPNOTSUPP => {
             "; a drive that knows no trims cannot be purged, choose another --state"
         }
+        errno if errno.is_of_a_drive_that_is_gone() => "; it was removed",
         _ => "",
     }
 }
@@ -98,8 +119,8 @@ pub struct Bench<'a, D: Device + ?Sized> {
 impl<D: Device + ?Sized> Bench<'_, D> {
     /// Enforces the state, executes what is pending, and writes the manifest as it goes.
     ///
-    /// An error of the drive ends its run and, as the options say, the rest. An error of the result
-    /// folder ends everything; what was written before is intact.
+    /// An error of the drive ends its run and, as the options say, the rest; a drive that is gone ends
+    /// everything. An error of the result folder does, too; what was written before is intact.
     pub fn run(&mut self) -> Result<Status, Error> {
         let outcome = Execution::new(self).run();
         self.manifest.status = match outcome {

@@ -9,7 +9,8 @@ use flashscope_result::plan::{Cost, Costs};
 use flashscope_workload::pattern::{Address, Pattern, Timing};
 use flashscope_workload::uflip::Setup;
 
-use crate::execute::{execute, fill};
+use crate::bench::Error;
+use crate::execute::{Ended, execute, fill};
 use crate::state::state_fill;
 
 /// IOs of each size: enough for a mean that is right within a factor of two.
@@ -35,33 +36,46 @@ pub enum Sample {
 }
 
 /// What IOs take on a drive, by some of each kind.
+///
+/// # Errors
+/// [`Error::Gone`]. Any other error of the drive is for the benchmark to meet: here it only ends a sample.
 pub fn measure_costs<D: Device + ?Sized>(
     device: &mut D,
     options: &Options,
     sample: Sample,
     stop: &AtomicBool,
-) -> Costs {
+) -> Result<Costs, Error> {
     if sample == Sample::InState
         && let Some(stream) = state_fill(options, device.info().logical_block)
     {
-        // What goes wrong here goes wrong again where it is reported.
-        fill(device, stream, stop, |_| {});
+        check_there(fill(device, stream, stop, |_| {}))?;
     }
     let mut measured = |op, address| measure(device, &options.setup, op, address, stop);
     if sample != Sample::Reads {
-        return Costs {
-            sequential_write: measured(Op::Write, Address::Sequential),
-            random_write: measured(Op::Write, Address::Random),
-            read: measured(Op::Read, Address::Random),
-        };
+        return Ok(Costs {
+            sequential_write: measured(Op::Write, Address::Sequential)?,
+            random_write: measured(Op::Write, Address::Random)?,
+            read: measured(Op::Read, Address::Random)?,
+        });
     }
-    let read = measured(Op::Read, Address::Random);
+    let read = measured(Op::Read, Address::Random)?;
     let assumed = |times| Cost {
         per_io_ns: times * read.per_io_ns,
         per_byte_ns: times * read.per_byte_ns,
         measured: false,
     };
-    Costs { read, sequential_write: assumed(1.0), random_write: assumed(ASSUMED_RANDOM_WRITE) }
+    let (sequential_write, random_write) = (assumed(1.0), assumed(ASSUMED_RANDOM_WRITE));
+    Ok(Costs { read, sequential_write, random_write })
+}
+
+/// Whether nothing was asked of a drive that is gone.
+fn check_there(ended: Ended) -> Result<(), Error> {
+    match ended {
+        Ended::Failed { errno, op, offset, len, gone: true, .. } => {
+            Err(Error::Gone { errno, op, offset, len })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn measure<D: Device + ?Sized>(
@@ -70,9 +84,9 @@ fn measure<D: Device + ?Sized>(
     op: Op,
     address: Address,
     stop: &AtomicBool,
-) -> Cost {
+) -> Result<Cost, Error> {
     let block = device.info().logical_block;
-    let [small, large] = SIZES.map(|size| {
+    let sample = |size: Bytes| {
         let io_size = size.min(setup.target_size.round_down(block)).max(block);
         let pattern = Pattern {
             op,
@@ -86,19 +100,24 @@ fn measure<D: Device + ?Sized>(
             io_ignore: 0,
             seed: setup.seed,
         };
-        (io_size, mean(device, &pattern, stop))
-    });
-    Cost::through(small, large)
+        Ok::<_, Error>((io_size, mean(device, &pattern, stop)?))
+    };
+    let [small, large] = SIZES.map(sample);
+    Ok(Cost::through(small?, large?))
 }
 
 /// The mean response time of a pattern in ns.
 #[allow(clippy::cast_precision_loss)]
-fn mean<D: Device + ?Sized>(device: &mut D, pattern: &Pattern, stop: &AtomicBool) -> f64 {
+fn mean<D: Device + ?Sized>(
+    device: &mut D,
+    pattern: &Pattern,
+    stop: &AtomicBool,
+) -> Result<f64, Error> {
     let (mut ios, mut total) = (0u32, 0.0);
-    // An error of the drive is for the benchmark to meet: here it only ends the sample.
-    let Ok(_) = execute(device, &mut [pattern.stream(0)], 1, stop, |_, completion| {
+    let Ok(ended) = execute(device, &mut [pattern.stream(0)], 1, stop, |_, completion| {
         (ios, total) = (ios + 1, total + completion.latency().0 as f64);
         Ok::<(), Infallible>(())
     });
-    total / f64::from(ios.max(1))
+    check_there(ended)?;
+    Ok(total / f64::from(ios.max(1)))
 }

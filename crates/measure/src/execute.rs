@@ -1,7 +1,8 @@
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashscope_block::{Bytes, Completion, Device, Errno, Io, Nanos};
+use flashscope_block::{Bytes, Completion, Device, Errno, Io, Nanos, Op};
 use flashscope_workload::Stream;
 
 /// The longest wait within a pause before an interruption is noticed, on the clock of the drive.
@@ -12,6 +13,9 @@ pub(crate) const FILL_DEPTH: u32 = 16;
 
 /// How often progress is told, on the clock of the drive.
 pub(crate) const PROGRESS_INTERVAL: Nanos = Nanos::millis(100);
+
+/// By how much the clocks of two processors may differ.
+const CLOCK_SLACK: Nanos = Nanos::millis(1);
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +30,14 @@ pub enum Ended {
         errors: u64,
         /// The first error.
         errno: Errno,
+        /// What it was to do.
+        op: Op,
         /// Where it was to read or write.
         offset: Bytes,
+        /// How much.
+        len: Bytes,
+        /// Whether the drive was removed, or does not answer any more: nothing may be asked of it then.
+        gone: bool,
     },
 }
 
@@ -40,6 +50,10 @@ pub enum Ended {
 /// The streams must be numbered as they stand (the IOs of one alone may bear any number), and the
 /// drive must accept `depth` IOs for each. An error of `each` ends the run and is returned. In
 /// every case nothing is left in flight.
+///
+/// An answer that cannot be true, of an IO that was not asked for or before it was, is taken for an IO that
+/// failed with `EPROTO`: as it is when a clock goes back. What the drive will never answer is given to `each`
+/// with `ETIMEDOUT`.
 pub fn execute<D: Device + ?Sized, S: Stream, E>(
     device: &mut D,
     streams: &mut [S],
@@ -51,12 +65,13 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
     let mut outcome = Ok(());
     // IOs that are not due yet: at most `depth` of each stream.
     let mut waiting: Vec<Io> = Vec::new();
+    let mut in_flight = InFlight::default();
     let start = device.now();
     for stream in streams.iter_mut() {
         for _ in 0..depth {
             match stream.next(start) {
                 Some(io) if io.at > start => waiting.push(io),
-                Some(io) => device.submit(&io),
+                Some(io) => in_flight.submit(device, io),
                 None => break,
             }
         }
@@ -65,12 +80,16 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
         let until = waiting.iter().map(|io| io.at).min().map_or(Nanos::MAX, |due| {
             due.min(Nanos(device.now().0.saturating_add(LONGEST_WAIT.0)))
         });
-        match device.complete(until) {
+        let answered = device.complete(until).map(|answered| in_flight.take(answered));
+        // Where there is nothing but answers to wait for, none means that there will be none.
+        let silent = answered.is_none() && waiting.is_empty();
+        let given_up = if silent { in_flight.unanswered(device) } else { None };
+        match answered.or(given_up) {
             Some(completion) => {
                 if outcome.is_ok() {
                     outcome = each(device, &completion);
                 }
-                note_error(&mut ended, &completion);
+                note_error(&mut ended, &completion, answered.is_none());
                 if ended == Ended::Complete && stop.load(Ordering::Relaxed) {
                     ended = Ended::Interrupted;
                 }
@@ -83,7 +102,7 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
                 let stream = &mut streams[index];
                 match stream.next(completion.completed) {
                     Some(io) if io.at > completion.completed => waiting.push(io),
-                    Some(io) => device.submit(&io),
+                    Some(io) => in_flight.submit(device, io),
                     None => {}
                 }
             }
@@ -96,8 +115,36 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
         }
         if !waiting.is_empty() {
             let now = device.now();
-            waiting.extract_if(.., |io| io.at <= now).for_each(|io| device.submit(&io));
+            waiting.extract_if(.., |io| io.at <= now).for_each(|io| in_flight.submit(device, io));
         }
+    }
+}
+
+/// What was asked of a drive and is not answered yet, in this order: most drives answer in it.
+#[derive(Default)]
+struct InFlight(VecDeque<Io>);
+
+impl InFlight {
+    fn submit<D: Device + ?Sized>(&mut self, device: &mut D, io: Io) {
+        device.submit(&io);
+        self.0.push_back(io);
+    }
+
+    /// Takes an answer, as one that failed if it cannot be true.
+    fn take(&mut self, answered: Completion) -> Completion {
+        let index = self.0.iter().position(|io| *io == answered.io);
+        let asked = index.and_then(|index| self.0.remove(index)).is_some();
+        let in_order = answered.submitted <= answered.completed
+            && answered.io.at.since(answered.submitted) <= CLOCK_SLACK;
+        let result = if asked && in_order { answered.result } else { Err(Errno::EPROTO) };
+        Completion { result, ..answered }
+    }
+
+    /// The next of what is never answered, as an IO that was given up now.
+    fn unanswered<D: Device + ?Sized>(&mut self, device: &D) -> Option<Completion> {
+        let (io, now) = (self.0.pop_front()?, device.now());
+        let result = Err(Errno::ETIMEDOUT);
+        Some(Completion { io, submitted: io.at.min(now), completed: now, result })
     }
 }
 
@@ -123,10 +170,14 @@ pub(crate) fn fill<D: Device + ?Sized>(
     ended
 }
 
-fn note_error(ended: &mut Ended, completion: &Completion) {
+fn note_error(ended: &mut Ended, completion: &Completion, unanswered: bool) {
     let Err(errno) = completion.result else { return };
+    let is_gone = unanswered || errno.is_of_a_drive_that_is_gone();
     match ended {
-        Ended::Failed { errors, .. } => *errors += 1,
-        _ => *ended = Ended::Failed { errors: 1, errno, offset: completion.io.offset },
+        Ended::Failed { errors, gone, .. } => (*errors, *gone) = (*errors + 1, *gone || is_gone),
+        _ => {
+            let Io { op, offset, len, .. } = completion.io;
+            *ended = Ended::Failed { errors: 1, errno, op, offset, len, gone: is_gone };
+        }
     }
 }

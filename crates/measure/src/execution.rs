@@ -100,10 +100,15 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
     /// Does again what was done before, for a drive that has forgotten it. The status with which
     /// everything ends, if it does.
     fn repeat(&mut self, id: u32) -> Result<Option<Status>, Error> {
-        let stopped = !self.rest(self.run_pause());
-        let executed = if stopped { None } else { self.execute(id, None, None)? };
-        let interrupted = executed.is_some_and(|executed| executed.ended == Ended::Interrupted);
-        Ok((stopped || interrupted).then_some(Status::Interrupted))
+        if !self.rest(self.run_pause()) {
+            return Ok(Some(Status::Interrupted));
+        }
+        let executed = self.execute(id, None, None)?;
+        Ok(executed.and_then(|executed| match executed.ended {
+            Ended::Interrupted => Some(Status::Interrupted),
+            Ended::Failed { gone: true, .. } => Some(Status::Failed),
+            Ended::Complete | Ended::Failed { .. } => None,
+        }))
     }
 
     /// Measures a run that is pending. The status with which everything ends, if it does.
@@ -140,7 +145,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             }
             self.learn(id, &executed.series, executed.totals);
             self.bench.folder.write_manifest(self.bench.manifest)?;
-            let stops = self.bench.manifest.options.on_error == OnError::Stop;
+            let gone = matches!(executed.ended, Ended::Failed { gone: true, .. });
+            let stops = gone || self.bench.manifest.options.on_error == OnError::Stop;
             return Ok(match progress {
                 Progress::Interrupted { .. } => Some(Status::Interrupted),
                 Progress::Failed { .. } if stops => Some(Status::Failed),
@@ -185,7 +191,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
 
     /// What the plan has taken so far.
     fn spent(&self) -> Spent {
-        let time = self.bench.device.now() - self.began;
+        let time = self.bench.device.now().since(self.began);
         Spent { time_ns: self.before.time_ns + time, bytes: self.before.bytes + self.written }
     }
 
@@ -226,8 +232,10 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
     /// was one.
     fn rest(&mut self, pause: Nanos) -> bool {
         let Bench { device, stop, .. } = &mut *self.bench;
-        let end = Nanos(device.now().0.saturating_add(pause.0));
-        while device.now() < end && !stop.load(Ordering::Relaxed) {
+        let start = device.now();
+        let end = Nanos(start.0.saturating_add(pause.0));
+        // A clock that goes back shall not keep it waiting for longer than the pause.
+        while (start..end).contains(&device.now()) && !stop.load(Ordering::Relaxed) {
             let step = Nanos(device.now().0.saturating_add(PROGRESS_INTERVAL.0));
             device.idle_until(step.min(end));
         }
@@ -252,7 +260,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let progress = match executed.ended {
             Ended::Complete => Progress::Done { ios },
             Ended::Interrupted => Progress::Interrupted { ios },
-            Ended::Failed { errors, errno, offset } => {
+            Ended::Failed { errors, errno, offset, .. } => {
                 let error = errno.to_string();
                 Progress::Failed { ios, errors, errno, error, offset_bytes: offset }
             }
@@ -315,7 +323,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 false => Record::new(completion, start),
             })
         })?;
-        let took = device.now() - start;
+        let took = device.now().since(start);
         // What is still to be recorded is written after this, perhaps to the same drive.
         let conditions =
             surroundings.zip(before).zip(began).map(|((surroundings, before), began)| {
@@ -341,7 +349,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             },
         };
         self.fresh = true;
-        let rest = rest_after_state(self.bench.device.now() - began, self.run_pause());
+        let rest = rest_after_state(self.bench.device.now().since(began), self.run_pause());
         let rested = ended == Ended::Interrupted || self.rest(rest);
         Ok(if rested { ended } else { Ended::Interrupted })
     }
@@ -377,7 +385,9 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         }
         manifest.enforcing = Some(done).filter(|_| ended != Ended::Complete);
         match ended {
-            Ended::Failed { errno, offset, .. } => Err(Error::State { errno, offset }),
+            Ended::Failed { errno, op, offset, len, .. } => {
+                Err(Error::State { errno, op, offset, len })
+            }
             ended => Ok(Some(ended)),
         }
     }

@@ -96,7 +96,7 @@ impl Watch {
         if self.ended_by.is_some() {
             return true;
         }
-        if completion.completed - self.start >= self.limits.time {
+        if completion.completed.since(self.start) >= self.limits.time {
             self.ended_by = Some(EndedBy::Time);
         } else if self.written >= self.limits.bytes {
             self.ended_by = Some(EndedBy::Bytes);

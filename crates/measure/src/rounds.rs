@@ -24,7 +24,7 @@ impl Meter {
         totals.ios += 1;
         totals.bytes += completion.io.len;
         totals.latency_ns += completion.latency();
-        totals.duration_ns = totals.duration_ns.max(completion.completed - first);
+        totals.duration_ns = totals.duration_ns.max(completion.completed.since(first));
     }
 
     /// What it came to.

@@ -335,8 +335,9 @@ fn early_ends() {
     let server = &mut Server::new(4);
     server.broken = Some(50);
     let failed = run(server, LOAD, vec![vec![blocks(100)], vec![blocks(100)]]);
-    let offset = Bytes(49 * BLOCK.0);
-    assert_eq!(failed.ended, Ended::Failed { errors: 1, errno: Errno::EIO, offset });
+    let (errno, offset) = (Errno::EIO, Bytes(49 * BLOCK.0));
+    let ended = Ended::Failed { errors: 1, errno, op: Op::Write, offset, len: BLOCK, gone: false };
+    assert_eq!(failed.ended, ended);
     // What has failed does not count.
     let measured = failed.measured.unwrap();
     assert_eq!((measured.latencies.all().count(), measured.bytes[1]), (49, Bytes(49 * BLOCK.0)));

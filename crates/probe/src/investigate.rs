@@ -99,8 +99,8 @@ pub fn investigate(lab: &mut Lab<'_>, how: &mut Investigation<'_>) -> (Knowledge
                     &mut knowledge,
                 );
             }
-            Err(Halt::Interrupted) => {
-                halt = Some(Halt::Interrupted);
+            Err(ended @ (Halt::Interrupted | Halt::Gone)) => {
+                halt = Some(ended);
                 break;
             }
         }
@@ -257,6 +257,8 @@ fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, wanted: &[Parameter], halt
             "no probe looks for it"
         } else if halt == Some(Halt::Interrupted) {
             "the investigation was interrupted before"
+        } else if halt == Some(Halt::Gone) {
+            "the drive was gone before"
         } else if lab.is_read_only() && writes {
             NEEDS_WRITES
         } else {

@@ -7,7 +7,7 @@ use flashscope_block::{Bytes, Data, Device, DeviceInfo, Errno, Io, Nanos, Op, Re
 use flashscope_measure::{Ended, execute};
 use flashscope_workload::Stream;
 
-use crate::{RunSummary, Scene};
+use crate::{IoErrors, RunSummary, Scene};
 
 /// The length of the writes that fill the drive.
 const FILL_SIZE: u64 = 128 << 10;
@@ -137,6 +137,8 @@ pub enum Halt {
         /// Where.
         offset: Bytes,
     },
+    /// The drive was removed, or does not answer any more.
+    Gone,
 }
 
 /// What may be used up.
@@ -209,6 +211,8 @@ pub struct Lab<'a> {
     runs: u32,
     fill: Option<Fill>,
     costs: [MeanCost; 2],
+    errors: Option<IoErrors>,
+    gone: bool,
     /// Randomness of experiments, from the seed of the investigation.
     pub rng: fastrand::Rng,
     /// How often the probe that runs was tried before: each time it should take more samples, or
@@ -252,6 +256,8 @@ impl<'a> Lab<'a> {
             runs: 0,
             fill: None,
             costs,
+            errors: None,
+            gone: false,
             rng,
             attempt: 0,
         }
@@ -275,7 +281,7 @@ impl<'a> Lab<'a> {
 
     /// What was used up so far.
     pub fn used(&self) -> Budget {
-        Budget { bytes: self.written, time: Nanos(self.device.now().0 - self.began.0) }
+        Budget { bytes: self.written, time: self.device.now().since(self.began) }
     }
 
     /// What is left of the budget.
@@ -301,6 +307,11 @@ impl<'a> Lab<'a> {
             read: mean(self.costs[0], 200_000),
             write: mean(self.costs[1], 500_000),
         }
+    }
+
+    /// The IOs that failed though the drive knows such IOs; `None` where there was none.
+    pub fn errors(&self) -> Option<&IoErrors> {
+        self.errors.as_ref()
     }
 
     /// Offsets of requests of `len` bytes at random places of a part of the address space, each a
@@ -371,6 +382,9 @@ impl<'a> Lab<'a> {
         requests: impl IntoIterator<Item = Request>,
         mut each: impl FnMut(&Record),
     ) -> Result<RunSummary, Halt> {
+        if self.gone {
+            return Err(Halt::Gone);
+        }
         let start = self.device.now();
         let requests = requests.into_iter();
         // What is not bounded is not told, and what is ends no later.
@@ -390,7 +404,9 @@ impl<'a> Lab<'a> {
         let Ok(ended) = execute(self.device, streams, depth, self.stop, |_, completion| {
             let record = Record::new(completion, start);
             run.ios += 1;
-            if let Op::Read | Op::Write = record.op {
+            if let Op::Read | Op::Write = record.op
+                && record.result.is_ok()
+            {
                 costs[usize::from(record.op.code())].add(record.latency);
             }
             if record.op == Op::Write {
@@ -405,7 +421,7 @@ impl<'a> Lab<'a> {
             purpose: purpose.into(),
             ios: run.ios,
             bytes_written: written,
-            took_ns: Nanos(self.device.now().0 - start.0),
+            took_ns: self.device.now().since(start),
         };
         // What ended before its first IO was no run.
         if run.ios > 0 {
@@ -413,7 +429,16 @@ impl<'a> Lab<'a> {
             self.written += written;
             self.keeper.end(summary.clone());
         }
+        if let Ended::Failed { errors, errno, op, offset, len, gone } = ended {
+            self.gone = gone;
+            // What a drive does not know is an answer.
+            if !matches!(errno, Errno::EOPNOTSUPP | Errno::EINVAL) {
+                let first = IoErrors::new(run.number, errno, (op, offset, len));
+                self.errors.get_or_insert(first).ios += errors;
+            }
+        }
         match (ended, script.halt) {
+            (Ended::Failed { gone: true, .. }, _) => Err(Halt::Gone),
             (Ended::Failed { errno, offset, .. }, _) => Err(Halt::Failed { errno, offset }),
             (Ended::Interrupted, _) => Err(Halt::Interrupted),
             (Ended::Complete, Some(halt)) => Err(halt),
@@ -423,6 +448,9 @@ impl<'a> Lab<'a> {
 
     /// Lets the drive rest.
     pub fn rest(&mut self, time: Nanos) {
+        if self.gone {
+            return;
+        }
         let until = self.device.now() + time;
         self.device.idle_until(until);
     }

@@ -28,4 +28,6 @@ pub use levels::{Levels, levels, median, spread, standard_error};
 pub use parameter::{PARAMETERS, Parameter, Spec, Unit};
 pub use probes::{Cost, PROBES, Probe, Scene};
 pub use profile::profile;
-pub use report::{Diary, ProbeReport, ProbeStatus, RunSummary, Spent, Stated, Step, stated};
+pub use report::{
+    Diary, IoErrors, ProbeReport, ProbeStatus, RunSummary, Spent, Stated, Step, stated,
+};

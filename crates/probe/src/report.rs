@@ -1,6 +1,8 @@
 //! `probe.json`: what was found of a drive, how, and what it took.
 
-use flashscope_block::{Bytes, DeviceInfo, Nanos};
+use std::fmt;
+
+use flashscope_block::{Bytes, DeviceInfo, Errno, Nanos, Op};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +25,10 @@ pub struct ProbeReport {
     pub wanted: Vec<Parameter>,
     /// How it ended.
     pub status: ProbeStatus,
+    /// The IOs that failed though the drive knows such IOs; absent where none did. What such a run was to
+    /// tell is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<IoErrors>,
     /// What might be used up.
     pub budget: Spent,
     /// What was.
@@ -46,6 +52,48 @@ pub enum ProbeStatus {
     Complete,
     /// It was interrupted: what was found up to then is here.
     Interrupted,
+    /// The drive was removed, or did not answer any more: what was found up to then is here.
+    Failed,
+}
+
+/// IOs that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IoErrors {
+    /// How many, with those in flight with the one that ended a run.
+    pub ios: u64,
+    /// The run of the first, whose records hold it.
+    pub run: u32,
+    /// What the first was to do.
+    pub op: Op,
+    /// Where.
+    pub offset_bytes: Bytes,
+    /// With how many bytes.
+    pub len_bytes: Bytes,
+    /// Its error.
+    pub errno: Errno,
+    /// The error in words.
+    pub error: String,
+}
+
+impl IoErrors {
+    /// None yet, the first of which is such an IO of a run.
+    pub(crate) fn new(run: u32, errno: Errno, (op, offset, len): (Op, Bytes, Bytes)) -> IoErrors {
+        let error = errno.to_string();
+        IoErrors { ios: 0, run, op, offset_bytes: offset, len_bytes: len, errno, error }
+    }
+}
+
+impl fmt::Display for IoErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let IoErrors { ios, run, op, offset_bytes, len_bytes, error, .. } = self;
+        let first = if *ios == 1 { "" } else { ", the first" };
+        let ios = if *ios == 1 { "1 IO".into() } else { format!("{ios} IOs") };
+        write!(
+            f,
+            "{ios} failed{first}: {error} at a {op} of {len_bytes} at offset {} in run {run}",
+            offset_bytes.0
+        )
+    }
 }
 
 /// Bytes and time.
@@ -183,6 +231,7 @@ impl ProbeStatus {
     /// How an investigation ended, by what ended it.
     pub fn of(halt: Option<Halt>) -> ProbeStatus {
         match halt {
+            Some(Halt::Gone) => ProbeStatus::Failed,
             Some(_) => ProbeStatus::Interrupted,
             None => ProbeStatus::Complete,
         }

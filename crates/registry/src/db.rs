@@ -30,6 +30,13 @@ const TABLES: [&str; 4] = [
 /// were others here.
 const ADDED: [(&str, &str); 2] = [("submissions", "kind"), ("results", "kind")];
 
+/// Forgets the submissions of results that are published: an earlier version, killed between the two, left
+/// them, and would have removed their files as those of a submission that nobody finished.
+const PUBLISHED_AND_STAGED: [&str; 2] = [
+    "DELETE FROM arrived WHERE submission IN (SELECT id FROM results)",
+    "DELETE FROM submissions WHERE id IN (SELECT id FROM results)",
+];
+
 /// As which part of a run its file of activities arrives.
 const ACTIVITIES: i64 = -1;
 
@@ -83,8 +90,9 @@ impl Db {
             .after_connect(move |connection, _| {
                 Box::pin(async move {
                     if sqlite {
-                        // A registry of 10,000 results is looked up in memory.
-                        let pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; \
+                        // A registry of 10,000 results is looked up in memory. What was acknowledged
+                        // survives a loss of power, as the files in the store do.
+                        let pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
                                        PRAGMA busy_timeout = 10000; \
                                        PRAGMA cache_size = -65536; PRAGMA mmap_size = 1073741824";
                         sqlx::raw_sql(pragmas).execute(connection).await?;
@@ -105,6 +113,9 @@ impl Db {
         }
         for (table, column) in ADDED {
             add_column(&mut transaction, sqlite, table, column).await?;
+        }
+        for forget in PUBLISHED_AND_STAGED {
+            sqlx::query(forget).execute(&mut *transaction).await?;
         }
         if sqlite {
             for index in ORDERS.into_iter().chain([SEARCHED_BEFORE, SEARCHED]) {
@@ -227,15 +238,13 @@ impl Db {
     }
 
     pub async fn unstage(&self, id: &str) -> Result<(), Error> {
-        sqlx::query("DELETE FROM arrived WHERE submission = $1")
-            .bind(id)
-            .execute(&self.pool)
-            .await?;
-        sqlx::query("DELETE FROM submissions WHERE id = $1").bind(id).execute(&self.pool).await?;
-        Ok(())
+        let mut transaction = self.pool.begin().await?;
+        unstage(&mut transaction, id).await?;
+        Ok(transaction.commit().await?)
     }
 
-    /// Publishes what was staged, in one step.
+    /// Publishes what was staged, in one step: who finds it published finds it staged no longer, so that its
+    /// files are never taken for those of a submission that nobody finished.
     pub async fn publish(
         &self,
         token: &str,
@@ -267,8 +276,10 @@ impl Db {
             .bind(item.started.as_deref().map(searched))
             .bind(random_write.map(|estimate| estimate.value))
             .bind(name_of(item.kind));
-        query.execute(&self.pool).await?;
-        self.unstage(&item.id).await
+        let mut transaction = self.pool.begin().await?;
+        query.execute(&mut *transaction).await?;
+        unstage(&mut transaction, &item.id).await?;
+        Ok(transaction.commit().await?)
     }
 
     /// What the shelf shows of the result `id`, and its files.
@@ -322,6 +333,16 @@ impl Db {
         };
         found.await.map_err(Problem::from)
     }
+}
+
+/// Forgets a submission.
+async fn unstage(connection: &mut AnyConnection, id: &str) -> Result<(), Error> {
+    for sql in
+        ["DELETE FROM arrived WHERE submission = $1", "DELETE FROM submissions WHERE id = $1"]
+    {
+        sqlx::query(sql).bind(id).execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 /// Adds a column that says of what kind something is, where the table has none.
@@ -450,36 +471,4 @@ fn words_of(item: &ShelfItem) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::block_on;
-
-    // Is a registry from before there were kinds opened, with its results as measurements, and again?
-    #[test]
-    fn results_from_before_are_measurements() {
-        let place = tempfile::tempdir().unwrap();
-        let url = Db::embedded(&place.path().join("registry.sqlite"));
-        let of = |kind| ShelfQuery { kind: Some(kind), ..ShelfQuery::default() };
-        block_on(async {
-            sqlx::any::install_default_drivers();
-            let pool = AnyPoolOptions::new().max_connections(1).connect(&url).await?;
-            for table in TABLES {
-                sqlx::query(table).execute(&pool).await?;
-            }
-            let item = ShelfItem::unread("i".into(), "n".into(), ResultKind::Measurement);
-            let sql =
-                "INSERT INTO results (id, token, published, item, parts, name, words, capacity)
-                       VALUES ('i', 't', 1, $1, '[]', 'n', 'n', 0)";
-            sqlx::query(sql).bind(serde_json::to_string(&item)?).execute(&pool).await?;
-            pool.close().await;
-            for _ in 0..2 {
-                let db = Db::open(&url).await?;
-                let total = async |kind| db.shelf(&of(kind)).await.map(|shelf| shelf.total).ok();
-                assert_eq!(total(ResultKind::Measurement).await, Some(1));
-                assert_eq!(total(ResultKind::Simulation).await, Some(0));
-            }
-            Ok(())
-        })
-        .unwrap();
-    }
-}
+mod tests;

@@ -362,6 +362,7 @@ async fn publish_probe(
     let status = match probe.status {
         ProbeStatus::Complete => Status::Complete,
         ProbeStatus::Interrupted => Status::Interrupted,
+        ProbeStatus::Failed => Status::Failed,
     };
     let runs = probe.steps.iter().flat_map(|step| &step.runs).map(|run| run.ios);
     let item = ShelfItem::probe(id.clone(), name, probe.drive, probe.began, status, runs);

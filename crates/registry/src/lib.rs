@@ -84,6 +84,9 @@ impl From<Error> for Problem {
             Error::Store(object_store::Error::NotFound { .. }) => {
                 Problem::damaged("a file of this result is lost")
             }
+            Error::Io(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+                Problem::failed("the registry's disk is full: whoever keeps it has to make room")
+            }
             _ => Problem::failed(
                 "the registry cannot reach its database or its store: ask again later",
             ),
@@ -99,6 +102,10 @@ impl Registry {
     pub async fn open(configuration: &Configuration) -> Result<Registry, Error> {
         let folder = &configuration.folder;
         std::fs::create_dir_all(folder)?;
+        // Its name is to survive a loss of power as what is put there does.
+        if let Some(above) = std::path::absolute(folder)?.parent() {
+            std::fs::File::open(above)?.sync_all()?;
+        }
         let embedded = || Db::embedded(&folder.join("registry.sqlite"));
         let db = Db::open(&configuration.database.clone().unwrap_or_else(embedded)).await?;
         let store = match &configuration.store {

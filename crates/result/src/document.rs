@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::Error;
-use crate::folder::{read_json, write_whole};
+use crate::folder::{create_folders, read_json, write_whole};
 
 /// Bytes of the largest document that is read: some 50 times one of a large drive.
 const MOST_BYTES: u64 = 64 << 20;
@@ -75,8 +75,7 @@ impl DocumentFolder {
         if path.exists() {
             return Err(Error::Exists(path.into()));
         }
-        let innermost = document.beside.map_or(path.into(), |beside| path.join(beside));
-        fs::create_dir_all(&innermost).map_err(Error::io("create", &innermost))?;
+        create_folders(path, document.beside)?;
         Ok(DocumentFolder { document, path: path.into(), written: false })
     }
 

@@ -103,8 +103,30 @@ pub(crate) fn write_named(
     written
 }
 
+/// Writes a new file so that at every instant it is whole, or not there.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
+    write_named(path, |unfinished| {
+        let mut file = File::create(unfinished).map_err(Error::io("create", unfinished))?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+        written.map_err(Error::io("write", path))
+    })
+}
+
+/// Makes a folder with a folder in it, and those above it that are missing, so that a loss of power does
+/// not take away what is put there.
+pub(crate) fn create_folders(path: &Path, inner: Option<&str>) -> Result<(), Error> {
+    let innermost = inner.map_or(path.into(), |inner| path.join(inner));
+    fs::create_dir_all(&innermost).map_err(Error::io("create", &innermost))?;
+    sync_folder(path)?;
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
 /// Makes the names of files in `folder` durable.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), Error> {
+    let folder = if folder == Path::new("") { Path::new(".") } else { folder };
     File::open(folder).and_then(|f| f.sync_all()).map_err(Error::io("write", folder))
 }
 
@@ -114,8 +136,7 @@ impl ResultFolder {
         if path.exists() {
             return Err(Error::Exists(path.into()));
         }
-        let records = path.join(RECORDS);
-        fs::create_dir_all(&records).map_err(Error::io("create", &records))?;
+        create_folders(path, Some(RECORDS))?;
         let folder = ResultFolder { path: path.into() };
         folder.write_manifest(manifest)?;
         Ok(folder)

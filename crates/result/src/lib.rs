@@ -31,7 +31,7 @@ pub mod what_if;
 mod writer;
 
 pub use error::Error;
-pub use folder::{ResultFolder, activities_path, records_path, rows};
+pub use folder::{ResultFolder, activities_path, records_path, rows, write_text};
 pub use manifest::Manifest;
 pub use probe::{PROBE_VERSION, ProbeFolder, is_probe, read_probe};
 pub use reader::Rows;

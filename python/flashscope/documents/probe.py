@@ -81,6 +81,14 @@ What kind of thing is behind a [`Device`].
 """
 
 
+Errno: TypeAlias = int
+"""
+The error number of a failed IO, as Linux numbers them.
+
+A simulated drive answers with the numbers a real one would give.
+"""
+
+
 @dataclass(frozen=True)
 class Mark:
     """
@@ -103,13 +111,21 @@ A duration, or a point in time, in nanoseconds.
 """
 
 
+Op: TypeAlias = Literal['read', 'write', 'trim', 'flush']
+"""
+What an [`Io`] does.
+
+The discriminants are the codes stored in the `op` column of a result's records.
+"""
+
+
 Parameter: TypeAlias = Literal['medium', 'largest-request', 'request-cost', 'block-cost', 'page-size', 'alignment', 'content-effect', 'groups', 'group-switch', 'read-ahead', 'parallelism', 'chunk', 'mapping', 'volumes', 'write-buffer', 'write-buffer-kind', 'map-cache', 'slc-cache', 'slc-cache-kind', 'ftl-class', 'segment', 'log-list', 'log-eviction', 'merge-cost', 'open-partitions', 'over-provisioning', 'cleaning-policy', 'cleaning-separation', 'cleaning-onset', 'cleaning-period', 'idle-cleaning']
 """
 What is asked about a drive.
 """
 
 
-ProbeStatus: TypeAlias = Literal['complete', 'interrupted']
+ProbeStatus: TypeAlias = Literal['complete', 'interrupted', 'failed']
 """
 How a probe ended.
 """
@@ -313,6 +329,42 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class IoErrors:
+    """
+    IOs that failed.
+    """
+
+    errno: Errno
+    """
+    Its error.
+    """
+    error: str
+    """
+    The error in words.
+    """
+    ios: int
+    """
+    How many, with those in flight with the one that ended a run.
+    """
+    len_bytes: Bytes
+    """
+    With how many bytes.
+    """
+    offset_bytes: Bytes
+    """
+    Where.
+    """
+    op: Op
+    """
+    What the first was to do.
+    """
+    run: int
+    """
+    The run of the first, whose records hold it.
+    """
+
+
+@dataclass(frozen=True)
 class Stated:
     """
     What is stated of a parameter, with what it is.
@@ -429,6 +481,11 @@ class ProbeReport:
     wanted: list[Parameter]
     """
     What was looked for; empty where that was everything.
+    """
+    errors: IoErrors | None = None
+    """
+    The IOs that failed though the drive knows such IOs; absent where none did. What such a run was to
+    tell is not known.
     """
     profile: str | None = None
     """

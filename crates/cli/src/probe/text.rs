@@ -50,6 +50,7 @@ fn head(out: &mut String, report: &ProbeReport) {
     let interrupted = match report.status {
         ProbeStatus::Complete => "",
         ProbeStatus::Interrupted => "INTERRUPTED: ",
+        ProbeStatus::Failed => "FAILED: ",
     };
     line(
         out,

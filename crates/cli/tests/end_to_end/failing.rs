@@ -57,9 +57,20 @@ fn failed(measured: &Measured) -> Vec<&Run> {
 fn a_file_that_is_cut() {
     let (place, measured, stderr) = measure_a_file_that_is_cut("continue");
     assert_eq!(measured.manifest.status, Status::Complete);
-    assert_eq!(stderr, "flashscope: IO errors ended some runs, see above\n");
     let failed = failed(&measured);
     assert!(failed.len() >= 7);
+    let said = |run: &&Run| {
+        let Progress::Failed { ios, offset_bytes, .. } = &run.progress else { return false };
+        let what = "ENODATA (unreadable or missing data) at a read of 32 KiB at offset";
+        stderr.contains(&format!(
+            "repeat 1): {what} {}, after {} good IOs. ",
+            offset_bytes.0,
+            ios - 1
+        )) && stderr.contains(&format!("first run {} (", run.id))
+    };
+    assert!(failed.iter().any(said), "{stderr}");
+    let count = format!("flashscope: IO errors ended {} runs, ", failed.len());
+    assert!(stderr.starts_with(&count) && stderr.contains("dmesg"), "{stderr}");
     failed.iter().for_each(|run| assert_failed(&measured, run));
     for benchmark in ["pause", "bursts"] {
         for run in measured.experiment(benchmark, "SR") {

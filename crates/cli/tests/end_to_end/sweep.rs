@@ -29,7 +29,7 @@ fn with_space(text: &str) -> Scratch {
 }
 
 /// What is in the folder of a sweep.
-fn content(place: &Scratch, name: &str) -> Vec<Vec<u8>> {
+pub fn content(place: &Scratch, name: &str) -> Vec<Vec<u8>> {
     let folder = place.at(name);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
     ["sweep.json", "points.parquet"].map(|name| fs::read(folder.join(name)).unwrap()).into()

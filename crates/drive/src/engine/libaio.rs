@@ -131,7 +131,8 @@ impl Context {
 
 impl From<Event> for Answer {
     fn from(event: Event) -> Answer {
-        Answer { slot: usize::try_from(event.data).expect("a slot"), result: event.result }
+        // What is no slot is passed over by `Queued`.
+        Answer { slot: usize::try_from(event.data).unwrap_or(usize::MAX), result: event.result }
     }
 }
 

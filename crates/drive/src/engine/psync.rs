@@ -91,6 +91,11 @@ impl Engine for InThread {
         }
         None
     }
+
+    /// A system call under way cannot be left: what the kernel makes of a drive that is silent ends it.
+    fn has_given_up(&self) -> bool {
+        false
+    }
 }
 
 /// More than one IO at a time: a thread for each, which takes its own time stamps. An IO that is
@@ -102,6 +107,8 @@ struct Threads {
     queued: VecDeque<Io>,
     done: Receiver<(usize, Completion)>,
     in_flight: usize,
+    patience: Nanos,
+    given_up: bool,
 }
 
 struct Worker {
@@ -129,6 +136,8 @@ impl Threads {
             queued: VecDeque::with_capacity(setup.depth),
             done,
             in_flight: 0,
+            patience: setup.patience,
+            given_up: false,
         })
     }
 
@@ -147,11 +156,10 @@ impl Threads {
         completion
     }
 
-    fn wait(&self, timeout: Option<Duration>) -> Option<(usize, Completion)> {
+    fn wait(&self, timeout: Duration) -> Option<(usize, Completion)> {
         match timeout {
-            None => Some(self.done.recv().expect("workers live as long as their engine")),
-            Some(Duration::ZERO) => self.done.try_recv().ok(),
-            Some(timeout) => self.done.recv_timeout(timeout).ok(),
+            Duration::ZERO => self.done.try_recv().ok(),
+            timeout => self.done.recv_timeout(timeout).ok(),
         }
     }
 }
@@ -194,8 +202,17 @@ impl Engine for Threads {
             }
             return None;
         }
-        let answer = self.caller.clock.poll_until(until, |timeout| self.wait(timeout))?;
-        Some(self.receive(answer))
+        let clock = &self.caller.clock;
+        let answer = match until {
+            Nanos::MAX => clock.poll_patiently(self.patience, |timeout| self.wait(timeout)),
+            until => clock.poll_until(until, |timeout| self.wait(timeout)),
+        };
+        self.given_up = until == Nanos::MAX && answer.is_none();
+        answer.map(|answer| self.receive(answer))
+    }
+
+    fn has_given_up(&self) -> bool {
+        self.given_up
     }
 }
 
@@ -204,7 +221,8 @@ impl Drop for Threads {
         for worker in &mut self.workers {
             worker.jobs = None;
         }
-        for worker in &mut self.workers {
+        // Of a drive that was given up, they may wait for ever.
+        for worker in self.workers.iter_mut().filter(|_| !self.given_up) {
             if let Some(thread) = worker.thread.take() {
                 // A worker that panicked has said so already.
                 let _ = thread.join();

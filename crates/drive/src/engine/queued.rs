@@ -1,6 +1,12 @@
 //! What the asynchronous engines have in common: slots, hand-over and waiting.
 
+#![allow(
+    unsafe_code,
+    reason = "what the kernel may still use of a drive that was given up is not given back"
+)]
+
 use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,12 +64,14 @@ pub(super) trait Kernel: Send {
 ///
 /// What an interface has no command for, such as a trim, is done in the calling thread when its turn
 /// comes, before what was queued with it.
+///
+/// An answer to a slot that is not in flight, or that is none, is passed over.
 pub(super) struct Queued<K: Kernel> {
-    kernel: K,
+    kernel: ManuallyDrop<K>,
     clock: Clock,
     target: Arc<Target>,
     content: Arc<Content>,
-    buffers: Buffers,
+    buffers: ManuallyDrop<Buffers>,
     slots: Vec<Slot>,
     free: Vec<usize>,
     /// Slots that are readied and not handed over.
@@ -71,6 +79,8 @@ pub(super) struct Queued<K: Kernel> {
     /// How many of them are handed over while there are answers left.
     group: usize,
     in_flight: usize,
+    patience: Nanos,
+    given_up: bool,
     /// What the interface does not take.
     others: VecDeque<Io>,
     reaped: VecDeque<Completion>,
@@ -82,6 +92,7 @@ pub(super) struct Queued<K: Kernel> {
 struct Slot {
     io: Io,
     submitted: Nanos,
+    in_flight: bool,
 }
 
 impl<K: Kernel> Queued<K> {
@@ -96,16 +107,18 @@ impl<K: Kernel> Queued<K> {
             data: Data::Random,
         };
         Queued {
-            kernel,
+            kernel: ManuallyDrop::new(kernel),
             clock: setup.clock.clone(),
             target: Arc::clone(&setup.target),
             content: Arc::clone(&setup.content),
-            buffers,
-            slots: vec![Slot { io: none, submitted: Nanos(0) }; setup.depth],
+            buffers: ManuallyDrop::new(buffers),
+            slots: vec![Slot { io: none, submitted: Nanos(0), in_flight: false }; setup.depth],
             free: (0..setup.depth).collect(),
             queued: Vec::with_capacity(setup.depth),
             group: (setup.depth / 8).max(1),
             in_flight: 0,
+            patience: setup.patience,
+            given_up: false,
             others: VecDeque::new(),
             reaped: VecDeque::with_capacity(setup.depth),
             answers: Vec::with_capacity(setup.depth),
@@ -117,7 +130,7 @@ impl<K: Kernel> Queued<K> {
         let submitted = self.clock.now();
         self.in_flight += self.queued.len();
         for slot in self.queued.drain(..) {
-            self.slots[slot].submitted = submitted;
+            (self.slots[slot].submitted, self.slots[slot].in_flight) = (submitted, true);
         }
     }
 
@@ -127,11 +140,13 @@ impl<K: Kernel> Queued<K> {
             self.stamp();
         }
         let completed = self.kernel.exchange(timeout, &self.clock, &mut self.answers);
-        self.in_flight -= self.answers.len();
         for Answer { slot, result } in self.answers.drain(..) {
-            let Slot { io, submitted } = self.slots[slot];
-            let moved = u64::try_from(result)
-                .map_err(|_| Errno(i32::try_from(-result).expect("an error number")));
+            let asked = self.slots.get_mut(slot).filter(|slot| slot.in_flight);
+            let Some(Slot { io, submitted, in_flight }) = asked else { continue };
+            (*in_flight, self.in_flight) = (false, self.in_flight - 1);
+            let (io, submitted) = (*io, *submitted);
+            let moved =
+                u64::try_from(result).map_err(|_| i32::try_from(-result).map_or(Errno::EIO, Errno));
             let result = outcome(&io, moved);
             self.free.push(slot);
             self.reaped.push_back(Completion { io, submitted, completed, result });
@@ -188,7 +203,17 @@ impl<K: Kernel> Engine for Queued<K> {
             return None;
         }
         let clock = self.clock.clone();
-        clock.poll_until(until, |timeout| self.exchange(timeout))
+        if until != Nanos::MAX {
+            return clock.poll_until(until, |timeout| self.exchange(Some(timeout)));
+        }
+        let patience = self.patience;
+        let answer = clock.poll_patiently(patience, |timeout| self.exchange(Some(timeout)));
+        self.given_up = answer.is_none();
+        answer
+    }
+
+    fn has_given_up(&self) -> bool {
+        self.given_up
     }
 
     fn note(&self) -> Option<&'static str> {
@@ -198,10 +223,22 @@ impl<K: Kernel> Engine for Queued<K> {
 
 impl<K: Kernel> Drop for Queued<K> {
     fn drop(&mut self) {
+        if self.given_up {
+            // The kernel may use them still, and would wait for the drive to take its interface apart.
+            return;
+        }
         // The kernel must be done with the buffers before they go. What is only queued was never
         // handed over, and needs no waiting for.
         while self.in_flight > 0 {
             self.exchange(None);
         }
+        // SAFETY: neither is used again. What was in flight is answered.
+        unsafe {
+            ManuallyDrop::drop(&mut self.kernel);
+            ManuallyDrop::drop(&mut self.buffers);
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,6 +24,9 @@ pub(super) const FILE: Fixed = Fixed(0);
 /// Bytes of a page of memory, of which a segment of a transfer holds one in the worst case.
 const PAGE: u64 = 4096;
 
+/// A deadline before which a drive that is well has answered.
+const FAR_OFF: Duration = Duration::from_secs(1);
+
 /// How IOs are written into a ring, and what its answers mean.
 pub(super) trait Dialect: Send {
     /// An entry of the submission queue.
@@ -177,8 +180,11 @@ impl<D: Dialect> Kernel for Ring<D> {
     ) -> Nanos {
         let entered = match timeout {
             None => self.ring.submit_and_wait(1),
-            // The kernel polls without a deadline; so it is to look once, and this is called again.
-            Some(_) if self.ring.params().is_setup_iopoll() => self.ring.submit_and_wait(0),
+            // The kernel polls without a deadline: where that is far off, until there is an answer, to which
+            // its own limit of time sees; else it is to look once, and this is called again.
+            Some(timeout) if self.ring.params().is_setup_iopoll() => {
+                self.ring.submit_and_wait(usize::from(timeout >= FAR_OFF))
+            }
             Some(timeout) => {
                 let timeout = Timespec::from(timeout);
                 let args = SubmitArgs::new().timespec(&timeout);
@@ -190,7 +196,8 @@ impl<D: Dialect> Kernel for Ring<D> {
         let dialect = &self.dialect;
         answers.extend(self.ring.completion().map(|answer| {
             let answer: cqueue::Entry = answer.into();
-            let slot = usize::try_from(answer.user_data()).expect("a slot");
+            // What is no slot is passed over by `Queued`.
+            let slot = usize::try_from(answer.user_data()).unwrap_or(usize::MAX);
             Answer { slot, result: dialect.result(slot, answer.result()) }
         }));
         returned

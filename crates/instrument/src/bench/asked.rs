@@ -120,11 +120,11 @@ impl Wanted<'_> {
         if matches!(device.info().kind, DeviceKind::Sim | DeviceKind::Null) {
             // Another one, so that the one to be measured is as it was.
             let mut another = drives::open(&device.info().name, &self.purpose)?;
-            return Ok(measure_costs(another.as_mut(), options, Sample::InState, stop));
+            return Ok(measure_costs(another.as_mut(), options, Sample::InState, stop)?);
         }
         let overwritten = self.purpose.write && options.state != State::Keep;
         let sample = if overwritten { Sample::Writes } else { Sample::Reads };
-        Ok(measure_costs(device, options, sample, stop))
+        Ok(measure_costs(device, options, sample, stop)?)
     }
 
     /// The runs; where they are those of a test, its rule stands in the options then.

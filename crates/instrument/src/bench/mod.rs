@@ -4,6 +4,7 @@ mod ahead;
 mod args;
 mod asked;
 mod inside;
+mod outcome;
 mod plan;
 mod resume;
 mod same;
@@ -21,8 +22,7 @@ use flashscope_measure::{
 use flashscope_result::ResultFolder;
 use flashscope_result::environment::HealthChange;
 use flashscope_result::manifest::{
-    Calibration, HealthAround, Manifest, MicroBenchmark, Options, Progress, Run, Status, Tool,
-    runs_of,
+    Calibration, HealthAround, Manifest, MicroBenchmark, Options, Progress, Run, Tool, runs_of,
 };
 
 use ahead::Ahead;
@@ -30,6 +30,8 @@ pub use args::{BenchArgs, PlanArgs};
 use asked::Wanted;
 pub use inside::Inside;
 use inside::Keeper;
+pub(crate) use outcome::LOOK;
+pub use outcome::outcome;
 pub use plan::plan;
 use same::{check_drive, check_tool, purpose};
 
@@ -225,19 +227,6 @@ pub fn manifest(
             )))
         }
         None => Ok(manifest),
-    }
-}
-
-/// Whether all of a plan was run.
-///
-/// # Errors
-/// Where it was interrupted, or IO errors ended runs.
-pub fn outcome(manifest: &Manifest) -> Result<(), Failure> {
-    let failed = manifest.runs().filter(|run| matches!(run.progress, Progress::Failed { .. }));
-    match (manifest.status, failed.count()) {
-        (Status::Interrupted, _) => Err(Failure::Failed(anyhow!("interrupted"))),
-        (_, 1..) => Err(Failure::Failed(anyhow!("IO errors ended some runs, see above"))),
-        _ => Ok(()),
     }
 }
 

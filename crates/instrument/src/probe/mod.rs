@@ -14,12 +14,12 @@ use flashscope_probe::{
     Budget, DEEPEST, Event, Investigation, LONGEST, Lab, PARAMETERS, Parameter, ProbeReport,
     ProbeStatus, investigate, profile, stated,
 };
-use flashscope_result::{PROBE_VERSION, ProbeFolder};
+use flashscope_result::{PROBE_VERSION, ProbeFolder, write_text};
 
 pub use args::ProbeArgs;
 use journal::{Journal, Shared};
 
-use crate::bench::default_output;
+use crate::bench::{LOOK, default_output};
 use crate::drives::{self, Purpose};
 use crate::{Failure, Onlooker, usage};
 
@@ -81,14 +81,21 @@ pub fn probe(
 /// Whether everything was looked for.
 ///
 /// # Errors
-/// Where that was interrupted.
+/// Where that was interrupted, and where IOs failed.
 pub fn outcome(report: &ProbeReport) -> Result<(), Failure> {
-    match report.status {
-        ProbeStatus::Complete => Ok(()),
-        ProbeStatus::Interrupted => {
-            Err(Failure::Failed(anyhow!("interrupted: what is shown was found before")))
+    let errors = report.errors.as_ref().map(ToString::to_string);
+    let said = match (report.status, errors) {
+        (ProbeStatus::Complete, None) => return Ok(()),
+        (ProbeStatus::Complete, Some(errors)) => {
+            format!("{errors}: what those runs were to tell is not known. {LOOK}")
         }
-    }
+        (ProbeStatus::Interrupted, _) => "interrupted: what is shown was found before".into(),
+        (ProbeStatus::Failed, errors) => format!(
+            "the drive is gone, {}: what is shown was found before. {LOOK}",
+            errors.unwrap_or_default()
+        ),
+    };
+    Err(Failure::Failed(anyhow!(said)))
 }
 
 /// The parameters of these names.
@@ -137,7 +144,7 @@ fn probed(
     let mut tell = |event: &Event<'_>| journal.0.borrow_mut().tell(event);
     let mut how = Investigation { wanted: &wanted, tell: &mut tell };
     let (knowledge, halt) = investigate(&mut lab, &mut how);
-    let used = lab.used();
+    let (used, errors) = (lab.used(), lab.errors().cloned());
     let Journal { diary, recorder, failed, .. } = journal.0.into_inner();
     drop(recorder);
     if let Some(failed) = failed {
@@ -151,6 +158,7 @@ fn probed(
         seed: args.seed,
         wanted,
         status: ProbeStatus::of(halt),
+        errors,
         budget: budget.into(),
         used: used.into(),
         findings,
@@ -168,8 +176,7 @@ fn save_profile(
 ) -> Result<(), Failure> {
     match (&args.profile, &report.profile) {
         (Some(path), Some(toml)) => {
-            Ok(std::fs::write(path, toml)
-                .with_context(|| format!("--profile: {}", path.display()))?)
+            Ok(write_text(path, toml).with_context(|| format!("--profile: {}", path.display()))?)
         }
         (Some(path), None) => {
             let path = path.display();

@@ -3,6 +3,7 @@
 mod again;
 mod drive;
 mod erasing;
+mod faults;
 mod grid;
 mod methodology;
 mod rounds;

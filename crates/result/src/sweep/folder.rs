@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::found::{Row, SWEEP_VERSION, Sweep};
 use super::points;
 use crate::Error;
-use crate::folder::{check_version, lock, read_json, sync_folder, write_json};
+use crate::folder::{check_version, create_folders, lock, read_json, sync_folder, write_json};
 
 const SWEEP: &str = "sweep.json";
 const POINTS: &str = "points.parquet";
@@ -30,8 +30,7 @@ impl SweepFolder {
         if path.exists() {
             return Err(Error::Exists(path.into()));
         }
-        let parts = path.join(PARTS);
-        let made = fs::create_dir_all(&parts).map_err(Error::io("create", &parts)).and_then(|()| {
+        let made = create_folders(path, Some(PARTS)).and_then(|()| {
             let folder = SweepFolder { path: path.into(), parts: 0, _lock: lock(path)? };
             folder.write(sweep)?;
             Ok(folder)

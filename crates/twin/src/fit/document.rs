@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use flashscope_result::write_text;
 use flashscope_sim::{Profile, ProfileError, profile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -122,10 +123,13 @@ impl Twin {
             |path: &Path, error: String| FitError::Twin { path: path.into(), message: error };
         let text = serde_json::to_string_pretty(self).map_err(|e| wrong(&beside, e.to_string()))?;
         let write = |path: &Path, text: &str| {
-            std::fs::write(path, text).map_err(|error| wrong(path, error.to_string()))
+            write_text(path, text).map_err(|error| wrong(path, error.to_string()))
         };
         write(path, &self.profile)?;
-        write(&beside, &(text + "\n"))
+        write(&beside, &(text + "\n")).inspect_err(|_| {
+            // Neither is a twin without the other. The error says more than one about the removal.
+            let _ = std::fs::remove_file(path);
+        })
     }
 
     /// The drive.

@@ -1,0 +1,94 @@
+//! What `kill -9`, losses of power and full disks leave of results: the program runs on a disk of ours that
+//! keeps a list of all that is changed on it, and each beginning of that list is what a crash would have left.
+
+mod disk;
+mod registry;
+mod results;
+mod sweeps;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use disk::Disk;
+use tree::{Change, Left, Tree};
+
+use crate::{Outcome, Scratch};
+
+/// More blocks than any test takes: 256 MiB.
+const ROOM: usize = 1 << 16;
+
+/// Runs the program on a disk.
+fn run(disk: &Disk, arguments: &[&str]) -> Outcome {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flashscope"));
+    Outcome::of(command.args(arguments).current_dir(disk.path()).stdin(Stdio::null()))
+}
+
+/// What a crash leaves.
+struct Point {
+    /// How many changes were made, the last of them perhaps in part.
+    changes: usize,
+    left: Left,
+    /// How it came about, in words.
+    what: String,
+}
+
+/// Looks at what crashes leave: at each change and in the midst of each write, as `kill -9` leaves it, and at
+/// one of `every` changes as losses of power do. How many that were.
+fn each_crash(
+    changes: &[Change],
+    every: usize,
+    mut look: impl FnMut(&Path, &Tree, &Point),
+) -> usize {
+    let (place, mut tree, mut points) = (Scratch::in_memory(), Tree::new(), 0);
+    let mut random = fastrand::Rng::with_seed(changes.len() as u64);
+    let mut leave = |tree: &Tree, changes: usize, left: Left, what: String| {
+        let at = place.at("left");
+        tree.write(&at, left);
+        look(&at, tree, &Point { changes, left, what });
+        std::fs::remove_dir_all(at).unwrap();
+        points += 1;
+    };
+    for (index, change) in changes.iter().enumerate() {
+        if let Change::Write { file, offset, data } = change
+            && data.len() > 1
+        {
+            let cut = random.usize(1..data.len());
+            tree.apply(&Change::Write { file: *file, offset: *offset, data: data[..cut].to_vec() });
+            leave(&tree, index + 1, Left::All, format!("in the midst of change {index}"));
+        }
+        tree.apply(change);
+        leave(
+            &tree,
+            index + 1,
+            Left::All,
+            format!("killed after change {index}, {}", brief(change)),
+        );
+        if index % every == 0 {
+            for left in [Left::SyncedData, Left::SyncedNames] {
+                let what =
+                    format!("without power after change {index}, {}, {left:?}", brief(change));
+                leave(&tree, index + 1, left, what);
+            }
+        }
+    }
+    points
+}
+
+/// A change without its data.
+fn brief(change: &Change) -> String {
+    match change {
+        Change::Write { file, data, .. } => format!("{} bytes to {file}", data.len()),
+        change => format!("{change:?}"),
+    }
+}
+
+/// A folder that a tree has, made for a program to go on with.
+fn made(tree: &Tree, left: Left, place: &Scratch, folder: &str, name: &str) -> PathBuf {
+    let all = place.at("all");
+    tree.write(&all, left);
+    let path = place.at(name);
+    std::fs::rename(all.join(folder), &path).unwrap();
+    std::fs::remove_dir_all(all).unwrap();
+    path
+}

@@ -1,0 +1,155 @@
+//! The embedded database and store of a registry.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::disk::Disk;
+use super::tree::Left;
+use super::{ROOM, each_crash, run};
+use crate::Scratch;
+use crate::serve::{get, start};
+
+const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/results");
+
+/// What is submitted, one after the other: each kind of result.
+const SUBMITTED: [&str; 3] = ["v1", "simulated", "probed"];
+
+/// A server of the registry in a folder, until it is dropped, which kills it.
+struct Server {
+    process: std::process::Child,
+    address: String,
+}
+
+impl Server {
+    fn of(place: &Scratch, registry: &Path) -> Server {
+        let (process, told) = start(place, &["--registry", registry.to_str().unwrap()]);
+        Server { process, address: told["address"].as_str().unwrap().into() }
+    }
+
+    /// What it answers, which must be well.
+    fn json(&self, path: &str, what: &str) -> Value {
+        let answer = get(&self.address, path);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{what}: {path}: {answer}");
+        let body = answer.split_once("\r\n\r\n").unwrap().1;
+        serde_json::from_str(body).unwrap_or_else(|error| panic!("{what}: {path}: {error}"))
+    }
+
+    /// The ids of all that is published, each of which can be looked at, down to its records.
+    fn published(&self, what: &str) -> Vec<String> {
+        let shelf = self.json("/api/shelf", what);
+        let items = shelf["items"].as_array().unwrap();
+        let look = |item: &Value| {
+            let id = item["id"].as_str().unwrap();
+            match item["kind"].as_str().unwrap() {
+                "simulation" => self.json(&format!("/api/simulations/{id}"), what),
+                "probe" => self.json(&format!("/api/probes/{id}"), what),
+                _ => {
+                    self.json(&format!("/api/results/{id}"), what);
+                    self.json(&format!("/api/results/{id}/runs/1/outline"), what)
+                }
+            };
+            id.to_string()
+        };
+        items.iter().map(look).collect()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A registry on a disk to which each of [`SUBMITTED`] is submitted; after how many changes of the disk each was
+/// acknowledged.
+fn registry(disk: &Disk, place: &Scratch) -> Vec<usize> {
+    let folder = disk.path().join("registry");
+    let token = run(disk, &["registry", "registry", "add", "alice"]).ok().stdout;
+    let server = Server::of(place, &folder);
+    let url = format!("http://{}", server.address);
+    let submit = |name: &&str| {
+        let result = format!("{SAMPLES}/{name}.flashscope");
+        place.run(&["submit", &result, "--to", &url, "--token", token.trim()]).ok();
+        disk.kept().changes.len()
+    };
+    SUBMITTED.iter().map(submit).collect()
+}
+
+/// Looks at one of `every` points. How many that were.
+fn crashes(every: usize) -> Option<usize> {
+    let disk = Disk::mount(ROOM)?;
+    let place = Scratch::in_memory();
+    let acknowledged = registry(&disk, &place);
+    let changes = disk.kept().changes.clone();
+    let (mut nth, mut looked) = (0, 0);
+    each_crash(&changes, 7, |left, _, point| {
+        nth += 1;
+        // The folders of the registry come first; a server makes what is missing.
+        if nth % every != 0 {
+            return;
+        }
+        let folder = left.join("registry");
+        let server = Server::of(&place, &folder);
+        let published = server.published(&point.what);
+        let least = acknowledged.iter().filter(|changes| **changes <= point.changes).count();
+        assert!(published.len() >= least, "{}: {} of {least}", point.what, published.len());
+        looked += 1;
+    });
+    Some(looked)
+}
+
+// Does a registry that was killed, or whose machine lost its power, open, with all that was acknowledged and nothing
+// of which a part is missing?
+#[test]
+fn crashes_of_a_registry() {
+    let Some(looked) = crashes(45) else { return };
+    println!("{looked} crashes of a registry were survived");
+    assert!(looked > 10);
+}
+
+// The same at each point.
+#[test]
+#[ignore = "takes minutes: scripts/test-trust runs it"]
+fn every_crash_of_a_registry() {
+    let Some(looked) = crashes(1) else { return };
+    println!("{looked} crashes of a registry were survived");
+}
+
+// Does a registry on a full disk refuse what it has no room for, keep what it had, and take it once there is room?
+#[test]
+fn a_registry_on_a_full_disk() {
+    let Some(enough) = Disk::mount(ROOM) else { return };
+    let place = Scratch::in_memory();
+    registry(&enough, &place);
+    let (needed, mut refused) = (enough.kept().tree.blocks(), 0);
+    for capacity in (needed / 3..needed).step_by(needed / 12) {
+        let Some(disk) = Disk::mount(capacity) else { return };
+        let token = run(&disk, &["registry", "registry", "add", "alice"]).ok().stdout;
+        let mut server = Server::of(&place, &disk.path().join("registry"));
+        let (mut taken, what) = (0, format!("{capacity} of {needed} blocks"));
+        for name in SUBMITTED {
+            let result = format!("{SAMPLES}/{name}.flashscope");
+            let url = format!("http://{}", server.address);
+            let outcome = place.run(&["submit", &result, "--to", &url, "--token", token.trim()]);
+            assert!([0, 1].contains(&outcome.status), "{what}: {}", outcome.stderr);
+            taken += usize::from(outcome.status == 0);
+            refused += usize::from(outcome.status == 1);
+        }
+        // Looking at one takes room for its records.
+        let shelf = server.json("/api/shelf", &what);
+        assert!(shelf["total"].as_u64().unwrap() >= taken as u64, "{what}");
+        server.process.kill().unwrap();
+        // What is on the full disk, on one with room.
+        let moved = place.at("moved");
+        disk.kept().tree.write(&moved, Left::All);
+        server = Server::of(&place, &moved.join("registry"));
+        assert!(server.published(&what).len() >= taken, "{what}");
+        drop(server);
+        fs::remove_dir_all(moved).unwrap();
+    }
+    println!("{refused} submissions to full registries were refused");
+    assert!(refused > 3);
+}

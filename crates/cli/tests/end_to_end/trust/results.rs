@@ -1,0 +1,191 @@
+//! Results of `bench`, and twins.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use flashscope_analysis::analyse;
+use flashscope_result::manifest::{Progress, Status};
+use flashscope_result::{Error, ResultFolder};
+use flashscope_twin::fit::Twin;
+
+use super::disk::Disk;
+use super::tree::Left;
+use super::{ROOM, each_crash, made, run};
+use crate::Scratch;
+use crate::resume::content;
+
+/// A plan of two dozen short runs on a drive that forgets, with the state enforced again and a second pass.
+const BENCH: [&str; 17] = [
+    "bench",
+    "sim:demo?flash.blocks_per_plane=48",
+    "--output",
+    "r",
+    "--only",
+    "order",
+    "--target-size",
+    "8MiB",
+    "--repeats",
+    "1",
+    "--io-count",
+    "16",
+    "--preparation-io-count",
+    "64",
+    "--run-pause",
+    "0ms",
+    "--json",
+];
+
+/// Asserts that a result opens, that each run that it says is done is the one of `whole`, byte for byte, and
+/// that it can be analysed. How many are done; `None` where there is no result yet.
+fn check(path: &Path, whole: &Path, what: &str) -> Option<usize> {
+    let (folder, manifest) = match ResultFolder::open(path) {
+        Ok(opened) => opened,
+        Err(Error::NoResult(_)) => return None,
+        Err(error) => panic!("{what}: {error}"),
+    };
+    let mut done = 0;
+    for run in manifest.runs() {
+        if let Progress::Done { ios } = run.progress {
+            let records = folder.records(run).and_then(|rows| rows.to_vec());
+            let records = records.unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!(records.len() as u64, ios, "{what}");
+            let file = folder.records_path(run.id, 0);
+            let sound = whole.join("records").join(file.file_name().unwrap());
+            assert!(fs::read(file).unwrap() == fs::read(sound).unwrap(), "{what}: run {}", run.id);
+            done += 1;
+        }
+    }
+    analyse(&folder, &manifest).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let left = manifest.runs().any(|run| run.progress == Progress::Pending);
+    assert!(manifest.status != Status::Complete || !left, "{what}: {done} runs are not all");
+    Some(done)
+}
+
+/// Looks at what crashes leave of a benchmark, and goes on with one of `every`. How many there were, and how many
+/// were gone on with.
+fn crashes(every: usize) -> Option<(usize, usize)> {
+    let disk = Disk::mount(ROOM)?;
+    run(&disk, &BENCH).ok();
+    let changes = disk.kept().changes.clone();
+    let place = Scratch::in_memory();
+    let whole = made(&disk.kept().tree, Left::All, &place, "r", "whole");
+    let sound = content(&place, "whole");
+    let (mut done, mut resumed, mut seen) = (HashMap::new(), 0, 0);
+    let points = each_crash(&changes, 2, |left, tree, point| {
+        let now = check(&left.join("r"), &whole, &point.what);
+        // What was there once is there for ever, of each kind of crash.
+        let before = done.insert(point.left, now).flatten();
+        assert!(now >= before, "{}: {now:?} runs after {before:?}", point.what);
+        seen += 1;
+        if now.is_some() && seen % every == 0 {
+            made(tree, point.left, &place, "r", "cut");
+            let outcome = place.run(&["bench", "--resume", "cut"]);
+            assert_eq!(outcome.status, 0, "{}: {}", point.what, outcome.stderr);
+            let torn = point.what.starts_with("in the midst");
+            assert!(
+                content(&place, "cut") == sound,
+                "{}: gone on with, it differs, {torn}",
+                point.what
+            );
+            fs::remove_dir_all(place.at("cut")).unwrap();
+            resumed += 1;
+        }
+    });
+    Some((points, resumed))
+}
+
+// Is a result of a benchmark that was killed, or whose machine lost its power, whole in all that it says is
+// done, wherever that happens, and becomes what it would have been when it is gone on with?
+#[test]
+fn crashes_of_a_benchmark() {
+    let Some((points, resumed)) = crashes(150) else { return };
+    println!("{points} crashes of a benchmark were survived, {resumed} of them gone on with");
+    assert!(points > 1000 && resumed > 5);
+}
+
+// The same, with many more gone on with.
+#[test]
+#[ignore = "takes minutes: scripts/test-trust runs it"]
+fn many_crashes_of_a_benchmark() {
+    let Some((points, resumed)) = crashes(4) else { return };
+    println!("{points} crashes of a benchmark were survived, {resumed} of them gone on with");
+}
+
+/// Measures on disks of ever more room, up to enough. How many were too small.
+fn full_disks(step: usize) -> Option<usize> {
+    let enough = Disk::mount(ROOM)?;
+    run(&enough, &BENCH).ok();
+    let place = Scratch::in_memory();
+    let whole = made(&enough.kept().tree, Left::All, &place, "r", "whole");
+    let needed = enough.kept().tree.blocks();
+    let (mut full, mut most) = (0, None);
+    for capacity in (1..needed).step_by(step) {
+        let disk = Disk::mount(capacity)?;
+        let outcome = run(&disk, &BENCH);
+        let what = format!("{capacity} of {needed} blocks");
+        let is_full = disk.kept().refused > 0;
+        assert_eq!(outcome.status, i32::from(is_full), "{what}: {}", outcome.stderr);
+        if is_full {
+            let says =
+                |text: &str| assert!(outcome.stderr.contains(text), "{what}: {}", outcome.stderr);
+            says("No space left on device");
+            says("make room");
+            full += 1;
+        }
+        let done = check(&disk.path().join("r"), &whole, &what);
+        assert!(done >= most, "{what}: {done:?} runs where less room was enough for {most:?}");
+        most = done;
+    }
+    Some(full)
+}
+
+// Is a result on a disk that is full whole up to there, wherever that happens, and is it said what to do?
+#[test]
+fn full_disks_of_a_benchmark() {
+    let Some(full) = full_disks(7) else { return };
+    println!("{full} full disks of a benchmark were survived");
+    assert!(full > 5);
+}
+
+// The same for each block.
+#[test]
+#[ignore = "takes minutes: scripts/test-trust runs it"]
+fn every_full_disk_of_a_benchmark() {
+    let Some(full) = full_disks(1) else { return };
+    println!("{full} full disks of a benchmark were survived");
+}
+
+// Is a twin, and the profile beside it, whole or not there, whatever crash comes while they are written? Half of a
+// profile may be a profile of its own.
+#[test]
+fn a_torn_twin_was_read_as_a_drive() {
+    let Some(disk) = Disk::mount(ROOM) else { return };
+    let sweep = "fill,write_amplification,mb_per_s\n600MiB,1.2550,144.6\n800MiB,1.7158,96.5\n\
+                 923MiB,2.3639,65.7\n";
+    fs::write(disk.path().join("sweep.csv"), sweep).unwrap();
+    let fit = ["twin", "fit", "sweep.csv", "-o", "drive.toml"];
+    run(&disk, &fit).ok();
+    let twin = Twin::read(&disk.path().join("drive.toml")).unwrap();
+    let changes = disk.kept().changes.clone();
+    let points = each_crash(&changes, 1, |left, _, point| {
+        let path = left.join("drive.toml");
+        if let Ok(profile) = fs::read_to_string(&path) {
+            assert!(profile == twin.profile, "{}: half a profile", point.what);
+        }
+        if Twin::path_beside(&path).exists() {
+            assert!(Twin::read(&path).is_ok_and(|read| read == twin), "{}", point.what);
+        }
+    });
+    println!("{points} crashes of a fit were survived");
+    let needed = disk.kept().tree.blocks();
+    for capacity in 3..needed {
+        let Some(disk) = Disk::mount(capacity) else { return };
+        fs::write(disk.path().join("sweep.csv"), sweep).unwrap();
+        let outcome = run(&disk, &fit);
+        assert_eq!(outcome.status, 1, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("No space left"), "{}", outcome.stderr);
+        let left = fs::read_dir(disk.path()).unwrap().count();
+        assert_eq!(left, 1, "what was measured alone, so that it can be fitted again");
+    }
+}

@@ -1,0 +1,125 @@
+//! Sweeps.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use flashscope_result::Error;
+use flashscope_result::sweep::{Row, SweepStatus, read_rows};
+
+use super::disk::Disk;
+use super::tree::Left;
+use super::{ROOM, each_crash, made, run};
+use crate::Scratch;
+use crate::sweep::content;
+
+/// 16 simulations of a few milliseconds.
+const SPACE: &str = "
+drive = 'sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1'
+ios = 2000
+warm_up = 'none'
+repeats = 2
+[factors]
+flash.blocks_per_plane = [64, 128]
+over_provisioning = [0.15, 0.3]
+workload.reads = [0.0, 0.5]
+";
+
+/// On one thread, so that rows are kept one after the other.
+const SWEEP: [&str; 6] = ["sweep", "space.toml", "--output", "s", "--jobs", "1"];
+
+fn disk(capacity: usize) -> Option<Disk> {
+    let disk = Disk::mount(capacity)?;
+    fs::write(disk.path().join("space.toml"), SPACE).unwrap();
+    Some(disk)
+}
+
+/// Asserts that a sweep opens, with rows of `whole` alone, and all of them where it says that it is complete. How
+/// many there are; `None` where there is no sweep yet.
+fn check(path: &Path, whole: &[Row], what: &str) -> Option<usize> {
+    let (sweep, rows) = match read_rows(path) {
+        Ok(read) => read,
+        Err(Error::NoSweep(_)) => return None,
+        Err(error) => panic!("{what}: {error}"),
+    };
+    assert!(rows.iter().all(|row| whole.contains(row)), "{what}: a row that is none");
+    let complete = sweep.status == SweepStatus::Complete;
+    assert!(!complete || rows.len() == whole.len(), "{what}: {} rows are not all", rows.len());
+    Some(rows.len())
+}
+
+fn crashes(losses: usize, every: usize) -> Option<(usize, usize)> {
+    let disk = disk(ROOM)?;
+    run(&disk, &SWEEP).ok();
+    let changes = disk.kept().changes.clone();
+    let place = Scratch::in_memory();
+    let path = made(&disk.kept().tree, Left::All, &place, "s", "whole");
+    let (_, whole) = read_rows(&path).unwrap();
+    let sound = content(&place, "whole");
+    let (mut kept, mut resumed, mut seen) = (HashMap::new(), 0, 0);
+    let points = each_crash(&changes, losses, |left, tree, point| {
+        let now = check(&left.join("s"), &whole, &point.what);
+        let before = kept.insert(point.left, now).flatten();
+        assert!(now >= before, "{}: {now:?} rows after {before:?}", point.what);
+        seen += 1;
+        if now.is_some() && seen % every == 0 {
+            made(tree, point.left, &place, "s", "cut");
+            let outcome = place.run(&["sweep", "--resume", "cut"]);
+            assert_eq!(outcome.status, 0, "{}: {}", point.what, outcome.stderr);
+            assert!(content(&place, "cut") == sound, "{}: gone on with, it differs", point.what);
+            fs::remove_dir_all(place.at("cut")).unwrap();
+            resumed += 1;
+        }
+    });
+    Some((points, resumed))
+}
+
+// Does a sweep that was killed, or whose machine lost its power, keep every row that it had, and become what it
+// would have been when it is gone on with?
+#[test]
+fn crashes_of_a_sweep() {
+    let Some((points, resumed)) = crashes(40, 150) else { return };
+    println!("{points} crashes of a sweep were survived, {resumed} of them gone on with");
+    assert!(points > 300 && resumed > 5);
+}
+
+// The same, with each gone on with.
+#[test]
+#[ignore = "takes minutes: scripts/test-trust runs it"]
+fn many_crashes_of_a_sweep() {
+    let Some((points, resumed)) = crashes(1, 1) else { return };
+    println!("{points} crashes of a sweep were survived, {resumed} of them gone on with");
+}
+
+// Does a sweep on a full disk keep the rows that it had room for, say what to do, and go on once there is room?
+#[test]
+fn full_disks_of_a_sweep() {
+    let Some(enough) = disk(ROOM) else { return };
+    run(&enough, &SWEEP).ok();
+    let place = Scratch::in_memory();
+    let path = made(&enough.kept().tree, Left::All, &place, "s", "whole");
+    let (_, whole) = read_rows(&path).unwrap();
+    let needed = enough.kept().tree.blocks();
+    let mut full = 0;
+    for capacity in 3..=needed + 40 {
+        let disk = disk(capacity).unwrap();
+        let outcome = run(&disk, &SWEEP);
+        let what = format!("{capacity} of {needed} blocks");
+        let is_full = disk.kept().refused > 0;
+        assert_eq!(outcome.status, i32::from(is_full), "{what}: {}", outcome.stderr);
+        let rows = check(&disk.path().join("s"), &whole, &what);
+        if !is_full {
+            continue;
+        }
+        assert!(outcome.stderr.contains("No space left on device"), "{what}: {}", outcome.stderr);
+        full += 1;
+        if rows.is_some() && full % 10 == 0 {
+            made(&disk.kept().tree, Left::All, &place, "s", "cut");
+            place.run(&["sweep", "--resume", "cut"]).ok();
+            assert!(content(&place, "cut") == content(&place, "whole"), "{what}");
+            fs::remove_dir_all(place.at("cut")).unwrap();
+        }
+    }
+    println!("{full} full disks of a sweep were survived");
+    assert!(full > 10);
+}

@@ -1,0 +1,68 @@
+//! How a benchmark ended, in words.
+
+use anyhow::anyhow;
+use flashscope_measure::order;
+use flashscope_result::ResultFolder;
+use flashscope_result::manifest::{
+    Experiment, Manifest, MicroBenchmark, Progress, Run, Status, find_run,
+};
+
+use crate::Failure;
+
+/// What to do about IOs that fail.
+pub(crate) const LOOK: &str = "Look into the kernel's log (dmesg) and at the drive's health \
+                               (flashscope devices); cables and power fail more often than drives";
+
+/// Whether all of a plan was run.
+///
+/// # Errors
+/// Where it was interrupted, or IO errors ended runs.
+pub fn outcome(folder: &ResultFolder, manifest: &Manifest) -> Result<(), Failure> {
+    if manifest.status == Status::Interrupted {
+        return Err(Failure::Failed(anyhow!("interrupted")));
+    }
+    let runs = order(&manifest.micro_benchmarks);
+    let found = runs.into_iter().filter_map(|id| find_run(&manifest.micro_benchmarks, id));
+    let failed: Vec<_> =
+        found.filter(|(.., run)| matches!(run.progress, Progress::Failed { .. })).collect();
+    let Some(first) = failed.first() else { return Ok(()) };
+    let count = if failed.len() == 1 { "1 run".into() } else { format!("{} runs", failed.len()) };
+    let what = told(folder, *first)?;
+    let left = manifest.runs().filter(|run| run.progress == Progress::Pending).count();
+    let go_on = match manifest.status {
+        Status::Failed if left > 0 => format!(
+            ". {left} runs are left: once the drive is well, go on with `flashscope bench --resume {}`",
+            folder.path().display()
+        ),
+        _ => String::new(),
+    };
+    Err(Failure::Failed(anyhow!("IO errors ended {count}, first {what}. {LOOK}{go_on}")))
+}
+
+/// What ended a run: which, at which IO, and after how many that were well.
+fn told(
+    folder: &ResultFolder,
+    (benchmark, experiment, run): (&MicroBenchmark, &Experiment, &Run),
+) -> Result<String, Failure> {
+    let Progress::Failed { ios, errors, error, offset_bytes, .. } = &run.progress else {
+        return Ok(String::new());
+    };
+    let mut failed = None;
+    folder.records(run)?.for_each(|record| {
+        if record.result.is_err() && failed.is_none() {
+            failed = Some(format!("a {} of {}", record.op, record.len));
+        }
+    })?;
+    let what = failed.unwrap_or_else(|| "an IO".into());
+    Ok(format!(
+        "run {} ({} {}, {} = {}, repeat {}): {error} at {what} at offset {}, after {} good IOs",
+        run.id,
+        benchmark.name,
+        experiment.name,
+        benchmark.parameter,
+        run.value,
+        run.repeat,
+        offset_bytes.0,
+        ios - errors
+    ))
+}

@@ -1,0 +1,151 @@
+//! Drives that fail while they are probed: every probe ends, what was answered is told, and so is the fault.
+
+use std::cell::Cell;
+use std::sync::atomic::AtomicBool;
+
+use flashscope_block::faulty::{Fault, Faulty};
+use flashscope_block::{Bytes, Errno, Nanos, NullDevice, Record};
+use flashscope_probe::{
+    Budget, Finding, Halt, Investigation, IoErrors, Keeper, Knowledge, Lab, PROBES, Parameter,
+    Probe, ProbeStatus, RunInProgress, RunSummary, investigate,
+};
+
+/// The seed of the probes.
+const SEED: u64 = 5;
+
+/// Keeps every record, and how many IOs each run had.
+#[derive(Default)]
+struct Kept {
+    records: Vec<Record>,
+    runs: Vec<u64>,
+}
+
+impl Keeper for Kept {
+    fn io(&mut self, _: &RunInProgress<'_>, record: &Record) {
+        self.records.push(*record);
+    }
+
+    fn end(&mut self, run: RunSummary) {
+        self.runs.push(run.ios);
+    }
+}
+
+/// What came of a probe on a drive that fails.
+struct Probed {
+    halt: Option<Halt>,
+    errors: Option<IoErrors>,
+    kept: Kept,
+    asked: u64,
+}
+
+/// Runs one probe on a small drive whose IOs take from 60 to 80 µs.
+fn run(probe: &Probe, faults: &[(u64, Fault)]) -> Probed {
+    let readings = Cell::new(0);
+    let clock = || {
+        let n = readings.get() + 1;
+        readings.set(n);
+        Nanos(n * 30_000 + n * 7919 % 20_000)
+    };
+    let mut device =
+        Faulty::new(NullDevice::new(Bytes::mib(16), 64, clock), faults.iter().copied());
+    let (stop, mut kept) = (AtomicBool::new(false), Kept::default());
+    let budget = Budget { bytes: Bytes::mib(64), time: Nanos::secs(100) };
+    let mut lab = Lab::new(&mut device, budget, SEED, &stop, &mut kept);
+    let mut knowledge = Knowledge::default();
+    knowledge.take(Finding::class(Parameter::Medium, "flash", 0.99));
+    let halt = (probe.run)(&mut lab, &knowledge).err();
+    let errors = lab.errors().cloned();
+    Probed { halt, errors, kept, asked: device.asked() }
+}
+
+/// Every kind of fault with how it is told; none where an IO is answered late or out of order, but answered.
+fn faults(random: &mut fastrand::Rng) -> [(Fault, Option<Errno>); 9] {
+    let long = Nanos(random.u64(1_000_000..10_000_000_000));
+    [
+        (Fault::Refused(Errno::EIO), Some(Errno::EIO)),
+        (Fault::Refused(Errno::ETIMEDOUT), Some(Errno::ETIMEDOUT)),
+        (Fault::Short, None),
+        (Fault::Overtaken(random.u32(1..64)), None),
+        (Fault::Lost, Some(Errno::ETIMEDOUT)),
+        (Fault::Repeated, Some(Errno::EPROTO)),
+        (Fault::Forward(long), None),
+        (Fault::Back(long), Some(Errno::EPROTO)),
+        (Fault::Removed, Some(Errno::ENODEV)),
+    ]
+}
+
+/// Has each probe meet each fault at so many points; how many that were.
+fn inject(points: u64) -> u64 {
+    let mut random = fastrand::Rng::with_seed(15);
+    let mut injected = 0;
+    for probe in PROBES {
+        let sound = run(probe, &[]);
+        // What it assumes is not known, so that it has nothing to ask.
+        if sound.asked == 0 {
+            continue;
+        }
+        for _ in 0..points {
+            for (fault, errno) in faults(&mut random) {
+                let number = random.u64(0..sound.asked);
+                let what = format!("{}, {fault:?} at IO {number}", probe.name);
+                check(&sound, &run(probe, &[(number, fault)]), number, (fault, errno), &what);
+                injected += 1;
+            }
+        }
+    }
+    injected
+}
+
+/// Asserts that what was answered before IO `number` is kept, and the fault told.
+fn check(
+    sound: &Probed,
+    struck: &Probed,
+    number: u64,
+    (fault, errno): (Fault, Option<Errno>),
+    what: &str,
+) {
+    let (kept, whole) = (&struck.kept.records, &sound.kept.records);
+    let same = kept.iter().zip(whole).take_while(|(one, other)| one == other).count() as u64;
+    // Others may have been in flight with the one that was struck.
+    assert!(same + 64 >= number, "{what}: {same} of {number} records are there");
+    assert_eq!(struck.kept.runs.iter().sum::<u64>(), kept.len() as u64, "{what}");
+    let failed = kept.iter().filter(|record| record.result.is_err()).count() as u64;
+    let told = struck.errors.as_ref();
+    assert_eq!(told.map_or(0, |errors| errors.ios), failed, "{what}");
+    if let Some(errno) = errno {
+        assert_eq!(told.map(|errors| errors.errno), Some(errno), "{what}");
+    }
+    assert_eq!(fault == Fault::Short, failed > 0 && errno.is_none(), "{what}");
+    let gone = matches!(fault, Fault::Removed | Fault::Lost);
+    assert_eq!(struck.halt == Some(Halt::Gone), gone, "{what}: {:?}", struck.halt);
+}
+
+// Does every probe end, whatever fault it meets, with all that was answered before told and the fault, too?
+#[test]
+fn every_probe_survives_every_fault() {
+    println!("{} faults were injected while drives were probed", inject(2));
+}
+
+// The same at more points.
+#[test]
+#[ignore = "takes a minute: scripts/test-trust runs it"]
+fn every_probe_survives_every_fault_at_many_points() {
+    println!("{} faults were injected while drives were probed", inject(60));
+}
+
+// Is nothing more asked of a drive that was removed? Each probe that was left was run, and the investigation
+// said that it was complete.
+#[test]
+fn a_removed_drive_was_probed_on() {
+    let clock = Cell::new(0);
+    let null = NullDevice::new(Bytes::mib(16), 64, || Nanos(clock.replace(clock.get() + 50_000)));
+    let mut device = Faulty::new(null, [(10, Fault::Removed)]);
+    let (stop, mut kept) = (AtomicBool::new(false), Kept::default());
+    let budget = Budget { bytes: Bytes::mib(64), time: Nanos::secs(100) };
+    let mut lab = Lab::new(&mut device, budget, SEED, &stop, &mut kept);
+    let mut how = Investigation { wanted: &[], tell: &mut |_| {} };
+    let (knowledge, halt) = investigate(&mut lab, &mut how);
+    assert_eq!(ProbeStatus::of(halt), ProbeStatus::Failed);
+    assert_eq!(device.asked(), 11);
+    assert!(knowledge.findings().all(|finding| !finding.is_known()));
+}

@@ -1,0 +1,93 @@
+use std::path::Path;
+
+use flashscope_report::ShelfItem;
+
+use super::*;
+use crate::{block_on, prepare};
+
+const ID: &str = "0123";
+
+/// A database with a submission that nobody has finished for a day.
+async fn staged(url: &str) -> Result<(Db, ShelfItem), Error> {
+    let db = Db::open(url).await?;
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results");
+    let prepared = prepare(&samples.join("v1.flashscope"), false).unwrap();
+    assert!(db.stage(ID, "alice", &prepared.submission).await?);
+    sqlx::query("UPDATE submissions SET created = 0").execute(&db.pool).await?;
+    assert_eq!(db.abandoned().await?.len(), 1);
+    let Submission::Measurement(one) = prepared.submission else { panic!("it is a measurement") };
+    let item = ShelfItem::measurement(ID.into(), one.name, one.manifest, None);
+    Ok((db, item))
+}
+
+// Is a result published and its submission forgotten in one step? Where only the first was done, as when the registry
+// was killed in between, the files of the result were removed a day later, as those of a submission that nobody
+// finished.
+#[test]
+fn a_published_result_was_cleaned_away() {
+    let place = tempfile::tempdir().unwrap();
+    let url = Db::embedded(&place.path().join("registry.sqlite"));
+    let done = block_on(async {
+        let (db, item) = staged(&url).await?;
+        let cut = "CREATE TRIGGER cut BEFORE DELETE ON submissions
+                   BEGIN SELECT RAISE(ABORT, 'here it is killed'); END";
+        sqlx::query(cut).execute(&db.pool).await?;
+        assert!(db.publish("alice", &item, &[]).await.is_err());
+        assert!(db.result(ID).await?.is_none() && db.staged(ID, "alice").await?.is_some());
+
+        sqlx::query("DROP TRIGGER cut").execute(&db.pool).await?;
+        db.publish("alice", &item, &[]).await?;
+        assert!(db.result(ID).await?.is_some() && db.staged(ID, "alice").await?.is_none());
+        assert!(db.abandoned().await?.is_empty());
+        Ok(())
+    });
+    done.unwrap();
+}
+
+// Is a submission forgotten that an earlier version left beside its result?
+#[test]
+fn what_is_published_and_staged_is_published() {
+    let place = tempfile::tempdir().unwrap();
+    let url = Db::embedded(&place.path().join("registry.sqlite"));
+    let done = block_on(async {
+        let (db, item) = staged(&url).await?;
+        let keep = "CREATE TABLE kept AS SELECT * FROM submissions";
+        sqlx::query(keep).execute(&db.pool).await?;
+        db.publish("alice", &item, &[]).await?;
+        let left = "INSERT INTO submissions SELECT * FROM kept";
+        sqlx::query(left).execute(&db.pool).await?;
+        assert_eq!(db.abandoned().await?.len(), 1, "as it was left");
+        let db = Db::open(&url).await?;
+        assert!(db.abandoned().await?.is_empty() && db.result(ID).await?.is_some());
+        Ok(())
+    });
+    done.unwrap();
+}
+
+// Is a registry from before there were kinds opened, with its results as measurements, and again?
+#[test]
+fn results_from_before_are_measurements() {
+    let place = tempfile::tempdir().unwrap();
+    let url = Db::embedded(&place.path().join("registry.sqlite"));
+    let of = |kind| ShelfQuery { kind: Some(kind), ..ShelfQuery::default() };
+    block_on(async {
+        sqlx::any::install_default_drivers();
+        let pool = AnyPoolOptions::new().max_connections(1).connect(&url).await?;
+        for table in TABLES {
+            sqlx::query(table).execute(&pool).await?;
+        }
+        let item = ShelfItem::unread("i".into(), "n".into(), ResultKind::Measurement);
+        let sql = "INSERT INTO results (id, token, published, item, parts, name, words, capacity)
+                   VALUES ('i', 't', 1, $1, '[]', 'n', 'n', 0)";
+        sqlx::query(sql).bind(serde_json::to_string(&item)?).execute(&pool).await?;
+        pool.close().await;
+        for _ in 0..2 {
+            let db = Db::open(&url).await?;
+            let total = async |kind| db.shelf(&of(kind)).await.map(|shelf| shelf.total).ok();
+            assert_eq!(total(ResultKind::Measurement).await, Some(1));
+            assert_eq!(total(ResultKind::Simulation).await, Some(0));
+        }
+        Ok(())
+    })
+    .unwrap();
+}
