@@ -8,7 +8,7 @@ BIN := target/release/flashscope
 help:              ## list what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web test test-rust test-properties test-web test-readers test-registry test-python test-wheel test-attach test-trust test-nvme check guide pictures bench bench-models bench-probe bench-twin fuzz tools clean
+.PHONY: help demo build web test test-rust test-properties test-web test-readers test-registry test-python test-wheel test-attach test-trust test-nvme test-guards test-sanitizers audit release check guide pictures bench bench-models bench-probe bench-twin fuzz tools clean
 
 demo: build        ## measure a simulated drive and write the report
 	$(BIN) demo
@@ -63,6 +63,18 @@ test-trust: web    ## faults, crashes and full disks at thousands of points (nee
 test-nvme: build   ## emulated NVMe drives, NBD, ublk and null_blk in virtual machines (installs QEMU; not part of `test`)
 	scripts/test-nvme
 	scripts/test-ublk
+
+test-guards: build ## drives in use by LVM, RAID and others, that fail or go away, in a virtual machine (not part of `test`)
+	scripts/test-guards
+
+test-sanitizers: web ## the engines under AddressSanitizer, and what Miri can run: minutes (not part of `test`)
+	scripts/test-sanitizers
+
+audit:             ## known vulnerabilities in what is linked, by RustSec (needs the network beyond package registries)
+	$(CARGO) deny check advisories
+
+release: web       ## the program as one static file, reproducible, with a list of what is in it: target/dist
+	scripts/release
 
 guide:             ## the guide and the reference as a book: target/guide/index.html
 	command -v mdbook >/dev/null || $(CARGO) install --locked --quiet mdbook@0.5.4 --no-default-features --features search

@@ -148,6 +148,9 @@ impl Device for RealDevice {
         // it. It is given the time of the other (some 100 ns), so that completions stay in order.
         completion.completed = completion.completed.max(self.last);
         self.last = completion.completed;
+        if completion.result.is_err() && self.target.is_gone() {
+            completion.result = Err(Errno::ENODEV);
+        }
         Some(completion)
     }
 

@@ -132,6 +132,13 @@ impl Target {
         }
     }
 
+    /// Whether it was removed: a block device has no bytes any more then, and the kernel answers a read of it as one past its
+    /// end, and a write as if it were full.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.kind == DeviceKind::Block
+            && size_of_device(&self.file).is_ok_and(|size| size == Bytes(0))
+    }
+
     pub(crate) fn flush(&self) -> Result<(), Errno> {
         self.file.sync_data().map_err(Errno::from)
     }

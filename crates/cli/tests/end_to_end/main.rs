@@ -30,6 +30,7 @@ mod sweep;
 mod trace;
 mod trust;
 mod twin;
+mod unprivileged;
 mod watched;
 mod what_if;
 mod wrong;

@@ -96,6 +96,22 @@ fn a_device_that_shrinks_is_noticed() {
     }
 }
 
+// Is a device without any bytes left, as a drive has none that was removed, told as gone by every engine, where the kernel
+// answers that it is full?
+#[test]
+fn a_removed_device_was_full() {
+    for engine in ENGINES.iter().filter(|engine| !engine.name.starts_with("io_uring_")) {
+        let Some(device) = Loop::new() else { return };
+        let options = OpenOptions { engine: Some(engine.kind), ..writing(&device.device) };
+        let Ok(mut open) = open(&options) else { continue };
+        write_at(&mut open, Bytes(0)).result.unwrap();
+        File::options().write(true).open(&device.image).unwrap().set_len(0).unwrap();
+        assert!(run("losetup", &["--set-capacity", device.path()]));
+        let answer = write_at(&mut open, Bytes(0)).result;
+        assert_eq!(answer, Err(Errno::ENODEV), "{}", engine.name);
+    }
+}
+
 // Is a name like those of /dev/disk/by-id, a link with a relative path, confirmed as it was typed and by where it leads,
 // and by nothing else?
 #[test]
