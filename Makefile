@@ -8,7 +8,7 @@ BIN := target/release/flashscope
 help:              ## list what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web test test-rust test-properties test-web test-readers test-registry test-python test-wheel test-attach test-trust test-nvme test-guards test-sanitizers audit release check guide pictures bench bench-models bench-probe bench-twin fuzz tools clean
+.PHONY: help demo build web test test-rust test-properties test-web test-fuzz test-readers test-registry test-python test-wheel test-attach test-trust test-nvme test-guards test-sanitizers audit release check guide pictures bench bench-models bench-probe bench-twin fuzz soak tools clean
 
 demo: build        ## measure a simulated drive and write the report
 	$(BIN) demo
@@ -27,7 +27,7 @@ web/dist/report.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
 	cd web && npm run --silent build
 
 test: tools        ## everything that CI checks
-	$(MAKE) test-web check test-rust test-readers test-registry test-python
+	$(MAKE) test-web check test-rust test-fuzz test-readers test-registry test-python
 
 test-web: web      ## the page: types, units, and in a real browser
 	cd web && npm test
@@ -44,6 +44,9 @@ test-properties: web ## properties on cases drawn anew, eight times as many (not
 
 test-readers: build ## a result opens in DuckDB and Polars
 	scripts/test-readers
+
+test-fuzz: web     ## a minute of fuzzing: what is kept, inputs that are drawn, and canaries that must be found
+	scripts/test-fuzz
 
 test-registry: build ## the registry on PostgreSQL and S3, and the APIs as schemathesis finds them
 	scripts/test-registry
@@ -100,21 +103,16 @@ bench-twin:        ## how well twins of 100 random drives predict what they were
 bench-models:      ## how well the models predict the real traces of the reference data, and others, beside the simulator
 	$(CARGO) run --release --package flashscope-models-bench
 
-FUZZ_SECONDS ?= 60
+# An hour for all targets together.
+FUZZ_SECONDS ?= 3600
 
-fuzz:              ## random lives of simulated drives, traces, and clients over NBD, for FUZZ_SECONDS each (default 60)
-	@if command -v cargo-fuzz >/dev/null; then \
-		$(CARGO) fuzz run --sanitizer none drive -- -max_total_time=$(FUZZ_SECONDS) -max_len=6000; \
-		mkdir -p fuzz/corpus/trace; \
-		$(CARGO) fuzz run --sanitizer none trace fuzz/corpus/trace testdata/traces -- \
-			-max_total_time=$(FUZZ_SECONDS) -max_len=6000; \
-		$(CARGO) fuzz run --sanitizer none nbd -- -max_total_time=$(FUZZ_SECONDS) -max_len=6000; \
-	else \
-		cd fuzz; \
-		for target in drive trace nbd; do \
-			$(CARGO) run --release --no-default-features --bin plain -- $$target $(FUZZ_SECONDS); \
-		done; \
-	fi
+fuzz: web          ## every parser, protocol and FTL under inputs that coverage guides, FUZZ_SECONDS in all (default 3600)
+	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
+
+SOAK_SECONDS ?= 14400
+
+soak: build        ## every FTL and policy against each other, and a registry under load and kill -9 (SOAK_SECONDS, default 4 h)
+	SOAK_SECONDS=$(SOAK_SECONDS) SEED=$(SEED) scripts/soak
 
 tools:
 	scripts/install-tools

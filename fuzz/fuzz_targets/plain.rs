@@ -1,134 +1,93 @@
-//! The same as the others, on random inputs, where cargo-fuzz is not installed:
-//! `plain TARGET SECONDS`. A failing input is left in `crash-SEED`, which `cargo fuzz run TARGET`
-//! takes, too.
+//! The targets without libFuzzer: `plain replay FOLDER...` runs what is kept, each folder's files on the target
+//! of its name; `plain draw TARGET SECONDS [FIRST-SEED]` inputs that are drawn. A failing input is left in
+//! `crash-TARGET-SEED`, which `cargo fuzz run TARGET FILE` takes, too; `plain seed TARGET SEED` repeats it.
+//! `plain soak SECONDS FIRST-SEED` lives the same lives on every FTL with every policy, and `plain life PAIR SEED`
+//! one of them again.
 
-#[path = "../../crates/workload/tests/traces/exhaust.rs"]
-mod exhaust;
-#[path = "../../crates/sim/tests/drive/life/mod.rs"]
-#[allow(dead_code)] // what only the tests compare
-mod life;
-#[path = "../../crates/attach/tests/nbd/talk.rs"]
-#[allow(dead_code)] // what only the tests look at
-mod talk;
-
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use flashscope_fuzz::{TARGETS, Target, soak};
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [target, seconds] = &arguments[..] else { usage() };
-    let Ok(seconds) = seconds.parse() else { usage() };
-    let time = Duration::from_secs(seconds);
-    match target.as_str() {
-        "drive" => drives(time),
-        "trace" => traces(time),
-        "nbd" => clients(time),
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match &arguments[..] {
+        ["replay", folders @ ..] => folders.iter().for_each(|folder| replay(Path::new(folder))),
+        ["draw", name, seconds] => draw(target(name), number(seconds), fastrand::u64(..)),
+        ["draw", name, seconds, first] => draw(target(name), number(seconds), number(first)),
+        ["seed", name, seed] => {
+            let target = target(name);
+            (target.run)(&(target.draw)(&mut fastrand::Rng::with_seed(number(seed))));
+        }
+        ["soak", seconds, first] => {
+            match soak::soak(Duration::from_secs(number(seconds)), number(first)) {
+                Ok(told) => println!("{told}"),
+                Err(again) => {
+                    eprintln!("{again}");
+                    std::process::exit(1);
+                }
+            }
+        }
+        ["life", pair, seed] => soak::again(number(pair), number(seed)),
+        ["targets"] => TARGETS.iter().for_each(|target| println!("{}", target.name)),
         _ => usage(),
     }
 }
 
 fn usage() -> ! {
-    eprintln!("usage: plain drive|trace|nbd SECONDS");
+    let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+    eprintln!(
+        "usage: plain replay FOLDER... | draw TARGET SECONDS [FIRST-SEED] | seed TARGET SEED | \
+         soak SECONDS FIRST-SEED | life PAIR SEED | targets\n\
+         targets: {}",
+        names.join(", ")
+    );
     std::process::exit(2);
 }
 
-fn drives(time: Duration) {
-    let (mut lives, mut cuts) = (0u64, 0);
-    try_for(
-        time,
-        |random| {
-            let mut bytes = vec![0; random.usize(64..6000)];
-            random.fill(&mut bytes);
-            bytes
-        },
-        |bytes| {
-            if let Some(story) = life::Life::new(bytes).map(life::Life::live) {
-                lives += 1;
-                cuts += story.recoveries.len();
-            }
-        },
-    );
-    println!("{lives} lives with {cuts} power cuts, none lost a page");
+fn number(text: &str) -> u64 {
+    text.parse().unwrap_or_else(|_| usage())
 }
 
-fn traces(time: Duration) {
-    let samples = samples();
-    let (mut read, mut requests) = (0u64, 0);
-    try_for(
-        time,
-        |random| changed(&samples, random),
-        |bytes| {
-            read += 1;
-            requests += exhaust::read_every_way(bytes);
-        },
-    );
-    println!("{read} traces read in every format, with {requests} requests");
+fn target(name: &str) -> &'static Target {
+    TARGETS.iter().find(|target| target.name == name).unwrap_or_else(|| usage())
 }
 
-fn clients(time: Duration) {
-    let (mut clients, mut events) = (0u64, 0);
-    try_for(
-        time,
-        |random| talk::conversation(&mut |most| random.usize(..most)),
-        |bytes| {
-            clients += 1;
-            events += talk::talk(bytes).events.len();
-        },
-    );
-    println!("{clients} clients of the network block device, {events} requests and replies");
-}
-
-/// Samples of the formats, and seeds of the fuzz target.
-fn samples() -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/traces");
-    let entries = std::fs::read_dir(folder).expect("the samples are there");
-    let mut samples: Vec<_> =
-        entries.map(|entry| std::fs::read(entry.unwrap().path()).unwrap()).collect();
-    samples.sort();
-    samples
-}
-
-/// A piece of a sample behind another, with some of it changed.
-fn changed(samples: &[Vec<u8>], random: &mut fastrand::Rng) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for _ in 0..random.usize(1..4) {
-        let sample = &samples[random.usize(..samples.len())];
-        let start = random.usize(..sample.len()) * random.usize(..2);
-        bytes.extend_from_slice(&sample[start..random.usize(start..=sample.len())]);
-    }
-    for _ in 0..random.usize(..8) {
-        let start = random.usize(..=bytes.len());
-        let end = (start + random.usize(..12)).min(bytes.len());
-        let mut with = vec![0; random.usize(..6)];
-        match random.u8(..3) {
-            0 => random.fill(&mut with),
-            1 => with.fill(b'9'),
-            _ => with.fill(*random.choice(b"\n\r\t ,;.-:0x\"").expect("there are some")),
-        }
-        bytes.splice(start..end, with);
-    }
-    bytes
-}
-
-/// Tries random inputs until the time is over or one fails.
-fn try_for(
-    time: Duration,
-    input: impl Fn(&mut fastrand::Rng) -> Vec<u8>,
-    mut target: impl FnMut(&[u8]),
-) {
-    let started = Instant::now();
-    let mut seeds = fastrand::Rng::new();
-    while started.elapsed() < time {
-        let seed = seeds.u64(..);
-        let bytes = input(&mut fastrand::Rng::with_seed(seed));
-        let target = std::panic::AssertUnwindSafe(|| target(&bytes));
-        if std::panic::catch_unwind(target).is_err() {
-            let file = format!("crash-{seed:016x}");
-            match std::fs::write(&file, &bytes) {
-                Ok(()) => eprintln!("the input is in {file}"),
-                Err(error) => eprintln!("{file} cannot be written: {error}"),
-            }
+/// Runs every file of a folder that is named like a target.
+fn replay(folder: &Path) {
+    let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_else(|| usage());
+    let target = target(name);
+    let entries = std::fs::read_dir(folder).expect("the corpus is there");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    for file in &files {
+        let input = std::fs::read(file).expect("it can be read");
+        if catch_unwind(AssertUnwindSafe(|| (target.run)(&input))).is_err() {
+            eprintln!("{} is not held", file.display());
             std::process::exit(1);
         }
     }
+    println!("{name}: {} inputs of the corpus", files.len());
+}
+
+/// Tries inputs of seeds from `first` on, until the time is over or one fails.
+fn draw(target: &Target, seconds: u64, first: u64) {
+    let (name, end) = (target.name, Instant::now() + Duration::from_secs(seconds));
+    let mut seed = first;
+    while Instant::now() < end {
+        let input = (target.draw)(&mut fastrand::Rng::with_seed(seed));
+        if catch_unwind(AssertUnwindSafe(|| (target.run)(&input))).is_err() {
+            let file = format!("crash-{name}-{seed}");
+            match std::fs::write(&file, &input) {
+                Ok(()) => eprintln!("input {} failed; it is in {file}", seed.wrapping_sub(first)),
+                Err(error) => eprintln!("{file} cannot be written: {error}"),
+            }
+            eprintln!("repeat it: plain seed {name} {seed}");
+            std::process::exit(1);
+        }
+        seed = seed.wrapping_add(1);
+    }
+    println!("{name}: {} inputs drawn, none failed", seed.wrapping_sub(first));
 }

@@ -193,6 +193,10 @@ impl ComparisonQuery {
     /// The ids, in their order.
     pub fn ids(&self) -> Result<Vec<String>, Problem> {
         let ids: Vec<String> = self.ids.split(',').map(String::from).collect();
+        // A canary of the fuzz targets: an id that is empty is not expected.
+        if cfg!(feature = "canary") && ids.contains(&String::new()) {
+            panic!("an id is empty");
+        }
         if ids.len() > limits::COMPARED {
             let most = limits::COMPARED;
             return Err(Problem::bad_request(format!(

@@ -90,6 +90,10 @@ fn simulation(found: &Found, id: &str) -> Result<ShelfItem, String> {
 fn probe(found: &Found, id: &str) -> Result<ShelfItem, String> {
     let path = &found.path;
     let head = serde_json::from_value(probe_json(path)?);
+    // A canary of the fuzz targets: a probe that lacks something is not refused.
+    if cfg!(feature = "canary") && head.is_err() {
+        panic!("the probe lacks something");
+    }
     let head: ProbeHead =
         head.map_err(|error| format!("the probe in {} is damaged: {error}", path.display()))?;
     let ProbeHead { drive, began, status, steps } = head;

@@ -31,7 +31,7 @@ pub fn read_every_way(content: &[u8]) -> usize {
 }
 
 /// Reads to the end, or to an error: what is read must be possible, and come in batches.
-fn exhaust(mut reader: Box<dyn Reader>) -> usize {
+pub fn exhaust(mut reader: Box<dyn Reader>) -> usize {
     let (mut found, mut batch) = (0, Vec::new());
     while reader.read(&mut batch).is_ok() && !batch.is_empty() {
         assert!(batch.len() <= BATCH + MOST_HELD + 1);

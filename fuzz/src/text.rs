@@ -1,0 +1,230 @@
+//! What people type and write: quantities, names of drives and workloads, TOML, tables.
+
+use flashscope_attach::{Speed, nbd};
+use flashscope_block::{Bytes, Nanos, ParseUnitError};
+use flashscope_drive::{EngineKind, OpenOptions};
+use flashscope_instrument::names;
+use flashscope_measure::WarmUp;
+use flashscope_sim::profile;
+use flashscope_twin::fit::read_levels;
+use flashscope_twin::simulate::{Asked, Work};
+use flashscope_twin::sweep::Space;
+use flashscope_twin::what_if::{Asking, Question, changes};
+use flashscope_workload::Stream;
+use flashscope_workload::synthetic::{self, Ios, Target};
+use flashscope_workload::trace::{Source, Spec};
+
+use crate::edit::changed;
+use crate::repository;
+
+/// A grammar: how a text of it is read, with some that are right.
+struct Grammar {
+    read: fn(&str),
+    samples: &'static [&'static str],
+}
+
+const GRAMMARS: &[Grammar] = &[
+    Grammar {
+        read: quantity,
+        samples: &["4KiB", "1.5GiB", "0", "10ms", "2h", "17us", "18446744073709551615"],
+    },
+    Grammar {
+        read: name,
+        samples: &[
+            "2%",
+            "p99.9",
+            "mean",
+            "SR=1024,RW=5120",
+            "24h",
+            "10x",
+            "granularity",
+            "io_uring",
+            "0.5",
+            "steady",
+        ],
+    },
+    Grammar {
+        read: address,
+        samples: &[
+            "0.0.0.0:10809",
+            "[::1]:1",
+            "unix:/tmp/a",
+            "real",
+            "2.5x",
+            "/dev/ng0n1?engine=psync",
+            "file:a?size=1GiB&direct=false",
+        ],
+    },
+    Grammar {
+        read: drive,
+        samples: &[
+            "demo?over_provisioning=0.28&flash.packages=4",
+            "demo?ftl=fast&log.blocks=4&seed=7",
+            "demo?gang.packages=4&raid.drives=2",
+        ],
+    },
+    Grammar { read: toml, samples: &[] },
+    Grammar { read: space, samples: &[] },
+    Grammar {
+        read: change,
+        samples: &[
+            "over_provisioning=0.3,size=4KiB:0.5+32KiB:0.5",
+            "ftl=last, log.blocks = 8",
+            "seed=3",
+        ],
+    },
+    Grammar {
+        read: workload,
+        samples: &[
+            "uniform?size=4KiB:0.5+32KiB:0.5&reads=0.3&trims=0.1",
+            "zipf?theta=0.9&length=1MiB&offset=64KiB",
+            "hotcold?hot_space=0.1&hot_writes=0.9&queue_depth=8&rate=1000",
+            "sequential?size=128KiB&seed=3",
+            "uflip:granularity",
+            "postmark",
+            "btree?log=1MiB",
+        ],
+    },
+    Grammar {
+        read: trace_fields,
+        samples: &[
+            "format=msr\nvolumes=0\n",
+            "ops=read\nfrom=1s\nuntil=2s",
+            "sample=0.5\nseed=3",
+            "remap=fold\nspeed=2",
+            "on_bad_line=skip\nsector=512",
+        ],
+    },
+    Grammar {
+        read: |text| drop(read_levels(text)),
+        samples: &["fill,write_amplification,mb_per_s\n1GiB,1.0,500\n2GiB,1.5,400\n512MiB,,300\n"],
+    },
+];
+
+/// The first byte says which grammar.
+pub fn run(input: &[u8]) {
+    let Some((which, text)) = input.split_first() else { return };
+    if let Ok(text) = std::str::from_utf8(text) {
+        (GRAMMARS[usize::from(*which) % GRAMMARS.len()].read)(text);
+    }
+}
+
+pub fn draw(random: &mut fastrand::Rng) -> Vec<u8> {
+    let which = random.usize(..GRAMMARS.len());
+    let mut samples: Vec<Vec<u8>> =
+        GRAMMARS[which].samples.iter().map(|text| text.as_bytes().to_vec()).collect();
+    if samples.is_empty() {
+        samples = crate::samples("profiles");
+        samples.extend(crate::samples("docs/examples"));
+    }
+    let mut bytes = vec![u8::try_from(which).expect("a few grammars")];
+    bytes.extend(changed(&samples, random));
+    bytes
+}
+
+/// What is shown of a quantity is read as the same, but for rounding.
+fn quantity(text: &str) {
+    if let Ok(bytes) = text.parse::<Bytes>() {
+        near(bytes.0, || bytes.to_string().parse::<Bytes>().map(|bytes| bytes.0));
+    }
+    if let Ok(time) = text.parse::<Nanos>() {
+        near(time.0, || time.to_string().parse::<Nanos>().map(|time| time.0));
+    }
+}
+
+/// The largest are passed by: they may be rounded to more than there is.
+fn near(value: u64, again: impl Fn() -> Result<u64, ParseUnitError>) {
+    if value < u64::MAX / 2 {
+        let again = again().expect("what is shown is read");
+        assert!(again.abs_diff(value) <= value / 100, "{value} is shown as {again}");
+    }
+}
+
+fn name(text: &str) {
+    let _ = (names::io_size(text), names::page(text), names::free_space(text), names::seed(text));
+    let _ = (names::pause(text), names::duration(text), names::test(text), names::statistic(text));
+    let _ =
+        (names::io_count(text), names::io_ignore(text), names::micro_benchmarks(&[text.into()]));
+    let _ = (text.parse::<WarmUp>(), text.parse::<EngineKind>());
+    if let Ok(share) = names::share(text) {
+        assert!(share > 0.0 && share < 1.0, "{share}");
+    }
+}
+
+fn address(text: &str) {
+    let _ = (text.parse::<Speed>(), OpenOptions::parse(text));
+    if let Ok(address) = text.parse::<nbd::Address>() {
+        let _ = format!("{address:?}");
+    }
+}
+
+/// Files are none of this.
+fn drive(text: &str) {
+    if text
+        .split('?')
+        .next()
+        .is_some_and(|name| profile::KINDS.iter().any(|kind| kind.name == name))
+        && let Ok(profile) = profile::parse(text)
+    {
+        let _ = profile.layout();
+    }
+}
+
+fn toml(text: &str) {
+    if let Ok(profile) = profile::from_toml(text) {
+        let _ = profile.layout();
+    }
+}
+
+fn space(text: &str) {
+    let Ok(space) = Space::parse(text) else { return };
+    for trial in space.trials() {
+        assert_eq!(trial.levels.len(), space.names().len(), "{trial:?}");
+    }
+}
+
+fn change(text: &str) {
+    let base = Asked { drive: "sim:demo".into(), work: Work::default() };
+    if let Ok(changes) = changes(text) {
+        let _ = Question::new(base, vec![Asking { name: None, changes }], 1);
+    }
+}
+
+/// The first IOs of a workload lie on the drive.
+fn workload(text: &str) {
+    // Files are none of this.
+    if text.starts_with("trace") {
+        return;
+    }
+    let (capacity, logical_block) = (Bytes::mib(8), Bytes(512));
+    let target = Target { capacity, logical_block, filled: true, seed: 1 };
+    let Ok(workload) = synthetic::open(text, &target) else { return };
+    let mut stream: Box<dyn Stream> = match workload.ios {
+        Ios::Endless(stream) => stream,
+        Ios::Application(stream) => stream,
+        Ios::Runs(_) | Ios::Trace(_) => return,
+    };
+    let mut now = Nanos(0);
+    for _ in 0..50 {
+        let Some(io) = stream.next(now) else { break };
+        let whole = |bytes: Bytes| bytes.is_multiple_of(logical_block);
+        assert!(whole(io.offset) && whole(io.len), "{io:?}");
+        assert!(io.offset.0.checked_add(io.len.0).is_some_and(|end| end <= capacity.0), "{io:?}");
+        now = io.at.max(now);
+    }
+}
+
+/// A field of a trace in each line, `name=value`: what comes out of a trace of which that is made.
+fn trace_fields(text: &str) {
+    let mut spec = Spec::default();
+    for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
+        // Repetition needs a file.
+        if name == "repeat" || spec.set(name, value).is_err() {
+            return;
+        }
+    }
+    let sample = std::fs::read(repository("testdata/traces/msr.csv")).expect("the sample is there");
+    let Ok(source) = Source::of("a trace", std::io::Cursor::new(sample), None) else { return };
+    let Ok(trace) = spec.open_sources(vec![source]) else { return };
+    crate::exhaust::exhaust(Box::new(trace));
+}
