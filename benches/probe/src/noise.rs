@@ -25,6 +25,8 @@ pub struct Noisy<D> {
     /// The time that is seen, less that of the drive.
     ahead: i64,
     next_hiccup: Nanos,
+    /// What the drive was asked for, in its time and in that which is seen.
+    in_flight: Vec<(Io, Io)>,
 }
 
 impl<D: Device> Noisy<D> {
@@ -36,6 +38,7 @@ impl<D: Device> Noisy<D> {
             rng: fastrand::Rng::with_seed(seed),
             ahead: 0,
             next_hiccup: Nanos(u64::MAX),
+            in_flight: Vec::new(),
         };
         if noise.hiccup_every > Nanos(0) {
             noisy.next_hiccup = noisy.after(Nanos(0));
@@ -89,8 +92,9 @@ impl<D: Device> Device for Noisy<D> {
     }
 
     fn submit(&mut self, io: &Io) {
-        let at = self.hidden(io.at);
-        self.inner.submit(&Io { at, ..*io });
+        let hidden = Io { at: self.hidden(io.at), ..*io };
+        self.in_flight.push((hidden, *io));
+        self.inner.submit(&hidden);
     }
 
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
@@ -102,8 +106,9 @@ impl<D: Device> Device for Noisy<D> {
         let least = before.0.cast_signed() - completion.completed.0.cast_signed();
         self.ahead += added.max(least);
         let completed = self.seen(completion.completed);
-        let at = Nanos(completion.io.at.0.min(submitted.0));
-        let submitted = submitted.min(completed);
-        Some(Completion { io: Io { at, ..completion.io }, submitted, completed, ..completion })
+        let asked = self.in_flight.iter().position(|(hidden, _)| *hidden == completion.io);
+        let (_, io) = self.in_flight.swap_remove(asked.expect("answers what was asked"));
+        let submitted = submitted.max(io.at).min(completed);
+        Some(Completion { io, submitted, completed, ..completion })
     }
 }

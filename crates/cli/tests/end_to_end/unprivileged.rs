@@ -29,6 +29,7 @@ fn a_drive_of_ones_own_needs_no_root() {
         command.args(["--only", "granularity", "--state", "purged"]).args(QUICK);
         Outcome::of(command.current_dir(place.path()))
     };
+    chown(&block.device, Some(0), Some(0)).unwrap();
     let refused = bench("psync", "other");
     assert_eq!(refused.status, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains("Permission denied"), "{}", refused.stderr);
