@@ -87,8 +87,7 @@ fn a_device_that_shrinks_is_noticed() {
         let Ok(mut open) = open(&options) else { continue };
         let last = Bytes(open.info().capacity.0 - Bytes::kib(4).0);
         write_at(&mut open, last).result.unwrap();
-        File::options().write(true).open(&device.image).unwrap().set_len(Bytes::mib(32).0).unwrap();
-        assert!(run("losetup", &["--set-capacity", device.path()]));
+        device.shrink(Bytes::mib(32));
         let answer = write_at(&mut open, last).result;
         assert!(answer.is_err(), "{}: {answer:?}", engine.name);
         write_at(&mut open, Bytes(0)).result.unwrap();
@@ -105,8 +104,7 @@ fn a_removed_device_was_full() {
         let options = OpenOptions { engine: Some(engine.kind), ..writing(&device.device) };
         let Ok(mut open) = open(&options) else { continue };
         write_at(&mut open, Bytes(0)).result.unwrap();
-        File::options().write(true).open(&device.image).unwrap().set_len(0).unwrap();
-        assert!(run("losetup", &["--set-capacity", device.path()]));
+        device.shrink(Bytes(0));
         let answer = write_at(&mut open, Bytes(0)).result;
         assert_eq!(answer, Err(Errno::ENODEV), "{}", engine.name);
     }

@@ -60,6 +60,12 @@ impl Loop {
         self.device.to_str().unwrap()
     }
 
+    /// Cuts off what is behind so many bytes, under whoever has it open.
+    fn shrink(&self, left: Bytes) {
+        File::options().write(true).open(&self.image).unwrap().set_len(left.0).unwrap();
+        assert!(run("losetup", &["--set-capacity", self.path()]));
+    }
+
     fn mount_point(&self) -> PathBuf {
         let path = self.directory.path().join("mount point");
         fs::create_dir_all(&path).unwrap();
@@ -220,19 +226,26 @@ fn what_is_mounted_is_refused() {
     }
 }
 
-// Does a partition that is mounted protect the whole disk, and the disk's partition table not
-// hide that?
-#[test]
-fn a_mounted_partition_protects_its_disk() {
-    let Some(device) = Loop::with(&["--partscan"], |_| ()) else { return };
+/// A loop device, and its partition with a file system.
+fn partitioned() -> Option<(Loop, String)> {
+    let device = Loop::with(&["--partscan"], |_| ())?;
     write_partition_table(&device.device);
     let partition = format!("{}p1", device.path());
     // Kernels that do not read partition tables themselves are told.
     let there =
         Path::new(&partition).exists() || run("addpart", &[device.path(), "1", "2048", "129024"]);
-    if !there || !run("mkfs.ext4", &["-q", &partition]) {
-        return println!("passed by: the loop device shows no partitions");
+    if there && run("mkfs.ext4", &["-q", &partition]) {
+        return Some((device, partition));
     }
+    println!("passed by: the loop device shows no partitions");
+    None
+}
+
+// Does a partition that is mounted protect the whole disk, and the disk's partition table not
+// hide that?
+#[test]
+fn a_mounted_partition_protects_its_disk() {
+    let Some((device, partition)) = partitioned() else { return };
     let refused = refusal(&writing(Path::new(&partition)));
     assert!(matches!(refused, Refusal::Signature { .. }), "{refused}");
     let Some(_mounted) = Mounted::new(&partition, device.mount_point()) else { return };
