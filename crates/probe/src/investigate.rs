@@ -241,11 +241,16 @@ fn needed(wanted: &[Parameter]) -> Vec<Parameter> {
 
 /// States of each parameter that was not looked at why.
 fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, wanted: &[Parameter], halt: Option<Halt>) {
-    let missing: Vec<Parameter> = knowledge.missing().collect();
     let no_flash = no_flash(knowledge).map(|medium| match medium {
         "nothing" => String::from("there is no flash: nothing is behind this drive"),
         medium => format!("there is no flash: the medium is {medium}"),
     });
+    if no_flash.is_some() {
+        // Others may have found something while the medium was still in doubt: it was taken for flash then.
+        let of_flash = crate::PARAMETERS.iter().map(|spec| spec.parameter);
+        of_flash.filter(|at| *at != Parameter::Medium).for_each(|at| knowledge.withdraw(at));
+    }
+    let missing: Vec<Parameter> = knowledge.missing().collect();
     for parameter in missing {
         let probes = || PROBES.iter().filter(|probe| probe.finds.contains(&parameter));
         let writes = probes().all(|probe| probe.writes);
@@ -316,6 +321,30 @@ mod tests {
         };
         assert_eq!(next(1), Some("page"));
         assert_eq!(next(MOST_ATTEMPTS), Some("parallel"));
+    }
+
+    // Is nothing of flash stated of memory that was known as memory only after others had looked?
+    #[test]
+    fn nothing_of_flash_is_left_where_there_is_none() {
+        let mut device = NullDevice::new(Bytes(1 << 30), 1, || Nanos(0));
+        let budget = Budget { bytes: Bytes(8 << 30), time: Nanos::secs(1 << 20) };
+        let (stop, mut keeper) = (AtomicBool::new(false), ());
+        let lab = Lab::new(&mut device, budget, 0, &stop, &mut keeper);
+        let left = |medium: &str| {
+            let mut knowledge = Knowledge::default();
+            knowledge.take(Finding::exact(Parameter::RequestCost, 14_532.0, 0.98));
+            knowledge.take(Finding::class(Parameter::Medium, medium, 0.99));
+            conclude(&lab, &mut knowledge, &[], None);
+            let known: Vec<_> = knowledge
+                .findings()
+                .filter(|finding| finding.is_known())
+                .map(|finding| finding.parameter)
+                .collect();
+            (known, knowledge.findings().count() == crate::PARAMETERS.len())
+        };
+        assert_eq!(left("memory"), (vec![Parameter::Medium], true));
+        let (of_flash, all) = left("flash");
+        assert_eq!((of_flash.len(), all), (2, true));
     }
 
     // Is all that the probes of a wanted parameter assume looked for as well?
