@@ -15,3 +15,9 @@ pub(crate) fn median(times: &[f64]) -> f64 {
 pub(crate) fn numbered(times: &[f64]) -> Vec<[f64; 2]> {
     (1_u32..).zip(times).map(|(nth, time)| [f64::from(nth), *time]).collect()
 }
+
+/// The least and the most.
+pub(crate) fn range(values: impl IntoIterator<Item = f64>) -> [f64; 2] {
+    let wider = |[least, most]: [f64; 2], value: f64| [least.min(value), most.max(value)];
+    values.into_iter().fold([f64::INFINITY, f64::NEG_INFINITY], wider)
+}

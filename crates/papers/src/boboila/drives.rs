@@ -2,7 +2,7 @@ use flashscope_twin::drawn::{EIGHT, Traits};
 
 use super::predictions::FREES;
 use super::workloads::{Drive, NOT_PUBLIC, by_workload, name_of};
-use crate::times::median;
+use crate::times::{median, range};
 use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State};
 
 /// Section IV.
@@ -73,8 +73,7 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
         all.extend(found);
     }
     let good = all.iter().filter(|case| case.is_good()).count();
-    let least = all.iter().map(|case| case.measured).fold(f64::MAX, f64::min);
-    let most = all.iter().map(|case| case.measured).fold(0.0, f64::max);
+    let [least, most] = range(all.iter().map(|case| case.measured));
     let median = median(&all.iter().map(|case| case.off().abs()).collect::<Vec<_>>());
     let claims = vec![
         Claim::statement(

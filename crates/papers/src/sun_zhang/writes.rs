@@ -3,7 +3,7 @@ use flashscope_block::Data;
 use super::reads::linearity;
 use super::{DRIVE, PAGE, READ_OFF, SEED, TRIALS, beside, cumulative, share};
 use crate::bed::Bed;
-use crate::times::{mean, median};
+use crate::times::{mean, median, range};
 use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State, Tolerance};
 
 /// Section 3.3.
@@ -124,6 +124,7 @@ fn in_order(run: &Run<'_>) -> Result<Found, Error> {
         .map(|(nth, _)| nth)
         .collect();
     let gaps: Vec<f64> = at.windows(2).map(|pair| f64::from(pair[1] - pair[0] - 1)).collect();
+    let [least, most] = range(gaps);
     let sums = cumulative(&times, 4.0);
     let claims = vec![
         Claim::close(("the dear ones", "ms"), MERGE, mean(&dear), READ_OFF),
@@ -135,9 +136,9 @@ fn in_order(run: &Run<'_>) -> Result<Found, Error> {
         Claim::same(
             "cheap ones between two dear ones, least",
             f64::from(BETWEEN),
-            gaps.iter().copied().fold(f64::MAX, f64::min),
+            least,
         ),
-        Claim::same("and most", f64::from(BETWEEN), gaps.iter().copied().fold(0.0, f64::max)),
+        Claim::same("and most", f64::from(BETWEEN), most),
         Claim::statement(
             "the total cost increases linearly and there are also intervals with size of 64*4KB",
             format!("the correlation of time and size is {:.4}", linearity(&sums)),

@@ -13,7 +13,7 @@ use flashscope_result::methodology::{BaselinePhases, Findings, Methodology};
 use flashscope_sim::{Profile, SimDevice};
 use flashscope_workload::uflip::{self, Baseline, PREPARATION, PerBaseline, Setup};
 
-use crate::times::mean;
+use crate::times::{mean, range};
 use crate::{Error, Run};
 
 /// How long runs are (section 5.1).
@@ -265,8 +265,7 @@ impl Measured {
     /// How far the means of the repeats of each run are apart, from the `first`, counted from 0: as a share.
     pub fn spreads(&self, first: usize) -> Vec<f64> {
         let spread = |repeats: &Vec<f64>| {
-            let means = repeats.iter().skip(first);
-            let (least, most) = means.fold((f64::MAX, 0.0_f64), |(a, b), x| (a.min(*x), b.max(*x)));
+            let [least, most] = range(repeats.iter().skip(first).copied());
             most / least - 1.0
         };
         self.repeats.iter().map(spread).collect()

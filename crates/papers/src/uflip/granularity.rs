@@ -3,6 +3,7 @@ use flashscope_workload::uflip::Baseline;
 
 use super::bench::{Measured, Method, measure};
 use super::{DTI, MEMORIGHT, OFF, SEED};
+use crate::times::range;
 use crate::{Axis, Claim, Error, Figure, Found, Item, Paper, Run, Series, State, Tolerance};
 
 /// Section 5.2, effect of granularity.
@@ -87,7 +88,7 @@ fn memoright(run: &Run<'_>) -> Result<Found, Error> {
         claims.push(Claim::close((what, ""), 2.0, doubled, 2.0 * OFF));
     }
     let large = [32, 64, 128, 256].map(|kib| at(&found, RandomWrite, kib));
-    let least = large.into_iter().fold(f64::MAX, f64::min);
+    let [least, _] = range(large);
     claims.push(Claim::statement(
         "for rather large random writes, the response time is much higher, at least 5 msec",
         format!("{least:.2} ms from 32 KB on"),
@@ -106,7 +107,7 @@ fn memoright(run: &Run<'_>) -> Result<Found, Error> {
     }
     let others =
         [SequentialRead, RandomRead, SequentialWrite].map(|of| rw(32) / at(&found, of, 32));
-    let factor = others.into_iter().fold(0.0, f64::max);
+    let [_, factor] = range(others);
     claims.push(
         Claim::close(("random writes, times slower than others", ""), 5.0, factor, OFF).unless(
             16.7,
@@ -122,7 +123,7 @@ fn alternates(found: &Measured) -> Claim {
     let times = found.times("granularity", "RW", Some(32 * KIB));
     let cheap = 2.0 * at(found, Baseline::SequentialWrite, 32);
     let share = times.iter().filter(|time| **time <= cheap).count() as f64 / times.len() as f64;
-    let dearest = times.iter().copied().fold(0.0, f64::max);
+    let [_, dearest] = range(times.iter().copied());
     Claim::statement(
         "random writes alternate between cheap ones, of similar cost to sequential writes, and extremely expensive ones (tens \
          of ms)",
@@ -136,15 +137,13 @@ fn dti(run: &Run<'_>) -> Result<Found, Error> {
     let found = sizes(DTI.name, run)?;
     let small = [1, 2, 4, 8, 16].map(|kib| at(&found, SequentialWrite, kib));
     let whole = at(&found, SequentialWrite, 32);
-    let dearest = small.into_iter().fold(0.0, f64::max);
+    let [_, dearest] = range(small);
     let request = run.profile(DTI.name)?.interface.request_overhead.as_secs_f64() * 1e3;
     let by_byte = at(&found, SequentialWrite, 16) / (0.5 * (whole + request));
-    let random: Vec<f64> = [4, 8, 16, 32].map(|kib| at(&found, RandomWrite, kib)).into();
-    let range = |of: fn(f64, f64) -> f64, from| random.iter().copied().fold(from, of);
+    let [least, most] = range([4, 8, 16, 32].map(|kib| at(&found, RandomWrite, kib)));
     let slower = [SequentialRead, RandomRead, SequentialWrite]
         .map(|of| at(&found, RandomWrite, 32) / at(&found, of, 32));
-    let slower =
-        [slower.iter().copied().fold(f64::MAX, f64::min), slower.into_iter().fold(0.0, f64::max)];
+    let slower = range(slower);
     let claims = vec![
         Claim::statement(
             "smaller sequential writes incur a significantly higher cost than writes of 32KB",
@@ -156,12 +155,8 @@ fn dti(run: &Run<'_>) -> Result<Found, Error> {
             .unless(256.0, Tolerance::Share(OFF), IN_TABLE_3),
         Claim::statement(
             "the response time of random writes is a rather constant value",
-            format!(
-                "{:.0} to {:.0} ms from 4 to 32 KB",
-                range(f64::min, f64::MAX),
-                range(f64::max, 0.0)
-            ),
-            range(f64::max, 0.0) < 1.25 * range(f64::min, f64::MAX),
+            format!("{least:.0} to {most:.0} ms from 4 to 32 KB"),
+            most < 1.25 * least,
         ),
         Claim::statement(
             "random writes are one or two orders of magnitude slower",

@@ -4,6 +4,7 @@ use flashscope_workload::uflip::Baseline;
 use super::bench::{Method, measure};
 use super::table_3::{COVERED, covered, dearest};
 use super::{DTI, MEMORIGHT, MTRON, SAMSUNG, SEED};
+use crate::times::range;
 use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State};
 
 /// Section 5.2, effect of locality.
@@ -68,7 +69,7 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
         let sequential = found.means("locality", "SW");
         let large = sequential.iter().filter(|(size, _)| *size >= MIB).map(|(_, mean)| mean / sw);
         let reverse = found.mean("order", "SW", -1) / sw;
-        let (least, most) = large.fold((f64::MAX, 0.0_f64), |(a, b), x| (a.min(x), b.max(x)));
+        let [least, most] = range(large);
         claims.push(
             Claim::statement(
                 format!("{drive}: locality does not affect the performance of sequential writes"),

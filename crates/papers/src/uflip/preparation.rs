@@ -5,6 +5,7 @@ use flashscope_workload::uflip::{Baseline, PREPARATION};
 use super::bench::{Measured, Method, execute, prepare};
 use super::phases::ios;
 use super::{DTHX, DTI, MEMORIGHT, MLC, MODULE, MTRON, SAMSUNG, SEED};
+use crate::times::range;
 use crate::{Claim, Error, Found, Item, Paper, Run, State};
 
 /// Section 5.1.
@@ -67,7 +68,7 @@ fn start_up(drive: &str, found: &Measured, ignored: u64, profile: &Profile) -> C
     let logs = f64::from(profile.flash.packages * profile.log.blocks);
     let buffered = (profile.cache.size.0 / Bytes::kib(32).0) as f64;
     let times = found.times(PREPARATION.name, Baseline::RandomWrite.name(), None);
-    let (least, most) = times.iter().fold((f64::MAX, 0.0_f64), |(a, b), x| (a.min(*x), b.max(*x)));
+    let [least, most] = range(times.iter().copied());
     let told = format!("{ios} IOs, of all which take {least:.2} to {most:.0} ms");
     Claim::statement(said, told, ios <= ignored as f64)
         .since((buffered..=buffered + logs).contains(&ios), EMPTY)
