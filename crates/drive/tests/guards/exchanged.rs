@@ -77,37 +77,41 @@ fn a_number_stays_with_what_is_open() {
     assert!(run("losetup", &[device.path(), other.to_str().unwrap()]));
 }
 
-// Is a device that becomes smaller while it is measured answered with an error beyond its end, by every engine, and is
-// what is left of it written still?
-#[test]
-fn a_device_that_shrinks_is_noticed() {
+/// Opens a loop device of its own for writing by each engine that there is here.
+fn by_each_engine(mut look: impl FnMut(&str, &Loop, &mut RealDevice)) {
     for engine in ENGINES.iter().filter(|engine| !engine.name.starts_with("io_uring_")) {
         let Some(device) = Loop::new() else { return };
         let options = OpenOptions { engine: Some(engine.kind), ..writing(&device.device) };
         let Ok(mut open) = open(&options) else { continue };
-        let last = Bytes(open.info().capacity.0 - Bytes::kib(4).0);
-        write_at(&mut open, last).result.unwrap();
-        device.shrink(Bytes::mib(32));
-        let answer = write_at(&mut open, last).result;
-        assert!(answer.is_err(), "{}: {answer:?}", engine.name);
-        write_at(&mut open, Bytes(0)).result.unwrap();
-        assert_eq!(fs::metadata(&device.image).unwrap().len(), Bytes::mib(32).0);
+        look(engine.name, &device, &mut open);
     }
+}
+
+// Is a device that becomes smaller while it is measured answered with an error beyond its end, by every engine, and is
+// what is left of it written still?
+#[test]
+fn a_device_that_shrinks_is_noticed() {
+    by_each_engine(|engine, device, open| {
+        let last = Bytes(open.info().capacity.0 - Bytes::kib(4).0);
+        write_at(open, last).result.unwrap();
+        device.shrink(Bytes::mib(32));
+        let answer = write_at(open, last).result;
+        assert!(answer.is_err(), "{engine}: {answer:?}");
+        write_at(open, Bytes(0)).result.unwrap();
+        assert_eq!(fs::metadata(&device.image).unwrap().len(), Bytes::mib(32).0);
+    });
 }
 
 // Is a device without any bytes left, as a drive has none that was removed, told as gone by every engine, where the kernel
 // answers that it is full?
 #[test]
 fn a_removed_device_was_full() {
-    for engine in ENGINES.iter().filter(|engine| !engine.name.starts_with("io_uring_")) {
-        let Some(device) = Loop::new() else { return };
-        let options = OpenOptions { engine: Some(engine.kind), ..writing(&device.device) };
-        let Ok(mut open) = open(&options) else { continue };
-        write_at(&mut open, Bytes(0)).result.unwrap();
+    by_each_engine(|engine, device, open| {
+        write_at(open, Bytes(0)).result.unwrap();
         device.shrink(Bytes(0));
-        let answer = write_at(&mut open, Bytes(0)).result;
-        assert_eq!(answer, Err(Errno::ENODEV), "{}", engine.name);
-    }
+        let answer = write_at(open, Bytes(0)).result;
+        assert_eq!(answer, Err(Errno::ENODEV), "{engine}");
+    });
 }
 
 // Is a name like those of /dev/disk/by-id, a link with a relative path, confirmed as it was typed and by where it leads,

@@ -7,6 +7,7 @@ mod results;
 mod sweeps;
 mod tree;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -73,6 +74,39 @@ fn each_crash(
         }
     }
     points
+}
+
+/// Looks by `check` at what crashes leave of a folder that a command wrote on `disk`, beside the whole of it: how much
+/// of it is there, if any. Each `every` of them is gone on with by the command, which must make the whole of it. `losses`
+/// as in [`each_crash`]. How many there were, and how many were gone on with.
+fn each_crash_gone_on_with<C: PartialEq>(
+    disk: &Disk,
+    [command, folder]: [&str; 2],
+    [losses, every]: [usize; 2],
+    content: fn(&Scratch, &str) -> C,
+    mut check: impl FnMut(&Path, &Path, &str) -> Option<usize>,
+) -> [usize; 2] {
+    let changes = disk.kept().changes.clone();
+    let place = Scratch::in_memory();
+    let whole = made(&disk.kept().tree, Left::All, &place, folder, "whole");
+    let sound = content(&place, "whole");
+    let (mut kept, mut resumed, mut seen) = (HashMap::new(), 0, 0);
+    let points = each_crash(&changes, losses, |left, tree, point| {
+        let now = check(&left.join(folder), &whole, &point.what);
+        // What was there once is there for ever, of each kind of crash.
+        let before = kept.insert(point.left, now).flatten();
+        assert!(now >= before, "{}: {now:?} after {before:?}", point.what);
+        seen += 1;
+        if now.is_some() && seen % every == 0 {
+            made(tree, point.left, &place, folder, "cut");
+            let outcome = place.run(&[command, "--resume", "cut"]);
+            assert_eq!(outcome.status, 0, "{}: {}", point.what, outcome.stderr);
+            assert!(content(&place, "cut") == sound, "{}: gone on with, it differs", point.what);
+            std::fs::remove_dir_all(place.at("cut")).unwrap();
+            resumed += 1;
+        }
+    });
+    [points, resumed]
 }
 
 /// A change without its data.

@@ -1,6 +1,5 @@
 //! Results of `bench`, and twins.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
@@ -11,7 +10,7 @@ use flashscope_twin::fit::Twin;
 
 use super::disk::Disk;
 use super::tree::Left;
-use super::{ROOM, each_crash, made, run};
+use super::{ROOM, each_crash, each_crash_gone_on_with, made, run};
 use crate::Scratch;
 use crate::resume::content;
 
@@ -62,44 +61,17 @@ fn check(path: &Path, whole: &Path, what: &str) -> Option<usize> {
     Some(done)
 }
 
-/// Looks at what crashes leave of a benchmark, and goes on with one of `every`. How many there were, and how many
-/// were gone on with.
-fn crashes(every: usize) -> Option<(usize, usize)> {
+fn crashes(every: usize) -> Option<[usize; 2]> {
     let disk = Disk::mount(ROOM)?;
     run(&disk, &BENCH).ok();
-    let changes = disk.kept().changes.clone();
-    let place = Scratch::in_memory();
-    let whole = made(&disk.kept().tree, Left::All, &place, "r", "whole");
-    let sound = content(&place, "whole");
-    let (mut done, mut resumed, mut seen) = (HashMap::new(), 0, 0);
-    let points = each_crash(&changes, 2, |left, tree, point| {
-        let now = check(&left.join("r"), &whole, &point.what);
-        // What was there once is there for ever, of each kind of crash.
-        let before = done.insert(point.left, now).flatten();
-        assert!(now >= before, "{}: {now:?} runs after {before:?}", point.what);
-        seen += 1;
-        if now.is_some() && seen % every == 0 {
-            made(tree, point.left, &place, "r", "cut");
-            let outcome = place.run(&["bench", "--resume", "cut"]);
-            assert_eq!(outcome.status, 0, "{}: {}", point.what, outcome.stderr);
-            let torn = point.what.starts_with("in the midst");
-            assert!(
-                content(&place, "cut") == sound,
-                "{}: gone on with, it differs, {torn}",
-                point.what
-            );
-            fs::remove_dir_all(place.at("cut")).unwrap();
-            resumed += 1;
-        }
-    });
-    Some((points, resumed))
+    Some(each_crash_gone_on_with(&disk, ["bench", "r"], [2, every], content, check))
 }
 
 // Is a result of a benchmark that was killed, or whose machine lost its power, whole in all that it says is
 // done, wherever that happens, and becomes what it would have been when it is gone on with?
 #[test]
 fn crashes_of_a_benchmark() {
-    let Some((points, resumed)) = crashes(150) else { return };
+    let Some([points, resumed]) = crashes(150) else { return };
     println!("{points} crashes of a benchmark were survived, {resumed} of them gone on with");
     assert!(points > 1000 && resumed > 5);
 }
@@ -108,7 +80,7 @@ fn crashes_of_a_benchmark() {
 #[test]
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn many_crashes_of_a_benchmark() {
-    let Some((points, resumed)) = crashes(4) else { return };
+    let Some([points, resumed]) = crashes(4) else { return };
     println!("{points} crashes of a benchmark were survived, {resumed} of them gone on with");
 }
 

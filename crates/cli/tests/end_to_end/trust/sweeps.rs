@@ -1,6 +1,5 @@
 //! Sweeps.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
@@ -9,7 +8,7 @@ use flashscope_result::sweep::{Row, SweepStatus, read_rows};
 
 use super::disk::Disk;
 use super::tree::Left;
-use super::{ROOM, each_crash, made, run};
+use super::{ROOM, each_crash_gone_on_with, made, run};
 use crate::Scratch;
 use crate::sweep::content;
 
@@ -48,37 +47,19 @@ fn check(path: &Path, whole: &[Row], what: &str) -> Option<usize> {
     Some(rows.len())
 }
 
-fn crashes(losses: usize, every: usize) -> Option<(usize, usize)> {
+fn crashes(losses: usize, every: usize) -> Option<[usize; 2]> {
     let disk = disk(ROOM)?;
     run(&disk, &SWEEP).ok();
-    let changes = disk.kept().changes.clone();
-    let place = Scratch::in_memory();
-    let path = made(&disk.kept().tree, Left::All, &place, "s", "whole");
-    let (_, whole) = read_rows(&path).unwrap();
-    let sound = content(&place, "whole");
-    let (mut kept, mut resumed, mut seen) = (HashMap::new(), 0, 0);
-    let points = each_crash(&changes, losses, |left, tree, point| {
-        let now = check(&left.join("s"), &whole, &point.what);
-        let before = kept.insert(point.left, now).flatten();
-        assert!(now >= before, "{}: {now:?} rows after {before:?}", point.what);
-        seen += 1;
-        if now.is_some() && seen % every == 0 {
-            made(tree, point.left, &place, "s", "cut");
-            let outcome = place.run(&["sweep", "--resume", "cut"]);
-            assert_eq!(outcome.status, 0, "{}: {}", point.what, outcome.stderr);
-            assert!(content(&place, "cut") == sound, "{}: gone on with, it differs", point.what);
-            fs::remove_dir_all(place.at("cut")).unwrap();
-            resumed += 1;
-        }
-    });
-    Some((points, resumed))
+    let (_, whole) = read_rows(&disk.path().join("s")).unwrap();
+    let check = |left: &Path, _: &Path, what: &str| check(left, &whole, what);
+    Some(each_crash_gone_on_with(&disk, ["sweep", "s"], [losses, every], content, check))
 }
 
 // Does a sweep that was killed, or whose machine lost its power, keep every row that it had, and become what it
 // would have been when it is gone on with?
 #[test]
 fn crashes_of_a_sweep() {
-    let Some((points, resumed)) = crashes(40, 150) else { return };
+    let Some([points, resumed]) = crashes(40, 150) else { return };
     println!("{points} crashes of a sweep were survived, {resumed} of them gone on with");
     assert!(points > 300 && resumed > 5);
 }
@@ -87,7 +68,7 @@ fn crashes_of_a_sweep() {
 #[test]
 #[ignore = "takes minutes: scripts/test-trust runs it"]
 fn many_crashes_of_a_sweep() {
-    let Some((points, resumed)) = crashes(1, 1) else { return };
+    let Some([points, resumed]) = crashes(1, 1) else { return };
     println!("{points} crashes of a sweep were survived, {resumed} of them gone on with");
 }
 
