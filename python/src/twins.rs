@@ -39,7 +39,9 @@ pub fn twin_check(
     note: &Bound<'_, PyAny>,
 ) -> PyResult<(String, bool)> {
     let args: CheckArgs = parse("check", words)?;
-    watched(py, progress, note, |stop, _| Ok(serde_json::to_string(&check(&args, stop)?)?))
+    watched(py, progress, note, |stop, onlooker| {
+        Ok(serde_json::to_string(&check(&args, stop, onlooker)?)?)
+    })
 }
 
 /// Predicts by a twin: JSON after docs/schemas/twin-prediction.schema.json, and whether Ctrl-C ended it.
@@ -51,5 +53,7 @@ pub fn twin_predict(
     note: &Bound<'_, PyAny>,
 ) -> PyResult<(String, bool)> {
     let args: PredictArgs = parse("predict", words)?;
-    watched(py, progress, note, |stop, _| Ok(serde_json::to_string(&predict(&args, stop)?)?))
+    watched(py, progress, note, |stop, onlooker| {
+        Ok(serde_json::to_string(&predict(&args, stop, onlooker)?)?)
+    })
 }

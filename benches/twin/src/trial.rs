@@ -84,7 +84,7 @@ pub fn trial(
     let (begun, stop) = (now(), AtomicBool::new(false));
     let twin = sources.fit(How { seed, confidence: CONFIDENCE, threads: jobs }, &stop, tell)?;
     let took = begun.elapsed();
-    let check = Check::new(&twin, &held, &stop, jobs)?;
+    let check = Check::new(&twin, &held, &stop, jobs, &mut |_, _| {})?;
     let (mut means, mut p99s) = (Vec::new(), Vec::new());
     for run in check.runs {
         let predicted = |compared: flashscope_twin::fit::Compared| Predicted {
@@ -129,7 +129,7 @@ fn traced(
     let drive = Drive::new("sim:hidden", &profile::parse(spec)?)?;
     let truth = Simulator::on(drive, &work, &stop, &mut ())?.run(&stop, &mut ())?.simulation;
     let truth = truth.latency_ns.ok_or("nothing was measured of the trace")?;
-    let predicted = twin.predict(&work, DRAWS, &stop, jobs)?.latency_ns;
+    let predicted = twin.predict(&work, DRAWS, &stop, jobs, &mut |_, _| {})?.latency_ns;
     let of = |truth: f64, predicted: Range| Predicted { title: trace.into(), truth, predicted };
     Ok((of(truth.mean.value, predicted.mean), of(truth.p99 as f64, predicted.p99)))
 }

@@ -67,7 +67,7 @@ fn fit(paths: &[&Path]) -> Result<Twin, flashscope_twin::fit::FitError> {
 
 fn check(twin: &Twin, held: &Path) -> Check {
     let held = Sources::read(&[held.to_path_buf()]).unwrap();
-    Check::new(twin, &held, &AtomicBool::new(false), 2).unwrap()
+    Check::new(twin, &held, &AtomicBool::new(false), 2, &mut |_, _| {}).unwrap()
 }
 
 // Does a twin that was fitted to two micro-benchmarks predict others within some percent, whatever the number of
@@ -94,8 +94,14 @@ fn a_twin_predicts_what_it_has_not_seen() {
     assert!(draws.len() >= 20);
 
     let work = Work { ios: Some(500), warm_up: Some("none".parse().unwrap()), ..Work::default() };
-    let predicted = twin.predict(&work, 4, &AtomicBool::new(false), 2).unwrap();
-    let alone = twin.predict(&work, 4, &AtomicBool::new(false), 1).unwrap();
+    let predict = |threads: usize| {
+        let mut told = Vec::new();
+        let tell = &mut |done: usize, of: usize| told.push((done, of));
+        let predicted = twin.predict(&work, 4, &AtomicBool::new(false), threads, tell).unwrap();
+        assert_eq!(told, [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]);
+        predicted
+    };
+    let (predicted, alone) = (predict(2), predict(1));
     assert_eq!(predicted, alone);
     let latency = predicted.latency_ns;
     assert!(latency.mean.low <= latency.mean.value && latency.mean.value <= latency.mean.high);
@@ -152,7 +158,7 @@ fn the_twin_of_a_fill_sweep() {
         queue_depth: Some(64),
         ..Work::default()
     };
-    let predicted = twin.predict(&work, 0, &AtomicBool::new(false), 1).unwrap();
+    let predicted = twin.predict(&work, 0, &AtomicBool::new(false), 1, &mut |_, _| {}).unwrap();
     let wa = predicted.write_amplification.unwrap().value;
     assert!((wa / 2.3639 - 1.0).abs() < 0.06, "{wa}");
     let rate = predicted.bytes_per_second.value / 1e6;

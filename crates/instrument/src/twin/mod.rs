@@ -65,17 +65,25 @@ pub fn read(path: &Path) -> Result<Twin, Failure> {
 ///
 /// # Errors
 /// Where they cannot be compared, and where `stop` was set before they were.
-pub fn check(args: &CheckArgs, stop: &AtomicBool) -> Result<Check, Failure> {
+pub fn check(
+    args: &CheckArgs,
+    stop: &AtomicBool,
+    onlooker: &mut dyn Onlooker,
+) -> Result<Check, Failure> {
     let twin = read(&args.twin)?;
     let sources = Sources::read(&args.results).map_err(failure)?;
-    Check::new(&twin, &sources, stop, args.jobs.count()).map_err(failure)
+    Check::new(&twin, &sources, stop, args.jobs.count(), &mut simulated(onlooker)).map_err(failure)
 }
 
 /// Predicts what a workload comes to on a drive, by its twin.
 ///
 /// # Errors
 /// Where that cannot be predicted, and where `stop` was set before it was.
-pub fn predict(args: &PredictArgs, stop: &AtomicBool) -> Result<TwinPrediction, Failure> {
+pub fn predict(
+    args: &PredictArgs,
+    stop: &AtomicBool,
+    onlooker: &mut dyn Onlooker,
+) -> Result<TwinPrediction, Failure> {
     let twin = read(&args.twin)?;
     let work = Work {
         workload: args.workload.spec().into_owned(),
@@ -85,7 +93,17 @@ pub fn predict(args: &PredictArgs, stop: &AtomicBool) -> Result<TwinPrediction, 
         seed: args.seed,
         ..Work::default()
     };
-    twin.predict(&work, args.draws, stop, args.jobs.count()).map_err(failure)
+    let tell = &mut simulated(onlooker);
+    twin.predict(&work, args.draws, stop, args.jobs.count(), tell).map_err(failure)
+}
+
+/// Shows how many drives were simulated.
+fn simulated(onlooker: &mut dyn Onlooker) -> impl FnMut(usize, usize) + Send {
+    |done, total| {
+        let phase = "simulating the twin, and drives that fit as well";
+        let (done, total, unit) = (done as u64, Some(total as u64), Unit::Count);
+        onlooker.show(&Step { phase, now: "", done, total, unit });
+    }
 }
 
 /// What the results say is a matter of who gave them; that a file cannot be written is not.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::Twin;
 use super::tuning::Target;
-use super::{FitError, LAST, Numbers, Range, Sources};
+use super::{FitError, LAST, Numbers, Range, Sources, Tell, side_by_side_telling};
 
 /// How a twin compares with results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -80,7 +80,7 @@ pub struct Summary {
 const DRAWS: usize = 20;
 
 impl Check {
-    /// Compares a twin with results, simulating so many drives at once.
+    /// Compares a twin with results, simulating so many drives at once. `tell` is told of each.
     ///
     /// # Errors
     /// The twin does not work as the drive that was measured does, or `stop` was set before it was seen.
@@ -89,8 +89,9 @@ impl Check {
         sources: &Sources,
         stop: &AtomicBool,
         threads: usize,
+        tell: &mut Tell<'_>,
     ) -> Result<Check, FitError> {
-        let runs = runs(twin, sources, stop, threads)?;
+        let runs = runs(twin, sources, stop, threads, tell)?;
         let summary = (!runs.is_empty()).then(|| summary(&runs));
         let levels = levels(twin, sources)?;
         Ok(Check { confidence: twin.confidence, runs, levels, summary })
@@ -102,6 +103,7 @@ fn runs(
     sources: &Sources,
     stop: &AtomicBool,
     threads: usize,
+    tell: &mut Tell<'_>,
 ) -> Result<Vec<RunCheck>, FitError> {
     if sources.measured.is_empty() {
         return Ok(vec![]);
@@ -109,7 +111,8 @@ fn runs(
     let target = Target { measured: &sources.measured, stop, threads };
     let (drive, draws) = twin.drives(DRAWS)?;
     let all: Vec<Profile> = std::iter::once(drive).chain(draws).collect();
-    let mut simulated = target.simulate(&all).into_iter();
+    let simulated = side_by_side_telling(&all, threads, tell, |profile| target.one(profile));
+    let mut simulated = simulated.into_iter();
     if stop.load(Ordering::Relaxed) {
         return Err(FitError::Interrupted);
     }

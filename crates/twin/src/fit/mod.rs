@@ -27,8 +27,8 @@ pub use predict::{PredictedLatency, TwinPrediction};
 pub use search::{Found, search};
 pub use sweep::{FillFit, FillModel, Level, POLICIES, Policy, PolicyFit};
 pub use table::read_levels;
-use tuning::side_by_side;
-pub use tuning::{Target, Tuned};
+use tuning::side_by_side_telling;
+pub use tuning::{Target, Tell, Tuned};
 
 /// Where the 99th percentile is among [`Numbers`].
 const LAST: usize = NUMBERS - 1;

@@ -6,7 +6,7 @@ use flashscope_sim::{Drive, Profile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FitError, Range, Twin, side_by_side};
+use super::{FitError, Range, Tell, Twin, side_by_side_telling};
 use crate::simulate::{Simulation, Simulator, Work};
 
 /// What a workload comes to on a drive, by its twin.
@@ -54,7 +54,7 @@ struct Ran {
 
 impl Twin {
     /// What a workload comes to: simulated on the twin and at most `draws` drives that may as well have been measured,
-    /// `threads` at once.
+    /// `threads` at once. `tell` is told of each.
     ///
     /// # Errors
     /// What is wrong with the workload, or with it on this drive; draws that cannot do it are left out.
@@ -64,10 +64,12 @@ impl Twin {
         draws: usize,
         stop: &AtomicBool,
         threads: usize,
+        tell: &mut Tell<'_>,
     ) -> Result<TwinPrediction, FitError> {
         let (drive, drawn) = self.drives(draws)?;
         let all: Vec<Profile> = std::iter::once(drive).chain(drawn).collect();
-        let mut ran = side_by_side(&all, threads, |profile| run(profile, work, stop)).into_iter();
+        let ran = side_by_side_telling(&all, threads, tell, |profile| run(profile, work, stop));
+        let mut ran = ran.into_iter();
         let best = ran.next().ok_or(FitError::NoStart)??;
         let others: Vec<Ran> = ran.flatten().collect();
         if stop.load(std::sync::atomic::Ordering::Relaxed) {

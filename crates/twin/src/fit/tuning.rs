@@ -6,6 +6,7 @@
 //! there. It is a method of linear interpolation as M. J. D. Powell's (*Advances in Optimization and Numerical
 //! Analysis*, 1994), but by the numbers rather than their misfit, which is no straight line.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use flashscope_block::Bytes;
@@ -15,8 +16,28 @@ use super::knobs::Knob;
 use super::measured::{Measured, NUMBERS, Numbers};
 use super::optimum::least;
 
+/// Is told how many drives were simulated, and of how many.
+pub type Tell<'a> = dyn FnMut(usize, usize) + Send + 'a;
+
+/// What `work` makes of each of `all`, in their order, so many at once. `tell` is told of each, one after the other.
+pub(super) fn side_by_side_telling<T: Sync, R: Send>(
+    all: &[T],
+    threads: usize,
+    tell: &mut Tell<'_>,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let done = Mutex::new((0, tell));
+    side_by_side(all, threads, |one| {
+        let made = work(one);
+        let (count, tell) = &mut *done.lock().expect("nobody panics while telling");
+        *count += 1;
+        tell(*count, all.len());
+        made
+    })
+}
+
 /// What `work` makes of each of `all`, in their order, so many at once.
-pub(super) fn side_by_side<T: Sync, R: Send>(
+fn side_by_side<T: Sync, R: Send>(
     all: &[T],
     threads: usize,
     work: impl Fn(&T) -> R + Sync,
@@ -98,7 +119,8 @@ impl Target<'_> {
         side_by_side(profiles, self.threads, |profile| self.one(profile))
     }
 
-    fn one(&self, profile: &Profile) -> Option<Tuned> {
+    /// Simulates a drive: what it comes to, where it works.
+    pub fn one(&self, profile: &Profile) -> Option<Tuned> {
         let mut numbers = Vec::new();
         for measured in self.measured {
             numbers.extend(measured.simulate(profile, self.stop)?);
