@@ -13,6 +13,7 @@ use flashscope_report::{
 };
 use flashscope_result::marks::Marks;
 use flashscope_result::sweep::{Explored, is_sweep};
+use flashscope_result::what_if::{WhatIf, is_what_if, read_what_if};
 use flashscope_result::{
     Error, Manifest, ResultFolder, is_probe, is_simulation, read_probe, read_simulation,
 };
@@ -54,6 +55,7 @@ pub enum Opened {
     Simulation { name: String, simulation: Value },
     Probe { name: String, probe: Value },
     Sweep { name: String, sweep: Box<Explored> },
+    WhatIf { name: String, what_if: Box<WhatIf> },
 }
 
 /// A measurement.
@@ -79,6 +81,10 @@ impl Opened {
             let sweep = Box::new(Explored::read(path).map_err(of_opening)?);
             return Ok(Opened::Sweep { name: name_of(path), sweep });
         }
+        if is_what_if(path) {
+            let what_if = Box::new(read_what_if(path).map_err(of_opening)?);
+            return Ok(Opened::WhatIf { name: name_of(path), what_if });
+        }
         let (folder, manifest) = ResultFolder::open(path).map_err(of_opening)?;
         let facts = analyse_telling(&folder, &manifest, |done, total| {
             bar.show("reading the records", done, Some(total));
@@ -103,7 +109,8 @@ impl Opened {
             Opened::Measurement { name, .. }
             | Opened::Simulation { name, .. }
             | Opened::Probe { name, .. }
-            | Opened::Sweep { name, .. } => name,
+            | Opened::Sweep { name, .. }
+            | Opened::WhatIf { name, .. } => name,
         }
     }
 
@@ -122,6 +129,7 @@ impl Opened {
                 Ok(crate::probe::text(&report))
             }
             Opened::Sweep { sweep, .. } => Ok(flashscope_report::sweep(&sweep.sweep)),
+            Opened::WhatIf { what_if, .. } => Ok(flashscope_report::what_if(what_if)),
         }
     }
 
@@ -137,6 +145,7 @@ impl Opened {
                 serde_json::to_writer(&mut out, &found)?;
             }
             Opened::Sweep { sweep, .. } => serde_json::to_writer(&mut out, &sweep.sweep)?,
+            Opened::WhatIf { what_if, .. } => serde_json::to_writer(&mut out, &*what_if)?,
         }
         writeln!(out)?;
         Ok(())
@@ -166,7 +175,7 @@ fn name_of(path: &Path) -> String {
 }
 
 /// Writes the page of results, and shows how far it is.
-pub fn write_page(results: &[Opened], path: &Path, bar: &mut LateBar) -> anyhow::Result<()> {
+pub fn write_page(results: &[Opened], path: &Path, bar: &mut LateBar) -> Result<(), Failure> {
     let ids = unique_names(results.iter().map(Opened::name));
     let mut shown = Exhibits::default();
     for (result, id) in results.iter().zip(&ids) {
@@ -182,12 +191,18 @@ pub fn write_page(results: &[Opened], path: &Path, bar: &mut LateBar) -> anyhow:
                 shown.probes.push(ProbedExhibit { id, name, probe });
             }
             Opened::Sweep { name, sweep } => shown.sweeps.push(SweptExhibit { id, name, sweep }),
+            Opened::WhatIf { name, .. } => {
+                return Err(usage(anyhow!(
+                    "{name} is a what-if, of which there is no page: take --terminal for its tables, or --json"
+                )));
+            }
         }
     }
     let page = html(&shown, |done, total| {
         bar.show("making the page", done, Some(total));
     })?;
-    fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))
+    fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(())
 }
 
 /// Each name, with a number behind where it was there before.

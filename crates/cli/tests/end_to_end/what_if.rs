@@ -41,6 +41,14 @@ fn rows_are_what_other_commands_print() {
     assert_eq!(json(&place, &[&asked[..], &["--jobs", "3"]].concat()), found);
     let kept = fs::read(place.at("kept/what-if.json")).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&kept).unwrap(), found);
+    // And is it read again, as tables too, of which there is no page?
+    let again = place.run(&["report", "kept", "--json"]).ok().stdout;
+    assert_eq!(serde_json::from_str::<Value>(&again).unwrap(), found);
+    let tables = place.run(&["report", "kept", "--terminal"]).ok().stdout;
+    assert!(tables.contains("expected by models") && tables.contains("over_provisioning"), "{tables}");
+    let page = place.run(&["report", "kept"]);
+    assert_eq!(page.status, 2);
+    assert!(page.stderr.contains("--terminal"), "{}", page.stderr);
     for variant in [&found["base"], &found["variants"][0]] {
         let drive = ["--drive", variant["drive"].as_str().unwrap(), "--seed", "5", "--json"];
         let alone = place.run(&[&["simulate"], &drive[..], &QUICK].concat()).ok().stdout;
