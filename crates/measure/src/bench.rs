@@ -1,9 +1,10 @@
 use std::sync::atomic::AtomicBool;
 
-use flashscope_block::{Bytes, Device, Errno, Nanos, NotErased, Op};
+use flashscope_block::{Bytes, Device, Errno, Nanos, NotErased};
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, Run, Status};
 
+use crate::FailedIo;
 use crate::execution::Execution;
 use crate::surroundings::Surroundings;
 use crate::timestamp;
@@ -26,33 +27,11 @@ pub enum Error {
         planned: u64,
     },
     /// The drive failed while its state was enforced.
-    #[error(
-        "cannot bring the drive into its state: {errno} at a {op} of {len} at offset {}{}",
-        offset.0,
-        hint(*errno)
-    )]
-    State {
-        /// What failed.
-        errno: Errno,
-        /// What was to be done.
-        op: Op,
-        /// Where.
-        offset: Bytes,
-        /// With how much.
-        len: Bytes,
-    },
+    #[error("cannot bring the drive into its state: {0}{hint}", hint = hint(.0.errno))]
+    State(FailedIo),
     /// The drive was gone before anything was measured.
-    #[error("the drive is gone: {errno} at a {op} of {len} at offset {}; nothing was measured", offset.0)]
-    Gone {
-        /// What failed.
-        errno: Errno,
-        /// What was to be done.
-        op: Op,
-        /// Where.
-        offset: Bytes,
-        /// With how much.
-        len: Bytes,
-    },
+    #[error("the drive is gone: {0}; nothing was measured")]
+    Gone(FailedIo),
     /// The drive was not erased.
     #[error("cannot bring the drive into its state: {0}")]
     NotErased(#[from] NotErased),

@@ -71,9 +71,7 @@ pub fn measure_costs<D: Device + ?Sized>(
 /// Whether nothing was asked of a drive that is gone.
 fn check_there(ended: Ended) -> Result<(), Error> {
     match ended {
-        Ended::Failed { errno, op, offset, len, gone: true, .. } => {
-            Err(Error::Gone { errno, op, offset, len })
-        }
+        Ended::Failed { first, gone: true, .. } => Err(Error::Gone(first)),
         _ => Ok(()),
     }
 }

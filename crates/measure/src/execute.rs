@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashscope_block::{Bytes, Completion, Device, Errno, Io, Nanos, Op};
@@ -28,17 +29,31 @@ pub enum Ended {
     Failed {
         /// How many failed: those in flight with the first may have failed as well.
         errors: u64,
-        /// The first error.
-        errno: Errno,
-        /// What it was to do.
-        op: Op,
-        /// Where it was to read or write.
-        offset: Bytes,
-        /// How much.
-        len: Bytes,
+        /// The first of them.
+        first: FailedIo,
         /// Whether the drive was removed, or does not answer any more: nothing may be asked of it then.
         gone: bool,
     },
+}
+
+/// An IO that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FailedIo {
+    /// Its error.
+    pub errno: Errno,
+    /// What it was to do.
+    pub op: Op,
+    /// Where it was to read or write.
+    pub offset: Bytes,
+    /// How much.
+    pub len: Bytes,
+}
+
+impl fmt::Display for FailedIo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FailedIo { errno, op, offset, len } = self;
+        write!(f, "{errno} at a {op} of {len} at offset {}", offset.0)
+    }
 }
 
 /// Runs concurrent streams on a drive, each with `depth` IOs in flight, and gives every completion
@@ -177,7 +192,8 @@ fn note_error(ended: &mut Ended, completion: &Completion, unanswered: bool) {
         Ended::Failed { errors, gone, .. } => (*errors, *gone) = (*errors + 1, *gone || is_gone),
         _ => {
             let Io { op, offset, len, .. } = completion.io;
-            *ended = Ended::Failed { errors: 1, errno, op, offset, len, gone: is_gone };
+            let first = FailedIo { errno, op, offset, len };
+            *ended = Ended::Failed { errors: 1, first, gone: is_gone };
         }
     }
 }

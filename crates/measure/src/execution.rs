@@ -12,7 +12,7 @@ use flashscope_workload::Stream;
 use flashscope_workload::pattern::Reference;
 
 use crate::bench::{Bench, Error};
-use crate::execute::{Ended, FILL_DEPTH, PROGRESS_INTERVAL, execute};
+use crate::execute::{Ended, FILL_DEPTH, FailedIo, PROGRESS_INTERVAL, execute};
 use crate::length::{Aim, Limits, Watch};
 use crate::level::{Leveled, Leveling};
 use crate::rounds::{self, Meter};
@@ -260,7 +260,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let progress = match executed.ended {
             Ended::Complete => Progress::Done { ios },
             Ended::Interrupted => Progress::Interrupted { ios },
-            Ended::Failed { errors, errno, offset, .. } => {
+            Ended::Failed { errors, first: FailedIo { errno, offset, .. }, .. } => {
                 let error = errno.to_string();
                 Progress::Failed { ios, errors, errno, error, offset_bytes: offset }
             }
@@ -385,9 +385,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         }
         manifest.enforcing = Some(done).filter(|_| ended != Ended::Complete);
         match ended {
-            Ended::Failed { errno, op, offset, len, .. } => {
-                Err(Error::State { errno, op, offset, len })
-            }
+            Ended::Failed { first, .. } => Err(Error::State(first)),
             ended => Ok(Some(ended)),
         }
     }

@@ -28,7 +28,7 @@ pub use bench::{Bench, Error, Observer};
 pub use budget::{Planned, Unaffordable, fitting};
 pub use costs::{Sample, measure_costs};
 pub use estimate::estimate;
-pub use execute::{Ended, execute};
+pub use execute::{Ended, FailedIo, execute};
 pub use findings::{LEAST_RUN_PAUSE, PAUSE_MARGIN, learn, start_up};
 pub use load::{
     Each, Fill, Gauge, Latencies, Length, Load, Measured, Outcome, Phase, Session, WarmedUp,

@@ -7,7 +7,7 @@ use flashscope_block::{
     Bytes, Completion, Data, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op,
 };
 use flashscope_measure::{
-    Ended, Fill, Gauge, Length, Load, Outcome, Phase, STEADY, Session, WarmUp,
+    Ended, FailedIo, Fill, Gauge, Length, Load, Outcome, Phase, STEADY, Session, WarmUp,
 };
 use flashscope_workload::Stream;
 
@@ -335,9 +335,9 @@ fn early_ends() {
     let server = &mut Server::new(4);
     server.broken = Some(50);
     let failed = run(server, LOAD, vec![vec![blocks(100)], vec![blocks(100)]]);
-    let (errno, offset) = (Errno::EIO, Bytes(49 * BLOCK.0));
-    let ended = Ended::Failed { errors: 1, errno, op: Op::Write, offset, len: BLOCK, gone: false };
-    assert_eq!(failed.ended, ended);
+    let offset = Bytes(49 * BLOCK.0);
+    let first = FailedIo { errno: Errno::EIO, op: Op::Write, offset, len: BLOCK };
+    assert_eq!(failed.ended, Ended::Failed { errors: 1, first, gone: false });
     // What has failed does not count.
     let measured = failed.measured.unwrap();
     assert_eq!((measured.latencies.all().count(), measured.bytes[1]), (49, Bytes(49 * BLOCK.0)));

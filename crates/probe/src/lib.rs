@@ -8,6 +8,7 @@
 //!
 //! This crate cannot link to the simulator: what it finds in a simulated drive, it found by timing.
 
+mod experiment;
 mod finding;
 mod investigate;
 mod knowledge;
@@ -20,10 +21,11 @@ mod profile;
 mod report;
 mod steps;
 
+pub use experiment::{Request, Run};
 pub use finding::{Answer, Finding, Mark, Series, Shape, Signal};
 pub use investigate::{Contradiction, Event, Investigation, Outcome, investigate};
 pub use knowledge::Knowledge;
-pub use lab::{Budget, DEEPEST, Fill, Halt, Keeper, LONGEST, Lab, Request, Run, RunInProgress};
+pub use lab::{Budget, DEEPEST, Fill, Halt, Keeper, LONGEST, Lab, RunInProgress};
 pub use levels::{Levels, levels, median, spread, standard_error};
 pub use parameter::{PARAMETERS, Parameter, Spec, Unit};
 pub use probes::{Cost, PROBES, Probe, Scene};

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use flashscope_block::{Bytes, DeviceInfo, Errno, Nanos, Op};
+use flashscope_measure::FailedIo;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -77,7 +78,8 @@ pub struct IoErrors {
 
 impl IoErrors {
     /// None yet, the first of which is such an IO of a run.
-    pub(crate) fn new(run: u32, errno: Errno, (op, offset, len): (Op, Bytes, Bytes)) -> IoErrors {
+    pub(crate) fn new(run: u32, first: FailedIo) -> IoErrors {
+        let FailedIo { errno, op, offset, len } = first;
         let error = errno.to_string();
         IoErrors { ios: 0, run, op, offset_bytes: offset, len_bytes: len, errno, error }
     }

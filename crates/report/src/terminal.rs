@@ -65,15 +65,29 @@ fn head(out: &mut String, manifest: &Manifest) {
     let counts = [(failed, "failed"), (skipped, "skipped"), (left, "not finished")];
     let more = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}"));
     line!(out, "{}, {status}: {done} runs{}", manifest.started, more.collect::<String>());
-    for run in manifest.runs() {
-        if let Progress::Failed { error, offset_bytes, .. } = &run.progress {
-            line!(out, "run {} failed at offset {} with {error}", run.id, offset_bytes.0);
-        }
-    }
+    failures(out, manifest);
     for what in [Disturbance::Ios, Disturbance::Processors] {
         disturbed(out, manifest, what);
     }
     methodology(out, manifest);
+}
+
+/// Runs that failed are told one by one up to so many: of a drive that fails all the time, some are enough.
+const TOLD_FAILURES: usize = 8;
+
+fn failures(out: &mut String, manifest: &Manifest) {
+    let mut failed = manifest.runs().filter_map(|run| match &run.progress {
+        Progress::Failed { error, offset_bytes, .. } => Some((run.id, error, offset_bytes.0)),
+        _ => None,
+    });
+    for (id, error, offset) in failed.by_ref().take(TOLD_FAILURES) {
+        line!(out, "run {id} failed at offset {offset} with {error}");
+    }
+    match failed.count() {
+        0 => {}
+        1 => line!(out, "and one more"),
+        more => line!(out, "and {more} more: `flashscope report --json` names them"),
+    }
 }
 
 /// What the preparation found, and which runs do not know their mean as well as they were to.

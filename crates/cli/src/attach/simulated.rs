@@ -36,8 +36,8 @@ fn fill(drive: &mut Drive, state: Fill, stop: &AtomicBool) -> Result<(), Failure
     bar.finish();
     match filled {
         Ended::Complete => Ok(()),
-        Ended::Failed { errno, .. } => {
-            Err(Failure::Failed(anyhow!("the drive cannot be filled: {errno}")))
+        Ended::Failed { first, .. } => {
+            Err(Failure::Failed(anyhow!("the drive cannot be filled: {first}")))
         }
         _ => Err(Failure::Failed(anyhow!("stopped before the drive was attached"))),
     }

@@ -88,6 +88,10 @@ fn a_file_that_is_cut() {
         failed[0].id
     );
     assert!(summary.contains(&line), "{summary}");
+    let told = summary.lines().filter(|line| line.contains(" failed at offset ")).count();
+    assert!(told == failed.len().min(8), "{told} of {}", failed.len());
+    let more = format!("and {} more: ", failed.len().saturating_sub(8));
+    assert_eq!(summary.contains(&more), failed.len() > 9, "{summary}");
 }
 
 // Does the first error end everything where that was asked for?

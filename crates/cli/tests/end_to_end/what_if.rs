@@ -45,7 +45,10 @@ fn rows_are_what_other_commands_print() {
     let again = place.run(&["report", "kept", "--json"]).ok().stdout;
     assert_eq!(serde_json::from_str::<Value>(&again).unwrap(), found);
     let tables = place.run(&["report", "kept", "--terminal"]).ok().stdout;
-    assert!(tables.contains("expected by models") && tables.contains("over_provisioning"), "{tables}");
+    assert!(
+        tables.contains("expected by models") && tables.contains("over_provisioning"),
+        "{tables}"
+    );
     let page = place.run(&["report", "kept"]);
     assert_eq!(page.status, 2);
     assert!(page.stderr.contains("--terminal"), "{}", page.stderr);

@@ -133,11 +133,7 @@ fn in_order(run: &Run<'_>) -> Result<Found, Error> {
             Tolerance::Share(0.1),
             ONE_TIME,
         ),
-        Claim::same(
-            "cheap ones between two dear ones, least",
-            f64::from(BETWEEN),
-            least,
-        ),
+        Claim::same("cheap ones between two dear ones, least", f64::from(BETWEEN), least),
         Claim::same("and most", f64::from(BETWEEN), most),
         Claim::statement(
             "the total cost increases linearly and there are also intervals with size of 64*4KB",

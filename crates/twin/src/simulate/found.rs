@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use flashscope_block::{Bytes, Device, Errno, Nanos, Op};
-use flashscope_measure::{Ended, Load, Measured, Outcome, STEADY};
+use flashscope_block::{Device, Errno, Nanos, Op};
+use flashscope_measure::{Ended, FailedIo, Load, Measured, Outcome, STEADY};
 use flashscope_result::{
     Cleaning, LatencyNs, SIMULATION_VERSION, SimulationFill, SimulationStatus, SimulationWarmUp,
 };
@@ -14,7 +14,7 @@ use flashscope_sim::{Counters, Drive};
 use super::Simulation;
 
 /// What went wrong where.
-pub fn failure(errno: Errno, offset: Bytes) -> String {
+pub fn failure(FailedIo { errno, offset, .. }: FailedIo) -> String {
     let why = match errno {
         Errno::EOPNOTSUPP => ", a trim, which the FTL of this drive does not know,",
         _ => "",
@@ -40,9 +40,7 @@ pub fn found(
     let (status, error) = match outcome.ended {
         Ended::Complete => (SimulationStatus::Complete, None),
         Ended::Interrupted => (SimulationStatus::Interrupted, None),
-        Ended::Failed { errno, offset, .. } => {
-            (SimulationStatus::Failed, Some(failure(errno, offset)))
-        }
+        Ended::Failed { first, .. } => (SimulationStatus::Failed, Some(failure(first))),
     };
     let data_pages = drive.members()[0].nand().geometry().data_pages();
     Simulation {

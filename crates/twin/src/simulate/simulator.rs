@@ -233,9 +233,7 @@ fn end_of_life(device: &Drive) -> Option<String> {
 fn nothing_measured(outcome: &Outcome<Counters>, end_of_life: Option<String>) -> Error {
     match outcome.ended {
         Ended::Interrupted => Error::Interrupted,
-        Ended::Failed { errno, offset, .. } => {
-            Error::Failed { failure: failure(errno, offset), end_of_life }
-        }
+        Ended::Failed { first, .. } => Error::Failed { failure: failure(first), end_of_life },
         Ended::Complete => Error::NothingLeft { ios: outcome.warm_up.ios },
     }
 }
