@@ -25,12 +25,12 @@ pub fn write_grid(manifest: &Manifest, facts: &Facts) -> Option<Grid> {
         device: manifest.device.clone(),
         page: rule.page,
         block: levels.find_map(|level| level.inside).map(|inside| inside.block_bytes),
-        physical_capacity: manifest.device.capacity + rule.free,
+        physical_capacity: Bytes(manifest.device.capacity.0.saturating_add(rule.free.0)),
         points,
     })
 }
 
-/// What a run came to; `None` where nothing of it counts.
+/// What a run came to; `None` where nothing of it counts, or its pages are of no bytes.
 #[allow(clippy::cast_precision_loss)] // counts of a run
 fn point(run: &Run, rule: &GridRule, facts: &Facts) -> Option<GridPoint> {
     let Reference::Uniform { writes } = &run.reference else { return None };
@@ -45,7 +45,7 @@ fn point(run: &Run, rule: &GridRule, facts: &Facts) -> Option<GridPoint> {
         free_space: rule.free_space(writes),
         run: run.id,
         ios: found.ios,
-        pages: bytes / rule.page.0,
+        pages: bytes.checked_div(rule.page.0)?,
         per_page: Estimate {
             value: per_byte.value * page,
             low: scaled(per_byte.low),

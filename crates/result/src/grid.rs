@@ -50,7 +50,7 @@ impl GridRule {
 
     /// Bytes in a window of `writes`.
     pub fn window(&self, writes: &UniformWrites) -> Bytes {
-        let half = (writes.target_size.0 + self.free.0) / 2;
+        let half = writes.target_size.0.saturating_add(self.free.0) / 2;
         Bytes(half.max(LEAST_WINDOW_IOS.saturating_mul(writes.mean_bytes().0)))
     }
 
@@ -131,4 +131,34 @@ pub struct GridPoint {
     pub write_amplification: Option<f64>,
     /// Whether what the writes came to was level before those that count.
     pub steady: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Has a window bytes where a manifest of somebody else tells of more free space than there can be?
+    #[test]
+    fn more_free_space_than_fits() {
+        let rule = GridRule {
+            page: Bytes::kib(4),
+            free: Bytes(u64::MAX),
+            windows: 4,
+            range: 0.2,
+            slope: 0.1,
+            most_windows: 40,
+            least_counted: 4,
+            most_counted: 40,
+        };
+        let writes = UniformWrites {
+            page: rule.page,
+            mean_len: 1,
+            target_offset: Bytes(0),
+            target_size: Bytes::mib(64),
+            io_count: 1000,
+            io_ignore: 0,
+            seed: 1,
+        };
+        assert_eq!(rule.window(&writes), Bytes(u64::MAX / 2));
+    }
 }
