@@ -76,7 +76,7 @@ test-sanitizers: web ## the engines under AddressSanitizer, and what Miri can ru
 audit:             ## known vulnerabilities in what is linked, by RustSec (needs the network beyond package registries)
 	$(CARGO) deny check advisories
 
-release: web       ## the program as one static file, reproducible, with a list of what is in it: target/dist
+release: web       ## the program as one static file, with a list of what is in it: target/dist
 	scripts/release
 
 guide:             ## the guide and the reference as a book: target/guide/index.html
