@@ -34,6 +34,11 @@ fn the_grid_is_whole() {
     assert_eq!(performed.count(), 1);
     assert!(grid.iter().all(|verdict| !verdict.reason.is_empty()));
 
+    // And if the manifest says that IOs were larger than any can be?
+    let (mut hostile, _) = result(given);
+    hostile.options.setup.io_size = flashscope_block::Bytes(u64::MAX);
+    assert_eq!(super::grid(&hostile, &means(given)), grid);
+
     let (mut manifest, _) = result(&[]);
     manifest.micro_benchmarks = vec![micro_benchmark("pts-iops", vec![])];
     assert_eq!(super::grid(&manifest, &means(&[])), []);
