@@ -6,13 +6,10 @@ use flashscope_report::{Summary, terminal};
 use flashscope_result::plan::Plan;
 
 use crate::progress::LateBar;
-use crate::{Failure, print, stop};
+use crate::{Failure, print};
 
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
-    let mut bar = LateBar::at_once();
-    let benched = bench::bench(args, stop::flag()?, &mut bar);
-    bar.finish();
-    let benched = benched?;
+    let benched = LateBar::at_once().watch(|stop, bar| bench::bench(args, stop, bar))?;
     print(args.json, &benched)?;
     outcome(&benched.folder, &benched.manifest)
 }
@@ -25,10 +22,8 @@ fn print(json: bool, Benched { folder, manifest, facts }: &Benched) -> anyhow::R
 
 /// Prints the plan of a benchmark.
 pub fn plan(args: &PlanArgs) -> Result<(), Failure> {
-    let mut bar = LateBar::new();
-    let plan = bench::plan(args, stop::flag()?, &mut bar);
-    bar.finish();
-    Ok(print_plan(&plan?, args)?)
+    let plan = LateBar::new().watch(|stop, bar| bench::plan(args, stop, bar))?;
+    Ok(print_plan(&plan, args)?)
 }
 
 fn print_plan(plan: &Plan, args: &PlanArgs) -> anyhow::Result<()> {

@@ -1,9 +1,13 @@
 //! Progress on standard error, where that is a terminal.
 
+use std::sync::atomic::AtomicBool;
+
 use flashscope_block::{Bytes, Nanos};
 use flashscope_drive::Clock;
 use flashscope_instrument::{Onlooker, Step, Unit};
 use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::{Failure, stop};
 
 fn empty_bar() -> ProgressBar {
     let bar = ProgressBar::new(0);
@@ -63,6 +67,16 @@ impl LateBar {
             Some((bar, _)) => bar.suspend(print),
             None => print(),
         }
+    }
+
+    /// Does something that is shown until it is done, or stopped.
+    pub fn watch<T>(
+        mut self,
+        work: impl FnOnce(&'static AtomicBool, &mut LateBar) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let done = work(stop::flag()?, &mut self);
+        self.finish();
+        done
     }
 
     pub fn finish(&self) {

@@ -10,16 +10,13 @@ use flashscope_workload::Field;
 use flashscope_workload::synthetic;
 
 use crate::progress::LateBar;
-use crate::{Failure, print, stop};
+use crate::{Failure, print};
 
 pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     if args.list {
         return Ok(write!(std::io::stdout().lock(), "{}", list())?);
     }
-    let mut bar = LateBar::new();
-    let done = simulate::simulate(args, stop::flag()?, &mut bar, None);
-    bar.finish();
-    let done = done?;
+    let done = LateBar::new().watch(|stop, bar| simulate::simulate(args, stop, bar, None))?;
     print(args, &done.simulation)?;
     done.outcome()
 }

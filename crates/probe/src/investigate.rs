@@ -247,8 +247,7 @@ fn conclude(lab: &Lab<'_>, knowledge: &mut Knowledge, wanted: &[Parameter], halt
     });
     if no_flash.is_some() {
         // Others may have found something while the medium was still in doubt: it was taken for flash then.
-        let of_flash = crate::PARAMETERS.iter().map(|spec| spec.parameter);
-        of_flash.filter(|at| *at != Parameter::Medium).for_each(|at| knowledge.withdraw(at));
+        knowledge.withdraw_all_but(Parameter::Medium);
     }
     let missing: Vec<Parameter> = knowledge.missing().collect();
     for parameter in missing {

@@ -95,6 +95,11 @@ impl Knowledge {
         self.0.remove(&parameter);
     }
 
+    /// Takes back all findings but that of one parameter.
+    pub fn withdraw_all_but(&mut self, parameter: Parameter) {
+        self.0.retain(|of, _| *of == parameter);
+    }
+
     /// The parameters that nothing is stated about yet.
     pub fn missing(&self) -> impl Iterator<Item = Parameter> {
         PARAMETERS.iter().map(|spec| spec.parameter).filter(|at| !self.0.contains_key(at))

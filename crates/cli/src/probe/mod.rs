@@ -11,16 +11,13 @@ use flashscope_probe::ProbeReport;
 pub use text::text;
 
 use crate::progress::LateBar;
-use crate::{Failure, print, stop};
+use crate::{Failure, print};
 
 pub fn probe(args: &ProbeArgs) -> Result<(), Failure> {
     if args.list {
         return Ok(write!(std::io::stdout().lock(), "{}", text::list())?);
     }
-    let mut bar = LateBar::new();
-    let probed = probe::probe(args, stop::flag()?, &mut bar);
-    bar.finish();
-    let probed = probed?;
+    let probed = LateBar::new().watch(|stop, bar| probe::probe(args, stop, bar))?;
     print(args, &probed.report, probed.folder.path())?;
     outcome(&probed.report)
 }

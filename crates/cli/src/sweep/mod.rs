@@ -18,10 +18,7 @@ pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
 
 fn here(args: &SweepArgs) -> Result<Swept, Failure> {
     let begun = Begun::new(args, None)?;
-    let mut bar = LateBar::new();
-    let swept = begun.explore(args.jobs.count(), None, stop::flag()?, &mut bar);
-    bar.finish();
-    swept
+    LateBar::new().watch(|stop, bar| begun.explore(args.jobs.count(), None, stop, bar))
 }
 
 fn print(json: bool, Swept { sweep, path }: &Swept) -> anyhow::Result<()> {

@@ -3,43 +3,32 @@
 mod text;
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use flashscope_instrument::twin::{self, FitArgs, TwinArgs, TwinCommand};
 
 use crate::progress::LateBar;
-use crate::{Failure, print, stop};
+use crate::{Failure, print};
 
 pub fn twin(args: &TwinArgs) -> Result<(), Failure> {
     match &args.command {
         TwinCommand::Fit(args) => fit(args),
         TwinCommand::Check(args) => {
-            let checked = watched(|stop, bar| twin::check(args, stop, bar))?;
+            let checked = LateBar::new().watch(|stop, bar| twin::check(args, stop, bar))?;
             Ok(print::document(args.json, &checked, || text::check(&checked))?)
         }
         TwinCommand::Predict(args) => {
-            let predicted = watched(|stop, bar| twin::predict(args, stop, bar))?;
+            let predicted = LateBar::new().watch(|stop, bar| twin::predict(args, stop, bar))?;
             Ok(print::document(args.json, &predicted, || text::prediction(&predicted))?)
         }
     }
 }
 
 fn fit(args: &FitArgs) -> Result<(), Failure> {
-    let twin = watched(|stop, bar| twin::fit(args, stop, bar))?;
+    let twin = LateBar::new().watch(|stop, bar| twin::fit(args, stop, bar))?;
     Ok(print::document(args.json, &twin, || {
         let (text, path, spec) = (text::twin(&twin), args.output.display(), spec(&args.output));
         format!("{text}\nprofile: {path}\nrun it: flashscope simulate --drive {spec}\n")
     })?)
-}
-
-/// Does something with a bar that shows how far it is, until it is stopped.
-fn watched<T>(
-    work: impl FnOnce(&AtomicBool, &mut LateBar) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let mut bar = LateBar::new();
-    let made = work(stop::flag()?, &mut bar);
-    bar.finish();
-    made
 }
 
 /// What `--drive` takes for the profile at `path`.
