@@ -188,6 +188,8 @@ class TwinFitOptions(TypedDict, total=False):
     """Where the profile goes; all about it goes beside it, to NAME.twin.json (schema: docs/schemas/twin.schema.json)"""
     confidence: object
     """How often intervals are to hold the truth"""
+    sample: object
+    """Look for the structure of the drive by as many of the runs as read and write so much in all, its state included; its times are fitted to all of them. More finds it more often, and takes longer"""
     seed: int
     """Seed of everything random"""
     jobs: object

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use flashscope_block::Device;
+use flashscope_block::{Bytes, Device};
 use flashscope_probe_bench::trial::probe;
 use flashscope_sim::{Drive, profile};
 use flashscope_twin::fit::{Check, How, Range, Sources, Twin};
@@ -82,7 +82,11 @@ pub fn trial(
         sources.probed = probed(&spec, seed)?;
     }
     let (begun, stop) = (now(), AtomicBool::new(false));
-    let twin = sources.fit(How { seed, confidence: CONFIDENCE, threads: jobs }, &stop, tell)?;
+    let twin = sources.fit(
+        How { seed, confidence: CONFIDENCE, sample: Bytes::gib(8), threads: jobs },
+        &stop,
+        tell,
+    )?;
     let took = begun.elapsed();
     let check = Check::new(&twin, &held, &stop, jobs, &mut |_, _| {})?;
     let (mut means, mut p99s) = (Vec::new(), Vec::new());

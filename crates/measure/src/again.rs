@@ -1,7 +1,7 @@
 //! What was measured on one drive, done again on another.
 
 use std::cell::Cell;
-use std::convert::Infallible;
+use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Completion, Device, Nanos};
@@ -15,7 +15,7 @@ use crate::state::{rest_after_state, state_fill};
 
 /// Does on `device` what was done for `manifest`: the state, the pauses, and as many IOs of each run as
 /// were recorded, in the same order and with the same seeds; `each` is told of every completion with its
-/// run and the time at which that began. Up to `last`, a run that is done, and no further where that is given.
+/// run and the time at which that began, and may end everything. Up to `last`, a run that is done, and no further where that is given.
 ///
 /// A state into which a drive brings itself is taken for a trimmed one that the drive has already.
 ///
@@ -26,7 +26,7 @@ pub fn again<D: Device + ?Sized>(
     manifest: &Manifest,
     last: Option<u32>,
     stop: &AtomicBool,
-    mut each: impl FnMut(&Run, Nanos, &Completion),
+    mut each: impl FnMut(&Run, Nanos, &Completion) -> ControlFlow<()>,
 ) -> Result<Ended, trace::Error> {
     let mut pause = manifest.options.run_pause_ns;
     let mut fresh = enforce(device, manifest, pause, stop);
@@ -72,19 +72,21 @@ fn repeat<D: Device + ?Sized>(
     device: &mut D,
     run: &Run,
     stop: &AtomicBool,
-    each: &mut impl FnMut(&Run, Nanos, &Completion),
+    each: &mut impl FnMut(&Run, Nanos, &Completion) -> ControlFlow<()>,
 ) -> Result<Ended, trace::Error> {
     let enough = Cell::new(false);
     let streams = run.reference.streams()?.into_iter();
     let mut streams: Vec<_> = streams.map(|stream| Until { stream, enough: &enough }).collect();
     let (began, depth, recorded) = (device.now(), run.reference.queue_depth(), run.progress.ios());
     let mut done = 0;
-    let Ok(ended) = execute(device, &mut streams, depth, stop, |_, completion| {
+    let ended = execute(device, &mut streams, depth, stop, |_, completion| {
         done += 1;
         // Those in flight with the last were recorded, too.
         enough.set(done + u64::from(depth) * u64::from(run.reference.streams_count()) > recorded);
-        each(run, began, completion);
-        Ok::<(), Infallible>(())
+        match each(run, began, completion) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Ended::Interrupted),
+        }
     });
-    Ok(ended)
+    Ok(ended.unwrap_or_else(|ended| ended))
 }

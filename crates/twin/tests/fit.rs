@@ -1,14 +1,18 @@
 //! Twins of simulated drives, fitted without a look into them.
 
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, Nanos};
 use flashscope_measure::{Bench, plan};
 use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{Calibration, Machine, Manifest, OnError, Options, State, Tool};
+use flashscope_result::manifest::{
+    Calibration, Machine, Manifest, OnError, Options, Run, State, Tool,
+};
 use flashscope_result::methodology::Methodology;
-use flashscope_twin::fit::{Check, How, Sources, Twin};
+use flashscope_twin::fit::{Check, How, Measured, Sources, Twin};
 use flashscope_twin::simulate::Work;
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 use tempfile::TempDir;
@@ -19,7 +23,7 @@ const HIDDEN: &str = "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die
     &cleaning.free_threshold=0.03&flash.page_read=42us&flash.page_program=510us\
     &flash.serial_access_per_kib=9us&interface.request_overhead=31us&interface.transfer_per_kib=7us";
 
-const HOW: How = How { seed: 1, confidence: 0.9, threads: 2 };
+const HOW: How = How { seed: 1, confidence: 0.9, sample: Bytes::gib(8), threads: 2 };
 
 /// The result of micro-benchmarks on a drive.
 fn measured(place: &TempDir, name: &str, spec: &str, benchmarks: &[&str]) -> PathBuf {
@@ -63,6 +67,58 @@ fn measured(place: &TempDir, name: &str, spec: &str, benchmarks: &[&str]) -> Pat
 fn fit(paths: &[&Path]) -> Result<Twin, flashscope_twin::fit::FitError> {
     let paths: Vec<PathBuf> = paths.iter().map(|path| path.to_path_buf()).collect();
     Sources::read(&paths)?.fit(HOW, &AtomicBool::new(false), &mut |_, _| {})
+}
+
+// Are all runs in a sample that may read and write as much, and else the first repeats of values of every experiment,
+// as few as it takes? Is no other run simulated?
+#[test]
+fn samples_of_what_was_measured() {
+    let place = tempfile::tempdir().unwrap();
+    let path = measured(&place, "all.flashscope", HIDDEN, &["granularity", "locality"]);
+    let all = Measured::read(&path).unwrap();
+    let experiments = |of: &Measured| -> BTreeSet<(String, String)> {
+        let experiments = of.manifest.micro_benchmarks.iter().flat_map(|one| {
+            one.experiments.iter().map(|experiment| (one.name.clone(), experiment))
+        });
+        let run = |run: &Run| of.runs.iter().any(|kept| kept.id == run.id);
+        let run = experiments.filter(|(_, experiment)| experiment.runs.iter().any(run));
+        run.map(|(name, experiment)| (name, experiment.name.clone())).collect()
+    };
+    let bytes = |of: &Measured| of.runs.iter().map(|run| run.bytes.0).sum::<u64>();
+    let enough = Bytes(bytes(&all) + 20 * all.capacity().0);
+    assert_eq!(all.sampled(enough).runs.len(), all.runs.len());
+    let (least, mut last) = (all.sampled(Bytes(0)).runs.len(), all.runs.len());
+    for most in [Bytes(bytes(&all) / 2), Bytes(bytes(&all) / 8), Bytes(0)] {
+        let some = all.sampled(most);
+        assert!(some.runs.len() <= last && experiments(&some) == experiments(&all));
+        assert!(bytes(&some) <= most.0 || some.runs.len() == least);
+        let done: Vec<_> = some.manifest.runs().filter(|run| run.progress.ios() > 0).collect();
+        assert!(done.iter().all(|run| run.repeat == 1) && done.len() == some.runs.len());
+        let profile = flashscope_sim::profile::parse(HIDDEN).unwrap();
+        let mut told = Vec::new();
+        let simulated = some.simulate(&profile, &AtomicBool::new(false), |run, _| {
+            told.push(run.id);
+            ControlFlow::Continue(())
+        });
+        assert_eq!(simulated.unwrap().len(), some.runs.len());
+        assert!(told.iter().eq(some.runs.iter().map(|run| &run.id)));
+        last = some.runs.len();
+    }
+    assert!(least < all.runs.len() / 6, "{least}");
+}
+
+// Does a twin whose structure was found by a few of the runs predict as well as one that was found by all?
+#[test]
+fn a_sample_is_enough() {
+    let place = tempfile::tempdir().unwrap();
+    let fitted = measured(&place, "fit.flashscope", HIDDEN, &["granularity", "locality"]);
+    let held = measured(&place, "held.flashscope", HIDDEN, &["order", "alignment"]);
+    let sources = Sources::read(&[fitted]).unwrap();
+    let how = How { sample: Bytes(0), ..HOW };
+    let twin = sources.fit(how, &AtomicBool::new(false), &mut |_, _| {}).unwrap();
+    assert_eq!(twin.runs.len(), sources.measured[0].runs.len());
+    let summary = check(&twin, &held).summary.unwrap();
+    assert!(summary.mean_error < 0.03 && summary.p99_error < 0.1, "{summary:?}");
 }
 
 fn check(twin: &Twin, held: &Path) -> Check {

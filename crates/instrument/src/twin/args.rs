@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use flashscope_block::Bytes;
 use flashscope_measure::WarmUp;
 
 use crate::predict::WorkloadArgs;
@@ -50,6 +51,11 @@ pub struct FitArgs {
     /// How often intervals are to hold the truth
     #[arg(long, default_value = "90%", value_name = "SHARE", value_parser = names::share)]
     pub confidence: f64,
+
+    /// Look for the structure of the drive by as many of the runs as read and write so much in all, its state
+    /// included; its times are fitted to all of them. More finds it more often, and takes longer
+    #[arg(long, default_value = "8GiB", value_name = "SIZE")]
+    pub sample: Bytes,
 
     /// Seed of everything random
     #[arg(long, default_value = "0", value_parser = names::seed, allow_negative_numbers = true)]

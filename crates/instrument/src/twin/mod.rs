@@ -23,7 +23,8 @@ pub fn fit(
 ) -> Result<Twin, Failure> {
     check_output(&args.output)?;
     let sources = Sources::read(&args.results).map_err(failure)?;
-    let how = How { seed: args.seed, confidence: args.confidence, threads: args.jobs.count() };
+    let FitArgs { seed, confidence, sample, .. } = *args;
+    let how = How { seed, confidence, sample, threads: args.jobs.count() };
     let mut steps = 0;
     let twin = sources.fit(how, stop, &mut |what, misfit| {
         steps += 1;

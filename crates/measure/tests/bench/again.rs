@@ -1,5 +1,6 @@
 //! What was measured on one drive, done again on another.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, Nanos, Op};
@@ -24,7 +25,10 @@ fn everything_is_done_again() {
     bench(&mut one, &mut manifest, &stop);
     assert!(manifest.runs().any(|run| run.reset));
     let mut told = 0;
-    let ended = again(&mut other, &manifest, None, &stop, |_, _, _| told += 1);
+    let ended = again(&mut other, &manifest, None, &stop, |_, _, _| {
+        told += 1;
+        ControlFlow::Continue(())
+    });
     assert_eq!(ended.unwrap(), Ended::Complete);
     assert_eq!(told, manifest.runs().map(|run| run.progress.ios()).sum::<u64>());
     assert_eq!(one.log, other.log);
@@ -38,7 +42,25 @@ fn no_more_than_is_wanted() {
     let mut manifest = manifest(&drive, &["order"], short(State::Keep, OnError::Continue));
     bench(&mut drive, &mut manifest, &stop);
     let mut runs = Vec::new();
-    let ended = again(&mut drive, &manifest, Some(2), &stop, |run, _, _| runs.push(run.id));
+    let ended = again(&mut drive, &manifest, Some(2), &stop, |run, _, _| {
+        runs.push(run.id);
+        ControlFlow::Continue(())
+    });
     runs.dedup();
     assert_eq!((ended.unwrap(), runs), (Ended::Complete, vec![1, 2]));
+}
+
+// Does it end at once where who is told has seen enough, with nothing left in flight?
+#[test]
+fn enough_is_enough() {
+    let (mut drive, stop) = (drive(), AtomicBool::new(false));
+    let mut manifest = manifest(&drive, &["order"], short(State::Keep, OnError::Continue));
+    bench(&mut drive, &mut manifest, &stop);
+    let mut told = 0;
+    let ended = again(&mut drive, &manifest, None, &stop, |_, _, _| {
+        told += 1;
+        if told < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    assert_eq!((ended.unwrap(), told), (Ended::Interrupted, 3));
+    assert!(drive.complete(Nanos::MAX).is_none());
 }

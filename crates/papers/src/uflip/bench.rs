@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::mem;
+use std::ops::ControlFlow;
 
 use flashscope_analysis::{Facts, analyse_records};
 use flashscope_block::{Bytes, Device, Nanos, Op, Record};
@@ -167,6 +168,7 @@ pub(super) fn execute_on(
     let mut records = BTreeMap::<u32, Vec<Record>>::new();
     let ended = again(&mut device, &manifest, None, run.stop, |run, began, completion| {
         records.entry(run.id).or_default().push(Record::new(completion, began));
+        ControlFlow::Continue(())
     });
     match ended {
         Ok(Ended::Complete) => {}

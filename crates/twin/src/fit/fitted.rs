@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Nanos};
 use flashscope_result::read_probe;
@@ -33,6 +33,8 @@ pub struct How {
     pub seed: u64,
     /// How often intervals are to hold the truth (0 to 1).
     pub confidence: f64,
+    /// The runs by which the structure is found read and write no more, with the state before them, if that can be.
+    pub sample: Bytes,
     /// How many simulations at once; the outcome does not depend on it.
     pub threads: usize,
 }
@@ -110,22 +112,23 @@ impl Sources {
         super::checks::one_drive(&self.measured)?;
         super::checks::enough(&self.measured)?;
         let target = Target { measured: &self.measured, stop, threads: how.threads };
-        let found = search(&target, &self.starts(twin.fill.as_ref()), tell)?;
-        if stop.load(Ordering::Relaxed) {
+        let found = search(&target, how.sample, &self.start(twin.fill.as_ref()), tell);
+        if target.stopped() {
             return Err(FitError::Interrupted);
         }
+        let found = found?;
         self.describe(&mut twin, &target, &found);
         Ok(twin)
     }
 
     /// Where the search begins: at what the probe found, and with the spare share that a fill sweep tells.
-    fn starts(&self, fill: Option<&FillFit>) -> Vec<Profile> {
+    fn start(&self, fill: Option<&FillFit>) -> Profile {
         let mut start = self.probed.clone().unwrap_or_else(unknown);
         if let Some(fill) = fill {
             let fullest = fill.levels.last().map_or(Bytes(0), |level| level.fill);
             start.over_provisioning = super::of_fill::spare(fill.best(), fullest);
         }
-        vec![start]
+        start
     }
 
     fn describe(&self, twin: &mut Twin, target: &Target<'_>, found: &Found) {

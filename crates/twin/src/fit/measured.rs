@@ -1,12 +1,13 @@
 //! What was measured of each run, in the numbers that a twin is fitted to.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use flashscope_block::{Bytes, Device, Nanos};
+use flashscope_block::{Bytes, Completion, Device, Nanos};
 use flashscope_measure::{again, order};
 use flashscope_result::ResultFolder;
-use flashscope_result::manifest::{Manifest, Progress};
+use flashscope_result::manifest::{Manifest, Progress, Run};
 use flashscope_sim::{Drive, Profile};
 use flashscope_stats::{mean_interval, quantile_interval};
 
@@ -22,6 +23,7 @@ pub const NUMBERS: usize = 1 + SHARES.len();
 pub type Numbers = [f64; NUMBERS];
 
 /// A result to which a twin is fitted, or with which it is compared.
+#[derive(Clone)]
 pub struct Measured {
     /// Where it is from, for readers.
     pub name: String,
@@ -32,11 +34,14 @@ pub struct Measured {
 }
 
 /// A run that was run to its end.
+#[derive(Clone)]
 pub struct MeasuredRun {
     /// Its number in the result.
     pub id: u32,
     /// The micro-benchmark, the experiment and the value of the parameter.
     pub title: String,
+    /// What it read and wrote.
+    pub bytes: Bytes,
     /// What was measured.
     pub numbers: Numbers,
     /// The standard errors of these, relative to them.
@@ -66,9 +71,10 @@ impl Measured {
             if !matches!(run.progress, Progress::Done { .. }) {
                 continue;
             }
-            let (mut times, mut seen) = (Vec::new(), 0);
+            let (mut times, mut seen, mut bytes) = (Vec::new(), 0, Bytes(0));
             folder.records(run)?.for_each(|record| {
                 seen += 1;
+                bytes.0 = bytes.0.saturating_add(record.len.0);
                 if seen > run.reference.io_ignore() && record.result.is_ok() {
                     times.push(to_f64(record.latency));
                 }
@@ -80,7 +86,8 @@ impl Measured {
                     benchmark.name, experiment.name, benchmark.parameter
                 );
                 let errors = errors(&times);
-                runs.push(MeasuredRun { id, title, numbers: numbers(times), errors });
+                let numbers = numbers(&mut times);
+                runs.push(MeasuredRun { id, title, bytes, numbers, errors });
             }
         }
         let name = path.display().to_string();
@@ -100,29 +107,78 @@ impl Measured {
     }
 
     /// The same runs on a simulated drive: what they come to, in the order of `runs`; `None` where the
-    /// drive cannot work, or not as the one that was measured.
+    /// drive cannot work, or not as the one that was measured. `each` is told of every run as it ends, and may end
+    /// everything, which is `None`, too.
     #[must_use]
-    pub fn simulate(&self, profile: &Profile, stop: &AtomicBool) -> Option<Vec<Numbers>> {
+    pub fn simulate(
+        &self,
+        profile: &Profile,
+        stop: &AtomicBool,
+        each: impl FnMut(&MeasuredRun, &Numbers) -> ControlFlow<()>,
+    ) -> Option<Vec<Numbers>> {
         let mut drive = Drive::new("sim:twin", profile).ok()?;
         if drive.info().capacity < self.capacity() {
             return None;
         }
-        let mut times: Vec<Vec<f64>> = self.runs.iter().map(|_| Vec::new()).collect();
-        let (mut at, mut seen) = (0, (0, 0));
+        let mut seen = Seen {
+            runs: &self.runs,
+            under_way: (0, 0),
+            times: Vec::new(),
+            done: Vec::with_capacity(self.runs.len()),
+            each,
+        };
         let last = self.runs.last().map(|run| run.id);
-        again(&mut drive, &self.manifest, last, stop, |run, _, completion| {
-            while at < self.runs.len() && self.runs[at].id != run.id && seen.0 != run.id {
-                at += 1;
-            }
-            seen = if seen.0 == run.id { (run.id, seen.1 + 1) } else { (run.id, 1) };
-            let counts = seen.1 > run.reference.io_ignore() && completion.result.is_ok();
-            if counts && self.runs.get(at).is_some_and(|wanted| wanted.id == run.id) {
-                times[at].push(to_f64(completion.latency()));
-            }
-        })
-        .ok()?;
-        let complete = times.iter().all(|times| times.len() >= LEAST_IOS);
-        complete.then(|| times.into_iter().map(numbers).collect())
+        let see = |run: &Run, _, completion: &Completion| seen.see(run, completion);
+        again(&mut drive, &self.manifest, last, stop, see).ok()?;
+        let ended = seen.end_run();
+        (ended.is_continue() && seen.done.len() == self.runs.len()).then_some(seen.done)
+    }
+}
+
+/// The runs of a simulation, as far as it has come.
+struct Seen<'m, F> {
+    /// Those that are wanted, in their order.
+    runs: &'m [MeasuredRun],
+    /// The number of the one that is under way, and how many of its IOs were answered.
+    under_way: (u32, u64),
+    /// The response times of it that count, ns.
+    times: Vec<f64>,
+    /// What those that are wanted came to.
+    done: Vec<Numbers>,
+    each: F,
+}
+
+impl<F: FnMut(&MeasuredRun, &Numbers) -> ControlFlow<()>> Seen<'_, F> {
+    fn see(&mut self, run: &Run, completion: &Completion) -> ControlFlow<()> {
+        if run.id != self.under_way.0 {
+            self.end_run()?;
+            self.under_way = (run.id, 0);
+        }
+        self.under_way.1 += 1;
+        let counts = self.under_way.1 > run.reference.io_ignore() && completion.result.is_ok();
+        if counts && self.wanted().is_some() {
+            self.times.push(to_f64(completion.latency()));
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The run that is under way, if it is among those that are wanted.
+    fn wanted(&self) -> Option<&MeasuredRun> {
+        self.runs.get(self.done.len()).filter(|wanted| wanted.id == self.under_way.0)
+    }
+
+    fn end_run(&mut self) -> ControlFlow<()> {
+        if self.wanted().is_none() {
+            return ControlFlow::Continue(());
+        }
+        if self.times.len() < LEAST_IOS {
+            return ControlFlow::Break(());
+        }
+        let numbers = numbers(&mut self.times);
+        self.times.clear();
+        let run = &self.runs[self.done.len()];
+        self.done.push(numbers);
+        (self.each)(run, &numbers)
     }
 }
 
@@ -133,7 +189,7 @@ fn to_f64(time: Nanos) -> f64 {
 
 #[allow(clippy::cast_precision_loss, reason = "IOs of a run")]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank")]
-fn numbers(mut times: Vec<f64>) -> Numbers {
+fn numbers(times: &mut [f64]) -> Numbers {
     let mean = times.iter().sum::<f64>() / times.len() as f64;
     times.sort_unstable_by(f64::total_cmp);
     let mut numbers = [mean; NUMBERS];

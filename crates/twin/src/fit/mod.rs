@@ -10,6 +10,7 @@ mod measured;
 mod of_fill;
 mod optimum;
 mod predict;
+mod sample;
 mod search;
 mod sweep;
 mod table;

@@ -1,10 +1,13 @@
 //! From what was measured to a drive: choices by trying them, times by tuning.
 
+use std::collections::BTreeSet;
+
+use flashscope_block::Bytes;
 use flashscope_sim::Profile;
 
-use super::FitError;
 use super::choices::alternatives;
-use super::tuning::{Slopes, Target, Tuned};
+use super::tuning::{Outcome, Slopes, Target, Tuned};
+use super::{FitError, Measured};
 
 /// What a search found.
 pub struct Found {
@@ -18,13 +21,16 @@ pub struct Found {
     pub told: Vec<&'static str>,
 }
 
-/// Choices are changed at most so often.
-const ROUNDS: u32 = 24;
+/// Choices are looked at at most so often.
+const ROUNDS: u32 = 40;
 
 /// How many of the alternatives that look best are tuned before one is chosen.
 const TUNED: usize = 3;
 
-/// Steps of tuning where a search begins and ends, and after each choice.
+/// How many of them tell which fields are worth another look at once.
+const PROMISING: usize = 12;
+
+/// Steps of tuning before every choice is tried, and of an alternative of its own.
 const STEPS: (u32, u32) = (4, 1);
 
 /// A choice has to lower the misfit by such a share.
@@ -36,66 +42,136 @@ const AS_WELL: (f64, f64) = (0.05, 0.02);
 /// Nothing is left to be fitted below this: deviations are a tenth of what can be told.
 const EXACT: f64 = 0.01;
 
-/// The drive that fits best near one of `starts`. `tell` is told of each step, with the misfit.
+/// The drive that fits best near `start`. `tell` is told of each step, with the misfit.
+///
+/// Where all runs read and write more than `most`, its structure is found by some of them, and its times by all.
 ///
 /// # Errors
-/// None of them works.
+/// `start` does not work.
 pub fn search(
     target: &Target<'_>,
-    starts: &[Profile],
+    most: Bytes,
+    start: &Profile,
     tell: &mut dyn FnMut(&str, f64),
 ) -> Result<Found, FitError> {
-    let capacity = target.capacity();
-    let starts: Vec<Profile> =
-        starts.iter().filter_map(|start| start.sized(capacity).ok()).collect();
-    let begun = target.simulate(&starts).into_iter().flatten();
-    let tuned = begun.map(|start| target.tune(&start, STEPS.0));
-    let Some(mut best) = least(tuned) else { return Err(FitError::NoStart) };
-    tell("times", best.misfit);
-    for _ in 0..ROUNDS {
-        if best.misfit < EXACT || target.stop.load(std::sync::atomic::Ordering::Relaxed) {
-            break;
-        }
-        let mut tried = tried(target, &best);
-        tried.truncate(TUNED);
-        let tuned = tried.into_iter().map(|(field, other)| (field, target.tune(&other, STEPS.1)));
-        let better = tuned.min_by(|(_, one), (_, other)| one.misfit.total_cmp(&other.misfit));
-        match better.filter(|(_, better)| better.misfit < best.misfit * (1.0 - BETTER)) {
-            Some((field, better)) => {
-                best = better;
-                tell(field, best.misfit);
-            }
-            None => break,
-        }
+    let share = Bytes(most.0 / target.measured.len().max(1) as u64);
+    let sampled: Vec<Measured> = target.measured.iter().map(|one| one.sampled(share)).collect();
+    let sample = Target { measured: &sampled, ..*target };
+    let start = start.sized(target.capacity()).map_err(|_| FitError::NoStart)?;
+    let found = descend(&sample, &start, tell)?;
+    if sample.runs() == target.runs() {
+        return Ok(found);
     }
+    let best = target.one(&found.best.profile).ok_or(FitError::NoStart)?;
     let best = target.tune(&best, STEPS.0);
     tell("times", best.misfit);
-    Ok(concluded(target, best))
+    let (slopes, tried) = (target.slopes(&best), tried(target, &best, None, 0));
+    Ok(concluded(best, slopes, tried))
 }
 
-/// The alternatives to a drive, the best first.
-fn tried(target: &Target<'_>, best: &Tuned) -> Vec<(&'static str, Tuned)> {
-    let capacity = target.capacity();
-    let (fields, others): (Vec<_>, Vec<_>) =
-        alternatives(&best.profile, capacity).into_iter().unzip();
-    let tried = fields.into_iter().zip(target.simulate(&others));
-    let mut tried: Vec<_> = tried.filter_map(|(field, other)| Some((field, other?))).collect();
-    tried.sort_by(|(_, one), (_, other)| one.misfit.total_cmp(&other.misfit));
+/// A drive from which no single choice leads to a better one. Fields that led nowhere near a better one are left
+/// until those that did lead no further.
+fn descend(
+    target: &Target<'_>,
+    start: &Profile,
+    tell: &mut dyn FnMut(&str, f64),
+) -> Result<Found, FitError> {
+    let mut best = target.one(start).ok_or(FitError::NoStart)?;
+    let (mut round, mut promising) = (0, None);
+    loop {
+        let every = promising.is_none();
+        if every {
+            best = target.tune(&best, STEPS.0);
+            tell("times", best.misfit);
+        }
+        let slopes = target.slopes(&best);
+        if !every {
+            best = target.step(&best, &slopes);
+        }
+        let tried = tried(target, &best, promising.as_ref(), PROMISING);
+        let enough = best.misfit < EXACT || round >= ROUNDS || target.stopped();
+        let better = (!enough).then(|| better(target, &best, &slopes, &tried, every)).flatten();
+        match better {
+            Some((field, better)) => {
+                best = better;
+                promising = Some(tried.fields(PROMISING));
+                tell(field, best.misfit);
+            }
+            None if every => return Ok(concluded(best, slopes, tried)),
+            None => promising = None,
+        }
+        round += 1;
+    }
+}
+
+/// Drives that differ from another by one choice.
+struct Tried {
+    /// Those that were simulated to the end, with the field of the choice, the best first.
+    within: Vec<(&'static str, Tuned)>,
+    /// The fields of which one works.
+    works: BTreeSet<&'static str>,
+}
+
+impl Tried {
+    /// The fields of the best so many.
+    fn fields(&self, best: usize) -> BTreeSet<&'static str> {
+        self.within.iter().take(best).map(|(field, _)| *field).collect()
+    }
+}
+
+/// The alternatives to a drive in the given fields, or in all, as far as they may be among so many that are best, or
+/// fit as well.
+fn tried(
+    target: &Target<'_>,
+    best: &Tuned,
+    fields: Option<&BTreeSet<&'static str>>,
+    most: usize,
+) -> Tried {
+    let others = alternatives(&best.profile, target.capacity());
+    let others = others.into_iter().filter(|(field, _)| fields.is_none_or(|f| f.contains(field)));
+    let (fields, others): (Vec<_>, Vec<_>) = others.unzip();
+    let outcomes = target.race(&others, most, as_well(best));
+    let mut tried = Tried { within: vec![], works: BTreeSet::new() };
+    for (field, outcome) in fields.into_iter().zip(outcomes) {
+        match outcome {
+            Outcome::Unable => continue,
+            Outcome::Worse => {}
+            Outcome::Within(other) => tried.within.push((field, other)),
+        }
+        tried.works.insert(field);
+    }
+    tried.within.sort_by(|(_, one), (_, other)| one.misfit.total_cmp(&other.misfit));
     tried
 }
 
-fn concluded(target: &Target<'_>, best: Tuned) -> Found {
-    let most = best.misfit * (1.0 + AS_WELL.0) + AS_WELL.1;
-    let tried = tried(target, &best);
-    let mut told: Vec<&'static str> = tried.iter().map(|(field, _)| *field).collect();
-    let as_well: Vec<_> = tried.into_iter().filter(|(_, other)| other.misfit <= most).collect();
-    told.sort_unstable();
-    told.dedup();
-    told.retain(|field| as_well.iter().all(|(other, _)| other != field));
-    let slopes = target.slopes(&best);
-    Found { best, slopes, as_well, told }
+/// The best of the alternatives that look best, if it is better. The times of each are fitted along `slopes`, which are
+/// those of `best` and mostly do for its like; where none of them is better so, and it is `worth` it, along its own.
+fn better(
+    target: &Target<'_>,
+    best: &Tuned,
+    slopes: &Slopes,
+    tried: &Tried,
+    worth: bool,
+) -> Option<(&'static str, Tuned)> {
+    let least = |tune: &dyn Fn(&Tuned) -> Tuned| {
+        let tuned = tried.within.iter().take(TUNED).map(|(field, other)| (*field, tune(other)));
+        let least = tuned.min_by(|(_, one), (_, other)| one.misfit.total_cmp(&other.misfit));
+        least.filter(|(_, least)| least.misfit < best.misfit * (1.0 - BETTER))
+    };
+    let own = || worth.then(|| least(&|other| target.tune(other, STEPS.1))).flatten();
+    least(&|other| target.step(other, slopes)).or_else(own)
 }
 
-fn least(tuned: impl Iterator<Item = Tuned>) -> Option<Tuned> {
-    tuned.min_by(|one, other| one.misfit.total_cmp(&other.misfit))
+/// The largest misfit of a drive that fits as well as another.
+fn as_well(best: &Tuned) -> f64 {
+    best.misfit * (1.0 + AS_WELL.0) + AS_WELL.1
+}
+
+/// What was found, with all the alternatives to it.
+fn concluded(best: Tuned, slopes: Slopes, tried: Tried) -> Found {
+    let Tried { within, mut works } = tried;
+    let most = as_well(&best);
+    let as_well: Vec<_> = within.into_iter().filter(|(_, other)| other.misfit <= most).collect();
+    works.retain(|field| as_well.iter().all(|(other, _)| other != field));
+    Found { best, slopes, as_well, told: works.into_iter().collect() }
 }

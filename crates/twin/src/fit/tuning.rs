@@ -6,6 +6,7 @@
 //! there. It is a method of linear interpolation as M. J. D. Powell's (*Advances in Optimization and Numerical
 //! Analysis*, 1994), but by the numbers rather than their misfit, which is no straight line.
 
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -13,7 +14,7 @@ use flashscope_block::Bytes;
 use flashscope_sim::Profile;
 
 use super::knobs::Knob;
-use super::measured::{Measured, NUMBERS, Numbers};
+use super::measured::{Measured, MeasuredRun, NUMBERS, Numbers};
 use super::optimum::least;
 
 /// Is told how many drives were simulated, and of how many.
@@ -103,7 +104,49 @@ const REACH: f64 = 1.5;
 /// How much better a step has to be, as a share of the misfit, for another one to be worth it.
 const BETTER: f64 = 0.01;
 
+/// What came of a drive that was tried.
+pub enum Outcome {
+    /// It works, and fits well enough.
+    Within(Tuned),
+    /// It works as far as it was simulated, and fits worse than was asked for.
+    Worse,
+    /// It does not work, or not as the one that was measured; or it was to be stopped.
+    Unable,
+}
+
+impl Outcome {
+    /// The drive, where it fits well enough.
+    pub fn within(self) -> Option<Tuned> {
+        match self {
+            Outcome::Within(tuned) => Some(tuned),
+            Outcome::Worse | Outcome::Unable => None,
+        }
+    }
+}
+
+/// What the deviations of a run come to, in standard errors.
+fn loss(run: &MeasuredRun, numbers: &Numbers) -> f64 {
+    let mut sum = 0.0;
+    for ((number, measured), error) in numbers.iter().zip(run.numbers).zip(run.errors) {
+        let deviation = (number.max(1.0) / measured).ln() / error;
+        let square = (deviation / OUTLIER).powi(2);
+        sum += OUTLIER * OUTLIER * 2.0 * ((1.0 + square).sqrt() - 1.0);
+    }
+    sum
+}
+
+/// How many deviations so many runs have.
+#[allow(clippy::cast_precision_loss, reason = "runs of a result")]
+fn deviations(runs: usize) -> f64 {
+    (runs * NUMBERS) as f64
+}
+
 impl Target<'_> {
+    /// Whether it is to end early.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// How many runs there are.
     pub fn runs(&self) -> usize {
         self.measured.iter().map(|one| one.runs.len()).sum()
@@ -119,14 +162,51 @@ impl Target<'_> {
         side_by_side(profiles, self.threads, |profile| self.one(profile))
     }
 
+    /// Simulates drives side by side, each as long as it may be among the best so many, or have a misfit of `most` at
+    /// most. Which those are does not depend on `threads`; another may be [`Outcome::Worse`] or not.
+    pub fn race(&self, profiles: &[Profile], best: usize, most: f64) -> Vec<Outcome> {
+        let least = Mutex::new(Vec::new());
+        let bar = || {
+            let least = least.lock().expect("nobody panics with it");
+            let last = least.last().map_or(most, |last| most.max(*last));
+            if least.len() < best { f64::INFINITY } else { last }
+        };
+        side_by_side(profiles, self.threads, |profile| {
+            let outcome = self.within(profile, &bar);
+            if let Outcome::Within(tuned) = &outcome {
+                let mut least = least.lock().expect("nobody panics with it");
+                least.push(tuned.misfit);
+                least.sort_unstable_by(f64::total_cmp);
+                least.truncate(best);
+            }
+            outcome
+        })
+    }
+
     /// Simulates a drive: what it comes to, where it works.
     pub fn one(&self, profile: &Profile) -> Option<Tuned> {
-        let mut numbers = Vec::new();
+        self.within(profile, &|| f64::INFINITY).within()
+    }
+
+    /// Simulates a drive as long as its misfit may still be at most `bar`, which is asked after every run.
+    fn within(&self, profile: &Profile, bar: &dyn Fn() -> f64) -> Outcome {
+        let (mut numbers, mut losses) = (Vec::new(), 0.0);
+        let all = deviations(self.runs());
         for measured in self.measured {
-            numbers.extend(measured.simulate(profile, self.stop)?);
+            let mut worse = false;
+            let simulated = measured.simulate(profile, self.stop, |run, numbers| {
+                losses += loss(run, numbers);
+                worse = losses / all > bar();
+                if worse { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            match simulated {
+                Some(simulated) => numbers.extend(simulated),
+                None if worse => return Outcome::Worse,
+                None => return Outcome::Unable,
+            }
         }
         let misfit = self.misfit(&numbers, &vec![1.0; numbers.len()]);
-        Some(Tuned { profile: profile.clone(), numbers, misfit })
+        Outcome::Within(Tuned { profile: profile.clone(), numbers, misfit })
     }
 
     /// How far numbers are from what was measured: the mean over runs, each counted so often, of what their
@@ -135,14 +215,8 @@ impl Target<'_> {
         let runs = self.measured.iter().flat_map(|one| &one.runs);
         let (mut sum, mut all) = (0.0, 0.0);
         for ((run, numbers), count) in runs.zip(numbers).zip(counts) {
-            for ((number, measured), error) in numbers.iter().zip(run.numbers).zip(run.errors) {
-                let deviation = (number.max(1.0) / measured).ln() / error;
-                let square = (deviation / OUTLIER).powi(2);
-                sum += count * OUTLIER * OUTLIER * 2.0 * ((1.0 + square).sqrt() - 1.0);
-            }
-            #[allow(clippy::cast_precision_loss, reason = "five")]
-            let numbers = NUMBERS as f64;
-            all += count * numbers;
+            sum += count * loss(run, numbers);
+            all += count * deviations(1);
         }
         sum / all
     }
@@ -151,28 +225,37 @@ impl Target<'_> {
     pub fn tune(&self, from: &Tuned, steps: u32) -> Tuned {
         let (mut best, mut reach) = (from.clone(), REACH);
         for _ in 0..steps {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.stopped() {
                 break;
             }
             let slopes = self.slopes(&best);
-            let even = vec![1.0; best.numbers.len()];
-            let wanted: Vec<Profile> = [reach, reach / 4.0]
-                .map(|reach| slopes.best(self, &best, &even, reach))
-                .map(|values| slopes.with(&best.profile, &values))
-                .into();
-            let tried = self.simulate(&wanted).into_iter().flatten();
-            let Some(found) = tried.min_by(|a, b| a.misfit.total_cmp(&b.misfit)) else { break };
+            let found = self.step_within(&best, &slopes, reach);
             let gain = 1.0 - found.misfit / best.misfit;
-            if gain > 0.0 {
-                best = found;
-            } else {
+            if gain <= 0.0 {
                 reach /= 4.0;
             }
+            best = found;
             if gain < BETTER && reach < REACH / 4.0 || best.misfit < 1e-3 {
                 break;
             }
         }
         best
+    }
+
+    /// The drive with the times that fit best by the straight line of `slopes`, if it does fit better.
+    pub fn step(&self, from: &Tuned, slopes: &Slopes) -> Tuned {
+        self.step_within(from, slopes, REACH)
+    }
+
+    fn step_within(&self, from: &Tuned, slopes: &Slopes, reach: f64) -> Tuned {
+        let even = vec![1.0; from.numbers.len()];
+        let wanted = [reach, reach / 4.0].map(|reach| {
+            let values = slopes.best(self, from, &even, reach);
+            slopes.with(&from.profile, &values)
+        });
+        let found = self.race(&wanted, 1, 0.0).into_iter().filter_map(Outcome::within);
+        let found = found.min_by(|a, b| a.misfit.total_cmp(&b.misfit));
+        found.filter(|found| found.misfit < from.misfit).unwrap_or_else(|| from.clone())
     }
 
     /// What each time does near a drive.
@@ -200,30 +283,32 @@ impl Target<'_> {
 }
 
 impl Slopes {
-    /// What a drive with other times comes to, by the straight line through `here`.
-    pub fn numbers(&self, here: &[Numbers], values: &[f64]) -> Vec<Numbers> {
-        let mut numbers = here.to_vec();
-        for ((slopes, value), was) in self.slopes.iter().zip(values).zip(&self.values) {
+    /// What a drive comes to with other times, by the straight line through what it comes to with its own.
+    fn numbers(&self, of: &Tuned, values: &[f64]) -> Vec<Numbers> {
+        let mut numbers = of.numbers.clone();
+        for ((slopes, value), knob) in self.slopes.iter().zip(values).zip(&self.knobs) {
+            let by = value - knob.get(&of.profile);
             for (numbers, slopes) in numbers.iter_mut().zip(slopes) {
                 for (number, slope) in numbers.iter_mut().zip(slopes) {
-                    *number += slope * (value - was);
+                    *number += slope * by;
                 }
             }
         }
         numbers
     }
 
-    /// The times, within `reach`, that fit best by the straight line, each run counted so often.
-    pub fn best(&self, target: &Target<'_>, here: &Tuned, counts: &[f64], reach: f64) -> Vec<f64> {
+    /// The times of a drive, within `reach`, that fit best by the straight line, each run counted so often.
+    pub fn best(&self, target: &Target<'_>, of: &Tuned, counts: &[f64], reach: f64) -> Vec<f64> {
+        let times: Vec<f64> = self.knobs.iter().map(|knob| knob.get(&of.profile)).collect();
         let values = |x: &[f64]| -> Vec<f64> {
-            let scaled = x.iter().zip(&self.values).zip(&self.knobs);
-            let to = |((x, value), knob): ((&f64, &f64), &&'static Knob)| {
-                knob.within(value * (reach * (x / reach).tanh()).exp())
+            let scaled = x.iter().zip(&times).zip(&self.knobs);
+            let to = |((x, time), knob): ((&f64, &f64), &&'static Knob)| {
+                knob.within(time * (reach * (x / reach).tanh()).exp())
             };
             scaled.map(to).collect()
         };
-        let cost = |x: &[f64]| target.misfit(&self.numbers(&here.numbers, &values(x)), counts);
-        values(&least(&vec![0.0; self.values.len()], 0.2, cost))
+        let cost = |x: &[f64]| target.misfit(&self.numbers(of, &values(x)), counts);
+        values(&least(&vec![0.0; times.len()], 0.2, cost))
     }
 
     /// A drive with these times.
