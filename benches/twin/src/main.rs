@@ -7,6 +7,7 @@ use std::io::{Write, stderr, stdout};
 use std::time::Duration;
 
 use clap::Parser;
+use flashscope_twin::fit::Fitting;
 
 use trial::{CONFIDENCE, Predicted, Trial, trial};
 
@@ -49,10 +50,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args = Args::parse();
     let (traces, mut trials) = (trial::traces(), Vec::new());
     for seed in args.first..args.first + args.drives {
-        let tell = &mut |what: &str, misfit: f64| {
-            if args.verbose {
+        let mut last = None;
+        let tell = &mut |Fitting { what, misfit, simulations }: Fitting| {
+            let misfit = misfit.filter(|misfit| args.verbose && last != Some(*misfit));
+            if let Some(misfit) = misfit {
+                last = Some(misfit);
                 // Who closed standard error does not want to know.
-                let _ = writeln!(stderr(), "  {what}: {misfit:.4}");
+                let _ = writeln!(stderr(), "  {what}: {misfit:.4} after {simulations} simulations");
             }
         };
         match trial(seed, args.jobs, args.blind, &traces, tell) {

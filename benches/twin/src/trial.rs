@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use flashscope_block::{Bytes, Device};
 use flashscope_probe_bench::trial::probe;
 use flashscope_sim::{Drive, profile};
-use flashscope_twin::fit::{Check, How, Range, Sources, Twin};
+use flashscope_twin::fit::{Check, How, Range, Sources, TellFitting, Twin};
 use flashscope_twin::simulate::{Simulator, Work};
 
 use crate::hidden;
@@ -70,7 +70,7 @@ pub fn trial(
     jobs: usize,
     blind: bool,
     traces: &[String],
-    tell: &mut dyn FnMut(&str, f64),
+    tell: &mut TellFitting<'_>,
 ) -> Result<Trial, Box<dyn Error>> {
     let (spec, folder) = (hidden::spec(seed), tempfile::tempdir()?);
     let at = |name: &str| folder.path().join(name);

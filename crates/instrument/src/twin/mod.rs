@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
-use flashscope_twin::fit::{Check, FitError, How, Sources, Twin, TwinPrediction};
+use flashscope_twin::fit::{Check, FitError, Fitting, How, Sources, Twin, TwinPrediction};
 use flashscope_twin::simulate::Work;
 
 pub use self::args::{CheckArgs, FitArgs, PredictArgs, TwinArgs, TwinCommand};
@@ -25,12 +25,10 @@ pub fn fit(
     let sources = Sources::read(&args.results).map_err(failure)?;
     let FitArgs { seed, confidence, sample, .. } = *args;
     let how = How { seed, confidence, sample, threads: args.jobs.count() };
-    let mut steps = 0;
-    let twin = sources.fit(how, stop, &mut |what, misfit| {
-        steps += 1;
-        let now = format!("{what} fitted, misfit {misfit:.3}: steps");
-        let (done, unit) = (steps, Unit::Count);
-        onlooker.show(&Step { phase: "fitting", now: &now, done, total: None, unit });
+    let twin = sources.fit(how, stop, &mut |Fitting { what, misfit, simulations: done }| {
+        let fitted = misfit.map(|misfit| format!("{what} fitted, misfit {misfit:.3}; "));
+        let now = fitted.unwrap_or_default() + "simulations";
+        onlooker.show(&Step { phase: "fitting", now: &now, done, total: None, unit: Unit::Count });
     });
     let twin = twin.map_err(failure)?;
     twin.write(&args.output)?;

@@ -108,7 +108,7 @@ fn runs(
     if sources.measured.is_empty() {
         return Ok(vec![]);
     }
-    let target = Target { measured: &sources.measured, stop, threads };
+    let target = Target { measured: &sources.measured, stop, threads, say: &|_| {} };
     let (drive, draws) = twin.drives(DRAWS)?;
     let all: Vec<Profile> = std::iter::once(drive).chain(draws).collect();
     let simulated = side_by_side_telling(&all, threads, tell, |profile| target.one(profile));

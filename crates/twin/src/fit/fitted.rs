@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Nanos};
@@ -10,7 +11,7 @@ use flashscope_sim::{Profile, profile};
 
 use super::document::{RunFit, TWIN_VERSION, Time, Told, Twin};
 use super::knobs::Knob;
-use super::tuning::{Target, Tuned};
+use super::tuning::{Said, Target, Tuned};
 use super::{FillFit, FitError, Found, Level, Measured, Range, read_levels, search};
 
 /// What a twin is fitted to.
@@ -38,6 +39,20 @@ pub struct How {
     /// How many simulations at once; the outcome does not depend on it.
     pub threads: usize,
 }
+
+/// How far a fit is.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Fitting {
+    /// What was fitted last: `times`, or the field of a choice; empty before any was.
+    pub what: &'static str,
+    /// The misfit of the best drive so far, of the runs by which it is found; absent before that.
+    pub misfit: Option<f64>,
+    /// How many drives were simulated.
+    pub simulations: u64,
+}
+
+/// Is told how far a fit is.
+pub type TellFitting<'a> = dyn FnMut(Fitting) + Send + 'a;
 
 /// How many drives are drawn that may as well have been measured.
 const DRAWS: usize = 40;
@@ -67,7 +82,7 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Fits a twin; `tell` is told of each step with the misfit, and `stop` ends it early.
+    /// Fits a twin; `tell` is told of each drive that was simulated, and `stop` ends it early.
     ///
     /// # Errors
     /// The sources are of several drives, or tell too little.
@@ -75,7 +90,7 @@ impl Sources {
         &self,
         how: How,
         stop: &AtomicBool,
-        tell: &mut dyn FnMut(&str, f64),
+        tell: &mut TellFitting<'_>,
     ) -> Result<Twin, FitError> {
         let mut twin = Twin {
             schema_version: TWIN_VERSION,
@@ -111,8 +126,17 @@ impl Sources {
         }
         super::checks::one_drive(&self.measured)?;
         super::checks::enough(&self.measured)?;
-        let target = Target { measured: &self.measured, stop, threads: how.threads };
-        let found = search(&target, how.sample, &self.start(twin.fill.as_ref()), tell);
+        let so_far = Mutex::new((Fitting::default(), tell));
+        let say = |said: Said| {
+            let (fitting, tell) = &mut *so_far.lock().expect("nobody panics while telling");
+            match said {
+                Said::Simulated => fitting.simulations += 1,
+                Said::Fitted(what, misfit) => (fitting.what, fitting.misfit) = (what, Some(misfit)),
+            }
+            tell(*fitting);
+        };
+        let target = Target { measured: &self.measured, stop, threads: how.threads, say: &say };
+        let found = search(&target, how.sample, &self.start(twin.fill.as_ref()));
         if target.stopped() {
             return Err(FitError::Interrupted);
         }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use check::{Check, Compared, LevelCheck, RunCheck, Summary};
 pub use document::{RunFit, TWIN_VERSION, Time, Told, Twin};
-pub use fitted::{How, Sources};
+pub use fitted::{Fitting, How, Sources, TellFitting};
 use measured::NUMBERS;
 pub use measured::{Measured, MeasuredRun, Numbers, SHARES};
 pub use predict::{PredictedLatency, TwinPrediction};

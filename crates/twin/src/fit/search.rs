@@ -6,7 +6,7 @@ use flashscope_block::Bytes;
 use flashscope_sim::Profile;
 
 use super::choices::alternatives;
-use super::tuning::{Outcome, Slopes, Target, Tuned};
+use super::tuning::{Outcome, Said, Slopes, Target, Tuned};
 use super::{FitError, Measured};
 
 /// What a search found.
@@ -42,47 +42,38 @@ const AS_WELL: (f64, f64) = (0.05, 0.02);
 /// Nothing is left to be fitted below this: deviations are a tenth of what can be told.
 const EXACT: f64 = 0.01;
 
-/// The drive that fits best near `start`. `tell` is told of each step, with the misfit.
+/// The drive that fits best near `start`.
 ///
 /// Where all runs read and write more than `most`, its structure is found by some of them, and its times by all.
 ///
 /// # Errors
 /// `start` does not work.
-pub fn search(
-    target: &Target<'_>,
-    most: Bytes,
-    start: &Profile,
-    tell: &mut dyn FnMut(&str, f64),
-) -> Result<Found, FitError> {
+pub fn search(target: &Target<'_>, most: Bytes, start: &Profile) -> Result<Found, FitError> {
     let share = Bytes(most.0 / target.measured.len().max(1) as u64);
     let sampled: Vec<Measured> = target.measured.iter().map(|one| one.sampled(share)).collect();
     let sample = Target { measured: &sampled, ..*target };
     let start = start.sized(target.capacity()).map_err(|_| FitError::NoStart)?;
-    let found = descend(&sample, &start, tell)?;
+    let found = descend(&sample, &start)?;
     if sample.runs() == target.runs() {
         return Ok(found);
     }
     let best = target.one(&found.best.profile).ok_or(FitError::NoStart)?;
     let best = target.tune(&best, STEPS.0);
-    tell("times", best.misfit);
+    (target.say)(Said::Fitted("times", best.misfit));
     let (slopes, tried) = (target.slopes(&best), tried(target, &best, None, 0));
     Ok(concluded(best, slopes, tried))
 }
 
 /// A drive from which no single choice leads to a better one. Fields that led nowhere near a better one are left
 /// until those that did lead no further.
-fn descend(
-    target: &Target<'_>,
-    start: &Profile,
-    tell: &mut dyn FnMut(&str, f64),
-) -> Result<Found, FitError> {
+fn descend(target: &Target<'_>, start: &Profile) -> Result<Found, FitError> {
     let mut best = target.one(start).ok_or(FitError::NoStart)?;
     let (mut round, mut promising) = (0, None);
     loop {
         let every = promising.is_none();
         if every {
             best = target.tune(&best, STEPS.0);
-            tell("times", best.misfit);
+            (target.say)(Said::Fitted("times", best.misfit));
         }
         let slopes = target.slopes(&best);
         if !every {
@@ -95,7 +86,7 @@ fn descend(
             Some((field, better)) => {
                 best = better;
                 promising = Some(tried.fields(PROMISING));
-                tell(field, best.misfit);
+                (target.say)(Said::Fitted(field, best.misfit));
             }
             None if every => return Ok(concluded(best, slopes, tried)),
             None => promising = None,

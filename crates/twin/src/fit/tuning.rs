@@ -68,6 +68,16 @@ pub struct Target<'m> {
     pub stop: &'m AtomicBool,
     /// How many simulations at once.
     pub threads: usize,
+    /// Is told how far a search is.
+    pub say: &'m (dyn Fn(Said) + Sync),
+}
+
+/// What a search says.
+pub enum Said {
+    /// A drive was simulated.
+    Simulated,
+    /// The best drive so far is another: the times were fitted, or the choice of a field, with the misfit.
+    Fitted(&'static str, f64),
 }
 
 /// A drive with what it comes to.
@@ -190,6 +200,12 @@ impl Target<'_> {
 
     /// Simulates a drive as long as its misfit may still be at most `bar`, which is asked after every run.
     fn within(&self, profile: &Profile, bar: &dyn Fn() -> f64) -> Outcome {
+        let outcome = self.simulated(profile, bar);
+        (self.say)(Said::Simulated);
+        outcome
+    }
+
+    fn simulated(&self, profile: &Profile, bar: &dyn Fn() -> f64) -> Outcome {
         let (mut numbers, mut losses) = (Vec::new(), 0.0);
         let all = deviations(self.runs());
         for measured in self.measured {
