@@ -127,7 +127,7 @@ fn tried(
         match outcome {
             Outcome::Unable => continue,
             Outcome::Worse => {}
-            Outcome::Within(other) => tried.within.push((field, other)),
+            Outcome::Within(other) => tried.within.push((field, *other)),
         }
         tried.works.insert(field);
     }

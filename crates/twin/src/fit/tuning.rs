@@ -117,7 +117,7 @@ const BETTER: f64 = 0.01;
 /// What came of a drive that was tried.
 pub enum Outcome {
     /// It works, and fits well enough.
-    Within(Tuned),
+    Within(Box<Tuned>),
     /// It works as far as it was simulated, and fits worse than was asked for.
     Worse,
     /// It does not work, or not as the one that was measured; or it was to be stopped.
@@ -128,7 +128,7 @@ impl Outcome {
     /// The drive, where it fits well enough.
     pub fn within(self) -> Option<Tuned> {
         match self {
-            Outcome::Within(tuned) => Some(tuned),
+            Outcome::Within(tuned) => Some(*tuned),
             Outcome::Worse | Outcome::Unable => None,
         }
     }
@@ -222,7 +222,7 @@ impl Target<'_> {
             }
         }
         let misfit = self.misfit(&numbers, &vec![1.0; numbers.len()]);
-        Outcome::Within(Tuned { profile: profile.clone(), numbers, misfit })
+        Outcome::Within(Box::new(Tuned { profile: profile.clone(), numbers, misfit }))
     }
 
     /// How far numbers are from what was measured: the mean over runs, each counted so often, of what their
