@@ -87,6 +87,7 @@ fn samples_of_what_was_measured() {
     let bytes = |of: &Measured| of.runs.iter().map(|run| run.bytes.0).sum::<u64>();
     let enough = Bytes(bytes(&all) + 20 * all.capacity().0);
     assert_eq!(all.sampled(enough).runs.len(), all.runs.len());
+    let profile = flashscope_sim::profile::parse(HIDDEN).unwrap();
     let (least, mut last) = (all.sampled(Bytes(0)).runs.len(), all.runs.len());
     for most in [Bytes(bytes(&all) / 2), Bytes(bytes(&all) / 8), Bytes(0)] {
         let some = all.sampled(most);
@@ -94,9 +95,9 @@ fn samples_of_what_was_measured() {
         assert!(bytes(&some) <= most.0 || some.runs.len() == least);
         let done: Vec<_> = some.manifest.runs().filter(|run| run.progress.ios() > 0).collect();
         assert!(done.iter().all(|run| run.repeat == 1) && done.len() == some.runs.len());
-        let profile = flashscope_sim::profile::parse(HIDDEN).unwrap();
+        let drive = some.drive(&profile).unwrap();
         let mut told = Vec::new();
-        let simulated = some.simulate(&profile, &AtomicBool::new(false), |run, _| {
+        let simulated = some.simulate(drive, &AtomicBool::new(false), |run, _| {
             told.push(run.id);
             ControlFlow::Continue(())
         });

@@ -106,20 +106,23 @@ impl Measured {
         self.manifest.device.capacity
     }
 
+    /// A simulated drive on which the same may be run, if there can be such a one that holds as much.
+    #[must_use]
+    pub fn drive(&self, profile: &Profile) -> Option<Drive> {
+        let drive = Drive::new("sim:twin", profile).ok()?;
+        (drive.info().capacity >= self.capacity()).then_some(drive)
+    }
+
     /// The same runs on a simulated drive: what they come to, in the order of `runs`; `None` where the
-    /// drive cannot work, or not as the one that was measured. `each` is told of every run as it ends, and may end
-    /// everything, which is `None`, too.
+    /// drive does not get through them. `each` is told of every run as it ends, and may end everything, which is `None`,
+    /// too.
     #[must_use]
     pub fn simulate(
         &self,
-        profile: &Profile,
+        mut drive: Drive,
         stop: &AtomicBool,
         each: impl FnMut(&MeasuredRun, &Numbers) -> ControlFlow<()>,
     ) -> Option<Vec<Numbers>> {
-        let mut drive = Drive::new("sim:twin", profile).ok()?;
-        if drive.info().capacity < self.capacity() {
-            return None;
-        }
         let mut seen = Seen {
             runs: &self.runs,
             under_way: (0, 0),

@@ -118,9 +118,9 @@ const BETTER: f64 = 0.01;
 pub enum Outcome {
     /// It works, and fits well enough.
     Within(Box<Tuned>),
-    /// It works as far as it was simulated, and fits worse than was asked for.
+    /// It fits worse than was asked for, or does not get through what was measured; or it was to be stopped.
     Worse,
-    /// It does not work, or not as the one that was measured; or it was to be stopped.
+    /// There is no such drive, or none that holds as much.
     Unable,
 }
 
@@ -209,17 +209,15 @@ impl Target<'_> {
         let (mut numbers, mut losses) = (Vec::new(), 0.0);
         let all = deviations(self.runs());
         for measured in self.measured {
-            let mut worse = false;
-            let simulated = measured.simulate(profile, self.stop, |run, numbers| {
+            let Some(drive) = measured.drive(profile) else { return Outcome::Unable };
+            let simulated = measured.simulate(drive, self.stop, |run, numbers| {
                 losses += loss(run, numbers);
-                worse = losses / all > bar();
+                let worse = losses / all > bar();
                 if worse { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
-            match simulated {
-                Some(simulated) => numbers.extend(simulated),
-                None if worse => return Outcome::Worse,
-                None => return Outcome::Unable,
-            }
+            // Whether one would have failed later does not matter: when it is given up depends on others.
+            let Some(simulated) = simulated else { return Outcome::Worse };
+            numbers.extend(simulated);
         }
         let misfit = self.misfit(&numbers, &vec![1.0; numbers.len()]);
         Outcome::Within(Box::new(Tuned { profile: profile.clone(), numbers, misfit }))
