@@ -1,3 +1,4 @@
+import signal
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,9 @@ import pytest
 import flashscope as fs
 
 ROOT = Path(__file__).parents[2]
+
+# A shell has what it starts in the background ignore Ctrl-C, and tests that press it would never end.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
