@@ -109,7 +109,7 @@ fn samples_of_what_was_measured() {
 }
 
 // Does a twin whose structure was found by a few of the runs predict as well as one that was found by all? Is told how
-// far its fit is?
+// far its fit is, and is it the same whatever the number of threads?
 #[test]
 fn a_sample_is_enough() {
     let place = tempfile::tempdir().unwrap();
@@ -122,6 +122,8 @@ fn a_sample_is_enough() {
     assert_eq!(twin.runs.len(), sources.measured[0].runs.len());
     assert!(told.is_sorted_by_key(|so_far| so_far.simulations));
     assert_eq!(told.iter().rev().find_map(|so_far| so_far.misfit), twin.misfit);
+    let alone = How { threads: 1, ..how };
+    assert_eq!(sources.fit(alone, &AtomicBool::new(false), &mut |_| {}).unwrap(), twin);
     let summary = check(&twin, &held).summary.unwrap();
     assert!(summary.mean_error < 0.03 && summary.p99_error < 0.1, "{summary:?}");
 }
