@@ -89,6 +89,8 @@ fn samples_of_what_was_measured() {
     assert_eq!(all.sampled(enough).runs.len(), all.runs.len());
     let profile = flashscope_sim::profile::parse(HIDDEN).unwrap();
     let (least, mut last) = (all.sampled(Bytes(0)).runs.len(), all.runs.len());
+    assert_eq!(all.sampled(all.least_work()).runs.len(), least);
+    assert!(all.least_work() > all.capacity() && all.least_work() < enough);
     for most in [Bytes(bytes(&all) / 2), Bytes(bytes(&all) / 8), Bytes(0)] {
         let some = all.sampled(most);
         assert!(some.runs.len() <= last && experiments(&some) == experiments(&all));

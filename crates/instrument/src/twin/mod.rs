@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
+use flashscope_block::Bytes;
 use flashscope_twin::fit::{Check, FitError, Fitting, How, Sources, Twin, TwinPrediction};
 use flashscope_twin::simulate::Work;
 
@@ -23,6 +24,10 @@ pub fn fit(
 ) -> Result<Twin, Failure> {
     check_output(&args.output)?;
     let sources = Sources::read(&args.results).map_err(failure)?;
+    let work = sources.measured.iter().map(|one| one.least_work().0);
+    if let Some(note) = takes_long(Bytes(work.fold(0, u64::saturating_add))) {
+        onlooker.note(&note);
+    }
     let FitArgs { seed, confidence, sample, .. } = *args;
     let how = How { seed, confidence, sample, threads: args.jobs.count() };
     let twin = sources.fit(how, stop, &mut |Fitting { what, misfit, simulations: done }| {
@@ -33,6 +38,19 @@ pub fn fit(
     let twin = twin.map_err(failure)?;
     twin.write(&args.output)?;
     Ok(twin)
+}
+
+/// A simulation of more takes some seconds.
+const LONG: Bytes = Bytes::gib(64);
+
+/// What whoever asks for a fit should know where each of its simulations reads and writes so much.
+fn takes_long(work: Bytes) -> Option<String> {
+    (work > LONG).then(|| {
+        format!(
+            "each of hundreds of simulations reads and writes {work}, some seconds for every {LONG}: to have a twin \
+             within minutes, measure a part of the drive with `flashscope bench --target-size 4GiB`"
+        )
+    })
 }
 
 /// Nothing is written over, and that is said before anything is fitted.
@@ -111,5 +129,18 @@ fn failure(error: FitError) -> Failure {
         FitError::Interrupted => Failure::Failed(anyhow!("interrupted: nothing was written")),
         FitError::Simulate(error) => simulate::failure(error),
         error => usage(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is a fit that takes hours told as that, with what to do instead, and one of minutes not?
+    #[test]
+    fn long_fits_are_told() {
+        assert_eq!(takes_long(LONG), None);
+        let note = takes_long(Bytes::gib(512)).unwrap();
+        assert!(note.contains("512 GiB") && note.contains("--target-size"), "{note}");
     }
 }

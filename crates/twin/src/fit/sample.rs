@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use flashscope_block::Bytes;
-use flashscope_result::manifest::{Experiment, Progress, Run};
+use flashscope_result::manifest::{Experiment, Progress, Run, State};
 
 use super::Measured;
 
@@ -15,20 +15,28 @@ impl Measured {
     /// are left out first, then values of parameters between others. No run is run then but those.
     #[must_use]
     pub fn sampled(&self, most: Bytes) -> Measured {
-        if self.work(&self.kept(|_, _| true)) <= most.0 {
+        if self.work(&self.kept(|_, _| true)) <= most {
             return self.clone();
         }
-        let mut steps = 1..WIDEST_STEP;
-        let thinned =
-            |step: usize| self.kept(|run, nth| run.repeat == 1 && nth.is_multiple_of(step));
-        let step = steps.find(|step| self.work(&thinned(*step)) <= most.0).unwrap_or(WIDEST_STEP);
-        let kept = thinned(step);
+        let fits = |step: &usize| self.work(&self.thinned(*step)) <= most;
+        let kept = self.thinned((1..WIDEST_STEP).find(fits).unwrap_or(WIDEST_STEP));
         let mut manifest = self.manifest.clone();
         for run in manifest.runs_mut().filter(|run| !kept.contains(&run.id)) {
             run.progress = Progress::Pending;
         }
         let runs = self.runs.iter().filter(|run| kept.contains(&run.id)).cloned().collect();
         Measured { name: self.name.clone(), manifest, runs }
+    }
+
+    /// What a simulation of the smallest sample reads and writes.
+    #[must_use]
+    pub fn least_work(&self) -> Bytes {
+        self.work(&self.thinned(WIDEST_STEP))
+    }
+
+    /// The first repeats of every so many values.
+    fn thinned(&self, step: usize) -> BTreeSet<u32> {
+        self.kept(|run, nth| run.repeat == 1 && nth.is_multiple_of(step))
     }
 
     /// The runs that were measured and that `keep` wants, of which it is told their place among the values of
@@ -47,10 +55,14 @@ impl Measured {
     }
 
     /// Bytes that these runs read and write, with those that bring the drive into its state.
-    fn work(&self, kept: &BTreeSet<u32>) -> u64 {
-        let runs = self.runs.iter().filter(|run| kept.contains(&run.id));
+    fn work(&self, kept: &BTreeSet<u32>) -> Bytes {
         let resets = self.manifest.runs().filter(|run| run.reset && kept.contains(&run.id)).count();
-        let state = self.manifest.options.setup.target_size.0 * (1 + resets as u64);
-        runs.map(|run| run.bytes.0).sum::<u64>() + state
+        let fill = match self.manifest.options.state {
+            State::Sequential | State::Random => self.manifest.options.setup.target_size.0,
+            State::Keep | State::Purged | State::Formatted | State::Sanitized => 0,
+        };
+        let state = fill.saturating_mul(1 + resets as u64);
+        let runs = self.runs.iter().filter(|run| kept.contains(&run.id));
+        Bytes(runs.fold(state, |work, run| work.saturating_add(run.bytes.0)))
     }
 }
