@@ -202,8 +202,8 @@ def main(program, seconds, seed):
             "simulations acknowledged": kinds["simulated"],
             "probes acknowledged": kinds["probed"],
             "requests answered": server.counts["answers"],
-            "requests that a kill broke": server.counts["broken"],
-            "of which went on afterwards": server.counts["resumed"],
+            "attempts that a kill broke": server.counts["broken"],
+            "requests that were answered after one": server.counts["resumed"],
             "looks meanwhile": server.counts["reads"],
             "acknowledged results lost": len(lost),
         }
