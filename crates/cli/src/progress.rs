@@ -9,11 +9,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{Failure, stop};
 
+/// A bar of something of which it is known how much it is, or not.
+fn style(known: bool) -> ProgressStyle {
+    let known_style = "{percent:>3} % {wide_msg} {bar:24} {eta:>4} left";
+    let style = if known { known_style } else { "{wide_msg} {elapsed:>4}" };
+    ProgressStyle::with_template(style).expect("the template is well formed")
+}
+
 fn empty_bar() -> ProgressBar {
-    let bar = ProgressBar::new(0);
-    let style = "{percent:>3} % {wide_msg} {bar:24} {eta:>4} left";
-    bar.set_style(ProgressStyle::with_template(style).expect("the template is well formed"));
-    bar
+    ProgressBar::no_length().with_style(style(false))
 }
 
 /// Progress of what is mostly done before one could read it: shown only after a while.
@@ -91,6 +95,10 @@ impl Onlooker for LateBar {
         let Step { phase, now, done, total, unit } = *step;
         let Some(bar) = self.bar(phase) else { return };
         let what = if now.is_empty() { phase } else { now };
+        if total.is_some() != bar.length().is_some() {
+            bar.set_style(style(total.is_some()));
+            bar.unset_length();
+        }
         match (total, unit) {
             (Some(total), _) => {
                 bar.set_message(what.to_owned());
