@@ -11,9 +11,11 @@ use crate::{Failure, stop};
 
 /// A bar of something of which it is known how much it is, or not.
 fn style(known: bool) -> ProgressStyle {
-    let known_style = "{percent:>3} % {wide_msg} {bar:24} {eta:>4} left";
-    let style = if known { known_style } else { "{wide_msg} {elapsed:>4}" };
-    ProgressStyle::with_template(style).expect("the template is well formed")
+    let template = match known {
+        true => "{percent:>3} % {wide_msg} {bar:24} {eta:>4} left",
+        false => "{wide_msg} {elapsed:>4}",
+    };
+    ProgressStyle::with_template(template).expect("the template is well formed")
 }
 
 fn empty_bar() -> ProgressBar {

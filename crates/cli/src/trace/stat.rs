@@ -48,10 +48,9 @@ pub fn stat(args: &StatArgs) -> Result<(), Failure> {
     let block = Characteristics::with_block(args.erase_block);
     let mut found = block.map_err(|rule| usage(anyhow!("--erase-block: {rule}")))?;
     let mut reader = input::open(&args.files, &args.fields)?;
-    let stop = stop::flag()?;
-    let mut bar = LateBar::new();
-    let complete = each_batch(&mut reader, "reading", (stop, &mut bar), |batch| found.push(batch))?;
-    bar.finish();
+    let complete = LateBar::new().watch(|stop, bar| {
+        each_batch(&mut reader, "reading", (stop, bar), |batch| found.push(batch))
+    })?;
     let status = if complete { TraceStatus::Complete } else { TraceStatus::Interrupted };
     let notes = reader.notes();
     input::show_notes(&notes);

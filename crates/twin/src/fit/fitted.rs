@@ -237,7 +237,7 @@ fn draws(target: &Target<'_>, found: &Found, seed: u64) -> Vec<BTreeMap<String, 
 
 fn times(target: &Target<'_>, found: &Found, twin: &Twin) -> Vec<Time> {
     let time = |(nth, knob): (usize, &&'static Knob)| {
-        let value = found.slopes.values[nth];
+        let value = knob.get(&found.best.profile);
         #[allow(clippy::cast_precision_loss, reason = "times are below 2^53 ns")]
         let drawn = |draw: &BTreeMap<String, String>| {
             let text = draw.get(knob.field)?;
@@ -256,7 +256,7 @@ fn times(target: &Target<'_>, found: &Found, twin: &Twin) -> Vec<Time> {
 /// Whether what was measured depends on a time.
 fn tells(target: &Target<'_>, found: &Found, nth: usize) -> bool {
     let runs = target.measured.iter().flat_map(|one| &one.runs);
-    let half = found.slopes.values[nth] / 2.0;
+    let half = found.slopes.knobs[nth].get(&found.best.profile) / 2.0;
     runs.zip(&found.slopes.slopes[nth]).any(|(run, slopes)| {
         let mut numbers = slopes.iter().zip(run.numbers).zip(run.errors);
         numbers.any(|((slope, number), error)| (slope * half).abs() > TELLS * error * number)

@@ -6,7 +6,7 @@ use flashscope_block::Bytes;
 use flashscope_sim::Profile;
 
 use super::choices::alternatives;
-use super::tuning::{Outcome, Said, Slopes, Target, Tuned};
+use super::tuning::{Outcome, REACH, Said, Slopes, Target, Tuned};
 use super::{FitError, Measured};
 
 /// What a search found.
@@ -77,7 +77,7 @@ fn descend(target: &Target<'_>, start: &Profile) -> Result<Found, FitError> {
         }
         let slopes = target.slopes(&best);
         if !every {
-            best = target.step(&best, &slopes);
+            best = target.step(&best, &slopes, REACH);
         }
         let tried = tried(target, &best, promising.as_ref(), PROMISING);
         let enough = best.misfit < EXACT || round >= ROUNDS || target.stopped();
@@ -150,7 +150,7 @@ fn better(
         least.filter(|(_, least)| least.misfit < best.misfit * (1.0 - BETTER))
     };
     let own = || worth.then(|| least(&|other| target.tune(other, STEPS.1))).flatten();
-    least(&|other| target.step(other, slopes)).or_else(own)
+    least(&|other| target.step(other, slopes, REACH)).or_else(own)
 }
 
 /// The largest misfit of a drive that fits as well as another.

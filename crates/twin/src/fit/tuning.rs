@@ -95,8 +95,6 @@ pub struct Tuned {
 pub struct Slopes {
     /// The times.
     pub knobs: Vec<&'static Knob>,
-    /// Their values there, ns.
-    pub values: Vec<f64>,
     /// For each time what the numbers change by for each ns.
     pub slopes: Vec<Vec<Numbers>>,
 }
@@ -109,7 +107,7 @@ const OUTLIER: f64 = 3.0;
 const STEP: f64 = 0.08;
 
 /// A time may change by such a factor before it is simulated again, as a logarithm.
-const REACH: f64 = 1.5;
+pub const REACH: f64 = 1.5;
 
 /// How much better a step has to be, as a share of the misfit, for another one to be worth it.
 const BETTER: f64 = 0.01;
@@ -243,7 +241,7 @@ impl Target<'_> {
                 break;
             }
             let slopes = self.slopes(&best);
-            let found = self.step_within(&best, &slopes, reach);
+            let found = self.step(&best, &slopes, reach);
             let gain = 1.0 - found.misfit / best.misfit;
             if gain <= 0.0 {
                 reach /= 4.0;
@@ -256,12 +254,8 @@ impl Target<'_> {
         best
     }
 
-    /// The drive with the times that fit best by the straight line of `slopes`, if it does fit better.
-    pub fn step(&self, from: &Tuned, slopes: &Slopes) -> Tuned {
-        self.step_within(from, slopes, REACH)
-    }
-
-    fn step_within(&self, from: &Tuned, slopes: &Slopes, reach: f64) -> Tuned {
+    /// The drive with the times, within `reach`, that fit best by the straight line of `slopes`, if it does fit better.
+    pub fn step(&self, from: &Tuned, slopes: &Slopes, reach: f64) -> Tuned {
         let even = vec![1.0; from.numbers.len()];
         let wanted = [reach, reach / 4.0].map(|reach| {
             let values = slopes.best(self, from, &even, reach);
@@ -292,7 +286,7 @@ impl Target<'_> {
             pairs.map(|(here, there)| std::array::from_fn(|n| (there[n] - here[n]) / by)).collect()
         };
         let slopes = self.simulate(&changed).into_iter().enumerate().map(slope).collect();
-        Slopes { knobs, values, slopes }
+        Slopes { knobs, slopes }
     }
 }
 

@@ -333,7 +333,7 @@ impl Filesystem for Files {
 pub struct Disk {
     pub place: PathBuf,
     kept: Arc<Mutex<Kept>>,
-    session: Option<BackgroundSession>,
+    _session: BackgroundSession,
     _folder: tempfile::TempDir,
 }
 
@@ -355,7 +355,7 @@ impl Disk {
         match session.and_then(Session::spawn) {
             Ok(session) => {
                 let place = folder.path().to_path_buf();
-                Some(Disk { place, kept, session: Some(session), _folder: folder })
+                Some(Disk { place, kept, _session: session, _folder: folder })
             }
             Err(error) => {
                 println!("passed by: no file system of our own can be mounted here: {error}");
@@ -377,9 +377,8 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         // Whatever looks at every mount of the machine may have this one open for a moment: it is taken out of the tree at
-        // once, and ends when that is done.
+        // once, and ends with its session when that is done.
         let ended = unmount(&self.place, UnmountFlags::DETACH);
         assert!(ended.is_ok() || std::thread::panicking(), "{ended:?}");
-        drop(self.session.take());
     }
 }
