@@ -207,6 +207,8 @@ pub(super) fn find(file: &File) -> io::Result<Option<(&'static Signature, u64)>>
 mod tests {
     use std::process::Command;
 
+    use proptest::prelude::*;
+
     use super::*;
 
     const SIZE: u64 = 8 << 20;
@@ -239,6 +241,33 @@ mod tests {
                 }
                 let name = found(&image(SIZE, &marks));
                 assert_eq!(name, Some(signature.name), "at {offset}");
+            }
+        }
+    }
+
+    proptest! {
+        // Is a mark found at its place on a drive of any size that it fits on, whatever else the drive holds; and is there
+        // an answer for each drive?
+        #[test]
+        fn any_drive(
+            size in prop_oneof![0..70_000u64, 1_000_000..1_200_000u64],
+            which in 0..SIGNATURES.len(),
+            place in any::<prop::sample::Index>(),
+            noise in any::<u8>(),
+        ) {
+            let signature = &SIGNATURES[which];
+            let places = signature.places.iter().flat_map(|place| place.offsets(size));
+            let fits = |offset: &u64| offset + signature.magic.len() as u64 <= size;
+            let places: Vec<u64> = places.filter(fits).collect();
+            let all = vec![noise; usize::try_from(size).unwrap()];
+            let marks = match places.is_empty() {
+                true => vec![],
+                false => vec![(*place.get(&places), signature.magic)],
+            };
+            let drive = image(size, &[&[(0, &all[..])], &marks[..]].concat());
+            let found = drive.find();
+            if let Some((offset, _)) = marks.first() && (signature.confirm)(&drive, *offset) {
+                prop_assert!(found.is_some(), "{} at {offset} of {size}", signature.name);
             }
         }
     }

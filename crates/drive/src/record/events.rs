@@ -145,6 +145,9 @@ pub(super) fn note_of_time(monotonic: u64, since_1970: u64) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
 
     fn event(action: u32, follows: &[u8]) -> Vec<u8> {
@@ -175,6 +178,34 @@ mod tests {
             assert_eq!(out, events.concat(), "{size}");
             let one = Count { requests: 1, bytes: 512 };
             assert_eq!((taken.queued, taken.issued), (one, one));
+        }
+    }
+
+    proptest! {
+        // Is a stream taken apart alike wherever its pieces end, whatever it holds, and never more than was in it?
+        #[test]
+        fn any_stream(
+            parts in vec((0..4u8, any::<(u8, u16)>(), vec(any::<u8>(), 0..80)), 0..8),
+            size in 1..400usize,
+        ) {
+            let stream: Vec<u8> = parts.into_iter().flat_map(|(kind, (action, long), bytes)| match kind {
+                0 => event(u32::from(action), &bytes),
+                1 => [&b"type: "[..], &bytes, b"\n"].concat(),
+                2 => {
+                    let version = 7 + u32::from(action % 2);
+                    let length = [&long.to_ne_bytes()[..], &[0, 0]].concat();
+                    [&(MAGIC | version).to_ne_bytes()[..], &[0; 42], &length, &bytes].concat()
+                }
+                _ => bytes,
+            }).collect();
+            let taken = |size: usize| {
+                let (mut events, mut out) = (Events::default(), Vec::new());
+                let failed = stream.chunks(size).any(|piece| events.push(piece, &mut out).is_err());
+                (failed, out, events.queued, events.issued)
+            };
+            let whole = taken(stream.len().max(1));
+            prop_assert!(whole.1.len() <= stream.len());
+            prop_assert_eq!(taken(size), whole);
         }
     }
 
