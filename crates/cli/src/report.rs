@@ -15,7 +15,7 @@ use flashscope_result::marks::Marks;
 use flashscope_result::sweep::{Explored, is_sweep};
 use flashscope_result::what_if::{WhatIf, is_what_if, read_what_if};
 use flashscope_result::{
-    Error, Manifest, ResultFolder, is_probe, is_simulation, read_probe, read_simulation,
+    Error, Manifest, ResultFolder, is_probe, is_simulation, read_probe, read_simulation, write_text,
 };
 use serde_json::Value;
 
@@ -201,7 +201,7 @@ pub fn write_page(results: &[Opened], path: &Path, bar: &mut LateBar) -> Result<
     let page = html(&shown, |done, total| {
         bar.show("making the page", done, Some(total));
     })?;
-    fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
+    write_text(path, &page)?;
     Ok(())
 }
 

@@ -42,6 +42,14 @@ pub fn usage<E: Into<anyhow::Error>>(error: E) -> Failure {
     Failure::Usage(error.into())
 }
 
+/// Why the folder of a result was not made: that something is there already is a matter of usage.
+pub fn not_made(error: flashscope_result::Error) -> Failure {
+    match error {
+        flashscope_result::Error::Exists(_) => usage(error),
+        error => Failure::from(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use anyhow::{Context, anyhow};

@@ -17,6 +17,6 @@ pub mod trace;
 pub mod twin;
 pub mod what_if;
 
-pub use failure::{Failure, usage};
+pub use failure::{Failure, not_made, usage};
 pub use jobs::JobsArgs;
 pub use onlooker::{Onlooker, Step, Unit};

@@ -103,11 +103,16 @@ pub(crate) fn write_named(
     written
 }
 
-/// Writes a new file so that at every instant it is whole, or not there.
+/// Writes a file so that at every instant it is whole: the new one, or what was there before. A link is followed, and
+/// what is no file, such as a pipe, is written to as it is.
 ///
 /// # Errors
 /// Where it cannot be written.
 pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return fs::write(path, text).map_err(Error::io("write", path));
+    }
     write_named(path, |unfinished| {
         let mut file = File::create(unfinished).map_err(Error::io("create", unfinished))?;
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
@@ -317,4 +322,30 @@ pub(crate) fn write_whole(
         Error::io("write", path)(error)
     })?;
     path.parent().map_or(Ok(()), sync_folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    // Is what was there replaced as a whole, a link followed, what is no file written to and not replaced, and nothing
+    // lost where it cannot be written?
+    #[test]
+    fn texts_are_whole() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        write_text(&at("a.txt"), "one").unwrap();
+        symlink("a.txt", at("link.txt")).unwrap();
+        write_text(&at("link.txt"), "two").unwrap();
+        assert_eq!(fs::read_to_string(at("a.txt")).unwrap(), "two");
+        assert!(at("link.txt").is_symlink());
+        symlink("/dev/null", at("null")).unwrap();
+        write_text(&at("null"), "nothing").unwrap();
+        assert!(at("null").is_symlink());
+        fs::create_dir(at("a.unfinished")).unwrap();
+        assert!(write_text(&at("a.txt"), "three").is_err());
+        assert_eq!(fs::read_to_string(at("a.txt")).unwrap(), "two");
+    }
 }

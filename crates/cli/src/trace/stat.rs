@@ -1,18 +1,18 @@
 //! `flashscope trace stat`.
 
-use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use flashscope_analysis::trace::Characteristics;
 use flashscope_block::Bytes;
 use flashscope_instrument::trace::each_batch;
 use flashscope_report::{Trace, TraceStatus, trace, trace_html};
+use flashscope_result::write_text;
 use flashscope_workload::trace::Reader;
 
 use super::input::{self, Fields};
 use crate::progress::LateBar;
-use crate::{Failure, print, stop, usage};
+use crate::{Failure, print, usage};
 
 /// Say what is in a trace, in one pass: sizes, footprint, locality, bursts, and what looks wrong.
 ///
@@ -74,7 +74,7 @@ pub fn stat(args: &StatArgs) -> Result<(), Failure> {
 fn print(args: &StatArgs, found: &Trace) -> anyhow::Result<()> {
     if let Some(path) = &args.html {
         let page = trace_html(found)?;
-        fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
+        write_text(path, &page)?;
     }
     print::document(args.json, found, || trace(found))
 }

@@ -36,7 +36,7 @@ pub use plan::plan;
 use same::{check_drive, check_tool, purpose};
 
 use crate::drives::{self, Purpose};
-use crate::{Failure, Onlooker, usage};
+use crate::{Failure, Onlooker, not_made, usage};
 
 /// A drive that was measured, as far as it was.
 pub struct Benched {
@@ -182,10 +182,7 @@ fn conclude(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Failure
 /// # Errors
 /// Where it is there already, or cannot be made.
 pub fn create(output: &Path, manifest: &Manifest) -> Result<ResultFolder, Failure> {
-    ResultFolder::create(output, manifest).map_err(|error| match error {
-        flashscope_result::Error::Exists(_) => usage(error),
-        error => Failure::from(error),
-    })
+    ResultFolder::create(output, manifest).map_err(not_made)
 }
 
 /// This program.

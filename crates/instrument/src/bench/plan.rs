@@ -8,8 +8,8 @@ use anyhow::{Context, anyhow};
 use flashscope_analysis::{analyse, costs};
 use flashscope_block::Device;
 use flashscope_measure::Planned;
-use flashscope_result::ResultFolder;
 use flashscope_result::plan::{Costs, Estimate, PLAN_SCHEMA_VERSION, Plan};
+use flashscope_result::{ResultFolder, write_text};
 
 use super::args::PlanArgs;
 use super::asked::Wanted;
@@ -79,8 +79,7 @@ fn costs_of(path: &Path) -> Result<Costs, Failure> {
 
 fn save(plan: &Plan, path: &Path) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(plan)? + "\n";
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(())
+    Ok(write_text(path, &text)?)
 }
 
 /// Reads a plan that was saved.

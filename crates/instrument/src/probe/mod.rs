@@ -21,7 +21,7 @@ use journal::{Journal, Shared};
 
 use crate::bench::{LOOK, default_output};
 use crate::drives::{self, Purpose};
-use crate::{Failure, Onlooker, usage};
+use crate::{Failure, Onlooker, not_made, usage};
 
 /// How often a drive is written at most unless something else is asked for.
 const DRIVE_WRITES: u64 = 10;
@@ -65,7 +65,7 @@ pub fn probe(
         seed: fresh_seed(),
     };
     let mut device = drives::open(&name, &purpose)?;
-    let folder = ProbeFolder::create(&output).map_err(usage);
+    let folder = ProbeFolder::create(&output).map_err(not_made);
     if let (Err(_), Some(path)) = (&folder, new_file) {
         // What is refused leaves nothing behind.
         std::fs::remove_file(&path)

@@ -16,7 +16,7 @@ use flashscope_twin::simulate::{Asked, Error, Hooks, Simulated, Simulation, Simu
 use flashscope_workload::trace::Progress;
 
 pub use self::args::{FillState, SimulateArgs, WorkArgs};
-use crate::{Failure, Onlooker, Step, Unit, trace, usage};
+use crate::{Failure, Onlooker, Step, Unit, not_made, trace, usage};
 
 /// How long an event trace is unless something else is asked for.
 const DEFAULT_TRACE: Nanos = Nanos::millis(100);
@@ -53,7 +53,8 @@ pub fn simulate(
     let mut shown = Shown { onlooker, each, events: None };
     let mut simulator = Simulator::open(&asked(args), stop, &mut shown).map_err(failure)?;
     shown.events = events(args, &mut simulator)?;
-    let folder = args.output.as_deref().map(|path| SimulationFolder::create(path).map_err(usage));
+    let folder =
+        args.output.as_deref().map(|path| SimulationFolder::create(path).map_err(not_made));
     let mut folder = folder.transpose()?;
     let simulated = simulator.run(stop, &mut shown).map_err(failure);
     shown.close(args)?;

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
-use flashscope_result::Error;
 use flashscope_result::sweep::{Row, Sweep, SweepFolder, SweepStatus};
 use flashscope_twin::sweep::{Runner, Sampling, Space, Workers, explore, finish};
 
 pub use self::args::{Engine, SweepArgs};
-use crate::{Failure, Onlooker, Step, Unit, usage};
+use crate::{Failure, Onlooker, Step, Unit, not_made, usage};
 
 /// A sweep that can begin, or go on.
 pub struct Begun {
@@ -58,10 +57,7 @@ impl Begun {
         let stem = PathBuf::from(space.file_stem().unwrap_or(space.as_os_str()));
         let path = output.map_or_else(|| stem.with_extension("flashscope"), Path::to_path_buf);
         let nothing = finish(&parsed, &[], SweepStatus::Unfinished);
-        let folder = SweepFolder::create(&path, &nothing).map_err(|error| match error {
-            Error::Exists(_) => usage(error),
-            error => Failure::Failed(error.into()),
-        })?;
+        let folder = SweepFolder::create(&path, &nothing).map_err(not_made)?;
         Ok(Begun { space: parsed, path, folder, rows: Vec::new() })
     }
 

@@ -16,7 +16,7 @@ use flashscope_twin::what_if::{Answer, Question};
 
 pub use self::args::{WhatIfArgs, repeats};
 use crate::predict::{Made, Wanted};
-use crate::{Failure, Onlooker, Step, Unit, usage};
+use crate::{Failure, Onlooker, Step, Unit, not_made, usage};
 
 /// Who looks on while a question is answered, and is told of each row as it comes.
 pub trait Watcher: Onlooker {
@@ -71,7 +71,7 @@ pub fn what_if(
     watcher: &mut dyn Watcher,
 ) -> Result<Answered, Failure> {
     let question = args.question()?;
-    let folder = args.output.as_deref().map(|path| WhatIfFolder::create(path).map_err(usage));
+    let folder = args.output.as_deref().map(|path| WhatIfFolder::create(path).map_err(not_made));
     let mut folder = folder.transpose()?;
     let what_if = answer(&question, args.jobs.count(), stop, watcher);
     let written = folder.as_mut().map_or(Ok(()), |folder| folder.write(&what_if));

@@ -2,6 +2,7 @@
 //! keeps a list of all that is changed on it, and each beginning of that list is what a crash would have left.
 
 mod disk;
+mod documents;
 mod registry;
 mod results;
 mod sweeps;

@@ -85,13 +85,17 @@ impl Output {
     }
 }
 
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
 impl Target {
     fn create(path: &Path, name: &str) -> Result<(File, Target), Error> {
         if path.exists() {
             return Err(Error::Exists(path.into()));
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
+        let folder = folder_of(path);
         let create = || -> io::Result<(File, NamedTempFile)> {
             // A temporary file is for its owner alone; this becomes one like any other, as far as
             // the user's mask lets it.
@@ -109,7 +113,8 @@ impl Target {
     fn keep(self) -> io::Result<()> {
         self.unfinished.as_file().sync_all()?;
         self.unfinished.persist_noclobber(&self.path)?;
-        Ok(())
+        // Its name is durable, too.
+        File::open(folder_of(&self.path))?.sync_all()
     }
 }
 

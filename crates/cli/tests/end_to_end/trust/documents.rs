@@ -1,0 +1,143 @@
+//! What is written once, at the end of a command: simulations, probes, profiles, what-ifs, traces.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use super::disk::Disk;
+use super::{ROOM, each_crash, run};
+use crate::{Outcome, Scratch};
+
+/// A command that writes something, and one that reads it, as they are typed.
+struct Written {
+    name: &'static str,
+    write: &'static str,
+    read: &'static str,
+}
+
+const TRACE: &str = "trace.csv";
+
+/// One of each kind.
+const WRITTEN: &[Written] = &[
+    Written {
+        name: "a simulation",
+        write: "simulate --drive demo?flash.blocks_per_plane=16 --fill none --warmup none --ios 200 --output s",
+        read: "report s --json",
+    },
+    Written {
+        name: "a probe",
+        write: "probe sim:demo?flash.blocks_per_plane=16 --only page-size --output p",
+        read: "report p --json",
+    },
+    Written {
+        name: "the profile of a probe",
+        write: "probe sim:demo?flash.blocks_per_plane=16 --only page-size --output p --profile p.toml",
+        read: "what-if --drive sim:./p.toml --fill none --warmup none --ios 10 --change ftl=fast --repeats 1 --json",
+    },
+    Written {
+        name: "a what-if",
+        write: "what-if --drive demo?flash.blocks_per_plane=16 --fill none --warmup none --ios 100 \
+                --change over_provisioning=0.3 --repeats 1 --output w",
+        read: "report w --json",
+    },
+    Written {
+        name: "a trace in text",
+        write: "trace convert trace.csv --output t.csv",
+        read: "trace stat t.csv --json",
+    },
+    Written {
+        name: "a compressed trace",
+        write: "trace convert trace.csv --output t.csv.zst",
+        read: "trace stat t.csv.zst --json",
+    },
+    Written {
+        name: "a trace in columns",
+        write: "trace convert trace.csv --output t.parquet",
+        read: "trace stat t.parquet --json",
+    },
+];
+
+/// A disk with a trace on it.
+fn disk(capacity: usize) -> Option<Disk> {
+    let disk = Disk::mount(capacity)?;
+    let line =
+        |nth: u64| format!("{},h,0,Write,{},4096,10\n", 128_166_372_000_000_000 + nth, nth << 12);
+    fs::write(disk.path().join(TRACE), (0..500).map(line).collect::<String>()).unwrap();
+    Some(disk)
+}
+
+fn words(typed: &str) -> Vec<&str> {
+    typed.split_whitespace().collect()
+}
+
+impl Written {
+    /// What is read of it, if it is there.
+    fn read(&self, place: &Scratch, folder: &Path, what: &str) -> Option<String> {
+        let Outcome { status, stdout, stderr, .. } =
+            Outcome::of(place.command(&words(self.read)).current_dir(folder));
+        let what = format!("{}, {what}: {stderr}", self.name);
+        assert!([0, 1, 2].contains(&status), "{what}");
+        assert!(status == 0 || stderr.contains("is no") || stderr.contains("cannot"), "{what}");
+        (status == 0).then_some(stdout)
+    }
+
+    /// How many crashes were survived.
+    fn crashes(&self) -> Option<usize> {
+        let disk = disk(ROOM)?;
+        run(&disk, &words(self.write)).ok();
+        let place = Scratch::in_memory();
+        let changes = disk.kept().changes.clone();
+        let whole = self.read(&place, disk.path(), "whole").expect("it was written");
+        let mut last = HashMap::new();
+        let points = each_crash(&changes, 1, |left, _, point| {
+            let read = self.read(&place, left, &point.what);
+            assert!(
+                read.is_none() || read.as_ref() == Some(&whole),
+                "{}, {}",
+                self.name,
+                point.what
+            );
+            let there = last.insert(point.left, read.is_some()) == Some(true);
+            assert!(!there || read.is_some(), "{}, {}: it is gone", self.name, point.what);
+        });
+        assert!(last.values().all(|there| *there), "{} is not durable: {last:?}", self.name);
+        Some(points)
+    }
+
+    /// How many disks were too small.
+    fn full_disks(&self) -> Option<usize> {
+        let (enough, place) = (disk(ROOM)?, Scratch::in_memory());
+        let given = enough.kept().tree.blocks();
+        run(&enough, &words(self.write)).ok();
+        let mut full = 0;
+        for capacity in given..enough.kept().tree.blocks() {
+            let disk = disk(capacity)?;
+            let outcome = run(&disk, &words(self.write));
+            let what = format!("{}, {capacity} blocks: {}", self.name, outcome.stderr);
+            assert_eq!(outcome.status, 1, "{what}");
+            assert!(outcome.stderr.contains("No space left on device"), "{what}");
+            assert_eq!(self.read(&place, disk.path(), &what), None, "{what}");
+            full += 1;
+        }
+        Some(full)
+    }
+}
+
+// Is what is written at the end of a command whole or not there, whatever crash comes, and there from when the
+// command ends?
+#[test]
+fn crashes_of_documents() {
+    let points: Option<usize> = WRITTEN.iter().map(Written::crashes).sum();
+    let Some(points) = points else { return };
+    println!("{points} crashes of documents were survived");
+    assert!(points > 100);
+}
+
+// Does a command on a full disk say so, and leave nothing that is read as what it was to write?
+#[test]
+fn full_disks_of_documents() {
+    let full: Option<usize> = WRITTEN.iter().map(Written::full_disks).sum();
+    let Some(full) = full else { return };
+    println!("{full} full disks of documents were survived");
+    assert!(full > 10);
+}
