@@ -8,7 +8,7 @@ BIN := target/release/flashscope
 help:              ## list what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web test test-rust test-properties test-web test-fuzz test-readers test-registry test-python test-wheel test-attach test-trust test-nvme test-guards test-sanitizers audit release check guide pictures bench bench-models bench-probe bench-twin fuzz soak tools clean
+.PHONY: help demo build web test tested test-rust test-properties test-web test-fuzz test-readers test-registry test-python test-wheel test-attach test-trust test-nvme test-guards test-sanitizers audit release check guide pictures bench bench-models bench-probe bench-twin fuzz soak tools clean
 
 demo: build        ## measure a simulated drive and write the report
 	$(BIN) demo
@@ -42,13 +42,17 @@ test-rust: web     ## unit, property, contract and end-to-end tests
 test-properties: web ## properties on cases drawn anew, eight times as many (not part of `test`)
 	PROPTEST_RNG_SEED=$$RANDOM$$RANDOM PROPTEST_CASES=2048 $(CARGO) test --workspace --no-fail-fast
 
-test-readers: build ## a result opens in DuckDB and Polars
+# The program as the tests build it, target/debug/flashscope: nothing is compiled for it after `test-rust`.
+tested: web
+	$(CARGO) test --workspace --quiet --no-run
+
+test-readers: tested ## a result opens in DuckDB and Polars
 	scripts/test-readers
 
 test-fuzz: web     ## a minute of fuzzing: what is kept, inputs that are drawn, and canaries that must be found
 	scripts/test-fuzz
 
-test-registry: build ## the registry on PostgreSQL and S3, and the APIs as schemathesis finds them
+test-registry: tested ## the registry on PostgreSQL and S3, and the APIs as schemathesis finds them
 	scripts/test-registry
 
 test-python:       ## the Python package, installed as users do: types, tests, notebooks
