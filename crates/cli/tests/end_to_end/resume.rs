@@ -50,10 +50,9 @@ pub fn content(place: &Scratch, name: &str) -> (Vec<(String, Vec<u8>)>, Vec<Valu
     (records, vec![manifest, json("facts.json")])
 }
 
-// Is a plan on a simulated drive that is killed at a hundred moments, and gone on with each time, the
-// same in the end, byte for byte but for its history?
-#[test]
-fn kills_leave_no_trace() {
+/// Kills a plan on a simulated drive at so many moments, goes on with it each time, and asserts that in the end it is the
+/// same, byte for byte but for its history. How many kills came in the midst of it.
+pub fn killed(times: usize) -> usize {
     let place = Scratch::in_memory();
     place.run(&[&["bench", DRIVE, "--output", "whole", "--only", ONLY][..], &FOUND].concat()).ok();
     let whole = content(&place, "whole");
@@ -62,7 +61,7 @@ fn kills_leave_no_trace() {
     let manifest = place.result("whole").manifest;
     assert!(manifest.runs().any(|run| run.reset) && manifest.runs().any(|run| run.repeat == 2));
     let (mut random, mut results, mut kills, mut in_the_midst) = (1u64, 0, 0, 0);
-    while kills < 100 {
+    while kills < times {
         results += 1;
         let name = format!("cut-{results}");
         let begin = [&["bench", DRIVE, "--output", &name, "--only", ONLY][..], &FOUND].concat();
@@ -87,6 +86,13 @@ fn kills_leave_no_trace() {
         assert_eq!(outcome.status, 0, "{}", outcome.stderr);
         assert!(content(&place, &name) == whole, "{name} differs from what it would have been");
     }
+    in_the_midst
+}
+
+// Is a benchmark that is killed at a hundred moments, and gone on with each time, what it would have been?
+#[test]
+fn kills_leave_no_trace() {
+    let in_the_midst = killed(100);
     assert!(in_the_midst > 20, "only {in_the_midst} kills came in the midst of a plan");
 }
 

@@ -84,6 +84,14 @@ fn many_crashes_of_a_benchmark() {
     println!("{points} crashes of a benchmark were survived, {resumed} of them gone on with");
 }
 
+// Is a running benchmark that is killed at many moments what it would have been?
+#[test]
+#[ignore = "takes minutes: scripts/test-trust runs it"]
+fn many_kills_of_a_benchmark() {
+    let in_the_midst = crate::resume::killed(500);
+    println!("500 kills of a benchmark were survived, {in_the_midst} of them in its midst");
+}
+
 /// Measures on disks of ever more room, up to enough. How many were too small.
 fn full_disks(step: usize) -> Option<usize> {
     let enough = Disk::mount(ROOM)?;

@@ -72,6 +72,15 @@ fn many_crashes_of_a_sweep() {
     println!("{points} crashes of a sweep were survived, {resumed} of them gone on with");
 }
 
+// Is a running sweep that is killed or stopped at many moments, on two threads, what it would have been?
+#[test]
+#[ignore = "takes minutes: scripts/test-trust runs it"]
+fn many_kills_of_a_sweep() {
+    let in_the_midst = crate::sweep::killed(500);
+    println!("500 kills and stops of a sweep were survived, {in_the_midst} of them in its midst");
+    assert!(in_the_midst > 50);
+}
+
 // Does a sweep on a full disk keep the rows that it had room for, say what to do, and go on once there is room?
 #[test]
 fn full_disks_of_a_sweep() {
