@@ -95,7 +95,8 @@ impl Means {
 
     fn large_increments(&self) -> Option<Estimate> {
         let means = self.experiment("order", "SW").iter();
-        let is_large = |incr: i64| LARGE_GAPS.contains(&(unsigned(incr) * self.io_size.0));
+        let gap = |incr: i64| unsigned(incr).saturating_mul(self.io_size.0);
+        let is_large = |incr: i64| LARGE_GAPS.contains(&gap(incr));
         let large = means.filter(|mean| mean.value > 0 && is_large(mean.value));
         large.map(|mean| mean.ns).max_by(by_value)?.ratio(&self.basic("RW")?.ns)
     }
@@ -142,6 +143,14 @@ mod tests {
         let order = memoright("order", "SW", &order);
         assert!(order.reverse.unwrap().covers(1.0) && order.in_place.unwrap().covers(1.0));
         assert!(order.large_increments.unwrap().covers(4.0));
+    }
+
+    // Is an increment of more bytes than a number holds no large one, without a panic?
+    #[test]
+    fn huge_increments_do_not_overflow() {
+        let order = [(1, 0.3), (32, 12.0), (i64::MAX, 20.0)];
+        let order = memoright("order", "SW", &order);
+        assert!(order.large_increments.unwrap().covers(2.4));
     }
 
     // Are drives told apart that have no cheap area, or nothing but?

@@ -71,22 +71,23 @@ pub(crate) fn over_value(means: &[Mean], reference: i64) -> Vec<Deviation> {
     all
 }
 
-/// Every mean over every one that is cheaper.
-pub(crate) fn pairs(means: &[Mean]) -> Vec<Deviation> {
+/// Every mean over every one that is cheaper, one after the other: of many means there are too many to keep.
+pub(crate) fn pairs(means: &[Mean]) -> impl Iterator<Item = Deviation> {
     let comparisons = means.len() * means.len().saturating_sub(1) / 2;
-    let over = |dear: &Mean, cheap: &Mean| {
+    let over = move |dear: &Mean, cheap: &Mean| {
         let ratio = ratio_among(&dear.ns, &cheap.ns, comparisons)?;
         let runs = dear.runs.iter().chain(&cheap.runs).copied().collect();
         Some(Deviation { value: dear.value, than: Some(cheap.value), ratio, runs })
     };
     let cheaper =
         |dear: &Mean, cheap: &Mean| cheap.value != dear.value && cheap.ns.value <= dear.ns.value;
-    let of = |dear| means.iter().filter(move |cheap| cheaper(dear, cheap)).map(move |c| (dear, c));
-    means.iter().flat_map(of).filter_map(|(dear, cheap)| over(dear, cheap)).collect()
+    let of =
+        move |dear| means.iter().filter(move |cheap| cheaper(dear, cheap)).map(move |c| (dear, c));
+    means.iter().flat_map(of).filter_map(move |(dear, cheap)| over(dear, cheap))
 }
 
 /// The largest deviation that is over 1 without doubt; where none is, the largest of all.
-pub(crate) fn largest(all: Vec<Deviation>) -> Option<Deviation> {
+pub(crate) fn largest(all: impl IntoIterator<Item = Deviation>) -> Option<Deviation> {
     all.into_iter()
         .max_by(|a, b| a.is_sure().cmp(&b.is_sure()).then(a.ratio.value.total_cmp(&b.ratio.value)))
 }
@@ -216,6 +217,15 @@ mod tests {
         let unsure = largest(pairs(&[means[0].clone(), means[2].clone()])).unwrap();
         assert!(!unsure.is_sure() && unsure.ratio.value == 9.0);
         assert_eq!(largest(pairs(&means[..1])), None);
+    }
+
+    // Are the pairs of many means looked at without keeping all, which are billions?
+    #[test]
+    fn pairs_of_many_means_are_not_collected() {
+        let many: Vec<Mean> =
+            (1u32..=100_000).rev().map(|n| mean(n.into(), n.into(), 0.1)).collect();
+        let first = pairs(&many).next().unwrap();
+        assert_eq!((first.value, first.than), (100_000, Some(99_999)));
     }
 
     // Are answers those of the whole interval, whose ends belong to it?

@@ -290,7 +290,7 @@ fn either_way(all: Vec<Deviation>, of: impl Fn(i64) -> String, than: &str) -> Ve
         let words = format!("{} {words} {than}", of(found.value));
         Finding { ratio: found.ratio, limit: AS_EXPECTED, words }
     };
-    let inverse = all.iter().map(Deviation::inverse).collect();
+    let inverse: Vec<_> = all.iter().map(Deviation::inverse).collect();
     let dear = largest(all).map(|found| {
         let words = times(&found.ratio);
         finding(found, words)

@@ -8,11 +8,12 @@ use flashscope_measure::{LEAST_RUN_PAUSE, plan};
 use flashscope_report::terminal;
 use flashscope_result::manifest::{OnError, Options, State};
 use flashscope_result::methodology::{Methodology, Precision};
+use flashscope_result::write_text;
 use flashscope_workload::uflip::{PerBaseline, Setup, all};
 
 use crate::args::DemoArgs;
 use crate::progress::LateBar;
-use crate::report::{Opened, write_page};
+use crate::report::{Opened, page_of};
 use crate::{Failure, stop, usage};
 
 /// The nine micro-benchmarks on a simulated drive: everything but the drive is real.
@@ -51,7 +52,8 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let outcome = outcome(&folder, &manifest);
     let page = folder.path().join("report.html");
     let mut bar = LateBar::new();
-    write_page(&[Opened::measured(folder, manifest, facts)?], &page, &mut bar)?;
+    let shown = page_of(&[Opened::measured(folder, manifest, facts)?], &mut bar)?;
+    write_text(&page, &shown)?;
     bar.finish();
     let mut out = std::io::stdout().lock();
     write!(out, "{text}")?;

@@ -15,7 +15,8 @@ use flashscope_result::marks::Marks;
 use flashscope_result::sweep::{Explored, is_sweep};
 use flashscope_result::what_if::{WhatIf, is_what_if, read_what_if};
 use flashscope_result::{
-    Error, Manifest, ResultFolder, is_probe, is_simulation, read_probe, read_simulation, write_text,
+    Error, Manifest, ResultFolder, is_probe, is_simulation, read_probe, read_simulation, write_output,
+    write_text,
 };
 use serde_json::Value;
 
@@ -42,8 +43,12 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
         [one] => one.join("report.html"),
         _ => PathBuf::from("report.html"),
     };
-    let path = args.output.clone().unwrap_or(inside);
-    write_page(&results, &path, &mut bar)?;
+    let page = page_of(&results, &mut bar)?;
+    let path = match &args.output {
+        Some(named) => write_output(named, &page).map(|()| named),
+        // A result of somebody else may have a link there.
+        None => write_text(&inside, &page).map(|()| &inside),
+    }?;
     bar.finish();
     writeln!(out, "{}", path.display())?;
     Ok(())
@@ -174,8 +179,8 @@ fn name_of(path: &Path) -> String {
     name.strip_suffix(".flashscope").unwrap_or(&name).into()
 }
 
-/// Writes the page of results, and shows how far it is.
-pub fn write_page(results: &[Opened], path: &Path, bar: &mut LateBar) -> Result<(), Failure> {
+/// The page of results; shows how far it is.
+pub fn page_of(results: &[Opened], bar: &mut LateBar) -> Result<String, Failure> {
     let ids = unique_names(results.iter().map(Opened::name));
     let mut shown = Exhibits::default();
     for (result, id) in results.iter().zip(&ids) {
@@ -201,8 +206,7 @@ pub fn write_page(results: &[Opened], path: &Path, bar: &mut LateBar) -> Result<
     let page = html(&shown, |done, total| {
         bar.show("making the page", done, Some(total));
     })?;
-    write_text(path, &page)?;
-    Ok(())
+    Ok(page)
 }
 
 /// Each name, with a number behind where it was there before.

@@ -87,8 +87,9 @@ fn matrix(out: &mut String, cells: &[Cell]) {
     let mut sizes: Vec<Bytes> = cells.iter().map(|cell| cell.io_size_bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let heads: String =
-        mixes.iter().map(|reads| format!("{:>10}", format!("{reads}/{}", 100 - reads))).collect();
+    // A share of somebody else's facts may be over all.
+    let head = |reads: &u8| format!("{reads}/{}", 100u8.saturating_sub(*reads));
+    let heads: String = mixes.iter().map(|reads| format!("{:>10}", head(reads))).collect();
     line!(out, "  {:<10}{heads}  reads/writes, IOs a second", "");
     for size in sizes {
         let of = |reads: &u8| {
@@ -156,5 +157,29 @@ pub(crate) fn steps(out: &mut String, plan: &[MicroBenchmark], options: &Options
         for experiment in benchmark.experiments.iter().filter(|_| in_rounds) {
             line!(out, "       {}", experiment.name);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is a share of reads over 100 % shown, without a panic?
+    #[test]
+    fn more_than_all_reads_do_not_underflow() {
+        let cell = Cell {
+            experiment: "R".into(),
+            reads_percent: 200,
+            io_size_bytes: Bytes::kib(4),
+            queue_depth: 1,
+            runs: vec![],
+            iops: 1000.0,
+            throughput_bytes_per_s: 1.0,
+            mean_latency_ns: 1.0,
+            max_latency_ns: 1,
+        };
+        let mut out = String::new();
+        matrix(&mut out, &[cell]);
+        assert!(out.contains("200/0"), "{out}");
     }
 }

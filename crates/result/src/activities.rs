@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flashscope_block::Nanos;
+use flashscope_workload::guarded::{Limits, Positioned};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -19,16 +20,14 @@ use parquet::schema::types::TypePtr;
 use crate::Error;
 use crate::activity::{Activities, Activity};
 use crate::folder::write_named;
-use crate::pages::Limits;
-use crate::positioned::Positioned;
-use crate::reader::{guarded, open, read_column};
+use crate::reader::{guarded, limits, open, read_column};
 
 /// Rows in a row group.
 const ROW_GROUP_ROWS: usize = 1 << 14;
 
 /// What a file has at most, so that one that is not what it should be cannot take more: a column of
 /// text takes about 1 MiB, and 4 million pieces of work are more than are kept of a run.
-const LIMITS: Limits = Limits { row_groups: 256, rows: ROW_GROUP_ROWS, bytes: 4 << 20 };
+const LIMITS: Limits = limits(256, ROW_GROUP_ROWS, 4 << 20);
 
 /// Bytes of the longest kind: a dictionary can hold a long one once, and name it in every row.
 const LONGEST_KIND: usize = 64;
@@ -68,7 +67,7 @@ pub(crate) fn write(path: &Path, activities: &Activities) -> Result<(), Error> {
 }
 
 fn write_file(path: &Path, activities: &Activities) -> Result<(), Error> {
-    let file = File::create(path).map_err(Error::io("create", path))?;
+    let file = File::create_new(path).map_err(Error::io("create", path))?;
     let properties = Arc::new(properties(activities.left_out));
     let failed = || Error::parquet("write", path);
     let mut writer = SerializedFileWriter::new(file, schema(), properties).map_err(failed())?;

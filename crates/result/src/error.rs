@@ -17,6 +17,9 @@ pub enum Error {
     /// There is something where the result is to be written.
     #[error("{} exists already: choose another name with --output, or remove it", .0.display())]
     Exists(PathBuf),
+    /// A disk, or a folder, was named for what is to be written.
+    #[error("{} is no file, and is not written over: choose another name", .0.display())]
+    NoFile(PathBuf),
     /// Another program writes the result.
     #[error("{} is being measured by another flashscope: wait for it, or stop it", .0.display())]
     Busy(PathBuf),

@@ -1,6 +1,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use flashscope_block::Nanos;
@@ -92,6 +93,11 @@ pub(crate) fn write_named(
     write: impl FnOnce(&Path) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let unfinished = path.with_extension("unfinished");
+    let removed = match fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    removed.map_err(Error::io("remove", &unfinished))?;
     let written = write(&unfinished).and_then(|()| {
         fs::rename(&unfinished, path).map_err(Error::io("name", path))?;
         path.parent().map_or(Ok(()), sync_folder)
@@ -103,18 +109,29 @@ pub(crate) fn write_named(
     written
 }
 
-/// Writes a file so that at every instant it is whole: the new one, or what was there before. A link is followed, and
-/// what is no file, such as a pipe, is written to as it is.
+/// Writes what somebody named: a file as [`write_text`] does, a pipe or a terminal as it is. A disk is not written over.
+///
+/// # Errors
+/// Where it cannot be written, and where it is a disk or a folder.
+pub fn write_output(path: &Path, text: &str) -> Result<(), Error> {
+    let kind = fs::metadata(path).ok().map(|found| found.file_type());
+    match kind {
+        Some(kind) if kind.is_fifo() || kind.is_char_device() => {
+            fs::write(path, text).map_err(Error::io("write", path))
+        }
+        Some(kind) if !kind.is_file() => Err(Error::NoFile(path.into())),
+        _ => write_text(path, text),
+    }
+}
+
+/// Writes a file so that at every instant it is whole: the new one, or what was there before. A link is replaced, not
+/// followed: what it leads to may be of somebody else.
 ///
 /// # Errors
 /// Where it cannot be written.
 pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.into());
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return fs::write(path, text).map_err(Error::io("write", path));
-    }
     write_named(path, |unfinished| {
-        let mut file = File::create(unfinished).map_err(Error::io("create", unfinished))?;
+        let mut file = File::create_new(unfinished).map_err(Error::io("create", unfinished))?;
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
         written.map_err(Error::io("write", path))
     })
@@ -154,7 +171,8 @@ impl ResultFolder {
             return Err(Error::NoResult(path.into()));
         }
         check_version(&file, SCHEMA_VERSION)?;
-        let manifest = read_json(&file)?;
+        let manifest: Manifest = read_json(&file)?;
+        manifest.check().map_err(|reason| Error::Records { path: file, reason })?;
         Ok((ResultFolder { path: path.into() }, manifest))
     }
 
@@ -330,22 +348,26 @@ mod tests {
 
     use super::*;
 
-    // Is what was there replaced as a whole, a link followed, what is no file written to and not replaced, and nothing
-    // lost where it cannot be written?
+    // Is what was there replaced as a whole, a link replaced and not followed, wherever it is, what is no file written to
+    // and not replaced, and nothing lost where it cannot be written?
     #[test]
     fn texts_are_whole() {
         let place = tempfile::tempdir().unwrap();
         let at = |name: &str| place.path().join(name);
-        write_text(&at("a.txt"), "one").unwrap();
-        symlink("a.txt", at("link.txt")).unwrap();
+        let of = |name: &str| fs::read_to_string(at(name)).unwrap();
+        write_output(&at("a.txt"), "one").unwrap();
+        for link in ["link.txt", "other.unfinished"] {
+            symlink("a.txt", at(link)).unwrap();
+        }
         write_text(&at("link.txt"), "two").unwrap();
-        assert_eq!(fs::read_to_string(at("a.txt")).unwrap(), "two");
-        assert!(at("link.txt").is_symlink());
+        write_text(&at("other.txt"), "three").unwrap();
+        assert_eq!([of("a.txt"), of("link.txt"), of("other.txt")], ["one", "two", "three"]);
         symlink("/dev/null", at("null")).unwrap();
-        write_text(&at("null"), "nothing").unwrap();
+        write_output(&at("null"), "nothing").unwrap();
         assert!(at("null").is_symlink());
+        assert!(matches!(write_output(place.path(), "nothing"), Err(Error::NoFile(_))));
         fs::create_dir(at("a.unfinished")).unwrap();
-        assert!(write_text(&at("a.txt"), "three").is_err());
-        assert_eq!(fs::read_to_string(at("a.txt")).unwrap(), "two");
+        assert!(write_text(&at("a.txt"), "four").is_err());
+        assert_eq!(of("a.txt"), "one");
     }
 }

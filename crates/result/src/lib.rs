@@ -17,9 +17,7 @@ pub mod grid;
 pub mod manifest;
 pub mod marks;
 pub mod methodology;
-mod pages;
 pub mod plan;
-mod positioned;
 mod probe;
 mod reader;
 mod recorder;
@@ -31,7 +29,7 @@ pub mod what_if;
 mod writer;
 
 pub use error::Error;
-pub use folder::{ResultFolder, activities_path, records_path, rows, write_text};
+pub use folder::{ResultFolder, activities_path, records_path, rows, write_output, write_text};
 pub use manifest::Manifest;
 pub use probe::{PROBE_VERSION, ProbeFolder, is_probe, read_probe};
 pub use reader::Rows;

@@ -1,5 +1,7 @@
 //! `manifest.json`: what was measured, with what, how, and how far it came.
 
+use std::collections::HashSet;
+
 use flashscope_block::{Bytes, DeviceInfo, Errno, Nanos};
 use flashscope_workload::pattern::Reference;
 use flashscope_workload::uflip::{PREPARATION, Setup, Unit};
@@ -16,6 +18,9 @@ use crate::rounds::Rounds;
 /// runs may be those of a grid of uniform writes. A higher version may add fields; a reader refuses one
 /// it does not know.
 pub const SCHEMA_VERSION: u32 = 4;
+
+/// The most patterns that one run goes through, one after the other; three are measured.
+const MOST_PATTERNS: usize = 64;
 
 /// Everything about a result but the IOs themselves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -379,6 +384,24 @@ impl Manifest {
             status: Status::Running,
             micro_benchmarks,
         }
+    }
+
+    /// Whether it may be of a plan: each run has a number of its own, by which its records and what follows from them are
+    /// found, and no run is a sequence of more patterns than any.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        let mut known = HashSet::new();
+        for run in self.runs() {
+            if !known.insert(run.id) {
+                return Err(format!("there are two runs {}", run.id));
+            }
+            if run.reference.patterns().len() > MOST_PATTERNS {
+                return Err(format!("run {} has more than {MOST_PATTERNS} patterns", run.id));
+            }
+        }
+        Ok(())
     }
 
     /// Every run of the plan.

@@ -1,18 +1,14 @@
 use std::fs::File;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use flashscope_block::Record;
+use flashscope_workload::guarded::{self, Limits, Positioned, Refused};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
-use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
 use crate::Error;
-use crate::pages::{self, Limits};
-use crate::positioned::Positioned;
 use crate::rows::{self, NARROW, ROW_GROUP_ROWS};
 use crate::writer::FILE_ROW_GROUPS;
 
@@ -150,48 +146,31 @@ pub(crate) fn open(
         // A pipe would never end, or never begin.
         return Err(damaged("it is no file".into()));
     }
-    let length = metadata.len();
     let file = File::open(path).map_err(Error::io("open", path))?;
-    let file = Arc::new(file);
-    let positioned = Positioned::new(Arc::clone(&file)).map_err(Error::io("open", path))?;
-    let reader = SerializedFileReader::new(positioned).map_err(Error::parquet("read", path))?;
-    // The library takes these for granted.
-    let within = |column: &ColumnChunkMetaData| {
-        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
-        let [start, size] = [start, column.compressed_size()].map(u64::try_from);
-        matches!((start, size), (Ok(start), Ok(size))
-            if start.checked_add(size).is_some_and(|end| end <= length))
-    };
-    let mut groups = reader.metadata().row_groups().iter();
-    if !groups.all(|group| group.columns().iter().all(within)) {
-        return Err(damaged("a column is said to lie outside of it".into()));
-    }
-    pages::check(&file, reader.metadata(), limits).map_err(damaged)?;
-    Ok(reader)
+    guarded::open(file, limits, |_| true).map_err(|refused| match refused {
+        Refused::Io(error) => Error::io("read", path)(error),
+        Refused::Parquet(error) => Error::parquet("read", path)(error),
+        Refused::Damaged(reason) => damaged(reason),
+    })
 }
 
-/// Reads a part of a file. The library panics over some of what is damaged: that is an error, too.
+/// Reads a part of a file.
 pub(crate) fn guarded<T>(
     path: &Path,
     read: impl FnOnce() -> parquet::errors::Result<T>,
 ) -> Result<T, Error> {
-    // What was half read is not looked at.
-    match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(outcome) => outcome.map_err(Error::parquet("read", path)),
-        Err(_) => {
-            let reason = "a page of a column is not what it is said to be".into();
-            Err(Error::Records { path: path.into(), reason })
-        }
-    }
+    guarded::read(read).map_err(Error::parquet("read", path))
+}
+
+/// What a file of what this program writes has at most: one page for each column of a row group.
+pub(crate) const fn limits(row_groups: usize, rows: usize, bytes: u64) -> Limits {
+    Limits { row_groups, rows, entries: rows, pages: 64, bytes }
 }
 
 /// What a file of records has at most. As no encoding that is written makes values longer, the bytes
 /// are twice what they take.
-const LIMITS: Limits = Limits {
-    row_groups: FILE_ROW_GROUPS as usize,
-    rows: ROW_GROUP_ROWS,
-    bytes: 2 * 8 * ROW_GROUP_ROWS as u64,
-};
+const LIMITS: Limits =
+    limits(FILE_ROW_GROUPS as usize, ROW_GROUP_ROWS, 2 * 8 * ROW_GROUP_ROWS as u64);
 
 /// Refuses a file that this version would not have written: it is read column by column.
 fn check(path: &Path, reader: &SerializedFileReader<Positioned>) -> Result<(), Error> {

@@ -6,6 +6,7 @@
 //! sees when its previous IO was answered, and nothing else.
 
 mod field;
+pub mod guarded;
 pub mod pattern;
 mod permutation;
 pub mod state;

@@ -64,7 +64,7 @@ fn concurrent(means: &Means, baseline: Baseline) -> Option<Question> {
         series.iter().find(|mean| mean.value == 1).or_else(|| means.basic(baseline.name()))?;
     let several: Vec<Mean> = series.iter().filter(|mean| mean.value > 1).cloned().collect();
     let expected = |mean: &Mean| Some(Estimate::weighted_sum(&[(size(mean), alone.ns)]));
-    let gains = deviations(&several, expected).iter().map(Deviation::inverse).collect();
+    let gains: Vec<_> = deviations(&several, expected).iter().map(Deviation::inverse).collect();
     let best = largest(gains)?;
     let words = baseline_words(baseline);
     let what = format!("{words} a second, {} at once, relative to one at a time", best.value);
@@ -82,7 +82,7 @@ fn delayed(means: &Means, baseline: Baseline) -> Option<Question> {
     let without = means.basic(baseline.name())?;
     let with_pause = |mean: &Mean| Mean { ns: shifted(mean.ns, size(mean)), ..mean.clone() };
     let with_pauses: Vec<Mean> = series.iter().map(with_pause).collect();
-    let gains =
+    let gains: Vec<_> =
         deviations(&with_pauses, |_| Some(without.ns)).iter().map(Deviation::inverse).collect();
     let best = largest(gains)?;
     let words = baseline_words(baseline);

@@ -49,7 +49,8 @@ impl Divided {
 
     pub fn facts(&self) -> Option<Fragments> {
         let writes: u64 = self.lengths.iter().sum();
-        let pages = self.head.pages + self.middle.pages + self.tail.pages;
+        let kinds = [self.head, self.middle, self.tail];
+        let pages = kinds.iter().fold(0u64, |sum, kind| sum.saturating_add(kind.pages));
         let lengths = (0u32..).zip(self.lengths).filter(|(_, writes)| *writes > 0);
         (writes > 0).then(|| Fragments {
             writes,
@@ -64,9 +65,10 @@ impl Divided {
     }
 }
 
+/// Saturates: a few lines of a trace may name more pages than there can be.
 fn add(to: &mut Fragment, count: u64, pages: u64) {
-    to.count += count;
-    to.pages += pages;
+    to.count = to.count.saturating_add(count);
+    to.pages = to.pages.saturating_add(pages);
 }
 
 #[cfg(test)]
@@ -105,6 +107,17 @@ mod tests {
         assert_eq!(facts.tail, Fragment { count: 1, pages: 10 });
         assert_eq!((facts.writes, facts.mean_pages), (1, 98.0));
         assert_eq!(facts.histogram, [LengthBucket { from_pages: 64, writes: 1 }]);
+    }
+
+    // Do writes of more pages than a number holds stop there, without a panic?
+    #[test]
+    fn huge_writes_do_not_overflow() {
+        let mut divided = Divided::default();
+        for _ in 0..1 << 10 {
+            divided.push(1, u64::MAX, Division { page: 9, block: 3 });
+        }
+        let facts = divided.facts().unwrap();
+        assert_eq!((facts.writes, facts.middle.pages), (1 << 10, u64::MAX));
     }
 
     proptest! {

@@ -78,11 +78,11 @@ struct Edges {
 }
 
 impl Edges {
-    // Every edge but the last is far below 2⁶⁴, and the cast saturates.
+    // No bin begins beyond the largest number, so that this one lies in the last.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn new() -> Edges {
-        let bins = 0..=(20 * BINS_PER_DECADE as u32);
-        let first: Vec<u64> = bins.map(|bin| edge(bin as usize).ceil() as u64).collect();
+        let begins = (0..).map(edge).take_while(|edge| *edge < 2f64.powi(64));
+        let first: Vec<u64> = begins.map(|edge| edge.ceil() as u64).collect();
         let by_bits = std::array::from_fn(|bits: usize| {
             let smallest = if bits == 0 { 0 } else { 1 << (bits - 1) };
             first.partition_point(|edge| *edge <= smallest).saturating_sub(1)
@@ -93,7 +93,7 @@ impl Edges {
     #[inline]
     fn bin(&self, latency: u64) -> usize {
         let mut bin = self.by_bits[(u64::BITS - latency.leading_zeros()) as usize];
-        while self.first[bin + 1] <= latency {
+        while self.first.get(bin + 1).is_some_and(|edge| *edge <= latency) {
             bin += 1;
         }
         bin
@@ -150,5 +150,25 @@ impl Counts {
         };
         let Range { start: from, end: to } = window;
         LatencyHistogram { run, from, to, ios, bins: bins.collect(), percentiles }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is the longest time there can be in the last bin, which holds it by its ends as well?
+    #[test]
+    fn longest_latency_is_not_past_the_last_bin() {
+        let edges = Edges::new();
+        assert_eq!(edges.bin(u64::MAX), edges.first.len() - 1);
+        let mut counts = Counts::new(&edges);
+        for latency in [u64::MAX, u64::MAX - 1, 0] {
+            counts.push(latency, &edges);
+        }
+        let found = counts.finish(1, 0..3, &edges);
+        assert_eq!(found.bins.iter().map(|bin| bin.ios).collect::<Vec<_>>(), [1, 2]);
+        assert!((found.bins[1].from_ns..found.bins[1].to_ns).contains(&2f64.powi(64)));
+        assert_eq!(found.percentiles.last(), Some(&(100.0, u64::MAX)));
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use flashscope_papers::Reproductions;
 use flashscope_report::papers_html;
-use flashscope_result::write_text;
+use flashscope_result::write_output;
 
 /// Its name in a folder.
 const NAME: &str = "papers.html";
@@ -30,5 +30,5 @@ pub fn file(named: Option<&Path>) -> anyhow::Result<PathBuf> {
 /// Writes it.
 pub fn write(found: &Reproductions, path: &Path) -> anyhow::Result<()> {
     let page = papers_html(found)?;
-    Ok(write_text(path, &page)?)
+    Ok(write_output(path, &page)?)
 }

@@ -7,7 +7,7 @@ use flashscope_analysis::trace::Characteristics;
 use flashscope_block::Bytes;
 use flashscope_instrument::trace::each_batch;
 use flashscope_report::{Trace, TraceStatus, trace, trace_html};
-use flashscope_result::write_text;
+use flashscope_result::write_output;
 use flashscope_workload::trace::Reader;
 
 use super::input::{self, Fields};
@@ -74,7 +74,7 @@ pub fn stat(args: &StatArgs) -> Result<(), Failure> {
 fn print(args: &StatArgs, found: &Trace) -> anyhow::Result<()> {
     if let Some(path) = &args.html {
         let page = trace_html(found)?;
-        write_text(path, &page)?;
+        write_output(path, &page)?;
     }
     print::document(args.json, found, || trace(found))
 }

@@ -9,7 +9,7 @@ use flashscope_analysis::{analyse, costs};
 use flashscope_block::Device;
 use flashscope_measure::Planned;
 use flashscope_result::plan::{Costs, Estimate, PLAN_SCHEMA_VERSION, Plan};
-use flashscope_result::{ResultFolder, write_text};
+use flashscope_result::{ResultFolder, write_output};
 
 use super::args::PlanArgs;
 use super::asked::Wanted;
@@ -79,7 +79,7 @@ fn costs_of(path: &Path) -> Result<Costs, Failure> {
 
 fn save(plan: &Plan, path: &Path) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(plan)? + "\n";
-    Ok(write_text(path, &text)?)
+    Ok(write_output(path, &text)?)
 }
 
 /// Reads a plan that was saved.

@@ -85,12 +85,24 @@ fn interpolated(args: &PredictArgs, grid: &Grid) -> Result<(Interpolated, &'stat
 
 fn read(result: &Path) -> Result<Grid, Failure> {
     let (folder, _) = ResultFolder::open(result).map_err(usage)?;
-    folder.grid().map_err(usage)?.ok_or_else(|| {
+    let grid = folder.grid().map_err(usage)?.ok_or_else(|| {
         usage(anyhow!(
             "{} has no grid: measure one with `flashscope bench DRIVE --grid`",
             result.display()
         ))
-    })
+    })?;
+    check(&grid)
+        .map_err(|error| usage(error.context(result.join("grid.json").display().to_string())))?;
+    Ok(grid)
+}
+
+/// Refuses what no drive has: a grid may be somebody else's, or written by hand, and is divided by its
+/// pages. That a block has whole pages, and not too many, is checked with the drive.
+fn check(grid: &Grid) -> Result<(), anyhow::Error> {
+    match grid.page.0 {
+        0 => Err(anyhow!("`page_bytes` is 0: a page has at least one byte")),
+        _ => Ok(()),
+    }
 }
 
 fn point(point: &GridPoint) -> Point {
@@ -117,4 +129,44 @@ fn space(args: &PredictArgs, grid: &Grid) -> Result<Space, Failure> {
         usage(anyhow!("{capacity} of pages of {} in blocks of {block}: {error}", grid.page))
     })?;
     Ok(space)
+}
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::{DeviceInfo, DeviceKind};
+    use flashscope_result::grid::GRID_SCHEMA_VERSION;
+    use flashscope_result::manifest::Tool;
+
+    use super::*;
+
+    fn grid(page: Bytes) -> Grid {
+        let device = DeviceInfo {
+            name: "sim:demo".into(),
+            kind: DeviceKind::Sim,
+            capacity: Bytes::GIB,
+            logical_block: Bytes(512),
+            queue_depth: 1,
+            model: None,
+            serial: None,
+            firmware: None,
+            engine: None,
+        };
+        Grid {
+            schema_version: GRID_SCHEMA_VERSION,
+            tool: Tool { version: "1".into(), commit: None },
+            device,
+            page,
+            block: None,
+            physical_capacity: Bytes::gib(2),
+            points: vec![],
+        }
+    }
+
+    // Is a grid refused whose pages have no bytes, before anything is divided by them?
+    #[test]
+    fn pages_of_no_bytes_are_refused() {
+        let error = check(&grid(Bytes(0))).unwrap_err().to_string();
+        assert!(error.contains("page_bytes"), "{error}");
+        check(&grid(Bytes::kib(4))).unwrap();
+    }
 }

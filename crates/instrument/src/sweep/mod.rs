@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
 use flashscope_result::sweep::{Row, Sweep, SweepFolder, SweepStatus};
-use flashscope_twin::sweep::{Runner, Sampling, Space, Workers, explore, finish};
+use flashscope_twin::sweep::{Runner, Space, Workers, explore, finish};
 
 pub use self::args::{Engine, SweepArgs};
 use crate::{Failure, Onlooker, Step, Unit, not_made, usage};
@@ -82,7 +82,7 @@ impl Begun {
     ) -> Result<Swept, Failure> {
         let Begun { space, path, mut folder, rows } = self;
         let names: Vec<String> = space.names().into_iter().map(String::from).collect();
-        let total = Some(asked(&space));
+        let total = Some(space.asked());
         let mut told = |done: u64| {
             let (phase, unit) = ("simulating points", Unit::Count);
             onlooker.show(&Step { phase, now: "", done, total, unit });
@@ -101,14 +101,6 @@ impl Begun {
             None => folder.write(&sweep)?,
         }
         Ok(Swept { sweep, path })
-    }
-}
-
-/// How many simulations there are, of a search at most.
-fn asked(space: &Space) -> u64 {
-    match space.sampling {
-        Sampling::Search => u64::from(space.samples) * u64::from(space.repeats),
-        _ => space.trials().len() as u64,
     }
 }
 

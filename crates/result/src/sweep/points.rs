@@ -6,6 +6,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use flashscope_workload::guarded::Limits;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type};
 use parquet::errors::ParquetError;
@@ -18,14 +19,16 @@ use parquet::schema::types::{Type, TypePtr};
 use super::{Level, Row, RowStatus};
 use crate::Error;
 use crate::folder::write_named;
-use crate::pages::Limits;
-use crate::reader::{guarded, open};
+use crate::reader::{guarded, limits, open};
 
 /// Rows in a row group.
 const ROW_GROUP_ROWS: usize = 1 << 14;
 
 /// What a file has at most: some 4 million rows, with texts of 4 KiB.
-const LIMITS: Limits = Limits { row_groups: 256, rows: ROW_GROUP_ROWS, bytes: 64 << 20 };
+const LIMITS: Limits = limits(256, ROW_GROUP_ROWS, 64 << 20);
+
+/// The most factors of a sweep; a design space has fewer.
+const MOST_FACTORS: usize = 1024;
 
 /// How the names of the columns of factors begin.
 const FACTOR: &str = "factor.";
@@ -112,7 +115,7 @@ fn write_file(
     compression: Compression,
 ) -> Result<(), Error> {
     let failed = || Error::parquet("write", path);
-    let file = File::create(path).map_err(Error::io("create", path))?;
+    let file = File::create_new(path).map_err(Error::io("create", path))?;
     let properties = WriterProperties::builder()
         .set_compression(compression)
         .set_statistics_enabled(EnabledStatistics::None)
@@ -184,6 +187,10 @@ pub(super) fn read(
     numbers: Option<&HashSet<&str>>,
 ) -> Result<Vec<Row>, Error> {
     let damaged = |reason: &str| Error::Records { path: path.into(), reason: reason.into() };
+    // Each row has a place for each of them.
+    if factors.len() > MOST_FACTORS {
+        return Err(damaged("its sweep has more factors than any"));
+    }
     let reader = open(path, &LIMITS)?;
     let mut rows = Vec::new();
     guarded(path, || {

@@ -136,7 +136,9 @@ pub(super) fn set(table: &mut Table, field: &str, value: &str) -> Result<(), Pro
     for section in path.split('.').filter(|section| !section.is_empty()) {
         let inner = target.entry(section).or_insert_with(|| Value::Table(Table::new()));
         let (Value::Table(inner), Value::Table(default_inner)) = (inner, &default[section]) else {
-            unreachable!("a checked profile has tables where the default has");
+            let message =
+                format!("`{section}` is a section of fields: what was given for it is none");
+            return Err(ProfileError::Invalid { origin: field.into(), message });
         };
         (target, default) = (inner, default_inner);
     }

@@ -103,6 +103,15 @@ fn unknown_names_are_refused_with_the_nearest() {
     assert!(refusal("nowhere/my.toml").contains("nowhere/my.toml"));
 }
 
+// Is a section that is given as a field refused, wherever it stands? Before others of the section it ended the program.
+#[test]
+fn a_section_is_no_field() {
+    for spec in ["demo?flash=1", "demo?flash=1&flash.packages=2", "demo?flash.packages=2&flash=1"] {
+        let message = refusal(spec);
+        assert!(message.contains("`flash`"), "{message}");
+    }
+}
+
 // Is a wrong file refused with its name and what is wrong, where?
 #[test]
 fn wrong_files_are_refused() {

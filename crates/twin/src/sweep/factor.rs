@@ -32,14 +32,18 @@ pub enum Values {
     },
 }
 
-/// The most levels of a range.
-const MOST_LEVELS: f64 = 10_000.0;
+/// The most levels of a factor, in a list or of a range.
+const MOST_LEVELS: u32 = 10_000;
 
 impl Factor {
     /// The factor that a value of `[factors]` describes: a list of levels, or a range.
     pub(super) fn read(name: &str, value: &Value) -> Result<Factor, SpaceError> {
         let wrong = |rule| SpaceError::Factor { factor: name.into(), rule };
         let values = match value {
+            // Before each is compared with those before it.
+            Value::Array(list) if list.len() > MOST_LEVELS as usize => {
+                return Err(wrong("it has at most 10000 levels"));
+            }
             Value::Array(list) => {
                 let levels: Option<Vec<Level>> = list.iter().map(level).collect();
                 let levels =
@@ -166,7 +170,9 @@ fn range(name: &str, range: &toml::Table) -> Result<Values, SpaceError> {
             levels(from, to, log, whole, count).ok_or_else(|| wrong("it has at most 10000 levels"))
         }
         (None, Some(None)) => Err(wrong("`count` is a whole number, at least 2")),
-        (Some((step, _)), None) if step > 0.0 && !log && (to - from) / step <= MOST_LEVELS => {
+        (Some((step, _)), None)
+            if step > 0.0 && !log && (to - from) / step <= f64::from(MOST_LEVELS) =>
+        {
             Ok(stepped(from, to, step))
         }
         (Some(_), None) => Err(wrong(
@@ -193,7 +199,7 @@ fn number(value: &Value) -> Option<(f64, bool)> {
 
 #[allow(clippy::cast_precision_loss, reason = "levels are few")]
 fn levels(from: f64, to: f64, log: bool, whole: bool, count: i64) -> Option<Values> {
-    if count as f64 > MOST_LEVELS {
+    if count > i64::from(MOST_LEVELS) {
         return None;
     }
     let mut levels: Vec<f64> = (0..count)

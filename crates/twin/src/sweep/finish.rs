@@ -16,14 +16,10 @@ use super::{Sampling, Space};
 pub fn finish(space: &Space, rows: &[Row], status: SweepStatus) -> Sweep {
     let names = space.names();
     let count = |status| rows.iter().filter(|row| row.status == status).count() as u64;
-    let (asked, points) = match space.sampling {
-        Sampling::Search => {
-            (u64::from(space.samples) * u64::from(space.repeats), by_point(rows).count() as u64)
-        }
-        _ => {
-            let asked = space.trials().len() as u64;
-            (asked, asked / u64::from(space.repeats))
-        }
+    let asked = space.asked();
+    let points = match space.sampling {
+        Sampling::Search => by_point(rows).count() as u64,
+        _ => asked / u64::from(space.repeats),
     };
     let objectives = &space.objectives;
     let measured: Vec<Measured<'_>> =

@@ -18,6 +18,9 @@ const FACTORS: &str = "[factors]";
 /// The most points of a full grid.
 const MOST_POINTS: u64 = 1_000_000;
 
+/// The most simulations, of all points with their repeats: all are written down before the first is done.
+const MOST_TRIALS: u64 = 10_000_000;
+
 /// A design space, and how it is explored.
 #[derive(Debug, Clone)]
 pub struct Space {
@@ -163,11 +166,17 @@ impl Space {
             let fits =
                 self.population.is_multiple_of(2) && (2..=self.samples).contains(&self.population);
             let rule = "it is even, and not above `samples`";
-            return fits.then_some(()).ok_or_else(|| SpaceError::invalid("population", rule));
+            fits.then_some(()).ok_or_else(|| SpaceError::invalid("population", rule))?;
         }
-        if self.sampling != Sampling::Full {
-            return Ok(());
-        }
+        let points = match self.sampling {
+            Sampling::Full => self.check_grid()?,
+            _ => self.samples.into(),
+        };
+        self.check_trials(points)
+    }
+
+    /// How many points the full grid has, at most [`MOST_POINTS`].
+    fn check_grid(&self) -> Result<u64, SpaceError> {
         let counts = self.factors.iter().map(|factor| {
             let rule = "a full grid needs `step` or `count` of each range, or another `sampling`";
             let wrong = || SpaceError::Factor { factor: factor.name.clone(), rule };
@@ -181,6 +190,22 @@ impl Space {
                 format!(
                     "the full grid has {points} points, and at most {MOST_POINTS} are taken: leave out \
                      levels, or take a sample: sampling = \"sobol\""
+                ),
+            )),
+            false => Ok(points),
+        }
+    }
+
+    /// Refuses more than [`MOST_TRIALS`] of so many points.
+    fn check_trials(&self, points: u64) -> Result<(), SpaceError> {
+        let trials = points.saturating_mul(self.repeats.into());
+        match trials > MOST_TRIALS {
+            true => Err(SpaceError::invalid(
+                "repeats",
+                format!(
+                    "{points} points with {} repeats each are {trials} simulations, and at most \
+                     {MOST_TRIALS} are done: take fewer points or repeats",
+                    self.repeats
                 ),
             )),
             false => Ok(()),
@@ -197,16 +222,37 @@ impl Space {
     /// came of others.
     #[must_use]
     pub fn trials(&self) -> Vec<Trial> {
+        let mut points = Points::default();
+        let trials = self.shares().into_iter().filter_map(|shares| points.take(self, &shares).new);
+        trials.flatten().collect()
+    }
+
+    /// How many trials there are, without making them; of a search so many at most.
+    #[must_use]
+    pub fn asked(&self) -> u64 {
+        let points = match self.sampling {
+            Sampling::Search => self.samples.into(),
+            _ => self.points(),
+        };
+        points * u64::from(self.repeats)
+    }
+
+    /// How many points there are that are not left out, each counted once.
+    fn points(&self) -> u64 {
+        let mut points = Points::default();
+        let place = |shares: Vec<f64>| points.place(self, &shares);
+        self.shares().into_iter().filter_map(place).filter(|placed| placed.is_new).count() as u64
+    }
+
+    /// The shares of every point that is taken, unless that depends on what came of others.
+    fn shares(&self) -> Vec<Vec<f64>> {
         let (factors, samples, seed) = (self.factors.len(), self.samples, self.base.work.seed);
-        let shares = match self.sampling {
+        match self.sampling {
             Sampling::Full => self.grid(),
             Sampling::LatinHypercube => latin_hypercube(factors, samples, seed),
             Sampling::Sobol => sobol(factors, samples, seed),
             Sampling::Search => Vec::new(),
-        };
-        let mut points = Points::default();
-        let trials = shares.iter().filter_map(|shares| points.take(self, shares).new);
-        trials.flatten().collect()
+        }
     }
 
     /// The shares of every point of the grid, the last factor first.
@@ -264,22 +310,35 @@ pub(super) struct Taken {
     pub new: Option<Vec<Trial>>,
 }
 
+/// A point that is not left out.
+struct Placed {
+    point: u32,
+    levels: Vec<Option<Level>>,
+    set: Settings,
+    /// Whether it was not taken before.
+    is_new: bool,
+}
+
 impl Points {
-    /// The point at these shares of the factors.
+    /// The point at these shares of the factors, with its trials.
     pub fn take(&mut self, space: &Space, shares: &[f64]) -> Taken {
+        let Some(Placed { point, levels, set, is_new }) = self.place(space, shares) else {
+            return Taken { point: None, new: None };
+        };
+        let new = is_new.then(|| space.trials_of(point, &levels, &set));
+        Taken { point: Some(point), new }
+    }
+
+    /// The point at these shares of the factors; `None` where it is left out.
+    fn place(&mut self, space: &Space, shares: &[f64]) -> Option<Placed> {
         let levels =
             space.factors.iter().zip(shares).map(|(factor, share)| Some(factor.at(*share)));
         let mut levels: Vec<Option<Level>> = levels.collect();
-        let Some(set) = apply(&space.conditions, &space.names(), &mut levels) else {
-            return Taken { point: None, new: None };
-        };
+        let set = apply(&space.conditions, &space.names(), &mut levels)?;
         let key = format!("{levels:?} {set:?}");
-        if let Some(point) = self.numbers.get(&key) {
-            return Taken { point: Some(*point), new: None };
-        }
-        let point = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
-        self.numbers.insert(key, point);
-        Taken { point: Some(point), new: Some(space.trials_of(point, &levels, &set)) }
+        let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+        let point = *self.numbers.entry(key).or_insert(next);
+        Some(Placed { point, levels, set, is_new: point == next })
     }
 }
 

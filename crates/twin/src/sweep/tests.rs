@@ -86,6 +86,42 @@ fn wrong_spaces_are_refused() {
     }
 }
 
+// Is a list of levels refused that is too long to compare each with each?
+#[test]
+fn lists_of_too_many_levels_are_refused() {
+    let levels: Vec<u32> = (0..200_000).collect();
+    let error = wrong(&format!("[factors]\nseed = {levels:?}"));
+    assert!(error.contains("at most 10000 levels"), "{error}");
+}
+
+// Is a space refused that has more simulations than can be written down, with what to do?
+#[test]
+fn too_many_repeats_of_many_samples_are_refused() {
+    for sampling in ["sobol", "latin-hypercube", "search"] {
+        let text = format!("sampling = '{sampling}'\nsamples = 65536\nrepeats = 10000");
+        let error = wrong(&format!("{text}\n[factors]\nseed = {{from = 1, to = 8}}"));
+        assert!(error.contains("655360000 simulations"), "{error}");
+        assert!(error.contains("take fewer points or repeats"), "{error}");
+    }
+    let error = wrong("repeats = 2000\n[factors]\nseed = {from = 0, to = 9999, step = 1}");
+    assert!(error.contains("20000000 simulations"), "{error}");
+}
+
+// Are as many trials told of as there are, without those that are left out or the same?
+#[test]
+fn trials_are_counted_as_they_are_made() {
+    let conditions = "[[conditions]]\nwhen.ftl = 'fast'\nexclude = true\n\
+                      [[conditions]]\nwhen.ftl = 'bast'\nwithout = ['cleaning.policy']";
+    let factors =
+        "[factors]\nftl = ['page-map', 'bast', 'fast']\ncleaning.policy = ['greedy', 'fifo']";
+    for sampling in ["full", "sobol", "latin-hypercube"] {
+        let space =
+            space(&format!("repeats = 3\nsampling = '{sampling}'\n{factors}\n{conditions}"));
+        assert_eq!(space.asked(), space.trials().len() as u64);
+    }
+    assert_eq!(space(&format!("repeats = 3\n{factors}\n{conditions}")).asked(), 9);
+}
+
 // Are all points of a grid there once, in order, as the command line would have them?
 #[test]
 fn a_grid_has_every_point() {

@@ -112,11 +112,15 @@ impl Reference {
     pub fn io_count(&self) -> u64 {
         match self {
             Reference::Basic { pattern } | Reference::Blend { pattern, .. } => pattern.io_count,
-            Reference::Mixed { second, ratio, .. } => second.io_count * (ratio + 1),
+            Reference::Mixed { second, ratio, .. } => {
+                second.io_count.saturating_mul(ratio.saturating_add(1))
+            }
             Reference::Parallel { pattern, degree } => {
                 (0..*degree).map(|p| share(pattern.io_count, *degree, p)).sum()
             }
-            Reference::Sequence { patterns } => patterns.iter().map(|p| p.io_count).sum(),
+            Reference::Sequence { patterns } => {
+                patterns.iter().fold(0, |sum, p| sum.saturating_add(p.io_count))
+            }
             Reference::Uniform { writes } => writes.io_count,
             Reference::Trace { ios, .. } => *ios,
         }
@@ -128,7 +132,9 @@ impl Reference {
             Reference::Basic { pattern }
             | Reference::Parallel { pattern, .. }
             | Reference::Blend { pattern, .. } => pattern.io_ignore,
-            Reference::Mixed { second, ratio, .. } => second.io_ignore * (ratio + 1),
+            Reference::Mixed { second, ratio, .. } => {
+                second.io_ignore.saturating_mul(ratio.saturating_add(1))
+            }
             Reference::Sequence { patterns } => patterns.first().map_or(0, |p| p.io_ignore),
             Reference::Uniform { writes } => writes.io_ignore,
             Reference::Trace { .. } => 0,
@@ -143,10 +149,12 @@ impl Reference {
             | Reference::Blend { .. }
             | Reference::Uniform { .. }
             | Reference::Trace { .. } => 0,
-            Reference::Mixed { ratio, .. } => usize::from(position % (ratio + 1) == *ratio),
+            Reference::Mixed { ratio, .. } => {
+                usize::from(position % ratio.saturating_add(1) == *ratio)
+            }
             Reference::Sequence { patterns } => {
-                let ends = patterns.iter().scan(0, |end, pattern| {
-                    *end += pattern.io_count;
+                let ends = patterns.iter().scan(0u64, |end, pattern| {
+                    *end = end.saturating_add(pattern.io_count);
                     Some(*end)
                 });
                 ends.take_while(|end| *end <= position).count()
@@ -362,6 +370,18 @@ mod tests {
         assert_eq!((mix.io_count(), mix.io_ignore()), (20, 8));
         let parts: String = (0..20).map(|i| ["R", "W"][mix.part_of(i)]).collect();
         assert_eq!(parts, ops);
+    }
+
+    // Are counts of a manifest that are too large for their sum as large as can be, without a panic?
+    #[test]
+    fn huge_counts_do_not_wrap() {
+        let all =
+            Pattern { io_ignore: 9, ..pattern(Op::Read, Address::Random, Bytes(0), u64::MAX) };
+        let mix = Reference::Mixed { first: all, second: all, ratio: u64::MAX };
+        assert_eq!((mix.io_count(), mix.io_ignore()), (u64::MAX, u64::MAX));
+        assert_eq!([0, u64::MAX - 1].map(|position| mix.part_of(position)), [0, 0]);
+        let sequence = Reference::Sequence { patterns: vec![all, all] };
+        assert_eq!((sequence.io_count(), sequence.part_of(u64::MAX - 1)), (u64::MAX, 0));
     }
 
     // Are parallel processes on disjoint parts, doing the same work in total at every degree?

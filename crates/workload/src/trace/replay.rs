@@ -213,7 +213,7 @@ impl Survey {
             Op::Flush => 1,
             op => len.0.div_ceil(playback.longest(op).0),
         };
-        self.ios += parts;
+        self.ios = self.ios.saturating_add(parts);
         self.parted += u64::from(parts > 1);
         self.fitted += u64::from(len != request.len);
         self.end = self.end.max(Bytes(offset.0.saturating_add(len.0)));
@@ -231,7 +231,8 @@ fn whole_blocks(request: &Request, block: u64) -> (Bytes, Bytes) {
         Op::Trim => (start.div_ceil(block), end / block),
         _ => (start / block, end.div_ceil(block)),
     };
-    (Bytes(start * block), Bytes(end.saturating_sub(start).saturating_mul(block)))
+    // The block after the last one does not begin within 2⁶⁴ bytes: a trim there covers none.
+    (Bytes(start.saturating_mul(block)), Bytes(end.saturating_sub(start).saturating_mul(block)))
 }
 
 /// Why a trace that was played ended early, if it did.
@@ -308,5 +309,19 @@ impl Stream for Replay {
         };
         let stream = StreamId::try_from(request.volume).unwrap_or(StreamId::MAX);
         Some(self.first_part(Io { op: request.op, stream, offset, len, at, data: Data::Random }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Does a trim at the end of all addresses cover no block, without a panic?
+    #[test]
+    fn trim_near_the_last_address_does_not_overflow() {
+        let (offset, len) = (Bytes(u64::MAX - 9), Bytes(9));
+        let (at, latency, volume, op) = (Nanos(0), None, 0, Op::Trim);
+        let trim = Request { at, latency, offset, len, volume, op };
+        assert_eq!(whole_blocks(&trim, 512), (Bytes(u64::MAX), Bytes(0)));
     }
 }

@@ -7,7 +7,7 @@ use flashscope_workload::trace::{Error, Options, Reader, Source};
 use proptest::prelude::*;
 
 use crate::contract::{compressed, source};
-use crate::exhaust::read_every_way;
+use crate::exhaust::{exhaust, read_every_way};
 use crate::samples::{Sample, samples};
 
 /// What is done to a sample: at a place, some bytes make way for others.
@@ -65,6 +65,27 @@ proptest! {
         let both = [&one.content[..], &two.content[..two.content.len() / 2]].concat();
         read_every_way(&edit(both, edits));
     }
+}
+
+// Is a trace in columns read or refused, whatever one of its bytes is? A page that held other than it said, or a place
+// before the file, ended the program.
+#[test]
+fn bytes_of_columns_are_survived() {
+    let samples = samples();
+    let sample = samples.iter().find(|sample| sample.content.starts_with(b"PAR1")).unwrap();
+    let (mut read, mut refused) = (0, 0);
+    for at in 0..sample.content.len() {
+        for change in [0x01, 0x10, 0x80, 0xff] {
+            let mut content = sample.content.clone();
+            content[at] ^= change;
+            let source = Source::of("a trace", Cursor::new(content), None).unwrap();
+            match open_as(find("parquet").unwrap(), source, Options::default()) {
+                Ok(reader) => read += usize::from(exhaust(reader) > 0),
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    assert!(read > 0 && refused > 1000, "{read} read, {refused} refused");
 }
 
 fn failure(content: &[u8], format: Option<&str>) -> String {

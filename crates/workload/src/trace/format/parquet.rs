@@ -17,6 +17,7 @@ use super::super::reader::{BATCH, Options, Reader, Skipped};
 use super::super::text::checked;
 use super::super::{Error, Request, Source, VolumeId, Volumes};
 use super::Format;
+use crate::guarded::{self, Limits, Positioned};
 
 pub(super) const FORMAT: Format = Format {
     name: "parquet",
@@ -26,14 +27,22 @@ pub(super) const FORMAT: Format = Format {
     open: |source, options| Ok(Box::new(Parquet::open(source, options)?)),
 };
 
-/// A larger column of a row group is none that anybody writes: row groups are held in memory by
-/// whoever writes them.
-const LARGEST_COLUMN: i64 = 1 << 31;
+const COLUMNS: [&str; 6] = [SUBMITTED, LATENCY, OFFSET, LENGTH, OP, VOLUME];
+
+/// What a file has at most. A larger column of a row group is none that anybody writes: row groups are held in memory by
+/// whoever writes them, and pages by whoever reads them.
+const LIMITS: Limits = Limits {
+    row_groups: 1 << 20,
+    rows: 1 << 28,
+    entries: 1 << 24,
+    pages: 1 << 16,
+    bytes: 1 << 31,
+};
 
 struct Parquet {
     name: String,
     options: Options,
-    file: SerializedFileReader<File>,
+    file: SerializedFileReader<Positioned>,
     places: Places,
     volumes: Volumes,
     group: usize,
@@ -58,13 +67,10 @@ impl Parquet {
         let name = source.name().to_string();
         let damaged = |reason: String| Error::Damaged { name: name.clone(), reason };
         let file = seekable(source)?;
-        let file = SerializedFileReader::new(file).map_err(|error| damaged(error.to_string()))?;
+        let is_read = |name: &str| COLUMNS.contains(&name);
+        let file = guarded::open(file, &LIMITS, is_read);
+        let file = file.map_err(|error| damaged(error.to_string()))?;
         let places = Places::find(&file).map_err(damaged)?;
-        let columns = file.metadata().row_groups().iter().flat_map(|group| group.columns());
-        if columns.clone().any(|column| column.uncompressed_size() > LARGEST_COLUMN) {
-            let reason = "a column of a row group has more than 2 GiB: write it with smaller ones";
-            return Err(damaged(reason.into()));
-        }
         let volumes = volumes(&file, &places).map_err(damaged)?;
         let skipped = Skipped::default();
         Ok(Parquet {
@@ -86,12 +92,13 @@ impl Parquet {
                 Some(columns) => columns,
                 None if self.group == self.file.num_row_groups() => return Ok(()),
                 None => {
-                    let opened = Columns::open(&self.file, self.group, &self.places);
+                    let opened =
+                        guarded::read(|| Columns::open(&self.file, self.group, &self.places));
                     self.group += 1;
                     self.columns.insert(opened.map_err(failed(&self.name))?)
                 }
             };
-            let rows = columns.read().map_err(failed(&self.name))?;
+            let rows = guarded::read(|| columns.read()).map_err(failed(&self.name))?;
             if rows == 0 {
                 self.columns = None;
                 continue;
@@ -144,7 +151,7 @@ fn seekable(mut source: Source) -> Result<File, Error> {
 }
 
 impl Places {
-    fn find(file: &SerializedFileReader<File>) -> Result<Places, String> {
+    fn find(file: &SerializedFileReader<Positioned>) -> Result<Places, String> {
         let schema = file.metadata().file_metadata().schema_descr();
         let names: Vec<_> = schema.columns().iter().map(|column| column.path().string()).collect();
         let find = |name: &str| names.iter().position(|found| found == name);
@@ -172,7 +179,7 @@ impl Places {
 }
 
 /// The names of the volumes; where there are none in the file, it has one, called 0.
-fn volumes(file: &SerializedFileReader<File>, places: &Places) -> Result<Volumes, String> {
+fn volumes(file: &SerializedFileReader<Positioned>, places: &Places) -> Result<Volumes, String> {
     let metadata = file.metadata().file_metadata().key_value_metadata();
     let named = metadata.into_iter().flatten().find(|pair| pair.key == VOLUMES_KEY);
     let names: Vec<String> = match named.and_then(|pair| pair.value.as_ref()) {
@@ -204,7 +211,7 @@ struct Columns {
 
 impl Columns {
     fn open(
-        file: &SerializedFileReader<File>,
+        file: &SerializedFileReader<Positioned>,
         group: usize,
         places: &Places,
     ) -> ParquetResult<Columns> {

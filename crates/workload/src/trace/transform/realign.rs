@@ -49,13 +49,15 @@ impl Realign {
 
     fn look_ahead(&mut self, reader: &mut dyn Reader) -> Result<(), Error> {
         let mut misaligned = [0usize; (PAGE / SECTOR) as usize];
-        let mut seen = 0;
-        while seen < LOOKED_AT {
+        // Flushes have no address, and count here all the same: a trace may have nothing else.
+        let (mut looked_at, mut seen) = (0, 0);
+        while looked_at < LOOKED_AT {
             let mut batch = Vec::new();
             reader.read(&mut batch)?;
             if batch.is_empty() {
                 break;
             }
+            looked_at += batch.len();
             for request in batch.iter().filter(|request| request.op != Op::Flush) {
                 #[allow(clippy::cast_possible_truncation)] // less than eight
                 let sector = (request.offset.0 % PAGE / SECTOR) as usize;
@@ -85,5 +87,50 @@ impl Realign {
     pub(super) fn note(&self) -> String {
         let shift = self.shift.unwrap_or_default();
         format!("addresses were moved up by {} B{}", shift.0, self.found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashscope_block::Nanos;
+
+    use super::super::super::{BATCH, Skipped, Volumes};
+    use super::*;
+
+    /// A trace of flushes that does not end.
+    #[derive(Default)]
+    struct Flushes {
+        batches: usize,
+        volumes: Volumes,
+        skipped: Skipped,
+    }
+
+    impl Reader for Flushes {
+        fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), Error> {
+            self.batches += 1;
+            assert!(self.batches < 1000, "the trace is read without an end");
+            let (at, offset, len) = (Nanos(0), Bytes(0), Bytes(0));
+            let flush = Request { at, latency: None, offset, len, volume: 0, op: Op::Flush };
+            batch.clear();
+            batch.resize(BATCH, flush);
+            Ok(())
+        }
+
+        fn volumes(&self) -> &Volumes {
+            &self.volumes
+        }
+
+        fn skipped(&self) -> &Skipped {
+            &self.skipped
+        }
+    }
+
+    // Is so much read ahead of a trace of flushes alone as of any other?
+    #[test]
+    fn flushes_alone_are_not_read_to_their_end() {
+        let (mut realign, mut reader) = (Realign::parse("auto").unwrap(), Flushes::default());
+        realign.look_ahead(&mut reader).unwrap();
+        assert_eq!(reader.batches, LOOKED_AT.div_ceil(BATCH));
+        assert_eq!(realign.shift, Some(Bytes(0)));
     }
 }

@@ -25,9 +25,10 @@ struct Counted {
 }
 
 impl Counted {
+    /// Saturates: lengths of a trace may be of any size.
     fn note(&mut self, amount: u64, kept: bool) {
-        self.all += amount;
-        self.kept += if kept { amount } else { 0 };
+        self.all = self.all.saturating_add(amount);
+        self.kept = self.kept.saturating_add(if kept { amount } else { 0 });
     }
 
     /// By how much the estimate of the whole is off, in percent.
@@ -72,5 +73,20 @@ impl Sample {
             requests.error(*share),
             bytes.error(*share)
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Is the count of more bytes than there can be as large as can be, without a panic?
+    #[test]
+    fn huge_amounts_do_not_overflow() {
+        let mut bytes = Counted::default();
+        for amount in [u64::MAX, 1, u64::MAX] {
+            bytes.note(amount, true);
+        }
+        assert_eq!((bytes.all, bytes.kept), (u64::MAX, u64::MAX));
     }
 }

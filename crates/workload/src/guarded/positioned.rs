@@ -10,21 +10,21 @@ use parquet::file::reader::{ChunkReader, Length};
 /// A file of which several threads read different parts at once. The library's own way of reading a
 /// file moves its one position, which readers of the same file take from each other.
 #[derive(Debug, Clone)]
-pub(crate) struct Positioned {
+pub struct Positioned {
     file: Arc<File>,
     length: u64,
 }
 
 /// What follows a position of a file.
 #[derive(Debug)]
-pub(crate) struct From {
+pub struct From {
     file: Arc<File>,
     at: u64,
 }
 
 impl Positioned {
     /// Of a file as long as it is now.
-    pub(crate) fn new(file: Arc<File>) -> io::Result<Positioned> {
+    pub(super) fn new(file: Arc<File>) -> io::Result<Positioned> {
         let length = file.metadata()?.len();
         Ok(Positioned { file, length })
     }

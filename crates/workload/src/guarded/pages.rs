@@ -11,18 +11,12 @@ use std::os::unix::fs::FileExt;
 
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
-/// What a file has at most, if this program wrote it.
-pub(crate) struct Limits {
-    /// Row groups.
-    pub row_groups: usize,
-    /// Rows in a row group, and entries in a dictionary of it.
-    pub rows: usize,
-    /// Bytes of a column in a row group once decompressed.
-    pub bytes: u64,
-}
+use super::Limits;
 
-/// The most pages of a column in a row group; one is written.
-const MOST_PAGES: u32 = 64;
+/// The most bytes that a page holds, unless it takes many in the file, too.
+const LARGEST_PAGE: u64 = 64 << 20;
+/// Of a larger page, the most bytes for each one that it takes in the file.
+const MOST_EXPANSION: u64 = 64;
 /// The longest page header that is read; one takes about 30 bytes.
 const LONGEST_HEADER: usize = 1024;
 /// The types of pages: of data in either of two versions, and of dictionaries, as version 1 wrote them.
@@ -30,12 +24,14 @@ const DATA: i64 = 0;
 const DICTIONARY: i64 = 2;
 const DATA_2: i64 = 3;
 
-/// Refuses what that no flashscope would have written, with the reason.
-pub(crate) fn check(
+/// Refuses what is beyond the limits, with the reason.
+pub(super) fn check(
     file: &File,
     metadata: &ParquetMetaData,
     limits: &Limits,
+    is_read: impl Fn(&ColumnChunkMetaData) -> bool,
 ) -> Result<(), String> {
+    let length = file.metadata().map_err(|error| error.to_string())?.len();
     let (groups, most) = (metadata.row_groups(), limits.row_groups);
     if groups.len() > most {
         return Err(format!("it has {} row groups: more than {most}", groups.len()));
@@ -44,33 +40,45 @@ pub(crate) fn check(
         if usize::try_from(group.num_rows()).map_or(true, |rows| rows > limits.rows) {
             return Err(format!("a row group has more than {} rows", limits.rows));
         }
-        for column in group.columns() {
+        for column in group.columns().iter().filter(|column| is_read(column)) {
             let name = column.column_path().string();
-            check_column(file, column, limits)
+            check_column(file, length, column, limits)
                 .map_err(|reason| format!("column {name}: {reason}"))?;
         }
     }
     Ok(())
 }
 
-fn check_column(file: &File, column: &ColumnChunkMetaData, limits: &Limits) -> Result<(), String> {
-    let first = column.dictionary_page_offset().unwrap_or(i64::MAX).min(column.data_page_offset());
-    let (Ok(mut at), Ok(len)) = (u64::try_from(first), u64::try_from(column.compressed_size()))
-    else {
+/// Checks where a column lies in a file of so many bytes, which the library takes for granted, and its pages.
+fn check_column(
+    file: &File,
+    length: u64,
+    column: &ColumnChunkMetaData,
+    limits: &Limits,
+) -> Result<(), String> {
+    // The library begins at the dictionary if there is one; what lies before it would not be looked at.
+    let starts = [column.dictionary_page_offset(), Some(column.data_page_offset())];
+    let starts = starts.into_iter().flatten().map(u64::try_from).collect::<Result<Vec<_>, _>>();
+    let (Ok(starts), Ok(len)) = (starts, u64::try_from(column.compressed_size())) else {
         return Err("it lies nowhere".into());
     };
-    let end = at.checked_add(len).ok_or("it lies nowhere")?;
+    let mut at = starts.into_iter().min().unwrap_or_default();
+    let end = at.checked_add(len).filter(|end| *end <= length);
+    let end = end.ok_or("it is said to lie outside of the file")?;
     let (mut bytes, mut pages) = (0, 0);
     while at < end {
         let page = Page::read(file, at, end, limits)?;
         bytes += page.bytes;
         pages += 1;
+        if page.bytes > LARGEST_PAGE.max(page.length.saturating_mul(MOST_EXPANSION)) {
+            return Err(format!("a page says to hold {} bytes: write smaller ones", page.bytes));
+        }
         if bytes > limits.bytes {
             let most = limits.bytes;
             return Err(format!("its pages hold {bytes} bytes or more: {most} at most are read"));
         }
-        if pages > MOST_PAGES {
-            return Err(format!("it has more than {MOST_PAGES} pages in a row group"));
+        if pages > limits.pages {
+            return Err(format!("it has more than {} pages in a row group", limits.pages));
         }
         at = at.checked_add(page.length).filter(|at| *at <= end).ok_or("a page ends behind it")?;
     }
@@ -91,11 +99,11 @@ impl Page {
         let room =
             usize::try_from(end - at).map_or(LONGEST_HEADER, |room| room.min(LONGEST_HEADER));
         let count = file.read_at(&mut buffer[..room], at).map_err(|error| error.to_string())?;
-        Page::parse(&buffer[..count], limits.rows).ok_or_else(|| "a page has no header".into())
+        Page::parse(&buffer[..count], limits.entries).ok_or_else(|| "a page has no header".into())
     }
 
-    fn parse(header: &[u8], most_rows: usize) -> Option<Page> {
-        let mut thrift = Thrift { bytes: header, at: 0 };
+    fn parse(header: &[u8], most_entries: usize) -> Option<Page> {
+        let mut thrift = Thrift::new(header);
         let mut fields = [None; 4];
         let mut entries = None;
         let mut id = 0;
@@ -107,7 +115,7 @@ impl Page {
             }
         }
         let [_, Some(kind), Some(bytes), Some(stored)] = fields else { return None };
-        let most = i64::try_from(most_rows).ok()?;
+        let most = i64::try_from(most_entries).ok()?;
         let known = match kind {
             DATA | DATA_2 => true,
             DICTIONARY => (0..=most).contains(&entries?),
@@ -123,24 +131,28 @@ const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const I8: u8 = 3;
 const I16: u8 = 4;
-const I32: u8 = 5;
+pub(super) const I32: u8 = 5;
 const I64: u8 = 6;
 const DOUBLE: u8 = 7;
 const BINARY: u8 = 8;
-const LIST: u8 = 9;
+pub(super) const LIST: u8 = 9;
 const SET: u8 = 10;
-const STRUCT: u8 = 12;
+pub(super) const STRUCT: u8 = 12;
 
-/// Structures in structures; a page header has three.
-const DEEPEST: u32 = 8;
+/// Structures in structures; a page header has three, a footer some ten.
+const DEEPEST: u32 = 24;
 
 /// Reads the compact protocol; `None` where it ends too early or means nothing.
-struct Thrift<'a> {
+pub(super) struct Thrift<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Thrift<'_> {
+impl<'a> Thrift<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Thrift { bytes, at: 0 }
+    }
+
     fn byte(&mut self) -> Option<u8> {
         let byte = *self.bytes.get(self.at)?;
         self.at += 1;
@@ -165,14 +177,14 @@ impl Thrift<'_> {
     }
 
     /// A signed integer, zigzag.
-    fn integer(&mut self) -> Option<i64> {
+    pub(super) fn integer(&mut self) -> Option<i64> {
         let value = self.varint()?;
         Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
     /// The type of the next field, whose number goes into `id`; `None` within at the end.
     #[allow(clippy::option_option, reason = "outside: the bytes end; inside: the structure does")]
-    fn field(&mut self, id: &mut i64) -> Option<Option<u8>> {
+    pub(super) fn field(&mut self, id: &mut i64) -> Option<Option<u8>> {
         let head = self.byte()?;
         if head == 0 {
             return Some(None);
@@ -195,7 +207,14 @@ impl Thrift<'_> {
         Some(value)
     }
 
-    fn skip(&mut self, kind: u8, depth: u32) -> Option<()> {
+    /// How many elements a list has, and of which type.
+    pub(super) fn list(&mut self) -> Option<(u64, u8)> {
+        let head = self.byte()?;
+        let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
+        Some((count, head & 0x0f))
+    }
+
+    pub(super) fn skip(&mut self, kind: u8, depth: u32) -> Option<()> {
         match kind {
             TRUE | FALSE => Some(()),
             I8 => self.advance(1),
@@ -206,10 +225,9 @@ impl Thrift<'_> {
                 self.advance(length)
             }
             LIST | SET if depth < DEEPEST => {
-                let head = self.byte()?;
-                let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
+                let (count, element) = self.list()?;
                 // Booleans in lists take a byte each.
-                let element = match head & 0x0f {
+                let element = match element {
                     TRUE | FALSE => I8,
                     other => other,
                 };
