@@ -37,6 +37,10 @@ const PUBLISHED_AND_STAGED: [&str; 2] = [
     "DELETE FROM submissions WHERE id IN (SELECT id FROM results)",
 ];
 
+/// Whose a submission is that was given up while its files are removed: no token has this name, so that nobody
+/// sends files to it, or submits it anew, until they are gone.
+const GIVEN_UP: &str = "";
+
 /// As which part of a run its file of activities arrives.
 const ACTIVITIES: i64 = -1;
 
@@ -167,7 +171,8 @@ impl Db {
         row.map(|row| Ok(row.try_get(0)?)).transpose()
     }
 
-    /// Keeps a submission, unless it is there or the token has too many; whether it is there now.
+    /// Keeps a submission, unless it is there, its result is published or the token has too many; whether it
+    /// is there now.
     pub async fn stage(
         &self,
         id: &str,
@@ -178,6 +183,7 @@ impl Db {
         let sql = format!(
             "INSERT INTO submissions (id, token, created, body, kind) SELECT $1, $2, {now}, $3, $5
              WHERE (SELECT COUNT(*) FROM submissions WHERE token = $2) < $4
+                 AND NOT EXISTS (SELECT 1 FROM results WHERE id = $1)
              ON CONFLICT DO NOTHING"
         );
         let body = serde_json::to_string(submission)?;
@@ -185,6 +191,19 @@ impl Db {
         let query = query.bind(limits::STAGED).bind(name_of(submission.kind()));
         query.execute(&self.pool).await?;
         Ok(self.staged(id, token).await?.is_some())
+    }
+
+    /// Lets the submission `id` of `token` count as one that has just begun, so that it is not given up while it
+    /// is being checked.
+    pub async fn renew(&self, id: &str, token: &str) -> Result<(), Error> {
+        if id.contains('\0') {
+            return Ok(());
+        }
+        let now = self.now;
+        let sql = format!("UPDATE submissions SET created = {now} WHERE id = $1 AND token = $2");
+        let query = sqlx::query(AssertSqlSafe(sql)).bind(id).bind(token);
+        query.execute(&self.pool).await?;
+        Ok(())
     }
 
     /// The submission `id` of `token`.
@@ -224,33 +243,59 @@ impl Db {
         Ok(())
     }
 
-    /// Submissions that nobody finished, with their files.
+    /// Submissions that nobody finished, with their files. Of one that cannot be read any more, as an earlier
+    /// version kept it, they are those that have arrived: it is to be in the way of no other.
     pub async fn abandoned(&self) -> Result<Vec<(String, Vec<PartName>)>, Error> {
-        let sql =
-            format!("SELECT id, body, kind FROM submissions WHERE created < {} - $1", self.now);
+        let now = self.now;
+        let sql = format!(
+            "SELECT id, body, kind FROM submissions
+             WHERE created < {now} - $1 AND id NOT IN (SELECT id FROM results)"
+        );
         let query = sqlx::query(AssertSqlSafe(sql)).bind(limits::ABANDONED_S);
         let rows = query.fetch_all(&self.pool).await?;
-        let abandoned = |row: &AnyRow| {
-            let submission = submission(row.try_get(1)?, row.try_get(2)?)?;
-            Ok((row.try_get(0)?, submission.parts().iter().map(Part::name).collect()))
-        };
-        rows.iter().map(abandoned).collect()
+        let found = rows.iter().map(|row| Ok((row.try_get(0)?, announced(row).ok())));
+        let found = found.collect::<Result<Vec<(String, Option<Vec<PartName>>)>, Error>>()?;
+        let mut abandoned = Vec::new();
+        for (id, parts) in found {
+            let parts = match parts {
+                Some(parts) => parts,
+                None => self.arrived(&id).await?,
+            };
+            abandoned.push((id, parts));
+        }
+        Ok(abandoned)
     }
 
-    pub async fn unstage(&self, id: &str) -> Result<(), Error> {
+    /// Takes a submission that nobody finished from its sender, so that its files can be removed; whether it
+    /// is still one. If they are not removed, it is found again a day later.
+    pub async fn give_up(&self, id: &str) -> Result<bool, Error> {
+        let now = self.now;
+        let sql = format!(
+            "UPDATE submissions SET token = $1, created = {now}
+             WHERE id = $2 AND created < {now} - $3 AND id NOT IN (SELECT id FROM results)"
+        );
+        let query = sqlx::query(AssertSqlSafe(sql)).bind(GIVEN_UP).bind(id);
+        let query = query.bind(limits::ABANDONED_S);
+        Ok(query.execute(&self.pool).await?.rows_affected() == 1)
+    }
+
+    /// Forgets a submission that was given up.
+    pub async fn forget(&self, id: &str) -> Result<(), Error> {
         let mut transaction = self.pool.begin().await?;
-        unstage(&mut transaction, id).await?;
+        unstage(&mut transaction, id, GIVEN_UP).await?;
         Ok(transaction.commit().await?)
     }
 
-    /// Publishes what was staged, in one step: who finds it published finds it staged no longer, so that its
-    /// files are never taken for those of a submission that nobody finished.
+    /// Publishes what `token` staged, in one step: who finds it published finds it staged no longer, so that
+    /// its files are never taken for those of a submission that nobody finished. What is staged no longer is
+    /// not published: its files may be gone. A simulation has none, and is not staged. Whether it is published
+    /// now.
     pub async fn publish(
         &self,
         token: &str,
         item: &ShelfItem,
         parts: &[Part],
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let sql = format!(
             "INSERT INTO results (id, token, published, item, parts, name, model, firmware, words,
                  capacity, started, random_write, kind)
@@ -277,9 +322,14 @@ impl Db {
             .bind(random_write.map(|estimate| estimate.value))
             .bind(name_of(item.kind));
         let mut transaction = self.pool.begin().await?;
+        let staged = unstage(&mut transaction, &item.id, token).await?;
+        if !staged && item.kind != ResultKind::Simulation {
+            transaction.rollback().await?;
+            return Ok(self.result(&item.id).await?.is_some());
+        }
         query.execute(&mut *transaction).await?;
-        unstage(&mut transaction, &item.id).await?;
-        Ok(transaction.commit().await?)
+        transaction.commit().await?;
+        Ok(true)
     }
 
     /// What the shelf shows of the result `id`, and its files.
@@ -335,14 +385,16 @@ impl Db {
     }
 }
 
-/// Forgets a submission.
-async fn unstage(connection: &mut AnyConnection, id: &str) -> Result<(), Error> {
-    for sql in
-        ["DELETE FROM arrived WHERE submission = $1", "DELETE FROM submissions WHERE id = $1"]
-    {
-        sqlx::query(sql).bind(id).execute(&mut *connection).await?;
+/// Forgets a submission of `token`; whether there was one.
+async fn unstage(connection: &mut AnyConnection, id: &str, token: &str) -> Result<bool, Error> {
+    let sql = "DELETE FROM submissions WHERE id = $1 AND token = $2";
+    let query = sqlx::query(sql).bind(id).bind(token);
+    let staged = query.execute(&mut *connection).await?.rows_affected() == 1;
+    if staged {
+        let arrived = "DELETE FROM arrived WHERE submission = $1";
+        sqlx::query(arrived).bind(id).execute(connection).await?;
     }
-    Ok(())
+    Ok(staged)
 }
 
 /// Adds a column that says of what kind something is, where the table has none.
@@ -387,6 +439,12 @@ fn submission(body: &str, kind: &str) -> Result<Submission, Error> {
         true => Submission::Probe(serde_json::from_str(body)?),
         false => Submission::Measurement(serde_json::from_str(body)?),
     })
+}
+
+/// The files of the submission in a row with its body and its kind behind its id.
+fn announced(row: &AnyRow) -> Result<Vec<PartName>, Error> {
+    let submission = submission(row.try_get(1)?, row.try_get(2)?)?;
+    Ok(submission.parts().iter().map(Part::name).collect())
 }
 
 /// Which results a [`ShelfQuery`] takes: a condition, and what is bound to it, texts first.

@@ -1,11 +1,12 @@
 //! Where submissions arrive: staged, checked, published.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
 use flashscope_probe::ProbeStatus;
-use flashscope_report::ShelfItem;
+use flashscope_report::{ResultKind, ShelfItem};
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::Status;
 use flashscope_serve::{Api, Bearer, Endpoints, Gate, JsonOf, Nothing, Problem, Work};
@@ -31,8 +32,12 @@ pub(crate) struct Desk {
     folder: PathBuf,
     work: Work,
     receiving: Arc<Semaphore>,
+    /// The places of each token that has sent something.
+    receiving_of: Mutex<BTreeMap<String, Arc<Semaphore>>>,
     sent: DefaultKeyedRateLimiter<String>,
     tried: DefaultDirectRateLimiter,
+    /// The submissions that are being checked.
+    finishing: Mutex<BTreeSet<String>>,
 }
 
 /// A submission.
@@ -65,10 +70,10 @@ struct ActivitiesPath {
     run: u32,
 }
 
-/// Who sends something, and the place in which it is received.
+/// Who sends something, and its places: one of those of its token, and one of those of all.
 pub(crate) struct Sender {
     name: String,
-    _place: OwnedSemaphorePermit,
+    _places: [OwnedSemaphorePermit; 2],
 }
 
 impl Gate for Desk {
@@ -76,9 +81,11 @@ impl Gate for Desk {
 
     async fn admit(self: Arc<Self>, bearer: Bearer) -> Result<Sender, Problem> {
         let name = self.sender(bearer).await?;
-        let place = self.receiving.clone().acquire_owned().await;
         let stopping = |_| Problem::busy("the registry is about to stop");
-        Ok(Sender { name, _place: place.map_err(stopping)? })
+        // Who waits for a place of its token takes none of those of the others.
+        let own = self.places_of(&name).acquire_owned().await.map_err(stopping)?;
+        let place = self.receiving.clone().acquire_owned().await.map_err(stopping)?;
+        Ok(Sender { name, _places: [own, place] })
     }
 }
 
@@ -91,8 +98,10 @@ impl Desk {
             folder,
             work: Work::default(),
             receiving: Arc::new(Semaphore::new(limits::RECEIVING)),
+            receiving_of: Mutex::default(),
             sent: RateLimiter::keyed(Quota::per_minute(limits::SENT_A_MINUTE)),
             tried: RateLimiter::direct(Quota::per_minute(limits::TRIED_A_MINUTE)),
+            finishing: Mutex::default(),
         })
     }
 
@@ -133,6 +142,13 @@ impl Desk {
         Api { router: router.with_state(Arc::new(self)), document }
     }
 
+    /// The places of the token `name`.
+    fn places_of(&self, name: &str) -> Arc<Semaphore> {
+        let mut all = self.receiving_of.lock().unwrap_or_else(PoisonError::into_inner);
+        let places = || Arc::new(Semaphore::new(limits::RECEIVING_OF_ONE));
+        all.entry(name.into()).or_insert_with(places).clone()
+    }
+
     /// Whose token it is that a request carries.
     async fn sender(&self, Bearer(token): Bearer) -> Result<String, Problem> {
         let ask = "send `Authorization: Bearer TOKEN` with a token of this registry";
@@ -164,12 +180,55 @@ impl Desk {
             Ok((submission.id(), submission))
         };
         let (id, submission) = self.work.run(examine).await?;
-        self.clean().await?;
-        match self.db.result(&id).await? {
+        // Who submits does not suffer from what others left: it is tried again.
+        let _ = self.clean().await;
+        self.unpublished(&id).await?;
+        Ok((id, submission))
+    }
+
+    /// That there is no result `id` yet.
+    async fn unpublished(&self, id: &str) -> Result<(), Problem> {
+        match self.db.result(id).await? {
             Some(_) => {
                 Err(Problem::conflict(format!("this result is published already, as `{id}`")))
             }
-            None => Ok((id, submission)),
+            None => Ok(()),
+        }
+    }
+
+    /// Publishes what was staged and checked.
+    async fn publish(
+        &self,
+        sender: &Sender,
+        item: &ShelfItem,
+        parts: &[Part],
+    ) -> Result<(), Problem> {
+        match self.db.publish(&sender.name, item, parts).await? {
+            true => Ok(()),
+            false => Err(Problem::conflict("this submission was given up meanwhile: begin again")),
+        }
+    }
+
+    /// The result `id`, if it is published, as who finished it was told of it: who did not wait for that asks
+    /// again.
+    async fn published(&self, id: &str) -> Result<Option<Published>, Problem> {
+        let Some((item, parts)) = self.db.result(id).await? else { return Ok(None) };
+        let unchecked: Vec<String> = match item.kind {
+            ResultKind::Simulation => check::OF_SIMULATIONS.map(String::from).into(),
+            ResultKind::Probe => check::OF_PROBES.map(String::from).into(),
+            ResultKind::Measurement | ResultKind::Sweep => unchecked(&parts),
+        };
+        Ok(Some(Published { id: id.into(), unchecked }))
+    }
+
+    /// Lets nobody else finish the submission `id` until this is dropped: to check one takes minutes.
+    fn finishing(self: &Arc<Self>, id: &str) -> Result<Finishing, Problem> {
+        let mut finishing = self.finishing.lock().unwrap_or_else(PoisonError::into_inner);
+        match finishing.insert(id.into()) {
+            true => Ok(Finishing { desk: Arc::clone(self), id: id.into() }),
+            false => Err(Problem::conflict(
+                "this submission is being checked: ask again in a while whether it is published",
+            )),
         }
     }
 
@@ -198,13 +257,38 @@ impl Desk {
         Ok(names.filter(|name| arrived.binary_search(name).is_err()).collect())
     }
 
-    /// Forgets submissions that nobody finished.
+    /// Forgets submissions that nobody finished. Each is looked at again just before: it may be finished now.
     async fn clean(&self) -> Result<(), Error> {
         for (id, parts) in self.db.abandoned().await? {
-            self.store.remove(&id, parts.into_iter()).await?;
-            self.db.unstage(&id).await?;
+            if self.db.give_up(&id).await? {
+                self.store.remove(&id, parts.into_iter()).await?;
+                self.db.forget(&id).await?;
+            }
         }
         Ok(())
+    }
+}
+
+/// A submission that is being finished.
+struct Finishing {
+    desk: Arc<Desk>,
+    id: String,
+}
+
+impl Drop for Finishing {
+    fn drop(&mut self) {
+        self.desk.finishing.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    }
+}
+
+/// What of a measurement with these files the registry cannot find anew.
+fn unchecked(parts: &[Part]) -> Vec<String> {
+    match parts.iter().any(|part| part.content == Content::Activities) {
+        true => vec![
+            "what the drive did inside during the runs: no record tells of it; its files can be read"
+                .into(),
+        ],
+        false => vec![],
     }
 }
 
@@ -236,6 +320,7 @@ async fn stage(
     submission: Submission,
 ) -> Result<JsonOf<Staged>, Problem> {
     if !desk.db.stage(&id, &sender.name, &submission).await? {
+        desk.unpublished(&id).await?;
         return Err(Problem::conflict(
             "too many submissions of this token are not finished, or somebody else submits the same: \
              finish them, or wait a day",
@@ -302,7 +387,15 @@ async fn check_and_publish(
     sender: Sender,
     id: String,
 ) -> Result<JsonOf<Published>, Problem> {
-    let submission = desk.staged(&id, &sender.name).await?;
+    let _alone = desk.finishing(&id)?;
+    desk.db.renew(&id, &sender.name).await?;
+    let submission = match desk.staged(&id, &sender.name).await {
+        Ok(submission) => submission,
+        Err(none) => {
+            let published = desk.published(&id).await?.ok_or(none)?;
+            return JsonOf::of(&published);
+        }
+    };
     let missing = desk.missing(&id, &submission).await?.len();
     if missing > 0 {
         return Err(Problem::conflict(format!("{missing} files have not arrived: send them")));
@@ -329,9 +422,6 @@ async fn publish_measurement(
     let MeasurementSubmission { name, manifest, facts, parts, .. } = submission;
     let inside = parts.iter().filter(|part| part.content == Content::Activities);
     let inside: Vec<u32> = inside.map(|part| part.run).collect();
-    let unchecked = inside.first().map(|_| {
-        "what the drive did inside during the runs: no record tells of it; its files can be read".into()
-    });
     let folder = ResultFolder::create(&path, &manifest)?;
     desk.fetch(&id, &parts, &path).await?;
     let checks = move || {
@@ -342,8 +432,8 @@ async fn publish_measurement(
     desk.put_json(&id, "manifest.json", &manifest).await?;
     desk.put_json(&id, "facts.json", &facts).await?;
     let item = ShelfItem::measurement(id.clone(), name, manifest, Some(facts));
-    desk.db.publish(&sender.name, &item, &parts).await?;
-    JsonOf::of(&Published { id, unchecked: unchecked.into_iter().collect() })
+    desk.publish(sender, &item, &parts).await?;
+    JsonOf::of(&Published { id, unchecked: unchecked(&parts) })
 }
 
 /// Publishes the probe whose files lie at `path`, if its runs are those of its records.
@@ -366,7 +456,7 @@ async fn publish_probe(
     };
     let runs = probe.steps.iter().flat_map(|step| &step.runs).map(|run| run.ios);
     let item = ShelfItem::probe(id.clone(), name, probe.drive, probe.began, status, runs);
-    desk.db.publish(&sender.name, &item, &parts).await?;
+    desk.publish(sender, &item, &parts).await?;
     JsonOf::of(&Published { id, unchecked: check::OF_PROBES.map(String::from).into() })
 }
 
@@ -380,6 +470,9 @@ async fn publish_simulation(
     desk.put_json(&id, SIMULATION, &simulation).await?;
     let (drive, workload) = (simulation.drive, simulation.workload);
     let item = ShelfItem::simulation(id.clone(), name, drive, workload, simulation.ios);
-    desk.db.publish(&sender.name, &item, &[]).await?;
+    desk.publish(&sender, &item, &[]).await?;
     JsonOf::of(&Published { id, unchecked: check::OF_SIMULATIONS.map(String::from).into() })
 }
+
+#[cfg(test)]
+mod tests;

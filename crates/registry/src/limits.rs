@@ -14,12 +14,17 @@ pub const PART: u64 = 128 << 20;
 pub const RECORDS: u64 = 4 << 30;
 /// The most files of records of a submission.
 pub const PARTS: usize = 20_000;
+/// The most IOs of all runs of a submission together: as many records as no more than [`RECORDS`] hold where
+/// each takes 4 bytes. Records that all say the same take less, and each of them is read when it is checked.
+pub const IOS: u64 = 1 << 30;
 /// Submissions of one token that are not finished.
 pub const STAGED: i64 = 8;
 /// Seconds after which a submission that nobody finished is given up.
 pub const ABANDONED_S: i64 = 24 * 60 * 60;
 /// Requests with a token that are received at once.
 pub const RECEIVING: usize = 16;
+/// Requests with one token that are received at once: it takes not all places, however slowly it sends.
+pub const RECEIVING_OF_ONE: usize = 4;
 /// Bytes of records of published results that are kept on this machine.
 pub const CACHE: u64 = 4 << 30;
 /// Results that are kept open.
@@ -33,6 +38,8 @@ pub const ASKED_A_MINUTE: NonZeroU32 = NonZeroU32::new(3000).expect("it is not 0
 pub const TRIED_A_MINUTE: NonZeroU32 = NonZeroU32::new(60).expect("it is not 0");
 /// The longest name of a result or a token, in characters.
 pub const NAME: usize = 80;
+/// The longest text of a result that the shelf shows, in characters: it shows it to everyone.
+pub const TEXT: usize = 1000;
 /// How far a number of the facts may be from what the records say, relative to it: the machines that
 /// computed it may round otherwise.
 pub const ROUNDING: f64 = 1e-6;

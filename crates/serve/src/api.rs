@@ -135,7 +135,13 @@ fn endpoints() -> Endpoints<App> {
     let endpoints = Endpoints::default()
         .get("/api/shelf", "The results on the shelf", shelf)
         .get("/api/results/{id}", "A measurement without its records", measurement)
-        .put("/api/results/{id}/marks", "Corrects the summary grid", limits::MARKS, set_marks)
+        .put(
+            "/api/results/{id}/marks",
+            "Corrects the summary grid",
+            limits::MARKS,
+            may_mark,
+            set_marks,
+        )
         .get("/api/simulations/{id}", "A simulated workload", simulation)
         .get("/api/probes/{id}", "What a probe found of a drive", probe)
         .get("/api/sweeps/{id}", "A design space with its points", sweep);
@@ -197,16 +203,21 @@ async fn sweep(
     work.run(move || JsonOf::of(&app.library.sweep(&id)?)).await
 }
 
+/// Corrections are for who is at this machine.
+fn may_mark(app: &App) -> Result<(), Problem> {
+    match app.access {
+        Access::Loopback => Ok(()),
+        Access::Network => Err(Problem::forbidden(
+            "corrections are kept only by a server of this machine alone: start one without --listen",
+        )),
+    }
+}
+
 async fn set_marks(
     app: Arc<App>,
     ResultPath { id }: ResultPath,
     marks: Marks,
 ) -> Result<(), Problem> {
-    if app.access == Access::Network {
-        return Err(Problem::forbidden(
-            "corrections are kept only by a server of this machine alone: start one without --listen",
-        ));
-    }
     let work = app.work.clone();
     work.run(move || app.library.set_marks(&id, &marks)).await
 }

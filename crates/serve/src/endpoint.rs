@@ -18,9 +18,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use tokio::task::spawn_blocking;
 
 use crate::describe::{DEFINITIONS, RECEIVED, parameters_of, rename, responses, responses_as};
 use crate::lines::{LINES, Lines};
+use crate::meant::array_for_object;
 use crate::problem::Problem;
 
 /// An answer: the JSON of a `T`. It is cheap to clone.
@@ -150,8 +152,16 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         self
     }
 
-    /// Adds what answers `PUT` at `path` with a JSON body of at most `limit` bytes.
-    pub fn put<P, B, F, H>(mut self, path: &str, summary: &str, limit: u64, handler: H) -> Self
+    /// Adds what answers `PUT` at `path` with a JSON body of at most `limit` bytes, which is read only if `may`
+    /// says nothing against it.
+    pub fn put<P, B, F, H>(
+        mut self,
+        path: &str,
+        summary: &str,
+        limit: u64,
+        may: fn(&S) -> Result<(), Problem>,
+        handler: H,
+    ) -> Self
     where
         P: Parameters,
         B: Body,
@@ -165,22 +175,23 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         self.document(path, "put", operation);
         let route = move |State(state): State<Arc<S>>,
                           path: Result<Path<P>, PathRejection>,
-                          headers: HeaderMap,
-                          body: Result<Bytes, BytesRejection>| async move {
+                          request: Request| async move {
             let path = path_of(path)?;
-            let body = body_of(&headers, body)?;
+            may(&state).map_err(unread)?;
+            let body = body_of(request).await?;
             handler(state, path, body).await.map(|()| StatusCode::NO_CONTENT)
         };
         self.route_limited(path, put(route), limit)
     }
 
     /// Adds what answers `POST` at `path` with lines of JSON as they come, to a JSON body of at most `limit`
-    /// bytes.
+    /// bytes, which is read only if `may` says nothing against it.
     pub fn post_lines<B, R, F, H>(
         mut self,
         path: &str,
         summary: &str,
         limit: u64,
+        may: fn(&S) -> Result<(), Problem>,
         handler: H,
     ) -> Self
     where
@@ -194,10 +205,10 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         let mut operation = self.operation::<Nothing, Nothing>(summary, responses);
         operation["requestBody"] = self.json_body::<B>();
         self.document(path, "post", operation);
-        let route = move |State(state): State<Arc<S>>,
-                          headers: HeaderMap,
-                          body: Result<Bytes, BytesRejection>| async move {
-            handler(state, body_of(&headers, body)?).await
+        let route = move |State(state): State<Arc<S>>, request: Request| async move {
+            may(&state).map_err(unread)?;
+            let body = body_of(request).await?;
+            handler(state, body).await
         };
         self.route_limited(path, post(route), limit)
     }
@@ -309,19 +320,21 @@ impl<S: Gate> Endpoints<S> {
                           path: Result<Path<P>, PathRejection>,
                           request: Request| async move {
             let path = path_of(path)?;
-            let headers = request.headers().clone();
-            let caller = admitted(&state, Bearer::of(&headers)).await?;
-            let body = body_of(&headers, Bytes::from_request(request, &()).await)?;
+            let caller = admitted(&state, Bearer::of(request.headers())).await?;
+            let body = body_of(request).await?;
             handler(state, caller, path, body).await.map(|answer| untagged(answer.bytes))
         };
         self.route_limited(path, post(route), limit)
     }
 }
 
-/// Who does not pass has sent what is not read: the connection is of no use any more.
 async fn admitted<S: Gate>(state: &Arc<S>, bearer: Bearer) -> Result<S::Caller, Problem> {
-    let caller = state.clone().admit(bearer).await;
-    caller.map_err(|problem| problem.with(header::CONNECTION, "close"))
+    state.clone().admit(bearer).await.map_err(unread)
+}
+
+/// Who does not pass has sent what is not read: the connection is of no use any more.
+fn unread(problem: Problem) -> Problem {
+    problem.with(header::CONNECTION, "close")
 }
 
 fn path_of<P>(path: Result<Path<P>, PathRejection>) -> Result<P, Problem> {
@@ -341,44 +354,28 @@ fn query_of<Q: DeserializeOwned>(uri: &Uri) -> Result<Q, Problem> {
     Ok(query)
 }
 
-fn body_of<B: Body>(
-    headers: &HeaderMap,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<B, Problem> {
-    require_type(headers, "application/json")?;
-    let body = arrived(body)?;
+/// The body of a request. It may be large, so that it is read where that holds up nobody.
+async fn body_of<B: Body>(request: Request) -> Result<B, Problem> {
+    require_type(request.headers(), "application/json")?;
+    let body = arrived(Bytes::from_request(request, &()).await)?;
+    let read = spawn_blocking(move || read(&body)).await;
+    read.unwrap_or_else(|_| Err(Problem::failed("what was sent cannot be read")))
+}
+
+fn read<B: Body>(body: &[u8]) -> Result<B, Problem> {
     let wrong = |error: serde_json::Error| match error.classify() {
         serde_json::error::Category::Data => {
             Problem::damaged(format!("what was sent is not what is expected here: {error}"))
         }
         _ => Problem::bad_request(format!("what was sent is no JSON: {error}")),
     };
-    let read: B = serde_json::from_slice(&body).map_err(wrong)?;
-    let sent: Value = serde_json::from_slice(&body).map_err(wrong)?;
+    let read: B = serde_json::from_slice(body).map_err(wrong)?;
     let meant = serde_json::to_value(&read).map_err(wrong)?;
-    match array_for_object(&sent, &meant, String::new()) {
+    match array_for_object(body, &meant).map_err(wrong)? {
         None => Ok(read),
         Some(place) => Err(Problem::damaged(format!(
             "what was sent is not what is expected here: {place} is an array instead of an object"
         ))),
-    }
-}
-
-/// Where `sent` has an array for what is an object as it was `meant`: what reads JSON takes the fields of
-/// one in their order, too, which no schema says.
-fn array_for_object(sent: &Value, meant: &Value, place: String) -> Option<String> {
-    match (sent, meant) {
-        (Value::Array(_), Value::Object(_)) => Some(format!("`{place}`")),
-        (Value::Object(sent), Value::Object(meant)) => sent.iter().find_map(|(name, sent)| {
-            array_for_object(sent, meant.get(name)?, format!("{place}/{name}"))
-        }),
-        (Value::Array(sent), Value::Array(meant)) => {
-            let mut pairs = sent.iter().zip(meant).enumerate();
-            pairs.find_map(|(n, (sent, meant))| {
-                array_for_object(sent, meant, format!("{place}/{n}"))
-            })
-        }
-        _ => None,
     }
 }
 

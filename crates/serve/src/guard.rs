@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Uri, header};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state, map_request};
 use axum::response::{IntoResponse, Response};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
@@ -14,6 +14,7 @@ use tower_http::csrf::CsrfLayer;
 
 use crate::limits;
 use crate::lines::LINES;
+use crate::patience::sent_on;
 use crate::problem::Problem;
 
 /// Sent with everything.
@@ -46,6 +47,7 @@ pub fn guarded(router: Router, access: Access) -> Router {
                 .into_response()
         }))
         .layer(from_fn_with_state(Arc::new(access), known_host))
+        .layer(map_request(sent_on))
         .layer(from_fn(in_time))
         .layer(compressed())
         .layer(from_fn(with_headers))

@@ -52,6 +52,8 @@ pub const HEAD_TIME: Duration = Duration::from_secs(10);
 pub const READ_TIME: Duration = Duration::from_secs(60);
 /// How long one may take that does: what is sent is large.
 pub const WRITE_TIME: Duration = Duration::from_secs(15 * 60);
+/// How long a client may take nothing of its answer, or send nothing more of what it sends: then it is given up.
+pub const STUCK_TIME: Duration = Duration::from_secs(30);
 /// How long answers that are under way are waited for when the server stops.
 pub const GRACE: Duration = Duration::from_secs(5);
 

@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use tower::Layer as _;
 
 use crate::limits;
+use crate::patience::Taken;
 
 /// Answers with `router`, whose requests carry a [`ConnectInfo`] of where they are from, until `stop` is done; what is under way then is answered still.
 pub async fn run(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
@@ -39,7 +40,8 @@ pub async fn run(listener: TcpListener, router: Router, stop: impl Future<Output
         };
         let service = Extension(ConnectInfo(peer)).layer(router.clone());
         let service = TowerToHyperService::new(service);
-        let connection = under_way.watch(http.serve_connection(TokioIo::new(stream), service));
+        let stream = TokioIo::new(Taken::new(stream, limits::STUCK_TIME));
+        let connection = under_way.watch(http.serve_connection(stream, service));
         tokio::spawn(async move {
             // A client that is gone or sends what is no HTTP is its own affair.
             let _ = connection.await;

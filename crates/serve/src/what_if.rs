@@ -73,6 +73,7 @@ pub fn add<S: HasAsking>(endpoints: Endpoints<S>) -> Endpoints<S> {
         "/api/what-if",
         summary,
         limits::WHAT_IF,
+        |state| state.asking().answerer().map(|_| ()),
         ask,
     )
 }

@@ -36,7 +36,7 @@ fn a_published_result_was_cleaned_away() {
         assert!(db.result(ID).await?.is_none() && db.staged(ID, "alice").await?.is_some());
 
         sqlx::query("DROP TRIGGER cut").execute(&db.pool).await?;
-        db.publish("alice", &item, &[]).await?;
+        assert!(db.publish("alice", &item, &[]).await?);
         assert!(db.result(ID).await?.is_some() && db.staged(ID, "alice").await?.is_none());
         assert!(db.abandoned().await?.is_empty());
         Ok(())
@@ -53,12 +53,90 @@ fn what_is_published_and_staged_is_published() {
         let (db, item) = staged(&url).await?;
         let keep = "CREATE TABLE kept AS SELECT * FROM submissions";
         sqlx::query(keep).execute(&db.pool).await?;
-        db.publish("alice", &item, &[]).await?;
+        assert!(db.publish("alice", &item, &[]).await?);
         let left = "INSERT INTO submissions SELECT * FROM kept";
         sqlx::query(left).execute(&db.pool).await?;
-        assert_eq!(db.abandoned().await?.len(), 1, "as it was left");
+        assert!(db.staged(ID, "alice").await?.is_some(), "as it was left");
+        assert!(db.abandoned().await?.is_empty() && !db.give_up(ID).await?);
         let db = Db::open(&url).await?;
-        assert!(db.abandoned().await?.is_empty() && db.result(ID).await?.is_some());
+        assert!(db.staged(ID, "alice").await?.is_none() && db.result(ID).await?.is_some());
+        Ok(())
+    });
+    done.unwrap();
+}
+
+// Is a submission that is nearly a day old not given up while it is checked? It was: its files were removed, and then
+// its result was published without them.
+#[test]
+fn a_submission_was_given_up_while_it_was_checked() {
+    let place = tempfile::tempdir().unwrap();
+    let url = Db::embedded(&place.path().join("registry.sqlite"));
+    let done = block_on(async {
+        let (db, _) = staged(&url).await?;
+        db.renew(ID, "bob").await?;
+        assert_eq!(db.abandoned().await?.len(), 1, "it is not Bob's");
+        db.renew(ID, "alice").await?;
+        assert!(db.abandoned().await?.is_empty() && !db.give_up(ID).await?);
+        assert!(db.staged(ID, "alice").await?.is_some());
+        Ok(())
+    });
+    done.unwrap();
+}
+
+// Is a submission that was given up not published, as its files are gone, nor begun again before they are?
+#[test]
+fn what_was_given_up_was_published() {
+    let place = tempfile::tempdir().unwrap();
+    let url = Db::embedded(&place.path().join("registry.sqlite"));
+    let done = block_on(async {
+        let (db, item) = staged(&url).await?;
+        let Some(submission) = db.staged(ID, "alice").await? else { panic!("it is staged") };
+        assert!(db.give_up(ID).await? && !db.give_up(ID).await?);
+        assert!(!db.publish("alice", &item, &[]).await?);
+        assert!(db.result(ID).await?.is_none());
+        assert!(!db.stage(ID, "alice", &submission).await?, "its files are being removed");
+        db.forget(ID).await?;
+        assert!(!db.publish("alice", &item, &[]).await?);
+        assert!(db.stage(ID, "alice", &submission).await?);
+        assert!(db.publish("alice", &item, &[]).await?);
+        assert!(db.publish("alice", &item, &[]).await?, "it is published already");
+        Ok(())
+    });
+    done.unwrap();
+}
+
+// Is nothing staged of which the result was published in the meantime? It was, and a day later the files of the result
+// were removed as those of a submission that nobody finished.
+#[test]
+fn a_published_result_was_staged() {
+    let place = tempfile::tempdir().unwrap();
+    let url = Db::embedded(&place.path().join("registry.sqlite"));
+    let done = block_on(async {
+        let (db, item) = staged(&url).await?;
+        let Some(submission) = db.staged(ID, "alice").await? else { panic!("it is staged") };
+        assert!(db.publish("alice", &item, &[]).await?);
+        assert!(!db.stage(ID, "alice", &submission).await?);
+        assert!(db.staged(ID, "alice").await?.is_none());
+        Ok(())
+    });
+    done.unwrap();
+}
+
+// Is a submission that cannot be read any more given up as others are, with the files that have arrived? No submission
+// of anybody was taken where there was one.
+#[test]
+fn a_submission_that_cannot_be_read_stopped_all() {
+    let place = tempfile::tempdir().unwrap();
+    let url = Db::embedded(&place.path().join("registry.sqlite"));
+    let done = block_on(async {
+        let (db, _) = staged(&url).await?;
+        let name = PartName::records(3, 0);
+        db.add_arrived(ID, name).await?;
+        sqlx::query("UPDATE submissions SET body = '{'").execute(&db.pool).await?;
+        assert_eq!(db.abandoned().await?, [(ID.to_string(), vec![name])]);
+        assert!(db.give_up(ID).await?);
+        db.forget(ID).await?;
+        assert!(db.arrived(ID).await?.is_empty());
         Ok(())
     });
     done.unwrap();

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use flashscope_analysis::Facts;
 use flashscope_block::DeviceKind;
@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Content, Part, Submitted, check_files, check_name, check_version, id_of, identified, last_part,
-    strip_device,
+    Content, Part, Submitted, check_device, check_files, check_ios, check_name, check_texts,
+    check_version, id_of, identified, last_part, strip_device,
 };
 use crate::limits;
 
@@ -52,6 +52,8 @@ impl Submitted for MeasurementSubmission {
         let known = flashscope_analysis::facts::SCHEMA_VERSION;
         let older = "submit with the version of flashscope that the registry has";
         check_version("the facts", self.facts.schema_version, known, older)?;
+        check_device(&self.manifest.device)?;
+        check_texts([("time of the start", self.manifest.started.as_str())])?;
         check_files(&self.parts)?;
         self.check_runs()
     }
@@ -71,8 +73,18 @@ impl Submitted for MeasurementSubmission {
 }
 
 impl MeasurementSubmission {
+    /// Whether each run is there once, and they have no more IOs than are read.
+    fn check_plan(&self) -> Result<(), String> {
+        let mut known = BTreeSet::new();
+        if let Some(run) = self.manifest.runs().find(|run| !known.insert(run.id)) {
+            return Err(format!("there are two runs {}", run.id));
+        }
+        check_ios(self.manifest.runs().map(|run| run.progress.ios()))
+    }
+
     /// Whether the files are those that the runs have.
     fn check_runs(&self) -> Result<(), String> {
+        self.check_plan()?;
         let mut parts: BTreeMap<(Content, u32), u32> = BTreeMap::new();
         for part in &self.parts {
             *parts.entry((part.content, part.run)).or_default() += 1;
@@ -81,7 +93,7 @@ impl MeasurementSubmission {
         if let Some(run) = recorded().find(|run| !parts.contains_key(&(Content::Records, run.id))) {
             return Err(format!("the records of run {} are not among the files", run.id));
         }
-        let known: Vec<u32> = recorded().map(|run| run.id).collect();
+        let known: BTreeSet<u32> = recorded().map(|run| run.id).collect();
         if let Some((_, run)) = parts.keys().find(|(_, run)| !known.contains(run)) {
             return Err(format!("run {run} has files, and the manifest tells of no IO of it"));
         }

@@ -230,6 +230,35 @@ fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether texts that the shelf shows are short enough, each with its name.
+fn check_texts<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(), String> {
+    let too_long = |text: &str| text.chars().nth(limits::TEXT).is_some();
+    match texts.into_iter().find(|(_, text)| too_long(text)) {
+        Some((name, _)) => Err(format!("the {name} has at most {} characters", limits::TEXT)),
+        None => Ok(()),
+    }
+}
+
+/// The same of what is known about a drive.
+fn check_device(device: &DeviceInfo) -> Result<(), String> {
+    let texts = [
+        ("name of the drive", Some(&device.name)),
+        ("model of the drive", device.model.as_ref()),
+        ("serial number of the drive", device.serial.as_ref()),
+        ("firmware of the drive", device.firmware.as_ref()),
+        ("engine of the drive", device.engine.as_ref()),
+    ];
+    check_texts(texts.into_iter().filter_map(|(name, text)| Some((name, text?.as_str()))))
+}
+
+/// Whether runs have no more IOs together than are read.
+fn check_ios(ios: impl Iterator<Item = u64>) -> Result<(), String> {
+    match ios.fold(0, u64::saturating_add) > limits::IOS {
+        true => Err(format!("the runs have more than {} IOs together", limits::IOS)),
+        false => Ok(()),
+    }
+}
+
 /// Whether `what` has the format that is known here, and what to do if not.
 fn check_version(what: &str, found: u32, known: u32, older: &str) -> Result<(), String> {
     if found == known {

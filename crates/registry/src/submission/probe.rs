@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Content, Part, Submitted, check_files, check_name, check_version, id_of, identified,
-    strip_device,
+    Content, Part, Submitted, check_device, check_files, check_ios, check_name, check_texts,
+    check_version, id_of, identified, strip_device,
 };
 use crate::{check, limits};
 
@@ -35,6 +35,8 @@ impl Submitted for ProbeSubmission {
     fn check(&self) -> Result<(), String> {
         check_name(&self.name)?;
         check_version("probes", self.probe.schema_version, PROBE_VERSION, "probe it anew")?;
+        check_device(&self.probe.drive)?;
+        check_texts([("time of the start", self.probe.began.as_str())])?;
         check_files(&self.parts)?;
         self.check_runs()?;
         check::probe(&self.probe)
@@ -64,6 +66,7 @@ impl ProbeSubmission {
                 return Err(format!("there are two runs {}", run.run));
             }
         }
+        check_ios(self.probe.steps.iter().flat_map(|step| &step.runs).map(|run| run.ios))?;
         for part in &self.parts {
             if part.content != Content::Records {
                 return Err("the files of a probe are records".into());

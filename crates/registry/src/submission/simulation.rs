@@ -5,7 +5,9 @@ use flashscope_sim::observe::Findings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Submitted, check_name, check_version, id_of, last_part, strip_device};
+use super::{
+    Submitted, check_device, check_name, check_texts, check_version, id_of, last_part, strip_device,
+};
 use crate::{check, limits};
 
 /// A simulated workload that is to be published: it has no records.
@@ -31,6 +33,8 @@ impl Submitted for SimulationSubmission {
         check_name(&self.name)?;
         let found = self.simulation.schema_version;
         check_version("simulations", found, SIMULATION_VERSION, "simulate it anew")?;
+        check_device(&self.simulation.drive)?;
+        check_texts([("workload", self.simulation.workload.as_str())])?;
         check::simulation(&self.simulation)
     }
 

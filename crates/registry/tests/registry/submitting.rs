@@ -1,7 +1,7 @@
 //! From a result in a folder to one that all can look at.
 
 use flashscope_block::Nanos;
-use flashscope_registry::{Content, prepare, send};
+use flashscope_registry::{Content, Published, prepare, send};
 use flashscope_result::ResultFolder;
 use flashscope_result::activity::{Activities, Activity};
 use serde_json::json;
@@ -113,6 +113,20 @@ fn submissions_go_on() {
     });
     assert_eq!(sent.unwrap().id, id);
     assert_eq!(first, Some(prepared.submission.parts()[0].bytes));
+}
+
+// Is who finishes a submission again, as the answer to the first time did not arrive, told that it is published?
+#[test]
+fn a_finish_that_was_sent_again_found_nothing() {
+    let place = Place::new("finished-twice");
+    let prepared = prepare(&place.result("r"), false).unwrap();
+    let published = send(&prepared, &place.url(), &place.token, |_, _| {}).unwrap();
+    let finish = |id: &str| {
+        let request = place.post(&format!("/api/submissions/{id}/finish"), &json!({}));
+        request.bearer_auth(&place.token).send().unwrap()
+    };
+    assert_eq!(finish(&published.id).json::<Published>().unwrap(), published);
+    error(finish("nobody"), 404);
 }
 
 // Does what a simulated drive did inside go along, is it said that it follows from no record, and is it shown?

@@ -28,7 +28,11 @@ fn simulations_follow_from_themselves() {
     let place = Place::new("simulations-checked");
     let whole = prepare(&place.simulation("s"), false).unwrap().submission;
     let whole = serde_json::to_value(&whole).unwrap();
-    let cases: [(&str, Break); 35] = [
+    let cases: [(&str, Break); 37] = [
+        ("the workload has at most 1000 characters", |s| s["workload"] = "w".repeat(1001).into()),
+        ("the name of the drive has at most 1000 characters", |s| {
+            s["drive"]["name"] = "d".repeat(1001).into();
+        }),
         ("simulations of format version 999", |s| s["schema_version"] = 999.into()),
         ("of version 1: simulate it anew", |s| s["schema_version"] = 0.into()),
         ("not a simulated one", |s| s["drive"]["kind"] = "block".into()),
@@ -132,7 +136,11 @@ fn probes_follow_from_themselves() {
     let place = Place::new("probes-checked");
     let whole = prepare(&place.probe("p"), false).unwrap().submission;
     let whole = serde_json::to_value(&whole).unwrap();
-    let cases: [(&str, Break); 22] = [
+    let cases: [(&str, Break); 24] = [
+        ("the time of the start has at most 1000 characters", |p| {
+            p["began"] = "b".repeat(1001).into();
+        }),
+        ("the runs have more than", |p| p["steps"][0]["runs"][0]["ios"] = json!(1_u64 << 31)),
         ("probes of format version 999", |p| p["schema_version"] = 999.into()),
         ("the runs of `steps` are not counted from 1", |p| {
             let runs = p["steps"][0]["runs"].as_array_mut().unwrap();

@@ -38,7 +38,7 @@ fn submissions_are_checked() {
     let place = Place::new("checked");
     let whole = body(&place);
     type Break = fn(&mut Value);
-    let cases: [(&str, Break); 12] = [
+    let cases: [(&str, Break); 16] = [
         ("manifest of format version 999", |body| body["manifest"]["schema_version"] = 999.into()),
         ("facts of format version 1", |body| body["facts"]["schema_version"] = 1.into()),
         ("`name` has 1 to 80 characters", |body| body["name"] = "".into()),
@@ -57,6 +57,22 @@ fn submissions_are_checked() {
         ("take more than", |body| body["parts"][0]["bytes"] = json!(1_u64 << 50)),
         ("`/manifest/options/methodology/budget` is an array instead", |body| {
             body["manifest"]["options"]["methodology"]["budget"] = json!([null, null]);
+        }),
+        // Each of the two was read with the files of both.
+        ("there are two runs 1", |body| {
+            let runs = &mut body["manifest"]["micro_benchmarks"][0]["experiments"][0]["runs"];
+            runs[1]["id"] = runs[0]["id"].clone();
+        }),
+        ("the runs have more than", |body| {
+            let runs = &mut body["manifest"]["micro_benchmarks"][0]["experiments"][0]["runs"];
+            runs[0]["progress"]["ios"] = json!(1_u64 << 31);
+        }),
+        // The shelf showed them to everyone.
+        ("the model of the drive has at most 1000 characters", |body| {
+            body["manifest"]["device"]["model"] = "m".repeat(1001).into();
+        }),
+        ("the time of the start has at most 1000 characters", |body| {
+            body["manifest"]["started"] = "s".repeat(1001).into();
         }),
         ("unknown field `path`", |body| body["path"] = "/etc/passwd".into()),
     ];

@@ -1,0 +1,235 @@
+//! Streams and bodies of clients that take nothing, or send nothing: after a while they are given up, so that
+//! they hold no place for ever.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use hyper::body::{Frame, SizeHint};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+use crate::limits;
+
+/// How long something has been waited for without any progress.
+struct Patience {
+    limit: Duration,
+    waited: Option<Pin<Box<Sleep>>>,
+}
+
+impl Patience {
+    fn new(limit: Duration) -> Patience {
+        Patience { limit, waited: None }
+    }
+
+    /// What was waited for, or whether that took too long: progress starts the time anew.
+    fn wait<T>(&mut self, cx: &mut Context<'_>, progress: Poll<T>) -> Poll<Result<T, io::Error>> {
+        if let Poll::Ready(progress) = progress {
+            self.waited = None;
+            return Poll::Ready(Ok(progress));
+        }
+        let limit = self.limit;
+        let waited = self.waited.get_or_insert_with(|| Box::pin(sleep(limit)));
+        waited.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+/// A stream that fails where the client takes nothing of what is written.
+pub struct Taken<S> {
+    stream: S,
+    patience: Patience,
+}
+
+impl<S> Taken<S> {
+    /// For a client that takes something within each `limit`.
+    pub fn new(stream: S, limit: Duration) -> Taken<S> {
+        Taken { stream, patience: Patience::new(limit) }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Taken<S> {
+    fn write<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        write: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        let written = write(Pin::new(&mut self.stream), cx);
+        self.patience.wait(cx, written).map(|written| written?)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Taken<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Taken<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.write(cx, |stream, cx| stream.poll_write(cx, bytes))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.write(cx, |stream, cx| stream.poll_write_vectored(cx, slices))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.write(cx, |stream, cx| stream.poll_flush(cx))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.write(cx, |stream, cx| stream.poll_shutdown(cx))
+    }
+}
+
+/// The request with a body that fails where the client sends nothing more of it.
+pub async fn sent_on(request: Request) -> Request {
+    request.map(|body| Body::new(Sent { body, patience: Patience::new(limits::STUCK_TIME) }))
+}
+
+/// A body of a request that has to go on.
+struct Sent<B> {
+    body: B,
+    patience: Patience,
+}
+
+impl<B> hyper::body::Body for Sent<B>
+where
+    B: hyper::body::Body<Data = Bytes, Error = axum::Error> + Unpin,
+{
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        let frame = self.patience.wait(cx, frame);
+        frame.map(|frame| frame.unwrap_or_else(|late| Some(Err(axum::Error::new(late)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::task::Waker;
+
+    use super::*;
+
+    /// A client that takes all, or nothing, and sends nothing.
+    struct Client {
+        takes: bool,
+    }
+
+    impl Client {
+        fn take<T>(&self, all: T) -> Poll<io::Result<T>> {
+            if self.takes { Poll::Ready(Ok(all)) } else { Poll::Pending }
+        }
+    }
+
+    impl AsyncWrite for Client {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            self.take(bytes.len())
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            self.take(())
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            self.take(())
+        }
+    }
+
+    impl hyper::body::Body for Client {
+        type Data = Bytes;
+        type Error = axum::Error;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+            self.take(Frame::data(Bytes::from_static(b"all")))
+                .map(|frame| Some(frame.map_err(axum::Error::new)))
+        }
+    }
+
+    fn wait<T>(work: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.unwrap().block_on(work)
+    }
+
+    // Is a client given up that takes nothing of its answer? It held its connection for ever.
+    #[test]
+    fn who_did_not_read_held_a_connection() {
+        wait(async {
+            let mut stuck = Taken::new(Client { takes: false }, Duration::from_millis(1));
+            let write = poll_fn(|cx| Pin::new(&mut stuck).poll_write(cx, b"answer")).await;
+            assert_eq!(write.unwrap_err().kind(), io::ErrorKind::TimedOut);
+            let shut = poll_fn(|cx| Pin::new(&mut stuck).poll_shutdown(cx)).await;
+            assert_eq!(shut.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        });
+    }
+
+    // Is a client not given up that takes what it is sent, and is what it was waited for forgotten as soon as it
+    // takes something?
+    #[test]
+    fn who_reads_is_waited_for() {
+        wait(async {
+            let mut cx = Context::from_waker(Waker::noop());
+            let mut stream = Taken::new(Client { takes: false }, Duration::from_secs(3600));
+            assert!(Pin::new(&mut stream).poll_write(&mut cx, b"answer").is_pending());
+            assert!(stream.patience.waited.is_some());
+            stream.stream.takes = true;
+            let write = Pin::new(&mut stream).poll_write(&mut cx, b"answer");
+            assert!(matches!(write, Poll::Ready(Ok(6))));
+            assert!(stream.patience.waited.is_none());
+        });
+    }
+
+    // Does a body end of which nothing more comes? It held its place as long as a request may take.
+    #[test]
+    fn a_body_that_brought_nothing_held_a_place() {
+        wait(async {
+            let patience = || Patience::new(Duration::from_millis(1));
+            let stuck = Body::new(Sent { body: Client { takes: false }, patience: patience() });
+            let late = axum::body::to_bytes(stuck, 9).await.unwrap_err();
+            assert!(late.to_string().contains("timed out"), "{late}");
+            let mut going = Sent { body: Client { takes: true }, patience: patience() };
+            let frame = poll_fn(|cx| hyper::body::Body::poll_frame(Pin::new(&mut going), cx)).await;
+            assert!(matches!(frame, Some(Ok(_))));
+        });
+    }
+}
