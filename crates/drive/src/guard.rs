@@ -16,8 +16,6 @@ pub use signature::{SIGNATURES, Signature};
 pub use usage::System;
 pub(crate) use usage::parse_number;
 
-use crate::hardware::Hardware;
-
 /// Major and minor number of a block device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceNumber {
@@ -155,10 +153,10 @@ pub enum Refusal {
         /// The swap space.
         device: String,
     },
-    /// A loop device shows its content as a block device.
+    /// A loop device shows its content as a block device; where it is a loop device itself, another one.
     #[error(
-        "`{}` is in use: it is behind the loop device {device}{}; {}`losetup --detach {device}` \
-         first",
+        "`{}` is in use: what it holds is behind the loop device {device}{}; \
+         {}`losetup --detach {device}` first",
         path.display(),
         mounted.as_ref().map(|at| format!(", mounted at `{at}`")).unwrap_or_default(),
         if mounted.is_some() { "unmount it, and " } else { "" }
@@ -224,14 +222,13 @@ pub fn check_same(path: &Path, checked: Identity, opened: Identity) -> Result<()
 }
 
 /// Whether the owner of a device or file agreed that its data may go: `confirmation` must be its
-/// serial number, or its path as it was given or with all symbolic links resolved.
+/// serial number, if it has one that no other has, or its path as it was given or with all symbolic links resolved.
 pub(crate) fn check_confirmation(
     path: &Path,
-    hardware: Hardware,
+    serial: Option<String>,
     confirmation: Option<&str>,
 ) -> Result<(), Refusal> {
     let path = path.to_path_buf();
-    let serial = hardware.serial;
     let Some(given) = confirmation else {
         return Err(Refusal::Unconfirmed { path, serial });
     };
@@ -270,10 +267,6 @@ pub(crate) fn check_unmarked(path: &Path, probe: &File) -> Result<(), Refusal> {
 mod tests {
     use super::*;
 
-    fn with_serial(serial: Option<&str>) -> Hardware {
-        Hardware { serial: serial.map(str::to_owned), ..Hardware::default() }
-    }
-
     // Does only the serial number or the path confirm, and never an empty text?
     #[test]
     fn confirmation_is_serial_or_path() {
@@ -282,8 +275,8 @@ mod tests {
         let link = directory.path().join("link");
         std::fs::write(&device, "").unwrap();
         std::os::unix::fs::symlink(&device, &link).unwrap();
-        let check = |path: &Path, serial, given: Option<&str>| {
-            check_confirmation(path, with_serial(serial), given)
+        let check = |path: &Path, serial: Option<&str>, given: Option<&str>| {
+            check_confirmation(path, serial.map(str::to_owned), given)
         };
 
         assert!(check(&link, Some("S1"), Some("S1")).is_ok());

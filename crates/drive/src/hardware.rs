@@ -19,19 +19,44 @@ impl Hardware {
         Hardware::of_device(&System::default(), identity.device())
     }
 
+    /// The serial number of a device that no other device of the machine has, so that it can confirm that one: a partition
+    /// has that of its drive, a namespace that of its controller.
+    pub(crate) fn own_serial(system: &System, identity: Identity) -> Option<String> {
+        let Identity::Block(number) = identity else {
+            return None;
+        };
+        let directory = system.directory(number).ok()?;
+        if directory.join("partition").exists() {
+            return None;
+        }
+        let serial = serial_of(&directory)?;
+        // What cannot be listed may have it as well.
+        let others = system.disks().ok()?.into_iter().filter(|disk| *disk != directory);
+        let shared = others.filter_map(|disk| serial_of(&disk)).any(|other| other == serial);
+        (!shared).then_some(serial)
+    }
+
     /// Of the whole drive that the device `number` is, or is a partition of.
     pub(crate) fn of_device(system: &System, number: DeviceNumber) -> Hardware {
         let Some(directory) = system.whole_disk(number) else {
             return Hardware::default();
         };
-        let first = |names: &[&str]| names.iter().find_map(|name| text(&directory.join(name)));
         Hardware {
-            model: first(&["device/model"]),
-            serial: first(&["device/serial", "serial"])
-                .or_else(|| scsi_serial(&directory.join("device/vpd_pg80"))),
-            firmware: first(&["device/firmware_rev", "device/rev"]),
+            model: first(&directory, &["device/model"]),
+            serial: serial_of(&directory),
+            firmware: first(&directory, &["device/firmware_rev", "device/rev"]),
         }
     }
+}
+
+/// The first attribute that says anything.
+fn first(directory: &Path, names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| text(&directory.join(name)))
+}
+
+/// The serial number of the drive whose directory in sysfs is `disk`.
+fn serial_of(disk: &Path) -> Option<String> {
+    first(disk, &["device/serial", "serial"]).or_else(|| scsi_serial(&disk.join("device/vpd_pg80")))
 }
 
 /// What an attribute of sysfs says, if it says anything.
@@ -72,6 +97,48 @@ mod tests {
         }
         let system = System::at(root.path());
         (root, system)
+    }
+
+    /// Lists the drive sda, and more of them with files of their own, below `sys/block`.
+    fn list(root: &Path, others: &[(&str, &[(&str, &str)])]) {
+        let blocks = root.join("sys/devices/host0/block");
+        for (disk, files) in others {
+            for (name, content) in *files {
+                let path = blocks.join(disk).join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, content).unwrap();
+            }
+        }
+        let listed = root.join("sys/block");
+        fs::create_dir_all(&listed).unwrap();
+        for disk in others.iter().map(|(disk, _)| *disk).chain(["sda"]) {
+            std::os::unix::fs::symlink(blocks.join(disk), listed.join(disk)).unwrap();
+        }
+    }
+
+    // Does a serial number stand for a whole drive alone, and for none where another device has the same, as namespaces of
+    // a controller have; not counting the hidden paths of the same drive, or what cannot be asked?
+    #[test]
+    fn one_serial_stood_for_every_partition_and_namespace() {
+        let own = |others: &[(&str, &[(&str, &str)])], minor| {
+            let (root, system) = drive(&[("device/serial", b"S123\n")]);
+            list(root.path(), others);
+            Hardware::own_serial(&system, Identity::Block(DeviceNumber { major: 8, minor }))
+        };
+        let other: &[(&str, &str)] = &[("device/serial", "S124")];
+        let same: &[(&str, &str)] = &[("device/serial", "S123")];
+        let hidden: &[(&str, &str)] = &[("device/serial", "S123"), ("hidden", "1\n")];
+        let s123 = Some("S123".to_owned());
+        assert_eq!(own(&[], 0), s123);
+        assert_eq!(own(&[("sdb", other), ("sdc", hidden)], 0), s123);
+        assert_eq!(own(&[("sdb", other), ("sdc", same)], 0), None);
+        assert_eq!(own(&[], 1), None, "a partition");
+
+        let (_root, unlisted) = drive(&[("device/serial", b"S123\n")]);
+        let disk = DeviceNumber { major: 8, minor: 0 };
+        assert_eq!(Hardware::own_serial(&unlisted, Identity::Block(disk)), None);
+        let file = Identity::File { device: disk, inode: 1 };
+        assert_eq!(Hardware::own_serial(&unlisted, file), None);
     }
 
     // Are the names found where NVMe, SCSI and virtio keep them, through a partition too?

@@ -226,14 +226,7 @@ pub fn devices<H: Clone>(
     system: &System,
     health: impl Fn(&Path) -> Option<H>,
 ) -> io::Result<Inventory<H>> {
-    let mut disks = Vec::new();
-    for entry in fs::read_dir(system.path("sys/block"))? {
-        if let Ok(directory) = entry?.path().canonicalize() {
-            disks.push(directory);
-        }
-    }
-    // A path of a multipath drive is no device of its own.
-    disks.retain(|disk| text(&disk.join("hidden")).as_deref() != Some("1"));
+    let mut disks = system.disks()?;
     disks.sort_by_key(|disk| natural(&name_of(disk)));
     let mut devices = Vec::new();
     for disk in disks {
@@ -322,7 +315,7 @@ fn describe<H>(
     let hardware = Hardware::of_device(system, number);
     let queue = disk.join("queue");
     let path = path_of(directory);
-    let serial = hardware.serial.as_deref().filter(|_| whole.is_none());
+    let serial = Hardware::own_serial(system, Identity::Block(number));
     let node = system.path(path.trim_start_matches('/'));
     Some(BlockDevice {
         partition_of: whole.map(str::to_owned),
@@ -347,7 +340,7 @@ fn describe<H>(
         health: told.health,
         nvme: told.nvme,
         backing_file: text(&disk.join("loop/backing_file")),
-        measurable: measurable(system, &path, &node, number, capacity, serial),
+        measurable: measurable(system, &path, &node, number, capacity, serial.as_deref()),
         model: hardware.model,
         serial: hardware.serial,
         firmware: hardware.firmware,

@@ -197,8 +197,8 @@ fn open_for_io(path: &Path, options: &OpenOptions, exclusive: bool) -> Result<Fi
     })
 }
 
-/// Locks a file against others that write it and lock it too, as QEMU does with the disks of virtual machines, and other runs
-/// of this program. File systems without locks have none to break.
+/// Locks a file or device against others that write it and lock it too, as QEMU does with the disks of virtual machines, and
+/// other runs of this program. File systems without locks have none to break.
 fn keep_others_away(file: &File, path: &Path) -> Result<(), Refusal> {
     match set_lock(file, libc::F_WRLCK) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -208,7 +208,7 @@ fn keep_others_away(file: &File, path: &Path) -> Result<(), Refusal> {
     }
 }
 
-/// Locks or unlocks a whole file for all who have it open by themselves, which `flock` does for those who use `flock` alone.
+/// Locks or unlocks a whole file or device for all who have it open by themselves, which `flock` does for those who use `flock` alone.
 fn set_lock(file: &File, kind: libc::c_int) -> io::Result<()> {
     #[allow(clippy::cast_possible_truncation, reason = "constants of the C library, which fit")]
     let mut lock = libc::flock64 {
@@ -226,10 +226,8 @@ fn set_lock(file: &File, kind: libc::c_int) -> io::Result<()> {
 /// A ring that was closed may keep the file open for a while.
 impl Drop for Target {
     fn drop(&mut self) {
-        if self.kind == DeviceKind::File {
-            // There may be none.
-            let _ = set_lock(&self.file, libc::F_UNLCK);
-        }
+        // There may be none.
+        let _ = set_lock(&self.file, libc::F_UNLCK);
     }
 }
 
@@ -252,15 +250,20 @@ fn open_block_device(path: &Path, options: &OpenOptions) -> Result<Target, OpenE
     let checked = Identity::of(&probe).map_err(OpenError::system("look at", path))?;
     let system = System::default();
     if let Access::Write { confirmation } = &options.access {
-        guard::check_confirmation(path, Hardware::of(checked), confirmation.as_deref())?;
+        let serial = Hardware::own_serial(&system, checked);
+        guard::check_confirmation(path, serial, confirmation.as_deref())?;
         guard::check(&system, path, &probe)?;
     }
     let file = open_for_io(path, options, options.writes())?;
+    if options.writes() {
+        // Who has it open for a virtual machine need not hold it exclusively.
+        keep_others_away(&file, path)?;
+    }
     let identity = Identity::of(&file).map_err(OpenError::system("look at", path))?;
     guard::check_same(path, checked, identity)?;
     if options.writes() {
-        // From here on the exclusive opening keeps others away; before it they had a moment.
-        system.check_unused(path, identity)?;
+        // From here on the exclusive opening keeps others away; before it they had a moment, to use it or to write to it.
+        guard::check(&system, path, &probe)?;
     }
     let mut block: libc::c_int = 0;
     ioctl(&file, libc::BLKSSZGET, &mut block)
@@ -299,7 +302,7 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
         Ok(metadata) => check_is_file(path, &metadata)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let created = Created::new(path, options)?;
-            let target = open_existing_file(path, options, true)?;
+            let target = open_existing_file(path, options, Some(created.identity))?;
             created.keep();
             return Ok(target);
         }
@@ -307,7 +310,7 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
             return Err(OpenError::System { action: "look at", path: path.into(), source });
         }
     }
-    open_existing_file(path, options, false)
+    open_existing_file(path, options, None)
 }
 
 fn check_is_file(path: &Path, metadata: &fs::Metadata) -> Result<(), OpenError> {
@@ -327,6 +330,9 @@ fn check_is_file(path: &Path, metadata: &fs::Metadata) -> Result<(), OpenError> 
 /// A file that is removed again unless all went well.
 struct Created<'a> {
     path: Option<&'a Path>,
+    identity: Identity,
+    /// As long as it is open, no other file can get its inode.
+    file: File,
 }
 
 impl<'a> Created<'a> {
@@ -344,33 +350,46 @@ impl<'a> Created<'a> {
             .mode(0o600)
             .open(path)
             .map_err(OpenError::system("create", path))?;
-        let created = Created { path: Some(path) };
-        allocate_whole(&file, path, size)?;
+        let identity = Identity::of(&file).map_err(OpenError::system("look at", path))?;
+        let created = Created { path: Some(path), identity, file };
+        allocate_whole(&created.file, path, size)?;
         Ok(created)
     }
 
     fn keep(mut self) {
         self.path = None;
     }
+
+    /// Whether it is still what `path` names: another file that was put there meanwhile is somebody's.
+    fn is_at(&self, path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok_and(|found| Identity::from(&found) == self.identity)
+    }
 }
 
 impl Drop for Created<'_> {
     fn drop(&mut self) {
-        if let Some(path) = self.path {
+        if let Some(path) = self.path.filter(|path| self.is_at(path)) {
             // The error that led here says more than one about the removal.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// Opens a file, `ours` where it was created for this a moment ago: then it holds nobody's data.
-fn open_existing_file(path: &Path, options: &OpenOptions, ours: bool) -> Result<Target, OpenError> {
+/// Opens a file, which must be `created` where one was created for this a moment ago: that one holds nobody's data.
+fn open_existing_file(
+    path: &Path,
+    options: &OpenOptions,
+    created: Option<Identity>,
+) -> Result<Target, OpenError> {
     let look = || OpenError::system("look at", path);
     let probe = File::open(path).map_err(OpenError::system("open", path))?;
     let checked = Identity::of(&probe).map_err(look())?;
+    if let Some(created) = created {
+        guard::check_same(path, created, checked)?;
+    }
     if let Access::Write { confirmation } = &options.access {
-        if !ours && probe.metadata().map_err(look())?.len() > 0 {
-            guard::check_confirmation(path, Hardware::default(), confirmation.as_deref())?;
+        if created.is_none() && probe.metadata().map_err(look())?.len() > 0 {
+            guard::check_confirmation(path, None, confirmation.as_deref())?;
         }
         guard::check(&System::default(), path, &probe)?;
     }
@@ -477,7 +496,92 @@ fn tried_alignment(file: &File) -> io::Result<Option<Bytes>> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
+
+    /// How to open it for writing, without a confirmation where there is none to give.
+    fn writing(location: Location, confirmation: Option<&Path>) -> OpenOptions {
+        let confirmation = confirmation.map(|path| path.to_str().unwrap().to_owned());
+        OpenOptions {
+            access: Access::Write { confirmation },
+            direct: false,
+            size: Some(Bytes::MIB),
+            ..OpenOptions::new(location)
+        }
+    }
+
+    // Is a file that is put in the place of the one just created neither written without a confirmation, nor removed?
+    #[test]
+    fn a_file_exchanged_for_the_created_one_was_taken_for_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let [path, precious] = ["new", "precious"].map(|name| directory.path().join(name));
+        fs::write(&precious, "data").unwrap();
+        let options = writing(Location::File(path.clone()), None);
+        let created = Created::new(&path, &options).unwrap();
+        fs::rename(&precious, &path).unwrap();
+        let error = open_existing_file(&path, &options, Some(created.identity)).unwrap_err();
+        assert!(matches!(error, OpenError::Refused(Refusal::Changed { .. })), "{error}");
+        drop(created);
+        assert_eq!(fs::read(&path).unwrap(), b"data");
+    }
+
+    // Is a created file opened as the one that it is, and removed where the opening fails?
+    #[test]
+    fn a_created_file_is_ours() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new");
+        let options = writing(Location::File(path.clone()), None);
+        let created = Created::new(&path, &options).unwrap();
+        drop(open_existing_file(&path, &options, Some(created.identity)).unwrap());
+        drop(created);
+        assert!(!path.exists());
+        drop(open_file(&path, &options).unwrap());
+        assert!(path.exists());
+    }
+
+    /// A loop device over a file, until dropped.
+    struct Loop(PathBuf);
+
+    impl Loop {
+        fn new(image: &Path) -> Option<Loop> {
+            let output = Command::new("losetup").args(["--find", "--show"]).arg(image).output();
+            let output = output.ok().filter(|output| output.status.success())?;
+            Some(Loop(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim())))
+        }
+    }
+
+    impl Drop for Loop {
+        fn drop(&mut self) {
+            let detached = Command::new("losetup").arg("--detach").arg(&self.0).status();
+            assert!(detached.is_ok_and(|status| status.success()) || std::thread::panicking());
+        }
+    }
+
+    // Is a device refused that a virtual machine has, which QEMU locks and does not open exclusively; is it taken again
+    // after that, and locked by us meanwhile?
+    #[test]
+    fn a_locked_device_was_taken() {
+        let image = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        image.as_file().set_len(Bytes::mib(8).0).unwrap();
+        let Some(device) = Loop::new(image.path()) else {
+            println!("passed by: no loop device can be set up here");
+            return;
+        };
+        let options = OpenOptions {
+            size: None,
+            ..writing(Location::BlockDevice(device.0.clone()), Some(&device.0))
+        };
+        let machine = fs::OpenOptions::new().read(true).write(true).open(&device.0).unwrap();
+        set_lock(&machine, libc::F_RDLCK).unwrap();
+        let error = Target::open(&options).unwrap_err();
+        assert!(matches!(error, OpenError::Refused(Refusal::Busy { .. })), "{error}");
+        set_lock(&machine, libc::F_UNLCK).unwrap();
+        let ours = Target::open(&options).unwrap();
+        assert!(set_lock(&machine, libc::F_RDLCK).is_err());
+        drop(ours);
+        set_lock(&machine, libc::F_RDLCK).unwrap();
+    }
 
     // Does trying find what the file system states, and is either a power of two?
     #[test]

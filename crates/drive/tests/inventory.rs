@@ -254,6 +254,25 @@ fn an_odd_serial_is_not_to_be_typed() {
     assert_eq!(machine.only().measurable, Measurable::Everything { command });
 }
 
+// Is a serial number that a second namespace of the drive has as well not offered for either of them?
+#[test]
+fn namespaces_of_a_drive_shared_a_confirmation() {
+    let machine = with_nvme();
+    let controller = format!("{FUNCTION}/nvme/nvme0");
+    let second = format!("{controller}/nvme0n2");
+    machine.block(&second, "259:1", &[]);
+    let [controller, link] = [controller, format!("{second}/device")]
+        .map(|it| machine.path(&format!("sys/devices/{it}")));
+    symlink(controller, link).unwrap();
+    let drives = machine.devices();
+    assert_eq!(drives.len(), 2);
+    for drive in drives {
+        assert_eq!(drive.serial.as_deref(), Some("S4EWNX0R"));
+        let command = format!("flashscope bench {0} --destroy-data-on {0}", drive.path);
+        assert_eq!(drive.measurable, Measurable::Everything { command });
+    }
+}
+
 /// Path, and what keeps it from being written.
 fn obstacles(machine: &Machine) -> Vec<(String, Option<Obstacle>)> {
     let obstacle = |measurable| match measurable {

@@ -1,6 +1,7 @@
 //! What data look like: the magic numbers of file systems, volume managers and partition tables.
 //!
-//! Offsets and magics are those that `blkid(8)` goes by (util-linux, `libblkid/src`).
+//! Offsets and magics are those that `blkid(8)` goes by (util-linux, `libblkid/src`), those of disk images
+//! those of QEMU (`block/`).
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -70,7 +71,7 @@ pub const SIGNATURES: &[Signature] = &[
         // The major version follows, 0 or 1.
         confirm: |image, at| image.u32(at + 4).is_some_and(|version| version <= 1),
     },
-    plain("a member of an Intel RAID", &[End(1024)], b"Intel Raid ISM Cfg Sig. "),
+    plain("a member of an Intel RAID", &[End(1024), End(8192)], b"Intel Raid ISM Cfg Sig. "),
     plain("a member of a DDF RAID", &[End(512)], b"\xde\x11\xde\x11"),
     plain("a btrfs file system", &[Start(0x10040)], b"_BHRfS_M"),
     plain("an XFS file system", &[Start(0)], b"XFSB"),
@@ -90,6 +91,7 @@ pub const SIGNATURES: &[Signature] = &[
     plain("a JFS file system", &[Start(32768)], b"JFS1"),
     plain("a squashfs file system", &[Start(0)], b"hsqs"),
     plain("an HFS+ file system", &[Start(1024)], b"H+\x00\x04"),
+    plain("an HFSX file system", &[Start(1024)], b"HX\x00\x05"),
     plain("an APFS container", &[Start(32)], b"NXSB"),
     plain("a BitLocker volume", &[Start(3)], b"-FVE-FS-"),
     plain("an NTFS file system", &[Start(3)], b"NTFS    "),
@@ -103,6 +105,16 @@ pub const SIGNATURES: &[Signature] = &[
     plain("a UDF file system", &[Start(32769), Start(34817)], b"BEA01"),
     plain("swap space", &SWAP, b"SWAPSPACE2"),
     plain("swap space", &SWAP, b"SWAP-SPACE"),
+    plain("a hibernated system", &SWAP, b"S1SUSPEND"),
+    plain("a hibernated system", &SWAP, b"S2SUSPEND"),
+    plain("a hibernated system", &SWAP, b"ULSUSPEND"),
+    plain("a hibernated system", &SWAP, b"LINHIB0001"),
+    plain("the disk image of a virtual machine (qcow2)", &[Start(0)], b"QFI\xfb"),
+    plain("the disk image of a virtual machine (VMDK)", &[Start(0)], b"KDMV"),
+    plain("the disk image of a virtual machine (VHDX)", &[Start(0)], b"vhdxfile"),
+    plain("the disk image of a virtual machine (VHD)", &[Start(0), End(512)], b"conectix"),
+    plain("the disk image of a virtual machine (VDI)", &[Start(64)], b"\x7f\x10\xda\xbe"),
+    plain("a UBI volume", &[Start(0)], b"UBI#"),
     plain("a GPT partition table", &[Start(512), Start(4096)], b"EFI PART"),
     plain("the second copy of a GPT partition table", &[End(512), End(4096)], b"EFI PART"),
     Signature {

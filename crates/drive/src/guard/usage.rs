@@ -1,11 +1,15 @@
 //! Who uses a device or file: mounts, holders, swap and loop devices.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
+use std::ops::Range;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::{DeviceNumber, Identity, Refusal};
+use crate::hardware::text;
 use crate::target::ioctl;
 
 /// `LOOP_GET_STATUS64` of `linux/loop.h`, which the C library does not name.
@@ -72,8 +76,39 @@ impl System {
         if partition { directory.parent().map(Path::to_path_buf) } else { Some(directory) }
     }
 
-    /// Whether nobody uses what `identity` says; `path` is only for the message.
+    /// The directories in sysfs of all whole disks. A path of a multipath drive is no device of its own.
+    pub(crate) fn disks(&self) -> io::Result<Vec<PathBuf>> {
+        let mut disks = Vec::new();
+        for entry in fs::read_dir(self.path("sys/block"))? {
+            if let Ok(directory) = entry?.path().canonicalize() {
+                disks.push(directory);
+            }
+        }
+        disks.retain(|disk| text(&disk.join("hidden")).as_deref() != Some("1"));
+        Ok(disks)
+    }
+
+    /// Whether nobody uses what `identity` says, nor what that lies on where it is a loop device; `path` is only for the
+    /// message.
     pub(crate) fn check_unused(&self, path: &Path, identity: Identity) -> Result<(), Refusal> {
+        self.check_layer(path, identity, None)?;
+        let unknown = |source| Refusal::Unknown { path: path.into(), source };
+        let mut layer = identity;
+        while let Identity::Block(number) = layer {
+            let Some((top, below)) = self.below(number).map_err(unknown)? else { break };
+            self.check_layer(path, below, Some(top))?;
+            layer = below;
+        }
+        Ok(())
+    }
+
+    /// The same of `identity` alone, not counting that it is behind the loop device `top`, from which this came.
+    fn check_layer(
+        &self,
+        path: &Path,
+        identity: Identity,
+        top: Option<DeviceNumber>,
+    ) -> Result<(), Refusal> {
         let unknown = |source| Refusal::Unknown { path: path.into(), source };
         let relatives = match identity {
             Identity::Block(number) => self.relatives(number).map_err(unknown)?,
@@ -100,7 +135,7 @@ impl System {
         if let Some(device) = self.swap(same).map_err(unknown)? {
             return Err(Refusal::Swap { path: path.into(), device });
         }
-        if let Some((device, number)) = self.loop_over(same).map_err(unknown)? {
+        if let Some((device, number)) = self.loop_over(same, top).map_err(unknown)? {
             let mounted = mounts.iter().find(|mount| mount.is_on(number));
             let mounted = mounted.map(|mount| mount.at.clone());
             return Err(Refusal::LoopBacking { path: path.into(), device, mounted });
@@ -108,19 +143,22 @@ impl System {
         Ok(())
     }
 
-    /// The device itself; for a whole disk its partitions, for a partition its whole disk.
+    /// The device itself; for a whole disk its partitions, for a partition its whole disk and the partitions that it shares
+    /// blocks with: an extended one holds others, and tables may be odd.
     fn relatives(&self, number: DeviceNumber) -> io::Result<Vec<Relative>> {
         let directory = self.directory(number)?;
         let mut relatives = vec![Relative::new(directory.clone())?];
         if directory.join("partition").exists() {
-            let whole = directory.parent().expect("below /sys").to_path_buf();
-            relatives.push(Relative::new(whole)?);
-        } else {
-            for entry in fs::read_dir(directory)? {
-                let entry = entry?.path();
-                if entry.join("partition").exists() {
-                    relatives.push(Relative::new(entry)?);
+            let whole = directory.parent().expect("below /sys");
+            relatives.push(Relative::new(whole.to_path_buf())?);
+            for other in partitions(whole)? {
+                if other != directory && overlap(&other, &directory) {
+                    relatives.push(Relative::new(other)?);
                 }
+            }
+        } else {
+            for partition in partitions(&directory)? {
+                relatives.push(Relative::new(partition)?);
             }
         }
         Ok(relatives)
@@ -142,10 +180,11 @@ impl System {
         Ok(spaces.map(unescape).find(|path| leads_to(path, &same)))
     }
 
-    /// The loop device over what is `same` as what is asked for.
+    /// The loop device over what is `same` as what is asked for, other than `top`.
     fn loop_over(
         &self,
         same: impl Fn(Identity) -> bool,
+        top: Option<DeviceNumber>,
     ) -> io::Result<Option<(String, DeviceNumber)>> {
         let devices = match fs::read_dir(self.root.join("sys/block")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -153,19 +192,75 @@ impl System {
         };
         for device in devices {
             let directory = device?.path();
-            let Ok(backing) = fs::read_to_string(directory.join("loop/backing_file")) else {
-                continue;
-            };
+            let Some(backing) = backing_file(&directory) else { continue };
             let relative = Relative::new(directory)?;
-            let lies_on = match lies_on(&self.path("dev").join(&relative.name)) {
+            if top == Some(relative.number) {
+                continue;
+            }
+            let lies_on = match lies_on(&self.node(&relative)) {
                 Some(identity) => same(identity),
-                None => leads_to(backing.trim_end_matches('\n'), &same),
+                None => leads_to(backing?, &same),
             };
             if lies_on {
                 return Ok(Some((relative.path(), relative.number)));
             }
         }
         Ok(None)
+    }
+
+    /// Where `device` is a loop device, or a partition of one: the loop device, and what that lies on.
+    fn below(&self, device: DeviceNumber) -> io::Result<Option<(DeviceNumber, Identity)>> {
+        let Some(disk) = self.whole_disk(device) else { return Ok(None) };
+        let Some(backing) = backing_file(&disk) else { return Ok(None) };
+        let relative = Relative::new(disk)?;
+        let below = match lies_on(&self.node(&relative)) {
+            Some(identity) => identity,
+            None => Identity::from(&fs::metadata(backing?)?),
+        };
+        Ok(Some((relative.number, below)))
+    }
+
+    /// What opens a device.
+    fn node(&self, device: &Relative) -> PathBuf {
+        self.path("dev").join(&device.name)
+    }
+}
+
+/// The partitions of a whole disk.
+fn partitions(disk: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries: io::Result<Vec<_>> =
+        fs::read_dir(disk)?.map(|entry| entry.map(|entry| entry.path())).collect();
+    Ok(entries?.into_iter().filter(|entry| entry.join("partition").exists()).collect())
+}
+
+/// Whether two partitions of a disk share blocks.
+fn overlap(one: &Path, other: &Path) -> bool {
+    extent(one).zip(extent(other)).is_some_and(|(a, b)| a.start < b.end && b.start < a.end)
+}
+
+/// Where a partition lies on its disk, in the sectors of sysfs.
+fn extent(partition: &Path) -> Option<Range<u64>> {
+    let number = |name| text(&partition.join(name))?.parse::<u64>().ok();
+    let start = number("start")?;
+    Some(start..start.saturating_add(number("size")?))
+}
+
+/// What the kernel calls the file behind the loop device whose directory in sysfs is `disk`, in whatever bytes, if it can
+/// tell; `None` where there is no such file.
+fn backing_file(disk: &Path) -> Option<io::Result<PathBuf>> {
+    match fs::read(disk.join("loop/backing_file")) {
+        // The latter where it is detached at this moment.
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound
+                || error.raw_os_error() == Some(libc::ENODEV) =>
+        {
+            None
+        }
+        Err(error) => Some(Err(error)),
+        Ok(mut name) => {
+            name.pop_if(|last| *last == b'\n');
+            Some(Ok(OsString::from_vec(name).into()))
+        }
     }
 }
 
@@ -181,7 +276,7 @@ fn lies_on(device: &Path) -> Option<Identity> {
 }
 
 /// Whether what is now at `path` is the `same`.
-fn leads_to(path: &str, same: impl Fn(Identity) -> bool) -> bool {
+fn leads_to(path: impl AsRef<Path>, same: impl Fn(Identity) -> bool) -> bool {
     fs::metadata(path).is_ok_and(|metadata| same(Identity::from(&metadata)))
 }
 
@@ -267,6 +362,8 @@ fn unescape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -304,6 +401,14 @@ mod tests {
                 symlink(machine.path(&directory), link).unwrap();
             }
             machine
+        }
+
+        /// One more disk.
+        fn disk(&self, name: &str, number: &str) {
+            let directory = self.path(&format!("sys/devices/block/{name}"));
+            self.write(&format!("sys/devices/block/{name}/dev"), number);
+            symlink(&directory, self.path(&format!("sys/block/{name}"))).unwrap();
+            symlink(&directory, self.path(&format!("sys/dev/block/{number}"))).unwrap();
         }
 
         fn path(&self, name: &str) -> PathBuf {
@@ -405,6 +510,81 @@ mod tests {
         let refusal = check(&file).unwrap_err().to_string();
         assert!(refusal.contains("/dev/loop0, mounted at `/mnt`; unmount it, and"), "{refusal}");
         assert!(check(&other).is_ok());
+    }
+
+    // Is a file behind a loop device refused whose name is no UTF-8, and one where nothing tells what is behind it?
+    #[test]
+    fn a_backing_file_with_an_odd_name_was_free() {
+        let machine = Machine::new();
+        let odd = machine.root.path().join(OsStr::from_bytes(b"caf\xe9"));
+        fs::write(&odd, "").unwrap();
+        let name = [odd.as_os_str().as_bytes(), b"\n"].concat();
+        let attribute = "sys/devices/block/loop0/loop/backing_file";
+        machine.write(attribute, "");
+        fs::write(machine.path(attribute), name).unwrap();
+        let file = Identity::from(&fs::metadata(&odd).unwrap());
+        assert!(matches!(machine.check(file), Err(Refusal::LoopBacking { .. })));
+
+        // As for a name that is too long for the kernel.
+        fs::remove_file(machine.path(attribute)).unwrap();
+        fs::create_dir(machine.path(attribute)).unwrap();
+        assert!(matches!(machine.check(file), Err(Refusal::Unknown { .. })));
+    }
+
+    // Is a loop device refused where another one shows the same file, and one that lies on swap; and free otherwise?
+    #[test]
+    fn a_loop_device_over_what_is_in_use_was_free() {
+        let machine = Machine::new();
+        machine.disk("loop1", "7:1");
+        let [image, link, other] = ["image", "link", "other"].map(|name| machine.path(name));
+        machine.write("image", "");
+        machine.write("other", "");
+        symlink(&image, &link).unwrap();
+        let attach = |name: &str, file: &Path| {
+            let attribute = format!("sys/devices/block/{name}/loop/backing_file");
+            machine.write(&attribute, &format!("{}\n", file.display()));
+        };
+        let loops = [0, 1].map(|minor| Identity::Block(DeviceNumber { major: 7, minor }));
+        let free = || loops.map(|device| machine.check(device).is_ok());
+        attach("loop0", &image);
+        attach("loop1", &other);
+        assert_eq!(free(), [true; 2]);
+        attach("loop1", &link);
+        assert_eq!(free(), [false; 2]);
+        let refusal = machine.check(loops[0]).unwrap_err().to_string();
+        assert!(refusal.contains("behind the loop device /dev/loop1; `losetup"), "{refusal}");
+
+        attach("loop1", &other);
+        let swap = format!("Filename Type\n{} file 1 0 -2\n", image.display());
+        machine.write("proc/swaps", &swap);
+        assert_eq!(free(), [false, true]);
+        machine.write("proc/swaps", "");
+        attach("loop1", &machine.path("gone"));
+        assert!(matches!(machine.check(loops[1]), Err(Refusal::Unknown { .. })));
+    }
+
+    // Do partitions that share blocks protect each other, as an extended one and what is in it, and those that only touch
+    // not?
+    #[test]
+    fn a_partition_within_another_was_no_relative() {
+        let machine = Machine::new();
+        let place = |name: &str, start: u64, size: u64| {
+            machine.write(&format!("sys/devices/block/sda/{name}/start"), &format!("{start}\n"));
+            machine.write(&format!("sys/devices/block/sda/{name}/size"), &format!("{size}\n"));
+        };
+        machine.write("proc/self/mountinfo", "42 27 8:1 / /mnt rw - ext4 none rw\n");
+        place("sda1", 4096, 2048);
+        for (start, size, free) in [
+            (2048, 2048, true),
+            (6144, 2048, true),
+            (2048, 2049, false),
+            (6143, 1, false),
+            (4097, 10, false),
+            (0, u64::MAX, false),
+        ] {
+            place("sda2", start, size);
+            assert_eq!(machine.writable(), [false, false, free], "{start} {size}");
+        }
     }
 
     // Is a device that the kernel does not tell about refused rather than believed to be free?

@@ -72,6 +72,43 @@ fn the_file_behind_a_loop_device_is_known_by_more_than_its_name() {
     assert!(matches!(refused, Refusal::LoopBacking { .. }), "{refused}");
 }
 
+// Is a loop device refused whose file another one shows, be that mounted here, in another mount namespace alone, or
+// nowhere; and is one that shows a file alone free?
+#[test]
+fn a_second_loop_device_over_a_mounted_file_was_free() {
+    let Some(device) = Loop::new() else { return };
+    let Some(over) = device.over(&device.image) else { return };
+    let second = Path::new(&over.0);
+    let refused = refusal(&writing(second)).to_string();
+    assert!(refused.contains(&format!("loop device {}; `losetup", device.path())), "{refused}");
+    assert!(run("mkfs.ext4", &["-q", device.path()]));
+    let at = device.mount_point();
+    if let Some(_mounted) = Mounted::new(device.path(), at.clone()) {
+        let refused = refusal(&writing(second)).to_string();
+        assert!(refused.contains(&format!("{}, mounted at `", device.path())), "{refused}");
+    }
+    let arguments = [device.path(), at.to_str().unwrap()];
+    if let Some(_mounted) = Namespace::new("mount \"$1\" \"$2\"", &arguments) {
+        let refused = refusal(&writing(second));
+        assert!(matches!(refused, Refusal::LoopBacking { .. }), "{refused}");
+    }
+    assert!(run("wipefs", &["--all", device.path()]));
+    drop(over);
+    opened(&writing(&device.device));
+}
+
+// Is a loop device refused that lies on a whole disk of which a partition is mounted?
+#[test]
+fn a_loop_device_over_a_disk_in_use_was_free() {
+    let Some((device, partition)) = partitioned() else { return };
+    let Some(_mounted) = Mounted::new(&partition, device.mount_point()) else { return };
+    let Some(upper) = device.over(&device.device) else { return };
+    let refused = refusal(&writing(Path::new(&upper.0)));
+    let message = refused.to_string();
+    assert!(matches!(refused, Refusal::Mounted { .. }), "{message}");
+    assert!(message.contains(&format!("{partition} is mounted")), "{message}");
+}
+
 // Is a file refused that only another mount namespace shows through a loop device, under a name that leads to another
 // file here?
 #[test]

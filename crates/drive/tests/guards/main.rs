@@ -73,6 +73,27 @@ impl Loop {
     }
 }
 
+/// One more loop device, until dropped.
+struct Over(String);
+
+impl Loop {
+    /// Over what is at `path`.
+    fn over(&self, path: &Path) -> Option<Over> {
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(path).output().unwrap();
+        if output.status.success() {
+            return Some(Over(String::from_utf8(output.stdout).unwrap().trim().into()));
+        }
+        println!("passed by: no second loop device can be set up beside {}", self.path());
+        None
+    }
+}
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        assert!(run("losetup", &["--detach", &self.0]) || std::thread::panicking());
+    }
+}
+
 impl Drop for Loop {
     fn drop(&mut self) {
         let detached = run("losetup", &["--detach", self.path()]);
