@@ -5,11 +5,12 @@ use std::path::Path;
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno, Nanos, Op, Record};
 use flashscope_result::manifest::{
-    Calibration, Machine, Manifest, OnError, Options, SCHEMA_VERSION, State, Tool,
+    Calibration, Machine, Manifest, OnError, Options, Run, SCHEMA_VERSION, State, Tool,
 };
 use flashscope_result::marks::{Mark, Marks};
 use flashscope_result::methodology::Methodology;
 use flashscope_result::{Error, ResultFolder};
+use flashscope_workload::pattern::Reference;
 use flashscope_workload::uflip::Setup;
 use proptest::prelude::*;
 
@@ -305,4 +306,31 @@ fn manifests_are_checked() {
     );
     fs::write(folder.path().join("manifest.json"), b"{\"schema_version\": 1, \"tool\": 3").unwrap();
     assert!(ResultFolder::open(folder.path()).unwrap_err().to_string().contains("is damaged"));
+}
+
+// Is a manifest refused in which two runs have one number, or a run goes through more patterns than any? What follows from
+// records would take time, or memory, without end.
+#[test]
+fn runs_of_one_number_were_analysed_again_and_again() {
+    let v1 = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results/v1.flashscope");
+    let manifest = ResultFolder::open(&v1).unwrap().1;
+    let parent = tempfile::tempdir().unwrap();
+    let refused = |change: &dyn Fn(&mut Run)| {
+        let mut changed = manifest.clone();
+        changed.runs_mut().skip(1).take(1).for_each(change);
+        let folder = create(&parent);
+        folder.write_manifest(&changed).unwrap();
+        let opened = ResultFolder::open(folder.path()).map_err(|error| error.to_string());
+        fs::remove_dir_all(folder.path()).unwrap();
+        opened.err()
+    };
+    assert_eq!(refused(&|_| {}), None);
+    let first = manifest.runs().next().unwrap().id;
+    assert!(refused(&|run| run.id = first).unwrap().contains("there are two runs"));
+    let sequence = |count: usize| {
+        let pattern = *manifest.runs().next().unwrap().reference.patterns()[0];
+        Reference::Sequence { patterns: vec![pattern; count] }
+    };
+    assert_eq!(refused(&|run| run.reference = sequence(64)), None);
+    assert!(refused(&|run| run.reference = sequence(65)).unwrap().contains("more than 64"));
 }

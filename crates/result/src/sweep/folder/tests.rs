@@ -69,6 +69,19 @@ fn rows_come_back() {
     assert_eq!(fs::read_dir(&path).unwrap().count(), 2, "sweep.json and points.parquet");
 }
 
+// Is a sweep refused that says to have more factors than any, for each of which each row would take room?
+#[test]
+fn rows_had_room_for_any_number_of_factors() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.flashscope");
+    let mut folder = SweepFolder::create(&path, &sweep()).unwrap();
+    folder.finish(&sweep(), &rows()).unwrap();
+    let factors = |count| Sweep { factors: vec!["ftl".into(); count], ..sweep() };
+    folder.write(&factors(1025)).unwrap();
+    drop(folder);
+    assert!(matches!(SweepFolder::resume(&path), Err(Error::Records { .. })));
+}
+
 // Are points shown with the means of their objectives, from parts and from the table of all, without those
 // that were not simulated to their end?
 #[test]
