@@ -70,12 +70,12 @@ fn check_column(
         let page = Page::read(file, at, end, limits)?;
         bytes += page.bytes;
         pages += 1;
-        if page.bytes > LARGEST_PAGE.max(page.length.saturating_mul(MOST_EXPANSION)) {
-            return Err(format!("a page says to hold {} bytes: write smaller ones", page.bytes));
-        }
         if bytes > limits.bytes {
             let most = limits.bytes;
             return Err(format!("its pages hold {bytes} bytes or more: {most} at most are read"));
+        }
+        if page.bytes > LARGEST_PAGE.max(page.length.saturating_mul(MOST_EXPANSION)) {
+            return Err(format!("a page says to hold {} bytes: write smaller ones", page.bytes));
         }
         if pages > limits.pages {
             return Err(format!("it has more than {} pages in a row group", limits.pages));
