@@ -41,13 +41,16 @@ fn no_life_loses_a_page_on(ftl: &ftl::Kind) {
     assert!(busy > 40, "{busy} drives erased blocks");
 }
 
-// Are the inputs that once broke a drive, or reach what others do not, harmless?
+// Are the inputs that once broke a drive harmless, for each FTL? Those that are named by their hash reach what others do
+// not, and may be of no drive: scripts/test-fuzz replays them.
 #[test]
 fn the_corpus_is_lived_through() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/drive");
     let files = std::fs::read_dir(folder).expect("the corpus is there");
-    let lives = files.map(|file| {
-        let bytes = std::fs::read(file.expect("a file").path()).expect("it can be read");
+    let files = files.map(|file| file.expect("a file").path());
+    let broke = |path: &std::path::PathBuf| path.file_name().is_some_and(|name| name.len() != 40);
+    let lives = files.filter(broke).map(|path| {
+        let bytes = std::fs::read(path).expect("it can be read");
         let lived = |ftl| Some(Life::on(ftl, &bytes)?.live());
         assert!(ftl::KINDS.iter().filter_map(lived).count() > 0, "no drive works");
     });
