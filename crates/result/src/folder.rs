@@ -131,7 +131,7 @@ pub fn write_output(path: &Path, text: &str) -> Result<(), Error> {
 /// Where it cannot be written.
 pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
     write_named(path, |unfinished| {
-        let mut file = File::create_new(unfinished).map_err(Error::io("create", unfinished))?;
+        let mut file = File::create_new(unfinished).map_err(Error::io("write", path))?;
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
         written.map_err(Error::io("write", path))
     })

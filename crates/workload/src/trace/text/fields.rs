@@ -169,6 +169,9 @@ pub(in super::super) fn checked(request: Request) -> Result<Request, Reason> {
     if request.len.0 == 0 && request.op != Op::Flush {
         return Err(Reason::new("it is for 0 bytes"));
     }
+    if request.len.0 != 0 && request.op == Op::Flush {
+        return Err(Reason::new("it is a flush, of which there is none for some bytes alone"));
+    }
     if request.offset.0.checked_add(request.len.0).is_none() {
         return Err(Reason::new("it ends beyond 2^64 bytes"));
     }
