@@ -15,8 +15,8 @@ use flashscope_result::marks::Marks;
 use flashscope_result::sweep::{Explored, is_sweep};
 use flashscope_result::what_if::{WhatIf, is_what_if, read_what_if};
 use flashscope_result::{
-    Error, Manifest, ResultFolder, is_probe, is_simulation, read_probe, read_simulation, write_output,
-    write_text,
+    Error, Manifest, ResultFolder, is_probe, is_simulation, read_probe, read_simulation,
+    write_output, write_text,
 };
 use serde_json::Value;
 

@@ -34,7 +34,8 @@ pub(super) fn check(file: &File) -> Result<(), Refused> {
     let mut footer = vec![0; usize::try_from(long).unwrap_or_default()];
     file.read_exact_at(&mut footer, start)?;
     let sound = schemas_are_sound(&footer).unwrap_or(false);
-    let refused = || Refused::Damaged("its footer is not whole, or no table has such columns".into());
+    let refused =
+        || Refused::Damaged("its footer is not whole, or no table has such columns".into());
     sound.then_some(()).ok_or_else(refused)
 }
 
@@ -85,7 +86,9 @@ fn children(thrift: &mut Thrift<'_>) -> Option<u64> {
     let (mut id, mut most) = (0, 0);
     while let Some(kind) = thrift.field(&mut id)? {
         match (id, kind) {
-            (CHILDREN, I32) => most = most.max(u64::try_from(thrift.integer()?).unwrap_or(u64::MAX)),
+            (CHILDREN, I32) => {
+                most = most.max(u64::try_from(thrift.integer()?).unwrap_or(u64::MAX))
+            }
             _ => thrift.skip(kind, 1)?,
         }
     }

@@ -31,13 +31,8 @@ const COLUMNS: [&str; 6] = [SUBMITTED, LATENCY, OFFSET, LENGTH, OP, VOLUME];
 
 /// What a file has at most. A larger column of a row group is none that anybody writes: row groups are held in memory by
 /// whoever writes them, and pages by whoever reads them.
-const LIMITS: Limits = Limits {
-    row_groups: 1 << 20,
-    rows: 1 << 28,
-    entries: 1 << 24,
-    pages: 1 << 16,
-    bytes: 1 << 31,
-};
+const LIMITS: Limits =
+    Limits { row_groups: 1 << 20, rows: 1 << 28, entries: 1 << 24, pages: 1 << 16, bytes: 1 << 31 };
 
 struct Parquet {
     name: String,
