@@ -1,5 +1,6 @@
 //! The project's own checks, run as `cargo xtask`.
 
+mod claims;
 mod dependencies;
 mod reference;
 mod schemas;
@@ -10,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "usage: cargo xtask check | schemas
 
-  check    formatting, clippy, dependency rules, licenses, and generated files
+  check    formatting, clippy, dependency rules, promises of the docs, licenses, and generated files
   schemas  write docs/schemas/*.json and the reference pages of docs/ from what they describe";
 
 #[allow(clippy::disallowed_methods, reason = "the arguments of this program are its interface")]
@@ -24,6 +25,7 @@ fn main() -> Result<()> {
 
 fn check() -> Result<()> {
     dependencies::check()?;
+    claims::check()?;
     schemas::check()?;
     cargo(&["fmt", "--all", "--check"], "run `cargo fmt`")?;
     let clippy = "clippy --quiet --workspace --all-targets -- --deny warnings";
@@ -38,4 +40,11 @@ fn cargo(args: &[&str], what_to_do: &str) -> Result<()> {
         bail!("`cargo {}` failed: {what_to_do}", args.join(" "));
     }
     Ok(())
+}
+
+/// The files of the project that match `patterns`, as git lists them.
+fn sources(patterns: &[&str]) -> Result<Vec<String>> {
+    let listed = Command::new("git").args(["ls-files", "--"]).args(patterns).output();
+    let listed = String::from_utf8(listed.context("cannot run git")?.stdout)?;
+    Ok(listed.lines().map(str::to_owned).collect())
 }

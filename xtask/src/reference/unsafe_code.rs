@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+
+use crate::sources;
 
 /// Where the page lies.
 pub const PATH: &str = "docs/unsafe.md";
@@ -16,7 +17,7 @@ pub fn page() -> Result<String> {
          A lint refuses `unsafe` but in the modules below, each of which says why; each use of it says why it is sound, \
          which another lint sees to.\n\n| module | uses | why |\n|---|---|---|\n",
     );
-    for path in sources()? {
+    for path in sources(&["*.rs"])? {
         let text = fs::read_to_string(&path).with_context(|| path.clone())?;
         let Some((_, after)) = text.split_once("allow(") else { continue };
         let Some(after) = after.trim_start().strip_prefix("unsafe_code,") else { continue };
@@ -28,11 +29,4 @@ pub fn page() -> Result<String> {
         writeln!(page, "| `{path}` | {uses} | {reason} |")?;
     }
     Ok(page)
-}
-
-/// The sources that belong to the project.
-fn sources() -> Result<Vec<String>> {
-    let listed = Command::new("git").args(["ls-files", "--", "*.rs"]).output();
-    let listed = String::from_utf8(listed.context("cannot run git")?.stdout)?;
-    Ok(listed.lines().map(str::to_owned).collect())
 }

@@ -48,6 +48,37 @@ fn serves_a_shelf() {
     );
 }
 
+/// Starts the server with `arguments`, stops it, and returns the address that it announced and its standard error.
+fn announced(place: &Scratch, arguments: &[&str]) -> (String, String) {
+    let mut command = place.command(&[&["serve", "--json"], arguments].concat());
+    let mut server = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    server.kill().unwrap();
+    let stderr = String::from_utf8(server.wait_with_output().unwrap().stderr).unwrap();
+    let told: Value = serde_json::from_str(&line).unwrap_or_default();
+    (told["address"].as_str().unwrap_or_default().to_owned(), stderr)
+}
+
+#[test]
+fn an_address_on_the_network_is_announced_with_a_warning() {
+    let place = Scratch::in_memory();
+    let (address, stderr) = announced(&place, &["--listen", "0.0.0.0:0"]);
+    assert!(address.starts_with("0.0.0.0:"), "{address}");
+    assert!(stderr.contains("sees every result, without a password"), "{stderr}");
+    let (_, stderr) = announced(&place, &["--listen", "127.0.0.1:0"]);
+    assert_eq!(stderr, "");
+}
+
+#[test]
+fn the_server_listens_on_loopback_unless_asked_otherwise() {
+    let place = Scratch::in_memory();
+    let (address, stderr) = announced(&place, &[]);
+    // Another server may hold the default port of this machine.
+    let is_busy = stderr.contains("cannot answer at 127.0.0.1:7470");
+    assert!(address == "127.0.0.1:7470" || is_busy, "{address} {stderr}");
+}
+
 // Is what cannot be served refused as usage, with what to do?
 #[test]
 fn says_what_is_wrong() {

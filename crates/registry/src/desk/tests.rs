@@ -1,6 +1,8 @@
 use std::pin::pin;
 use std::task::{Context, Waker};
 
+use axum::response::IntoResponse;
+
 use super::*;
 use crate::block_on;
 
@@ -51,6 +53,53 @@ fn one_token_took_all_places() {
         assert!(admit("bob").await.is_ok());
         senders.pop();
         assert!(admit("alice").await.is_ok());
+        Ok(())
+    });
+    done.unwrap();
+}
+
+/// The status of the answer to a request that carries `token`.
+async fn status(desk: &Desk, token: &str) -> u16 {
+    let sender = desk.sender(Bearer(Some(token.into()))).await;
+    sender.map_or_else(|problem| problem.into_response().status().as_u16(), |_| 200)
+}
+
+#[test]
+fn tokens_cannot_be_guessed_without_end() {
+    let place = tempfile::tempdir().unwrap();
+    let done = block_on(async {
+        let desk = desk(place.path()).await?;
+        assert!(desk.db.add_token("alice", &hash("alice")).await?);
+        assert_eq!(status(&desk, "wrong").await, 401);
+        // The limiter gains a permit each second, so a few guesses may pass beyond the limit.
+        let guesses = 2 * limits::TRIED_A_MINUTE.get();
+        let mut last = 401;
+        for guess in 0..guesses {
+            last = status(&desk, &format!("guess {guess}")).await;
+        }
+        assert_eq!(last, 429);
+        assert_eq!(status(&desk, "alice").await, 200, "a valid token works all the time");
+        Ok(())
+    });
+    done.unwrap();
+}
+
+#[test]
+fn a_token_sends_only_so_much_a_minute() {
+    let place = tempfile::tempdir().unwrap();
+    let done = block_on(async {
+        let desk = desk(place.path()).await?;
+        for name in ["alice", "bob"] {
+            assert!(desk.db.add_token(name, &hash(name)).await?);
+        }
+        desk.sent.check_key_n(&"alice".into(), limits::SENT_A_MINUTE).unwrap().unwrap();
+        // Permits come back while the database answers; each answer costs one.
+        let mut attempts = 0;
+        while status(&desk, "alice").await == 200 {
+            attempts += 1;
+            assert!(attempts < limits::SENT_A_MINUTE.get(), "no limit in {attempts} requests");
+        }
+        assert_eq!(status(&desk, "bob").await, 200, "another token has a limit of its own");
         Ok(())
     });
     done.unwrap();
