@@ -44,7 +44,7 @@ pub use request::{Answer, Answered, Asked, Request};
 pub use round_trip::RoundTrip;
 pub use sample::{OpSample, Quantiles, Sample};
 pub use statistics::{Lateness, OpStatistics, Snapshot};
-pub use store::{Store, StoreError};
+pub use store::Store;
 pub use told::{Told, attached};
 
 /// What a thread that panicked held is whole: nothing here panics half-way.

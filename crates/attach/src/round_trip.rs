@@ -133,7 +133,7 @@ pub(crate) fn to_try<A: Answer>() -> io::Result<Arc<Attached<A>>> {
         trims: false,
         writable: true,
     };
-    let store = Store::memory(SIZE).map_err(io::Error::other)?;
+    let store = Store::memory(SIZE)?;
     let step = Bytes::MIB;
     for offset in (0..SIZE.0).step_by(to_usize(step)) {
         store

@@ -1,14 +1,15 @@
 //! Where the data of a simulated drive is kept: the simulator itself knows none.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flashscope_block::{Bytes, Errno};
+use flashscope_drive::{OpenError, STORE_DATA, StoreFile, StoreHeader};
 use rustix::fs::{FallocateFlags, MemfdFlags, SeekFrom, fallocate, memfd_create, seek};
 
 /// What is kept apart in one piece while it may be lost.
@@ -19,38 +20,6 @@ const PIECE_LEN: u64 = PIECE as u64;
 /// How much may lie apart before it is looked at again whether it still may be lost.
 const LOOK_AGAIN: usize = 1024;
 
-/// Why there is no place to keep data in.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The file is there already, for a drive of another size.
-    #[error(
-        "{} holds {found} and the drive {wanted}: it was made for another drive; name another \
-         file, or give `--size`", path.display()
-    )]
-    Size {
-        /// The file.
-        path: PathBuf,
-        /// What it holds.
-        found: Bytes,
-        /// What the drive holds.
-        wanted: Bytes,
-    },
-    /// Another process keeps the data of a drive there.
-    #[error("{} is in use: another drive is attached with it", path.display())]
-    InUse {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The system refused.
-    #[error("cannot keep data in {}: {source}", path.display())]
-    System {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-}
-
 /// The data of a drive, in memory or in a sparse file: what was never written, or was trimmed, reads
 /// as zeros and takes no space.
 ///
@@ -58,9 +27,34 @@ pub enum StoreError {
 /// would empty is kept in the memory of this process until the drive has written it out. To kill the
 /// process is then to cut the power of the drive.
 pub struct Store {
-    file: File,
+    place: Place,
     /// What would be lost, by the number of its piece; for a store in a file alone.
     volatile: Option<Mutex<Volatile>>,
+}
+
+/// What holds the bytes.
+enum Place {
+    /// Memory, from its first byte on.
+    Memory(File),
+    /// A file that is locked, behind its header.
+    File(StoreFile),
+}
+
+impl Place {
+    fn file(&self) -> &File {
+        match self {
+            Place::Memory(file) => file,
+            Place::File(store) => store.file(),
+        }
+    }
+
+    /// Where the first byte of the drive lies.
+    fn begin(&self) -> u64 {
+        match self {
+            Place::Memory(_) => 0,
+            Place::File(_) => STORE_DATA,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -74,35 +68,32 @@ impl Store {
     /// In memory, of `capacity` bytes.
     ///
     /// # Errors
-    /// [`StoreError::System`].
-    pub fn memory(capacity: Bytes) -> Result<Store, StoreError> {
-        let failed = |source| StoreError::System { path: "memory".into(), source };
-        let descriptor = memfd_create("flashscope", MemfdFlags::CLOEXEC);
-        let file = File::from(descriptor.map_err(|errno| failed(errno.into()))?);
-        file.set_len(capacity.0).map_err(failed)?;
-        Ok(Store { file, volatile: None })
+    /// What the system says.
+    pub fn memory(capacity: Bytes) -> io::Result<Store> {
+        let file = File::from(memfd_create("flashscope", MemfdFlags::CLOEXEC)?);
+        file.set_len(capacity.0)?;
+        Ok(Store { place: Place::Memory(file), volatile: None })
     }
 
-    /// In the file `path`, which is made where it is not there, of `capacity` bytes.
+    /// In the file `path`, which must be the store of this drive, or is made where it is not there. Another process may
+    /// have it open for writing, without a lock, only with `ignore_open_by_others`.
     ///
     /// # Errors
-    /// See [`StoreError`].
-    pub fn file(path: &Path, capacity: Bytes) -> Result<Store, StoreError> {
-        let failed = |source| StoreError::System { path: path.into(), source };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let file = options.open(path).map_err(failed)?;
-        file.try_lock().map_err(|error| match error {
-            std::fs::TryLockError::WouldBlock => StoreError::InUse { path: path.into() },
-            std::fs::TryLockError::Error(source) => failed(source),
-        })?;
-        let found = Bytes(file.metadata().map_err(failed)?.len());
-        if found != capacity && found != Bytes(0) {
-            return Err(StoreError::Size { path: path.into(), found, wanted: capacity });
-        }
-        file.set_len(capacity.0).map_err(failed)?;
+    /// [`flashscope_drive::StoreError`] where the file is something else, and all refusals of the guard.
+    pub fn file(
+        path: &Path,
+        header: &StoreHeader,
+        ignore_open_by_others: bool,
+    ) -> Result<Store, OpenError> {
+        let file = StoreFile::open(path, header, ignore_open_by_others)?;
         let volatile = Volatile { look_at: LOOK_AGAIN, ..Volatile::default() };
-        Ok(Store { file, volatile: Some(Mutex::new(volatile)) })
+        Ok(Store { place: Place::File(file), volatile: Some(Mutex::new(volatile)) })
+    }
+
+    /// Returns true if the power of the drive was cut when its data was last in use: its process was killed, or ended
+    /// with something in the drive's buffer.
+    pub fn was_cut(&self) -> bool {
+        matches!(&self.place, Place::File(file) if file.was_cut())
     }
 
     /// The ranges that hold data, in order.
@@ -110,18 +101,19 @@ impl Store {
     /// # Errors
     /// What the system says.
     pub fn extents(&self) -> io::Result<Vec<Range<u64>>> {
+        let begin = self.place.begin();
         let mut extents = Vec::new();
-        let mut end = 0;
+        let mut end = begin;
         while let Some(start) = self.seek(SeekFrom::Data(end))? {
             end = self.seek(SeekFrom::Hole(start))?.unwrap_or(start);
-            extents.push(start..end);
+            extents.push(start - begin..end - begin);
         }
         Ok(extents)
     }
 
     /// Where the next data or hole begins; none past the last.
     fn seek(&self, from: SeekFrom) -> io::Result<Option<u64>> {
-        match seek(&self.file, from) {
+        match seek(self.place.file(), from) {
             Ok(at) => Ok(Some(at)),
             Err(rustix::io::Errno::NXIO) => Ok(None),
             Err(errno) => Err(errno.into()),
@@ -141,7 +133,8 @@ impl Store {
     /// Reads what was written last.
     pub(crate) fn read(&self, offset: Bytes, data: &mut [u8]) -> Result<(), Errno> {
         let volatile = self.volatile();
-        self.file.read_exact_at(data, offset.0).map_err(Errno::from)?;
+        let at = self.place.begin() + offset.0;
+        self.place.file().read_exact_at(data, at).map_err(Errno::from)?;
         if let Some(volatile) = volatile {
             volatile.read(offset.0, data);
         }
@@ -152,7 +145,7 @@ impl Store {
     pub(crate) fn write(&self, offset: Bytes, len: Bytes, data: &[u8]) -> Result<(), Errno> {
         match data.is_empty() {
             true => self.punch(offset.0, len.0),
-            false => self.file.write_all_at(data, offset.0),
+            false => self.write_at(data, offset.0),
         }
         .map_err(Errno::from)
     }
@@ -167,7 +160,11 @@ impl Store {
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
         let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        Ok(fallocate(&self.file, mode, offset, len)?)
+        Ok(fallocate(self.place.file(), mode, self.place.begin() + offset, len)?)
+    }
+
+    fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()> {
+        self.place.file().write_all_at(data, self.place.begin() + offset)
     }
 
     /// Writes what a power cut may take back; no data is `len` zeros. [`Store::settle`] is to follow.
@@ -200,7 +197,8 @@ impl Store {
     fn read_piece(&self, piece: u64, held: &mut [u8; PIECE]) -> io::Result<()> {
         let mut filled = 0;
         while filled < PIECE {
-            match self.file.read_at(&mut held[filled..], piece * PIECE_LEN + filled as u64)? {
+            let at = self.place.begin() + piece * PIECE_LEN + filled as u64;
+            match self.place.file().read_at(&mut held[filled..], at)? {
                 0 => break,
                 read => filled += read,
             }
@@ -266,11 +264,24 @@ impl Store {
             }
             if let Some(held) = volatile.pieces.get(&piece) {
                 let held = &held[..index(len)];
-                self.file.write_all_at(held, start).map_err(Errno::from)?;
+                self.write_at(held, start).map_err(Errno::from)?;
                 volatile.pieces.remove(&piece);
             }
         }
         Ok(())
+    }
+}
+
+impl Drop for Store {
+    /// What is only in the drive's buffer is lost, as by a power cut, and the store says so when it is opened again.
+    fn drop(&mut self) {
+        let is_empty = self.volatile().is_none_or(|volatile| volatile.pieces.is_empty());
+        if let Place::File(file) = &self.place
+            && is_empty
+        {
+            // A store that cannot be closed says that its power was cut, which is no less safe.
+            let _ = file.close();
+        }
     }
 }
 
@@ -349,9 +360,13 @@ mod tests {
         proptest::collection::vec(step, 1..30)
     }
 
-    /// What is in the file itself.
+    /// What is in the file itself, behind its header.
     fn durable(path: &Path) -> Vec<u8> {
-        std::fs::read(path).unwrap()
+        std::fs::read(path).unwrap().split_off(index(STORE_DATA))
+    }
+
+    fn header() -> StoreHeader {
+        StoreHeader { drive: "sim:demo".into(), size: CAPACITY, seed: 1 }
     }
 
     proptest! {
@@ -363,7 +378,7 @@ mod tests {
             let path = folder.path().join("store");
             let store = match memory {
                 true => Store::memory(CAPACITY).unwrap(),
-                false => Store::file(&path, CAPACITY).unwrap(),
+                false => Store::file(&path, &header(), false).unwrap(),
             };
             let mut model = vec![0; index(CAPACITY.0)];
             // Odd pieces are lost by a power cut.
@@ -411,20 +426,50 @@ mod tests {
         }
     }
 
-    // Is a store that is in use, or was made for another drive, refused with what to do?
     #[test]
-    fn refused() {
+    fn a_store_that_is_open_or_of_another_drive_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store");
-        let store = Store::file(&path, CAPACITY).unwrap();
-        let again = Store::file(&path, CAPACITY).err().unwrap();
-        assert!(again.to_string().ends_with("is in use: another drive is attached with it"));
+        let open = |header: &StoreHeader| Store::file(&path, header, false);
+        let store = open(&header()).unwrap();
+        let again = open(&header()).err().unwrap().to_string();
+        assert!(again.contains("is locked by another program"), "{again}");
         drop(store);
-        let other = Store::file(&path, Bytes(4096)).err().unwrap().to_string();
-        assert!(other.contains("holds 39.5 KiB and the drive 4 KiB"), "{other}");
-        Store::file(&path, CAPACITY).unwrap();
-        let nowhere = Store::file(&folder.path().join("no/where"), CAPACITY).err().unwrap();
-        assert!(nowhere.to_string().contains("No such file"), "{nowhere}");
+        let others = [
+            StoreHeader { size: Bytes(4096), ..header() },
+            StoreHeader { seed: 2, ..header() },
+            StoreHeader { drive: "sim:other".into(), ..header() },
+        ];
+        for other in others {
+            let refused = open(&other).err().unwrap().to_string();
+            assert!(refused.contains(&header().to_string()), "{refused}");
+            assert!(refused.contains(&other.to_string()), "{refused}");
+        }
+        open(&header()).unwrap();
+        let nowhere = Store::file(&folder.path().join("no/where"), &header(), false);
+        let nowhere = nowhere.err().unwrap().to_string();
+        assert!(nowhere.contains("No such file"), "{nowhere}");
+    }
+
+    #[test]
+    fn a_store_that_lost_what_was_in_the_buffer_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store");
+        let open = || Store::file(&path, &header(), false).unwrap();
+        let hold = |store: &Store| store.hold(Bytes(0), Bytes(PIECE_LEN), &[7; PIECE]).unwrap();
+        let store = open();
+        assert!(!store.was_cut(), "it is new");
+        hold(&store);
+        store.settle_all(CAPACITY, |_, _| false).unwrap();
+        drop(store);
+        let store = open();
+        assert!(!store.was_cut(), "it was closed with nothing lost");
+        hold(&store);
+        drop(store);
+        let store = open();
+        assert!(store.was_cut(), "its buffer was lost");
+        // What is killed drops nothing.
+        std::mem::forget(store);
     }
 
     // Is what was written found again, and what was trimmed not?

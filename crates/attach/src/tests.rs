@@ -8,6 +8,8 @@ use flashscope_block::{
     Bytes, Completion, Data, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op,
 };
 
+use flashscope_drive::{STORE_DATA, StoreHeader};
+
 use super::*;
 
 const CAPACITY: Bytes = Bytes::mib(1);
@@ -206,13 +208,19 @@ fn what_the_drive_is_asked() {
     assert_eq!(*asked, [zeros, (Op::Write, 0, 2 * BLOCK, Data::Random), flush, flush]);
 }
 
+/// The data of a drive in a file.
+fn kept(path: &std::path::Path) -> Store {
+    Store::file(path, &StoreHeader { drive: "fake".into(), size: CAPACITY, seed: 0 }, false)
+        .unwrap()
+}
+
 // After the process was killed: is what was flushed there, and what was in the drive's buffer alone
 // not? Is the drive that is attached again told what it holds?
 #[test]
 fn a_power_cut() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
-    let attached = attach(Fake::new(4), Store::file(&path, CAPACITY).unwrap(), Speed::Max);
+    let attached = attach(Fake::new(4), kept(&path), Speed::Max);
     done(&attached, request(Op::Write, 0, BLOCK, 1));
     done(&attached, request(Op::Flush, 0, 0, 0));
     ask(&attached, vec![request(Op::Write, 0, BLOCK, 2), request(Op::Write, BLOCK, BLOCK, 2)]);
@@ -220,15 +228,16 @@ fn a_power_cut() {
     let seen = done(&attached, request(Op::Read, 0, 2 * BLOCK, 0));
     assert!(seen.data.iter().all(|byte| *byte == 2), "what was written last is read");
     // What was killed would leave what the file has at this moment.
-    let file = std::fs::read(&path).unwrap();
+    let read = || std::fs::read(&path).unwrap().split_off(usize::try_from(STORE_DATA).unwrap());
+    let file = read();
     assert_eq!((file[0], file[4096]), (1, 0));
     done(&attached, durable);
-    let file = std::fs::read(&path).unwrap();
+    let file = read();
     assert_eq!((file[0], file[4096], file[100 * 4096]), (2, 2, 3));
     drop(attached);
     let fake = Fake::new(4);
     let asked = Arc::clone(&fake.asked);
-    let attached = attach(fake, Store::file(&path, CAPACITY).unwrap(), Speed::Max);
+    let attached = attach(fake, kept(&path), Speed::Max);
     let written: Vec<_> = asked.lock().unwrap().iter().map(|ask| (ask.0, ask.1, ask.2)).collect();
     assert_eq!(written, [(Op::Write, 0, 2 * BLOCK), (Op::Write, 100 * BLOCK, BLOCK)]);
     let read = done(&attached, request(Op::Read, 100 * BLOCK, 1, 0));
@@ -241,7 +250,7 @@ fn a_durable_trim() {
     let folder = tempfile::tempdir().unwrap();
     let fake = Fake::new(4);
     let asked = Arc::clone(&fake.asked);
-    let store = Store::file(&folder.path().join("store"), CAPACITY).unwrap();
+    let store = kept(&folder.path().join("store"));
     let attached = attach(fake, store, Speed::Max);
     let trim = Request { durable: true, ..request(Op::Trim, 0, 2 * BLOCK, 0) };
     assert_eq!(ask(&attached, vec![trim, request(Op::Write, 0, BLOCK, 7)]).iter().count(), 2);

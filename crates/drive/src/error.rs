@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use flashscope_block::Bytes;
 
 use crate::guard::Refusal;
+use crate::store::StoreError;
 
 /// Why a drive could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -98,6 +99,9 @@ pub enum OpenError {
     /// It must not be written.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// It is no store, or not the one that is meant, or one that must not be overwritten.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 impl OpenError {

@@ -3,6 +3,10 @@
 //! Everything is decided on the *identity* of an open descriptor (the number of a device, the
 //! inode of a file), never on a name, so that neither a symbolic link nor a rename slips past.
 
+mod created;
+mod lock;
+mod open;
+mod openers;
 mod signature;
 mod usage;
 
@@ -12,8 +16,17 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+pub use openers::Process;
 pub use signature::{SIGNATURES, Signature};
 pub use usage::System;
+
+pub(crate) use created::Created;
+#[cfg(test)]
+pub(crate) use lock::set;
+pub(crate) use lock::{Lock, is_locked};
+pub(crate) use open::{
+    Grounds, Guarded, Writing, check_unopened, open as open_guarded, open_for_io,
+};
 pub(crate) use usage::parse_number;
 
 /// Major and minor number of a block device.
@@ -193,6 +206,31 @@ pub enum Refusal {
         /// The drive.
         path: PathBuf,
     },
+    /// Somebody has locked it.
+    #[error(
+        "`{}` is locked by another program{}, as virtual machines, partitioning tools and other runs \
+         of flashscope lock what they use: end that first",
+        path.display(),
+        process.as_ref().map(|process| format!(" ({process} has it open)")).unwrap_or_default()
+    )]
+    Locked {
+        /// The drive.
+        path: PathBuf,
+        /// A process that has it open, as far as `/proc` tells; one that writes comes first.
+        process: Option<Process>,
+    },
+    /// Another process has it open for writing, without a lock.
+    #[error(
+        "`{}` is open for writing by {process}: end that first, or say `--ignore-open-by-others` if \
+         it does not write meanwhile",
+        path.display()
+    )]
+    OpenByOthers {
+        /// The drive.
+        path: PathBuf,
+        /// The process.
+        process: Process,
+    },
     /// Between the checks and the opening, the path came to lead elsewhere.
     #[error(
         "`{}` leads to something else than a moment ago, when it was checked: nothing was \
@@ -240,16 +278,6 @@ pub(crate) fn check_confirmation(
     } else {
         Err(Refusal::WrongConfirmation { given: given.into(), path, serial })
     }
-}
-
-/// Whether a block device or file may be overwritten: neither in use nor bearing data.
-///
-/// `probe` is open for reading on it.
-pub(crate) fn check(system: &System, path: &Path, probe: &File) -> Result<(), Refusal> {
-    let unknown = |source| Refusal::Unknown { path: path.into(), source };
-    let identity = Identity::of(probe).map_err(unknown)?;
-    system.check_unused(path, identity)?;
-    check_unmarked(path, probe)
 }
 
 /// Whether what `probe` is open on bears nothing that looks like data.

@@ -205,7 +205,9 @@ impl From<&Refusal> for Obstacle {
             Refusal::LoopBacking { .. } => Obstacle::LoopBacking,
             Refusal::Signature { .. } => Obstacle::Data,
             Refusal::ReadOnly { .. } => Obstacle::ReadOnly,
-            Refusal::Busy { .. } => Obstacle::Busy,
+            Refusal::Busy { .. } | Refusal::Locked { .. } | Refusal::OpenByOthers { .. } => {
+                Obstacle::Busy
+            }
             Refusal::Unknown { .. }
             | Refusal::Changed { .. }
             | Refusal::Unconfirmed { .. }
@@ -401,6 +403,10 @@ fn writable(
         guard::check_same(path, Identity::Block(number), Identity::Block(found))?;
     }
     system.check_unused(path, Identity::Block(number))?;
+    if guard::is_locked(probe).map_err(unknown)? {
+        return Err(Refusal::Locked { path: path.into(), process: None });
+    }
+    guard::check_unopened(system, path, Identity::Block(number))?;
     guard::check_unmarked(path, probe)?;
     // What is left is who holds it exclusively without a word, which opening it likewise tells.
     match fs::OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(node) {

@@ -9,6 +9,7 @@
 //! - [`inventory`] lists the block devices of the machine, and which the guards let be measured.
 //! - [`health`] asks an NVMe drive for the log pages of its health.
 //! - [`identify`](mod@identify) asks it what it is and can do.
+//! - [`StoreFile`] keeps the data of a simulated drive in a file, which it opens through the same guards.
 //! - [`record`] has the kernel trace what a drive is asked for.
 //! - [`Clock`] is the machine's monotonic clock, as cheap as the machine allows.
 
@@ -28,6 +29,7 @@ pub mod inventory;
 mod nvme;
 mod options;
 pub mod record;
+mod store;
 mod target;
 
 pub use clock::{Calibration, Clock};
@@ -38,3 +40,4 @@ pub use error::OpenError;
 pub use options::{
     Access, DRIVE_OPTIONS, DriveOption, Location, MAX_QUEUE_DEPTH, OpenOptions, ParseDriveError,
 };
+pub use store::{DATA as STORE_DATA, StoreError, StoreFile, StoreHeader};

@@ -8,7 +8,7 @@
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno};
@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, FallocateFlags, StatxFlags, fallocate, fstatvfs, statx
 
 use crate::buffer::Buffers;
 use crate::error::OpenError;
-use crate::guard::{self, Identity, Refusal, System};
+use crate::guard::{Created, Grounds, Guarded, Identity, Lock, Writing, open_for_io, open_guarded};
 use crate::hardware::Hardware;
 use crate::options::{Access, Location, OpenOptions};
 
@@ -31,6 +31,8 @@ const BLKDISCARD: libc::Ioctl = libc::BLKSSZGET + 15;
 #[derive(Debug)]
 pub(crate) struct Target {
     file: File,
+    /// Where it may be written.
+    _lock: Option<Lock>,
     path: PathBuf,
     kind: DeviceKind,
     identity: Identity,
@@ -182,53 +184,30 @@ fn allocate(file: &File, mode: FallocateFlags, offset: Bytes, len: Bytes) -> io:
     Ok(fallocate(file, mode, offset.0, len.0)?)
 }
 
-/// Opens `path` for measuring; for writing only if `exclusive` or a file.
-fn open_for_io(path: &Path, options: &OpenOptions, exclusive: bool) -> Result<File, OpenError> {
-    let writes = options.writes();
+/// Opens `path` as `options` say, through the guard where it may be written.
+fn open_through_guard(
+    path: &Path,
+    options: &OpenOptions,
+    created: Option<Identity>,
+    exclusive: bool,
+) -> Result<(File, Option<Lock>, Identity), OpenError> {
     let direct = if options.direct { libc::O_DIRECT } else { 0 };
-    let exclusive = if exclusive { libc::O_EXCL } else { 0 };
-    let opened =
-        fs::OpenOptions::new().read(true).write(writes).custom_flags(direct | exclusive).open(path);
-    opened.map_err(|source| match source.raw_os_error() {
-        Some(libc::EINVAL) if options.direct => OpenError::DirectRefused { path: path.into() },
-        Some(libc::EBUSY) => Refusal::Busy { path: path.into() }.into(),
-        Some(libc::EROFS) => Refusal::ReadOnly { path: path.into() }.into(),
-        _ => OpenError::System { action: "open", path: path.into(), source },
-    })
-}
-
-/// Locks a file or device against others that write it and lock it too, as QEMU does with the disks of virtual machines, and
-/// other runs of this program. File systems without locks have none to break.
-fn keep_others_away(file: &File, path: &Path) -> Result<(), Refusal> {
-    match set_lock(file, libc::F_WRLCK) {
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-            Err(Refusal::Busy { path: path.into() })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Locks or unlocks a whole file or device for all who have it open by themselves, which `flock` does for those who use `flock` alone.
-fn set_lock(file: &File, kind: libc::c_int) -> io::Result<()> {
-    #[allow(clippy::cast_possible_truncation, reason = "constants of the C library, which fit")]
-    let mut lock = libc::flock64 {
-        l_type: kind as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: 0,
-        l_len: 0,
-        l_pid: 0,
+    let Access::Write { confirmation } = &options.access else {
+        let file = open_for_io(path, false, direct)?;
+        let identity = Identity::of(&file).map_err(OpenError::system("look at", path))?;
+        return Ok((file, None, identity));
     };
-    // SAFETY: the descriptor is open, and the lock is live for the call.
-    let done = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-/// A ring that was closed may keep the file open for a while.
-impl Drop for Target {
-    fn drop(&mut self) {
-        // There may be none.
-        let _ = set_lock(&self.file, libc::F_UNLCK);
-    }
+    let writing = Writing {
+        path,
+        grounds: match created {
+            Some(created) => Grounds::Created(created),
+            None => Grounds::Confirmed(confirmation.as_deref()),
+        },
+        flags: direct | if exclusive { libc::O_EXCL } else { 0 },
+        ignore_open_by_others: options.ignore_open_by_others,
+    };
+    let Guarded { file, identity, lock } = open_guarded(&writing)?;
+    Ok((file, Some(lock), identity))
 }
 
 fn open_block_device(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
@@ -245,26 +224,7 @@ fn open_block_device(path: &Path, options: &OpenOptions) -> Result<Target, OpenE
         };
         return Err(OpenError::WrongKind { path, found: name_of(found), hint });
     }
-    // As long as it is open, no other device can get its number.
-    let probe = File::open(path).map_err(OpenError::system("open", path))?;
-    let checked = Identity::of(&probe).map_err(OpenError::system("look at", path))?;
-    let system = System::default();
-    if let Access::Write { confirmation } = &options.access {
-        let serial = Hardware::own_serial(&system, checked);
-        guard::check_confirmation(path, serial, confirmation.as_deref())?;
-        guard::check(&system, path, &probe)?;
-    }
-    let file = open_for_io(path, options, options.writes())?;
-    if options.writes() {
-        // Who has it open for a virtual machine need not hold it exclusively.
-        keep_others_away(&file, path)?;
-    }
-    let identity = Identity::of(&file).map_err(OpenError::system("look at", path))?;
-    guard::check_same(path, checked, identity)?;
-    if options.writes() {
-        // From here on the exclusive opening keeps others away; before it they had a moment, to use it or to write to it.
-        guard::check(&system, path, &probe)?;
-    }
+    let (file, lock, identity) = open_through_guard(path, options, None, true)?;
     let mut block: libc::c_int = 0;
     ioctl(&file, libc::BLKSSZGET, &mut block)
         .map_err(OpenError::system("ask for the logical block of", path))?;
@@ -272,6 +232,7 @@ fn open_block_device(path: &Path, options: &OpenOptions) -> Result<Target, OpenE
     let capacity = size_of_device(&file).map_err(OpenError::system("ask for the size of", path))?;
     Ok(Target {
         file,
+        _lock: lock,
         path: path.into(),
         kind: DeviceKind::Block,
         identity,
@@ -301,8 +262,8 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
     match fs::metadata(path) {
         Ok(metadata) => check_is_file(path, &metadata)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let created = Created::new(path, options)?;
-            let target = open_existing_file(path, options, Some(created.identity))?;
+            let created = create(path, options)?;
+            let target = open_existing_file(path, options, Some(created.identity()))?;
             created.keep();
             return Ok(target);
         }
@@ -313,7 +274,8 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
     open_existing_file(path, options, None)
 }
 
-fn check_is_file(path: &Path, metadata: &fs::Metadata) -> Result<(), OpenError> {
+/// Whether it is a regular file; where not, the error says how to name what it is.
+pub(crate) fn check_is_file(path: &Path, metadata: &fs::Metadata) -> Result<(), OpenError> {
     let found = metadata.file_type();
     if found.is_file() {
         return Ok(());
@@ -327,52 +289,18 @@ fn check_is_file(path: &Path, metadata: &fs::Metadata) -> Result<(), OpenError> 
     Err(OpenError::WrongKind { path: path.into(), found: name_of(found), hint })
 }
 
-/// A file that is removed again unless all went well.
-struct Created<'a> {
-    path: Option<&'a Path>,
-    identity: Identity,
-    /// As long as it is open, no other file can get its inode.
-    file: File,
-}
-
-impl<'a> Created<'a> {
-    fn new(path: &'a Path, options: &OpenOptions) -> Result<Created<'a>, OpenError> {
-        let missing = |hint| Err(OpenError::Missing { path: path.into(), hint });
-        if !options.writes() {
-            return missing("a benchmark that only reads needs one that was written before");
-        }
-        let Some(size) = options.size else {
-            return missing("say `?size=1GiB` (or another size) to create it");
-        };
-        let file = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)
-            .map_err(OpenError::system("create", path))?;
-        let identity = Identity::of(&file).map_err(OpenError::system("look at", path))?;
-        let created = Created { path: Some(path), identity, file };
-        allocate_whole(&created.file, path, size)?;
-        Ok(created)
+/// Makes the file that `options` say, with all its blocks.
+fn create<'a>(path: &'a Path, options: &OpenOptions) -> Result<Created<'a>, OpenError> {
+    let missing = |hint| Err(OpenError::Missing { path: path.into(), hint });
+    if !options.writes() {
+        return missing("a benchmark that only reads needs one that was written before");
     }
-
-    fn keep(mut self) {
-        self.path = None;
-    }
-
-    /// Whether it is still what `path` names: another file that was put there meanwhile is somebody's.
-    fn is_at(&self, path: &Path) -> bool {
-        fs::symlink_metadata(path).is_ok_and(|found| Identity::from(&found) == self.identity)
-    }
-}
-
-impl Drop for Created<'_> {
-    fn drop(&mut self) {
-        if let Some(path) = self.path.filter(|path| self.is_at(path)) {
-            // The error that led here says more than one about the removal.
-            let _ = fs::remove_file(path);
-        }
-    }
+    let Some(size) = options.size else {
+        return missing("say `?size=1GiB` (or another size) to create it");
+    };
+    let created = Created::new(path)?;
+    allocate_whole(created.file(), path, size)?;
+    Ok(created)
 }
 
 /// Opens a file, which must be `created` where one was created for this a moment ago: that one holds nobody's data.
@@ -382,25 +310,9 @@ fn open_existing_file(
     created: Option<Identity>,
 ) -> Result<Target, OpenError> {
     let look = || OpenError::system("look at", path);
-    let probe = File::open(path).map_err(OpenError::system("open", path))?;
-    let checked = Identity::of(&probe).map_err(look())?;
-    if let Some(created) = created {
-        guard::check_same(path, created, checked)?;
-    }
-    if let Access::Write { confirmation } = &options.access {
-        if created.is_none() && probe.metadata().map_err(look())?.len() > 0 {
-            guard::check_confirmation(path, None, confirmation.as_deref())?;
-        }
-        guard::check(&System::default(), path, &probe)?;
-    }
-    let file = open_for_io(path, options, false)?;
-    if options.writes() {
-        keep_others_away(&file, path)?;
-    }
+    let (file, lock, identity) = open_through_guard(path, options, created, false)?;
     let metadata = file.metadata().map_err(look())?;
     check_is_file(path, &metadata)?;
-    let identity = Identity::from(&metadata);
-    guard::check_same(path, checked, identity)?;
     let mut held = Bytes(metadata.len());
     if options.writes() {
         let size = options.size.unwrap_or(held).max(held);
@@ -425,6 +337,7 @@ fn open_existing_file(
     };
     Ok(Target {
         file,
+        _lock: lock,
         path: path.into(),
         kind: DeviceKind::File,
         identity,
@@ -499,6 +412,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+    use crate::guard::{Refusal, set};
 
     /// How to open it for writing, without a confirmation where there is none to give.
     fn writing(location: Location, confirmation: Option<&Path>) -> OpenOptions {
@@ -518,9 +432,9 @@ mod tests {
         let [path, precious] = ["new", "precious"].map(|name| directory.path().join(name));
         fs::write(&precious, "data").unwrap();
         let options = writing(Location::File(path.clone()), None);
-        let created = Created::new(&path, &options).unwrap();
+        let created = create(&path, &options).unwrap();
         fs::rename(&precious, &path).unwrap();
-        let error = open_existing_file(&path, &options, Some(created.identity)).unwrap_err();
+        let error = open_existing_file(&path, &options, Some(created.identity())).unwrap_err();
         assert!(matches!(error, OpenError::Refused(Refusal::Changed { .. })), "{error}");
         drop(created);
         assert_eq!(fs::read(&path).unwrap(), b"data");
@@ -532,8 +446,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("new");
         let options = writing(Location::File(path.clone()), None);
-        let created = Created::new(&path, &options).unwrap();
-        drop(open_existing_file(&path, &options, Some(created.identity)).unwrap());
+        let created = create(&path, &options).unwrap();
+        drop(open_existing_file(&path, &options, Some(created.identity())).unwrap());
         drop(created);
         assert!(!path.exists());
         drop(open_file(&path, &options).unwrap());
@@ -573,14 +487,41 @@ mod tests {
             ..writing(Location::BlockDevice(device.0.clone()), Some(&device.0))
         };
         let machine = fs::OpenOptions::new().read(true).write(true).open(&device.0).unwrap();
-        set_lock(&machine, libc::F_RDLCK).unwrap();
+        set(&machine, libc::F_RDLCK).unwrap();
         let error = Target::open(&options).unwrap_err();
-        assert!(matches!(error, OpenError::Refused(Refusal::Busy { .. })), "{error}");
-        set_lock(&machine, libc::F_UNLCK).unwrap();
+        assert!(matches!(error, OpenError::Refused(Refusal::Locked { .. })), "{error}");
+        set(&machine, libc::F_UNLCK).unwrap();
         let ours = Target::open(&options).unwrap();
-        assert!(set_lock(&machine, libc::F_RDLCK).is_err());
+        assert!(set(&machine, libc::F_RDLCK).is_err());
         drop(ours);
-        set_lock(&machine, libc::F_RDLCK).unwrap();
+        set(&machine, libc::F_RDLCK).unwrap();
+    }
+
+    // Is a device refused that somebody holds by `flock`, as udev and the partitioning tools do, be it shared; and do they
+    // find ours locked so?
+    #[test]
+    fn a_device_held_by_flock_is_refused() {
+        let image = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        image.as_file().set_len(Bytes::mib(8).0).unwrap();
+        let Some(device) = Loop::new(image.path()) else {
+            println!("passed by: no loop device can be set up here");
+            return;
+        };
+        let options = OpenOptions {
+            size: None,
+            ..writing(Location::BlockDevice(device.0.clone()), Some(&device.0))
+        };
+        let tool = File::open(&device.0).unwrap();
+        for shared in [true, false] {
+            if shared { tool.lock_shared() } else { tool.lock() }.unwrap();
+            let error = Target::open(&options).unwrap_err();
+            assert!(matches!(error, OpenError::Refused(Refusal::Locked { .. })), "{error}");
+            tool.unlock().unwrap();
+        }
+        let ours = Target::open(&options).unwrap();
+        assert!(tool.try_lock_shared().is_err());
+        drop(ours);
+        tool.try_lock().unwrap();
     }
 
     // Does trying find what the file system states, and is either a power of two?
@@ -588,8 +529,7 @@ mod tests {
     fn alignment_stated_and_tried() {
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         file.as_file().set_len(1 << 16).unwrap();
-        let options = OpenOptions::new(Location::File(file.path().into()));
-        let Ok(direct) = open_for_io(file.path(), &options, false) else {
+        let Ok(direct) = open_for_io(file.path(), false, libc::O_DIRECT) else {
             println!("passed by: no direct IO here");
             return;
         };

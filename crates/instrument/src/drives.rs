@@ -28,6 +28,8 @@ pub struct Purpose {
     pub queue_depth: u32,
     /// The largest IO.
     pub max_io: Bytes,
+    /// Whether another process may have it open for writing, if that holds no lock.
+    pub ignore_open_by_others: bool,
     /// Seed of the data written: another for each opening, so that no data comes twice.
     pub seed: u64,
 }
@@ -51,6 +53,7 @@ pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
     };
     let options = OpenOptions {
         access,
+        ignore_open_by_others: purpose.ignore_open_by_others,
         queue_depth: purpose.queue_depth,
         max_io: purpose.max_io,
         seed: purpose.seed,

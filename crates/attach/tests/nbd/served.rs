@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use flashscope_attach::{Attached, Export, Speed, Store, nbd};
 use flashscope_block::{Bytes, Nanos};
+use flashscope_drive::StoreHeader;
 
 use crate::fixed::Fixed;
 
@@ -41,7 +42,10 @@ impl Served {
     pub fn new(how: &How) -> Served {
         let folder = tempfile::tempdir().unwrap();
         let store = match how.kept {
-            true => Store::file(&folder.path().join("store"), SIZE).unwrap(),
+            true => {
+                let header = StoreHeader { drive: "fixed".into(), size: SIZE, seed: 0 };
+                Store::file(&folder.path().join("store"), &header, false).unwrap()
+            }
             false => Store::memory(SIZE).unwrap(),
         };
         let device = Box::new(Fixed::new(SIZE, how.takes));

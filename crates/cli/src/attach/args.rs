@@ -97,6 +97,13 @@ pub struct AttachArgs {
     #[arg(long, value_name = "SERIAL_OR_PATH", conflicts_with = "read_only")]
     pub destroy_data_on: Option<String>,
 
+    /// Write to a real drive or a store although another program has it open for writing, if that holds no lock on
+    /// it
+    ///
+    /// What is mounted, held or locked is refused all the same.
+    #[arg(long, conflicts_with = "read_only")]
+    pub ignore_open_by_others: bool,
+
     /// Print where the drive is attached as JSON, on a line, once it is (schema:
     /// docs/schemas/attached.schema.json)
     #[arg(long)]

@@ -15,7 +15,7 @@ use flashscope_attach::{
     Answer, Attached, Export, RoundTrip, Speed, Store, Tell, Timing, fuse, nbd, ublk,
 };
 use flashscope_block::{Bytes, Device, NullDevice, Op};
-use flashscope_drive::{Access, Clock, Contents, OpenOptions};
+use flashscope_drive::{Access, Clock, Contents, OpenOptions, StoreHeader};
 use serde_json::json;
 
 use crate::drives::{self, NULL_CAPACITY};
@@ -51,12 +51,12 @@ fn open<A: Answer>(
         let clock = Clock::new();
         let size = args.size.unwrap_or(NULL_CAPACITY);
         let null = NullDevice::new(size, args.queue_depth, move || clock.now());
-        return simulated(args, Box::new(null), (size, true), tell, round_trip);
+        return simulated(args, Box::new(null), (size, true, 0), tell, round_trip);
     }
     if let Some(spec) = name.strip_prefix("sim:") {
-        let drive = simulated::open(spec, args, stop)?;
+        let (drive, seed) = simulated::open(spec, args, stop)?;
         let (size, trims) = (args.size.unwrap_or(drive.info().capacity), drive.trims());
-        return simulated(args, Box::new(drive), (size, trims), tell, round_trip);
+        return simulated(args, Box::new(drive), (size, trims, seed), tell, round_trip);
     }
     real(args, tell)
 }
@@ -65,7 +65,7 @@ fn open<A: Answer>(
 fn simulated<A: Answer>(
     args: &AttachArgs,
     device: Box<dyn Device + Send>,
-    (size, trims): (Bytes, bool),
+    (size, trims, seed): (Bytes, bool, u64),
     tell: Option<Tell>,
     round_trip: ToMeasure<'_>,
 ) -> Result<Attached<A>, Failure> {
@@ -82,10 +82,7 @@ fn simulated<A: Answer>(
             size.0
         )));
     }
-    let store = match &args.store {
-        Some(path) => Store::file(path, size),
-        None => Store::memory(size),
-    };
+    let store = store(args, size, seed)?;
     let export = Export {
         name: args.drive.clone(),
         size,
@@ -97,7 +94,6 @@ fn simulated<A: Answer>(
     let mut progress = |done: Bytes, total: Bytes| {
         bar.show("writing what the store holds", done.0, Some(total.0));
     };
-    let store = store.map_err(usage)?;
     let timing = match args.speed.unwrap_or(Speed::Times(1.0)) {
         Speed::Max => Speed::Max.into(),
         speed => Timing { speed, round_trip: round_trip()? },
@@ -105,6 +101,29 @@ fn simulated<A: Answer>(
     let attached = Attached::simulated(device, export, store, timing, tell, &mut progress)?;
     bar.finish();
     Ok(attached)
+}
+
+/// Where the data of a simulated drive is kept.
+fn store(args: &AttachArgs, size: Bytes, seed: u64) -> Result<Store, Failure> {
+    let Some(path) = &args.store else {
+        if args.ignore_open_by_others {
+            return Err(usage(anyhow!(
+                "--ignore-open-by-others is for real drives and --store: `{}` is in memory",
+                args.drive
+            )));
+        }
+        return Ok(Store::memory(size)?);
+    };
+    let header = StoreHeader { drive: args.drive.clone(), size, seed };
+    let store = Store::file(path, &header, args.ignore_open_by_others).map_err(usage)?;
+    if store.was_cut() {
+        eprintln!(
+            "flashscope: the power of the drive was cut when {} was last in use: what was not flushed \
+             then may be lost",
+            path.display()
+        );
+    }
+    Ok(store)
 }
 
 /// A drive that keeps its data itself.
@@ -127,7 +146,9 @@ fn real<A: Answer>(args: &AttachArgs, tell: Option<Tell>) -> Result<Attached<A>,
         false => Access::Write { confirmation: args.destroy_data_on.clone() },
     };
     let options = drives::real(&args.drive)?;
-    let options = OpenOptions { access, queue_depth: args.queue_depth, ..options };
+    let ignore_open_by_others = args.ignore_open_by_others;
+    let options =
+        OpenOptions { access, ignore_open_by_others, queue_depth: args.queue_depth, ..options };
     let (contents, info) = Contents::open(&options).map_err(usage)?;
     let export = Export {
         name: info.name.clone(),

@@ -15,8 +15,9 @@ use crate::{Failure, usage};
 /// Seed of a random fill.
 const SEED: u64 = 1;
 
-/// Opens the drive `spec`, with as many blocks as it takes for `--size`, and fills it.
-pub fn open(spec: &str, args: &AttachArgs, stop: &AtomicBool) -> Result<Drive, Failure> {
+/// Opens the drive `spec`, with as many blocks as it takes for `--size`, and fills it. Returns the seed of what is random in it,
+/// too.
+pub fn open(spec: &str, args: &AttachArgs, stop: &AtomicBool) -> Result<(Drive, u64), Failure> {
     let profile = profile::parse(spec).map_err(usage)?;
     let profile = match args.size {
         Some(size) => profile.sized(size).map_err(usage)?,
@@ -24,7 +25,7 @@ pub fn open(spec: &str, args: &AttachArgs, stop: &AtomicBool) -> Result<Drive, F
     };
     let mut drive = Drive::new(&args.drive, &profile).map_err(usage)?;
     fill(&mut drive, args.fill.unwrap_or(FillState::None).into(), stop)?;
-    Ok(drive)
+    Ok((drive, profile.seed))
 }
 
 /// Writes all of the drive, which holds zeros then: only the drive knows that they were written.

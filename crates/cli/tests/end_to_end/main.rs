@@ -25,6 +25,7 @@ mod resume;
 mod serve;
 mod simulate;
 mod stat;
+mod stores;
 mod surroundings;
 mod sweep;
 mod trace;

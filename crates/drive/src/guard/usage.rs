@@ -102,7 +102,22 @@ impl System {
         Ok(())
     }
 
-    /// The same of `identity` alone, not counting that it is behind the loop device `top`, from which this came.
+    /// All that stands or falls with `identity`: itself, of a disk its partitions, of a partition its disk, and what these lie
+    /// on where they are loop devices.
+    pub(crate) fn kin(&self, identity: Identity) -> io::Result<Vec<Identity>> {
+        let mut kin = vec![identity];
+        let mut layer = identity;
+        while let Identity::Block(number) = layer {
+            let relatives = self.relatives(number)?;
+            kin.extend(relatives.iter().map(|relative| Identity::Block(relative.number)));
+            let Some((_, below)) = self.below(number)? else { break };
+            kin.push(below);
+            layer = below;
+        }
+        Ok(kin)
+    }
+
+    /// The same as [`System::check_unused`] of `identity` alone, not counting that it is behind the loop device `top`, from which this came.
     fn check_layer(
         &self,
         path: &Path,

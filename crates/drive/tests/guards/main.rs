@@ -5,6 +5,7 @@
 
 mod elsewhere;
 mod exchanged;
+mod others;
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, symlink};
@@ -305,7 +306,7 @@ fn what_is_held_is_refused() {
     drop(holder);
     let ours = opened(&writing(&device.device));
     assert_eq!(exclusive().unwrap_err().raw_os_error(), Some(libc::EBUSY));
-    assert!(matches!(refusal(&writing(&device.device)), Refusal::Busy { .. }));
+    assert!(matches!(refusal(&writing(&device.device)), Refusal::Locked { .. }));
     drop(ours);
     exclusive().unwrap();
 }
@@ -316,7 +317,7 @@ fn a_locked_file_is_refused() {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file.as_file().set_len(Bytes::mib(1).0).unwrap();
     let ours = opened(&writing_file(file.path()));
-    assert!(matches!(refusal(&writing_file(file.path())), Refusal::Busy { .. }));
+    assert!(matches!(refusal(&writing_file(file.path())), Refusal::Locked { .. }));
     drop(ours);
     opened(&writing_file(file.path()));
 }

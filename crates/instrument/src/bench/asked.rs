@@ -65,7 +65,14 @@ impl Wanted<'_> {
             (None, None, None) => (needs.streams.into(), needs.io),
         };
         let (write, max_io) = (!asked.read_only, max_io.max(LARGEST_FILL_IO));
-        wanted.purpose = Purpose { write, confirmation, queue_depth, max_io, seed };
+        wanted.purpose = Purpose {
+            write,
+            confirmation,
+            ignore_open_by_others: false,
+            queue_depth,
+            max_io,
+            seed,
+        };
         Ok(wanted)
     }
 

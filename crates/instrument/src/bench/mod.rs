@@ -102,6 +102,7 @@ fn begin(
         return Err(usage(flashscope_result::Error::Exists(output)));
     }
     let new_file = drives::file_to_create(drive);
+    let purpose = Purpose { ignore_open_by_others: args.ignore_open_by_others, ..purpose };
     let (mut device, inside) = drives::open_to_watch(drive, &purpose)?;
     let surroundings = drives::surroundings(drive);
     let environment = surroundings.as_ref().map(Surroundings::environment);

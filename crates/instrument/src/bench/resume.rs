@@ -12,6 +12,7 @@ use flashscope_result::manifest::{Manifest, Progress, Run, Status};
 use super::args::BenchArgs;
 use super::same::{check_drive, check_tool, purpose};
 use super::{Benched, Watching, conclude, measure};
+use crate::drives::Purpose;
 use crate::{Failure, Onlooker, drives, usage};
 
 /// Goes on with the result at `path` at the run where it stopped.
@@ -32,7 +33,10 @@ pub fn resume(
         return Ok(Benched { folder, manifest, facts });
     }
     let runs: Vec<&Run> = manifest.runs().collect();
-    let purpose = purpose(&runs, &manifest.options, args.destroy_data_on.clone());
+    let purpose = Purpose {
+        ignore_open_by_others: args.ignore_open_by_others,
+        ..purpose(&runs, &manifest.options, args.destroy_data_on.clone())
+    };
     let (mut device, inside) = drives::open_to_watch(&manifest.device.name, &purpose)?;
     check_drive(&manifest.device, device.info(), "that was measured")?;
     check_state(device.as_ref(), &manifest.options).map_err(usage)?;

@@ -66,6 +66,12 @@ pub struct ProbeArgs {
     #[arg(long, value_name = "SERIAL_OR_PATH", conflicts_with = "read_only")]
     pub destroy_data_on: Option<String>,
 
+    /// Write although another program has the drive open for writing, if that holds no lock on it
+    ///
+    /// A drive that is mounted, held or locked is refused all the same.
+    #[arg(long, conflicts_with = "read_only")]
+    pub ignore_open_by_others: bool,
+
     /// Print the outcome as JSON (schema: docs/schemas/probe.schema.json)
     #[arg(long)]
     pub json: bool,

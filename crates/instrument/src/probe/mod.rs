@@ -60,6 +60,7 @@ pub fn probe(
     let purpose = Purpose {
         write: !args.read_only,
         confirmation: args.destroy_data_on.clone(),
+        ignore_open_by_others: args.ignore_open_by_others,
         queue_depth: DEEPEST,
         max_io: LONGEST,
         seed: fresh_seed(),

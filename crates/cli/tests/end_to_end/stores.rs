@@ -1,0 +1,259 @@
+//! Stores, and what other programs have open: is nobody's data overwritten?
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+/// The size of the drives here.
+const SIZE: usize = 64 << 20;
+
+/// A drive that is attached until it is dropped.
+struct Attached(Child);
+
+impl Attached {
+    /// Attaches `sim:demo` with the store `store` by NBD, or returns what the program says instead.
+    fn new(place: &Scratch, store: &str, more: &[&str]) -> Result<Attached, String> {
+        let way = ["attach", "sim:demo", "--size", "64MiB", "--speed", "max", "--nbd", "s"];
+        Attached::start(place, &[&way[..], &["--store", store], more].concat())
+    }
+
+    fn start(place: &Scratch, arguments: &[&str]) -> Result<Attached, String> {
+        let mut command = place.command(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        let out = child.stdout.as_mut().unwrap();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        if !line.is_empty() {
+            return Ok(Attached(child));
+        }
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        Err(String::from_utf8(output.stderr).unwrap())
+    }
+
+    /// Ends it as `kill` names it, and returns what it said.
+    fn end(mut self, signal: &str) -> String {
+        let id = self.0.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        self.0.wait().unwrap();
+        let mut said = String::new();
+        self.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        said
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[track_caller]
+fn refused(place: &Scratch, store: &str) -> String {
+    match Attached::new(place, store, &[]) {
+        Ok(_) => panic!("`{store}` was taken for a store"),
+        Err(said) => said,
+    }
+}
+
+/// A program that has a file open, until it is dropped.
+struct Holder(Child);
+
+impl Holder {
+    /// Runs a script of the shell that says so once it has the file open.
+    fn new(place: &Scratch, script: &str) -> Holder {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).current_dir(place.path());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        Holder(child)
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_file_of_somebody_else_is_no_store() {
+    let place = Scratch::on_disk();
+    for length in [SIZE, SIZE + 4096, 4096, 1] {
+        let precious = vec![7; length];
+        fs::write(place.at("precious"), &precious).unwrap();
+        symlink("precious", place.at("link")).unwrap();
+        fs::hard_link(place.at("precious"), place.at("hard")).unwrap();
+        for name in ["precious", "link", "hard", "/proc/self/cwd/precious"] {
+            let said = refused(&place, name);
+            assert!(
+                said.contains("is no store") && said.contains("name a file that does"),
+                "{said}"
+            );
+        }
+        assert!(fs::read(place.at("precious")).unwrap() == precious);
+        for name in ["link", "hard"] {
+            fs::remove_file(place.at(name)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_name_that_leads_nowhere_or_to_no_file_is_no_store() {
+    let place = Scratch::on_disk();
+    symlink("elsewhere", place.at("link")).unwrap();
+    refused(&place, "link");
+    assert!(!place.at("elsewhere").exists());
+    fs::create_dir(place.at("folder")).unwrap();
+    assert!(refused(&place, "folder").contains("is a directory"));
+    assert!(refused(&place, "/dev/null").contains("is a character device"));
+    assert!(Command::new("mkfifo").arg(place.at("pipe")).status().unwrap().success());
+    assert!(refused(&place, "pipe").contains("is a pipe"));
+}
+
+#[test]
+fn an_image_that_is_mounted_is_no_store() {
+    let place = Scratch::on_disk();
+    let run = |program: &str, arguments: &[&str]| {
+        Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
+    };
+    let (image, at) = (place.arg("image"), place.arg("mnt"));
+    fs::File::create(&image).unwrap().set_len(SIZE as u64).unwrap();
+    fs::create_dir(&at).unwrap();
+    if !run("mkfs.ext4", &["-q", &image]) || !run("mount", &["-o", "loop", &image, &at]) {
+        return println!("passed by: no image can be mounted here");
+    }
+    let before = fs::read(&image).unwrap();
+    let said = Attached::new(&place, "image", &[]).err();
+    let after = fs::read(&image).unwrap();
+    assert!(run("umount", &[&at]));
+    let said = said.expect("a mounted image was taken for a store");
+    assert!(said.contains("is in use") && said.contains("loop device"), "{said}");
+    assert!(before == after);
+    assert!(refused(&place, "image").contains("is no store"));
+}
+
+#[test]
+fn an_empty_file_becomes_a_store_unless_somebody_has_it() {
+    let place = Scratch::on_disk();
+    fs::write(place.at("empty"), "").unwrap();
+    let holder = Holder::new(&place, "exec flock empty sh -c 'echo ready; cat'");
+    let said = refused(&place, "empty");
+    assert!(said.contains("is locked by another program (flock"), "{said}");
+    drop(holder);
+    let holder = Holder::new(&place, "exec 3>>empty; echo ready; cat");
+    let said = refused(&place, "empty");
+    assert!(said.contains("is open for writing by"), "{said}");
+    drop(holder);
+    assert_eq!(fs::metadata(place.at("empty")).unwrap().len(), 0);
+    drop(Attached::new(&place, "empty", &[]).unwrap());
+    assert!(fs::read(place.at("empty")).unwrap().starts_with(b"flashscope store "));
+}
+
+#[test]
+fn bench_refuses_the_store_of_a_running_attach() {
+    let place = Scratch::on_disk();
+    let attached = Attached::new(&place, "data", &[]).unwrap();
+    let before = fs::read(place.at("data")).unwrap();
+    let bench = |more: &[&str]| {
+        let options = [&["--only", "order", "--destroy-data-on", "data"], more].concat();
+        place.bench("file:data", "r.flashscope", &options).says(2, &place)
+    };
+    for more in [&[][..], &["--ignore-open-by-others"]] {
+        let said = bench(more);
+        assert!(said.contains("`data` is locked by another program (flashscope"), "{said}");
+    }
+    assert!(before == fs::read(place.at("data")).unwrap());
+    // A second drive with the same store.
+    assert!(refused(&place, "data").contains("is locked by another program (flashscope"));
+    attached.end("-INT");
+    let said = bench(&[]);
+    assert!(said.contains("is the store of the drive `sim:demo`"), "{said}");
+    assert!(before.len() == fs::read(place.at("data")).unwrap().len());
+}
+
+#[test]
+fn a_store_that_was_killed_opens_and_says_so() {
+    let place = Scratch::on_disk();
+    let cut = "the power of the drive was cut";
+    assert!(!Attached::new(&place, "data", &[]).unwrap().end("-INT").contains(cut));
+    assert!(!Attached::new(&place, "data", &[]).unwrap().end("-KILL").contains(cut));
+    assert!(Attached::new(&place, "data", &[]).unwrap().end("-INT").contains(cut));
+    assert!(!Attached::new(&place, "data", &[]).unwrap().end("-INT").contains(cut));
+}
+
+#[test]
+fn a_store_of_another_drive_is_refused() {
+    let place = Scratch::on_disk();
+    drop(Attached::new(&place, "data", &[]).unwrap());
+    let way = ["--speed", "max", "--nbd", "s", "--store", "data"];
+    for (drive, size) in [
+        ("sim:demo", "32MiB"),
+        ("sim:demo?seed=2", "64MiB"),
+        ("sim:demo?cache.kind=lru", "64MiB"),
+        ("null:", "64MiB"),
+    ] {
+        let said =
+            Attached::start(&place, &[&["attach", drive, "--size", size], &way[..]].concat());
+        let said = said.err().unwrap_or_else(|| panic!("{drive} {size} was attached"));
+        assert!(said.contains("is the store of the drive `sim:demo` of 64 MiB"), "{said}");
+        assert!(said.contains(&format!("not of `{drive}`")), "{said}");
+    }
+}
+
+// Is a file that another program has open for writing refused, with the name of that program, and taken only by an option
+// that says so; and is one that another only reads free?
+#[test]
+fn what_another_program_writes_is_refused() {
+    let place = Scratch::on_disk();
+    fs::write(place.at("data"), vec![0; 8 << 20]).unwrap();
+    let bench = |name: &str, more: &[&str]| {
+        let options = [&["--only", "order", "--destroy-data-on", "data"], more].concat();
+        place.bench("file:data?direct=false", name, &options)
+    };
+    let reader = Holder::new(&place, "exec 3<data; echo ready; cat");
+    bench("a.flashscope", &[]).ok();
+    drop(reader);
+    let writer = Holder::new(&place, "exec 3<>data; echo ready; cat");
+    let said = bench("b.flashscope", &[]).says(2, &place);
+    let (id, option) = (writer.0.id(), "`--ignore-open-by-others`");
+    assert!(said.contains(&format!("is open for writing by sh (process {id})")), "{said}");
+    assert!(said.contains(option), "{said}");
+    assert!(!place.at("b.flashscope").exists());
+    bench("b.flashscope", &["--ignore-open-by-others"]).ok();
+    drop(writer);
+    bench("c.flashscope", &[]).ok();
+}
+
+// Is what was flushed to a drive there after its process was killed, behind the header of its store?
+#[test]
+fn what_was_flushed_is_behind_the_header() {
+    let place = Scratch::on_disk();
+    fs::create_dir(place.at("mnt")).unwrap();
+    let arguments = [
+        "attach", "sim:demo", "--size", "64MiB", "--speed", "max", "--fuse", "mnt", "--store",
+        "data",
+    ];
+    let Ok(attached) = Attached::start(&place, &arguments) else {
+        return println!("passed by: no drive can be attached by FUSE here");
+    };
+    let mut drive = fs::File::options().write(true).open(place.at("mnt/drive")).unwrap();
+    drive.write_all(&[7; 8192]).unwrap();
+    drive.sync_all().unwrap();
+    drop(drive);
+    attached.end("-KILL");
+    let kept = fs::read(place.at("data")).unwrap();
+    assert_eq!(kept.len(), SIZE + 4096);
+    assert!(kept[4096..4096 + 8192].iter().all(|byte| *byte == 7));
+    assert!(kept[4096 + 8192..].iter().all(|byte| *byte == 0));
+    let attached = Attached::start(&place, &arguments).unwrap();
+    let mut read = [0; 8193];
+    fs::File::open(place.at("mnt/drive")).unwrap().read_exact(&mut read).unwrap();
+    assert!(read[..8192].iter().all(|byte| *byte == 7) && read[8192] == 0);
+    attached.end("-INT");
+}

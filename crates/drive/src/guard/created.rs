@@ -1,0 +1,62 @@
+//! Files that are made for a drive or a store.
+
+use std::fs::{self, File};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use super::Identity;
+use crate::error::OpenError;
+
+/// A file that is removed again unless all went well.
+pub(crate) struct Created<'a> {
+    path: Option<&'a Path>,
+    identity: Identity,
+    /// As long as it is open, no other file can get its inode.
+    file: File,
+}
+
+impl<'a> Created<'a> {
+    /// Makes a file, for its owner alone. Nothing may have that name, be it a link that leads nowhere.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn new(path: &'a Path) -> Result<Created<'a>, OpenError> {
+        let file = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(OpenError::system("create", path))?;
+        let identity = Identity::of(&file).map_err(OpenError::system("look at", path))?;
+        Ok(Created { path: Some(path), identity, file })
+    }
+
+    /// What was made.
+    pub(crate) fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// It, open for writing.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Leaves it there.
+    pub(crate) fn keep(mut self) {
+        self.path = None;
+    }
+
+    /// Whether it is still what `path` names: another file that was put there meanwhile is somebody's.
+    fn is_at(&self, path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok_and(|found| Identity::from(&found) == self.identity)
+    }
+}
+
+impl Drop for Created<'_> {
+    fn drop(&mut self) {
+        if let Some(path) = self.path.filter(|path| self.is_at(path)) {
+            // The error that led here says more than one about the removal.
+            let _ = fs::remove_file(path);
+        }
+    }
+}

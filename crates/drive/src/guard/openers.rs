@@ -1,0 +1,246 @@
+//! Other processes that have a device or file open, as `/proc` tells.
+//!
+//! Not found is what another user's process has open unless this one is root (or may trace it), what processes of other
+//! PID namespaces have open that this `/proc` does not show, a file that is open through an overlay file system, and a
+//! block device that is mapped and no longer open.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags, statx};
+
+use super::{DeviceNumber, Identity, System};
+
+/// A process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub id: u32,
+    /// What the kernel calls it: the first 15 bytes of its program's name.
+    pub name: String,
+}
+
+impl fmt::Display for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (process {})", self.name.escape_debug(), self.id)
+    }
+}
+
+/// Something that another process has open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Opener {
+    pub process: Process,
+    pub identity: Identity,
+    /// It can write: by the descriptor, or by memory that is mapped.
+    pub writes: bool,
+}
+
+impl System {
+    /// What other processes than this one have open of what `is_meant`. A process or descriptor that is gone meanwhile, or
+    /// may not be looked at, is passed over.
+    ///
+    /// # Errors
+    /// There is no `/proc`.
+    pub(crate) fn openers(&self, is_meant: impl Fn(Identity) -> bool) -> io::Result<Vec<Opener>> {
+        let proc = self.path("proc");
+        // In the numbers of this `/proc`, which may be that of another namespace.
+        let ours = fs::read_link(proc.join("self")).ok();
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&proc)? {
+            let Ok(entry) = entry else { continue };
+            let name = entry.file_name();
+            let Some(id) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+            if ours.as_deref() == Some(Path::new(&name)) {
+                continue;
+            }
+            let mut of_process = opened(&entry.path(), &is_meant);
+            of_process.extend(mapped(&entry.path(), &is_meant));
+            if let Some((identity, writes)) =
+                of_process.into_iter().max_by_key(|(_, writes)| *writes)
+            {
+                let process = Process { id, name: name_of(&entry.path()) };
+                found.push(Opener { process, identity, writes });
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn name_of(process: &Path) -> String {
+    let name = fs::read(process.join("comm")).unwrap_or_default();
+    String::from_utf8_lossy(&name).trim_end().to_string()
+}
+
+/// What a process has open of what is meant, and whether for writing.
+fn opened(process: &Path, is_meant: &impl Fn(Identity) -> bool) -> Vec<(Identity, bool)> {
+    let Ok(entries) = fs::read_dir(process.join("fd")) else { return Vec::new() };
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        let Some(identity) = identity_at(&entry.path()).filter(|identity| is_meant(*identity))
+        else {
+            continue;
+        };
+        let about = process.join("fdinfo").join(entry.file_name());
+        if let Some(flags) = fs::read_to_string(about).ok().as_deref().and_then(flags) {
+            // Who has only the path opened nothing.
+            if flags & libc::O_PATH == 0 {
+                let access = flags & libc::O_ACCMODE;
+                found.push((identity, access == libc::O_WRONLY || access == libc::O_RDWR));
+            }
+        }
+    }
+    found
+}
+
+/// The flags of `/proc/PID/fdinfo/FD`, which are octal.
+fn flags(text: &str) -> Option<libc::c_int> {
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
+    libc::c_int::from_str_radix(flags.trim(), 8).ok()
+}
+
+/// What a name leads to. A server that does not answer is not waited for.
+fn identity_at(path: &Path) -> Option<Identity> {
+    let wanted = StatxFlags::TYPE | StatxFlags::INO;
+    let found = statx(CWD, path, AtFlags::STATX_DONT_SYNC, wanted).ok()?;
+    Some(identity_of(&found))
+}
+
+fn identity_of(found: &Statx) -> Identity {
+    let number = |major, minor| DeviceNumber { major, minor };
+    match FileType::from_raw_mode(found.stx_mode.into()) {
+        FileType::BlockDevice => {
+            Identity::Block(number(found.stx_rdev_major, found.stx_rdev_minor))
+        }
+        _ => Identity::File {
+            device: number(found.stx_dev_major, found.stx_dev_minor),
+            inode: found.stx_ino,
+        },
+    }
+}
+
+/// What a process has mapped so that it writes to the file, of what is meant: the descriptor may be closed.
+fn mapped(process: &Path, is_meant: &impl Fn(Identity) -> bool) -> Vec<(Identity, bool)> {
+    let Ok(text) = fs::read(process.join("maps")) else { return Vec::new() };
+    let text = String::from_utf8_lossy(&text);
+    let mapped = text.lines().filter_map(mapping);
+    mapped.filter(|identity| is_meant(*identity)).map(|identity| (identity, true)).collect()
+}
+
+/// The file of a line of `/proc/PID/maps` (`proc_pid_maps(5)`) that is mapped shared and writable.
+fn mapping(line: &str) -> Option<Identity> {
+    let mut fields = line.split_ascii_whitespace();
+    let permissions = fields.nth(1)?.as_bytes();
+    if permissions.get(1) != Some(&b'w') || permissions.get(3) != Some(&b's') {
+        return None;
+    }
+    let (major, minor) = fields.nth(1)?.split_once(':')?;
+    let number = |text| u32::from_str_radix(text, 16).ok();
+    let device = DeviceNumber { major: number(major)?, minor: number(minor)? };
+    let inode = fields.next()?.parse().ok()?;
+    (inode != 0).then_some(Identity::File { device, inode })
+}
+
+/// The process that serves a network block device, which has it open for as long: `nbd-client` of old.
+pub(super) fn serves(disk: &Path) -> Option<u32> {
+    let pid: PathBuf = disk.join("pid");
+    fs::read_to_string(pid).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A `/proc` with the process 77, and with ours, of which 88 is the number.
+    struct Proc(tempfile::TempDir);
+
+    impl Proc {
+        fn new() -> Proc {
+            let proc = Proc(tempfile::tempdir().unwrap());
+            for process in ["77", "88"] {
+                proc.write(&format!("{process}/comm"), "qemu-system-x86\n");
+                proc.write(&format!("{process}/maps"), "");
+                fs::create_dir_all(proc.path(&format!("{process}/fd"))).unwrap();
+            }
+            proc.write("file", "");
+            symlink("88", proc.path("self")).unwrap();
+            proc
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.path().join("proc").join(name)
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+            fs::write(self.path(name), text).unwrap();
+        }
+
+        /// Lets a process have the file open, with flags as the kernel shows them.
+        fn open(&self, process: u32, descriptor: u32, flags: &str) {
+            let text = format!("pos:\t0\nflags:\t{flags}\nmnt_id:\t27\n");
+            self.write(&format!("{process}/fdinfo/{descriptor}"), &text);
+            symlink(self.path("file"), self.path(&format!("{process}/fd/{descriptor}"))).unwrap();
+        }
+
+        fn file(&self) -> Identity {
+            Identity::from(&fs::metadata(self.path("file")).unwrap())
+        }
+
+        /// The process that has the file open, and whether it writes.
+        fn opener(&self) -> Option<(Process, bool)> {
+            let (system, file) = (System::at(self.0.path()), self.file());
+            let found = system.openers(|identity| identity == file).unwrap();
+            assert!(found.len() <= 1, "{found:?}");
+            found.into_iter().next().map(|opener| (opener.process, opener.writes))
+        }
+    }
+
+    #[test]
+    fn who_writes_is_told_from_who_reads_and_from_this_process() {
+        let proc = Proc::new();
+        assert_eq!(proc.opener(), None);
+        proc.open(88, 3, "0100002");
+        assert_eq!(proc.opener(), None, "it is this process");
+        proc.open(77, 3, "012100002");
+        assert_eq!(proc.opener(), None, "it has only the path");
+        proc.open(77, 4, "0100000");
+        let qemu = Process { id: 77, name: "qemu-system-x86".into() };
+        assert_eq!(proc.opener(), Some((qemu.clone(), false)));
+        for (descriptor, flags) in [(5, "0100001"), (6, "02140002")] {
+            proc.open(77, descriptor, flags);
+            assert_eq!(proc.opener(), Some((qemu.clone(), true)), "{flags}");
+            fs::remove_file(proc.path(&format!("77/fd/{descriptor}"))).unwrap();
+        }
+        assert_eq!(qemu.to_string(), "qemu-system-x86 (process 77)");
+    }
+
+    #[test]
+    fn memory_that_is_mapped_to_be_written_counts_as_open() {
+        let proc = Proc::new();
+        let Identity::File { device: DeviceNumber { major, minor }, inode } = proc.file() else {
+            panic!("it is a file")
+        };
+        let line = |permissions: &str| {
+            format!(
+                "7f0-7f1 {permissions} 00000000 {major:02x}:{minor:02x} {inode}   /a b (deleted)\n"
+            )
+        };
+        for (permissions, found) in [("rw-s", true), ("r--s", false), ("rw-p", false)] {
+            proc.write(
+                "77/maps",
+                &format!("7e0-7e1 rw-p 00000000 00:00 0 [heap]\n{}", line(permissions)),
+            );
+            assert_eq!(proc.opener().is_some_and(|(_, writes)| writes), found, "{permissions}");
+        }
+    }
+
+    #[test]
+    fn no_proc_is_an_error() {
+        let empty = tempfile::tempdir().unwrap();
+        assert!(System::at(empty.path()).openers(|_| true).is_err());
+    }
+}
