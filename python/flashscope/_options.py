@@ -82,6 +82,8 @@ class BenchOptions(TypedDict, total=False):
     """Write the result here [default: named after the drive and the time]"""
     destroy_data_on: object
     """Confirm that all data on the drive may be destroyed, by typing its serial number or path"""
+    ignore_open_by_others: bool
+    """Write although another program has the drive open for writing, if that holds no lock on it"""
 
 
 class PredictOptions(TypedDict, total=False):
@@ -134,6 +136,8 @@ class ProbeOptions(TypedDict, total=False):
     """Save a simulated drive with what was found as a profile, which `sim:` takes"""
     destroy_data_on: object
     """Confirm that all data on the drive may be destroyed, by typing its serial number or path"""
+    ignore_open_by_others: bool
+    """Write although another program has the drive open for writing, if that holds no lock on it"""
 
 
 class SimulateOptions(TypedDict, total=False):

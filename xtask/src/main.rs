@@ -4,6 +4,7 @@ mod claims;
 mod dependencies;
 mod reference;
 mod schemas;
+mod writes;
 
 use std::process::Command;
 
@@ -30,6 +31,7 @@ fn check() -> Result<()> {
     cargo(&["fmt", "--all", "--check"], "run `cargo fmt`")?;
     let clippy = "clippy --quiet --workspace --all-targets -- --deny warnings";
     cargo(&clippy.split(' ').collect::<Vec<_>>(), "mend what clippy found")?;
+    writes::check()?;
     let deny = "deny --log-level error check bans licenses sources";
     cargo(&deny.split(' ').collect::<Vec<_>>(), "see deny.toml; `make tools` installs cargo-deny")
 }

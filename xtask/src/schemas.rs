@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use schemars::Schema;
 
 use crate::reference::{drives, papers, probe, profiles, unsafe_code, workloads};
+use crate::writes;
 
 /// With what a simulated drive shows of itself.
 type Simulation = flashscope_result::Simulation<flashscope_sim::observe::Findings>;
@@ -52,6 +53,7 @@ fn each(mut act: impl FnMut(&Path, String) -> Result<()>) -> Result<()> {
     act(Path::new(probe::PATH), probe::page()?)?;
     act(Path::new(profiles::PATH), profiles::page()?)?;
     act(Path::new(unsafe_code::PATH), unsafe_code::page()?)?;
+    act(Path::new(writes::PATH), writes::page()?)?;
     act(Path::new(workloads::PATH), workloads::page()?)
 }
 

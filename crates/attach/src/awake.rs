@@ -1,5 +1,13 @@
 //! Processors that stay awake while answers are timed.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "/dev/cpu_dma_latency: a setting of the kernel, which ends with the process"
+    )
+)]
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 

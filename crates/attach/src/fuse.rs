@@ -4,6 +4,14 @@
 //! The file is as a block device is: of one size, not truncated by who opens it, and past the page
 //! cache. A hole that is punched is a trim.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "a temporary folder, to mount a drive to try the way with: made under a new name"
+    )
+)]
+
 mod files;
 mod mount;
 mod reply;

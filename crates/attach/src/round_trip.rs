@@ -1,5 +1,13 @@
 //! What the way to a drive takes by itself, which is no part of what the drive takes.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "the file of its own FUSE mount: made by this process"
+    )
+)]
+
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};

@@ -1,5 +1,13 @@
 //! Where the data of a simulated drive is kept: the simulator itself knows none.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "memory, and holes in a store: opened by crates/drive/src/store.rs"
+    )
+)]
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;

@@ -1,9 +1,17 @@
 //! How a process that has a drive attached tells others of the same user: a Unix socket in a folder
 //! that they know, named by the number of the process. Who connects gets one [`Live`] as JSON.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "the status socket: in a folder of the user, not through a link; of names only sockets are removed"
+    )
+)]
+
 use std::fs::{self, DirBuilder};
 use std::io::{self, BufWriter, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,14 +44,16 @@ impl Told {
     /// Where the socket cannot be made, or the folder is another user's.
     pub fn start(folder: &Path, monitor: Arc<Monitor>) -> io::Result<Told> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        if fs::metadata(folder)?.uid() != fs::metadata("/proc/self")?.uid() {
-            return Err(io::Error::other(format!("{} is another user's", folder.display())));
+        // A link could lead to any folder of this user.
+        let found = fs::symlink_metadata(folder)?;
+        if !found.is_dir() || found.uid() != fs::metadata("/proc/self")?.uid() {
+            let folder = folder.display();
+            return Err(io::Error::other(format!("{folder} is another user's, or no folder")));
         }
         let path = folder.join(format!("{}{ENDING}", std::process::id()));
         // An earlier process may have had the same number.
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        if is_socket(&path) {
+            fs::remove_file(&path)?;
         }
         let listener = UnixListener::bind(&path)?;
         let stopped = Arc::new(AtomicBool::new(false));
@@ -60,6 +70,11 @@ impl Told {
         let thread = thread::Builder::new().name("told".into()).spawn(answer)?;
         Ok(Told { path, stopped, thread: Some(thread) })
     }
+}
+
+/// Whether a name is that of a socket: anything else is somebody's, and is not removed.
+fn is_socket(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
 }
 
 fn tell(stream: UnixStream, monitor: &Monitor) -> io::Result<()> {
@@ -106,7 +121,7 @@ pub fn attached(folder: &Path) -> io::Result<Vec<Live>> {
 /// None of a process that is gone, or does not answer as it should.
 fn ask(process: u32, path: &Path) -> Option<Live> {
     let Ok(stream) = UnixStream::connect(path) else {
-        if !Path::new(&format!("/proc/{process}")).exists() {
+        if is_socket(path) && !Path::new(&format!("/proc/{process}")).exists() {
             let _ = fs::remove_file(path);
         }
         return None;
@@ -139,6 +154,28 @@ mod tests {
         assert_eq!(attached(&folder).unwrap(), []);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
         assert_eq!(Arc::strong_count(&monitor), 1, "the thread has ended");
+    }
+
+    #[test]
+    fn only_sockets_are_removed_and_only_in_a_folder_that_is_no_link() {
+        let scratch = tempfile::tempdir().unwrap();
+        let [folder, link] = ["folder", "link"].map(|name| scratch.path().join(name));
+        fs::create_dir(&folder).unwrap();
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let monitor = Arc::new(Monitor::of(Bytes::mib(1), snapshot(), || None));
+        for process in [child.id(), std::process::id()] {
+            let file = folder.join(format!("{process}{ENDING}"));
+            fs::write(&file, "precious").unwrap();
+            assert_eq!(attached(&folder).unwrap(), []);
+            assert!(Told::start(&link, Arc::clone(&monitor)).is_err());
+            assert!(
+                process != std::process::id()
+                    || Told::start(&folder, Arc::clone(&monitor)).is_err()
+            );
+            assert_eq!(fs::read(&file).unwrap(), b"precious");
+        }
     }
 
     // Is the socket of a process that was killed removed, that of one that lives left alone, and

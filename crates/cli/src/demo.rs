@@ -1,5 +1,13 @@
 //! `flashscope demo`.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "the report of the demo: in the folder that it made"
+    )
+)]
+
 use std::io::Write;
 use std::path::PathBuf;
 

@@ -1,5 +1,13 @@
 //! `flashscope report`.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "the page of a report: check_output where it was named; else in the folder of the result, a link replaced and not followed"
+    )
+)]
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,6 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use flashscope_analysis::view::{Overviews, STRETCHES, Viewer};
 use flashscope_analysis::{Facts, analyse_telling};
+use flashscope_drive::guard::check_output;
 use flashscope_probe::ProbeReport;
 use flashscope_report::{
     Exhibit, Exhibits, ProbedExhibit, Report, SimulatedExhibit, SweptExhibit, html, terminal,
@@ -45,7 +54,10 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     };
     let page = page_of(&results, &mut bar)?;
     let path = match &args.output {
-        Some(named) => write_output(named, &page).map(|()| named),
+        Some(named) => {
+            check_output(named).map_err(usage)?;
+            write_output(named, &page).map(|()| named)
+        }
         // A result of somebody else may have a link there.
         None => write_text(&inside, &page).map(|()| &inside),
     }?;

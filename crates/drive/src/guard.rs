@@ -7,6 +7,7 @@ mod created;
 mod lock;
 mod open;
 mod openers;
+mod output;
 mod signature;
 mod usage;
 
@@ -17,6 +18,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 pub use openers::Process;
+pub use output::{check_output, create_output};
 pub use signature::{SIGNATURES, Signature};
 pub use usage::System;
 

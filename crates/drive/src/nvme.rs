@@ -4,6 +4,13 @@
 //!
 //! Names, numbers and offsets are those of the NVM Express Base Specification.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "commands to NVMe drives, of a closed list: to the descriptor that the guard opened, or reads alone"
+    )
+)]
 #![allow(
     unsafe_code,
     reason = "commands to a drive by ioctl, which no library of ours knows, and their bytes"

@@ -1,5 +1,12 @@
 //! The open file or block device: opening it in the right order, and what it can do.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "IOs, holes and discards of a drive, and the length of a file: to the descriptor that the guard opened"
+    )
+)]
 #![allow(
     unsafe_code,
     reason = "system calls on the per-IO path and ioctls, with buffers that the kernel reads and writes"

@@ -1,5 +1,13 @@
 //! Where submissions arrive: staged, checked, published.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "submissions that are checked: temporary folders in that of the registry"
+    )
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

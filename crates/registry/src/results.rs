@@ -1,5 +1,13 @@
 //! Published results as a library: what is looked at is kept at hand in a folder, within a bound.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "the cache of a registry: a folder that is no cache of a registry is not emptied"
+    )
+)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,12 +46,9 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    /// What is kept at hand is kept in `folder`, which is emptied.
+    /// What is kept at hand is kept in `folder`, which is emptied if it is a cache of a registry.
     pub fn new(db: Arc<Db>, store: Store, folder: PathBuf) -> Result<Results, Error> {
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
-        fs::create_dir_all(&folder)?;
+        empty_cache(&folder)?;
         let (open, at_hand) = (Cache::new(limits::OPEN), Mutex::default());
         Ok(Results { db, store, folder, open, at_hand, runtime: Handle::current() })
     }
@@ -161,6 +166,31 @@ impl Library for Results {
     }
 }
 
+/// Marks a folder as a cache, for programs that make backups too (<https://bford.info/cachedir/>).
+const CACHE_TAG: &str = "CACHEDIR.TAG";
+
+/// What stands in the tag.
+const CACHE_SIGNATURE: &str =
+    "Signature: 8a477f597d28d172789f06886806bc55\n# The cache of a flashscope registry.\n";
+
+/// Makes an empty cache. A folder that is there and holds anything else than a cache is left as it is.
+fn empty_cache(folder: &Path) -> std::io::Result<()> {
+    let has_content = folder.exists() && fs::read_dir(folder)?.next().is_some();
+    if has_content
+        && fs::read(folder.join(CACHE_TAG)).ok().as_deref() != Some(CACHE_SIGNATURE.as_bytes())
+    {
+        let folder = folder.display();
+        return Err(std::io::Error::other(format!(
+            "`{folder}` is no cache of a registry: move it away, or keep the registry in another folder"
+        )));
+    }
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join(CACHE_TAG), CACHE_SIGNATURE)
+}
+
 /// Writes a file that is there as a whole or not at all, whoever else writes it, and its folder if
 /// there is none.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
@@ -170,4 +200,26 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     fs::write(unfinished.path(), bytes)?;
     unfinished.persist(path)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_somebody_else_is_no_cache() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("cache");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("precious"), "data").unwrap();
+        let refused = empty_cache(&folder).unwrap_err().to_string();
+        assert!(refused.contains("is no cache of a registry"), "{refused}");
+        assert_eq!(fs::read(folder.join("precious")).unwrap(), b"data");
+        fs::remove_file(folder.join("precious")).unwrap();
+        for _ in 0..2 {
+            empty_cache(&folder).unwrap();
+            assert!(!folder.join("kept").exists());
+            fs::write(folder.join("kept"), "").unwrap();
+        }
+    }
 }

@@ -1,5 +1,13 @@
 //! Where manifests, facts and records lie: a folder, or what speaks S3.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "objects of a registry: below `store` in its folder, or where the operator says; names are ids and numbers"
+    )
+)]
+
 use std::path::Path;
 use std::sync::Arc;
 

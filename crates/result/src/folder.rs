@@ -1,3 +1,11 @@
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "results, and files of output by their names: in the folder of a result, which this process made or whose lock it holds; names that are there are replaced, links not followed; callers who name other files are in this table"
+    )
+)]
+
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
@@ -116,6 +124,10 @@ pub(crate) fn write_named(
 pub fn write_output(path: &Path, text: &str) -> Result<(), Error> {
     let kind = fs::metadata(path).ok().map(|found| found.file_type());
     match kind {
+        // A link of the system to an open file, such as /dev/stdout, is not replaced by a file.
+        Some(_) if path.is_symlink() && (path.starts_with("/dev") || path.starts_with("/proc")) => {
+            fs::write(path, text).map_err(Error::io("write", path))
+        }
         Some(kind) if kind.is_fifo() || kind.is_char_device() => {
             fs::write(path, text).map_err(Error::io("write", path))
         }
@@ -347,6 +359,17 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    // Is a link that the system made to an open file written through, and not replaced? Root may replace it.
+    #[test]
+    fn a_link_to_standard_output_stays() {
+        use std::os::fd::AsRawFd;
+        let place = tempfile::tempdir().unwrap();
+        let page = File::create(place.path().join("page")).unwrap();
+        let path = PathBuf::from(format!("/proc/self/fd/{}", page.as_raw_fd()));
+        write_output(&path, "one").unwrap();
+        assert_eq!(fs::read(place.path().join("page")).unwrap(), b"one");
+    }
 
     // Is what was there replaced as a whole, a link replaced and not followed, wherever it is, what is no file written to
     // and not replaced, and nothing lost where it cannot be written?

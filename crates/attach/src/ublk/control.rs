@@ -1,3 +1,10 @@
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "/dev/ublk-control: a character device of the kernel, by a fixed name"
+    )
+)]
 #![allow(unsafe_code, reason = "commands to the kernel with buffers that they point to")]
 
 use std::fs::{File, OpenOptions};

@@ -1,3 +1,10 @@
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "/dev/ublkcN: the device that the kernel made for this process"
+    )
+)]
 #![allow(unsafe_code, reason = "requests of the kernel in memory that it shares")]
 
 use std::fs::{File, OpenOptions};

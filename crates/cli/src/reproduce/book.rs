@@ -1,9 +1,15 @@
 //! Where the page of what was reproduced goes.
 
+#![cfg_attr(
+    lint_writes,
+    expect(clippy::disallowed_methods, reason = "the page of papers: check_output")
+)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use flashscope_drive::guard::check_output;
 use flashscope_papers::Reproductions;
 use flashscope_report::papers_html;
 use flashscope_result::write_output;
@@ -30,5 +36,6 @@ pub fn file(named: Option<&Path>) -> anyhow::Result<PathBuf> {
 /// Writes it.
 pub fn write(found: &Reproductions, path: &Path) -> anyhow::Result<()> {
     let page = papers_html(found)?;
+    check_output(path)?;
     Ok(write_output(path, &page)?)
 }

@@ -1,5 +1,13 @@
 //! A sweep on a Ray cluster: the Python package does it, and this program shows what came of it.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "starts Python for a sweep on Ray: the script is a part of the program"
+    )
+)]
+
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;

@@ -1,10 +1,16 @@
 //! `flashscope trace stat`.
 
+#![cfg_attr(
+    lint_writes,
+    expect(clippy::disallowed_methods, reason = "the page of a trace: check_output")
+)]
+
 use std::path::PathBuf;
 
 use anyhow::anyhow;
 use flashscope_analysis::trace::Characteristics;
 use flashscope_block::Bytes;
+use flashscope_drive::guard::check_output;
 use flashscope_instrument::trace::each_batch;
 use flashscope_report::{Trace, TraceStatus, trace, trace_html};
 use flashscope_result::write_output;
@@ -74,6 +80,7 @@ pub fn stat(args: &StatArgs) -> Result<(), Failure> {
 fn print(args: &StatArgs, found: &Trace) -> anyhow::Result<()> {
     if let Some(path) = &args.html {
         let page = trace_html(found)?;
+        check_output(path)?;
         write_output(path, &page)?;
     }
     print::document(args.json, found, || trace(found))

@@ -1,6 +1,13 @@
 //! Linux's asynchronous IO, by its system calls (`io_setup(2)`, `io_submit(2)`,
 //! `io_getevents(2)`) as no C library wraps them.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "IOs of a drive: to the descriptor that the guard opened"
+    )
+)]
 #![allow(
     unsafe_code,
     reason = "the kernel's asynchronous IO, whose completions lie in memory that it shares"

@@ -1,5 +1,13 @@
 //! Files that are made for a drive or a store.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "a new file for a drive or a store: nothing may have the name, a link neither; removed again only if its inode is the one that was made"
+    )
+)]
+
 use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;

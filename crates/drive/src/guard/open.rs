@@ -1,5 +1,13 @@
 //! The one way in which something that was there before is opened for writing: drives and stores alike.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "opens drives and stores: THE guard: confirmation, use, locks, other writers, content; compared by identity, and checked again when it is locked"
+    )
+)]
+
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -15,7 +23,7 @@ use crate::error::OpenError;
 use crate::hardware::Hardware;
 use crate::store::{self, StoreHeader};
 
-/// How often it is looked who has something open: tools such as `losetup --find` open devices for an instant.
+/// How often it is looked who has something open or locked: tools such as `losetup --find` and udev do so for an instant.
 const TRIES: u32 = 20;
 
 /// The time between two looks.
@@ -67,7 +75,7 @@ pub(crate) fn open(writing: &Writing) -> Result<Guarded, OpenError> {
     }
     check_word(&system, writing, &probe, checked)?;
     system.check_unused(path, checked)?;
-    if lock::is_locked(&probe).map_err(look())? {
+    if stays_locked(&probe).map_err(look())? {
         return Err(locked(&system, path, checked).into());
     }
     check_others(&system, writing, checked)?;
@@ -84,6 +92,17 @@ pub(crate) fn open(writing: &Writing) -> Result<Guarded, OpenError> {
     check_others(&system, writing, checked)?;
     check_content(writing, &probe)?;
     Ok(Guarded { file, identity, lock })
+}
+
+/// Whether somebody has it locked for longer than udev takes to probe a device that was just closed.
+fn stays_locked(probe: &File) -> io::Result<bool> {
+    for _ in 1..TRIES {
+        if !lock::is_locked(probe)? {
+            return Ok(false);
+        }
+        std::thread::sleep(BETWEEN_TRIES);
+    }
+    lock::is_locked(probe)
 }
 
 /// Opens `path` for IO.

@@ -1,5 +1,13 @@
 //! Where the kernel has the NVMe namespace that is open.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "/dev/ngXnY: beside the block device that the guard opened, by its number"
+    )
+)]
+
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};

@@ -1,5 +1,13 @@
 //! What is set for a recording, and is put back afterwards whatever happens.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "settings of tracefs: nobody else may trace; all are put back"
+    )
+)]
+
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,10 @@
 //! `flashscope simulate`: a workload on a simulated drive.
 
+#![cfg_attr(
+    lint_writes,
+    expect(clippy::disallowed_methods, reason = "a trace of events: check_output")
+)]
+
 mod args;
 
 use std::fs::{self, File};
@@ -8,7 +13,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
 use flashscope_block::{Io, Nanos};
-use flashscope_drive::Clock;
+use flashscope_drive::guard::create_output;
+use flashscope_drive::{Clock, OpenError};
 use flashscope_measure::Phase;
 use flashscope_result::{SimulationFolder, SimulationStatus};
 use flashscope_sim::observe::{Events, Observed, Observer, Window};
@@ -164,11 +170,13 @@ fn events(
     Ok(Some(device.observe(events)))
 }
 
-/// A file for a trace. Only what is a file is written over.
+/// A file for a trace. Only a file that nobody uses is replaced.
 fn create(path: &Path) -> Result<File, Failure> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(usage(anyhow!("--trace-events: {} is no file", path.display())));
     }
-    let created = File::create(path);
-    Ok(created.with_context(|| format!("--trace-events: {}", path.display()))?)
+    create_output(path).map_err(|error| match error {
+        OpenError::System { .. } => Failure::from(anyhow!("--trace-events: {error}")),
+        _ => usage(anyhow!("--trace-events: {error}")),
+    })
 }

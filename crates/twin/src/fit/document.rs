@@ -1,5 +1,13 @@
 //! A twin as it is kept: the profile for people and the simulator, and all about it for programs.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "a twin and what belongs to it: nothing may have the names"
+    )
+)]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,14 @@
 //! Parquet with the columns `submitted_ns`, `offset_bytes`, `length_bytes` and `op`, and where it has
 //! them `latency_ns` and `volume`: what flashscope writes, as a trace or as the records of a result.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "a copy of a trace that comes through a pipe: a temporary file without a name"
+    )
+)]
+
 use std::fs::File;
 use std::io::{self, Seek};
 
