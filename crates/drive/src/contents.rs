@@ -1,6 +1,6 @@
 use flashscope_block::{Bytes, DeviceInfo, Errno};
 
-use crate::buffer::Buffers;
+use crate::buffer::Memory;
 use crate::error::OpenError;
 use crate::hardware::Hardware;
 use crate::options::OpenOptions;
@@ -34,8 +34,8 @@ impl Contents {
     /// # Errors
     /// What the drive answers; `ENODATA` where it ends before, as a file that was cut does.
     pub fn read(&self, offset: Bytes, data: &mut [u8]) -> Result<(), Errno> {
-        let mut buffers = buffers(data.len())?;
-        let buffer = buffers.bytes(0, data.len());
+        let mut memory = memory(data.len())?;
+        let buffer = memory.bytes(data.len());
         let mut done = 0;
         while done < data.len() {
             match self.target.read(Bytes(offset.0 + done as u64), &mut buffer[done..])? {
@@ -53,8 +53,8 @@ impl Contents {
     /// What the drive answers.
     pub fn write(&self, offset: Bytes, data: &[u8]) -> Result<(), Errno> {
         self.check_writable()?;
-        let mut buffers = buffers(data.len())?;
-        let buffer = buffers.bytes(0, data.len());
+        let mut memory = memory(data.len())?;
+        let buffer = memory.bytes(data.len());
         buffer.copy_from_slice(data);
         let mut done = 0;
         while done < data.len() {
@@ -89,8 +89,8 @@ impl Contents {
 }
 
 /// Memory that direct IO takes.
-fn buffers(len: usize) -> Result<Buffers, Errno> {
-    Buffers::new(1, len).map_err(Errno::from)
+fn memory(len: usize) -> Result<Memory, Errno> {
+    Memory::new(len).map_err(Errno::from)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::erase;
 use crate::error::OpenError;
 use crate::hardware::Hardware;
 use crate::options::OpenOptions;
-use crate::target::Target;
+use crate::target::{Created, Target};
 
 /// A block device or a file.
 ///
@@ -53,17 +53,18 @@ pub struct RealDevice {
 /// [`OpenError`], which says what is wrong and what to do.
 pub fn open(options: &OpenOptions) -> Result<RealDevice, OpenError> {
     options.check()?;
-    let target = Arc::new(Target::open(options)?);
+    let (target, created) = Target::open_new(options)?;
     let setup = Setup {
         clock: Clock::new(),
         content: Arc::new(Content::new(options.seed)),
         depth: usize::try_from(options.queue_depth).expect("bounded by MAX_QUEUE_DEPTH"),
         max_io: usize::try_from(options.max_io.0).expect("bounded by MAX_IO"),
         writable: options.writes(),
-        target,
+        target: Arc::new(target),
         patience: options.patience,
     };
     let (engine, engine_and_why) = engine::start(options.engine, &setup)?;
+    created.into_iter().for_each(Created::keep);
     let target = &setup.target;
     let hardware = Hardware::of(target.identity());
     Ok(RealDevice {

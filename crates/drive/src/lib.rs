@@ -26,6 +26,7 @@ mod hardware;
 pub mod health;
 pub mod identify;
 pub mod inventory;
+mod ioctl;
 mod nvme;
 mod options;
 pub mod record;

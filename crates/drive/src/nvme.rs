@@ -185,15 +185,16 @@ pub(crate) trait Controller {
 
 impl Controller for &File {
     fn namespace(&self) -> io::Result<u32> {
-        // SAFETY: the request takes no argument.
-        let answer = unsafe { libc::ioctl(self.as_raw_fd(), NAMESPACE_ID) };
+        // SAFETY: the request takes no argument. Where another driver takes the number for one that does, its address is
+        // none.
+        let answer = unsafe { libc::ioctl(self.as_raw_fd(), NAMESPACE_ID, 0) };
         u32::try_from(answer).map_err(|_| io::Error::last_os_error())
     }
 
     fn send(&self, command: Admin, answer: &mut [u8]) -> Result<(), Failed> {
         let mut command = command.encode(answer);
-        // SAFETY: the request takes this struct, and the one address in it is that of `answer`, which
-        // is borrowed for as long as the call lasts and as long as the struct says.
+        // SAFETY: the number says that its argument is read and written, and how long it is: that of this struct. The one
+        // address in it is that of `answer`, which is borrowed for as long as the call lasts and as long as the struct says.
         let answer = unsafe { libc::ioctl(self.as_raw_fd(), ADMIN_COMMAND, &raw mut command) };
         match u32::try_from(answer) {
             Ok(0) => Ok(()),

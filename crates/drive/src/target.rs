@@ -9,7 +9,7 @@
 )]
 #![allow(
     unsafe_code,
-    reason = "system calls on the per-IO path and ioctls, with buffers that the kernel reads and writes"
+    reason = "system calls on the per-IO path, with buffers that the kernel reads and writes, and the numbers of requests"
 )]
 
 use std::fs::{self, File};
@@ -21,18 +21,27 @@ use std::path::{Path, PathBuf};
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Errno};
 use rustix::fs::{AtFlags, FallocateFlags, StatxFlags, fallocate, fstatvfs, statx};
 
-use crate::buffer::Buffers;
+use crate::buffer::Memory;
 use crate::error::OpenError;
 use crate::guard::{Created, Grounds, Guarded, Identity, Lock, Writing, open_for_io, open_guarded};
 use crate::hardware::Hardware;
+use crate::ioctl::Request;
 use crate::options::{Access, Location, OpenOptions};
+
+/// The smallest logical block that there is.
+const LEAST_BLOCK: Bytes = Bytes(512);
 
 /// Free space of a file system that is left to others: a twentieth, up to this.
 const MARGIN: Bytes = Bytes::GIB;
 
 /// `BLKDISCARD` of `linux/fs.h`, which the C library does not name: number 119 of the group in
 /// which `BLKSSZGET` is number 104.
-const BLKDISCARD: libc::Ioctl = libc::BLKSSZGET + 15;
+// SAFETY: it reads two numbers, where the range begins and how long it is.
+const BLKDISCARD: Request<[u64; 2]> = unsafe { Request::new(libc::BLKSSZGET + 15) };
+
+/// Asks for the logical block.
+// SAFETY: it writes a number of the C library's type, any bytes of which are valid.
+const BLKSSZGET: Request<libc::c_int> = unsafe { Request::new(libc::BLKSSZGET) };
 
 /// An open block device or file, with what was found out about it.
 #[derive(Debug)]
@@ -50,25 +59,25 @@ pub(crate) struct Target {
 impl Target {
     /// Opens what `options` say, through the guards where it is to be written.
     pub(crate) fn open(options: &OpenOptions) -> Result<Target, OpenError> {
-        let target = match &options.location {
-            Location::BlockDevice(path) => open_block_device(path, options)?,
+        let (target, created) = Target::open_new(options)?;
+        created.into_iter().for_each(Created::keep);
+        Ok(target)
+    }
+
+    /// The same; a file that was created for it is removed again unless it is kept.
+    pub(crate) fn open_new(options: &OpenOptions) -> Result<(Target, Option<Created>), OpenError> {
+        let (target, created) = match &options.location {
+            Location::BlockDevice(path) => (open_block_device(path, options)?, None),
             Location::File(path) => open_file(path, options)?,
         };
         let block = target.logical_block;
-        if target.capacity < block {
-            return Err(OpenError::Empty {
-                path: target.path.clone(),
-                capacity: target.capacity,
-                logical_block: block,
-                hint: "give a file a `size`, or take another drive",
-            });
-        }
+        check_holds_a_block(&target.path, target.capacity, block)?;
         if !options.max_io.is_multiple_of(block) {
             let longest = options.max_io;
             let what = format!("IOs of {longest} are no multiple of its logical block of {block}");
             return Err(OpenError::option(&target.path, what));
         }
-        Ok(target)
+        Ok((target, created))
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -109,17 +118,23 @@ impl Target {
 
     pub(crate) fn read(&self, offset: Bytes, buffer: &mut [u8]) -> Result<u64, Errno> {
         let (start, len) = (buffer.as_mut_ptr(), buffer.len());
-        self.transfer(libc::SYS_pread64, start, len, offset)
+        // SAFETY: the buffer is borrowed for the call, to be written.
+        unsafe { self.transfer(libc::SYS_pread64, start, len, offset) }
     }
 
     pub(crate) fn write(&self, offset: Bytes, buffer: &[u8]) -> Result<u64, Errno> {
         let (start, len) = (buffer.as_ptr().cast_mut(), buffer.len());
-        self.transfer(libc::SYS_pwrite64, start, len, offset)
+        // SAFETY: the buffer is borrowed for the call, which only reads it.
+        unsafe { self.transfer(libc::SYS_pwrite64, start, len, offset) }
     }
 
     /// `pread64` or `pwrite64`, called directly: the C library's functions are points where a
     /// thread can be cancelled, which in a program of several threads takes 20 ns a call.
-    fn transfer(
+    ///
+    /// # Safety
+    /// `number` is one of these two, and `len` bytes from `start` on are valid: for `pread64` to be written, for
+    /// `pwrite64` to be read.
+    unsafe fn transfer(
         &self,
         number: libc::c_long,
         start: *mut u8,
@@ -127,8 +142,7 @@ impl Target {
         offset: Bytes,
     ) -> Result<u64, Errno> {
         loop {
-            // SAFETY: `start` and `len` are a live buffer, which only `pread64` writes, and that
-            // one is given a buffer that may be written.
+            // SAFETY: the caller's buffer is as the system call takes it.
             let moved =
                 unsafe { libc::syscall(number, self.file.as_raw_fd(), start, len, offset.0) };
             match u64::try_from(moved) {
@@ -156,7 +170,8 @@ impl Target {
     /// device, a hole in a file.
     pub(crate) fn trim(&self, offset: Bytes, len: Bytes) -> Result<(), Errno> {
         let done = if self.kind == DeviceKind::Block {
-            ioctl(&self.file, BLKDISCARD, &mut [offset.0, len.0])
+            // SAFETY: it is a block device, as `open_block_device` has seen.
+            unsafe { BLKDISCARD.send_to_block_device(&self.file, &mut [offset.0, len.0]) }
         } else {
             let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             allocate(&self.file, mode, offset, len)
@@ -168,23 +183,16 @@ impl Target {
     /// cannot try one either, and gives each IO to a kernel worker.
     pub(crate) fn refuses_nowait(&self) -> bool {
         let len = usize::try_from(self.logical_block.0).unwrap_or(4096);
-        let Ok(buffers) = Buffers::new(1, len) else {
+        let Ok(mut memory) = Memory::new(len) else {
             return false;
         };
-        let piece = libc::iovec { iov_base: buffers.start(0).cast(), iov_len: len };
+        let piece = libc::iovec { iov_base: memory.bytes(len).as_mut_ptr().cast(), iov_len: len };
         // SAFETY: the piece is `len` bytes of live memory.
         let read = unsafe {
             libc::preadv2(self.file.as_raw_fd(), &raw const piece, 1, 0, libc::RWF_NOWAIT)
         };
         read < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EOPNOTSUPP)
     }
-}
-
-/// A request to a block device that reads or writes its argument.
-pub(crate) fn ioctl<T>(file: &File, request: libc::Ioctl, argument: &mut T) -> io::Result<()> {
-    // SAFETY: the argument's type is the one that the request reads or writes.
-    let result = unsafe { libc::ioctl(file.as_raw_fd(), request, std::ptr::from_mut(argument)) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 fn allocate(file: &File, mode: FallocateFlags, offset: Bytes, len: Bytes) -> io::Result<()> {
@@ -233,7 +241,8 @@ fn open_block_device(path: &Path, options: &OpenOptions) -> Result<Target, OpenE
     }
     let (file, lock, identity) = open_through_guard(path, options, None, true)?;
     let mut block: libc::c_int = 0;
-    ioctl(&file, libc::BLKSSZGET, &mut block)
+    BLKSSZGET
+        .send(&file, &mut block)
         .map_err(OpenError::system("ask for the logical block of", path))?;
     let logical_block = Bytes(u64::try_from(block).unwrap_or(0).max(512));
     let capacity = size_of_device(&file).map_err(OpenError::system("ask for the size of", path))?;
@@ -265,20 +274,50 @@ fn name_of(file_type: fs::FileType) -> &'static str {
     }
 }
 
-fn open_file(path: &Path, options: &OpenOptions) -> Result<Target, OpenError> {
+/// Opens a file, and creates it where it is missing.
+fn open_file(path: &Path, options: &OpenOptions) -> Result<(Target, Option<Created>), OpenError> {
+    if let Some(size) = options.size {
+        // What cannot be is said before anything is created or made longer.
+        check_size(path, size, LEAST_BLOCK)?;
+    }
     match fs::metadata(path) {
         Ok(metadata) => check_is_file(path, &metadata)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let created = create(path, options)?;
             let target = open_existing_file(path, options, Some(created.identity()))?;
-            created.keep();
-            return Ok(target);
+            return Ok((target, Some(created)));
         }
         Err(source) => {
             return Err(OpenError::System { action: "look at", path: path.into(), source });
         }
     }
-    open_existing_file(path, options, None)
+    Ok((open_existing_file(path, options, None)?, None))
+}
+
+/// Refuses a drive that holds less than one block.
+fn check_holds_a_block(path: &Path, capacity: Bytes, block: Bytes) -> Result<(), OpenError> {
+    if capacity >= block {
+        return Ok(());
+    }
+    Err(OpenError::Empty {
+        path: path.into(),
+        capacity,
+        logical_block: block,
+        hint: "give a file a `size`, or take another drive",
+    })
+}
+
+/// Refuses a `size` of a file that is less than one block.
+fn check_size(path: &Path, size: Bytes, block: Bytes) -> Result<(), OpenError> {
+    if size == Bytes(0) {
+        return Err(OpenError::option(path, "a `size` of 0 holds nothing: say how large"));
+    }
+    if size < block {
+        let what =
+            format!("a `size` of {size} is less than its logical block of {block}: say more");
+        return Err(OpenError::option(path, what));
+    }
+    Ok(())
 }
 
 /// Whether it is a regular file; where not, the error says how to name what it is.
@@ -296,18 +335,16 @@ pub(crate) fn check_is_file(path: &Path, metadata: &fs::Metadata) -> Result<(), 
     Err(OpenError::WrongKind { path: path.into(), found: name_of(found), hint })
 }
 
-/// Makes the file that `options` say, with all its blocks.
-fn create<'a>(path: &'a Path, options: &OpenOptions) -> Result<Created<'a>, OpenError> {
+/// Creates the file that `options` say, without any blocks yet.
+fn create(path: &Path, options: &OpenOptions) -> Result<Created, OpenError> {
     let missing = |hint| Err(OpenError::Missing { path: path.into(), hint });
     if !options.writes() {
         return missing("a benchmark that only reads needs one that was written before");
     }
-    let Some(size) = options.size else {
+    if options.size.is_none() {
         return missing("say `?size=1GiB` (or another size) to create it");
-    };
-    let created = Created::new(path)?;
-    allocate_whole(created.file(), path, size)?;
-    Ok(created)
+    }
+    Created::new(path)
 }
 
 /// Opens a file, which must be `created` where one was created for this a moment ago: that one holds nobody's data.
@@ -320,6 +357,16 @@ fn open_existing_file(
     let (file, lock, identity) = open_through_guard(path, options, created, false)?;
     let metadata = file.metadata().map_err(look())?;
     check_is_file(path, &metadata)?;
+    let logical_block = if options.direct {
+        direct_io_block(&file)
+            .map_err(look())?
+            .ok_or_else(|| OpenError::DirectRefused { path: path.into() })?
+    } else {
+        LEAST_BLOCK
+    };
+    if let Some(size) = options.size {
+        check_size(path, size, logical_block)?;
+    }
     let mut held = Bytes(metadata.len());
     if options.writes() {
         let size = options.size.unwrap_or(held).max(held);
@@ -335,13 +382,6 @@ fn open_existing_file(
         let what = format!("it holds {held}, not the {used} of `size`, and is opened for reading");
         return Err(OpenError::option(path, what));
     }
-    let logical_block = if options.direct {
-        direct_io_block(&file)
-            .map_err(look())?
-            .ok_or_else(|| OpenError::DirectRefused { path: path.into() })?
-    } else {
-        Bytes(512)
-    };
     Ok(Target {
         file,
         _lock: lock,
@@ -355,9 +395,6 @@ fn open_existing_file(
 
 /// Gives a file all the blocks that `size` bytes need, so that no write has to find any.
 fn allocate_whole(file: &File, path: &Path, size: Bytes) -> Result<(), OpenError> {
-    if size == Bytes(0) {
-        return Err(OpenError::option(path, "a `size` of 0 holds nothing: say how large"));
-    }
     check_space(file, path, size)?;
     allocate(file, FallocateFlags::empty(), Bytes(0), size)
         .map_err(OpenError::system("allocate the blocks of", path))
@@ -404,8 +441,8 @@ fn stated_alignment(file: &File) -> io::Result<Option<u32>> {
 /// The smallest read that works, for file systems that say nothing.
 fn tried_alignment(file: &File) -> io::Result<Option<Bytes>> {
     for block in [512, 4096] {
-        let mut buffers = Buffers::new(1, block)?;
-        match file.read_at(buffers.bytes(0, block), 0) {
+        let mut memory = Memory::new(block)?;
+        match file.read_at(memory.bytes(block), 0) {
             Ok(_) => return Ok(Some(Bytes(block as u64))),
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
             Err(error) => return Err(error),
@@ -419,6 +456,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+    use crate::EngineKind;
     use crate::guard::{Refusal, set};
 
     /// How to open it for writing, without a confirmation where there is none to give.
@@ -457,8 +495,48 @@ mod tests {
         drop(open_existing_file(&path, &options, Some(created.identity())).unwrap());
         drop(created);
         assert!(!path.exists());
-        drop(open_file(&path, &options).unwrap());
+        drop(Target::open_new(&options).unwrap());
+        assert!(!path.exists(), "nobody kept it");
+        drop(Target::open(&options).unwrap());
         assert!(path.exists());
+    }
+
+    #[test]
+    fn a_failed_opening_leaves_no_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new");
+        let sound = writing(Location::File(path.clone()), None);
+        let of_size = |size| OpenOptions { size: Some(Bytes(size)), ..sound.clone() };
+        let engine = |engine| OpenOptions { engine: Some(engine), ..sound.clone() };
+        let refused = [
+            of_size(0),
+            of_size(1),
+            of_size(511),
+            of_size(1 << 60),
+            OpenOptions { size: None, ..sound.clone() },
+            OpenOptions { max_io: Bytes(1000), ..sound.clone() },
+            // Engines for drives that a file is none of.
+            engine(EngineKind::IoUringCmd),
+            engine(EngineKind::IoUringPolled),
+        ];
+        for options in refused {
+            let error = crate::open(&options).err().expect("it cannot be opened");
+            assert!(!path.exists(), "{error}");
+        }
+        // A file of 600 bytes holds a block.
+        assert_eq!(Target::open(&of_size(600)).unwrap().capacity, Bytes(512));
+    }
+
+    #[test]
+    fn a_file_too_small_for_a_block_is_not_touched() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let options = writing(Location::File(file.path().into()), None);
+        for size in [0, 1, 511] {
+            let error = Target::open(&OpenOptions { size: Some(Bytes(size)), ..options.clone() });
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains("`size`"), "{error}");
+            assert_eq!(file.as_file().metadata().unwrap().len(), 0);
+        }
     }
 
     /// A loop device over a file, until dropped.

@@ -4,11 +4,6 @@
 //! What a drive is asked for is what is measured: nothing is split, merged or scheduled, and a trim
 //! is a command as others are.
 
-#![allow(
-    unsafe_code,
-    reason = "the list of ranges of a trim is put into a buffer that the kernel reads"
-)]
-
 use std::io;
 
 use flashscope_block::{Bytes, Io, Op};
@@ -90,14 +85,7 @@ impl Dialect for Commands {
         registered: Option<u16>,
     ) -> squeue::Entry128 {
         self.lens[slot] = i64::try_from(io.len.0).expect("within a drive");
-        let mut listed = 0;
-        if io.op == Op::Trim {
-            let list = self.nvm.ranges(io);
-            assert!(list.len() <= 4096, "no drive has 2^40 blocks");
-            listed = u32::try_from(list.len()).expect("just bounded");
-            // SAFETY: a buffer has a page at least, and nobody uses that of a slot that is free.
-            unsafe { std::ptr::copy_nonoverlapping(list.as_ptr(), buffer, list.len()) };
-        }
+        let listed = u32::try_from(self.list(io).len()).expect("at most a page");
         let command = self.nvm.encode(io, buffer.expose_provenance() as u64, listed);
         let registered = registered.filter(|_| io.op != Op::Flush);
         opcode::UringCmd80::new(FILE, IO_COMMAND)
@@ -105,6 +93,11 @@ impl Dialect for Commands {
             .buf_index(registered)
             .build()
             .user_data(slot as u64)
+    }
+
+    /// The ranges of a trim.
+    fn list(&self, io: &Io) -> Vec<u8> {
+        if io.op == Op::Trim { self.nvm.ranges(io) } else { Vec::new() }
     }
 
     /// 0 where the command succeeded, an NVMe status where the drive refused it, or a negative error

@@ -148,7 +148,7 @@ impl Kernel for Context {
         op != Op::Trim
     }
 
-    fn ready(&mut self, slot: usize, io: &Io, buffer: *mut u8) {
+    unsafe fn ready(&mut self, slot: usize, io: &Io, buffer: *mut u8) {
         let opcode = match io.op {
             Op::Read => IOCB_CMD_PREAD,
             Op::Write => IOCB_CMD_PWRITE,
@@ -177,7 +177,7 @@ impl Kernel for Context {
         let mut taken = 0;
         while taken < self.ready.len() {
             let rest = &mut self.pointers[taken..];
-            // SAFETY: the pointers lead to live iocbs, which lead to live buffers (see `Queued`).
+            // SAFETY: the pointers lead to live iocbs, which lead to live buffers, by those who called `ready`.
             let result = check(unsafe {
                 libc::syscall(libc::SYS_io_submit, self.id, rest.len(), rest.as_mut_ptr())
             });

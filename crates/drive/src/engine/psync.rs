@@ -10,7 +10,7 @@ use std::time::Duration;
 use flashscope_block::{Completion, Errno, Io, Nanos, Op};
 
 use super::{Engine, Setup, length, outcome};
-use crate::buffer::Buffers;
+use crate::buffer::Memory;
 use crate::clock::Clock;
 use crate::content::Content;
 use crate::target::Target;
@@ -28,7 +28,7 @@ struct Caller {
     clock: Clock,
     target: Arc<Target>,
     content: Arc<Content>,
-    buffers: Buffers,
+    memory: Memory,
 }
 
 impl Caller {
@@ -37,14 +37,14 @@ impl Caller {
             clock: setup.clock.clone(),
             target: Arc::clone(&setup.target),
             content: Arc::clone(&setup.content),
-            buffers: Buffers::new(1, setup.max_io)?,
+            memory: Memory::new(setup.max_io)?,
         })
     }
 
     /// Readies the data of a write.
     fn ready(&mut self, io: &Io) {
         if io.op == Op::Write {
-            self.content.fill(io, self.buffers.bytes(0, length(io)));
+            self.content.fill(io, self.memory.bytes(length(io)));
         }
     }
 
@@ -57,8 +57,8 @@ impl Caller {
 
     fn call(&mut self, io: &Io) -> Result<u64, Errno> {
         match io.op {
-            Op::Read => self.target.read(io.offset, self.buffers.bytes(0, length(io))),
-            Op::Write => self.target.write(io.offset, self.buffers.bytes(0, length(io))),
+            Op::Read => self.target.read(io.offset, self.memory.bytes(length(io))),
+            Op::Write => self.target.write(io.offset, self.memory.bytes(length(io))),
             Op::Trim => self.target.trim(io.offset, io.len).map(|()| 0),
             Op::Flush => self.target.flush().map(|()| 0),
         }

@@ -2,7 +2,7 @@
 
 #![allow(
     unsafe_code,
-    reason = "what the kernel may still use of a drive that was given up is not given back"
+    reason = "lends the kernel buffers until it has answered, and what it may still use of a drive that was given up for ever"
 )]
 
 use std::collections::VecDeque;
@@ -32,7 +32,11 @@ pub(super) trait Kernel: Send {
 
     /// Readies the IO of `slot`, of a kind that it takes, whose data are at `buffer`; no system
     /// call.
-    fn ready(&mut self, slot: usize, io: &Io, buffer: *mut u8);
+    ///
+    /// # Safety
+    /// As many bytes as the IO is long, and at least a page, are valid at `buffer` and used by nobody else, until the
+    /// IO is answered, or for ever where it is not.
+    unsafe fn ready(&mut self, slot: usize, io: &Io, buffer: *mut u8);
 
     /// Hands over all that was readied, without waiting. What the kernel does not take is answered.
     fn hand_over(&mut self, answers: &mut Vec<Answer>);
@@ -175,9 +179,15 @@ impl<K: Kernel> Engine for Queued<K> {
         let slot = self.free.pop().expect("queue depth exceeded");
         self.slots[slot].io = *io;
         if io.op == Op::Write {
-            self.content.fill(io, self.buffers.bytes(slot, length(io)));
+            // SAFETY: the slot was free: the kernel has answered what it was lent the piece for.
+            self.content.fill(io, unsafe { self.buffers.bytes(slot, length(io)) });
         }
-        self.kernel.ready(slot, io, self.buffers.start(slot));
+        // What moves no data has a range of the drive, and a buffer of a page.
+        let len = if matches!(io.op, Op::Read | Op::Write) { length(io) } else { 0 };
+        let start = self.buffers.start(slot, len);
+        // SAFETY: the piece is as long, and its slot is free again only when the IO is answered. Until then this value
+        // lives, or is dropped without its buffers.
+        unsafe { self.kernel.ready(slot, io, start) };
         self.queued.push(slot);
     }
 

@@ -24,6 +24,9 @@ pub(super) const FILE: Fixed = Fixed(0);
 /// Bytes of a page of memory, of which a segment of a transfer holds one in the worst case.
 const PAGE: u64 = 4096;
 
+/// The same, as the length of a buffer.
+const PAGE_LEN: usize = 4096;
+
 /// A deadline before which a drive that is well has answered.
 const FAR_OFF: Duration = Duration::from_secs(1);
 
@@ -46,6 +49,11 @@ pub(super) trait Dialect: Send {
         buffer: *mut u8,
         registered: Option<u16>,
     ) -> Self::Entry;
+
+    /// What the kernel reads in the buffer of an IO that moves no data: at most a page.
+    fn list(&self, _io: &Io) -> Vec<u8> {
+        Vec::new()
+    }
 
     /// As [`Answer::result`], of the IO of `slot`, by what the ring says of it.
     fn result(&self, _slot: usize, result: i32) -> i64 {
@@ -142,7 +150,9 @@ impl<D: Dialect> Ring<D> {
         let len = setup.target.logical_block();
         let at = setup.clock.now();
         let first = Io { op: Op::Read, stream: 0, offset: Bytes(0), len, at, data: Data::Random };
-        self.ready(0, &first, buffers.start(0));
+        let start = buffers.start(0, usize::try_from(len.0).expect("a block"));
+        // SAFETY: nothing else is in flight, and the answer is waited for.
+        unsafe { self.ready(0, &first, start) };
         let mut answers = Vec::new();
         while answers.is_empty() {
             self.exchange(None, &setup.clock, &mut answers);
@@ -159,10 +169,16 @@ impl<D: Dialect> Kernel for Ring<D> {
         self.dialect.takes(op)
     }
 
-    fn ready(&mut self, slot: usize, io: &Io, buffer: *mut u8) {
+    unsafe fn ready(&mut self, slot: usize, io: &Io, buffer: *mut u8) {
         let index = u16::try_from(slot).expect("bounded by MAX_QUEUE_DEPTH");
         let entry = self.dialect.entry(slot, io, buffer, self.registered.then_some(index));
-        // SAFETY: the buffer stays until the IO is answered (see `Queued`), and the file as long
+        if io.op == Op::Trim {
+            let list = self.dialect.list(io);
+            assert!(list.len() <= PAGE_LEN, "no drive has 2^40 blocks");
+            // SAFETY: the buffer has a page at least, which nobody else uses, by the caller.
+            unsafe { std::ptr::copy_nonoverlapping(list.as_ptr(), buffer, list.len()) };
+        }
+        // SAFETY: the buffer stays until the IO is answered, by the caller, and the file as long
         // as the ring.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         assert!(pushed.is_ok(), "as many entries as slots");

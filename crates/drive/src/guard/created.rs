@@ -10,25 +10,26 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Identity;
 use crate::error::OpenError;
 
 /// A file that is removed again unless all went well.
-pub(crate) struct Created<'a> {
-    path: Option<&'a Path>,
+#[derive(Debug)]
+pub(crate) struct Created {
+    path: Option<PathBuf>,
     identity: Identity,
     /// As long as it is open, no other file can get its inode.
-    file: File,
+    _file: File,
 }
 
-impl<'a> Created<'a> {
+impl Created {
     /// Makes a file, for its owner alone. Nothing may have that name, be it a link that leads nowhere.
     ///
     /// # Errors
     /// What the system says.
-    pub(crate) fn new(path: &'a Path) -> Result<Created<'a>, OpenError> {
+    pub(crate) fn new(path: &Path) -> Result<Created, OpenError> {
         let file = fs::OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -36,17 +37,12 @@ impl<'a> Created<'a> {
             .open(path)
             .map_err(OpenError::system("create", path))?;
         let identity = Identity::of(&file).map_err(OpenError::system("look at", path))?;
-        Ok(Created { path: Some(path), identity, file })
+        Ok(Created { path: Some(path.into()), identity, _file: file })
     }
 
     /// What was made.
     pub(crate) fn identity(&self) -> Identity {
         self.identity
-    }
-
-    /// It, open for writing.
-    pub(crate) fn file(&self) -> &File {
-        &self.file
     }
 
     /// Leaves it there.
@@ -60,9 +56,9 @@ impl<'a> Created<'a> {
     }
 }
 
-impl Drop for Created<'_> {
+impl Drop for Created {
     fn drop(&mut self) {
-        if let Some(path) = self.path.filter(|path| self.is_at(path)) {
+        if let Some(path) = self.path.as_ref().filter(|path| self.is_at(path)) {
             // The error that led here says more than one about the removal.
             let _ = fs::remove_file(path);
         }

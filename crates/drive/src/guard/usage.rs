@@ -1,5 +1,7 @@
 //! Who uses a device or file: mounts, holders, swap and loop devices.
 
+#![allow(unsafe_code, reason = "says what a request to a loop device writes")]
+
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
@@ -10,10 +12,11 @@ use std::path::{Path, PathBuf};
 
 use super::{DeviceNumber, Identity, Refusal};
 use crate::hardware::text;
-use crate::target::ioctl;
+use crate::ioctl::Request;
 
 /// `LOOP_GET_STATUS64` of `linux/loop.h`, which the C library does not name.
-const LOOP_GET_STATUS64: libc::Ioctl = 0x4C05;
+// SAFETY: it writes a `loop_info64`, any bytes of which are valid; no other block device knows it.
+const LOOP_GET_STATUS64: Request<LoopStatus> = unsafe { Request::new(0x4C05) };
 
 /// The kernel's `loop_info64`, of which the first fields are wanted.
 #[repr(C)]
@@ -283,7 +286,7 @@ fn backing_file(disk: &Path) -> Option<io::Result<PathBuf>> {
 /// mount namespace. None where the loop device may not be asked.
 fn lies_on(device: &Path) -> Option<Identity> {
     let mut status = LoopStatus { device: 0, inode: 0, block_device: 0, rest: [0; 26] };
-    ioctl(&File::open(device).ok()?, LOOP_GET_STATUS64, &mut status).ok()?;
+    LOOP_GET_STATUS64.send(&File::open(device).ok()?, &mut status).ok()?;
     Some(match status.block_device {
         0 => Identity::File { device: DeviceNumber::new(status.device), inode: status.inode },
         number => Identity::Block(DeviceNumber::new(number)),

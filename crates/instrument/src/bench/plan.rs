@@ -43,8 +43,9 @@ pub fn plan(
     wanted.purpose.write = new_file.is_some();
     let mut device = drives::open(&args.drive, &wanted.purpose)?;
     let planned = planned(&wanted, device.as_mut(), like, args, (stop, onlooker));
+    drop(device);
     // Only what was opened: one that was refused is somebody else's, who made it at this moment.
-    if let Some(path) = new_file.filter(|path| path.exists()) {
+    if let Some(path) = new_file {
         fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
     }
     let plan = planned?;

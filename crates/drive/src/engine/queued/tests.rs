@@ -9,7 +9,7 @@ impl Kernel for Scripted {
         true
     }
 
-    fn ready(&mut self, _: usize, _: &Io, _: *mut u8) {}
+    unsafe fn ready(&mut self, _: usize, _: &Io, _: *mut u8) {}
 
     fn hand_over(&mut self, _: &mut Vec<Answer>) {}
 
@@ -90,4 +90,14 @@ fn silence_is_given_up() {
     assert!(engine.has_given_up());
     assert_eq!(engine.in_flight, 1);
     drop(engine);
+}
+
+// Is a read that is longer than its buffer not handed over? The kernel would write beyond it.
+#[test]
+#[should_panic(expected = "len <= self.stride")]
+fn a_read_longer_than_its_buffer_is_not_handed_over() {
+    let mut engine = reading(&[&[(0, 4096), (1, 4096)]]);
+    assert_eq!(answers(&mut engine).len(), 2);
+    let (op, data) = (Op::Read, Data::Random);
+    engine.submit(&Io { op, stream: 0, offset: Bytes(0), len: Bytes(8192), at: Nanos(0), data });
 }
