@@ -9,6 +9,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
 
 use io_uring::squeue::Entry128;
@@ -21,6 +22,8 @@ use crate::Export;
 pub(super) struct Control {
     file: File,
     ring: IoUring<Entry128, cqueue::Entry>,
+    /// Commands so far: each is known by its number.
+    commands: u64,
 }
 
 impl Control {
@@ -31,8 +34,11 @@ impl Control {
             io::ErrorKind::PermissionDenied => Error::NotRoot,
             _ => Error::System { action: "open /dev/ublk-control", source: error },
         })?;
-        let ring = IoUring::builder().build(4).map_err(failed("make an io_uring"))?;
-        Ok(Control { file, ring })
+        Control::over(file).map_err(failed("make an io_uring"))
+    }
+
+    fn over(file: File) -> io::Result<Control> {
+        Ok(Control { file, ring: IoUring::builder().build(4)?, commands: 0 })
     }
 
     /// Makes a device like `export`, which answers nothing yet; returns its number.
@@ -72,18 +78,55 @@ impl Control {
     }
 
     fn command(&mut self, op: u32, id: u32, buffer: &mut [u8], number: u64) -> io::Result<()> {
+        // The kernel works on memory that stays where it is if the command is never answered.
+        let mut memory = ManuallyDrop::new(Box::<[u8]>::from(&*buffer));
         let fd = types::Fd(self.file.as_raw_fd());
-        let command = uapi::control(id, buffer, number);
-        let entry = opcode::UringCmd80::new(fd, op).cmd(command).build();
-        // SAFETY: the buffer outlives the command, which is waited for.
+        let command = uapi::control(id, &mut memory, number);
+        self.commands += 1;
+        let entry = opcode::UringCmd80::new(fd, op).cmd(command).build().user_data(self.commands);
+        // SAFETY: the memory is given back only once the command is answered.
         unsafe { self.ring.submission().push(&entry) }.map_err(io::Error::other)?;
-        while self.ring.completion().is_empty() {
+        let answer = self.answer()?;
+        buffer.copy_from_slice(&memory);
+        drop(ManuallyDrop::into_inner(memory));
+        if answer < 0 { Err(io::Error::from_raw_os_error(-answer)) } else { Ok(()) }
+    }
+
+    /// The answer to the last command. One to a command that was given up may come before it.
+    fn answer(&mut self) -> io::Result<i32> {
+        loop {
+            let mut answers = self.ring.completion();
+            if let Some(entry) = answers.find(|entry| entry.user_data() == self.commands) {
+                return Ok(entry.result());
+            }
+            drop(answers);
             match self.ring.submit_and_wait(1) {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => {}
             }
         }
-        let answer = self.ring.completion().next().map_or(0, |entry| entry.result());
-        if answer < 0 { Err(io::Error::from_raw_os_error(-answer)) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_to_a_command_that_was_given_up_is_passed_over() {
+        let null = OpenOptions::new().read(true).write(true).open("/dev/null").unwrap();
+        let Ok(mut control) = Control::over(null) else {
+            println!("passed by: io_uring is not permitted here");
+            return;
+        };
+        let stale = opcode::Nop::new().build().user_data(77);
+        // SAFETY: it has no memory.
+        unsafe { control.ring.submission().push(&stale.into()) }.unwrap();
+        let mut buffer = [7; 8];
+        // The kernel's null device takes commands and does nothing, or knows none.
+        let answer = control.command(uapi::STOP_DEV, 1, &mut buffer, 0);
+        let known = answer.map_err(|error| error.raw_os_error());
+        assert!(matches!(known, Ok(()) | Err(Some(libc::EOPNOTSUPP))), "{known:?}");
+        assert_eq!((buffer, control.ring.completion().len()), ([7; 8], 0));
     }
 }

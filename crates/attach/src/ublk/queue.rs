@@ -9,6 +9,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,8 +65,9 @@ pub(super) struct Queue {
     file: File,
     drive: Arc<Attached<To>>,
     descriptions: Descriptions,
-    /// The data of the request of each tag, which the kernel fills and empties.
-    buffers: Box<[u8]>,
+    /// The data of the request of each tag, which the kernel fills and empties. It is given back only once the kernel
+    /// has no command any more.
+    buffers: ManuallyDrop<Box<[u8]>>,
     done: Arc<Done>,
 }
 
@@ -118,7 +120,7 @@ impl Queue {
             Descriptions::map(&file).map_err(failed("share memory with the kernel"))?;
         let buffers = vec![0; usize::from(QUEUE_DEPTH) * MAX_IO as usize].into_boxed_slice();
         let done = Arc::new(Done::new().map_err(failed("make an eventfd"))?);
-        Ok(Queue { file, drive, descriptions, buffers, done })
+        Ok(Queue { file, drive, descriptions, buffers: ManuallyDrop::new(buffers), done })
     }
 
     /// Serves requests until the device is stopped. Once the kernel has been asked for the first ones,
@@ -126,27 +128,42 @@ impl Queue {
     pub(super) fn run(mut self, fetching: impl FnOnce()) -> Result<(), Error> {
         let ring = IoUring::builder().setup_single_issuer().build(2 * u32::from(QUEUE_DEPTH));
         let mut ring = ring.map_err(failed("make an io_uring"))?;
-        let mut woken = 0u64;
-        self.listen(&mut ring, &mut woken);
+        // An answer may wake this thread when it is gone: what the kernel writes then stays.
+        let woken = Box::leak(Box::new(0));
+        self.serve(&mut ring, woken, fetching)?;
+        // No command is left. Where one is, as after an error, the kernel may still use the buffers, and keeps them.
+        drop(ring);
+        let Queue { buffers, .. } = self;
+        drop(ManuallyDrop::into_inner(buffers));
+        Ok(())
+    }
+
+    fn serve(
+        &mut self,
+        ring: &mut IoUring,
+        woken: *mut u64,
+        fetching: impl FnOnce(),
+    ) -> Result<(), Error> {
+        self.listen(ring, woken);
         for tag in 0..QUEUE_DEPTH {
-            self.fetch(&mut ring, uapi::FETCH_REQ, tag, 0);
+            self.fetch(ring, uapi::FETCH_REQ, tag, 0);
         }
         ring.submit().map_err(failed("ask for requests"))?;
         fetching();
         let (mut open, mut batch) = (QUEUE_DEPTH, Vec::new());
         while open > 0 {
-            self.wait(&mut ring)?;
+            self.wait(ring)?;
             let arrived: Vec<(u64, i32)> =
                 ring.completion().map(|entry| (entry.user_data(), entry.result())).collect();
             for (which, result) in arrived {
                 match u16::try_from(which) {
                     Ok(tag) if result == 0 => batch.push(self.request(tag)),
                     Ok(_) => open -= 1,
-                    Err(_) => self.listen(&mut ring, &mut woken),
+                    Err(_) => self.listen(ring, woken),
                 }
             }
             self.drive.submit(&mut batch);
-            self.commit(&mut ring);
+            self.commit(ring);
         }
         Ok(())
     }
@@ -166,10 +183,11 @@ impl Queue {
     }
 
     /// Lets an answer wake this thread.
-    fn listen(&self, ring: &mut IoUring, woken: &mut u64) {
+    fn listen(&self, ring: &mut IoUring, woken: *mut u64) {
         let event = types::Fd(self.done.event.as_raw_fd());
-        let entry = opcode::Read::new(event, std::ptr::from_mut(woken).cast(), 8);
-        push(ring, &entry.build().user_data(WOKEN));
+        let entry = opcode::Read::new(event, woken.cast(), 8).build().user_data(WOKEN);
+        // SAFETY: the number was leaked, and nobody looks at it.
+        unsafe { push(ring, &entry) };
     }
 
     /// Asks for the next request of a tag, and tells how the last one went.
@@ -178,7 +196,10 @@ impl Queue {
         let addr = self.buffers[start..].as_mut_ptr();
         let command = uapi::io(tag, result, addr.expose_provenance() as u64);
         let entry = opcode::UringCmd16::new(types::Fd(self.file.as_raw_fd()), op).cmd(command);
-        push(ring, &entry.build().user_data(tag.into()));
+        let entry = entry.build().user_data(tag.into());
+        // SAFETY: the buffers are given back only once no command is left, and the piece of this tag is not looked at
+        // while the kernel has one of it.
+        unsafe { push(ring, &entry) };
     }
 
     /// Where the data of a tag begins.
@@ -231,8 +252,11 @@ impl Queue {
 }
 
 /// The ring has room: there is at most one command of each tag, and one that waits to be woken.
-fn push(ring: &mut IoUring, entry: &io_uring::squeue::Entry) {
-    // SAFETY: buffers, shared memory and descriptors live until the kernel has given all commands
-    // back, which the queue waits for.
+///
+/// # Safety
+/// The memory that the entry leads to is valid, and used by nobody else, until the command is answered, or for ever
+/// where it is not.
+unsafe fn push(ring: &mut IoUring, entry: &io_uring::squeue::Entry) {
+    // SAFETY: the memory is as the caller says.
     unsafe { ring.submission().push(entry) }.expect("the ring has room for every tag");
 }
