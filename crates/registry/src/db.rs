@@ -20,6 +20,9 @@ use crate::submission::{Content, Part, PartName, Submission};
 use crate::{Error, limits};
 
 /// Each is run whenever the database is opened, and then what [`ADDED`] names is added where it is missing.
+///
+/// A submission has the name of the place of its files in the store as its `id`: each token that submits the same result
+/// has a place of its own, and sees nothing of the others.
 const TABLES: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS tokens (
         name TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, created BIGINT NOT NULL)",
@@ -34,15 +37,22 @@ const TABLES: [&str; 4] = [
         capacity BIGINT NOT NULL, started TEXT, random_write DOUBLE PRECISION)",
 ];
 
-/// The columns that came later, by their tables: the kind of a result, which was a measurement before there
-/// were others here.
-const ADDED: [(&str, &str); 2] = [("submissions", "kind"), ("results", "kind")];
+/// The columns that came later, by their tables, with what stands in them for what was there before: the kind of a
+/// result, which was a measurement before there were others here, and where its files lie in the store.
+const ADDED: [(&str, &str, &str); 3] = [
+    ("submissions", "kind", name_of(ResultKind::Measurement)),
+    ("results", "kind", name_of(ResultKind::Measurement)),
+    ("results", "place", ""),
+];
 
-/// Forgets the submissions of results that are published: an earlier version, killed between the two, left
-/// them, and would have removed their files as those of a submission that nobody finished.
-const PUBLISHED_AND_STAGED: [&str; 2] = [
-    "DELETE FROM arrived WHERE submission IN (SELECT id FROM results)",
-    "DELETE FROM submissions WHERE id IN (SELECT id FROM results)",
+/// Brings what earlier versions left into the present form. Results had their id as their place. Submissions of results
+/// that are published are forgotten: a version that was killed between the two left them, and would have removed
+/// their files as those of a submission that nobody finished.
+const PRESENT: [&str; 4] = [
+    "CREATE INDEX IF NOT EXISTS results_by_place ON results (place)",
+    "UPDATE results SET place = id WHERE place = ''",
+    "DELETE FROM arrived WHERE submission IN (SELECT place FROM results)",
+    "DELETE FROM submissions WHERE id IN (SELECT place FROM results)",
 ];
 
 /// Whose a submission is that was given up while its files are removed: no token has this name, so that nobody
@@ -78,6 +88,16 @@ const SEARCHED: &str = "CREATE INDEX IF NOT EXISTS results_searched_of_kind ON r
 
 /// The same from before there were kinds.
 const SEARCHED_BEFORE: &str = "DROP INDEX IF EXISTS results_searched";
+
+/// A published result.
+pub(crate) struct Stored {
+    /// What the shelf shows of it.
+    pub item: ShelfItem,
+    /// Its files.
+    pub parts: Vec<Part>,
+    /// Where they lie in the store.
+    pub place: String,
+}
 
 /// The database.
 pub(crate) struct Db {
@@ -123,11 +143,11 @@ impl Db {
         for table in TABLES {
             sqlx::query(table).execute(&mut *transaction).await?;
         }
-        for (table, column) in ADDED {
-            add_column(&mut transaction, sqlite, table, column).await?;
+        for (table, column, before) in ADDED {
+            add_column(&mut transaction, sqlite, [table, column, before]).await?;
         }
-        for forget in PUBLISHED_AND_STAGED {
-            sqlx::query(forget).execute(&mut *transaction).await?;
+        for change in PRESENT {
+            sqlx::query(change).execute(&mut *transaction).await?;
         }
         if sqlite {
             for index in ORDERS.into_iter().chain([SEARCHED_BEFORE, SEARCHED]) {
@@ -179,11 +199,11 @@ impl Db {
         row.map(|row| Ok(row.try_get(0)?)).transpose()
     }
 
-    /// Keeps a submission, unless it is there, its result is published or the token has too many; whether it
-    /// is there now.
+    /// Keeps the submission at `place` of what will be the result `id`, unless it is there, the result is published or
+    /// the token has too many; whether it is there now.
     pub async fn stage(
         &self,
-        id: &str,
+        [place, id]: [&str; 2],
         token: &str,
         submission: &Submission,
     ) -> Result<bool, Error> {
@@ -191,41 +211,36 @@ impl Db {
         let sql = format!(
             "INSERT INTO submissions (id, token, created, body, kind) SELECT $1, $2, {now}, $3, $5
              WHERE (SELECT COUNT(*) FROM submissions WHERE token = $2) < $4
-                 AND NOT EXISTS (SELECT 1 FROM results WHERE id = $1)
+                 AND NOT EXISTS (SELECT 1 FROM results WHERE id = $6)
              ON CONFLICT DO NOTHING"
         );
         let body = serde_json::to_string(submission)?;
-        let query = sqlx::query(AssertSqlSafe(sql)).bind(id).bind(token).bind(body);
-        let query = query.bind(limits::STAGED).bind(name_of(submission.kind()));
+        let query = sqlx::query(AssertSqlSafe(sql)).bind(place).bind(token).bind(body);
+        let query = query.bind(limits::STAGED).bind(name_of(submission.kind())).bind(id);
         query.execute(&self.pool).await?;
-        Ok(self.staged(id, token).await?.is_some())
+        Ok(self.staged(place, token).await?.is_some())
     }
 
-    /// Lets the submission `id` of `token` count as one that has just begun, so that it is not given up while it
+    /// Lets the submission at `place` of `token` count as one that has just begun, so that it is not given up while it
     /// is being checked.
-    pub async fn renew(&self, id: &str, token: &str) -> Result<(), Error> {
-        if id.contains('\0') {
-            return Ok(());
-        }
+    pub async fn renew(&self, place: &str, token: &str) -> Result<(), Error> {
         let now = self.now;
         let sql = format!("UPDATE submissions SET created = {now} WHERE id = $1 AND token = $2");
-        let query = sqlx::query(AssertSqlSafe(sql)).bind(id).bind(token);
+        let query = sqlx::query(AssertSqlSafe(sql)).bind(place).bind(token);
         query.execute(&self.pool).await?;
         Ok(())
     }
 
-    /// The submission `id` of `token`.
-    pub async fn staged(&self, id: &str, token: &str) -> Result<Option<Submission>, Error> {
-        if id.contains('\0') {
-            return Ok(None);
-        }
+    /// The submission at `place` of `token`.
+    pub async fn staged(&self, place: &str, token: &str) -> Result<Option<Submission>, Error> {
         let query = sqlx::query("SELECT body, kind FROM submissions WHERE id = $1 AND token = $2");
-        let row = query.bind(id).bind(token).fetch_optional(&self.pool).await?;
+        let row = query.bind(place).bind(token).fetch_optional(&self.pool).await?;
         row.map(|row| submission(row.try_get(0)?, row.try_get(1)?)).transpose()
     }
 
-    pub async fn arrived(&self, id: &str) -> Result<Vec<PartName>, Error> {
-        let query = sqlx::query("SELECT run, part FROM arrived WHERE submission = $1").bind(id);
+    /// The files of the submission at `place` that have arrived.
+    pub async fn arrived(&self, place: &str) -> Result<Vec<PartName>, Error> {
+        let query = sqlx::query("SELECT run, part FROM arrived WHERE submission = $1").bind(place);
         let rows = query.fetch_all(&self.pool).await?;
         let name = |row: &AnyRow| {
             let [run, part] = [row.try_get::<i64, _>(0)?, row.try_get::<i64, _>(1)?];
@@ -239,25 +254,25 @@ impl Db {
         rows.iter().map(name).collect()
     }
 
-    pub async fn add_arrived(&self, id: &str, name: PartName) -> Result<(), Error> {
+    pub async fn add_arrived(&self, place: &str, name: PartName) -> Result<(), Error> {
         let sql = "INSERT INTO arrived (submission, run, part) VALUES ($1, $2, $3)
                    ON CONFLICT DO NOTHING";
         let part = match name.content {
             Content::Records => i64::from(name.part),
             Content::Activities => ACTIVITIES,
         };
-        let query = sqlx::query(sql).bind(id).bind(i64::from(name.run)).bind(part);
+        let query = sqlx::query(sql).bind(place).bind(i64::from(name.run)).bind(part);
         query.execute(&self.pool).await?;
         Ok(())
     }
 
-    /// Submissions that nobody finished, with their files. Of one that cannot be read any more, as an earlier
+    /// The places of submissions that nobody finished, with their files. Of one that cannot be read any more, as an earlier
     /// version kept it, they are those that have arrived: it is to be in the way of no other.
     pub async fn abandoned(&self) -> Result<Vec<(String, Vec<PartName>)>, Error> {
         let now = self.now;
         let sql = format!(
             "SELECT id, body, kind FROM submissions
-             WHERE created < {now} - $1 AND id NOT IN (SELECT id FROM results)"
+             WHERE created < {now} - $1 AND id NOT IN (SELECT place FROM results)"
         );
         let query = sqlx::query(AssertSqlSafe(sql)).bind(limits::ABANDONED_S);
         let rows = query.fetch_all(&self.pool).await?;
@@ -276,38 +291,53 @@ impl Db {
 
     /// Takes a submission that nobody finished from its sender, so that its files can be removed; whether it
     /// is still one. If they are not removed, it is found again a day later.
-    pub async fn give_up(&self, id: &str) -> Result<bool, Error> {
+    pub async fn give_up(&self, place: &str) -> Result<bool, Error> {
         let now = self.now;
         let sql = format!(
             "UPDATE submissions SET token = $1, created = {now}
-             WHERE id = $2 AND created < {now} - $3 AND id NOT IN (SELECT id FROM results)"
+             WHERE id = $2 AND created < {now} - $3 AND id NOT IN (SELECT place FROM results)"
         );
-        let query = sqlx::query(AssertSqlSafe(sql)).bind(GIVEN_UP).bind(id);
+        let query = sqlx::query(AssertSqlSafe(sql)).bind(GIVEN_UP).bind(place);
         let query = query.bind(limits::ABANDONED_S);
         Ok(query.execute(&self.pool).await?.rows_affected() == 1)
     }
 
+    /// The same of a submission of `token` that is needed no longer, as its result is published from another place.
+    pub async fn withdraw(&self, place: &str, token: &str) -> Result<bool, Error> {
+        let now = self.now;
+        let sql = format!(
+            "UPDATE submissions SET token = $1, created = {now}
+             WHERE id = $2 AND token = $3 AND id NOT IN (SELECT place FROM results)"
+        );
+        let query = sqlx::query(AssertSqlSafe(sql)).bind(GIVEN_UP).bind(place).bind(token);
+        Ok(query.execute(&self.pool).await?.rows_affected() == 1)
+    }
+
     /// Forgets a submission that was given up.
-    pub async fn forget(&self, id: &str) -> Result<(), Error> {
+    pub async fn forget(&self, place: &str) -> Result<(), Error> {
         let mut transaction = self.pool.begin().await?;
-        unstage(&mut transaction, id, GIVEN_UP).await?;
+        unstage(&mut transaction, place, GIVEN_UP).await?;
         Ok(transaction.commit().await?)
     }
 
-    /// Publishes what `token` staged, in one step: who finds it published finds it staged no longer, so that
+    /// Publishes what `token` staged at `place`, in one step: who finds it published finds it staged no longer, so that
     /// its files are never taken for those of a submission that nobody finished. What is staged no longer is
-    /// not published: its files may be gone. A simulation has none, and is not staged. Whether it is published
-    /// now.
+    /// not published: its files may be gone. A simulation has none, and is not staged.
+    ///
+    /// Returns where the files of the published result lie: at `place`, or elsewhere where it was published before; then
+    /// what is staged stays so. `None` where it is not published.
     pub async fn publish(
         &self,
+        place: &str,
         token: &str,
         item: &ShelfItem,
         parts: &[Part],
-    ) -> Result<bool, Error> {
+    ) -> Result<Option<String>, Error> {
         let sql = format!(
             "INSERT INTO results (id, token, published, item, parts, name, model, firmware, words,
-                 capacity, started, random_write, kind)
-             VALUES ($1, $2, {}, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING",
+                 capacity, started, random_write, kind, place)
+             VALUES ($1, $2, {}, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+             ON CONFLICT DO NOTHING",
             self.now
         );
         let device = item.device.as_ref();
@@ -328,28 +358,30 @@ impl Db {
             .bind(capacity.cast_signed())
             .bind(item.started.as_deref().map(searched))
             .bind(random_write.map(|estimate| estimate.value))
-            .bind(name_of(item.kind));
+            .bind(name_of(item.kind))
+            .bind(place);
         let mut transaction = self.pool.begin().await?;
-        let staged = unstage(&mut transaction, &item.id, token).await?;
-        if !staged && item.kind != ResultKind::Simulation {
-            transaction.rollback().await?;
-            return Ok(self.result(&item.id).await?.is_some());
+        let staged = unstage(&mut transaction, place, token).await?;
+        let may_publish = staged || item.kind == ResultKind::Simulation;
+        if may_publish && query.execute(&mut *transaction).await?.rows_affected() == 1 {
+            transaction.commit().await?;
+            return Ok(Some(place.into()));
         }
-        query.execute(&mut *transaction).await?;
-        transaction.commit().await?;
-        Ok(true)
+        transaction.rollback().await?;
+        Ok(self.result(&item.id).await?.map(|stored| stored.place))
     }
 
-    /// What the shelf shows of the result `id`, and its files.
-    pub async fn result(&self, id: &str) -> Result<Option<(ShelfItem, Vec<Part>)>, Error> {
+    /// The result `id`.
+    pub async fn result(&self, id: &str) -> Result<Option<Stored>, Error> {
         if id.contains('\0') {
             return Ok(None);
         }
-        let query = sqlx::query("SELECT item, parts FROM results WHERE id = $1").bind(id);
+        let query = sqlx::query("SELECT item, parts, place FROM results WHERE id = $1").bind(id);
         let row = query.fetch_optional(&self.pool).await?;
         let read = |row: AnyRow| {
             let item = serde_json::from_str(row.try_get(0)?)?;
-            Ok((item, serde_json::from_str(row.try_get(1)?)?))
+            let parts = serde_json::from_str(row.try_get(1)?)?;
+            Ok(Stored { item, parts, place: row.try_get(2)? })
         };
         row.map(read).transpose()
     }
@@ -393,14 +425,14 @@ impl Db {
     }
 }
 
-/// Forgets a submission of `token`; whether there was one.
-async fn unstage(connection: &mut AnyConnection, id: &str, token: &str) -> Result<bool, Error> {
+/// Forgets the submission at `place` of `token`; whether there was one.
+async fn unstage(connection: &mut AnyConnection, place: &str, token: &str) -> Result<bool, Error> {
     let sql = "DELETE FROM submissions WHERE id = $1 AND token = $2";
-    let query = sqlx::query(sql).bind(id).bind(token);
+    let query = sqlx::query(sql).bind(place).bind(token);
     let staged = query.execute(&mut *connection).await?.rows_affected() == 1;
     if staged {
         let arrived = "DELETE FROM arrived WHERE submission = $1";
-        sqlx::query(arrived).bind(id).execute(connection).await?;
+        sqlx::query(arrived).bind(place).execute(connection).await?;
     }
     Ok(staged)
 }
@@ -409,8 +441,7 @@ async fn unstage(connection: &mut AnyConnection, id: &str, token: &str) -> Resul
 async fn add_column(
     connection: &mut AnyConnection,
     sqlite: bool,
-    table: &str,
-    column: &str,
+    [table, column, before]: [&str; 3],
 ) -> Result<(), Error> {
     let has = match sqlite {
         true => {
@@ -423,7 +454,6 @@ async fn add_column(
     };
     let has: i64 = sqlx::query(AssertSqlSafe(has)).fetch_one(&mut *connection).await?.try_get(0)?;
     if has == 0 {
-        let before = name_of(ResultKind::Measurement);
         let add =
             format!("ALTER TABLE {table} ADD COLUMN {column} TEXT NOT NULL DEFAULT '{before}'");
         sqlx::query(AssertSqlSafe(add)).execute(connection).await?;
@@ -438,6 +468,7 @@ const fn name_of(kind: ResultKind) -> &'static str {
         ResultKind::Simulation => "simulation",
         ResultKind::Probe => "probe",
         ResultKind::Sweep => "sweep",
+        ResultKind::WhatIf => "what_if",
     }
 }
 

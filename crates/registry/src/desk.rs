@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::db::Db;
+use crate::db::{Db, Stored};
 use crate::results::write_whole;
 use crate::store::{PROBE, SIMULATION, Store, file_name};
 use crate::submission::{
@@ -44,8 +44,14 @@ pub(crate) struct Desk {
     receiving_of: Mutex<BTreeMap<String, Arc<Semaphore>>>,
     sent: DefaultKeyedRateLimiter<String>,
     tried: DefaultDirectRateLimiter,
-    /// The submissions that are being checked.
+    /// The places of the submissions that are being checked.
     finishing: Mutex<BTreeSet<String>>,
+}
+
+/// Where in the store the files lie that `token` sends of what will be the result `id`: each token has a place of its
+/// own, so that it sees, changes and removes nothing of what another sends of the same.
+fn place_of(token: &str, id: &str) -> String {
+    hash(&format!("{id}/{token}"))
 }
 
 /// A submission.
@@ -171,7 +177,7 @@ impl Desk {
     }
 
     async fn staged(&self, id: &str, sender: &str) -> Result<Submission, Problem> {
-        let staged = self.db.staged(id, sender).await?;
+        let staged = self.db.staged(&place_of(sender, id), sender).await?;
         let message = || format!("there is no submission `{id}` of yours: begin one");
         staged.ok_or_else(|| Problem::not_found(message()))
     }
@@ -204,52 +210,74 @@ impl Desk {
         }
     }
 
-    /// Publishes what was staged and checked.
+    /// Publishes what was staged at `place` and checked. Where another token was faster with the same result, that is
+    /// the one that is published, and what lies at `place` goes.
     async fn publish(
         &self,
+        place: &str,
         sender: &Sender,
         item: &ShelfItem,
         parts: &[Part],
     ) -> Result<(), Problem> {
-        match self.db.publish(&sender.name, item, parts).await? {
+        let published = self.db.publish(place, &sender.name, item, parts).await?;
+        let gone = || Problem::conflict("this submission was given up meanwhile: begin again");
+        match published.ok_or_else(gone)? == place {
             true => Ok(()),
-            false => Err(Problem::conflict("this submission was given up meanwhile: begin again")),
+            // It was not staged, and is a file alone.
+            false if item.kind == ResultKind::Simulation => {
+                Ok(self.store.remove(place, std::iter::empty()).await?)
+            }
+            false => Ok(self.withdraw(place, sender, parts).await?),
         }
+    }
+
+    /// Removes what lies at `place`, of a result that is published from another.
+    async fn withdraw(&self, place: &str, sender: &Sender, parts: &[Part]) -> Result<(), Error> {
+        if self.db.withdraw(place, &sender.name).await? {
+            self.store.remove(place, parts.iter().map(Part::name)).await?;
+            self.db.forget(place).await?;
+        }
+        Ok(())
     }
 
     /// The result `id`, if it is published, as who finished it was told of it: who did not wait for that asks
     /// again.
     async fn published(&self, id: &str) -> Result<Option<Published>, Problem> {
-        let Some((item, parts)) = self.db.result(id).await? else { return Ok(None) };
+        let Some(Stored { item, parts, .. }) = self.db.result(id).await? else { return Ok(None) };
         let unchecked: Vec<String> = match item.kind {
             ResultKind::Simulation => check::OF_SIMULATIONS.map(String::from).into(),
             ResultKind::Probe => check::OF_PROBES.map(String::from).into(),
-            ResultKind::Measurement | ResultKind::Sweep => unchecked(&parts),
+            ResultKind::Measurement | ResultKind::Sweep | ResultKind::WhatIf => unchecked(&parts),
         };
         Ok(Some(Published { id: id.into(), unchecked }))
     }
 
-    /// Lets nobody else finish the submission `id` until this is dropped: to check one takes minutes.
-    fn finishing(self: &Arc<Self>, id: &str) -> Result<Finishing, Problem> {
+    /// Lets nothing else finish the submission at `place` until this is dropped: to check one takes minutes.
+    fn finishing(self: &Arc<Self>, place: &str) -> Result<Finishing, Problem> {
         let mut finishing = self.finishing.lock().unwrap_or_else(PoisonError::into_inner);
-        match finishing.insert(id.into()) {
-            true => Ok(Finishing { desk: Arc::clone(self), id: id.into() }),
+        match finishing.insert(place.into()) {
+            true => Ok(Finishing { desk: Arc::clone(self), place: place.into() }),
             false => Err(Problem::conflict(
                 "this submission is being checked: ask again in a while whether it is published",
             )),
         }
     }
 
-    /// Keeps JSON of the result `id`.
-    async fn put_json(&self, id: &str, file: &str, json: &impl Serialize) -> Result<(), Problem> {
+    /// Keeps JSON of a result at `place`.
+    async fn put_json(
+        &self,
+        place: &str,
+        file: &str,
+        json: &impl Serialize,
+    ) -> Result<(), Problem> {
         let json = serde_json::to_vec(json).map_err(Error::from)?;
-        Ok(self.store.put(id, file, json.into()).await?)
+        Ok(self.store.put(place, file, json.into()).await?)
     }
 
-    /// Lets the files of a submission lie in a folder.
-    async fn fetch(&self, id: &str, parts: &[Part], folder: &Path) -> Result<(), Problem> {
+    /// Lets the files of the submission at `place` lie in a folder.
+    async fn fetch(&self, place: &str, parts: &[Part], folder: &Path) -> Result<(), Problem> {
         for part in parts {
-            let bytes = self.store.get(id, &file_name(part.name())).await?;
+            let bytes = self.store.get(place, &file_name(part.name())).await?;
             if !part.is(&bytes) {
                 return Err(Problem::damaged("a file is not what was sent: begin again"));
             }
@@ -258,8 +286,13 @@ impl Desk {
         Ok(())
     }
 
-    async fn missing(&self, id: &str, submission: &Submission) -> Result<Vec<PartName>, Problem> {
-        let mut arrived = self.db.arrived(id).await?;
+    /// What has not arrived yet of the submission at `place`.
+    async fn missing(
+        &self,
+        place: &str,
+        submission: &Submission,
+    ) -> Result<Vec<PartName>, Problem> {
+        let mut arrived = self.db.arrived(place).await?;
         arrived.sort_unstable();
         let names = submission.parts().iter().map(Part::name);
         Ok(names.filter(|name| arrived.binary_search(name).is_err()).collect())
@@ -267,10 +300,10 @@ impl Desk {
 
     /// Forgets submissions that nobody finished. Each is looked at again just before: it may be finished now.
     async fn clean(&self) -> Result<(), Error> {
-        for (id, parts) in self.db.abandoned().await? {
-            if self.db.give_up(&id).await? {
-                self.store.remove(&id, parts.into_iter()).await?;
-                self.db.forget(&id).await?;
+        for (place, parts) in self.db.abandoned().await? {
+            if self.db.give_up(&place).await? {
+                self.store.remove(&place, parts.into_iter()).await?;
+                self.db.forget(&place).await?;
             }
         }
         Ok(())
@@ -280,12 +313,12 @@ impl Desk {
 /// A submission that is being finished.
 struct Finishing {
     desk: Arc<Desk>,
-    id: String,
+    place: String,
 }
 
 impl Drop for Finishing {
     fn drop(&mut self) {
-        self.desk.finishing.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.desk.finishing.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.place);
     }
 }
 
@@ -327,14 +360,15 @@ async fn stage(
     id: String,
     submission: Submission,
 ) -> Result<JsonOf<Staged>, Problem> {
-    if !desk.db.stage(&id, &sender.name, &submission).await? {
+    let place = place_of(&sender.name, &id);
+    if !desk.db.stage([&place, &id], &sender.name, &submission).await? {
         desk.unpublished(&id).await?;
         return Err(Problem::conflict(
-            "too many submissions of this token are not finished, or somebody else submits the same: \
-             finish them, or wait a day",
+            "too many submissions of this token are not finished, or this one was given up and its files are being \
+             removed: finish the others, or wait a day",
         ));
     }
-    let missing = desk.missing(&id, &submission).await?;
+    let missing = desk.missing(&place, &submission).await?;
     JsonOf::of(&Staged { id, missing })
 }
 
@@ -374,8 +408,9 @@ async fn receive(
             "{name} is not what was announced: its length or its SHA-256 differs"
         )));
     }
-    desk.store.put(&id, &file_name(name), bytes).await?;
-    desk.db.add_arrived(&id, name).await?;
+    let place = place_of(&sender.name, &id);
+    desk.store.put(&place, &file_name(name), bytes).await?;
+    desk.db.add_arrived(&place, name).await?;
     Ok(())
 }
 
@@ -395,21 +430,24 @@ async fn check_and_publish(
     sender: Sender,
     id: String,
 ) -> Result<JsonOf<Published>, Problem> {
-    let _alone = desk.finishing(&id)?;
-    desk.db.renew(&id, &sender.name).await?;
-    let submission = match desk.staged(&id, &sender.name).await {
-        Ok(submission) => submission,
-        Err(none) => {
-            let published = desk.published(&id).await?.ok_or(none)?;
-            return JsonOf::of(&published);
+    let place = place_of(&sender.name, &id);
+    let _alone = desk.finishing(&place)?;
+    desk.db.renew(&place, &sender.name).await?;
+    let staged = desk.staged(&id, &sender.name).await;
+    if let Some(published) = desk.published(&id).await? {
+        // By this token before, or by another that submitted the same.
+        if let Ok(submission) = staged {
+            desk.withdraw(&place, &sender, submission.parts()).await?;
         }
-    };
-    let missing = desk.missing(&id, &submission).await?.len();
+        return JsonOf::of(&published);
+    }
+    let submission = staged?;
+    let missing = desk.missing(&place, &submission).await?.len();
     if missing > 0 {
         return Err(Problem::conflict(format!("{missing} files have not arrived: send them")));
     }
-    let place = tempfile::tempdir_in(&desk.folder).map_err(Error::from)?;
-    let path = place.path().join("result");
+    let folder = tempfile::tempdir_in(&desk.folder).map_err(Error::from)?;
+    let path = folder.path().join("result");
     match submission {
         Submission::Measurement(one) => publish_measurement(&desk, &sender, id, path, *one).await,
         Submission::Probe(one) => publish_probe(&desk, &sender, id, path, *one).await,
@@ -430,17 +468,18 @@ async fn publish_measurement(
     let MeasurementSubmission { name, manifest, facts, parts, .. } = submission;
     let inside = parts.iter().filter(|part| part.content == Content::Activities);
     let inside: Vec<u32> = inside.map(|part| part.run).collect();
+    let place = place_of(&sender.name, &id);
     let folder = ResultFolder::create(&path, &manifest)?;
-    desk.fetch(&id, &parts, &path).await?;
+    desk.fetch(&place, &parts, &path).await?;
     let checks = move || {
         check::can_be_read(&folder, &inside)?;
         check::facts(&folder, manifest, &facts)
     };
     let (manifest, facts) = desk.work.run(checks).await?;
-    desk.put_json(&id, "manifest.json", &manifest).await?;
-    desk.put_json(&id, "facts.json", &facts).await?;
+    desk.put_json(&place, "manifest.json", &manifest).await?;
+    desk.put_json(&place, "facts.json", &facts).await?;
     let item = ShelfItem::measurement(id.clone(), name, manifest, Some(facts));
-    desk.publish(sender, &item, &parts).await?;
+    desk.publish(&place, sender, &item, &parts).await?;
     JsonOf::of(&Published { id, unchecked: unchecked(&parts) })
 }
 
@@ -453,10 +492,11 @@ async fn publish_probe(
     submission: ProbeSubmission,
 ) -> Result<JsonOf<Published>, Problem> {
     let ProbeSubmission { name, probe, parts, .. } = submission;
-    desk.fetch(&id, &parts, &path).await?;
+    let place = place_of(&sender.name, &id);
+    desk.fetch(&place, &parts, &path).await?;
     let checks = move || check::of_probe(&path, &probe).map(|()| probe);
     let probe = desk.work.run(checks).await?;
-    desk.put_json(&id, PROBE, &probe).await?;
+    desk.put_json(&place, PROBE, &probe).await?;
     let status = match probe.status {
         ProbeStatus::Complete => Status::Complete,
         ProbeStatus::Interrupted => Status::Interrupted,
@@ -464,7 +504,7 @@ async fn publish_probe(
     };
     let runs = probe.steps.iter().flat_map(|step| &step.runs).map(|run| run.ios);
     let item = ShelfItem::probe(id.clone(), name, probe.drive, probe.began, status, runs);
-    desk.publish(sender, &item, &parts).await?;
+    desk.publish(&place, sender, &item, &parts).await?;
     JsonOf::of(&Published { id, unchecked: check::OF_PROBES.map(String::from).into() })
 }
 
@@ -475,10 +515,11 @@ async fn publish_simulation(
     submission: SimulationSubmission,
 ) -> Result<JsonOf<Published>, Problem> {
     let (id, SimulationSubmission { name, simulation }) = desk.examined(submission).await?;
-    desk.put_json(&id, SIMULATION, &simulation).await?;
+    let place = place_of(&sender.name, &id);
+    desk.put_json(&place, SIMULATION, &simulation).await?;
     let (drive, workload) = (simulation.drive, simulation.workload);
     let item = ShelfItem::simulation(id.clone(), name, drive, workload, simulation.ios);
-    desk.publish(&sender, &item, &[]).await?;
+    desk.publish(&place, &sender, &item, &[]).await?;
     JsonOf::of(&Published { id, unchecked: check::OF_SIMULATIONS.map(String::from).into() })
 }
 

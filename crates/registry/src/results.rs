@@ -13,16 +13,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
-use flashscope_report::{ResultKind, Shelf, ShelfItem};
+use flashscope_report::{ResultKind, Shelf};
 use flashscope_result::marks::Marks;
 use flashscope_result::sweep::Explored;
+use flashscope_result::what_if::WhatIf;
 use flashscope_result::{Manifest, ResultFolder};
 use flashscope_serve::{Library, Opened, Problem, ShelfQuery};
 use quick_cache::sync::Cache;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use crate::db::Db;
+use crate::db::{Db, Stored};
 use crate::store::{PROBE, SIMULATION, Store, file_name};
 use crate::submission::Part;
 use crate::{Error, limits};
@@ -32,6 +33,8 @@ use crate::{Error, limits};
 struct Kept {
     opened: Arc<Opened>,
     parts: Arc<[Part]>,
+    /// Where they lie in the store.
+    place: Arc<str>,
 }
 
 pub(crate) struct Results {
@@ -53,25 +56,25 @@ impl Results {
         Ok(Results { db, store, folder, open, at_hand, runtime: Handle::current() })
     }
 
-    fn get(&self, id: &str, name: &str) -> Result<Bytes, Error> {
-        self.runtime.block_on(self.store.get(id, name))
+    fn get(&self, place: &str, name: &str) -> Result<Bytes, Error> {
+        self.runtime.block_on(self.store.get(place, name))
     }
 
     /// The result `id`, if it is of this kind.
-    fn published(&self, kind: ResultKind, id: &str) -> Result<(ShelfItem, Vec<Part>), Problem> {
+    fn published(&self, kind: ResultKind, id: &str) -> Result<Stored, Problem> {
         let found = self.runtime.block_on(self.db.result(id))?;
         let none = || Problem::not_found(format!("there is no result `{id}`: see /api/shelf"));
-        let (item, parts) = found.ok_or_else(none)?;
-        match item.kind == kind {
-            true => Ok((item, parts)),
-            false => Err(Problem::of_kind(item.kind, id)),
+        let stored = found.ok_or_else(none)?;
+        match stored.item.kind == kind {
+            true => Ok(stored),
+            false => Err(Problem::of_kind(stored.item.kind, id)),
         }
     }
 
     /// The JSON that is the result `id` of this kind.
     fn json(&self, kind: ResultKind, id: &str, file: &str) -> Result<Value, Problem> {
-        self.published(kind, id)?;
-        let json = serde_json::from_slice(&self.get(id, file)?);
+        let Stored { place, .. } = self.published(kind, id)?;
+        let json = serde_json::from_slice(&self.get(&place, file)?);
         json.map_err(|error| Problem::from(Error::from(error)))
     }
 
@@ -80,22 +83,22 @@ impl Results {
     }
 
     fn opened(&self, id: &str) -> Result<Kept, Problem> {
-        let (item, parts) = self.published(ResultKind::Measurement, id)?;
+        let Stored { item, parts, place } = self.published(ResultKind::Measurement, id)?;
         let damaged = |error: serde_json::Error| Problem::from(Error::from(error));
-        let facts = serde_json::from_slice(&self.get(id, "facts.json")?).map_err(damaged)?;
-        let (folder, manifest) = self.folder_of(id)?;
+        let facts = serde_json::from_slice(&self.get(&place, "facts.json")?).map_err(damaged)?;
+        let (folder, manifest) = self.folder_of(id, &place)?;
         let version = item.id.clone();
         let opened = Opened::new(item.id, item.name, version, folder, manifest, Arc::new(facts));
-        Ok(Kept { opened: Arc::new(opened), parts: parts.into() })
+        Ok(Kept { opened: Arc::new(opened), parts: parts.into(), place: place.into() })
     }
 
     /// Where the result `id` is kept at hand. It need not survive the machine, unlike a
     /// [`ResultFolder::create`]d one, which is waited for until the disk has it.
-    fn folder_of(&self, id: &str) -> Result<(ResultFolder, Manifest), Problem> {
+    fn folder_of(&self, id: &str, place: &str) -> Result<(ResultFolder, Manifest), Problem> {
         let path = self.folder.join(id);
         let manifest = path.join("manifest.json");
         if !manifest.exists() {
-            write_whole(&manifest, &self.get(id, "manifest.json")?).map_err(Error::from)?;
+            write_whole(&manifest, &self.get(place, "manifest.json")?).map_err(Error::from)?;
         }
         Ok(ResultFolder::open(&path)?)
     }
@@ -127,13 +130,13 @@ impl Library for Results {
     }
 
     fn fetch(&self, opened: &Opened, runs: &[u32]) -> Result<(), Problem> {
-        let Kept { parts, .. } = self.kept(&opened.id)?;
+        let Kept { parts, place, .. } = self.kept(&opened.id)?;
         let wanted = parts.iter().filter(|part| runs.contains(&part.run));
         let wanted = wanted.map(|part| (part, part.name().path(opened.folder.path())));
         let missing: Vec<_> = wanted.filter(|(_, path)| !path.exists()).collect();
         self.make_room(&opened.id, missing.iter().map(|(part, _)| part.bytes).sum());
         for (part, path) in missing {
-            let bytes = self.get(&opened.id, &file_name(part.name()))?;
+            let bytes = self.get(&place, &file_name(part.name()))?;
             if !part.is(&bytes) {
                 return Err(Problem::damaged("a file of this result is not what was submitted"));
             }
@@ -163,6 +166,10 @@ impl Library for Results {
 
     fn sweep(&self, id: &str) -> Result<Explored, Problem> {
         Err(Problem::not_found(format!("a registry has no sweeps, and none with the id `{id}`")))
+    }
+
+    fn what_if(&self, id: &str) -> Result<WhatIf, Problem> {
+        Err(Problem::not_found(format!("a registry has no what-ifs, and none with the id `{id}`")))
     }
 }
 

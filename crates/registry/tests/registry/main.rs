@@ -2,6 +2,7 @@
 //! are the embedded ones, unless the environment names others (`scripts/test-registry`).
 
 mod kinds;
+mod same;
 mod submitting;
 mod tampered;
 mod wrong;
@@ -19,10 +20,12 @@ use serde_json::Value;
 use tempfile::TempDir;
 use url::Url;
 
-/// A registry that answers as long as the process lives, with a token.
+/// A registry that answers as long as the process lives, with two tokens.
 struct Place {
     address: SocketAddr,
     token: String,
+    /// That of somebody else.
+    second: String,
     folder: TempDir,
     client: Client,
 }
@@ -52,20 +55,23 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         let configuration = configuration(folder.path());
         let (tell, told) = std::sync::mpsc::channel();
-        let name = test.to_string();
+        let names = [test.to_string(), format!("{test}-second")];
         std::thread::spawn(move || {
             let make = async |access: Access| {
                 let registry = Registry::open(&configuration).await?;
-                let _ = registry.remove_token(&name).await;
-                let token = registry.add_token(&name).await?;
-                registry.app(access).map(|app| (token, app))
+                let mut tokens = Vec::new();
+                for name in &names {
+                    let _ = registry.remove_token(name).await;
+                    tokens.push(registry.add_token(name).await?);
+                }
+                registry.app(access).map(|app| (tokens, app))
             };
             let mut made = None;
             let outcome = flashscope_serve::serve(
                 async |access| {
-                    let (token, app) = make(access).await?;
-                    made = Some(token.clone());
-                    tell.send(Err(token)).unwrap();
+                    let (tokens, app) = make(access).await?;
+                    made = Some(tokens.clone());
+                    tell.send(Err(tokens)).unwrap();
                     Ok::<_, flashscope_registry::Error>(app)
                 },
                 ([127, 0, 0, 1], 0).into(),
@@ -73,9 +79,10 @@ impl Place {
             );
             panic!("the registry ended: {outcome:?}, {made:?}");
         });
-        let token = told.recv().unwrap().unwrap_err();
+        let tokens: [String; 2] = told.recv().unwrap().unwrap_err().try_into().unwrap();
         let address = told.recv().unwrap().unwrap();
-        Place { address, token, folder, client: Client::new() }
+        let [token, second] = tokens;
+        Place { address, token, second, folder, client: Client::new() }
     }
 
     fn url(&self) -> Url {
@@ -118,6 +125,15 @@ impl Place {
         copy(&samples.join(format!("{sample}.flashscope")), &path);
         edit(&path.join(file), change);
         path
+    }
+
+    /// How many files of records the embedded store has: where it is another, those that there should be of one
+    /// submission cannot be told from those of other tests, and are taken as they are.
+    fn files_of_submissions(&self, otherwise: usize) -> usize {
+        let results = self.folder.path().join("registry/store/results");
+        let Ok(results) = fs::read_dir(results) else { return otherwise };
+        let files = |place: fs::DirEntry| fs::read_dir(place.path().join("records"));
+        results.flat_map(|place| files(place.unwrap())).flatten().count()
     }
 
     fn get(&self, path: &str) -> Response {
