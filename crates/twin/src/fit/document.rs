@@ -121,7 +121,7 @@ impl Twin {
         Ok(twin)
     }
 
-    /// Writes the profile to `path`, and the rest beside it.
+    /// Writes all of it beside `path`, and then the profile to `path`: where that is, the twin can be asked.
     ///
     /// # Errors
     /// They cannot be written.
@@ -133,10 +133,10 @@ impl Twin {
         let write = |path: &Path, text: &str| {
             write_text(path, text).map_err(|error| wrong(path, error.to_string()))
         };
-        write(path, &self.profile)?;
-        write(&beside, &(text + "\n")).inspect_err(|_| {
+        write(&beside, &(text + "\n"))?;
+        write(path, &self.profile).inspect_err(|_| {
             // Neither is a twin without the other. The error says more than one about the removal.
-            let _ = std::fs::remove_file(path);
+            let _ = std::fs::remove_file(&beside);
         })
     }
 
