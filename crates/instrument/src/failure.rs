@@ -42,10 +42,10 @@ pub fn usage<E: Into<anyhow::Error>>(error: E) -> Failure {
     Failure::Usage(error.into())
 }
 
-/// Why the folder of a result was not made: that something is there already is a matter of usage.
+/// Why the folder of a result was not created: that its name is taken is a matter of usage.
 pub fn not_made(error: flashscope_result::Error) -> Failure {
     match error {
-        flashscope_result::Error::Exists(_) => usage(error),
+        flashscope_result::Error::Exists(_) | flashscope_result::Error::Busy(_) => usage(error),
         error => Failure::from(error),
     }
 }

@@ -9,13 +9,14 @@
 )]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::Error;
-use crate::folder::{create_folders, read_json, write_whole};
+use crate::folder::{read_json, write_whole};
+use crate::staging::Staged;
 
 /// Bytes of the largest document that is read: some 50 times one of a large drive.
 const MOST_BYTES: u64 = 64 << 20;
@@ -68,48 +69,33 @@ impl Document {
     }
 }
 
-/// Where a document will lie. The folder is there in the meantime, so that nobody else takes the name;
-/// unless the document is written, it goes again.
+/// A folder that appears under its name together with its document; without a document, nothing of it stays.
 #[derive(Debug)]
 pub(crate) struct DocumentFolder {
     document: &'static Document,
-    path: PathBuf,
-    written: bool,
+    staged: Staged,
 }
 
 impl DocumentFolder {
-    /// Makes the folder, and the one beside the document. Nothing may be there yet.
+    /// Begins the folder, with the one beside the document. Nothing may be there yet.
     pub fn create(path: &Path, document: &'static Document) -> Result<DocumentFolder, Error> {
-        if path.exists() {
-            return Err(Error::Exists(path.into()));
-        }
-        create_folders(path, document.beside)?;
-        Ok(DocumentFolder { document, path: path.into(), written: false })
+        Ok(DocumentFolder { document, staged: Staged::create(path, document.beside)? })
     }
 
+    /// Where it lies now: beside its place, until the document is written.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.staged.place()
     }
 
-    /// Writes the document; at every instant the file is whole or not there.
+    /// Writes the document, and lets the folder appear; at every instant it is whole or not there.
+    ///
+    /// # Errors
+    /// [`Error::Taken`] where the name was taken in the meantime: the folder is kept under another. Where it cannot be
+    /// written.
     pub fn write(&mut self, value: &impl Serialize) -> Result<(), Error> {
-        let path = self.path.join(self.document.name);
+        let path = self.path().join(self.document.name);
         // Without white space: most of it is numbers, of which each would have a line.
         write_whole(&path, |file| Ok(serde_json::to_writer(file, value)?))?;
-        self.written = true;
-        Ok(())
-    }
-}
-
-impl Drop for DocumentFolder {
-    fn drop(&mut self) {
-        if !self.written {
-            if let Some(beside) = self.document.beside {
-                // What is beside the document says nothing alone: not even of which drive it is.
-                let _ = fs::remove_dir_all(self.path.join(beside));
-            }
-            // Only if it is empty, as it was made.
-            let _ = fs::remove_dir(&self.path);
-        }
+        if self.staged.is_published() { Ok(()) } else { self.staged.publish_anyway() }
     }
 }

@@ -17,6 +17,14 @@ pub enum Error {
     /// There is something where the result is to be written.
     #[error("{} exists already: choose another name with --output, or remove it", .0.display())]
     Exists(PathBuf),
+    /// The name of a result was taken while it was made.
+    #[error("something else took the name {} in the meantime: the result is kept as {}", path.display(), kept.display())]
+    Taken {
+        /// The name that it was to have.
+        path: PathBuf,
+        /// Where it lies.
+        kept: PathBuf,
+    },
     /// A disk, or a folder, was named for what is to be written.
     #[error("{} is no file, and is not written over: choose another name", .0.display())]
     NoFile(PathBuf),

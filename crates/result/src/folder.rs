@@ -20,6 +20,7 @@ use crate::activity::Activities;
 use crate::grid::{GRID_SCHEMA_VERSION, Grid};
 use crate::manifest::{Run, SCHEMA_VERSION};
 use crate::marks::Marks;
+use crate::staging::Staged;
 use crate::writer::files_of;
 use crate::{Error, Manifest, Recorder, Rows, activities};
 
@@ -149,15 +150,6 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
     })
 }
 
-/// Makes a folder with a folder in it, and those above it that are missing, so that a loss of power does
-/// not take away what is put there.
-pub(crate) fn create_folders(path: &Path, inner: Option<&str>) -> Result<(), Error> {
-    let innermost = inner.map_or(path.into(), |inner| path.join(inner));
-    fs::create_dir_all(&innermost).map_err(Error::io("create", &innermost))?;
-    sync_folder(path)?;
-    path.parent().map_or(Ok(()), sync_folder)
-}
-
 /// Makes the names of files in `folder` durable.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), Error> {
     let folder = if folder == Path::new("") { Path::new(".") } else { folder };
@@ -165,15 +157,17 @@ pub(crate) fn sync_folder(folder: &Path) -> Result<(), Error> {
 }
 
 impl ResultFolder {
-    /// Makes a new result at `path`, with `manifest` in it. Nothing may be there yet.
+    /// Creates a new result at `path`. It appears together with `manifest`, so that it can be resumed from its first
+    /// instant on.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::Busy`] where another process creates one of this name, and where it cannot be
+    /// written.
     pub fn create(path: &Path, manifest: &Manifest) -> Result<ResultFolder, Error> {
-        if path.exists() {
-            return Err(Error::Exists(path.into()));
-        }
-        create_folders(path, Some(RECORDS))?;
-        let folder = ResultFolder { path: path.into() };
-        folder.write_manifest(manifest)?;
-        Ok(folder)
+        let mut staged = Staged::create(path, Some(RECORDS))?;
+        write_json(&staged.place().join(MANIFEST), manifest)?;
+        staged.publish()?;
+        Ok(ResultFolder { path: path.into() })
     }
 
     /// Opens the result at `path` and reads its manifest.

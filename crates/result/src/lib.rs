@@ -4,7 +4,8 @@
 //! writes it, what analyses reads it, and neither knows the other.
 //!
 //! Every file appears under its name only when it is complete and on stable storage, so a result
-//! is whole at every instant, whatever happens to the machine.
+//! is whole at every instant, whatever happens to the machine. The folder itself appears in the same way: once it
+//! can be resumed, or read.
 
 mod activities;
 pub mod activity;
@@ -24,6 +25,7 @@ mod recorder;
 pub mod rounds;
 mod rows;
 mod simulation;
+mod staging;
 pub mod sweep;
 pub mod what_if;
 mod writer;
@@ -38,3 +40,4 @@ pub use simulation::{
     Cleaning, LatencyHeatMap, LatencyNs, SIMULATION_VERSION, Simulation, SimulationFill,
     SimulationFolder, SimulationStatus, SimulationWarmUp, is_simulation, read_simulation,
 };
+pub use staging::is_unfinished;

@@ -21,8 +21,8 @@ static PROBE: Document = Document {
     beside: Some(RECORDS),
 };
 
-/// Where the result of a probe will lie. The folder is there while the drive is probed, so that
-/// nobody else takes the name; unless something is found, it goes again.
+/// Where the result of a probe will lie. The folder appears when the findings are written; until then it lies beside
+/// that place, with the records.
 #[derive(Debug)]
 pub struct ProbeFolder(DocumentFolder);
 
@@ -30,12 +30,13 @@ impl ProbeFolder {
     /// Makes the folder. Nothing may be there yet.
     ///
     /// # Errors
-    /// [`Error::Exists`], and where no folder can be made.
+    /// [`Error::Exists`], [`Error::Busy`] where another process writes one of this name, and where no folder can be
+    /// created.
     pub fn create(path: &Path) -> Result<ProbeFolder, Error> {
         DocumentFolder::create(path, &PROBE).map(ProbeFolder)
     }
 
-    /// Where it lies.
+    /// Where it lies now.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
@@ -92,7 +93,8 @@ mod tests {
         drop(folder);
         assert!(!path.exists());
         let mut folder = ProbeFolder::create(&path).unwrap();
-        assert!(matches!(ProbeFolder::create(&path), Err(Error::Exists(_))));
+        assert!(matches!(ProbeFolder::create(&path), Err(Error::Busy(_))));
+        assert!(!path.exists(), "it appears when it is whole");
         assert!(matches!(read_probe(&path), Err(Error::NoProbe(_))));
         let written = serde_json::json!({ "schema_version": 1, "drive": {}, "findings": [] });
         folder.write(&written).unwrap();

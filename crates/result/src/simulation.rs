@@ -25,8 +25,7 @@ static SIMULATION: Document = Document {
     beside: None,
 };
 
-/// Where the result of a simulated workload will lie. The folder is there while the workload is
-/// simulated, so that nobody else takes the name; unless something is written to it, it goes again.
+/// Where the result of a simulated workload will lie. The folder appears when the result is written.
 #[derive(Debug)]
 pub struct SimulationFolder(DocumentFolder);
 
@@ -34,7 +33,8 @@ impl SimulationFolder {
     /// Makes the folder. Nothing may be there yet.
     ///
     /// # Errors
-    /// [`Error::Exists`], and where no folder can be made.
+    /// [`Error::Exists`], [`Error::Busy`] where another process writes one of this name, and where no folder can be
+    /// created.
     pub fn create(path: &Path) -> Result<SimulationFolder, Error> {
         DocumentFolder::create(path, &SIMULATION).map(SimulationFolder)
     }
@@ -81,7 +81,8 @@ mod tests {
         drop(SimulationFolder::create(&path).unwrap());
         assert!(!path.exists());
         let mut folder = SimulationFolder::create(&path).unwrap();
-        assert!(matches!(SimulationFolder::create(&path), Err(Error::Exists(_))));
+        assert!(matches!(SimulationFolder::create(&path), Err(Error::Busy(_))));
+        assert!(!path.exists(), "it appears when it is whole");
         assert!(!is_simulation(&path));
         assert!(matches!(read_simulation(&path), Err(Error::NoSimulation(_))));
         let written = serde_json::json!({ "schema_version": 1, "drive": {}, "ios": 3 });

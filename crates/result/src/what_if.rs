@@ -195,7 +195,8 @@ impl WhatIfFolder {
     /// Makes the folder. Nothing may be there yet.
     ///
     /// # Errors
-    /// [`Error::Exists`], and where no folder can be made.
+    /// [`Error::Exists`], [`Error::Busy`] where another process writes one of this name, and where no folder can be
+    /// created.
     pub fn create(path: &Path) -> Result<WhatIfFolder, Error> {
         DocumentFolder::create(path, &WHAT_IF).map(WhatIfFolder)
     }
@@ -264,7 +265,7 @@ mod tests {
         assert!(!path.exists() && !is_what_if(&path));
         assert!(matches!(read_what_if(&path), Err(Error::NoWhatIf(_))));
         let mut folder = WhatIfFolder::create(&path).unwrap();
-        assert!(matches!(WhatIfFolder::create(&path), Err(Error::Exists(_))));
+        assert!(matches!(WhatIfFolder::create(&path), Err(Error::Busy(_))));
         folder.write(&what_if()).unwrap();
         assert_eq!(read_what_if(&path).unwrap(), what_if());
         for damaged in ["{}", r#"{"schema_version":1,"base":{}}"#, r#"{"schema_version":2}"#] {

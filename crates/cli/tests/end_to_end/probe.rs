@@ -3,7 +3,6 @@
 use std::fs;
 use std::process::Command;
 
-use flashscope_result::ProbeFolder;
 use serde_json::Value;
 
 use crate::simulate::{assert_conforms, published};
@@ -212,11 +211,14 @@ fn budgets() {
 fn interrupted() {
     let place = Scratch::in_memory();
     let mut running = place.start(&["probe", "sim:agrawal-2008", "--output", "i.flashscope"]);
-    let folder = place.at("i.flashscope");
-    running.wait_until("a run", || folder.exists() && files_of_records(&folder) >= 1);
+    // Until something is found, it lies under another name.
+    let unfinished = || place.names().iter().any(|name| files_of_records(&place.at(name)) >= 1);
+    running.wait_until("a run", unfinished);
+    assert!(!place.at("i.flashscope").exists());
     running.signal("-INT");
     let (status, stderr) = running.wait();
     assert_eq!(status.code(), Some(1), "{stderr}");
+    assert_eq!(place.names(), ["i.flashscope"]);
     assert!(stderr.contains("interrupted: what is shown was found before"), "{stderr}");
     let report = json_of(&place, "i.flashscope");
     assert_eq!(report["status"], "interrupted");
@@ -228,7 +230,6 @@ fn interrupted() {
 #[test]
 fn refused() {
     let place = Scratch::in_memory();
-    drop(ProbeFolder::create(&place.at("there")).unwrap());
     fs::create_dir(place.at("there")).unwrap();
     fs::write(place.at("there.toml"), "").unwrap();
     let drive = "file:drive?size=8MiB";

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use super::found::{Row, SWEEP_VERSION, Sweep};
 use super::points;
 use crate::Error;
-use crate::folder::{check_version, create_folders, lock, read_json, sync_folder, write_json};
+use crate::folder::{check_version, lock, read_json, sync_folder, write_json};
+use crate::staging::Staged;
 
 const SWEEP: &str = "sweep.json";
 const POINTS: &str = "points.parquet";
@@ -29,25 +30,17 @@ pub struct SweepFolder {
 }
 
 impl SweepFolder {
-    /// Makes the folder, with what is known of the sweep before anything is simulated. Nothing may be
-    /// there yet.
+    /// Creates the folder. It appears together with what is known of the sweep before anything is simulated, so that it
+    /// can be resumed from its first instant on.
     ///
     /// # Errors
-    /// [`Error::Exists`], and where nothing can be written.
+    /// [`Error::Exists`], [`Error::Busy`] where another process creates one of this name, and where nothing can be
+    /// written.
     pub fn create(path: &Path, sweep: &Sweep) -> Result<SweepFolder, Error> {
-        if path.exists() {
-            return Err(Error::Exists(path.into()));
-        }
-        let made = create_folders(path, Some(PARTS)).and_then(|()| {
-            let folder = SweepFolder { path: path.into(), parts: 0, _lock: lock(path)? };
-            folder.write(sweep)?;
-            Ok(folder)
-        });
-        if made.is_err() {
-            // Nothing was simulated yet. The error that led here says more than one about the removal.
-            let _ = fs::remove_dir_all(path);
-        }
-        made
+        let mut staged = Staged::create(path, Some(PARTS))?;
+        write_json(&staged.place().join(SWEEP), sweep)?;
+        staged.publish()?;
+        Ok(SweepFolder { path: path.into(), parts: 0, _lock: staged.into_lock()? })
     }
 
     /// Opens the folder of a sweep that is gone on with, with all rows that it has, in no order.

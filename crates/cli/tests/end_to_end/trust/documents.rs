@@ -11,6 +11,8 @@ use crate::{Outcome, Scratch};
 /// A command that writes something, and one that reads it, as they are typed.
 struct Written {
     name: &'static str,
+    /// The file or folder that it makes.
+    made: &'static str,
     write: &'static str,
     read: &'static str,
 }
@@ -21,37 +23,44 @@ const TRACE: &str = "trace.csv";
 const WRITTEN: &[Written] = &[
     Written {
         name: "a simulation",
+        made: "s",
         write: "simulate --drive demo?flash.blocks_per_plane=16 --fill none --warmup none --ios 200 --output s",
         read: "report s --json",
     },
     Written {
         name: "a probe",
+        made: "p",
         write: "probe sim:demo?flash.blocks_per_plane=16 --only page-size --output p",
         read: "report p --json",
     },
     Written {
         name: "the profile of a probe",
+        made: "p.toml",
         write: "probe sim:demo?flash.blocks_per_plane=16 --only page-size --output p --profile p.toml",
         read: "what-if --drive sim:./p.toml --fill none --warmup none --ios 10 --change ftl=fast --repeats 1 --json",
     },
     Written {
         name: "a what-if",
+        made: "w",
         write: "what-if --drive demo?flash.blocks_per_plane=16 --fill none --warmup none --ios 100 \
                 --change over_provisioning=0.3 --repeats 1 --output w",
         read: "report w --json",
     },
     Written {
         name: "a trace in text",
+        made: "t.csv",
         write: "trace convert trace.csv --output t.csv",
         read: "trace stat t.csv --json",
     },
     Written {
         name: "a compressed trace",
+        made: "t.csv.zst",
         write: "trace convert trace.csv --output t.csv.zst",
         read: "trace stat t.csv.zst --json",
     },
     Written {
         name: "a trace in columns",
+        made: "t.parquet",
         write: "trace convert trace.csv --output t.parquet",
         read: "trace stat t.parquet --json",
     },
@@ -71,13 +80,15 @@ fn words(typed: &str) -> Vec<&str> {
 }
 
 impl Written {
-    /// What is read of it, if it is there.
+    /// What is read of it, if it is there: it is whole, or nothing has its name.
     fn read(&self, place: &Scratch, folder: &Path, what: &str) -> Option<String> {
         let Outcome { status, stdout, stderr, .. } =
             Outcome::of(place.command(&words(self.read)).current_dir(folder));
         let what = format!("{}, {what}: {stderr}", self.name);
         assert!([0, 1, 2].contains(&status), "{what}");
         assert!(status == 0 || stderr.contains("is no") || stderr.contains("cannot"), "{what}");
+        let is_there = folder.join(self.made).symlink_metadata().is_ok();
+        assert_eq!(is_there, status == 0, "{what}: {} is there and cannot be read", self.made);
         (status == 0).then_some(stdout)
     }
 

@@ -3,6 +3,7 @@
 
 mod disk;
 mod documents;
+mod early_kills;
 mod registry;
 mod results;
 mod sweeps;
@@ -94,6 +95,8 @@ fn each_crash_gone_on_with<C: PartialEq>(
     let (mut kept, mut resumed, mut seen) = (HashMap::new(), 0, 0);
     let points = each_crash(&changes, losses, |left, tree, point| {
         let now = check(&left.join(folder), &whole, &point.what);
+        let is_there = left.join(folder).symlink_metadata().is_ok();
+        assert_eq!(is_there, now.is_some(), "{}: a folder that cannot be resumed", point.what);
         // What was there once is there for ever, of each kind of crash.
         let before = kept.insert(point.left, now).flatten();
         assert!(now >= before, "{}: {now:?} after {before:?}", point.what);

@@ -98,6 +98,11 @@ fn full_disks_of_a_sweep() {
         let is_full = disk.kept().refused > 0;
         assert_eq!(outcome.status, i32::from(is_full), "{what}: {}", outcome.stderr);
         let rows = check(&disk.path().join("s"), &whole, &what);
+        assert_eq!(
+            disk.path().join("s").exists(),
+            rows.is_some(),
+            "{what}: a folder that cannot be resumed"
+        );
         if !is_full {
             continue;
         }
