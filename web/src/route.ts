@@ -44,6 +44,7 @@ export type Route =
   | { page: 'probe'; id: string }
   | { page: 'sweep'; id: string }
   | { page: 'what-if'; query: string }
+  | { page: 'kept-what-if'; id: string }
   | { page: 'unknown'; hash: string };
 
 /** A part of an address; what `%` stands for, or the text itself where that is broken. */
@@ -62,7 +63,11 @@ function whole(text: string | null | undefined): number | undefined {
 
 function isDevice(route: Route): route is DeviceRoute {
   return (
-    'id' in route && route.page !== 'simulation' && route.page !== 'probe' && route.page !== 'sweep'
+    'id' in route &&
+    route.page !== 'simulation' &&
+    route.page !== 'probe' &&
+    route.page !== 'sweep' &&
+    route.page !== 'kept-what-if'
   );
 }
 
@@ -91,6 +96,7 @@ export function parseRoute(hash: string, only?: string): Route {
   if (kind === 'p' && id !== '' && rest.length === 0) return { page: 'probe', id };
   if (kind === 'w' && id !== '' && rest.length === 0) return { page: 'sweep', id };
   if (kind === 'what-if' && parts.length === 1) return { page: 'what-if', query: search };
+  if (kind === 'what-if' && rest.length === 0) return { page: 'kept-what-if', id };
   if (kind === 'compare') return compareScreen(path.split('/')[1] ?? '', rest) ?? unknown;
   if (only !== undefined && parts.length === 2 && (kind === 'b' || kind === 'r')) {
     return deviceScreen(only, parts, query) ?? unknown;
@@ -215,6 +221,9 @@ export const simulationHref = (id: string) => address('s', id);
 
 /** The address of a what-if, with the question that it begins with. */
 export const whatIfHref = (query = '') => (query === '' ? '#/what-if' : `#/what-if?${query}`);
+
+/** The address of a what-if that was kept. */
+export const keptWhatIfHref = (id: string) => address('what-if', id);
 
 /** The address of a probe. */
 export const probeHref = (id: string) => address('p', id);

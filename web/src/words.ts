@@ -9,6 +9,7 @@ import type {
   Pattern,
   Progress,
   Reference,
+  ShelfItem,
   State,
   Status,
   Timing,
@@ -186,6 +187,15 @@ export const SHELF_STATUS: Record<Status, string> = {
   complete: 'complete',
   interrupted: 'interrupted',
   failed: 'failed',
+};
+
+/** What kinds of results are called. */
+export const KIND_WORDS: Record<ShelfItem['kind'], string> = {
+  measurement: 'measurement',
+  simulation: 'simulation',
+  probe: 'probe',
+  sweep: 'sweep',
+  what_if: 'what-if',
 };
 
 /** What the names of the baselines stand for. */

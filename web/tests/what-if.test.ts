@@ -2,8 +2,10 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serve } from '../fixtures/server.mjs';
+import { stepsOf } from '../fixtures/what-if.mjs';
 import { Lines } from '../src/data/what-if';
 import { askedOf, queryOf, questionOf, UNASKED } from '../src/pages/what-if/question';
+import { keptWhatIfHref, parseRoute } from '../src/route';
 import { Bench, overflow, template, violations } from './browser';
 
 let bench: Bench;
@@ -11,7 +13,12 @@ let served: { address: string; stop: () => Promise<void> };
 
 beforeAll(async () => {
   bench = await Bench.start();
-  served = await serve(await template(), []);
+  const asked = askedOf({ ...UNASKED, changes: ['over_provisioning=0.28', 'over_provisioning=3'] });
+  const steps = stepsOf(asked);
+  const kept = (id: string, whatIf: object | undefined) => ({ id, name: id, whatIf });
+  served = await serve(await template(), [], {
+    whatIfs: [kept('a kept/one', steps.at(-1)), kept('cut off', steps.at(-2))],
+  });
 }, 300_000);
 
 afterAll(async () => {
@@ -51,6 +58,52 @@ describe('a question', () => {
     const asked = askedOf({ ...UNASKED, ios: '', repeats: '5', changes: [' ftl=fast ', ''] });
     expect(asked).toMatchObject({ ios: null, repeats: 5, variants: [{ changes: 'ftl=fast' }] });
   });
+});
+
+describe('one that was kept', () => {
+  // Does it stand on the shelf as what it is, and lead to what came of it?
+  it('is on the shelf', () =>
+    bench.visit(`${served.address}#/`, async (page) => {
+      await page.getByRole('combobox', { name: 'Kind' }).selectOption('what_if');
+      await page.getByText('2 results that fit').waitFor();
+      await page.getByText('uniform on sim:demo').first().waitFor();
+      await page.getByText('2 of 2 variants').waitFor();
+      await page.getByRole('link', { name: 'a kept/one' }).click();
+      await page.getByRole('heading', { level: 1, name: 'a kept/one' }).waitFor();
+      const row = table(page, 'What is simulated').getByRole('row', { name: /=0.28/ });
+      expect(await row.innerText()).toMatch(/280 µs\s*−50.0 % ± 1.00 %\s*, better/);
+      await table(page, 'What models expect').getByText('−50.0 %').first().waitFor();
+      await table(page, 'What is simulated').getByText('Cannot be: no drive is').waitFor();
+      expect(await page.getByText('It was interrupted').count()).toBe(0);
+    }));
+
+  // Is said of one that was interrupted how far it came?
+  it('says how far it came', () =>
+    bench.visit(served.address + keptWhatIfHref('cut off'), async (page) => {
+      await page.getByText('It was interrupted: 2 of 3 were simulated.').waitFor();
+      await table(page, 'What is simulated').getByText('not simulated yet').waitFor();
+    }));
+
+  // Does its address lead to it, whatever it is called, and is one that is not there said to be missing?
+  it('has an address', () => {
+    const route = { page: 'kept-what-if', id: 'a/b ?c' };
+    expect(parseRoute(keptWhatIfHref('a/b ?c'))).toEqual(route);
+    expect(parseRoute('#/what-if/a/b')).toMatchObject({ page: 'unknown' });
+  });
+
+  // Is it accessible in both themes, and does it fit a phone?
+  it.each(['light', 'dark'] as const)('is accessible and fits, %s', (colorScheme) =>
+    bench.visit(
+      served.address + keptWhatIfHref('a kept/one'),
+      async (page) => {
+        await table(page, 'What is simulated').waitFor();
+        expect(await violations(page)).toEqual([]);
+        await page.setViewportSize({ width: 390, height: 844 });
+        expect(await overflow(page)).toBeLessThanOrEqual(0);
+      },
+      { colorScheme },
+    ),
+  );
 });
 
 describe('the page', () => {

@@ -173,6 +173,7 @@ pub fn submit(args: &SubmitArgs) -> Result<(), Failure> {
         ResultKind::Simulation => "s",
         ResultKind::Probe => "p",
         ResultKind::Sweep => "w",
+        ResultKind::WhatIf => "what-if",
     };
     let url = format!("{}/#/{page}/{}", args.to.as_str().trim_end_matches('/'), published.id);
     for what in &published.unchecked {

@@ -9,8 +9,8 @@ use flashscope_result::Manifest;
 use flashscope_result::activity::Activity;
 use flashscope_result::manifest::{Progress, Status};
 use flashscope_result::marks::Marks;
-use flashscope_result::sweep::{Counts, Explored, Sweep, SweepStatus};
-use flashscope_result::what_if::WhatIf;
+use flashscope_result::sweep::{Counts, Explored, RowStatus, Sweep, SweepStatus};
+use flashscope_result::what_if::{Change, Variant, WhatIf, WhatIfStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -128,9 +128,9 @@ pub struct ShelfItem {
     pub runs_planned: u64,
     /// IOs recorded.
     pub ios: u64,
-    /// The workload of a simulation, as it was asked for.
+    /// The workload of a simulation, as it was asked for; that of a what-if with the drive.
     pub workload: Option<String>,
-    /// What a sweep varies; nothing of other results.
+    /// What a sweep or a what-if varies; nothing of other results.
     #[serde(default)]
     pub factors: Vec<String>,
     /// What summarizes the drive; absent where the facts were not found yet.
@@ -210,6 +210,31 @@ impl ShelfItem {
         }
     }
 
+    /// A what-if, whose variants count as runs, the base among them.
+    pub fn what_if(id: String, name: String, what_if: &WhatIf) -> ShelfItem {
+        let count = |which: fn(&Variant) -> bool| {
+            what_if.all().filter(|variant| which(variant)).count() as u64
+        };
+        let mut factors = Vec::new();
+        for Change { field, .. } in what_if.variants.iter().flat_map(|variant| &variant.changes) {
+            if !factors.contains(field) {
+                factors.push(field.clone());
+            }
+        }
+        let Variant { workload, drive, .. } = &what_if.base;
+        ShelfItem {
+            runs_done: count(|variant| variant.status == Some(RowStatus::Done)),
+            runs_planned: count(|variant| matches!(variant.status, None | Some(RowStatus::Done))),
+            status: Some(match what_if.status {
+                WhatIfStatus::Complete => Status::Complete,
+                WhatIfStatus::Unfinished => Status::Interrupted,
+            }),
+            workload: Some(format!("{workload} on {drive}")),
+            factors,
+            ..ShelfItem::unread(id, name, ResultKind::WhatIf)
+        }
+    }
+
     /// A probe of `device` that began at `started`, with the IOs of each of its runs.
     pub fn probe(
         id: String,
@@ -245,6 +270,8 @@ pub enum ResultKind {
     Probe,
     /// A design space, explored: `sweep.json`, `points.parquet`.
     Sweep,
+    /// A workload on a simulated drive and on variants of it: `what-if.json`.
+    WhatIf,
 }
 
 /// A measurement without its records.

@@ -11,6 +11,7 @@ use axum::routing::get;
 use flashscope_report::{Measurement, Shelf, served_html};
 use flashscope_result::marks::Marks;
 use flashscope_result::sweep::Explored;
+use flashscope_result::what_if::WhatIf;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use serde_json::Value;
@@ -144,7 +145,8 @@ fn endpoints() -> Endpoints<App> {
         )
         .get("/api/simulations/{id}", "A simulated workload", simulation)
         .get("/api/probes/{id}", "What a probe found of a drive", probe)
-        .get("/api/sweeps/{id}", "A design space with its points", sweep);
+        .get("/api/sweeps/{id}", "A design space with its points", sweep)
+        .get("/api/what-ifs/{id}", "A what-if that was kept", kept_what_if);
     what_if::add(views::add(endpoints))
 }
 
@@ -201,6 +203,15 @@ async fn sweep(
 ) -> Result<JsonOf<Explored>, Problem> {
     let work = app.work.clone();
     work.run(move || JsonOf::of(&app.library.sweep(&id)?)).await
+}
+
+async fn kept_what_if(
+    app: Arc<App>,
+    ResultPath { id }: ResultPath,
+    _: Nothing,
+) -> Result<JsonOf<WhatIf>, Problem> {
+    let work = app.work.clone();
+    work.run(move || JsonOf::of(&app.library.what_if(&id)?)).await
 }
 
 /// Corrections are for who is at this machine.

@@ -7,6 +7,7 @@ use flashscope_analysis::view::{Overviews, Viewer};
 use flashscope_report::Shelf;
 use flashscope_result::marks::Marks;
 use flashscope_result::sweep::Explored;
+use flashscope_result::what_if::WhatIf;
 use flashscope_result::{Error, Manifest, ResultFolder};
 use serde_json::Value;
 
@@ -63,6 +64,12 @@ pub trait Library: Send + Sync + 'static {
     /// # Errors
     /// There is none, or it is damaged.
     fn sweep(&self, id: &str) -> Result<Explored, Problem>;
+
+    /// The what-if `id`.
+    ///
+    /// # Errors
+    /// There is none, or it is damaged.
+    fn what_if(&self, id: &str) -> Result<WhatIf, Problem>;
 }
 
 /// A measurement that is open.

@@ -65,6 +65,7 @@ impl Problem {
             ResultKind::Simulation => format!("a simulation: ask for /api/simulations/{id}"),
             ResultKind::Probe => format!("a probe: ask for /api/probes/{id}"),
             ResultKind::Sweep => format!("a sweep: ask for /api/sweeps/{id}"),
+            ResultKind::WhatIf => format!("a what-if: ask for /api/what-ifs/{id}"),
         };
         Problem::not_found(format!("`{id}` is {there}"))
     }

@@ -20,6 +20,7 @@ import type {
   Measurement,
   Outline,
   Shelf,
+  WhatIf,
 } from './views.gen';
 import { cropColours, cropOutline } from './window';
 
@@ -202,6 +203,11 @@ export class Embedded implements Source {
     const found = this.#page.sweeps.find((sweep) => sweep.id === id);
     if (found === undefined) throw new SourceError(`There is no sweep “${id}” in this page.`);
     return found.sweep;
+  }
+
+  /** A page holds none: `flashscope report` shows them in the terminal. */
+  async whatIf(id: string): Promise<WhatIf> {
+    throw new SourceError(`There is no what-if “${id}” in this page.`);
   }
 
   async setMarks(id: string, marks: Marks): Promise<void> {

@@ -15,6 +15,7 @@ import type {
   Measurement,
   Outline,
   Shelf,
+  WhatIf,
 } from './views.gen';
 
 /** How many answers are kept, so that the way back is at once. */
@@ -158,6 +159,10 @@ export class Served implements Source {
   /** It may go on while one looks at it: it is asked for each time. */
   async sweep(id: string, signal?: AbortSignal): Promise<Explored> {
     return (await this.#ask(path('sweeps', id), signal)) as Explored;
+  }
+
+  whatIf(id: string, signal?: AbortSignal): Promise<WhatIf> {
+    return this.#get(path('what-ifs', id), signal);
   }
 
   async setMarks(id: string, marks: Marks): Promise<void> {

@@ -13,6 +13,7 @@ import type {
   Measurement,
   Outline,
   Shelf,
+  WhatIf,
 } from './views.gen';
 
 /** Why something cannot be had, in words for the reader. */
@@ -68,6 +69,7 @@ export interface Source {
   simulation(id: string, signal?: AbortSignal): Promise<Simulation>;
   probe(id: string, signal?: AbortSignal): Promise<ProbeReport>;
   sweep(id: string, signal?: AbortSignal): Promise<Explored>;
+  whatIf(id: string, signal?: AbortSignal): Promise<WhatIf>;
   /** Keeps what a person thinks of the experiments of a result. */
   setMarks(id: string, marks: Marks): Promise<void>;
 }

@@ -10,6 +10,7 @@ use flashscope_report::{ResultKind, ShelfItem};
 use flashscope_result::manifest::{Progress, Status};
 use flashscope_result::marks::Marks;
 use flashscope_result::sweep::{Explored, read_sweep};
+use flashscope_result::what_if::{WhatIf, read_what_if};
 use flashscope_result::{Manifest, ResultFolder, read_probe, read_simulation};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -53,6 +54,7 @@ pub fn item(found: &Found, id: String) -> ShelfItem {
         Stamps { simulation: Some(_), .. } => ResultKind::Simulation,
         Stamps { probe: Some(_), .. } => ResultKind::Probe,
         Stamps { sweep: Some(_), .. } => ResultKind::Sweep,
+        Stamps { what_if: Some(_), .. } => ResultKind::WhatIf,
         _ => ResultKind::Measurement,
     };
     let read = match kind {
@@ -60,6 +62,7 @@ pub fn item(found: &Found, id: String) -> ShelfItem {
         ResultKind::Simulation => simulation(found, &id),
         ResultKind::Probe => probe(found, &id),
         ResultKind::Sweep => sweep(found, &id),
+        ResultKind::WhatIf => what_if(found, &id),
     };
     read.unwrap_or_else(|problem| ShelfItem {
         problem: Some(without_path(&problem, found)),
@@ -107,6 +110,11 @@ fn sweep(found: &Found, id: &str) -> Result<ShelfItem, String> {
     Ok(ShelfItem::sweep(id.into(), found.name.clone(), sweep))
 }
 
+fn what_if(found: &Found, id: &str) -> Result<ShelfItem, String> {
+    let what_if = kept_what_if(&found.path)?;
+    Ok(ShelfItem::what_if(id.into(), found.name.clone(), &what_if))
+}
+
 /// Opens the measurement at `path`, or says what is wrong with it.
 pub fn open(path: &Path) -> Result<(ResultFolder, Manifest), String> {
     let file = path.join("manifest.json");
@@ -145,6 +153,12 @@ pub fn simulation_json(path: &Path) -> Result<Value, String> {
 pub fn probe_json(path: &Path) -> Result<Value, String> {
     check(&path.join("probe.json"), u64::MAX)?;
     read_probe(path).map_err(|error| error.to_string())
+}
+
+/// The what-if at `path`.
+pub fn kept_what_if(path: &Path) -> Result<WhatIf, String> {
+    check(&path.join("what-if.json"), u64::MAX)?;
+    read_what_if(path).map_err(|error| error.to_string())
 }
 
 /// The sweep at `path` with its points.

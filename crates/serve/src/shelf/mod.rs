@@ -14,6 +14,7 @@ use flashscope_report::{ResultKind, Shelf, ShelfItem};
 use flashscope_result::manifest::find_experiment;
 use flashscope_result::marks::Marks;
 use flashscope_result::sweep::Explored;
+use flashscope_result::what_if::WhatIf;
 pub use query::{LARGEST, ShelfQuery, Sort, whole};
 use quick_cache::sync::Cache;
 use scan::{Found, Stamps};
@@ -178,6 +179,11 @@ impl Library for Folders {
     fn sweep(&self, id: &str) -> Result<Explored, Problem> {
         let item = self.item_of(ResultKind::Sweep, id)?;
         item::explored(&item.path).map_err(|error| item.damaged(&error))
+    }
+
+    fn what_if(&self, id: &str) -> Result<WhatIf, Problem> {
+        let item = self.item_of(ResultKind::WhatIf, id)?;
+        item::kept_what_if(&item.path).map_err(|error| item.damaged(&error))
     }
 
     fn set_marks(&self, id: &str, marks: &Marks) -> Result<(), Problem> {

@@ -5,6 +5,8 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use flashscope_result::is_unfinished;
+
 use crate::limits::{DEPTH, ENTRIES, ITEMS};
 
 /// The ending of the name of a folder that is a result.
@@ -38,6 +40,8 @@ pub struct Stamps {
     pub probe: Option<Stamp>,
     /// That of `sweep.json`.
     pub sweep: Option<Stamp>,
+    /// That of `what-if.json`.
+    pub what_if: Option<Stamp>,
     /// That of `facts.json`.
     pub facts: Option<Stamp>,
 }
@@ -51,12 +55,14 @@ impl Stamps {
             simulation: of("simulation.json"),
             probe: of("probe.json"),
             sweep: of("sweep.json"),
+            what_if: of("what-if.json"),
             facts: of("facts.json"),
         }
     }
 
     fn is_result(&self) -> bool {
-        [self.manifest, self.simulation, self.probe, self.sweep].iter().any(Option::is_some)
+        let documents = [self.manifest, self.simulation, self.probe, self.sweep, self.what_if];
+        documents.iter().any(Option::is_some)
     }
 }
 
@@ -132,7 +138,8 @@ impl Scan {
                 self.problem(format!("only {ENTRIES} files and folders are looked at"));
                 break;
             }
-            if entry.metadata().is_ok_and(is_folder) {
+            // A result that another process writes, or that was killed, is none yet.
+            if entry.metadata().is_ok_and(is_folder) && !is_unfinished(&entry.file_name()) {
                 folders.push(entry.path());
             }
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Answer, Place};
 
 /// Every address that is asked with GET, with one of its kind.
-const ADDRESSES: [(&str, &str); 12] = [
+const ADDRESSES: [(&str, &str); 13] = [
     ("/api/shelf", "/api/shelf?search=demo&kind=measurement&sort=-started&offset=0&limit=10"),
     ("/api/results/{id}", "/api/results/demo"),
     (
@@ -22,6 +22,7 @@ const ADDRESSES: [(&str, &str); 12] = [
     ("/api/probes/{id}", "/api/probes/probed"),
     ("/api/sweeps/{id}", "/api/sweeps/swept"),
     ("/api/what-if", "/api/what-if"),
+    ("/api/what-ifs/{id}", "/api/what-ifs/asked"),
 ];
 
 /// What a simulation leaves, as far as the shelf reads it.
@@ -64,12 +65,38 @@ fn sweep(place: &Place) {
     std::fs::write(folder.join("sweep.json"), sweep.to_string()).unwrap();
 }
 
+/// A what-if that was kept: one variant is done, one cannot be, one was not reached.
+pub fn what_if(place: &Place) {
+    let folder = place.path("asked.flashscope");
+    std::fs::create_dir(&folder).unwrap();
+    let variant = |name: &str, field: &str, status: Value| {
+        let changes =
+            if field.is_empty() { json!([]) } else { json!([{ "field": field, "value": "1" }]) };
+        json!({
+            "name": name, "changes": changes, "drive": "sim:demo", "workload": "zipf",
+            "closed_form": null, "not_predicted": "no model", "status": status, "reason": null,
+            "simulated": [],
+        })
+    };
+    let what_if = json!({
+        "schema_version": 1, "status": "unfinished", "seed": 1, "repeats": 1,
+        "base": variant("as it is", "", json!("done")),
+        "variants": [
+            variant("a", "over_provisioning", json!("impossible")),
+            variant("b", "over_provisioning", Value::Null),
+            variant("c", "workload.reads", Value::Null),
+        ],
+    });
+    std::fs::write(folder.join("what-if.json"), what_if.to_string()).unwrap();
+}
+
 fn place() -> Place {
     let place = Place::new();
     place.add("other");
     simulation(&place);
     probe(&place);
     sweep(&place);
+    what_if(&place);
     place
 }
 
@@ -120,6 +147,9 @@ fn wrong_requests_are_answered_in_words() {
         ("/api/results/nobody", 404, "there is no result `nobody` on the shelf"),
         ("/api/results/simulated", 404, "`simulated` is a simulation"),
         ("/api/simulations/demo", 404, "`demo` is a measurement"),
+        ("/api/results/asked", 404, "`asked` is a what-if: ask for /api/what-ifs/asked"),
+        ("/api/what-ifs/demo", 404, "`demo` is a measurement"),
+        ("/api/what-ifs/nobody", 404, "there is no result `nobody` on the shelf"),
         ("/api/results/demo/runs/x/ios", 400, "the address is not understood"),
         ("/api/results/demo/runs/99/ios", 404, "`demo` has no records of that"),
         (

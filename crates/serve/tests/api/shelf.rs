@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use super::described::what_if;
 use super::{Place, copy, edit};
 
 fn ids(shelf: &Value) -> Vec<&str> {
@@ -40,6 +41,49 @@ fn the_shelf_is_as_the_folders_are() {
     fs::remove_dir_all(demo).unwrap();
     assert_eq!(ids(&place.get("/api/shelf").ok().json()), ["below-1", "below-3"]);
     place.get("/api/results/demo").error(404);
+}
+
+#[test]
+fn a_kept_what_if_stands_on_the_shelf_as_one() {
+    let place = Place::empty();
+    what_if(&place);
+    let item = place.item("asked");
+    assert_eq!((&item["kind"], &item["problem"]), (&json!("what_if"), &Value::Null));
+    assert_eq!(
+        (&item["workload"], &item["factors"], &item["status"]),
+        (
+            &json!("zipf on sim:demo"),
+            &json!(["over_provisioning", "workload.reads"]),
+            &json!("interrupted")
+        )
+    );
+    // The base, and the two variants that are left; one cannot be.
+    assert_eq!((&item["runs_done"], &item["runs_planned"]), (&json!(1), &json!(3)));
+    for (query, total) in [("kind=what_if", 1), ("kind=sweep", 0), ("search=sim:demo%20reads", 1)] {
+        let shelf = place.get(&format!("/api/shelf?{query}")).ok().json();
+        assert_eq!(shelf["total"], total, "{query}");
+    }
+    let kept = place.get("/api/what-ifs/asked").ok().json();
+    assert_eq!(kept["variants"].as_array().unwrap().len(), 3);
+
+    // One that goes on or is damaged is told as it is.
+    let file = place.path("asked.flashscope/what-if.json");
+    edit(&file, |json| json["status"] = "complete".into());
+    assert_eq!(place.item("asked")["status"], "complete");
+    fs::write(&file, "{}").unwrap();
+    let problem = place.item("asked")["problem"].as_str().unwrap().to_string();
+    assert!(problem.contains("what-if.json is damaged"), "{problem}");
+    place.get("/api/what-ifs/asked").error(422);
+}
+
+#[test]
+fn a_folder_that_another_process_writes_is_not_on_the_shelf() {
+    let place = Place::empty();
+    let demo = place.add("demo");
+    let unfinished = place.path(".other.flashscope.flashscope-unfinished-12-0");
+    fs::create_dir(&unfinished).unwrap();
+    copy(&demo, &unfinished.join("inside.flashscope"));
+    assert_eq!(ids(&place.get("/api/shelf").ok().json()), ["demo"]);
 }
 
 // Do results of one name have ids of their own, and does who has one keep it?
