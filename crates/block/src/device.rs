@@ -206,6 +206,14 @@ pub trait Device {
         None
     }
 
+    /// Until when waiting changes nothing but the clock, which is virtual: the drive begins no
+    /// background work before, unless it is given an IO. [`Nanos::MAX`] once all of it is done, so
+    /// that a wait of centuries is one step. 0 where that is not known, and for a drive on the
+    /// machine's clock, where one long step would keep an interruption waiting.
+    fn quiet_until(&self) -> Nanos {
+        Nanos(0)
+    }
+
     /// What the drive tells of its flash; nothing, as of most drives.
     fn flash(&self) -> Option<Flash> {
         None
@@ -249,6 +257,9 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn next_due(&self) -> Option<Nanos> {
         (**self).next_due()
+    }
+    fn quiet_until(&self) -> Nanos {
+        (**self).quiet_until()
     }
     fn flash(&self) -> Option<Flash> {
         (**self).flash()

@@ -214,29 +214,46 @@ impl Nanos {
     }
 }
 
-macro_rules! arithmetic {
-    ($unit:ident) => {
-        impl Add for $unit {
-            type Output = $unit;
-            fn add(self, other: $unit) -> $unit {
-                $unit(self.0 + other.0)
-            }
-        }
-        impl Sub for $unit {
-            type Output = $unit;
-            fn sub(self, other: $unit) -> $unit {
-                $unit(self.0 - other.0)
-            }
-        }
-        impl AddAssign for $unit {
-            fn add_assign(&mut self, other: $unit) {
-                self.0 += other.0;
-            }
-        }
-    };
+impl Add for Bytes {
+    type Output = Bytes;
+    fn add(self, other: Bytes) -> Bytes {
+        Bytes(self.0 + other.0)
+    }
 }
-arithmetic!(Bytes);
-arithmetic!(Nanos);
+
+impl Sub for Bytes {
+    type Output = Bytes;
+    fn sub(self, other: Bytes) -> Bytes {
+        Bytes(self.0 - other.0)
+    }
+}
+
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, other: Bytes) {
+        self.0 += other.0;
+    }
+}
+
+/// Time stops at its end instead of passing it: what lasts longer than 584 years ends there.
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Nanos;
+    fn sub(self, other: Nanos) -> Nanos {
+        Nanos(self.0 - other.0)
+    }
+}
+
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, other: Nanos) {
+        *self = *self + other;
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -272,6 +289,15 @@ mod tests {
         }
         let message = "12".parse::<Nanos>().unwrap_err().to_string();
         assert_eq!(message, "`12` is not a time: write it like `250us`, `1.5ms` or `10s`");
+    }
+
+    // Does time stop at its end, however much is added?
+    #[test]
+    fn time_ends_instead_of_overflowing() {
+        let mut time = Nanos(u64::MAX - 1);
+        assert_eq!(time + Nanos::secs(1), Nanos::MAX);
+        time += Nanos::secs(1);
+        assert_eq!(time, Nanos::MAX);
     }
 
     // Is what is shown short and in the unit a person would choose?

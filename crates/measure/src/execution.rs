@@ -12,7 +12,7 @@ use flashscope_workload::Stream;
 use flashscope_workload::pattern::Reference;
 
 use crate::bench::{Bench, Error};
-use crate::execute::{Ended, FILL_DEPTH, FailedIo, PROGRESS_INTERVAL, execute};
+use crate::execute::{Ended, FILL_DEPTH, FailedIo, PROGRESS_INTERVAL, execute, step_towards};
 use crate::length::{Aim, Limits, Watch};
 use crate::level::{Leveled, Leveling};
 use crate::rounds::{self, Meter};
@@ -236,8 +236,8 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let end = Nanos(start.0.saturating_add(pause.0));
         // A clock that goes back shall not keep it waiting for longer than the pause.
         while (start..end).contains(&device.now()) && !stop.load(Ordering::Relaxed) {
-            let step = Nanos(device.now().0.saturating_add(PROGRESS_INTERVAL.0));
-            device.idle_until(step.min(end));
+            let step = step_towards(&**device, end);
+            device.idle_until(step);
         }
         !stop.load(Ordering::Relaxed)
     }
