@@ -3,6 +3,7 @@ use flashscope_block::{
 };
 
 use crate::arithmetic::Divisor;
+use crate::budget::Reservation;
 use crate::cache::Cache;
 use crate::counters::Counters;
 use crate::ftl::{AnyFtl, Ftl, Health, Recovery, Slice};
@@ -80,14 +81,29 @@ pub struct SimDevice {
     host_bytes_written: u64,
     unaligned_writes: u64,
     expects_power_cuts: bool,
+    /// See [`Device::quiet_until`].
+    quiet_until: Nanos,
+    /// The memory of the drive, unless it is that of its array.
+    _memory: Option<Reservation>,
 }
 
 impl SimDevice {
     /// An empty drive, named `name` on the command line; one, whatever [`Profile::raid`] says.
     ///
     /// # Errors
-    /// The first field of the profile that cannot work.
+    /// The first field of the profile that cannot work, or that it needs more memory than it may
+    /// take: see [`crate::budget`].
     pub fn new(name: &str, profile: &Profile) -> Result<SimDevice, ProfileError> {
+        let mut one = profile.clone();
+        one.raid.drives = 1;
+        let memory = Some(one.reserve(name)?);
+        let mut drive = SimDevice::of_array(name, profile)?;
+        drive._memory = memory;
+        Ok(drive)
+    }
+
+    /// As [`SimDevice::new`], in memory that is reserved already.
+    pub(crate) fn of_array(name: &str, profile: &Profile) -> Result<SimDevice, ProfileError> {
         let layout = profile.layout()?;
         let geometry = layout.geometry;
         let page_size = u64::from(geometry.logical_page_size);
@@ -129,6 +145,8 @@ impl SimDevice {
             host_bytes_written: 0,
             unaligned_writes: 0,
             expects_power_cuts: false,
+            quiet_until: Nanos(0),
+            _memory: None,
         })
     }
 
@@ -275,6 +293,7 @@ impl SimDevice {
         }
         self.cache.clear();
         self.now = recovery.done;
+        self.quiet_until = self.now;
         Ok(recovery)
     }
 
@@ -501,10 +520,11 @@ impl SimDevice {
         }
         self.heed();
         self.now = until;
-        self.cache.background(&mut self.ftl, &mut self.nand, until);
+        let buffer = self.cache.background(&mut self.ftl, &mut self.nand, until);
         // A command that the flash refuses is reported with the next IO that needs it.
-        let background = self.ftl.background(&mut self.nand, until);
-        debug_assert_eq!(background, Ok(()));
+        let ftl = self.ftl.background(&mut self.nand, until);
+        debug_assert!(ftl.is_ok(), "{ftl:?}");
+        self.quiet_until = buffer.min(ftl.unwrap_or(Nanos::MAX));
     }
 }
 
@@ -523,6 +543,8 @@ impl Device for SimDevice {
                 u32::try_from(self.page_size.quotient(io.offset.0)).unwrap_or(u32::MAX)
             ));
         }
+        // What is written or trimmed may leave work for later.
+        self.quiet_until = Nanos(0);
         let submitted = self.now.max(io.at);
         let switch = match &mut self.groups {
             Some(groups) => groups.switch_to(io),
@@ -567,6 +589,10 @@ impl Device for SimDevice {
 
     fn next_due(&self) -> Option<Nanos> {
         self.interface.next_due(self.now)
+    }
+
+    fn quiet_until(&self) -> Nanos {
+        self.quiet_until
     }
 
     /// Looks at every block, to see which was erased most.

@@ -1,5 +1,6 @@
 use flashscope_block::{Bytes, Completion, Device, DeviceInfo, Flash, Io, Nanos};
 
+use crate::budget::Reservation;
 use crate::counters::Counters;
 use crate::device::SimDevice;
 use crate::profile::{Profile, ProfileError};
@@ -9,34 +10,37 @@ use crate::raid::Raid0;
 pub enum Drive {
     /// `raid.drives` is 1.
     One(Box<SimDevice>),
-    /// `raid.drives` is more.
-    Raid0(Box<Raid0<SimDevice>>),
+    /// `raid.drives` is more, with the memory of all.
+    Raid0(Box<Raid0<SimDevice>>, Reservation),
 }
 
 impl Drive {
     /// An empty one, named `name` on the command line.
     ///
     /// # Errors
-    /// The first field of the profile that cannot work.
+    /// The first field of the profile that cannot work, or that it needs more memory than it may
+    /// take: see [`crate::budget`].
     pub fn new(name: &str, profile: &Profile) -> Result<Drive, ProfileError> {
-        let first = SimDevice::new(name, profile)?;
         if profile.raid.drives == 1 {
-            return Ok(Drive::One(Box::new(first)));
+            return Ok(Drive::One(Box::new(SimDevice::new(name, profile)?)));
         }
+        let memory = profile.reserve(name)?;
+        let first = SimDevice::of_array(name, profile)?;
         let others = (1..profile.raid.drives).map(|nth| {
             // As large as a seed can be in a profile.
             let seed = profile.seed.wrapping_add(nth.into()) & (u64::MAX >> 1);
-            SimDevice::new(name, &Profile { seed, ..profile.clone() })
+            SimDevice::of_array(name, &Profile { seed, ..profile.clone() })
         });
         let members = std::iter::once(Ok(first)).chain(others).collect::<Result<Vec<_>, _>>()?;
-        Ok(Drive::Raid0(Box::new(Raid0::new(members, profile.raid.stripe_unit))))
+        let array = Raid0::new(members, profile.raid.stripe_unit);
+        Ok(Drive::Raid0(Box::new(array), memory))
     }
 
     /// The drives, in the order of the stripes.
     pub fn members(&self) -> &[SimDevice] {
         match self {
             Drive::One(drive) => std::slice::from_ref(drive),
-            Drive::Raid0(array) => array.members(),
+            Drive::Raid0(array, _) => array.members(),
         }
     }
 
@@ -44,7 +48,7 @@ impl Drive {
     pub fn only(&mut self) -> Option<&mut SimDevice> {
         match self {
             Drive::One(drive) => Some(drive),
-            Drive::Raid0(_) => None,
+            Drive::Raid0(..) => None,
         }
     }
 
@@ -65,14 +69,14 @@ impl Device for Drive {
     fn info(&self) -> &DeviceInfo {
         match self {
             Drive::One(drive) => drive.info(),
-            Drive::Raid0(array) => array.info(),
+            Drive::Raid0(array, _) => array.info(),
         }
     }
 
     fn now(&self) -> Nanos {
         match self {
             Drive::One(drive) => drive.now(),
-            Drive::Raid0(array) => array.now(),
+            Drive::Raid0(array, _) => array.now(),
         }
     }
 
@@ -80,7 +84,7 @@ impl Device for Drive {
     fn submit(&mut self, io: &Io) {
         match self {
             Drive::One(drive) => drive.submit(io),
-            Drive::Raid0(array) => array.submit(io),
+            Drive::Raid0(array, _) => array.submit(io),
         }
     }
 
@@ -88,21 +92,28 @@ impl Device for Drive {
     fn complete(&mut self, until: Nanos) -> Option<Completion> {
         match self {
             Drive::One(drive) => drive.complete(until),
-            Drive::Raid0(array) => array.complete(until),
+            Drive::Raid0(array, _) => array.complete(until),
         }
     }
 
     fn next_due(&self) -> Option<Nanos> {
         match self {
             Drive::One(drive) => drive.next_due(),
-            Drive::Raid0(array) => array.next_due(),
+            Drive::Raid0(array, _) => array.next_due(),
+        }
+    }
+
+    fn quiet_until(&self) -> Nanos {
+        match self {
+            Drive::One(drive) => drive.quiet_until(),
+            Drive::Raid0(array, _) => array.quiet_until(),
         }
     }
 
     fn is_volatile(&self, offset: Bytes, len: Bytes) -> bool {
         match self {
             Drive::One(drive) => drive.is_volatile(offset, len),
-            Drive::Raid0(array) => array.is_volatile(offset, len),
+            Drive::Raid0(array, _) => array.is_volatile(offset, len),
         }
     }
 

@@ -6,6 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use flashscope_block::{Bytes, Completion, Errno, Io, Nanos};
 
+use crate::footprint::{Size, fixed, grown};
 use crate::nand::{later, transfer_time};
 
 /// What crossing the interface costs.
@@ -145,6 +146,14 @@ pub(crate) struct Interface {
 }
 
 impl Interface {
+    /// What one takes that has so many requests in flight at most.
+    pub(crate) fn footprint(queue_depth: u32) -> Size {
+        // What is refused for being too many is answered, too.
+        fixed::<Reverse<ByTime<Pending>>>(queue_depth) * 2
+            + fixed::<Reverse<ByTime<Fetched>>>(queue_depth)
+            + grown::<Pending>(queue_depth)
+    }
+
     pub(crate) fn new(costs: Costs, queue_depth: u32) -> Self {
         let depth = queue_depth as usize;
         Interface {

@@ -11,10 +11,12 @@
 //! give the same completions.
 
 mod arithmetic;
+pub mod budget;
 pub mod cache;
 mod counters;
 mod device;
 mod drive;
+mod footprint;
 pub mod ftl;
 pub mod gc;
 mod interface;
@@ -29,6 +31,7 @@ pub mod wear;
 pub use counters::Counters;
 pub use device::SimDevice;
 pub use drive::Drive;
+pub use footprint::Footprint;
 pub use profile::{Profile, ProfileError};
 
 /// Opens the drive that `spec`, what follows `sim:` on the command line, describes: see

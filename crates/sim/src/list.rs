@@ -1,5 +1,7 @@
 //! A list by age.
 
+use crate::footprint::{Size, fixed};
+
 /// The end of a list, and the neighbour of what is in none.
 const NONE: u32 = u32::MAX;
 
@@ -19,6 +21,11 @@ pub(crate) struct List {
 }
 
 impl List {
+    /// What one takes.
+    pub(crate) fn footprint(nodes: u32) -> Size {
+        fixed::<Link>(nodes)
+    }
+
     pub(crate) fn new(nodes: u32) -> Self {
         List { links: vec![DETACHED; nodes as usize], newest: NONE, oldest: NONE }
     }

@@ -6,6 +6,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use flashscope_block::{Bytes, Completion, Device, DeviceInfo, Errno, Io, Nanos, Op};
 
+use crate::footprint::{Size, fixed, grown};
+
 /// How addresses are spread: stripe unit `n` of the array is on member `n % members`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stripes {
@@ -108,6 +110,23 @@ pub struct Raid0<D> {
     done: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
 }
 
+/// What an array of so many drives, each of which takes `queue_depth` requests at once, takes beside
+/// them.
+pub(crate) fn footprint(drives: u32, queue_depth: u32) -> Size {
+    let most = most_in_flight(drives, queue_depth);
+    // What a drive does not take at once waits: at most a part of each request.
+    let parts = grown::<Part>(queue_depth) + grown::<Part>(most);
+    (fixed::<Queue>(1u32) + parts) * drives.into()
+        + grown::<Request>(most)
+        + grown::<usize>(most)
+        + grown::<Reverse<(Nanos, u64, usize)>>(most)
+}
+
+/// How many requests an array takes at once.
+fn most_in_flight(drives: u32, queue_depth: u32) -> u32 {
+    queue_depth.saturating_mul(drives).min(1 << 16)
+}
+
 impl<D: Device> Raid0<D> {
     /// An array of `members`, which are idle, in the order of the stripes; `unit` bytes go to one
     /// before the next has its turn. What is left of their capacity beyond whole units is not used.
@@ -128,7 +147,7 @@ impl<D: Device> Raid0<D> {
         Raid0 {
             info: DeviceInfo {
                 capacity: Bytes(u64::from(count) * usable.0),
-                queue_depth: info.queue_depth.saturating_mul(count).min(1 << 16),
+                queue_depth: most_in_flight(count, info.queue_depth),
                 model: info.model.as_ref().map(|model| format!("RAID-0 of {count} x {model}")),
                 ..info.clone()
             },
@@ -269,6 +288,10 @@ impl<D: Device> Device for Raid0<D> {
         let part = self.next_part().map(|(due, _)| due);
         let done = self.done.peek().map(|Reverse((done, ..))| *done);
         part.into_iter().chain(done).min()
+    }
+
+    fn quiet_until(&self) -> Nanos {
+        self.members.iter().map(Device::quiet_until).min().unwrap_or_default()
     }
 
     fn is_volatile(&self, offset: Bytes, len: Bytes) -> bool {

@@ -2,6 +2,7 @@ use std::ops::Range;
 
 use super::buffer::{Buffered, Replacement};
 use super::{AnyBuffer, Kind};
+use crate::footprint::{Size, fixed};
 use crate::ftl::{Layout, Slice};
 use crate::list::List;
 use crate::nand::Lpn;
@@ -13,6 +14,7 @@ pub(super) const KIND: Kind = Kind {
               read and written as well, so that the FTL is given whole blocks",
     source: "Kim and Ahn, BPLRU, FAST'08, section 3",
     new: |layout| AnyBuffer::BplruBuffer(Buffered::new(layout)),
+    footprint: BplruBuffer::footprint,
 };
 
 /// A write buffer with logical blocks in the order of their last writes.
@@ -57,6 +59,11 @@ impl Bplru {
 
 impl Replacement for Bplru {
     const PADS: bool = true;
+
+    fn footprint(layout: &Layout) -> Size {
+        let blocks = layout.logical_pages().div_ceil(layout.slots_per_block());
+        List::footprint(blocks) + fixed::<Block>(blocks)
+    }
 
     fn new(layout: &Layout) -> Self {
         let (logical_pages, pages_per_block) = (layout.logical_pages(), layout.slots_per_block());

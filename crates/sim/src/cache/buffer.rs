@@ -6,6 +6,7 @@ use flashscope_block::{Errno, Nanos, StreamId};
 
 use super::Buffer;
 use super::held::Held;
+use crate::footprint::{Size, fixed, grown};
 use crate::ftl::{Ftl, Layout, Slice};
 use crate::nand::{Array, Lpn};
 
@@ -15,6 +16,9 @@ pub trait Replacement {
     /// Whether pages of a victim that are not in the buffer are copied on the flash, so that the FTL
     /// is given all of them. Pages that hold nothing are not.
     const PADS: bool;
+
+    /// What one takes: see [`Replacement::new`].
+    fn footprint(layout: &Layout) -> Size;
 
     /// One that knows of no page, for a buffer of `layout.cache.pages` slots.
     fn new(layout: &Layout) -> Self;
@@ -101,6 +105,16 @@ pub struct Buffered<R> {
 }
 
 impl<R: Replacement> Buffered<R> {
+    /// What one takes.
+    pub(super) fn footprint(layout: &Layout) -> Size {
+        let (slots, batch) = (layout.cache.pages, u64::from(layout.cache.batch));
+        fixed::<u32>(layout.logical_pages())
+            + grown::<Slot>(slots)
+            + grown::<Reverse<(Nanos, u32)>>(slots)
+            + grown::<Reverse<Nanos>>(batch + 1)
+            + R::footprint(layout)
+    }
+
     pub(super) fn new(layout: &Layout) -> Self {
         let capacity = layout.cache.pages;
         Buffered {
@@ -366,14 +380,20 @@ impl<R: Replacement> Buffer for Buffered<R> {
         Ok(at.max(self.programmed))
     }
 
-    fn background<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, until: Nanos) {
+    fn background<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, until: Nanos) -> Nanos {
         let most = (self.capacity - self.keep_free) as usize;
+        let mut quiet = Nanos::MAX;
         while self.keep_free > 0 && self.pages() > most {
             let idle = self.lets_another_begin().max(self.requested);
-            if idle >= until || self.evict(ftl, nand, idle).is_err() {
-                return;
+            if idle >= until {
+                return quiet.min(idle);
             }
+            if self.evict(ftl, nand, idle).is_err() {
+                break;
+            }
+            quiet = until;
         }
+        quiet
     }
 
     fn holds(&self, lpn: Lpn) -> bool {
@@ -448,7 +468,7 @@ mod tests {
         fn flush(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
             self.ftl.flush(nand, at)
         }
-        fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<(), Errno> {
+        fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<Nanos, Errno> {
             self.ftl.background(nand, until)
         }
         fn catch_up(&mut self, nand: &mut Array) {

@@ -3,6 +3,7 @@ use std::ops::Range;
 use super::buffer::{Buffered, Replacement};
 use super::lru::Lru;
 use super::{AnyBuffer, Kind};
+use crate::footprint::{Size, fixed};
 use crate::ftl::{Layout, Slice};
 use crate::nand::Lpn;
 
@@ -14,6 +15,7 @@ pub(super) const KIND: Kind = Kind {
     source: "none; fitted to the writes in place of uFLIP's Transcend Module, Bouganim et al., CIDR'09, \
              Table 3",
     new: |layout| AnyBuffer::FifoBuffer(Buffered::new(layout)),
+    footprint: FifoBuffer::footprint,
 };
 
 /// A write buffer that writes every page out as often as it was written.
@@ -28,6 +30,10 @@ pub struct Fifo {
 
 impl Replacement for Fifo {
     const PADS: bool = false;
+
+    fn footprint(layout: &Layout) -> Size {
+        Lru::footprint(layout) + fixed::<bool>(layout.logical_pages())
+    }
 
     fn new(layout: &Layout) -> Self {
         Fifo { order: Lru::new(layout), held: vec![false; layout.logical_pages() as usize] }

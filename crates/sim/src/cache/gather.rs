@@ -2,6 +2,7 @@ use std::ops::Range;
 
 use super::buffer::{Buffered, Replacement};
 use super::{AnyBuffer, Kind};
+use crate::footprint::Size;
 use crate::ftl::{Layout, Slice};
 use crate::nand::Lpn;
 
@@ -13,6 +14,7 @@ pub(super) const KIND: Kind = Kind {
     source: "none; fitted to the writes in reverse of uFLIP's Kingston DTI, Bouganim et al., CIDR'09, \
              Table 3",
     new: |layout| AnyBuffer::GatherBuffer(Buffered::new(layout)),
+    footprint: GatherBuffer::footprint,
 };
 
 /// A write buffer that holds one run of bytes.
@@ -35,6 +37,10 @@ impl Gather {
 
 impl Replacement for Gather {
     const PADS: bool = false;
+
+    fn footprint(_layout: &Layout) -> Size {
+        Size(0)
+    }
 
     fn new(layout: &Layout) -> Self {
         Gather { run: 0..0, pages: 0, page_size: u64::from(layout.logical_page_size()) }

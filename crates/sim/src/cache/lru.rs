@@ -2,6 +2,7 @@ use std::ops::Range;
 
 use super::buffer::{Buffered, Replacement};
 use super::{AnyBuffer, Kind};
+use crate::footprint::{Size, fixed};
 use crate::ftl::{Layout, Slice};
 use crate::list::List;
 use crate::nand::Lpn;
@@ -12,6 +13,7 @@ pub(super) const KIND: Kind = Kind {
               would share a page of the flash with it",
     source: "Kim and Ahn, FAST'08, section 2, the page-level LRU that BPLRU is compared with",
     new: |layout| AnyBuffer::LruBuffer(Buffered::new(layout)),
+    footprint: LruBuffer::footprint,
 };
 
 /// A write buffer with pages in the order of their last writes.
@@ -27,6 +29,10 @@ pub struct Lru {
 
 impl Replacement for Lru {
     const PADS: bool = false;
+
+    fn footprint(layout: &Layout) -> Size {
+        List::footprint(layout.cache.pages) + fixed::<Lpn>(layout.cache.pages)
+    }
 
     fn new(layout: &Layout) -> Self {
         let slots = layout.cache.pages;

@@ -46,6 +46,7 @@ mod read_ahead;
 
 use flashscope_block::{Errno, Io, Nanos};
 
+use crate::footprint::Size;
 use crate::ftl::{Ftl, Layout, Slice};
 use crate::nand::{Array, Lpn};
 use read_ahead::ReadAhead;
@@ -87,8 +88,9 @@ pub trait Buffer {
     /// Those of [`Ftl::write`]; what was not written out is kept.
     fn flush<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno>;
 
-    /// Works in the background, starting nothing at or after `until`.
-    fn background<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, until: Nanos);
+    /// Works in the background, starting nothing at or after `until`. Returns until when it would
+    /// start nothing more: see [`Ftl::background`].
+    fn background<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, until: Nanos) -> Nanos;
 
     /// Whether a page, or a part of it, is in the buffer.
     fn holds(&self, lpn: Lpn) -> bool;
@@ -121,6 +123,8 @@ pub struct Kind {
     pub source: &'static str,
     /// Makes an empty one for a drive of this layout.
     pub new: fn(&Layout) -> AnyBuffer,
+    /// What it takes.
+    pub(crate) footprint: fn(&Layout) -> Size,
 }
 
 /// Makes [`AnyBuffer`] and [`KINDS`] from one list, so that a call on the path of a page is a match
@@ -163,7 +167,12 @@ macro_rules! registry {
             ) -> Result<Nanos, Errno> {
                 match self { $(AnyBuffer::$buffer(buffer) => buffer.flush(ftl, nand, at),)+ }
             }
-            fn background<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, until: Nanos) {
+            fn background<F: Ftl>(
+                &mut self,
+                ftl: &mut F,
+                nand: &mut Array,
+                until: Nanos,
+            ) -> Nanos {
                 match self { $(AnyBuffer::$buffer(buffer) => buffer.background(ftl, nand, until),)+ }
             }
             fn holds(&self, lpn: Lpn) -> bool {
@@ -221,6 +230,11 @@ impl Setup {
     pub(crate) fn is_some(&self) -> bool {
         self.pages > 0 || self.read_ahead > 0
     }
+}
+
+/// What the buffer memory of a drive of this layout takes.
+pub(crate) fn footprint(layout: &Layout) -> Size {
+    (layout.cache.kind.footprint)(layout) + ReadAhead::footprint(layout)
 }
 
 /// The buffer memory of a drive.
@@ -343,8 +357,13 @@ impl Cache {
     }
 
     /// Writes back in the background: see [`Buffer::background`].
-    pub(crate) fn background<F: Ftl>(&mut self, ftl: &mut F, nand: &mut Array, until: Nanos) {
-        self.buffer.background(ftl, nand, until);
+    pub(crate) fn background<F: Ftl>(
+        &mut self,
+        ftl: &mut F,
+        nand: &mut Array,
+        until: Nanos,
+    ) -> Nanos {
+        self.buffer.background(ftl, nand, until)
     }
 
     /// From now on, keeps what [`Cache::recover`] needs.

@@ -1,6 +1,7 @@
 use flashscope_block::{Errno, Nanos};
 
 use super::{AnyBuffer, Buffer, Kind};
+use crate::footprint::Size;
 use crate::ftl::{Ftl, Slice};
 use crate::nand::{Array, Lpn};
 
@@ -9,6 +10,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "no write buffer: a write is acknowledged when it is on flash",
     source: "Agrawal et al., USENIX ATC'08, whose simulator has none",
     new: |_| AnyBuffer::PassThrough(PassThrough),
+    footprint: |_| Size(0),
 };
 
 /// Passes everything on to the FTL.
@@ -47,7 +49,9 @@ impl Buffer for PassThrough {
         Ok(at)
     }
 
-    fn background<F: Ftl>(&mut self, _ftl: &mut F, _nand: &mut Array, _until: Nanos) {}
+    fn background<F: Ftl>(&mut self, _ftl: &mut F, _nand: &mut Array, _until: Nanos) -> Nanos {
+        Nanos::MAX
+    }
 
     fn holds(&self, _lpn: Lpn) -> bool {
         false

@@ -2,6 +2,7 @@ use std::collections::VecDeque;
 
 use flashscope_block::{Io, Nanos};
 
+use crate::footprint::{Size, fixed, grown};
 use crate::ftl::{Layout, Slice};
 use crate::nand::Lpn;
 
@@ -55,6 +56,15 @@ pub(super) struct ReadAhead {
 }
 
 impl ReadAhead {
+    /// What it takes.
+    pub(super) fn footprint(layout: &Layout) -> Size {
+        match layout.cache.read_ahead {
+            0 => Size(0),
+            // The pages that the host is in, and those behind.
+            depth => (fixed::<Stream>(2u32) + grown::<Nanos>(depth + 1)) * STREAMS as u64,
+        }
+    }
+
     pub(super) fn new(layout: &Layout) -> Self {
         ReadAhead {
             depth: layout.cache.read_ahead,

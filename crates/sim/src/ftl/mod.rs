@@ -9,6 +9,7 @@ mod page_map;
 
 use flashscope_block::{Errno, Nanos, StreamId};
 
+use crate::footprint::Size;
 use crate::nand::{Array, Fault, Illegal, Lpn, Page, Slot};
 
 pub use layout::{Eviction, Frontiers, Layout, Logs, MapCache, Merge, Scope, Transfer};
@@ -80,11 +81,13 @@ pub trait Ftl {
     /// As [`Ftl::write`].
     fn flush(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno>;
 
-    /// Works in the background on idle flash, starting nothing at or after `until`.
+    /// Works in the background on idle flash, starting nothing at or after `until`. Returns until
+    /// when it would start nothing more: `until` if it started anything, as one piece of work may
+    /// lead to another, and [`Nanos::MAX`] if nothing is left.
     ///
     /// # Errors
     /// As [`Ftl::write`].
-    fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<(), Errno>;
+    fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<Nanos, Errno>;
 
     /// Brings what [`Array`] says of its pages up to date with the last writes, which the FTL may
     /// have put off.
@@ -200,6 +203,8 @@ pub struct Kind {
     pub family: Family,
     /// Makes one for an empty drive of this layout.
     pub new: fn(&Layout, &mut Array) -> AnyFtl,
+    /// What it takes.
+    pub(crate) footprint: fn(&Layout) -> Size,
 }
 
 impl Kind {
@@ -266,7 +271,7 @@ macro_rules! registry {
             fn trim(&mut self, nand: &mut Array, lpn: Lpn, at: Nanos) -> Result<(), Errno> {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.trim(nand, lpn, at),)+ }
             }
-            fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<(), Errno> {
+            fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<Nanos, Errno> {
                 match self { $(AnyFtl::$ftl(ftl) => ftl.background(nand, until),)+ }
             }
             fn flush(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {

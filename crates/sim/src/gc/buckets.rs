@@ -1,5 +1,6 @@
 use super::Ties;
 use super::lists::Lists;
+use crate::footprint::{Size, fixed};
 use crate::ftl::Layout;
 use crate::nand::BlockId;
 
@@ -27,6 +28,13 @@ impl Buckets {
             most_valid: layout.most_valid(),
             ties: layout.cleaning.ties,
         }
+    }
+
+    /// What they take.
+    pub(super) fn footprint(layout: &Layout) -> Size {
+        let (lanes, blocks) = (u64::from(layout.lanes()), layout.geometry.blocks());
+        let buckets = lanes * (u64::from(layout.slots_per_block()) + 1);
+        Lists::footprint(blocks, buckets) + fixed::<u32>(lanes)
     }
 
     fn list(&self, lane: u32, valid: u32) -> usize {

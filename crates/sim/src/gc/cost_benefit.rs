@@ -2,6 +2,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::{Kind, Policy, VictimPolicy};
+use crate::footprint::{Size, fixed, grown};
 use crate::ftl::Layout;
 use crate::nand::BlockId;
 
@@ -11,6 +12,7 @@ pub(super) const KIND: Kind = Kind {
               is valid and its age in blocks that its lane has filled since",
     source: "Rosenblum and Ousterhout, ACM TOCS 10(1), 1992: the cost-benefit policy",
     new: |layout| Policy::CostBenefit(CostBenefit::new(layout)),
+    footprint: CostBenefit::footprint,
 };
 
 /// The candidates of each lane and number of valid pages, the oldest first: it is the best of
@@ -59,6 +61,20 @@ impl CostBenefit {
             slots_per_block: layout.slots_per_block(),
             most_valid: layout.most_valid(),
         }
+    }
+
+    fn footprint(layout: &Layout) -> Size {
+        let (lanes, blocks) = (u64::from(layout.lanes()), layout.geometry.blocks());
+        let heaps = lanes * (u64::from(layout.most_valid()) + 1);
+        // With its ghosts a heap has twice the blocks that are present, and 17 more.
+        let entries = Size(size_of::<Reverse<Closed>>() as u64)
+            * heaps.saturating_mul(17).saturating_add(2 * u64::from(blocks))
+            * 2;
+        fixed::<Ages>(heaps)
+            + entries
+            + fixed::<u64>(lanes)
+            + fixed::<Block>(blocks)
+            + grown::<(u32, Closed)>(layout.blocks_per_lane())
     }
 
     fn index(&self, lane: u32, valid: u32) -> usize {

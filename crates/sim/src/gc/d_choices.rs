@@ -8,6 +8,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "the block with the fewest valid pages of `cleaning.choices` that are drawn at random",
     source: "Van Houdt, SIGMETRICS'13: the d-choices GC algorithm",
     new: |layout| Policy::DChoices(DChoices::new(layout, layout.cleaning.choices)),
+    footprint: Sample::footprint,
 };
 
 /// Draws some of the candidates, no block twice, and takes the best of them, among equals the one

@@ -1,5 +1,6 @@
 use super::lists::Lists;
 use super::{Kind, Policy, VictimPolicy};
+use crate::footprint::fixed;
 use crate::ftl::Layout;
 use crate::nand::BlockId;
 
@@ -8,6 +9,10 @@ pub(super) const KIND: Kind = Kind {
     summary: "the block that was filled first of all (also called LRU or least recently written)",
     source: "Desnoyers, SYSTOR'12: LRU cleaning, equation 4",
     new: |layout| Policy::Fifo(Fifo::new(layout)),
+    footprint: |layout| {
+        let blocks = layout.geometry.blocks();
+        Lists::footprint(blocks, layout.lanes().into()) + fixed::<bool>(blocks)
+    },
 };
 
 /// The candidates of each lane in the order in which they were closed.

@@ -8,6 +8,7 @@ pub(super) const KIND: Kind = Kind {
               that has had that few for longest or for shortest",
     source: "Agrawal et al., USENIX ATC'08, section 3.2",
     new: |layout| Policy::Greedy(Greedy { buckets: Buckets::new(layout) }),
+    footprint: Buckets::footprint,
 };
 
 /// Every candidate, by its number of valid pages.

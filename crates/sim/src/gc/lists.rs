@@ -1,3 +1,4 @@
+use crate::footprint::{Size, fixed};
 use crate::memory::prefetch;
 use crate::nand::BlockId;
 
@@ -30,6 +31,11 @@ const fn some(block: u32) -> Option<BlockId> {
 }
 
 impl Lists {
+    /// What they take.
+    pub(super) fn footprint(blocks: u32, lists: u64) -> Size {
+        fixed::<Link>(blocks) + fixed::<Ends>(lists)
+    }
+
     /// As many empty lists, for the blocks 0 to `blocks - 1`.
     pub(super) fn new(blocks: u32, lists: usize) -> Self {
         Lists {

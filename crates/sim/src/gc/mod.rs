@@ -16,6 +16,7 @@ mod windowed_greedy;
 
 use serde::{Deserialize, Serialize};
 
+use crate::footprint::Size;
 use crate::ftl::Layout;
 use crate::nand::BlockId;
 
@@ -81,6 +82,8 @@ pub struct Kind {
     pub source: &'static str,
     /// Makes one for a drive of this layout.
     pub new: fn(&Layout) -> Policy,
+    /// What it takes.
+    pub(crate) footprint: fn(&Layout) -> Size,
 }
 
 /// Makes [`Policy`] and [`KINDS`] from one list, so that a call on the path of a page is a

@@ -1,4 +1,5 @@
 use super::d_choices::DChoices;
+use super::sample::Sample;
 use super::{Kind, Policy};
 
 pub(super) const KIND: Kind = Kind {
@@ -6,6 +7,7 @@ pub(super) const KIND: Kind = Kind {
     summary: "any block that holds a superseded page, all equally likely",
     source: "Van Houdt, SIGMETRICS'13: the random GC algorithm, d = 1",
     new: |layout| Policy::Random(DChoices::new(layout, 1)),
+    footprint: Sample::footprint,
 };
 
 /// The best of one that is drawn.

@@ -2,6 +2,7 @@ use std::ops::Range;
 
 use fastrand::Rng;
 
+use crate::footprint::{Size, fixed, grown};
 use crate::ftl::Layout;
 use crate::nand::BlockId;
 
@@ -20,6 +21,14 @@ struct Block {
 }
 
 impl Sample {
+    /// What it takes.
+    pub(super) fn footprint(layout: &Layout) -> Size {
+        let lanes = u64::from(layout.lanes());
+        fixed::<Vec<BlockId>>(lanes)
+            + grown::<BlockId>(layout.blocks_per_lane()) * lanes
+            + fixed::<Block>(layout.geometry.blocks())
+    }
+
     pub(super) fn new(layout: &Layout) -> Self {
         Sample {
             lanes: vec![Vec::new(); layout.lanes() as usize],

@@ -1,6 +1,7 @@
 use super::buckets::Buckets;
 use super::lists::Lists;
 use super::{Kind, Policy, VictimPolicy};
+use crate::footprint::fixed;
 use crate::ftl::Layout;
 use crate::nand::BlockId;
 
@@ -10,6 +11,13 @@ pub(super) const KIND: Kind = Kind {
               were filled first",
     source: "Hu et al., SYSTOR'09: windowed greedy cleaning",
     new: |layout| Policy::WindowedGreedy(WindowedGreedy::new(layout)),
+    footprint: |layout| {
+        let (blocks, lanes) = (layout.geometry.blocks(), layout.lanes());
+        Lists::footprint(blocks, lanes.into())
+            + Buckets::footprint(layout)
+            + fixed::<Lane>(lanes)
+            + fixed::<Block>(blocks)
+    },
 };
 
 /// The candidates of each lane in the order in which they were closed; the first of them, the

@@ -15,6 +15,7 @@ use super::{
     BlockId, Cause, Entry, Fault, FlashCounters, Geometry, Illegal, Page, Place, Reliability, Slot,
     Timing, Wiring, bad_blocks,
 };
+use crate::footprint::{Size, fixed, grown};
 use crate::observe::{Attention, Observer};
 
 pub use gathering::NOWHERE;
@@ -79,6 +80,24 @@ pub struct Array {
 }
 
 impl Array {
+    /// What one of these parts takes, with or without an SLC region.
+    pub(crate) fn footprint(parts: &Parts, slc: bool) -> Size {
+        let Parts { geometry, reliability, .. } = parts;
+        let (blocks, pages) = (geometry.blocks(), u64::from(geometry.pages_per_block));
+        // A program that fails tears its pages, and ends the use of its block.
+        let torn = match reliability.program_failures > 0.0 {
+            true => u64::from(blocks) * u64::from(geometry.pages_per_slot),
+            false => 0,
+        };
+        Blocks::footprint(geometry, parts.stamped, parts.timing.heeds_zeros(), torn)
+            + Schedule::footprint(geometry, parts.wiring)
+            + Disturbed::footprint(reliability.read_disturb, u64::from(blocks) * pages)
+            + fixed::<bool>(if slc { blocks } else { 0 })
+            // Which blocks are bad from the factory, and at the end how often each was erased.
+            + fixed::<u32>(geometry.blocks_per_plane)
+            + grown::<u32>(blocks)
+    }
+
     /// Erased flash, idle at time 0.
     pub fn new(parts: &Parts) -> Self {
         let geometry = parts.geometry;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use flashscope_block::Nanos;
 
+use crate::footprint::{Size, fixed, tree};
 use crate::memory::prefetch;
 
 use super::{BlockId, Geometry, Lpn, Page, Slot};
@@ -155,6 +156,20 @@ impl Blocks {
         }
     }
 
+    /// What one takes: see [`Blocks::new`]. `torn` pages cannot be read.
+    pub(super) fn footprint(geometry: &Geometry, stamped: bool, zeros: bool, torn: u64) -> Size {
+        let (blocks, slots) = (geometry.blocks(), geometry.slot_numbers() as u64);
+        let bits = fixed::<u64>(slots / 64);
+        // All stamps once more, when they are numbered anew.
+        let stamps = fixed::<Stamp>(if stamped { slots } else { 0 }) * 2;
+        fixed::<Block>(blocks)
+            + fixed::<Life>(blocks)
+            + fixed::<u32>(slots)
+            + bits * if zeros { 2 } else { 1 }
+            + stamps
+            + tree::<(u32, u32)>(torn)
+    }
+
     #[inline]
     pub(super) fn geometry(&self) -> &Geometry {
         &self.geometry
@@ -218,6 +233,10 @@ impl Blocks {
 
     pub(super) fn set_note(&mut self, slot: Slot, note: Note) {
         self.notes.insert(slot.0, note);
+    }
+
+    pub(super) fn drop_note(&mut self, slot: Slot) {
+        self.notes.remove(&slot.0);
     }
 
     pub(super) fn note(&self, slot: Slot) -> Option<&Note> {

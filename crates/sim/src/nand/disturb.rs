@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::footprint::{Size, grown, tree};
+
 use super::{BlockId, Page};
 
 /// How reads disturb, and what is done against it.
@@ -45,6 +47,15 @@ impl Disturbed {
             retries,
             to_refresh: Vec::new(),
         })
+    }
+
+    /// What one takes that knows of all `pages`.
+    pub(super) fn footprint(how: ReadDisturb, pages: u64) -> Size {
+        match how.probability > 0.0 {
+            // The entries of a block are taken out of the tree, which is divided for that.
+            true => tree::<((BlockId, u32), u32)>(pages) + grown::<Page>(pages.min(1 << 16)),
+            false => Size(0),
+        }
     }
 
     /// The host reads a page.

@@ -6,6 +6,7 @@ use flashscope_block::Nanos;
 
 use super::{BlockId, Geometry, Timing, later};
 use crate::arithmetic::Divisor;
+use crate::footprint::{Size, fixed};
 use crate::observe::CommandKind;
 
 /// What works side by side within a package (section 2.2).
@@ -130,13 +131,32 @@ pub(super) struct Schedule {
     request: u64,
 }
 
+/// How many units there are, before packages of a gang share one.
+pub(crate) fn units(geometry: &Geometry, wiring: Wiring) -> u64 {
+    u64::from(geometry.packages) * u64::from(units_per_package(geometry, wiring))
+}
+
+/// What carries out one command at a time, in each package.
+fn units_per_package(geometry: &Geometry, wiring: Wiring) -> u32 {
+    match wiring.interleaving {
+        Interleaving::None => 1,
+        Interleaving::Die => geometry.dies_per_package,
+        Interleaving::PlanePair => geometry.dies_per_package * geometry.planes_per_die / 2,
+    }
+}
+
 impl Schedule {
+    /// What one takes.
+    pub(super) fn footprint(geometry: &Geometry, wiring: Wiring) -> Size {
+        let units = units(geometry, wiring);
+        fixed::<Nanos>(units)
+            + fixed::<Nanos>(geometry.packages)
+            + fixed::<Gang>(geometry.packages / wiring.gang)
+            + fixed::<Last>(if wiring.two_plane { units } else { 0 })
+    }
+
     pub(super) fn new(geometry: &Geometry, timing: Timing, wiring: Wiring, timed: bool) -> Self {
-        let units_per_package = match wiring.interleaving {
-            Interleaving::None => 1,
-            Interleaving::Die => geometry.dies_per_package,
-            Interleaving::PlanePair => geometry.dies_per_package * geometry.planes_per_die / 2,
-        };
+        let units_per_package = units_per_package(geometry, wiring);
         let blocks_per_element = geometry.blocks_per_element();
         let units = (geometry.packages * units_per_package) as usize;
         Schedule {

@@ -8,6 +8,7 @@ use super::longest::Longest;
 use super::sums::Sums;
 use super::{Command, CommandKind, Kind, Observer};
 use crate::SimDevice;
+use crate::footprint::{Size, grown};
 use crate::nand::{BlockId, Cause};
 
 pub(super) const KIND: Kind = Kind {
@@ -206,6 +207,12 @@ pub struct Activities {
 }
 
 impl Activities {
+    /// What one takes on a drive of so many lanes, each of which empties a few blocks at once.
+    pub(super) fn footprint(lanes: u32) -> Size {
+        let sums = Sums::footprint(ActivityKind::ALL.len() as u64, BUCKETS) * 2;
+        grown::<Activity>(4 * MOST as u64) * 2 + grown::<(BlockId, Activity)>(lanes) * 4 + sums
+    }
+
     /// One for this drive, from now on.
     pub fn new(drive: &SimDevice) -> Self {
         Activities::with_most(drive, MOST)

@@ -27,7 +27,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::SimDevice;
-use crate::nand::{BlockId, Cause, later};
+use crate::footprint::{Size, fixed};
+use crate::ftl::Layout;
+use crate::nand::{self, BlockId, Cause, later};
 
 pub use activities::{Activities, ActivitiesReport, Activity, ActivityKind};
 pub use amplification::{Amplification, AmplificationReport};
@@ -111,6 +113,22 @@ impl Command {
             _ => self.start..later(self.start, self.transfer),
         }
     }
+}
+
+/// What all observers take that yield a report, on a drive of this layout.
+pub(crate) fn footprint(layout: &Layout) -> Size {
+    let geometry = &layout.geometry;
+    let blocks = u64::from(geometry.blocks());
+    let units = nand::units(geometry, layout.wiring);
+    let parts = [
+        utilization::Utilization::footprint(units, geometry.packages),
+        fixed::<[u32; 2]>(layout.lanes()) + Size(64 << 10),
+        fixed::<u64>(geometry.pages_per_block) * 2,
+        fixed::<[u32; 4]>(blocks),
+        activities::Activities::footprint(layout.lanes()),
+        Size(256 << 10),
+    ];
+    parts.into_iter().fold(Size(0), std::ops::Add::add)
 }
 
 /// Something that looks on. It changes nothing.

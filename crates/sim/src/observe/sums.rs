@@ -2,6 +2,8 @@ use std::ops::Range;
 
 use flashscope_block::Nanos;
 
+use crate::footprint::{Size, grown};
+
 /// Sums over time, several side by side, in at most so many buckets of equal length, which doubles
 /// whenever there would be more: what was added stays in the bucket of its time.
 #[derive(Debug, Clone)]
@@ -16,6 +18,11 @@ pub(super) struct Sums {
 }
 
 impl Sums {
+    /// What they take: see [`Sums::new`].
+    pub(super) fn footprint(lanes: u64, most: usize) -> Size {
+        grown::<u64>(lanes.max(1).saturating_mul(most as u64))
+    }
+
     /// Sums of 0 in `lanes` lanes (at least 1), from `from` on, in at most `most` buckets (at least
     /// 2).
     pub(super) fn new(from: Nanos, lanes: usize, most: usize) -> Self {

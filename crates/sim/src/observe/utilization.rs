@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::sums::Sums;
 use super::{Command, CommandKind, Kind, Observer, ratio};
 use crate::SimDevice;
+use crate::footprint::{Size, fixed, grown};
 use crate::nand::Cause;
 
 pub(super) const KIND: Kind = Kind {
@@ -164,6 +165,16 @@ pub struct Utilization {
 }
 
 impl Utilization {
+    /// What one takes on a drive with so many units and buses. Commands that are not done yet are
+    /// as many as a merge or a cleaning gives.
+    pub(super) fn footprint(units: u64, buses: u32) -> Size {
+        let unit = fixed::<UnitTotals>(2u32)
+            + fixed::<VecDeque<Command>>(1u32)
+            + grown::<Command>(128u32)
+            + fixed::<u32>(1u32);
+        unit * units + fixed::<u128>(buses) * 2 + Sums::footprint(units, BUCKETS) * 2
+    }
+
     /// One for this drive, whose interval begins now.
     pub fn new(drive: &SimDevice) -> Self {
         let (units, buses) = (drive.nand().units(), drive.nand().buses());

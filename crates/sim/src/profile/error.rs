@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use crate::budget::Refusal;
+
 /// Why a text after `sim:` is no drive.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
@@ -44,6 +46,14 @@ pub enum ProfileError {
         origin: String,
         /// What is wrong, and where.
         message: String,
+    },
+    /// The drive needs more memory than it may take.
+    #[error("`{name}` {refusal}")]
+    Memory {
+        /// The drive, as it is named on the command line.
+        name: String,
+        /// How much it needs, and what to do.
+        refusal: Refusal,
     },
     /// A drive with this value cannot work.
     #[error("profile field `{field}` is {value}: {rule}")]

@@ -6,11 +6,14 @@ mod map_cache;
 use flashscope_block::{Bytes, Nanos, nearest};
 
 use super::{Cleaning, MapMemory, Profile, ProfileError, Raid};
+use crate::budget::{self, Reservation};
+use crate::footprint::{self, Footprint, Size};
 use crate::ftl::{self, Family, Frontiers, Layout, Scope, Transfer};
+use crate::interface::Interface;
 use crate::nand::{
     self, Dimensions, Geometry, Interleaving, Sharing, Timing, Wiring, later, transfer_time,
 };
-use crate::{cache, gc, wear};
+use crate::{cache, gc, raid, wear};
 
 /// What keeps the random numbers of the parts of a drive apart.
 const FAULT_SEED: u64 = 0x6661_756c_7473;
@@ -48,6 +51,35 @@ struct Lanes {
 }
 
 impl Profile {
+    /// The memory that the drive takes at most, or all drives of its array.
+    ///
+    /// # Errors
+    /// The first field that breaks a rule.
+    pub fn footprint(&self) -> Result<Footprint, ProfileError> {
+        Ok(self.footprint_of(&self.layout()?))
+    }
+
+    /// Reserves the memory of the drive, or of all drives of its array, called `name` on the command
+    /// line: before it is made, or for something else that takes as much.
+    ///
+    /// # Errors
+    /// The first field that breaks a rule, or that it is more than it may take: see
+    /// [`crate::budget`].
+    pub fn reserve(&self, name: &str) -> Result<Reservation, ProfileError> {
+        let refused = |refusal| ProfileError::Memory { name: name.into(), refusal };
+        budget::reserve(self.footprint()?.total()).map_err(refused)
+    }
+
+    /// As [`Profile::footprint`], of this profile's layout.
+    pub(crate) fn footprint_of(&self, layout: &Layout) -> Footprint {
+        let (drives, depth) = (self.raid.drives, self.interface.queue_depth);
+        let one = footprint::of(layout, Interface::footprint(depth) + text(&self.model));
+        match drives {
+            0 | 1 => one,
+            _ => one.times(drives).and(raid::footprint(drives, depth)),
+        }
+    }
+
     /// Checks every rule and works out what the parts of a drive need to know.
     ///
     /// # Errors
@@ -554,6 +586,11 @@ impl Profile {
         );
         Err(broken(field, value, rule))
     }
+}
+
+/// What a name takes in a drive and its array.
+fn text(name: &str) -> Size {
+    Size(name.len() as u64) * 4
 }
 
 fn threshold(field: &'static str, value: f64, blocks: u32) -> Result<u32, ProfileError> {

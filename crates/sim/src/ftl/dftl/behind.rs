@@ -1,10 +1,11 @@
 //! The translation pages that cleaning leaves behind, and how they catch up.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use flashscope_block::{Errno, Nanos};
 
 use super::{Cached, Dftl, Layout, write};
+use crate::footprint::{Size, fixed, grown};
 use crate::ftl::page_map::{NOWHERE, Role};
 use crate::gc::VictimPolicy;
 use crate::nand::{Array, Cause, Lpn, Slot, Stamp};
@@ -22,7 +23,20 @@ pub(super) struct Behind {
     taken: Vec<(Lpn, Slot)>,
 }
 
+/// How many places a queue may have for each translation page, and beside, before those are given
+/// up that have been written since.
+const QUEUED: (usize, usize) = (2, 64);
+
 impl Behind {
+    /// What it takes.
+    pub(super) fn footprint(layout: &Layout) -> Size {
+        let (pages, pools) = (u64::from(layout.translation_pages()), u64::from(layout.pools));
+        let queued = QUEUED.0 as u64 * pages.div_ceil(pools) + QUEUED.1 as u64;
+        fixed::<bool>(pages)
+            + (fixed::<VecDeque<u32>>(1u32) + grown::<u32>(queued)) * pools
+            + grown::<(Lpn, Slot)>(layout.slots_per_block())
+    }
+
     pub(super) fn new(layout: &Layout) -> Self {
         Behind {
             is: vec![false; layout.translation_pages() as usize],
@@ -37,8 +51,20 @@ impl Behind {
     pub(super) fn add(&mut self, page: u32, pool: u32) {
         if !std::mem::replace(&mut self.is[page as usize], true) {
             self.count += 1;
+            let most = QUEUED.0 * self.is.len().div_ceil(self.queues.len()) + QUEUED.1;
+            if self.queues[pool as usize].len() >= most {
+                self.forget_written(pool);
+            }
             self.queues[pool as usize].push_back(page);
         }
+    }
+
+    /// Leaves in a queue each page that is behind, but the one that was just added, once.
+    #[cold]
+    fn forget_written(&mut self, pool: u32) {
+        let mut seen = BTreeSet::new();
+        let is = &self.is;
+        self.queues[pool as usize].retain(|page| is[*page as usize] && seen.insert(*page));
     }
 
     #[inline]

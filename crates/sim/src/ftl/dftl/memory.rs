@@ -11,6 +11,7 @@ use std::ops::Range;
 use flashscope_block::Nanos;
 
 use super::table::Table;
+use crate::footprint::Size;
 use crate::ftl::MapCache;
 use crate::nand::Lpn;
 
@@ -38,6 +39,15 @@ pub(super) struct Memory {
 }
 
 impl Memory {
+    /// What one takes: see [`Memory::new`].
+    pub(super) fn footprint(cache: &MapCache, logical_pages: u32) -> Size {
+        let host = match cache.host_entries {
+            0 => Size(0),
+            entries => Table::footprint(entries, logical_pages),
+        };
+        Table::footprint(cache.entries, logical_pages) + host
+    }
+
     /// An empty one for a drive of so many logical pages.
     pub(super) fn new(cache: &MapCache, logical_pages: u32) -> Self {
         let host = (cache.host_entries > 0).then(|| Host {

@@ -36,9 +36,11 @@ use flashscope_block::{Errno, Nanos};
 
 use self::behind::{Behind, catch_up};
 use self::memory::{Found, Memory};
+use super::page_map::footprint::footprint as page_map_footprint;
 use super::page_map::{Front, Mapping, NOWHERE, PageMap, Role};
 use super::{AnyFtl, Family, Kind, Layout, Recovery};
 use crate::arithmetic::Divisor;
+use crate::footprint::{Size, fixed};
 use crate::gc::{self, Policy, VictimPolicy};
 use crate::nand::{Array, BlockId, Cause, Entry, Event, Lpn, Note, Page, Slot, later};
 
@@ -48,6 +50,7 @@ pub(super) const KIND: Kind = Kind {
     source: "Gupta, Kim and Urgaonkar, \"DFTL\", ASPLOS'09",
     family: Family::PageMapped { map_on_flash: true },
     new: |layout, nand| AnyFtl::Dftl(PageMap::new(layout, nand)),
+    footprint: |layout| page_map_footprint(layout) + Cached::footprint(layout),
 };
 
 /// See [`KIND`].
@@ -97,6 +100,14 @@ struct Contents {
 }
 
 impl Cached {
+    /// What it takes beside a page map.
+    fn footprint(layout: &Layout) -> Size {
+        Memory::footprint(&layout.map_cache, layout.logical_pages())
+            + Behind::footprint(layout)
+            + (gc::GREEDY.footprint)(layout)
+            + fixed::<u32>(layout.lanes())
+    }
+
     /// The translation page with the entry of a logical page.
     #[inline]
     fn page_of(&self, lpn: Lpn) -> u32 {

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::footprint::{Size, fixed};
 use crate::memory::prefetch;
 use crate::nand::Lpn;
 
@@ -96,9 +97,22 @@ impl Table {
     /// How many uses may be not noted yet. Memory takes about as long as this many writes.
     const UNNOTED: u32 = 4;
 
+    /// How many uses there may be of so many entries.
+    fn room(entries: u32) -> u32 {
+        entries.saturating_mul(2).saturating_add(2).max(2 * Self::AHEAD)
+    }
+
+    /// What one takes: see [`Table::new`].
+    pub(super) fn footprint(entries: u32, logical_pages: u32) -> Size {
+        fixed::<u32>(Self::room(entries))
+            + fixed::<u32>(logical_pages)
+            + fixed::<Group>(logical_pages.div_ceil(GROUP))
+            + fixed::<u64>(logical_pages.div_ceil(64))
+    }
+
     /// An empty one with room for `entries`, at least 1, of those of `logical_pages`.
     pub(super) fn new(entries: u32, logical_pages: u32) -> Self {
-        let room = entries.saturating_mul(2).saturating_add(2).max(2 * Self::AHEAD);
+        let room = Self::room(entries);
         Table {
             uses: vec![0; room as usize],
             room,

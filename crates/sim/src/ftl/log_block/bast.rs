@@ -1,6 +1,7 @@
 //! The hybrid log-block FTL: each log block is tied to one data block.
 
 use super::LogBlock;
+use super::core::Core;
 use super::tied::{Placing, Tied, Ties};
 use crate::ftl::{AnyFtl, Family, Kind, LogUse};
 
@@ -23,4 +24,5 @@ pub(in crate::ftl) const KIND: Kind = Kind {
         let ties = Ties { group: 1, per_group: 1, placing: Placing::Any };
         AnyFtl::Bast(LogBlock::new(layout, nand, Tied::new(layout, ties, layout.logs.per_pool)))
     },
+    footprint: |layout| Core::footprint(layout) + Tied::footprint(layout, 1, layout.logs.per_pool),
 };

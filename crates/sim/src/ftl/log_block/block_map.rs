@@ -1,6 +1,7 @@
 //! The block-mapped FTL: a page has its place in whichever block holds it.
 
 use super::LogBlock;
+use super::core::Core;
 use super::tied::{Placing, Tied, Ties};
 use crate::ftl::{AnyFtl, Family, Kind, LogUse};
 
@@ -24,4 +25,5 @@ pub(in crate::ftl) const KIND: Kind = Kind {
         let ties = Ties { group: 1, per_group: 1, placing: Placing::InPlace };
         AnyFtl::BlockMap(LogBlock::new(layout, nand, Tied::new(layout, ties, layout.logs.per_pool)))
     },
+    footprint: |layout| Core::footprint(layout) + Tied::footprint(layout, 1, layout.logs.per_pool),
 };

@@ -7,6 +7,7 @@ use flashscope_block::{Errno, Nanos};
 
 use super::{Role, Room};
 use crate::arithmetic::Divisor;
+use crate::footprint::{Size, fixed, grown};
 use crate::ftl::{Health, Layout};
 use crate::nand::{
     Array, BlockId, Cause, Entry, Event, Fault, Lpn, NOWHERE, Page, Place, Slot, Stamp,
@@ -85,6 +86,11 @@ pub(super) struct Grouping {
 }
 
 impl Grouping {
+    /// Groups of all pools.
+    pub(super) fn all(layout: &Layout, size: u32) -> u64 {
+        u64::from(layout.pools) * u64::from(Grouping::new(layout, size).groups)
+    }
+
     pub(super) fn new(layout: &Layout, size: u32) -> Self {
         let blocks = logical_blocks(layout);
         Grouping { size, blocks, groups: blocks.div_ceil(size) }
@@ -141,6 +147,22 @@ pub struct Core {
 }
 
 impl Core {
+    /// What one takes, with the logs of merges.
+    pub(super) fn footprint(layout: &Layout) -> Size {
+        let (pools, places) = (u64::from(layout.pools), u64::from(layout.slots_per_block()));
+        let blocks = layout.geometry.blocks() / layout.pools;
+        fixed::<u32>(Core::map_entries(layout))
+            + fixed::<u32>(Core::map_entries(layout) / places)
+            + (fixed::<Pool>(1u32) + grown::<BlockId>(blocks) * 2) * pools
+            + grown::<u64>(places) * 4
+    }
+
+    /// Entries of the map.
+    pub(super) fn map_entries(layout: &Layout) -> u64 {
+        let places = u64::from(layout.slots_per_block());
+        u64::from(layout.pools) * u64::from(logical_blocks(layout)) * places
+    }
+
     pub(super) fn new(layout: &Layout, nand: &Array) -> Self {
         let places = layout.slots_per_block();
         let logical_blocks = logical_blocks(layout);

@@ -7,6 +7,7 @@ use flashscope_block::{Errno, Nanos};
 
 use super::core::{Core, HostPage, Log};
 use super::{LogBlock, Role, Room, Scheme};
+use crate::footprint::{fixed, grown};
 use crate::ftl::{AnyFtl, Family, Kind, Layout, LogUse, Merge};
 use crate::nand::{Array, BlockId, Event};
 
@@ -26,6 +27,10 @@ pub(in crate::ftl) const KIND: Kind = Kind {
         localities: false,
     }),
     new: |layout, nand| AnyFtl::Fast(LogBlock::new(layout, nand, Ring::new(layout))),
+    footprint: |layout| {
+        let logs = fixed::<Logs>(1u32) + grown::<Log>(layout.logs.per_pool);
+        Core::footprint(layout) + logs * layout.pools.into()
+    },
 };
 
 /// The log blocks of a pool.

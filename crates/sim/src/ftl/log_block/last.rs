@@ -13,6 +13,7 @@ use flashscope_block::{Errno, Nanos};
 use super::core::{Core, HostPage, Log};
 use super::tied::{Placing, Tied, Ties};
 use super::{LogBlock, Role, Room, Scheme};
+use crate::footprint::{Size, fixed, grown};
 use crate::ftl::{AnyFtl, Family, Kind, Layout, LogUse};
 use crate::nand::{Array, BlockId, Event};
 
@@ -34,6 +35,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
         localities: true,
     }),
     new: |layout, nand| AnyFtl::Last(LogBlock::new(layout, nand, Localities::new(layout))),
+    footprint: |layout| Core::footprint(layout) + Localities::footprint(layout),
 };
 
 /// When pages were last written by short writes: the temporal locality.
@@ -60,13 +62,13 @@ impl Recency {
     }
 
     #[inline]
-    fn note(&mut self, index: usize) {
+    fn note(&mut self, index: usize, entries: usize) {
         if self.count == u32::MAX {
             self.written.fill(0);
             self.count = 0;
         }
-        if index >= self.written.len() {
-            self.written.resize(index + 1, 0);
+        if self.written.is_empty() {
+            self.written = vec![0; entries];
         }
         self.count += 1;
         self.written[index] = self.count;
@@ -133,6 +135,18 @@ pub struct Localities {
 }
 
 impl Localities {
+    /// What one takes.
+    fn footprint(layout: &Layout) -> Size {
+        let (logs, entries) = (layout.logs, Core::map_entries(layout));
+        let places = layout.slots_per_block();
+        let random = grown::<Log>(logs.per_pool - logs.sequential) + grown::<Log>(logs.hot);
+        Tied::footprint(layout, 1, logs.sequential)
+            + (fixed::<Random>(1u32) + random) * layout.pools.into()
+            + fixed::<u32>(entries)
+            + grown::<u64>(entries / u64::from(places))
+            + grown::<u32>(places)
+    }
+
     fn new(layout: &Layout) -> Self {
         let logs = layout.logs;
         let ties = Ties { group: 1, per_group: 1, placing: Placing::InOrder };
@@ -284,7 +298,7 @@ impl Scheme for Localities {
             return self.sequential.written(core, nand, page, block, done);
         };
         log.append(page, log.next);
-        self.recency.note(core.index_of(page));
+        self.recency.note(core.index_of(page), core.map.len());
         Ok(done)
     }
 

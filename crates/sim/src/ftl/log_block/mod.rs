@@ -167,8 +167,8 @@ impl<S: Scheme> Ftl for LogBlock<S> {
         Err(Errno::EOPNOTSUPP)
     }
 
-    fn background(&mut self, _nand: &mut Array, _until: Nanos) -> Result<(), Errno> {
-        Ok(())
+    fn background(&mut self, _nand: &mut Array, _until: Nanos) -> Result<Nanos, Errno> {
+        Ok(Nanos::MAX)
     }
 
     /// All that was written is on the flash.

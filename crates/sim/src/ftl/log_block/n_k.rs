@@ -1,6 +1,7 @@
 //! N/K adaptive mapping: N data blocks share up to K log blocks.
 
 use super::LogBlock;
+use super::core::Core;
 use super::tied::{Placing, Tied, Ties};
 use crate::ftl::{AnyFtl, Family, Kind, LogUse};
 
@@ -17,5 +18,9 @@ pub(in crate::ftl) const KIND: Kind = Kind {
         let (group, per_group) = (layout.logs.group, layout.logs.per_group);
         let ties = Ties { group, per_group, placing: Placing::Any };
         AnyFtl::NK(LogBlock::new(layout, nand, Tied::new(layout, ties, layout.logs.per_pool)))
+    },
+    footprint: |layout| {
+        let logs = layout.logs;
+        Core::footprint(layout) + Tied::footprint(layout, logs.group, logs.per_pool)
     },
 };

@@ -4,6 +4,7 @@ use flashscope_block::{Errno, Nanos};
 
 use super::core::{Core, Grouping, HostPage, Log};
 use super::{LogBlock, Role, Room, Scheme};
+use crate::footprint::{Size, fixed, grown};
 use crate::ftl::{AnyFtl, Eviction, Family, Kind, Layout, LogUse, Logs, Merge};
 use crate::nand::{Array, BlockId, Cause, Event};
 
@@ -23,6 +24,7 @@ pub(in crate::ftl) const KIND: Kind = Kind {
         localities: false,
     }),
     new: |layout, nand| AnyFtl::Superblock(LogBlock::new(layout, nand, Groups::new(layout))),
+    footprint: |layout| Core::footprint(layout) + Groups::footprint(layout),
 };
 
 /// A group of logical blocks.
@@ -58,6 +60,16 @@ pub struct Groups {
 }
 
 impl Groups {
+    /// What they take.
+    fn footprint(layout: &Layout) -> Size {
+        let groups = Grouping::all(layout, layout.logs.group);
+        // Each group has a list of its blocks; none is in two of them.
+        let lists = grown::<Log>(0u32) * groups + grown::<Log>(layout.geometry.blocks());
+        grown::<Group>(groups)
+            + lists
+            + (fixed::<Pool>(1u32) + grown::<u32>(layout.logs.per_pool)) * layout.pools.into()
+    }
+
     fn new(layout: &Layout) -> Self {
         let mut groups = Groups {
             logs: layout.logs,

@@ -5,6 +5,7 @@ use flashscope_block::{Errno, Nanos};
 
 use super::core::{Core, Grouping, HostPage, Log};
 use super::{Role, Room, Scheme};
+use crate::footprint::{Size, fixed};
 use crate::ftl::{Eviction, Layout, Merge};
 use crate::list::List;
 use crate::nand::{Array, BlockId, Event};
@@ -63,6 +64,13 @@ pub struct Tied {
 }
 
 impl Tied {
+    /// What one takes whose groups have so many logical blocks: see [`Tied::new`].
+    pub(super) fn footprint(layout: &Layout, group: u32, per_pool: u32) -> Size {
+        let lists = fixed::<Listed>(1u32) + List::footprint(per_pool) + fixed::<u32>(per_pool);
+        fixed::<u32>(Grouping::all(layout, group))
+            + (fixed::<Option<Link>>(per_pool) + lists) * layout.pools.into()
+    }
+
     /// Up to `per_pool` log blocks of each pool.
     pub(super) fn new(layout: &Layout, ties: Ties, per_pool: u32) -> Self {
         let logs = layout.logs;

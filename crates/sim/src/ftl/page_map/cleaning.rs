@@ -443,20 +443,24 @@ impl<M: Mapping> PageMap<M> {
         Ok(())
     }
 
-    fn background_in_lane(
+    /// As [`PageMap::background_in`] for one lane. Returns until when it would start nothing more:
+    /// see [`crate::ftl::Ftl::background`].
+    pub(super) fn background_in_lane(
         &mut self,
         nand: &mut Array,
         lane: u32,
         until: Nanos,
-    ) -> Result<(), Errno> {
+    ) -> Result<Nanos, Errno> {
+        let mut quiet = Nanos::MAX;
         loop {
             let state = &self.lanes[lane as usize];
             let idle = nand.idle_from(state.places.0, state.places.1).max(state.settled);
             if idle >= until {
+                quiet = quiet.min(idle);
                 break;
             }
             match self.background_step(nand, lane, idle) {
-                Ok(true) => {}
+                Ok(true) => quiet = until,
                 // A drive that is worn out has no room for moves: writes will say so.
                 Ok(false) | Err(Errno::ENOSPC) => break,
                 Err(errno) => return Err(errno),
@@ -465,7 +469,7 @@ impl<M: Mapping> PageMap<M> {
         // What the host changes from now on can start no work in the past.
         let state = self.lane(lane);
         state.settled = state.settled.max(until);
-        Ok(())
+        Ok(quiet)
     }
 
     /// Moves one page or erases one block, if there is need; false if not.

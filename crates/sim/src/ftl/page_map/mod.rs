@@ -4,6 +4,7 @@
 mod ahead;
 mod cleaning;
 mod deferred;
+pub(super) mod footprint;
 mod frontiers;
 mod lane;
 mod mapping;
@@ -30,6 +31,7 @@ pub(super) const KIND: Kind = Kind {
     source: "Agrawal et al., USENIX ATC'08, sections 3.1 and 3.2",
     family: Family::PageMapped { map_on_flash: false },
     new: |layout, nand| AnyFtl::PageMap(PageMap::new(layout, nand)),
+    footprint: footprint::footprint,
 };
 
 /// The map of a logical page that holds nothing.
@@ -407,11 +409,15 @@ impl<M: Mapping> Ftl for PageMap<M> {
         Ok(recorded)
     }
 
-    fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<(), Errno> {
-        for pool in 0..self.layout.pools {
-            self.background_in(nand, pool, until)?;
+    fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<Nanos, Errno> {
+        if self.layout.background_below == 0 {
+            return Ok(Nanos::MAX);
         }
-        Ok(())
+        let mut quiet = Nanos::MAX;
+        for lane in 0..self.layout.lanes() {
+            quiet = quiet.min(self.background_in_lane(nand, lane, until)?);
+        }
+        Ok(quiet)
     }
 
     fn catch_up(&mut self, nand: &mut Array) {

@@ -60,6 +60,9 @@ impl<M: Mapping> PageMap<M> {
         nand.set_note(slot, Arc::from(bits));
         let before = self.point(lpn, slot, done);
         self.supersede(nand, pool, before, done);
+        if before != NOWHERE {
+            nand.drop_note(Slot(before - 1));
+        }
         self.unrecorded[record] = false;
         self.drop_trimmed(nand, pages, done);
         self.recorded = self.recorded.max(done);

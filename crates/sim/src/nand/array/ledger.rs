@@ -66,6 +66,13 @@ impl Array {
         self.blocks.set_note(slot, note);
     }
 
+    /// Forgets what an internal page holds that is superseded, unless a power cut may bring it back.
+    pub fn drop_note(&mut self, slot: Slot) {
+        if self.undo.is_none() {
+            self.blocks.drop_note(slot);
+        }
+    }
+
     /// What an internal page holds.
     pub fn note(&self, slot: Slot) -> Option<&Note> {
         self.blocks.note(slot)
