@@ -51,6 +51,15 @@ pub(super) struct Space {
     pub(super) seed: u64,
 }
 
+/// The most places (pages, blocks) that a workload keeps something of: with up to 32 bytes for each, it takes 2 GiB
+/// of memory at most, whatever the size of the drive.
+pub(super) const MOST_PLACES: u64 = 1 << 26;
+
+/// `count` places, if a workload may have so many.
+pub(super) fn places(count: u64) -> Option<u32> {
+    u32::try_from(count).ok().filter(|_| count <= MOST_PLACES)
+}
+
 impl Space {
     /// # Errors
     /// If the range is smaller than what an application needs at least.

@@ -4,7 +4,7 @@ use flashscope_block::{Bytes, Op};
 use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::application::{Access, BLOCK, MOST_REQUEST, Space};
+use super::application::{Access, BLOCK, MOST_PLACES, MOST_REQUEST, Space, places};
 use super::clock::{Clock, Touch};
 use super::generator::threshold;
 use super::values::Values;
@@ -68,7 +68,7 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let levels = Levels::new((space.length - log_bytes) / page, fanout);
     let Some(levels) = levels else {
         space.holds(values, log_bytes + (fanout + 1) * page)?;
-        let rule = format!("there are more than 2^32 pages of {}", Bytes(page));
+        let rule = format!("there are more than {MOST_PLACES} pages of {}", Bytes(page));
         return Err(values.invalid("page", rule));
     };
     let rule = format!("it must be a number above 0 and up to {MOST_CACHE}");
@@ -112,7 +112,7 @@ impl Levels {
     /// The largest tree of at most `pages` pages; `None` where a root with its leaves is too large, or
     /// they cannot be counted.
     fn new(pages: u64, fanout: u64) -> Option<Levels> {
-        let pages = u32::try_from(pages).ok()?;
+        let pages = places(pages)?;
         let counts = |leaves: u64| {
             let mut counts = vec![leaves];
             while let (Some(&above), true) = (counts.last(), counts.last() > Some(&1)) {

@@ -3,6 +3,7 @@ use rand::Rng;
 use rand::rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::application::{MOST_PLACES, places};
 use super::arrivals::Arrivals;
 use super::live::Live;
 use super::size::{Size, size_and_alignment};
@@ -172,8 +173,13 @@ impl Ops {
             let rule = "with trims, every size must be a multiple of the alignment";
             return Err(values.invalid("trims", rule));
         }
-        let Ok(units) = u32::try_from(length.0 / alignment) else {
-            return Err(values.invalid("trims", "the target range has more than 2^32 places"));
+        let Some(units) = places(length.0 / alignment) else {
+            let rule = format!(
+                "the target range has more than {MOST_PLACES} places of {}: make it shorter with \
+                 `length`, or the alignment larger",
+                Bytes(alignment)
+            );
+            return Err(values.invalid("trims", rule));
         };
         let live = Live::new(units, target.filled);
         Ok(Ops::Trims { reads: threshold(reads), trims: threshold(reads + trims), live })

@@ -2,7 +2,7 @@ use flashscope_block::{Bytes, Op};
 use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::application::{Access, BLOCK, MOST_REQUEST, REQUEST, Space};
+use super::application::{Access, BLOCK, MOST_PLACES, MOST_REQUEST, REQUEST, Space, places};
 use super::values::Values;
 use super::{APPLICATION, Application, Kind, Models, WorkloadError, field};
 
@@ -49,8 +49,9 @@ fn open(values: &Values, space: Space) -> Result<Models, WorkloadError> {
     let request = values.bytes(REQUEST.name, Bytes(block), block..=MOST_REQUEST.0)?;
     let largest_blocks = largest.div_ceil(block);
     space.holds(values, largest_blocks * block)?;
-    let Ok(blocks) = u32::try_from(space.length / block) else {
-        return Err(values.invalid("length", format!("more than 2^32 blocks of {}", Bytes(block))));
+    let Some(blocks) = places(space.length / block) else {
+        let rule = format!("it must be at most {MOST_PLACES} blocks of {}", Bytes(block));
+        return Err(values.invalid("length", rule));
     };
     let most = u64::from(blocks) / largest_blocks;
     let rule = format!("it must be a number of files from 1 to {most}, for which there is room");
