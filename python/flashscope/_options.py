@@ -78,6 +78,8 @@ class BenchOptions(TypedDict, total=False):
     """What an IO error does to the runs after it"""
     seed: int
     """Seed of everything random; the same seed gives the same IOs"""
+    memory: object
+    """Let simulated drives take so much memory together; one that needs more is refused [default: half of this machine's]"""
     output: object
     """Write the result here [default: named after the drive and the time]"""
     destroy_data_on: object
@@ -89,6 +91,8 @@ class BenchOptions(TypedDict, total=False):
 class PredictOptions(TypedDict, total=False):
     """Options of `flashscope predict`."""
 
+    memory: object
+    """Let simulated drives take so much memory together; one that needs more is refused [default: half of this machine's]"""
     model: object
     """What predicts [default: the best for the drive]; `--list` shows what there is"""
     grid: object
@@ -130,6 +134,8 @@ class ProbeOptions(TypedDict, total=False):
     """Write nothing: find what reads tell"""
     seed: int
     """Seed of everything random"""
+    memory: object
+    """Let simulated drives take so much memory together; one that needs more is refused [default: half of this machine's]"""
     output: object
     """Write the result here [default: named after the drive and the time]"""
     profile: object
@@ -155,6 +161,8 @@ class SimulateOptions(TypedDict, total=False):
     """IOs in flight at once, unless the workload says [default: 1, or in an open loop all that the drive takes]"""
     seed: int
     """Seed of everything random, unless the workload has its own; the same seed gives the same IOs"""
+    memory: object
+    """Let simulated drives take so much memory together; one that needs more is refused [default: half of this machine's]"""
     observe: Sequence[object]
     """Look inside the drive while it is measured: names of observers, separated by commas"""
     output: object
@@ -176,6 +184,8 @@ class SweepOptions(TypedDict, total=False):
     """Go on with a sweep that was interrupted: what is there is not simulated again"""
     jobs: object
     """Simulate so many drives at once [default: all processors]; the outcome does not depend on it"""
+    memory: object
+    """Let simulated drives take so much memory together; one that needs more is refused [default: half of this machine's]"""
 
 
 class TwinCheckOptions(TypedDict, total=False):
@@ -183,6 +193,8 @@ class TwinCheckOptions(TypedDict, total=False):
 
     jobs: object
     """Simulate so many drives at once [default: all processors]; the outcome does not depend on it"""
+    memory: object
+    """Let simulated drives take so much memory together; one that needs more is refused [default: half of this machine's]"""
 
 
 class TwinFitOptions(TypedDict, total=False):
@@ -198,6 +210,8 @@ class TwinFitOptions(TypedDict, total=False):
     """Seed of everything random"""
     jobs: object
     """Simulate so many drives at once [default: all processors]; the outcome does not depend on it"""
+    memory: object
+    """Let simulated drives take so much memory together; one that needs more is refused [default: half of this machine's]"""
 
 
 class TwinPredictOptions(TypedDict, total=False):
@@ -215,6 +229,8 @@ class TwinPredictOptions(TypedDict, total=False):
     """Seed of everything random, unless the workload has its own"""
     jobs: object
     """Simulate so many drives at once [default: all processors]; the outcome does not depend on it"""
+    memory: object
+    """Let simulated drives take so much memory together; one that needs more is refused [default: half of this machine's]"""
 
 
 class WhatIfOptions(TypedDict, total=False):
@@ -236,5 +252,7 @@ class WhatIfOptions(TypedDict, total=False):
     """Simulate each variant so often, with seeds one after the other [default: 3, or 1 of a trace, in which nothing is random]"""
     jobs: object
     """Simulate so many drives at once [default: all processors]; the outcome does not depend on it"""
+    memory: object
+    """Let simulated drives take so much memory together; one that needs more is refused [default: half of this machine's]"""
     output: object
     """Write what came of it to this folder, as `what-if.json`; it must not be there yet"""

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use flashscope_instrument::MemoryArgs;
 use flashscope_instrument::bench::{BenchArgs, PlanArgs};
 use flashscope_instrument::predict::PredictArgs;
 use flashscope_instrument::probe::ProbeArgs;
@@ -80,4 +81,8 @@ pub struct DemoArgs {
     /// Write the result here [default: demo.flashscope, or demo-2.flashscope, …]
     #[arg(long, short, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
+
+    /// How much memory.
+    #[command(flatten)]
+    pub memory: MemoryArgs,
 }

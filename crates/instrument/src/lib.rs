@@ -7,6 +7,7 @@ pub mod bench;
 pub mod drives;
 mod failure;
 mod jobs;
+mod memory;
 pub mod names;
 mod onlooker;
 pub mod predict;
@@ -19,4 +20,5 @@ pub mod what_if;
 
 pub use failure::{Failure, not_made, usage};
 pub use jobs::JobsArgs;
+pub use memory::MemoryArgs;
 pub use onlooker::{Onlooker, Step, Unit};

@@ -15,6 +15,9 @@ use crate::limits;
 use crate::lines::{Lines, Sender};
 use crate::problem::Problem;
 
+/// How many are answered at once.
+pub const AT_ONCE: u64 = limits::WHAT_IFS as u64;
+
 /// What answers what-ifs. It may block.
 pub trait WhatIfs: Send + Sync + 'static {
     /// What can be asked about.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use flashscope_attach::Speed;
 use flashscope_block::Bytes;
+use flashscope_instrument::MemoryArgs;
 use flashscope_instrument::simulate::FillState;
 
 use crate::serve::address;
@@ -83,6 +84,10 @@ pub struct AttachArgs {
     /// Whoever reaches the address sees it, without a password.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub listen: Option<SocketAddr>,
+
+    /// How much memory.
+    #[command(flatten)]
+    pub memory: MemoryArgs,
 
     /// Requests that a real drive has to work on at once
     #[arg(long, value_name = "COUNT", default_value_t = 32,

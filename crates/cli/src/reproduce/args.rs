@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use flashscope_instrument::MemoryArgs;
+
 /// Reproduce tables and figures of the papers: what is printed, what is found, and how far these are
 /// apart.
 ///
@@ -28,6 +30,10 @@ pub struct ReproduceArgs {
     /// Take as long as it needs, where the quick form of an item is not all of it
     #[arg(long, requires = "items")]
     pub full: bool,
+
+    /// How much memory.
+    #[command(flatten)]
+    pub memory: MemoryArgs,
 
     /// Write it as an HTML page, with figures: a file `NAME.html`, or a folder for papers.html; of `all`
     /// that is written without being asked for, but for --json

@@ -24,6 +24,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.items.is_empty() {
         return Ok(write!(std::io::stdout().lock(), "{}", text::list())?);
     }
+    args.memory.apply();
     let asked = args.items.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?.concat();
     if !args.set.is_empty() && asked.len() != 1 {
         return Err(usage(anyhow!("--set changes what one item rests on: name one item")));

@@ -7,8 +7,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
+use flashscope_block::Bytes;
 use flashscope_registry::{Error, Registry};
+use flashscope_serve::what_if::AT_ONCE;
 use flashscope_serve::{Access, Folders, app_answering};
+use flashscope_sim::budget::{Limit, set_limit};
 use serde_json::json;
 
 use self::what_ifs::Simulating;
@@ -58,6 +61,11 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
 
+    /// Let the simulated drives of what-ifs take so much memory together, and those of a request half of it
+    /// [default: a quarter of this machine's]
+    #[arg(long, value_name = "SIZE", conflicts_with = "registry")]
+    memory: Option<Bytes>,
+
     /// Print the address as JSON, on a line, once it is answered at
     #[arg(long)]
     json: bool,
@@ -93,6 +101,9 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
     for problem in folders.problems() {
         eprintln!("flashscope: {problem}");
     }
+    // The server is not alone on its machine, and its clients may ask for anything.
+    let total = args.memory.unwrap_or_else(|| Bytes(Limit::of_machine().total.0 / 2));
+    set_limit(Limit::of_server(total, AT_ONCE));
     let what_ifs = Simulating { drives: args.drive.clone(), traces: args.trace.clone() };
     let make = async |access| Ok(app_answering(folders, access, what_ifs));
     flashscope_serve::serve(make, address, ready).map_err(|error: io::Error| usage(busy(&error)))

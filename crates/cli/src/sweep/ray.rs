@@ -86,6 +86,8 @@ fn words(args: &SweepArgs) -> Vec<OsString> {
     args.output.iter().for_each(|output| add("--output", path(output)));
     args.resume.iter().for_each(|resume| add("--resume", path(resume)));
     args.jobs.given().into_iter().for_each(|jobs| add("--jobs", jobs.to_string().into()));
+    let memory = args.memory.given();
+    memory.into_iter().for_each(|memory| add("--memory", format!("{}B", memory.0).into()));
     args.space.iter().for_each(|space| add("--", path(space)));
     words
 }

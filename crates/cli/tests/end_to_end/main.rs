@@ -13,6 +13,7 @@ mod grid;
 mod help;
 mod inside;
 mod interrupted;
+mod memory;
 mod options;
 mod plan;
 mod predict;

@@ -7,7 +7,7 @@ use flashscope_block::{Bytes, Nanos};
 use flashscope_result::manifest;
 use flashscope_workload::uflip::PerBaseline;
 
-use crate::names;
+use crate::{MemoryArgs, names};
 
 /// Measure a drive with the nine micro-benchmarks of uFLIP, a test of SNIA's, a trace, or a grid of
 /// uniform writes.
@@ -59,6 +59,10 @@ pub struct BenchArgs {
     #[command(flatten)]
     pub asked: Asked,
 
+    /// How much memory.
+    #[command(flatten)]
+    pub memory: MemoryArgs,
+
     /// Write the result here [default: named after the drive and the time]
     #[arg(long, short, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
@@ -96,6 +100,10 @@ pub struct PlanArgs {
     /// What is to be measured.
     #[command(flatten)]
     pub asked: Asked,
+
+    /// How much memory.
+    #[command(flatten)]
+    pub memory: MemoryArgs,
 
     /// Save the plan here, for `flashscope bench --plan`
     #[arg(long, short, value_name = "FILE")]

@@ -68,6 +68,7 @@ pub fn bench(
     stop: &AtomicBool,
     onlooker: &mut dyn Onlooker,
 ) -> Result<Benched, Failure> {
+    args.memory.apply();
     if let Some(path) = &args.resume {
         return resume::resume(path, args, stop, onlooker);
     }

@@ -33,6 +33,7 @@ pub fn plan(
     stop: &AtomicBool,
     onlooker: &mut dyn Onlooker,
 ) -> Result<Plan, Failure> {
+    args.memory.apply();
     let mut wanted = Wanted::new(&args.asked, None, 0)?;
     let like = args.like.as_deref().map(costs_of).transpose()?;
     if let Some(output) = args.output.as_ref().filter(|output| output.exists()) {

@@ -9,7 +9,7 @@ use flashscope_model::trace::{Ranges, Stretches};
 use flashscope_twin::predict::Pieces;
 
 use super::Wanted;
-use crate::names;
+use crate::{MemoryArgs, names};
 
 /// So many IOs of a workload without an end are taken at a time, unless something else is asked for.
 pub const PASS_IOS: u64 = 1_000_000;
@@ -41,6 +41,10 @@ pub struct PredictArgs {
     /// What is run.
     #[command(flatten)]
     pub workload: WorkloadArgs,
+
+    /// How much memory.
+    #[command(flatten)]
+    pub memory: MemoryArgs,
 
     /// What predicts [default: the best for the drive]; `--list` shows what there is
     #[arg(long, value_name = "MODEL")]

@@ -29,6 +29,7 @@ pub fn predict(
     stop: &AtomicBool,
     onlooker: &mut dyn Onlooker,
 ) -> Result<PredictionReport, Failure> {
+    args.memory.apply();
     if let Some(result) = &args.grid {
         return grid::predict(args, result, (stop, onlooker));
     }

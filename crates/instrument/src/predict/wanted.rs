@@ -77,6 +77,8 @@ impl Wanted<'_> {
         let begun = clock.now();
         let profile = profile(self.drive)?;
         let layout = profile.layout().map_err(usage)?;
+        // A model notes no more of a page than the drive does.
+        let _memory = profile.reserve(self.drive).map_err(usage)?;
         let chosen = match self.model {
             Some(name) => Chosen::named(name, &layout),
             None => Chosen::for_drive(&layout),

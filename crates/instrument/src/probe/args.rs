@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use flashscope_block::{Bytes, Nanos};
 
-use crate::names;
+use crate::{MemoryArgs, names};
 
 /// Read a drive's internals from the outside: flash pages, log blocks, buffers, cleaning.
 ///
@@ -53,6 +53,10 @@ pub struct ProbeArgs {
     /// Seed of everything random
     #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
     pub seed: u64,
+
+    /// How much memory.
+    #[command(flatten)]
+    pub memory: MemoryArgs,
 
     /// Write the result here [default: named after the drive and the time]
     #[arg(long, short, value_name = "FOLDER")]

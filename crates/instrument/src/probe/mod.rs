@@ -53,6 +53,7 @@ pub fn probe(
     stop: &AtomicBool,
     onlooker: &mut dyn Onlooker,
 ) -> Result<Probed, Failure> {
+    args.memory.apply();
     let name = match (&args.drive, &args.file) {
         (Some(drive), _) => drive.clone(),
         (None, Some(file)) => format!("file:{file}"),

@@ -8,8 +8,8 @@ use flashscope_measure::{Fill, WarmUp};
 use flashscope_result::SimulationFill;
 use flashscope_twin::simulate::Work;
 
-use crate::names;
 use crate::predict::WorkloadArgs;
+use crate::{MemoryArgs, names};
 
 /// Run a workload on a simulated drive: how it answers, and what its flash does.
 ///
@@ -35,6 +35,10 @@ pub struct SimulateArgs {
     /// What is done on it.
     #[command(flatten)]
     pub work: WorkArgs,
+
+    /// How much memory.
+    #[command(flatten)]
+    pub memory: MemoryArgs,
 
     /// Look inside the drive while it is measured: names of observers, separated by commas
     ///

@@ -54,6 +54,7 @@ pub fn simulate(
     onlooker: &mut dyn Onlooker,
     each: Option<&mut Each<'_>>,
 ) -> Result<Done, Failure> {
+    args.memory.apply();
     let clock = Clock::new();
     let begun = clock.now();
     let mut shown = Shown { onlooker, each, events: None };

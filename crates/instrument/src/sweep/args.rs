@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::JobsArgs;
+use crate::{JobsArgs, MemoryArgs};
 
 /// Explore a design space: simulate every point of it, or a choice, and see what follows.
 ///
@@ -50,6 +50,10 @@ pub struct SweepArgs {
     /// How much at once.
     #[command(flatten)]
     pub jobs: JobsArgs,
+
+    /// How much memory.
+    #[command(flatten)]
+    pub memory: MemoryArgs,
 
     /// Print the outcome as JSON (schema: docs/schemas/sweep.schema.json)
     #[arg(long)]

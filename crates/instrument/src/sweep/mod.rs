@@ -36,6 +36,7 @@ impl Begun {
     /// # Errors
     /// Where the space is not as it should be, or the folder is there already or cannot be gone on with.
     pub fn new(args: &SweepArgs, text: Option<&str>) -> Result<Begun, Failure> {
+        args.memory.apply();
         match (&args.resume, &args.space) {
             (Some(path), _) => Begun::resume(path),
             (None, Some(space)) => Begun::begin(space, text, args.output.as_deref()),

@@ -7,7 +7,7 @@ use flashscope_block::Bytes;
 use flashscope_measure::WarmUp;
 
 use crate::predict::WorkloadArgs;
-use crate::{JobsArgs, names};
+use crate::{JobsArgs, MemoryArgs, names};
 
 /// Make a simulated drive that behaves as one that was measured, and ask it what the drive has not been asked.
 #[derive(clap::Args)]
@@ -65,6 +65,10 @@ pub struct FitArgs {
     #[command(flatten)]
     pub jobs: JobsArgs,
 
+    /// How much memory.
+    #[command(flatten)]
+    pub memory: MemoryArgs,
+
     /// Print NAME.twin.json
     #[arg(long)]
     pub json: bool,
@@ -87,6 +91,10 @@ pub struct CheckArgs {
     /// How much at once.
     #[command(flatten)]
     pub jobs: JobsArgs,
+
+    /// How much memory.
+    #[command(flatten)]
+    pub memory: MemoryArgs,
 
     /// Print the outcome as JSON (schema: docs/schemas/twin-check.schema.json)
     #[arg(long)]
@@ -132,6 +140,10 @@ pub struct PredictArgs {
     /// How much at once.
     #[command(flatten)]
     pub jobs: JobsArgs,
+
+    /// How much memory.
+    #[command(flatten)]
+    pub memory: MemoryArgs,
 
     /// Print the outcome as JSON (schema: docs/schemas/twin-prediction.schema.json)
     #[arg(long)]

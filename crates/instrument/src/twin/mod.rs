@@ -22,6 +22,7 @@ pub fn fit(
     stop: &AtomicBool,
     onlooker: &mut dyn Onlooker,
 ) -> Result<Twin, Failure> {
+    args.memory.apply();
     check_output(&args.output)?;
     let sources = Sources::read(&args.results).map_err(failure)?;
     let work = sources.measured.iter().map(|one| one.least_work().0);
@@ -87,6 +88,7 @@ pub fn check(
     stop: &AtomicBool,
     onlooker: &mut dyn Onlooker,
 ) -> Result<Check, Failure> {
+    args.memory.apply();
     let twin = read(&args.twin)?;
     let sources = Sources::read(&args.results).map_err(failure)?;
     Check::new(&twin, &sources, stop, args.jobs.count(), &mut simulated(onlooker)).map_err(failure)
@@ -101,6 +103,7 @@ pub fn predict(
     stop: &AtomicBool,
     onlooker: &mut dyn Onlooker,
 ) -> Result<TwinPrediction, Failure> {
+    args.memory.apply();
     let twin = read(&args.twin)?;
     let work = Work {
         workload: args.workload.spec().into_owned(),

@@ -6,7 +6,7 @@ use flashscope_twin::simulate::Asked;
 use flashscope_twin::what_if::{Asking, MOST_REPEATS, Question, changes};
 
 use crate::simulate::WorkArgs;
-use crate::{Failure, JobsArgs, usage};
+use crate::{Failure, JobsArgs, MemoryArgs, usage};
 
 /// Simulations of each variant, unless something else is asked for.
 const REPEATS: u32 = 3;
@@ -54,6 +54,10 @@ pub struct WhatIfArgs {
     /// How much is simulated at once.
     #[command(flatten)]
     pub jobs: JobsArgs,
+
+    /// How much memory.
+    #[command(flatten)]
+    pub memory: MemoryArgs,
 
     /// Write what came of it to this folder, as `what-if.json`; it must not be there yet
     #[arg(long, short, value_name = "FOLDER")]

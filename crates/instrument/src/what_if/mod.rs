@@ -70,6 +70,7 @@ pub fn what_if(
     stop: &AtomicBool,
     watcher: &mut dyn Watcher,
 ) -> Result<Answered, Failure> {
+    args.memory.apply();
     let question = args.question()?;
     let folder = args.output.as_deref().map(|path| WhatIfFolder::create(path).map_err(not_made));
     let mut folder = folder.transpose()?;

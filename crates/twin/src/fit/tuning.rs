@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use flashscope_block::Bytes;
 use flashscope_sim::Profile;
+use flashscope_sim::budget::queued;
 
 use super::knobs::Knob;
 use super::measured::{Measured, MeasuredRun, NUMBERS, Numbers};
@@ -50,7 +51,7 @@ fn side_by_side<T: Sync, R: Send>(
             loop {
                 let nth = next.fetch_add(1, Ordering::Relaxed);
                 let Some(one) = all.get(nth) else { return mine };
-                mine.push((nth, work(one)));
+                mine.push((nth, queued(|| work(one))));
             }
         };
         let workers: Vec<_> = (0..threads.clamp(1, 1024)).map(|_| scope.spawn(some)).collect();

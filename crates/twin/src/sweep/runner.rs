@@ -6,6 +6,7 @@ use std::thread::Scope;
 
 use flashscope_result::Error;
 use flashscope_result::sweep::{Row, SweepFolder};
+use flashscope_sim::budget::queued;
 
 use super::{Trial, run_trial};
 
@@ -170,7 +171,7 @@ fn on_cores<'scope, 'env>(
         let row = move || {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let trial = trials.get(index).filter(|_| !stop.load(Ordering::Relaxed))?;
-            run_trial(trial, stop)
+            queued(|| run_trial(trial, stop))
         };
         scope.spawn(move || while row().is_some_and(|row| send.send(row).is_ok()) {});
     }

@@ -1,0 +1,136 @@
+//! Simulated drives that need more memory than they may take, and time in which nothing happens.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use super::Scratch;
+use super::serve::{get, start};
+
+/// A drive that needs more memory than any machine has: 256 of tens of GiB.
+const HUGE: &str = "sim:demo?flash.pages_per_block=400000&raid.drives=256";
+
+/// One that needs some MiB.
+const SMALL: &str = "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1";
+
+// Is a drive that needs more memory than there is refused by every command that simulates, with the figure and what
+// to do, and does none end by a signal?
+#[test]
+fn a_drive_larger_than_memory_is_refused() {
+    let place = Scratch::in_memory();
+    for command in [
+        &["plan", HUGE][..],
+        &["bench", HUGE],
+        &["probe", HUGE],
+        &["simulate", "--drive", HUGE],
+        &["what-if", "--drive", HUGE, "--change", "seed=3"],
+        &["attach", HUGE],
+        &["predict", "--drive", "sim:demo?flash.pages_per_block=400000", "--memory", "1GiB"],
+        &["reproduce", "agrawal-table3", "--set", "drive=agrawal-2008", "--memory", "1MiB"],
+        &["demo", "--memory", "1MiB"],
+    ] {
+        let outcome = place.run(command);
+        assert!(matches!(outcome.status, 1 | 2), "{command:?}: {}", outcome.stderr);
+        for part in [" of memory", "the limit is", "--memory"] {
+            assert!(outcome.stderr.contains(part), "{command:?}: {}", outcome.stderr);
+        }
+        assert!(fs::read_dir(place.path()).unwrap().count() == 0, "{command:?} leaves something");
+    }
+}
+
+// Does `--memory` decide, and is what it suggests enough?
+#[test]
+fn the_limit_is_what_was_asked_for() {
+    let place = Scratch::in_memory();
+    let quick = ["--fill", "none", "--warmup", "none", "--ios", "10"];
+    let run = |memory: &str| {
+        place.run(&[&["simulate", "--drive", SMALL, "--memory", memory], &quick[..]].concat())
+    };
+    let refused = run("100KiB").says(2, &place);
+    assert!(refused.contains("the limit is 100 KiB (set by `--memory`)"), "{refused}");
+    let suggested = refused.split("--memory ").nth(1).unwrap().split('`').next().unwrap();
+    run(suggested).ok();
+}
+
+// Are the points of a sweep that need too much skipped with that as the reason, the same ones whatever the number of
+// drives at once, which wait for each other?
+#[test]
+fn drives_of_a_sweep_wait_for_memory() {
+    let place = Scratch::in_memory();
+    let space = format!(
+        "drive = '{SMALL}'\nios = 200\nwarm_up = 'none'\n[factors]\n\
+         flash.blocks_per_plane = [64, 65, 66, 67, 100000]\n"
+    );
+    fs::write(place.at("space.toml"), space).unwrap();
+    let sweep = |jobs: &str, name: &str| {
+        let more = ["--jobs", jobs, "--output", name, "--memory", "2MiB", "--json"];
+        let swept = place.run(&[&["sweep", "space.toml"], &more[..]].concat()).ok();
+        serde_json::from_str::<Value>(&swept.stdout).unwrap()
+    };
+    let (one, many) = (sweep("1", "one"), sweep("16", "many"));
+    assert_eq!(one, many);
+    assert_eq!(one["counts"]["done"], 4, "{one}");
+    assert!(one["skipped"][0]["reason"].as_str().unwrap().contains("of memory"), "{one}");
+}
+
+/// The answer to a question.
+fn ask(address: &str, question: &Value) -> String {
+    let body = question.to_string();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = format!(
+        "POST /api/what-if HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + &body).as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+// Is a what-if about a drive that needs too much memory refused by the server, or the variant named that does, and
+// does the server live on?
+#[test]
+fn a_what_if_cannot_take_the_server_down() {
+    let place = Scratch::in_memory();
+    let (mut server, told) = start(&place, &["--memory", "64MiB"]);
+    let address = told["address"].as_str().unwrap();
+    let changes = json!([{ "changes": "flash.pages_per_block=400000" }]);
+    let asked = |drive: &str| json!({ "drive": drive, "workload": "uniform?trims=0.1", "ios": 100, "repeats": 1, "variants": changes });
+    let refused = ask(address, &asked(HUGE));
+    assert!(refused.starts_with("HTTP/1.1 4"), "{refused}");
+    for part in ["of memory", "32 MiB", "one request to this server"] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    let answered = ask(address, &asked(SMALL));
+    assert!(answered.starts_with("HTTP/1.1 200"), "{answered}");
+    assert!(answered.contains("\"impossible\"") && answered.contains("of memory"), "{answered}");
+    assert!(get(address, "/api/shelf").starts_with("HTTP/1.1 200"));
+    assert!(server.try_wait().unwrap().is_none(), "the server is gone");
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+// Is a trace with gaps of years, and one that reaches to the end of time, played to its end?
+#[test]
+fn gaps_of_years_are_played() {
+    let place = Scratch::in_memory();
+    let play = |times: &[u64]| {
+        let lines = times.iter().enumerate().map(|(nth, at)| format!("{at} 0 {} 8 0\n", nth * 8));
+        fs::write(place.at("gap.trace"), lines.collect::<String>()).unwrap();
+        let trace = ["--fill", "none", "--workload", "trace:gap.trace?format=mqsim", "--json"];
+        place.run(&[&["simulate", "--drive", "sim:demo"], &trace[..]].concat())
+    };
+    const YEAR: u64 = 365 * 86_400_000_000_000;
+    let played: Value = serde_json::from_str(&play(&[0, YEAR, 300 * YEAR]).ok().stdout).unwrap();
+    assert_eq!(played["ios"], 3);
+    assert!(played["simulated_ns"].as_u64().unwrap() > 300 * YEAR);
+    let played: Value =
+        serde_json::from_str(&play(&[0, u64::MAX - 5, u64::MAX]).ok().stdout).unwrap();
+    assert_eq!(played["ios"], 3);
+    let many: Vec<u64> = (0..500).map(|nth| nth * YEAR).collect();
+    let played: Value = serde_json::from_str(&play(&many).ok().stdout).unwrap();
+    assert_eq!(played["ios"], 500);
+}
