@@ -6,6 +6,7 @@ import { insertReport, makeJson, makeReport, onePage } from './fixtures/make-fix
 import { makePage } from './fixtures/make-page.mjs';
 import { makePapers } from './fixtures/make-papers.mjs';
 import { makeTrace } from './fixtures/make-trace.mjs';
+import { policy } from './policy.ts';
 
 /** What is made up, by what stands after `?`. */
 const FIXTURES: Record<string, () => string> = {
@@ -33,6 +34,7 @@ export default defineConfig({
     svelte({ configFile: false }),
     viteSingleFile({ removeViteModuleLoader: true }),
     fixture,
+    policy,
   ],
   server: { open: '/report.html' },
   build: {

@@ -1,7 +1,7 @@
 // A made-up measurement with one long run, served as `flashscope serve` would: what takes long there
 // is of no interest here, so that all is kept in memory with the extremes of each chunk.
 import { createServer } from 'node:http';
-import { makeReport, randomNumbers } from '../fixtures/make-fixture.mjs';
+import { makeReport, randomNumbers, servedPage } from '../fixtures/make-fixture.mjs';
 
 const CHUNK = 256;
 const BINS_PER_DECADE = 16;
@@ -207,7 +207,7 @@ export async function serveLongRun(html, run) {
     const api = url.pathname.startsWith('/api/');
     response.writeHead(200, { 'content-type': api ? 'application/json' : 'text/html' });
     response.end(
-      api ? JSON.stringify(answer(url)) : html.replace('/*REPORT*/', () => '{"served":true}'),
+      api ? JSON.stringify(answer(url)) : servedPage(html, '{"served":true}'),
     );
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));

@@ -48,6 +48,9 @@ const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.html"));
 /// Stands in the page for `report.json`.
 const MARKER: &str = "/*REPORT*/";
 
+/// How the element begins in which the page carries its `Content-Security-Policy` (`web/policy.ts`).
+const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\"";
+
 /// `report.json`: what the report shows of a result, for programs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
@@ -96,14 +99,21 @@ pub fn papers_html(found: &impl Serialize) -> Result<String, serde_json::Error> 
     filled(found)
 }
 
-/// The page of a server, which it asks for what it shows.
+/// The page of a server, which it asks for what it shows. Its policy goes with it, as a header.
 pub fn served_html() -> String {
-    PAGE.replacen(MARKER, r#"{"served":true}"#, 1)
+    without_policy(PAGE).replacen(MARKER, r#"{"served":true}"#, 1)
 }
 
-/// The page of an attached drive, which it asks for what it does.
+/// The page of an attached drive, which it asks for what it does. Its policy goes with it, as a header.
 pub fn attached_html() -> String {
-    PAGE.replacen(MARKER, r#"{"attached":true}"#, 1)
+    without_policy(PAGE).replacen(MARKER, r#"{"attached":true}"#, 1)
+}
+
+/// The page without the policy that it carries as a file, by which it speaks to nobody.
+fn without_policy(page: &str) -> String {
+    let Some((before, rest)) = page.split_once(POLICY) else { return page.into() };
+    let after = rest.split_once('>').map_or(rest, |(_, after)| after);
+    format!("{before}{after}")
 }
 
 /// The page with what it shows.
@@ -115,7 +125,64 @@ fn filled(report: &impl Serialize) -> Result<String, serde_json::Error> {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::prelude::BASE64_STANDARD;
+    use sha2::{Digest, Sha256};
+
     use super::*;
+
+    /// The policy that a page carries, which comes before anything that it governs.
+    fn policy(page: &str) -> &str {
+        let (before, rest) = page.split_once(POLICY).expect("it carries a policy");
+        assert!(!before.contains("<script") && !before.contains("<style"), "{before}");
+        let (_, rest) = rest.split_once("content=\"").unwrap();
+        rest.split_once('"').unwrap().0
+    }
+
+    /// What a policy says of something.
+    fn sources<'a>(policy: &'a str, directive: &str) -> Vec<&'a str> {
+        let mut parts = policy.split("; ").map(|part| part.split(' '));
+        let part = parts.find_map(|mut part| (part.next() == Some(directive)).then_some(part));
+        part.unwrap_or_else(|| panic!("no {directive} in {policy}")).collect()
+    }
+
+    /// The hashes of the elements of this name that a browser runs or applies.
+    fn hashes(page: &str, name: &str) -> Vec<String> {
+        let elements = page.split(&format!("<{name}")).skip(1).map(|rest| {
+            let (attributes, rest) = rest.split_once('>').unwrap();
+            (attributes, rest.split_once(&format!("</{name}>")).unwrap().0)
+        });
+        let run = elements.filter(|(attributes, _)| !attributes.contains("application/json"));
+        let hash = |text: &str| BASE64_STANDARD.encode(Sha256::digest(text));
+        run.map(|(_, text)| format!("'sha256-{}'", hash(text))).collect()
+    }
+
+    #[test]
+    fn a_page_carries_the_hashes_of_its_script_and_style() {
+        let hostile = "</script><script>alert(1)</script><meta http-equiv=\"x\">";
+        let page = filled(&serde_json::json!({ "measurements": [hostile] })).unwrap();
+        let policy = policy(&page);
+        for (directive, name) in [("script-src", "script"), ("style-src-elem", "style")] {
+            let hashes = hashes(&page, name);
+            assert!(!hashes.is_empty());
+            assert_eq!(sources(policy, directive), hashes, "{name}");
+        }
+        for directive in ["default-src", "connect-src", "base-uri", "form-action"] {
+            assert_eq!(sources(policy, directive), ["'none'"], "{directive}");
+        }
+        assert!(!page.contains("<script>alert"));
+    }
+
+    // Is what a server sends the same page, but for the policy, which would keep it from asking the server?
+    #[test]
+    fn a_served_page_has_its_policy_as_a_header() {
+        for page in [served_html(), attached_html()] {
+            assert!(!page.contains("Content-Security-Policy"));
+            assert_eq!(hashes(&page, "script"), hashes(PAGE, "script"));
+            assert!(page.contains("<meta charset=\"utf-8\" />") && page.contains("<title>"));
+        }
+        assert_eq!(without_policy("<a><meta http-equiv=\"x\">"), "<a><meta http-equiv=\"x\">");
+    }
 
     // Is there one place in the page where the report goes?
     #[test]

@@ -1,0 +1,79 @@
+// What the page's own Content-Security-Policy keeps from running, in a real browser.
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeReport, onePage } from '../fixtures/make-fixture.mjs';
+import { policyOf } from '../policy.ts';
+import { Bench, drawAll, template } from './browser';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await Bench.start();
+});
+afterAll(() => bench.stop());
+
+const META = /<meta http-equiv="Content-Security-Policy" content="([^"]*)" \/>\n\s*/;
+const HOSTILE =
+  '</script><script>window.owned = 1</script><img src=x onerror="window.owned = 2"><style>body{display:none}</style>';
+
+/** Everything that is text in what a page holds, with something hostile behind it. */
+function hostile(value: unknown, key = ''): unknown {
+  if (typeof value === 'string') {
+    const known = ['kind', 'status', 'op', 'function', 'state', 'unit', 'parameter', 'on_error'];
+    return known.includes(key) || !/[ .]/.test(value) ? value : value + HOSTILE;
+  }
+  if (Array.isArray(value)) return value.map((one) => hostile(one, key));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, hostile(one, name)]));
+}
+
+const owned = () => (window as unknown as { owned?: number }).owned;
+
+// Do the hashes in the policy follow from the page that carries it?
+it('is of the page that it is in', async () => {
+  const html = await template();
+  const carried = META.exec(html)?.[1];
+  expect(carried).toBe(policyOf(html.replace(META, '')));
+  expect(carried).toMatch(/script-src 'sha256-[^ ;]+';/);
+  expect(carried).toMatch(/style-src-elem 'sha256-[^ ;]+';/);
+  expect(carried).not.toMatch(/script-src[^;]*unsafe/);
+});
+
+// Is text of a result shown as text, whatever it holds?
+it('runs nothing that stands in a result', async () => {
+  const report = makeReport();
+  report.manifest.device.model = `Model ${HOSTILE}`;
+  const held = hostile(onePage(report)) as object;
+  await bench.visit(await bench.write('hostile', held), async (page) => {
+    expect(await drawAll(page)).toBeGreaterThan(0);
+    expect(await page.locator('body').innerText()).toContain('<script>window.owned');
+    expect(await page.evaluate(owned)).toBeUndefined();
+  });
+});
+
+// Does a script that gets into the page all the same, past what keeps it out, not run, nor speak to anybody?
+it('runs no script but its own', async () => {
+  const address = await bench.write('injected');
+  const path = fileURLToPath(address);
+  const html = await readFile(path, 'utf8');
+  await writeFile(path, html.replace('<div id="app">', `${HOSTILE}<div id="app">`));
+  const expected = /Content Security Policy|ERR_FILE_NOT_FOUND/;
+  await bench.visit(
+    address,
+    async (page) => {
+      expect(await drawAll(page)).toBeGreaterThan(0);
+      expect(await page.evaluate(owned)).toBeUndefined();
+      const spoken = page.evaluate(() => fetch('https://example.org/').then(() => 'answered'));
+      await expect(spoken).rejects.toThrow('Failed to fetch');
+      const evaluated = await page.evaluate(() => {
+        const script = document.createElement('script');
+        script.textContent = 'window.owned = 3';
+        document.head.append(script);
+        return document.querySelector('body')?.checkVisibility();
+      });
+      expect(evaluated).toBe(true);
+      expect(await page.evaluate(owned)).toBeUndefined();
+    },
+    { expected },
+  );
+});
