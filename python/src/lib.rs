@@ -32,4 +32,11 @@ mod _native {
     use super::twins::{twin, twin_check, twin_fit, twin_predict};
     #[pymodule_export]
     use super::what_ifs::what_if;
+
+    /// The standard library of Rust is linked into the module, and the hook with it: no other module has it.
+    #[pymodule_init]
+    fn init(_: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        flashscope_instrument::panics::hide_caught();
+        Ok(())
+    }
 }

@@ -10,6 +10,7 @@ mod jobs;
 mod memory;
 pub mod names;
 mod onlooker;
+pub mod panics;
 pub mod predict;
 pub mod probe;
 pub mod simulate;

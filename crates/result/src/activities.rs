@@ -17,10 +17,9 @@ use flashscope_block::Nanos;
 use flashscope_workload::guarded::{Limits, Positioned};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
-use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::TypePtr;
@@ -28,7 +27,7 @@ use parquet::schema::types::TypePtr;
 use crate::Error;
 use crate::activity::{Activities, Activity};
 use crate::folder::write_named;
-use crate::reader::{guarded, limits, open, read_column};
+use crate::reader::{RowGroup, limits, open};
 
 /// Rows in a row group.
 const ROW_GROUP_ROWS: usize = 1 << 14;
@@ -138,7 +137,7 @@ pub(crate) fn read(path: &Path, window: &Range<Nanos>) -> Result<Activities, Err
     let mut activities = Activities { items: Vec::new(), left_out };
     let mut columns = Columns::default();
     for index in 0..reader.num_row_groups() {
-        guarded(path, || columns.read(reader.get_row_group(index)?.as_ref()))?;
+        columns.read(&RowGroup::open(path, &reader, index)?)?;
         let overlaps = |row: &Activity| row.start_ns < window.end && row.end_ns > window.start;
         activities.items.extend(columns.rows().filter(overlaps));
     }
@@ -167,17 +166,17 @@ struct Columns {
 }
 
 impl Columns {
-    fn read(&mut self, group: &dyn RowGroupReader) -> parquet::errors::Result<()> {
-        read_column::<ByteArrayType>(group, 0, &mut self.kind)?;
+    fn read(&mut self, group: &RowGroup) -> Result<(), Error> {
+        group.read::<ByteArrayType>(0, &mut self.kind)?;
         if self.kind.iter().any(|kind| kind.len() > LONGEST_KIND) {
             let reason = format!("a kind is longer than {LONGEST_KIND} bytes");
-            return Err(ParquetError::General(reason));
+            return Err(group.damaged("kind", reason));
         }
         for (nth, values) in self.times.iter_mut().enumerate() {
-            read_column::<Int64Type>(group, 1 + nth, values)?;
+            group.read::<Int64Type>(1 + nth, values)?;
         }
         for (nth, values) in self.narrow.iter_mut().enumerate() {
-            read_column::<Int32Type>(group, FIRST_NARROW + nth, values)?;
+            group.read::<Int32Type>(FIRST_NARROW + nth, values)?;
         }
         Ok(())
     }

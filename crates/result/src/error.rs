@@ -1,6 +1,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use flashscope_workload::guarded::{Damage, Refused};
+
 /// Why a result cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -72,6 +74,14 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A part of a Parquet file cannot be decoded.
+    #[error("{}: {damage}; restore the file from a copy, or make the result anew", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is damaged, and where.
+        damage: Damage,
+    },
     /// The thread that writes records is gone without a word.
     #[error("the writer of records has stopped")]
     WriterGone,
@@ -89,6 +99,15 @@ fn hint(source: &io::Error) -> &'static str {
 impl Error {
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         move |source| Error::Io { action, path: path.into(), source }
+    }
+
+    /// What keeps a Parquet file, or a part of it, from being read.
+    pub(crate) fn refused(path: &Path) -> impl FnOnce(Refused) -> Error {
+        move |refused| match refused {
+            Refused::Io(error) => Error::io("read", path)(error),
+            Refused::Damaged(reason) => Error::Records { path: path.into(), reason },
+            Refused::Part(damage) => Error::Damaged { path: path.into(), damage },
+        }
     }
 
     pub(crate) fn parquet(

@@ -3,7 +3,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use flashscope_block::Record;
-use flashscope_workload::guarded::{self, Limits, Positioned, Refused};
+use flashscope_workload::guarded::{self, Damage, Limits, Positioned};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
@@ -51,7 +51,7 @@ impl Rows {
     ) -> Result<(), Error> {
         let mut columns = Columns::default();
         self.for_each_group(window, |group| {
-            group.read(|reader| columns.read(reader))?;
+            group.read(|group| columns.read(group))?;
             for row in group.rows {
                 let wide = [0, 1, 2].map(|column| columns.wide[column][row]);
                 let narrow = [0, 1, 2, 3].map(|column| columns.narrow[column][row]);
@@ -72,7 +72,7 @@ impl Rows {
     ) -> Result<(), Error> {
         let mut columns = Columns::default();
         self.for_each_group(window, |group| {
-            group.read(|reader| columns.read_latencies(reader))?;
+            group.read(|group| columns.read_latencies(group))?;
             let latencies = &columns.wide[rows::LATENCY][group.rows.clone()];
             let errors = &columns.narrow[rows::ERRNO][group.rows];
             for (latency, errno) in latencies.iter().zip(errors) {
@@ -127,11 +127,8 @@ struct Group<'a> {
 
 impl Group<'_> {
     /// Reads columns of it.
-    fn read(
-        &self,
-        read: impl FnOnce(&dyn RowGroupReader) -> parquet::errors::Result<()>,
-    ) -> Result<(), Error> {
-        guarded(self.path, || read(self.reader.get_row_group(self.index)?.as_ref()))
+    fn read(&self, read: impl FnOnce(&RowGroup) -> Result<(), Error>) -> Result<(), Error> {
+        read(&RowGroup::open(self.path, self.reader, self.index)?)
     }
 }
 
@@ -147,19 +144,48 @@ pub(crate) fn open(
         return Err(damaged("it is no file".into()));
     }
     let file = File::open(path).map_err(Error::io("open", path))?;
-    guarded::open(file, limits, |_| true).map_err(|refused| match refused {
-        Refused::Io(error) => Error::io("read", path)(error),
-        Refused::Parquet(error) => Error::parquet("read", path)(error),
-        Refused::Damaged(reason) => damaged(reason),
-    })
+    guarded::open(file, limits, |_| true).map_err(Error::refused(path))
 }
 
-/// Reads a part of a file.
-pub(crate) fn guarded<T>(
-    path: &Path,
-    read: impl FnOnce() -> parquet::errors::Result<T>,
-) -> Result<T, Error> {
-    guarded::read(read).map_err(Error::parquet("read", path))
+/// A row group of a file, whose columns are read one by one.
+pub(crate) struct RowGroup<'a> {
+    path: &'a Path,
+    index: usize,
+    reader: Box<dyn RowGroupReader + 'a>,
+}
+
+impl<'a> RowGroup<'a> {
+    pub(crate) fn open(
+        path: &'a Path,
+        reader: &'a SerializedFileReader<Positioned>,
+        index: usize,
+    ) -> Result<RowGroup<'a>, Error> {
+        let group = guarded::read(index, None, || reader.get_row_group(index));
+        Ok(RowGroup { path, index, reader: group.map_err(Error::refused(path))? })
+    }
+
+    pub(crate) fn columns(&self) -> usize {
+        self.reader.num_columns()
+    }
+
+    /// Reads a column, whose values are all there.
+    pub(crate) fn read<T: DataType>(
+        &self,
+        column: usize,
+        values: &mut Vec<T::T>,
+    ) -> Result<(), Error> {
+        let metadata = self.reader.metadata();
+        let name = (column < metadata.num_columns())
+            .then(|| metadata.column(column).column_path().string());
+        let read = || read_column::<T>(self.reader.as_ref(), column, values);
+        guarded::read(self.index, name.as_deref(), read).map_err(Error::refused(self.path))
+    }
+
+    /// The error that something in `column` is not what it should be.
+    pub(crate) fn damaged(&self, column: &str, reason: String) -> Error {
+        let damage = Damage { row_group: self.index, column: Some(column.into()), reason };
+        Error::Damaged { path: self.path.into(), damage }
+    }
 }
 
 /// What a file of what this program writes has at most: one page for each column of a row group.
@@ -196,30 +222,30 @@ struct Columns {
 
 impl Columns {
     /// Reads response times and errors, and leaves the other columns as they are.
-    fn read_latencies(&mut self, group: &dyn RowGroupReader) -> parquet::errors::Result<()> {
-        read_column::<Int64Type>(group, rows::LATENCY, &mut self.wide[rows::LATENCY])?;
+    fn read_latencies(&mut self, group: &RowGroup) -> Result<(), Error> {
+        group.read::<Int64Type>(rows::LATENCY, &mut self.wide[rows::LATENCY])?;
         let errno = self.wide.len() + rows::ERRNO;
-        read_column::<Int32Type>(group, errno, &mut self.narrow[rows::ERRNO])
+        group.read::<Int32Type>(errno, &mut self.narrow[rows::ERRNO])
     }
 
-    fn read(&mut self, group: &dyn RowGroupReader) -> parquet::errors::Result<()> {
+    fn read(&mut self, group: &RowGroup) -> Result<(), Error> {
         for (column, values) in self.wide.iter_mut().enumerate() {
-            read_column::<Int64Type>(group, column, values)?;
+            group.read::<Int64Type>(column, values)?;
         }
         let wide = self.wide.len();
         for (column, values) in self.narrow.iter_mut().enumerate() {
-            read_column::<Int32Type>(group, wide + column, values)?;
+            group.read::<Int32Type>(wide + column, values)?;
         }
         self.late.clear();
-        if group.num_columns() > rows::LATE {
-            read_column::<Int64Type>(group, rows::LATE, &mut self.late)?;
+        if group.columns() > rows::LATE {
+            group.read::<Int64Type>(rows::LATE, &mut self.late)?;
         }
         Ok(())
     }
 }
 
 /// Reads a column of a row group, whose values are all there.
-pub(crate) fn read_column<T: DataType>(
+fn read_column<T: DataType>(
     group: &dyn RowGroupReader,
     column: usize,
     values: &mut Vec<T::T>,
@@ -229,7 +255,7 @@ pub(crate) fn read_column<T: DataType>(
     values.clear();
     let (rows, ..) = reader.read_records(wanted, None, None, values)?;
     if rows != wanted {
-        let reason = format!("a column has {rows} of {wanted} rows");
+        let reason = format!("it has {rows} of {wanted} rows");
         return Err(parquet::errors::ParquetError::General(reason));
     }
     Ok(())

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use flashscope_workload::guarded::Limits;
+use flashscope_workload::guarded::{self, Limits};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type};
 use parquet::errors::ParquetError;
@@ -27,7 +27,7 @@ use parquet::schema::types::{Type, TypePtr};
 use super::{Level, Row, RowStatus};
 use crate::Error;
 use crate::folder::write_named;
-use crate::reader::{guarded, limits, open};
+use crate::reader::{limits, open};
 
 /// Rows in a row group.
 const ROW_GROUP_ROWS: usize = 1 << 14;
@@ -201,7 +201,7 @@ pub(super) fn read(
     }
     let reader = open(path, &LIMITS)?;
     let mut rows = Vec::new();
-    guarded(path, || {
+    let projected = || {
         let schema = reader.metadata().file_metadata().schema();
         let is_read = |field: &&TypePtr| {
             let (name, of_all) = (field.name(), ["point", "repeat", "status", "reason"]);
@@ -209,14 +209,19 @@ pub(super) fn read(
             !number || numbers.is_none_or(|numbers| numbers.contains(name))
         };
         let fields = schema.get_fields().iter().filter(is_read).cloned().collect();
-        let columns = Type::group_type_builder(schema.name()).with_fields(fields).build()?;
-        for row in reader.get_row_iter(Some(columns))? {
-            let row = row?;
-            let fields = row.get_column_iter().map(|(name, field)| (name.as_str(), field));
-            rows.push(row_of(fields, factors));
-        }
-        Ok(())
-    })?;
+        Type::group_type_builder(schema.name()).with_fields(fields).build()
+    };
+    for index in 0..reader.num_row_groups() {
+        let read = || {
+            for row in reader.get_row_group(index)?.get_row_iter(Some(projected()?))? {
+                let row = row?;
+                let fields = row.get_column_iter().map(|(name, field)| (name.as_str(), field));
+                rows.push(row_of(fields, factors));
+            }
+            Ok(())
+        };
+        guarded::read(index, None, read).map_err(Error::refused(path))?;
+    }
     let rows: Option<Vec<Row>> = rows.into_iter().collect();
     rows.ok_or_else(|| damaged("a row is not of a sweep of these factors"))
 }

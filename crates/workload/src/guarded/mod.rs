@@ -5,10 +5,11 @@ mod footer;
 mod pages;
 mod positioned;
 
+use std::cell::Cell;
 use std::fs::File;
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::{fmt, io};
 
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
@@ -31,18 +32,40 @@ pub struct Limits {
     pub bytes: u64,
 }
 
-/// Why a file was not opened.
+/// Where in a file something cannot be decoded, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// The row group, counted from 0 as in the file.
+    pub row_group: usize,
+    /// The column; absent where its rows are read as a whole.
+    pub column: Option<String>,
+    /// What is wrong with it, in one line.
+    pub reason: String,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Damage { row_group, column, reason } = self;
+        write!(f, "row group {row_group}")?;
+        if let Some(column) = column {
+            write!(f, ", column `{column}`")?;
+        }
+        write!(f, ": the data is damaged ({reason})")
+    }
+}
+
+/// Why a file was not opened, or a part of it not read.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
     /// It could not be read.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The library refuses it.
-    #[error("{0}")]
-    Parquet(#[from] ParquetError),
-    /// It is not what it says, or holds more than the limits.
+    /// The whole is not what it says, or holds more than the limits.
     #[error("{0}")]
     Damaged(String),
+    /// A part of it is damaged.
+    #[error("{0}")]
+    Part(Damage),
 }
 
 /// Opens a file of which all columns that are to be read, by their names, lie within it and hold no more than `limits`.
@@ -57,13 +80,16 @@ pub fn open(
     let file = Arc::new(file);
     footer::check(&file)?;
     let positioned = Positioned::new(Arc::clone(&file))?;
-    let reader = read(|| SerializedFileReader::new(positioned))?;
+    let reader = caught(|| SerializedFileReader::new(positioned)).map_err(|error| match error {
+        Caught::Io(error) => Refused::Io(error),
+        Caught::Damaged(reason) => Refused::Damaged(reason),
+    })?;
     let metadata = reader.metadata();
     if !counts_add_up(metadata) {
         return Err(Refused::Damaged("it has not as many rows as it says".into()));
     }
     let is_read = |column: &ColumnChunkMetaData| is_read(&column.column_path().string());
-    pages::check(&file, metadata, limits, is_read).map_err(Refused::Damaged)?;
+    pages::check(&file, metadata, limits, is_read)?;
     Ok(reader)
 }
 
@@ -73,15 +99,69 @@ fn counts_add_up(metadata: &ParquetMetaData) -> bool {
     sum.is_some() && sum == u64::try_from(metadata.file_metadata().num_rows()).ok()
 }
 
-/// Reads a part of a file.
+/// Reads a part of a row group: of `column`, or of all.
 ///
 /// # Errors
 /// Where that fails, and where the library panics over what is damaged.
-pub fn read<T>(read: impl FnOnce() -> ParquetResult<T>) -> ParquetResult<T> {
+pub fn read<T>(
+    row_group: usize,
+    column: Option<&str>,
+    read: impl FnOnce() -> ParquetResult<T>,
+) -> Result<T, Refused> {
+    caught(read).map_err(|error| match error {
+        Caught::Io(error) => Refused::Io(error),
+        Caught::Damaged(reason) => {
+            Refused::Part(Damage { row_group, column: column.map(String::from), reason })
+        }
+    })
+}
+
+/// Why the library did not read something.
+enum Caught {
+    Io(io::Error),
+    Damaged(String),
+}
+
+impl From<ParquetError> for Caught {
+    fn from(error: ParquetError) -> Caught {
+        match error {
+            ParquetError::External(source) => match source.downcast::<io::Error>() {
+                Ok(error) if error.kind() != io::ErrorKind::UnexpectedEof => Caught::Io(*error),
+                Ok(error) => Caught::Damaged(error.to_string()),
+                Err(other) => Caught::Damaged(one_line(&other.to_string())),
+            },
+            other => Caught::Damaged(one_line(&other.to_string())),
+        }
+    }
+}
+
+thread_local! {
+    static CATCHING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread would become an error of what is read: a panic hook has nothing to print then.
+pub fn is_catching() -> bool {
+    CATCHING.get()
+}
+
+/// What `read` gives, with a panic of the library as an error.
+fn caught<T>(read: impl FnOnce() -> ParquetResult<T>) -> Result<T, Caught> {
+    let before = CATCHING.replace(true);
     // What was half read is not looked at.
-    let panicked = |_| {
-        let reason = "a page of a column is not what it is said to be";
-        Err(ParquetError::General(reason.into()))
-    };
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(panicked)
+    let read = catch_unwind(AssertUnwindSafe(read));
+    CATCHING.set(before);
+    match read {
+        Ok(read) => read.map_err(Caught::from),
+        Err(panic) => {
+            let words = panic.downcast_ref::<String>().map(String::as_str);
+            let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+            let words = one_line(words.unwrap_or("no reason is given"));
+            Err(Caught::Damaged(format!("a page is not what its header says: {words}")))
+        }
+    }
+}
+
+/// The first line of what is said.
+fn one_line(words: &str) -> String {
+    words.lines().next().unwrap_or_default().into()
 }

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
-use super::Limits;
+use super::{Damage, Limits, Refused};
 
 /// The most bytes that a page holds, unless it takes many in the file, too.
 const LARGEST_PAGE: u64 = 64 << 20;
@@ -30,20 +30,22 @@ pub(super) fn check(
     metadata: &ParquetMetaData,
     limits: &Limits,
     is_read: impl Fn(&ColumnChunkMetaData) -> bool,
-) -> Result<(), String> {
-    let length = file.metadata().map_err(|error| error.to_string())?.len();
+) -> Result<(), Refused> {
+    let length = file.metadata()?.len();
     let (groups, most) = (metadata.row_groups(), limits.row_groups);
     if groups.len() > most {
-        return Err(format!("it has {} row groups: more than {most}", groups.len()));
+        let reason = format!("it has {} row groups: more than {most}", groups.len());
+        return Err(Refused::Damaged(reason));
     }
-    for group in groups {
+    for (row_group, group) in groups.iter().enumerate() {
+        let damaged = |column, reason| Refused::Part(Damage { row_group, column, reason });
         if usize::try_from(group.num_rows()).map_or(true, |rows| rows > limits.rows) {
-            return Err(format!("a row group has more than {} rows", limits.rows));
+            return Err(damaged(None, format!("it has more than {} rows", limits.rows)));
         }
         for column in group.columns().iter().filter(|column| is_read(column)) {
             let name = column.column_path().string();
             check_column(file, length, column, limits)
-                .map_err(|reason| format!("column {name}: {reason}"))?;
+                .map_err(|reason| damaged(Some(name), reason))?;
         }
     }
     Ok(())

@@ -25,7 +25,7 @@ use super::super::reader::{BATCH, Options, Reader, Skipped};
 use super::super::text::checked;
 use super::super::{Error, Request, Source, VolumeId, Volumes};
 use super::Format;
-use crate::guarded::{self, Limits, Positioned};
+use crate::guarded::{self, Limits, Positioned, Refused};
 
 pub(super) const FORMAT: Format = Format {
     name: "parquet",
@@ -71,8 +71,7 @@ impl Parquet {
         let damaged = |reason: String| Error::Damaged { name: name.clone(), reason };
         let file = seekable(source)?;
         let is_read = |name: &str| COLUMNS.contains(&name);
-        let file = guarded::open(file, &LIMITS, is_read);
-        let file = file.map_err(|error| damaged(error.to_string()))?;
+        let file = guarded::open(file, &LIMITS, is_read).map_err(failed(&name))?;
         let places = Places::find(&file).map_err(damaged)?;
         let volumes = volumes(&file, &places).map_err(damaged)?;
         let skipped = Skipped::default();
@@ -95,13 +94,12 @@ impl Parquet {
                 Some(columns) => columns,
                 None if self.group == self.file.num_row_groups() => return Ok(()),
                 None => {
-                    let opened =
-                        guarded::read(|| Columns::open(&self.file, self.group, &self.places));
+                    let opened = Columns::open(&self.file, self.group, &self.places);
                     self.group += 1;
                     self.columns.insert(opened.map_err(failed(&self.name))?)
                 }
             };
-            let rows = guarded::read(|| columns.read()).map_err(failed(&self.name))?;
+            let rows = columns.read().map_err(failed(&self.name))?;
             if rows == 0 {
                 self.columns = None;
                 continue;
@@ -136,8 +134,16 @@ impl Reader for Parquet {
     }
 }
 
-fn failed(name: &str) -> impl Fn(ParquetError) -> Error {
-    move |error| Error::Damaged { name: name.into(), reason: error.to_string() }
+/// What is wrong with a file of that name, and what to do.
+fn failed(name: &str) -> impl FnOnce(Refused) -> Error {
+    move |refused| match refused {
+        Refused::Io(error) => Error::io("read", name)(error),
+        Refused::Damaged(reason) => Error::Damaged { name: name.into(), reason },
+        Refused::Part(damage) => {
+            let reason = format!("{damage}; restore it from a copy, or convert the trace again");
+            Error::Damaged { name: name.into(), reason }
+        }
+    }
 }
 
 /// The file of a source; what is compressed or comes through a pipe is written to a temporary one,
@@ -204,6 +210,7 @@ fn volumes(file: &SerializedFileReader<Positioned>, places: &Places) -> Result<V
 
 /// The columns of a row group, read a batch of rows at a time.
 struct Columns {
+    group: usize,
     submitted: Column,
     latency: Option<Column>,
     offset: Column,
@@ -217,29 +224,34 @@ impl Columns {
         file: &SerializedFileReader<Positioned>,
         group: usize,
         places: &Places,
-    ) -> ParquetResult<Columns> {
-        let group = file.get_row_group(group)?;
-        let open = |place: usize| Column::new(group.get_column_reader(place)?);
-        let may = |place: Option<usize>| place.map(open).transpose();
+    ) -> Result<Columns, Refused> {
+        let open = |name: &'static str, place: usize| {
+            guarded::read(group, Some(name), || {
+                Column::new(name, file.get_row_group(group)?.get_column_reader(place)?)
+            })
+        };
+        let may = |name, place: Option<usize>| place.map(|place| open(name, place)).transpose();
         Ok(Columns {
-            submitted: open(places.submitted)?,
-            latency: may(places.latency)?,
-            offset: open(places.offset)?,
-            length: open(places.length)?,
-            op: open(places.op)?,
-            volume: may(places.volume)?,
+            group,
+            submitted: open(SUBMITTED, places.submitted)?,
+            latency: may(LATENCY, places.latency)?,
+            offset: open(OFFSET, places.offset)?,
+            length: open(LENGTH, places.length)?,
+            op: open(OP, places.op)?,
+            volume: may(VOLUME, places.volume)?,
         })
     }
 
     /// Reads the next rows; returns how many there are.
-    fn read(&mut self) -> ParquetResult<usize> {
-        let Columns { submitted, latency, offset, length, op, volume } = self;
-        let rows = submitted.read()?;
+    fn read(&mut self) -> Result<usize, Refused> {
+        let Columns { group, submitted, latency, offset, length, op, volume } = self;
+        let rows = guarded::read(*group, Some(submitted.name), || submitted.read())?;
         let others = [Some(offset), Some(length), Some(op), latency.as_mut(), volume.as_mut()];
         for column in others.into_iter().flatten() {
-            if column.read()? != rows {
-                return Err(ParquetError::General("its columns are not of one length".into()));
-            }
+            guarded::read(*group, Some(column.name), || match column.read()? {
+                read if read == rows => Ok(()),
+                _ => Err(ParquetError::General("it is not as long as the others".into())),
+            })?;
         }
         Ok(rows)
     }
@@ -273,6 +285,7 @@ impl Columns {
 
 /// A column of whole numbers, a batch of rows at a time.
 struct Column {
+    name: &'static str,
     reader: Typed,
     /// The values of the rows that have one.
     values: Vec<i64>,
@@ -287,13 +300,13 @@ enum Typed {
 }
 
 impl Column {
-    fn new(reader: ColumnReader) -> ParquetResult<Column> {
+    fn new(name: &'static str, reader: ColumnReader) -> ParquetResult<Column> {
         let reader = match reader {
             ColumnReader::Int32ColumnReader(reader) => Typed::Narrow(reader),
             ColumnReader::Int64ColumnReader(reader) => Typed::Wide(reader),
             _ => return Err(ParquetError::General("a column is not of whole numbers".into())),
         };
-        Ok(Column { reader, values: Vec::new(), narrow: Vec::new(), levels: Vec::new() })
+        Ok(Column { name, reader, values: Vec::new(), narrow: Vec::new(), levels: Vec::new() })
     }
 
     /// Reads the next rows; returns how many there are.

@@ -18,7 +18,7 @@ use super::super::Error;
 /// How much is written to a file at a time.
 const CHUNK: usize = 1 << 18;
 
-/// Where a trace is written to: a file, which appears when it is whole, or standard output.
+/// Where a trace is written to: a file, which appears when it is whole, or a stream.
 /// A name that ends in `.zst` or `.gz` is compressed so.
 pub struct Output {
     name: String,
@@ -44,18 +44,13 @@ pub(super) fn uncompressed(name: &str) -> &str {
 }
 
 impl Output {
-    /// A new file of that name, or standard output where it is `-`.
+    /// A new file of that name.
     ///
     /// # Errors
     /// Where there is such a file already, or none can be written there.
     pub fn create(name: &str) -> Result<Output, Error> {
-        let (raw, target): (Box<dyn Write + Send>, _) = if name == "-" {
-            (Box::new(io::stdout()), None)
-        } else {
-            let (file, target) = Target::create(Path::new(name), name)?;
-            (Box::new(file), Some(target))
-        };
-        let buffered = BufWriter::with_capacity(CHUNK, raw);
+        let (file, target) = Target::create(Path::new(name), name)?;
+        let buffered = buffered(Box::new(file));
         let sink = if name.ends_with(".gz") {
             Sink::Gzip(flate2::write::GzEncoder::new(buffered, flate2::Compression::new(6)))
         } else if name.ends_with(".zst") {
@@ -64,8 +59,12 @@ impl Output {
         } else {
             Sink::Plain(buffered)
         };
-        let name = if name == "-" { "standard output" } else { name };
-        Ok(Output { name: name.into(), sink, target })
+        Ok(Output { name: name.into(), sink, target: Some(target) })
+    }
+
+    /// What takes the bytes as they come, such as standard output, by the name that it has in messages.
+    pub fn stream(name: &str, out: Box<dyn Write + Send>) -> Output {
+        Output { name: name.into(), sink: Sink::Plain(buffered(out)), target: None }
     }
 
     /// What it is called in messages.
@@ -91,6 +90,10 @@ impl Output {
         };
         finish().map_err(Error::io("write", &name))
     }
+}
+
+fn buffered(out: Box<dyn Write + Send>) -> BufWriter<Box<dyn Write + Send>> {
+    BufWriter::with_capacity(CHUNK, out)
 }
 
 fn folder_of(path: &Path) -> &Path {
