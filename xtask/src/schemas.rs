@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use flashscope_result::ranges::schema_of;
 use schemars::Schema;
 
 use crate::reference::{drives, papers, probe, profiles, unsafe_code, workloads};
@@ -17,8 +18,8 @@ const FOLDER: &str = "docs/schemas";
 
 fn all() -> [(&'static str, Schema); 23] {
     [
-        ("manifest", schemars::schema_for!(flashscope_result::Manifest)),
-        ("facts", schemars::schema_for!(flashscope_analysis::Facts)),
+        ("manifest", schema_of::<flashscope_result::Manifest>()),
+        ("facts", schema_of::<flashscope_analysis::Facts>()),
         ("report", schemars::schema_for!(flashscope_report::Report)),
         ("views", schemars::schema_for!(flashscope_report::Views)),
         ("summary", schemars::schema_for!(flashscope_report::Summary)),
@@ -28,14 +29,14 @@ fn all() -> [(&'static str, Schema); 23] {
         ("live", schemars::schema_for!(flashscope_attach::Live)),
         ("trace", schemars::schema_for!(flashscope_report::Trace)),
         ("profile", schemars::schema_for!(flashscope_sim::Profile)),
-        ("simulation", schemars::schema_for!(Simulation)),
+        ("simulation", schema_of::<Simulation>()),
         ("sweep", schemars::schema_for!(flashscope_result::sweep::Sweep)),
         ("what-if", schemars::schema_for!(flashscope_result::what_if::WhatIf)),
         ("prediction", schemars::schema_for!(flashscope_twin::predict::PredictionReport)),
         ("twin", schemars::schema_for!(flashscope_twin::fit::Twin)),
         ("twin-check", schemars::schema_for!(flashscope_twin::fit::Check)),
         ("twin-prediction", schemars::schema_for!(flashscope_twin::fit::TwinPrediction)),
-        ("probe", schemars::schema_for!(flashscope_probe::ProbeReport)),
+        ("probe", schema_of::<flashscope_probe::ProbeReport>()),
         ("conversion", schemars::schema_for!(flashscope_report::Conversion)),
         ("recording", schemars::schema_for!(flashscope_report::Recording)),
         ("reproduction", schemars::schema_for!(flashscope_papers::Reproductions)),

@@ -155,13 +155,16 @@ pub struct Tracked {
     /// to its end.
     pub values: Vec<Option<f64>>,
     /// The mean of the values in the last measurement window, where it is whole.
+    #[schemars(range(min = 0.0))]
     pub mean: Option<f64>,
     /// From the smallest to the largest of them, relative to the mean.
+    #[schemars(range(min = 0.0))]
     pub range: Option<f64>,
     /// How far the line fitted to them rises over the window, relative to the mean; negative where it
     /// falls.
     pub slope: Option<f64>,
     /// The largest range of a steady drive.
+    #[schemars(range(min = 0.0))]
     pub range_limit: f64,
     /// The largest rise or fall of a steady drive.
     pub slope_limit: f64,
@@ -175,6 +178,7 @@ pub struct Cell {
     /// The experiment.
     pub experiment: String,
     /// The share of reads in percent.
+    #[schemars(range(max = 100))]
     pub reads_percent: u8,
     /// The size of an IO.
     pub io_size_bytes: Bytes,
@@ -183,10 +187,12 @@ pub struct Cell {
     /// The runs that count, one of each round.
     pub runs: Vec<u32>,
     /// The mean of the rounds' IOs a second.
+    #[schemars(range(min = 0.0))]
     pub iops: f64,
     /// The mean of the rounds' bytes a second.
     pub throughput_bytes_per_s: f64,
     /// The mean of the rounds' mean response times.
+    #[schemars(range(min = 0.0))]
     pub mean_latency_ns: f64,
     /// The longest response time of all rounds.
     pub max_latency_ns: u64,
@@ -206,11 +212,14 @@ pub struct RepeatFacts {
     /// The mean of the runs' means, in ns, with an interval from how they differ: wide for few.
     pub mean_ns: Estimate,
     /// The standard deviation of a run's mean that the IOs within the run account for, in ns.
+    #[schemars(range(min = 0.0))]
     pub within_runs_ns: f64,
     /// The standard deviation of the runs' true means, in ns; 0 where they differ by no more than
     /// what is within them accounts for.
+    #[schemars(range(min = 0.0))]
     pub between_runs_ns: f64,
     /// 1 less the probability that runs with one true mean differ as much.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub differ_confidence: f64,
 }
 
@@ -242,10 +251,12 @@ pub struct RunFacts {
     /// From the first submission to the last completion of the IOs counted.
     pub duration_ns: Nanos,
     /// Bytes of the IOs counted over that time.
+    #[schemars(range(min = 0.0))]
     pub throughput_bytes_per_s: f64,
     /// What the harness itself takes of the mean response time, as a share of it, where that is more
     /// than 5 %: then it is not the drive alone that was measured. Never on virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
     pub harness_share: Option<f64>,
     /// What others did during the run that may have changed its numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -290,6 +301,7 @@ pub struct Latency {
     /// Arithmetic mean.
     pub mean: Estimate,
     /// Standard deviation of single IOs.
+    #[schemars(range(min = 0.0))]
     pub standard_deviation: f64,
     /// Fastest.
     pub min: u64,

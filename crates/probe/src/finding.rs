@@ -54,6 +54,7 @@ pub struct Finding {
     pub answer: Answer,
     /// The probability (0 to 1) that the answer is right: the class itself, or a value within the
     /// tolerance of its parameter. 0 where nothing is known.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: f64,
     /// What was seen that leads there, in a sentence or two.
     pub because: String,

@@ -21,6 +21,7 @@ pub struct ProbeReport {
     /// What is known about the drive without measuring it.
     pub drive: DeviceInfo,
     /// Seed of everything random.
+    #[schemars(range(max = u64::MAX))]
     pub seed: u64,
     /// What was looked for; empty where that was everything.
     pub wanted: Vec<Parameter>,
@@ -42,6 +43,7 @@ pub struct ProbeReport {
     pub steps: Vec<Step>,
     /// A simulated drive with what was found, as a profile in TOML; absent where too little is known
     /// for one.
+    #[schemars(length(max = 65536))]
     pub profile: Option<String>,
 }
 

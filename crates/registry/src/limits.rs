@@ -43,3 +43,5 @@ pub const TEXT: usize = 1000;
 /// How far a number of the facts may be from what the records say, relative to it: the machines that
 /// computed it may round otherwise.
 pub const ROUNDING: f64 = 1e-6;
+/// How exact a quantile is: that of its histogram.
+pub const QUANTILE: f64 = 0.001;

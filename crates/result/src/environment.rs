@@ -26,6 +26,7 @@ pub struct Environment {
     /// Nodes of memory (NUMA).
     pub numa_nodes: Option<u32>,
     /// The load average of the last minute, before the first run.
+    #[schemars(range(min = 0.0))]
     pub load_average: Option<f64>,
     /// The drive that is measured, or that the file lies on.
     pub queue: Option<Queue>,
@@ -56,6 +57,7 @@ pub struct Queue {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Conditions {
     /// The load average of the last minute, at the end of the run.
+    #[schemars(range(min = 0.0))]
     pub load_average: Option<f64>,
     /// IOs of others on the drive during the pause before the run.
     pub others_ios_before: Option<u64>,
@@ -68,10 +70,13 @@ pub struct Conditions {
     pub others_bytes: Option<Bytes>,
     /// The share of all the processors' time during the run that others took, the host of a virtual
     /// machine among them, from 0 to 1. Absent of runs too short for the kernel's ticks.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub others_processor_share: Option<f64>,
     /// The temperature of the drive before the run, in degrees Celsius.
+    #[schemars(range(min = -273.15, max = 1000.0))]
     pub temperature_celsius_before: Option<f64>,
     /// The same after the run.
+    #[schemars(range(min = -273.15, max = 1000.0))]
     pub temperature_celsius_after: Option<f64>,
     /// Why the run is not to be trusted without a second look; empty where nobody disturbed it.
     pub disturbed_by: Vec<Disturbance>,

@@ -30,8 +30,10 @@ pub struct GridRule {
     /// How many windows are looked at together.
     pub windows: u32,
     /// How far the largest value of these windows may be from the smallest, relative to their mean.
+    #[schemars(range(min = 0.0))]
     pub range: f64,
     /// How far the line fitted to them may rise or fall, relative to their mean.
+    #[schemars(range(min = 0.0))]
     pub slope: f64,
     /// After so many windows IOs count in any case.
     pub most_windows: u32,

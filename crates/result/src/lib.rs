@@ -20,6 +20,7 @@ pub mod marks;
 pub mod methodology;
 pub mod plan;
 mod probe;
+pub mod ranges;
 mod reader;
 mod recorder;
 pub mod rounds;

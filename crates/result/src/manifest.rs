@@ -108,6 +108,7 @@ pub struct Calibration {
     pub clock_cost_ns: Nanos,
     /// What an IO takes on a drive that answers at once, two readings of the clock among it.
     #[serde(default)]
+    #[schemars(range(min = 0.0))]
     pub harness_cost_ns: Option<f64>,
 }
 

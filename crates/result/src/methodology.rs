@@ -63,10 +63,13 @@ pub struct Budget {
 pub struct Precision {
     /// The share of response times that the percentile wanted does not exceed, as 0.99; absent for
     /// the mean.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub quantile: Option<f64>,
     /// Half the width of the interval relative to the estimate, at most.
+    #[schemars(range(min = 0.0))]
     pub relative: f64,
     /// How often such intervals hold the truth, from 0 to 1.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: f64,
     /// So many periods of the oscillation are covered at least.
     pub least_periods: u32,
@@ -85,6 +88,7 @@ pub struct Length {
     /// What ended the run.
     pub ended_by: EndedBy,
     /// Half the width of the interval relative to the estimate; absent of too few IOs.
+    #[schemars(range(min = 0.0))]
     pub relative_precision: Option<f64>,
     /// The period that its IOs were taken to oscillate with, in IOs; 1 for none.
     pub period_ios: u64,
@@ -136,6 +140,7 @@ pub struct Found {
     /// How many.
     pub ios: u64,
     /// 1 less the probability that a series without it seems to have it as clearly.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: f64,
 }
 

@@ -22,9 +22,11 @@ pub struct Rounds {
     /// How many rounds are looked at together: the measurement window.
     pub window: u32,
     /// How far the largest value in the window may be from the smallest, relative to their mean.
+    #[schemars(range(min = 0.0))]
     pub range: f64,
     /// How far the line fitted to the values may rise or fall over the window, relative to their
     /// mean.
+    #[schemars(range(min = 0.0))]
     pub slope: f64,
     /// Whether the test ends as soon as the drive is steady.
     pub until_steady: bool,

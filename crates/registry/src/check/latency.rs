@@ -141,13 +141,10 @@ fn quantiles(latency: &LatencyNs, limits_ns: &[u64], counts: &[u128]) -> Checked
         });
         // Where a bin ends with the rank, rounding may take the first value of the next that is used.
         let next = bin.filter(|_| up_to == rank).and_then(|bin| (bin + 1..counts.len()).find(used));
-        let fits = bin.into_iter().chain(next).any(|bin| inside(value, bin, QUANTILE));
+        let fits = bin.into_iter().chain(next).any(|bin| inside(value, bin, limits::QUANTILE));
         holds(fits, || {
             format!("`latency_ns.{name}` is {value}, which is not what `latency_heat_map` counts")
         })?;
     }
     Ok(())
 }
-
-/// How exact a quantile is.
-const QUANTILE: f64 = 0.001;

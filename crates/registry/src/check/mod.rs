@@ -5,12 +5,16 @@ mod inside;
 mod latency;
 mod measurement;
 mod probe;
+mod ranges;
 mod records;
+mod relations;
 mod simulation;
 
 pub(crate) use measurement::{can_be_read, facts, without_path};
 pub(crate) use probe::probe;
+pub(crate) use ranges::Ranges;
 pub(crate) use records::of_probe;
+pub(crate) use relations::check as relations;
 pub(crate) use simulation::simulation;
 
 use crate::limits;

@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use flashscope_analysis::Facts;
 use flashscope_block::DeviceKind;
@@ -9,9 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Content, Part, Submitted, check_device, check_files, check_ios, check_name, check_texts,
-    check_version, id_of, identified, last_part, strip_device,
+    Content, Part, Submitted, check_device, check_fields, check_files, check_ios, check_name,
+    check_texts, check_version, id_of, identified, last_part, strip_device,
 };
+use crate::check::Ranges;
 use crate::limits;
 
 /// A measurement that is to be published, without its records.
@@ -31,6 +33,9 @@ pub struct MeasurementSubmission {
     #[serde(default)]
     pub with_serial: bool,
 }
+
+/// What its fields may be.
+static RANGES: LazyLock<Ranges> = LazyLock::new(Ranges::of::<MeasurementSubmission>);
 
 impl Submitted for MeasurementSubmission {
     fn id(&self) -> String {
@@ -54,6 +59,7 @@ impl Submitted for MeasurementSubmission {
         check_version("the facts", self.facts.schema_version, known, older)?;
         check_device(&self.manifest.device)?;
         check_texts([("time of the start", self.manifest.started.as_str())])?;
+        check_fields(self, &RANGES)?;
         check_files(&self.parts)?;
         self.check_runs()
     }

@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 pub use self::measurement::MeasurementSubmission;
 pub use self::probe::ProbeSubmission;
 pub use self::simulation::SimulationSubmission;
+use crate::check::{self, Ranges};
 use crate::limits;
 
 /// A result that is to be published, without its records.
@@ -219,6 +220,13 @@ fn id_of(whole: &impl Serialize) -> String {
 fn identified(parts: &[Part], content: Content) -> Vec<(u32, u32, &str)> {
     let parts = parts.iter().filter(|part| part.content == content);
     parts.map(|part| (part.run, part.part, part.sha256.as_str())).collect()
+}
+
+/// Whether every field is within the limits of its schema, and numbers that bound each other do.
+fn check_fields<T: Serialize>(submission: &T, ranges: &Ranges) -> Result<(), String> {
+    let json = serde_json::to_value(submission).map_err(|error| error.to_string())?;
+    ranges.check(&json)?;
+    check::relations(&json)
 }
 
 /// Whether a result may have this name.

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use flashscope_probe::{Knowledge, ProbeReport, Stated, profile};
 use flashscope_result::PROBE_VERSION;
@@ -6,10 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Content, Part, Submitted, check_device, check_files, check_ios, check_name, check_texts,
-    check_version, id_of, identified, strip_device,
+    Content, Part, Submitted, check_device, check_fields, check_files, check_ios, check_name,
+    check_texts, check_version, id_of, identified, strip_device,
 };
-use crate::{check, limits};
+use crate::check::{self, Ranges};
+use crate::limits;
 
 /// What was found of a drive's internals that is to be published, without its records.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +29,9 @@ pub struct ProbeSubmission {
     pub with_serial: bool,
 }
 
+/// What its fields may be.
+static RANGES: LazyLock<Ranges> = LazyLock::new(Ranges::of::<ProbeSubmission>);
+
 impl Submitted for ProbeSubmission {
     fn id(&self) -> String {
         id_of(&(&self.probe, identified(&self.parts, Content::Records)))
@@ -37,6 +42,7 @@ impl Submitted for ProbeSubmission {
         check_version("probes", self.probe.schema_version, PROBE_VERSION, "probe it anew")?;
         check_device(&self.probe.drive)?;
         check_texts([("time of the start", self.probe.began.as_str())])?;
+        check_fields(self, &RANGES)?;
         check_files(&self.parts)?;
         self.check_runs()?;
         check::probe(&self.probe)

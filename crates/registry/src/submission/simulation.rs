@@ -1,3 +1,5 @@
+use std::sync::LazyLock;
+
 use flashscope_block::Nanos;
 use flashscope_result::SIMULATION_VERSION;
 use flashscope_result::Simulation;
@@ -6,9 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Submitted, check_device, check_name, check_texts, check_version, id_of, last_part, strip_device,
+    Submitted, check_device, check_fields, check_name, check_texts, check_version, id_of,
+    last_part, strip_device,
 };
-use crate::{check, limits};
+use crate::check::{self, Ranges};
+use crate::limits;
 
 /// A simulated workload that is to be published: it has no records.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +24,9 @@ pub struct SimulationSubmission {
     /// What came of it.
     pub simulation: Simulation<Findings>,
 }
+
+/// What its fields may be.
+static RANGES: LazyLock<Ranges> = LazyLock::new(Ranges::of::<SimulationSubmission>);
 
 impl Submitted for SimulationSubmission {
     /// How long it took to compute is all in which two runs of one seed
@@ -35,6 +42,7 @@ impl Submitted for SimulationSubmission {
         check_version("simulations", found, SIMULATION_VERSION, "simulate it anew")?;
         check_device(&self.simulation.drive)?;
         check_texts([("workload", self.simulation.workload.as_str())])?;
+        check_fields(self, &RANGES)?;
         check::simulation(&self.simulation)
     }
 

@@ -2,6 +2,7 @@
 //! are the embedded ones, unless the environment names others (`scripts/test-registry`).
 
 mod kinds;
+mod ranges;
 mod same;
 mod submitting;
 mod tampered;

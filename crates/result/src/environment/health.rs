@@ -28,8 +28,10 @@ pub struct Health {
     /// What it warns of now.
     pub critical_warnings: Vec<CriticalWarning>,
     /// Its composite temperature, in degrees Celsius; absent where it reports none.
+    #[schemars(range(min = -273.15, max = 1000.0))]
     pub temperature_celsius: Option<f64>,
     /// What is left of its spare blocks, in percent.
+    #[schemars(range(max = 100))]
     pub available_spare_percent: u32,
     /// Below how much of them it warns, in percent.
     pub available_spare_threshold_percent: u32,

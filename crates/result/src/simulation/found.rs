@@ -20,6 +20,7 @@ pub struct Simulation<O> {
     /// The workload, as it was asked for.
     pub workload: String,
     /// Seed of everything random.
+    #[schemars(range(max = u64::MAX))]
     pub seed: u64,
     /// IOs of each stream in flight at once, at most.
     pub queue_depth: u32,
@@ -37,6 +38,7 @@ pub struct Simulation<O> {
     /// IOs that were answered.
     pub ios: u64,
     /// IOs answered in a second of simulated time.
+    #[schemars(range(min = 0.0))]
     pub ios_per_second: Option<f64>,
     /// Bytes read.
     pub bytes_read: Bytes,
@@ -61,10 +63,12 @@ pub struct Simulation<O> {
     /// evictions of log blocks, and what became of look-ups of the map.
     pub events: BTreeMap<String, u64>,
     /// Flash pages programmed for each page programmed for the host; absent where there was none.
+    #[schemars(range(min = 0.0))]
     pub write_amplification: Option<f64>,
     /// The fewest erases that the host's programs may take over those that they took (the
     /// *equivalent throughput* of Boboila and Desnoyers): 1 at best once every block is in use;
     /// absent where nothing was erased.
+    #[schemars(range(min = 0.0))]
     pub equivalent_throughput: Option<f64>,
     /// What cleaning did.
     pub cleaning: Cleaning,
@@ -137,6 +141,7 @@ pub struct Cleaning {
     pub pages_moved: u64,
     /// Share of the pages of cleaned blocks that were superseded, 0 to 1 (Agrawal's *cleaning
     /// efficiency*); absent where nothing was cleaned.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub efficiency: Option<f64>,
 }
 

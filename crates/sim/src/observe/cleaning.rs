@@ -25,6 +25,7 @@ pub struct CleaningReport {
     /// Share of the data pages of cleaned blocks that were superseded (0 to 1), Agrawal's
     /// *cleaning efficiency*; absent where nothing was cleaned. Below 0 where moves of blocks that
     /// have failed, which are not erased, outweigh it.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub efficiency: Option<f64>,
     /// For how long units worked on it, all together.
     pub busy_ns: Nanos,
@@ -35,6 +36,7 @@ pub struct CleaningReport {
     /// Blocks of packages that work in step count once.
     pub victims_by_valid_pages: Vec<u64>,
     /// Valid pages of a victim, on average; absent where nothing was cleaned.
+    #[schemars(range(min = 0.0))]
     pub mean_valid_pages: Option<f64>,
 }
 
@@ -42,6 +44,7 @@ pub struct CleaningReport {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CleaningTime {
     /// The mean.
+    #[schemars(range(min = 0.0))]
     pub mean: f64,
     /// The least.
     pub min: Nanos,

@@ -25,6 +25,7 @@ pub struct EraseReport {
     /// The most erases.
     pub max: u32,
     /// The mean.
+    #[schemars(range(min = 0.0))]
     pub mean: f64,
     /// The standard deviation over all blocks.
     pub standard_deviation: f64,

@@ -44,6 +44,7 @@ pub struct UnitUse {
     /// For how long it had something to do.
     pub busy_ns: Nanos,
     /// That as a share of the interval (0 to 1).
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub busy_share: f64,
     /// For how long it had something to do in each stretch of time (`bucket_ns`), which adds up to
     /// `busy_ns`; over the length of the stretch it is the share of that. Stretches at the end in
@@ -54,9 +55,11 @@ pub struct UnitUse {
     pub commands: Vec<CommandUse>,
     /// Commands that waited for their start, on average over the interval: by Little's law, the
     /// time that they waited in it over its length.
+    #[schemars(range(min = 0.0))]
     pub mean_queue_length: f64,
     /// How long the commands that began in the interval had waited, on average; absent where none
     /// began.
+    #[schemars(range(min = 0.0))]
     pub mean_wait_ns: Option<f64>,
     /// How long the one of them had waited that waited longest.
     pub max_wait_ns: Nanos,
@@ -74,6 +77,7 @@ pub struct CommandUse {
     /// How long they took, the wait of a read for the bus included.
     pub busy_ns: Nanos,
     /// That as a share of the interval (0 to 1).
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub busy_share: f64,
 }
 
@@ -83,6 +87,7 @@ pub struct BusUse {
     /// For how long it carried data.
     pub busy_ns: Nanos,
     /// That as a share of the interval (0 to 1).
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub busy_share: f64,
 }
 

@@ -103,6 +103,7 @@ pub struct Pattern {
     /// How many of them, at the start, are left out of the statistics.
     pub io_ignore: u64,
     /// Seed of the random addresses.
+    #[schemars(range(max = u64::MAX))]
     pub seed: u64,
 }
 

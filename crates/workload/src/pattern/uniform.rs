@@ -33,6 +33,7 @@ pub struct UniformWrites {
     /// How many of them, at the start, are left out of the statistics.
     pub io_ignore: u64,
     /// Seed of lengths and places.
+    #[schemars(range(max = u64::MAX))]
     pub seed: u64,
 }
 

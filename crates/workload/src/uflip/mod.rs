@@ -233,6 +233,7 @@ pub struct Setup {
     #[serde(rename = "burst_pause_ns")]
     pub burst_pause: Nanos,
     /// Seed from which each run derives its own.
+    #[schemars(range(max = u64::MAX))]
     pub seed: u64,
 }
 

@@ -45,9 +45,11 @@ pub struct HealthChange {
 pub struct WriteAmplification {
     /// The ratio of the counters. What was still in the drive's write buffer, or is yet to be cleaned
     /// for what was written, is not in it.
+    #[schemars(range(min = 0.0))]
     pub ratio: f64,
     /// How far the host's counter, which is rounded to data units, lets the ratio be off, as a share
     /// of it: at most 0.01. How often the drive brings its other counter up to date is not known.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub relative_uncertainty: f64,
 }
 

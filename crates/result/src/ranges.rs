@@ -1,0 +1,143 @@
+//! What the numbers and texts of a published document may be: part of its schema, by which a registry refuses one.
+//!
+//! A field that means something narrower, such as a share, says so itself (`#[schemars(range(…))]`). All others get
+//! the limits here, so that no field is without.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{JsonSchema, Schema};
+use serde_json::{Value, json};
+
+/// The most that is counted: whole numbers up to this are exact in a browser.
+pub const MOST_COUNTED: u64 = (1 << 53) - 1;
+
+/// The largest measure, in whatever unit: more than the bytes of all drives, and than the nanoseconds of 30 years.
+pub const LARGEST_MEASURE: f64 = 1e18;
+
+/// The longest text, in characters.
+pub const LONGEST_TEXT: u64 = 4096;
+
+/// The quantities that are as large as the kernel counts them (`loff_t`, `ktime_t`), by the names of their types.
+const OF_THE_KERNEL: [&str; 2] = ["Bytes", "Nanos"];
+
+/// The schema of a document as it is published, with limits for every number and text of it.
+pub fn schema_of<T: JsonSchema>() -> Schema {
+    bounded::<T>(SchemaSettings::default())
+}
+
+/// The same for how it is written, which has no field that may be missing.
+pub fn schema_of_written<T: JsonSchema>() -> Schema {
+    bounded::<T>(SchemaSettings::default().for_serialize())
+}
+
+fn bounded<T: JsonSchema>(settings: SchemaSettings) -> Schema {
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    let definitions = schema.get_mut("$defs").and_then(Value::as_object_mut);
+    for (name, definition) in definitions.into_iter().flatten() {
+        if OF_THE_KERNEL.contains(&name.as_str()) {
+            definition["maximum"] = json!(i64::MAX);
+        }
+    }
+    RecursiveTransform(limit).transform(&mut schema);
+    schema
+}
+
+/// Adds the limits that a field does not have.
+fn limit(schema: &mut Schema) {
+    let has_type = |name: &str| match schema.get("type") {
+        Some(Value::String(one)) => one == name,
+        Some(Value::Array(several)) => several.iter().any(|one| one == name),
+        _ => false,
+    };
+    let format = schema.get("format").and_then(Value::as_str);
+    let limits = if has_type("integer") {
+        let (least, most) = match format {
+            Some("uint8") => (json!(0), json!(u8::MAX)),
+            Some("uint16") => (json!(0), json!(u16::MAX)),
+            Some("uint32") => (json!(0), json!(u32::MAX)),
+            Some("int32") => (json!(i32::MIN), json!(i32::MAX)),
+            Some("uint64" | "uint") => (json!(0), json!(MOST_COUNTED)),
+            _ => (json!(-MOST_COUNTED.cast_signed()), json!(MOST_COUNTED)),
+        };
+        vec![("minimum", least), ("maximum", most)]
+    } else if has_type("number") {
+        vec![("minimum", json!(-LARGEST_MEASURE)), ("maximum", json!(LARGEST_MEASURE))]
+    } else if has_type("string") && schema.get("enum").is_none() && schema.get("const").is_none() {
+        vec![("maxLength", json!(LONGEST_TEXT))]
+    } else {
+        vec![]
+    };
+    for (name, value) in limits {
+        schema.ensure_object().entry(name).or_insert(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use flashscope_block::Nanos;
+
+    use super::*;
+
+    #[derive(JsonSchema)]
+    #[allow(dead_code, reason = "it is looked at by its schema")]
+    struct Document {
+        time: Nanos,
+        count: Option<u64>,
+        #[schemars(range(min = 0.0, max = 1.0))]
+        share: Vec<f64>,
+        by_cause: BTreeMap<String, u32>,
+        step: i64,
+        text: String,
+    }
+
+    /// The schemas of everything that is a number or a text, by where it stands.
+    fn leaves(schema: &Value, place: &str, found: &mut BTreeMap<String, Value>) {
+        match schema {
+            Value::Object(fields) => {
+                let kind = fields.get("type").map(Value::to_string).unwrap_or_default();
+                if ["integer", "number", "string"].iter().any(|name| kind.contains(name)) {
+                    found.insert(place.into(), schema.clone());
+                }
+                for (name, field) in fields {
+                    leaves(field, &format!("{place}/{name}"), found);
+                }
+            }
+            Value::Array(several) => {
+                for (nth, one) in several.iter().enumerate() {
+                    leaves(one, &format!("{place}/{nth}"), found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_number_and_text_has_limits() {
+        let mut found = BTreeMap::new();
+        leaves(schema_of::<Document>().as_value(), "", &mut found);
+        let limits = |place: &str| {
+            let leaf = &found[place];
+            [leaf["minimum"].clone(), leaf["maximum"].clone()]
+        };
+        assert_eq!(limits("/$defs/Nanos"), [json!(0), json!(i64::MAX)]);
+        assert_eq!(limits("/properties/count"), [json!(0), json!(MOST_COUNTED)]);
+        assert_eq!(limits("/properties/share/items"), [json!(0.0), json!(1.0)]);
+        assert_eq!(limits("/properties/by_cause/additionalProperties"), [0, u64::from(u32::MAX)]);
+        assert_eq!(limits("/properties/step")[0], json!(-9_007_199_254_740_991_i64));
+        assert_eq!(found["/properties/text"]["maxLength"], LONGEST_TEXT);
+    }
+
+    #[test]
+    fn every_field_of_a_manifest_has_limits() {
+        let mut found = BTreeMap::new();
+        leaves(schema_of::<crate::Manifest>().as_value(), "", &mut found);
+        assert!(found.len() > 100);
+        for (place, leaf) in found {
+            let named = leaf.get("enum").is_some() || leaf.get("const").is_some();
+            let both = leaf.get("minimum").is_some() && leaf.get("maximum").is_some();
+            assert!(named || both || leaf.get("maxLength").is_some(), "{place}: {leaf}");
+        }
+    }
+}
