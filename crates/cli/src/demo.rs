@@ -22,7 +22,7 @@ use flashscope_workload::uflip::{PerBaseline, Setup, all};
 use crate::args::DemoArgs;
 use crate::progress::LateBar;
 use crate::report::{Opened, page_of};
-use crate::{Failure, stop, usage};
+use crate::{Failure, print, stop, usage};
 
 /// The nine micro-benchmarks on a simulated drive: everything but the drive is real.
 pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
@@ -64,7 +64,7 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let shown = page_of(&[Opened::measured(folder, manifest, facts)?], &mut bar)?;
     write_text(&page, &shown)?;
     bar.finish();
-    let mut out = std::io::stdout().lock();
+    let mut out = print::text_lines();
     write!(out, "{text}")?;
     writeln!(out, "\nresult: {}", output.display())?;
     writeln!(out, "report: {}", page.display())?;

@@ -10,7 +10,8 @@ use flashscope_drive::identify::{Nvme, OptionalCommand};
 use flashscope_drive::inventory::{self, Measurable, PcieLink, WriteCache};
 use flashscope_result::environment::Health;
 
-use crate::{Failure, print, runtime};
+use crate::print::{self, escape_untrusted};
+use crate::{Failure, runtime};
 
 type BlockDevice = inventory::BlockDevice<Health>;
 
@@ -232,10 +233,9 @@ fn wear(health: &Health) -> String {
 }
 
 /// A text in lines of at most [`WIDTH`], broken between words, each after `indent`.
-///
-/// Texts of drives may hold what would steer a terminal; it is shown as `?`.
 fn wrapped(text: &str, indent: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    // A name of several lines would look like several devices.
+    let text = escape_untrusted(text);
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let room = WIDTH - indent.len() - word.chars().count().min(WIDTH - indent.len());
@@ -356,8 +356,8 @@ mod tests {
         insta::assert_snapshot!(text, @r"
         DEVICE       SIZE    SECTORS  BUS           ROTATES SCHEDULER   QUEUE CACHE   TRIM TEMP
         nvme10n1     932 GiB 512/4096 nvme 8GT/s x4 no      mq-deadline 1023  through yes  36 °C
-            Flash 9000 PRO with a ?[31mname of the whole forty, serial S4EWNX0R123456789012, firmware
-            2B2QEXM7, on a slower link than its best of 16GT/s x4
+            Flash 9000 PRO with a \u{1b}[31mname of the whole forty, serial S4EWNX0R123456789012,
+            firmware 2B2QEXM7, on a slower link than its best of 16GT/s x4
             NVMe 1.4.0, up to 512 KiB a command, can trim, format itself; blocks of 512 (as it is), 4096+8 B
             103 % of its rated life used, 4 % of its spare blocks left
             the drive warns that few spare blocks are left
@@ -417,7 +417,7 @@ mod tests {
         insta::assert_snapshot!(text, @r"
         this machine has no block device
         attached: sim:demo, 1 GiB
-            a drive?, by process 4711, nbd://127.0.0.1:10809
+            a drive\u{1b}, by process 4711, nbd://127.0.0.1:10809
             103 % of its rated life used, 4 % of its spare blocks left
             the drive warns that few spare blocks are left
             the drive warns that it cannot be written any more

@@ -1,7 +1,5 @@
 //! The command line of flashscope: parses, wires the crates together, and prints.
 
-#![allow(clippy::print_stderr, reason = "this is where flashscope speaks")]
-
 mod args;
 mod attach;
 mod bench;
@@ -29,6 +27,7 @@ use std::process::ExitCode;
 use args::{Args, Command};
 use clap::Parser;
 use flashscope_instrument::{Failure, drives, names, usage};
+use print::notice;
 
 /// The encoder of records takes and gives back large buffers all the time; the C library's
 /// allocator hands them to the kernel and faults them in again, which cost a fifth of the
@@ -37,7 +36,12 @@ use flashscope_instrument::{Failure, drives, names, usage};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let outcome = match Args::parse().command {
+    flashscope_instrument::panics::hide_caught();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => std::process::exit(print::options(&error)),
+    };
+    let outcome = match args.command {
         Command::Devices(args) => devices::devices(&args),
         Command::Plan(args) => bench::plan(&args),
         Command::Bench(args) => bench::bench(&args),
@@ -61,7 +65,7 @@ fn main() -> ExitCode {
         // Who read the output, such as `head`, has enough of it.
         return ExitCode::SUCCESS;
     }
-    eprintln!("flashscope: {}", failure.message());
+    notice!("flashscope: {}", failure.message());
     match failure {
         Failure::Failed(_) => ExitCode::from(1),
         Failure::Usage(_) => ExitCode::from(2),

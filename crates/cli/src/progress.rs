@@ -7,6 +7,7 @@ use flashscope_drive::Clock;
 use flashscope_instrument::{Onlooker, Step, Unit};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::print::{escape_untrusted, notice};
 use crate::{Failure, stop};
 
 /// A bar of something of which it is known how much it is, or not.
@@ -20,6 +21,33 @@ fn style(known: bool) -> ProgressStyle {
 
 fn empty_bar() -> ProgressBar {
     ProgressBar::no_length().with_style(style(false))
+}
+
+/// A bar prints its message as it is.
+#[allow(clippy::disallowed_methods, reason = "it is escaped here")]
+fn set_message(bar: &ProgressBar, message: &str) {
+    bar.set_message(escape_untrusted(message).into_owned());
+}
+
+/// The last line of a terminal; nothing elsewhere.
+pub struct Line(ProgressBar);
+
+impl Line {
+    pub fn new() -> Line {
+        let style = ProgressStyle::with_template("{wide_msg}");
+        Line(ProgressBar::new_spinner().with_style(style.expect("the template is well formed")))
+    }
+
+    /// Replaces what it says.
+    pub fn show(&self, words: &str) {
+        set_message(&self.0, words);
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
 }
 
 /// Progress of what is mostly done before one could read it: shown only after a while.
@@ -103,17 +131,17 @@ impl Onlooker for LateBar {
         }
         match (total, unit) {
             (Some(total), _) => {
-                bar.set_message(what.to_owned());
+                set_message(bar, what);
                 bar.set_length(total);
                 bar.set_position(done);
             }
-            (None, Unit::Bytes) => bar.set_message(format!("{what}: {} so far", Bytes(done))),
-            (None, Unit::Count) => bar.set_message(format!("{what}: {done} so far")),
-            (None, Unit::Share) => bar.set_message(what.to_owned()),
+            (None, Unit::Bytes) => set_message(bar, &format!("{what}: {} so far", Bytes(done))),
+            (None, Unit::Count) => set_message(bar, &format!("{what}: {done} so far")),
+            (None, Unit::Share) => set_message(bar, what),
         }
     }
 
     fn note(&mut self, text: &str) {
-        eprintln!("note: {text}");
+        notice!("note: {text}");
     }
 }

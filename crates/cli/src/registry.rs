@@ -10,6 +10,7 @@ use flashscope_report::ResultKind;
 use serde_json::json;
 use url::Url;
 
+use crate::print::{self, notice};
 use crate::progress::LateBar;
 use crate::{Failure, usage};
 
@@ -90,7 +91,6 @@ enum TokenCommand {
 
 pub fn registry(args: RegistryArgs) -> Result<(), Failure> {
     let configuration = args.place.configuration(args.folder);
-    let mut out = std::io::stdout().lock();
     let done = flashscope_registry::block_on(async {
         let registry = Registry::open(&configuration).await?;
         match &args.command {
@@ -103,6 +103,7 @@ pub fn registry(args: RegistryArgs) -> Result<(), Failure> {
         Error::Token(_) => usage(error),
         other => Failure::from(other),
     })?;
+    let mut out = print::text_lines();
     for line in lines {
         writeln!(out, "{line}")?;
     }
@@ -153,11 +154,8 @@ pub fn submit(args: &SubmitArgs) -> Result<(), Failure> {
         other => Failure::from(other),
     };
     let prepared = prepare(&args.result, args.with_serial).map_err(wrong)?;
-    let mut out = std::io::stdout().lock();
     if args.dry_run {
-        serde_json::to_writer_pretty(&mut out, &prepared.submission)?;
-        writeln!(out)?;
-        return Ok(());
+        return Ok(print::document(true, &prepared.submission, String::new)?);
     }
     let token = args.token.clone().or_else(|| variable("FLASHSCOPE_TOKEN"));
     let ask = "a token is needed: give it with --token or FLASHSCOPE_TOKEN; whoever keeps the registry \
@@ -177,13 +175,14 @@ pub fn submit(args: &SubmitArgs) -> Result<(), Failure> {
     };
     let url = format!("{}/#/{page}/{}", args.to.as_str().trim_end_matches('/'), published.id);
     for what in &published.unchecked {
-        eprintln!("flashscope: the registry publishes unchecked {what}");
+        notice!("flashscope: the registry publishes unchecked {what}");
     }
     if args.json {
         let unchecked = &published.unchecked;
-        writeln!(out, "{}", json!({ "id": published.id, "url": url, "unchecked": unchecked }))?;
+        let answer = json!({ "id": published.id, "url": url, "unchecked": unchecked });
+        writeln!(print::json_lines(), "{answer}")?;
     } else {
-        writeln!(out, "{url}")?;
+        writeln!(print::text_lines(), "{url}")?;
     }
     Ok(())
 }

@@ -31,19 +31,18 @@ use serde_json::Value;
 
 use crate::args::ReportArgs;
 use crate::progress::LateBar;
-use crate::{Failure, usage};
+use crate::{Failure, print, usage};
 
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let mut bar = LateBar::new();
     let results = args.results.iter().map(|path| Opened::open(path, &mut bar));
     let results: Vec<Opened> = results.collect::<Result<_, _>>()?;
-    let mut out = std::io::stdout().lock();
     if args.terminal || args.json {
         bar.finish();
         for result in results {
             match args.terminal {
-                true => write!(out, "{}", result.terminal()?)?,
-                false => result.print_json(&mut out)?,
+                true => write!(print::text_lines(), "{}", result.terminal()?)?,
+                false => result.print_json(print::json_lines())?,
             }
         }
         return Ok(());
@@ -62,7 +61,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
         None => write_text(&inside, &page).map(|()| &inside),
     }?;
     bar.finish();
-    writeln!(out, "{}", path.display())?;
+    writeln!(print::text_lines(), "{}", path.display())?;
     Ok(())
 }
 

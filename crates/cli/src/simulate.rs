@@ -14,7 +14,7 @@ use crate::{Failure, print};
 
 pub fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     if args.list {
-        return Ok(write!(std::io::stdout().lock(), "{}", list())?);
+        return Ok(write!(print::text_lines(), "{}", list())?);
     }
     let done = LateBar::new().watch(|stop, bar| simulate::simulate(args, stop, bar, None))?;
     print(args, &done.simulation)?;

@@ -1,5 +1,6 @@
 //! Ctrl-C: the first ends cleanly, the second at once, where that does no harm.
 
+use crate::print::notice;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -17,7 +18,9 @@ pub fn flag() -> anyhow::Result<&'static AtomicBool> {
         if STOP.swap(true, Ordering::Relaxed) {
             std::process::exit(1);
         }
-        eprintln!("\nstopping: what was done is kept; once more ends at once");
+        // The terminal shows `^C` on the line.
+        notice!("");
+        notice!("stopping: what was done is kept; once more ends at once");
     })?;
     Ok(&STOP)
 }

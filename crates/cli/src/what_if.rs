@@ -42,7 +42,7 @@ impl Printer {
             return;
         }
         self.failed = self.bar.aside(|| {
-            let mut out = std::io::stdout().lock();
+            let mut out = print::text_lines();
             write!(out, "{text}").and_then(|()| out.flush())
         });
     }

@@ -5,7 +5,6 @@ mod record;
 mod simulated;
 mod watched;
 
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,7 +19,7 @@ use serde_json::json;
 
 use crate::drives::{self, NULL_CAPACITY};
 use crate::progress::LateBar;
-use crate::{Failure, stop, usage};
+use crate::{Failure, print, stop, usage};
 
 pub use args::AttachArgs;
 use record::Recorder;
@@ -215,10 +214,10 @@ fn announce<A: Answer>(
         round_trip_ns: drive.round_trip().map(|trip| trip.of(Op::Read, Bytes::kib(4))),
         page: watched.page(),
     };
-    let mut out = std::io::stdout().lock();
     let _ = match args.json {
-        true => writeln!(out, "{}", json!(attached)),
-        false => write!(out, "{}", flashscope_report::attached(&attached)),
+        true => print::line(print::json_lines(), &json!(attached)),
+        false => {
+            print::line(print::text_lines(), &flashscope_report::attached(&attached).trim_end())
+        }
     };
-    let _ = out.flush();
 }

@@ -11,9 +11,10 @@ use std::time::Duration;
 use anyhow::anyhow;
 use flashscope_attach::{Answer, Attached, Monitor, Told, metrics};
 use flashscope_serve::{Access, Attachment, attached};
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::AttachArgs;
+use crate::print::notice;
+use crate::progress::Line;
 use crate::{Failure, runtime, usage};
 
 /// How often a sample is taken.
@@ -37,7 +38,7 @@ impl Watched {
         let address = args.listen.map(|address| listen(address, &monitor)).transpose()?;
         let folder = runtime::folder();
         let told = Told::start(&folder, Arc::clone(&monitor)).inspect_err(|error| {
-            eprintln!(
+            notice!(
                 "flashscope: `flashscope devices` will not show this drive: {error} ({})",
                 folder.display()
             );
@@ -45,11 +46,10 @@ impl Watched {
         let (stop, stopped) = channel::<()>();
         let sampled = Arc::clone(&monitor);
         let sample = move || {
-            let line = line();
+            let line = Line::new();
             while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                line.set_message(sampled.sample().to_string());
+                line.show(&sampled.sample().to_string());
             }
-            line.finish_and_clear();
         };
         let thread = thread::Builder::new().name("samples".into()).spawn(sample)?;
         Ok(Watched { monitor, address, _told: told.ok(), sampling: Some((stop, thread)) })
@@ -76,19 +76,10 @@ impl Drop for Watched {
     }
 }
 
-/// The last line of a terminal; nothing elsewhere.
-fn line() -> ProgressBar {
-    let line = ProgressBar::new_spinner();
-    line.set_style(
-        ProgressStyle::with_template("{wide_msg}").expect("the template is well formed"),
-    );
-    line
-}
-
 /// Answers browsers and Prometheus as long as the process lives; says where.
 fn listen(address: SocketAddr, monitor: &Arc<Monitor>) -> Result<SocketAddr, Failure> {
     if Access::of(&address) == Access::Network {
-        eprintln!(
+        notice!(
             "flashscope: whoever reaches {address} sees what the drive does, without a password"
         );
     }

@@ -11,7 +11,7 @@ use crate::{Failure, print};
 
 pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     if args.list {
-        return Ok(write!(std::io::stdout().lock(), "{}", text::list())?);
+        return Ok(write!(print::text_lines(), "{}", text::list())?);
     }
     let predicted = LateBar::new().watch(|stop, bar| predict::predict(args, stop, bar))?;
     Ok(print::document(args.json, &predicted, || text::text(&predicted))?)

@@ -15,7 +15,7 @@ use crate::{Failure, print};
 
 pub fn probe(args: &ProbeArgs) -> Result<(), Failure> {
     if args.list {
-        return Ok(write!(std::io::stdout().lock(), "{}", text::list())?);
+        return Ok(write!(print::text_lines(), "{}", text::list())?);
     }
     let probed = LateBar::new().watch(|stop, bar| probe::probe(args, stop, bar))?;
     print(args, &probed.report, probed.folder.path())?;

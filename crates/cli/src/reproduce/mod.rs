@@ -22,7 +22,7 @@ const ALL: &str = "all";
 
 pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.items.is_empty() {
-        return Ok(write!(std::io::stdout().lock(), "{}", text::list())?);
+        return Ok(write!(print::text_lines(), "{}", text::list())?);
     }
     args.memory.apply();
     let asked = args.items.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?.concat();
@@ -80,7 +80,7 @@ fn run(
         }
         if let Some(item) = found.last().filter(|_| lines) {
             let line = text::line(item, clock.now() - began);
-            bar.aside(|| write!(std::io::stdout().lock(), "{line}"))?;
+            bar.aside(|| write!(print::text_lines(), "{line}"))?;
         }
     }
     bar.finish();

@@ -2,7 +2,7 @@
 
 mod what_ifs;
 
-use std::io::{self, Write};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
@@ -15,6 +15,7 @@ use flashscope_sim::budget::{Limit, set_limit};
 use serde_json::json;
 
 use self::what_ifs::Simulating;
+use crate::print::{self, notice};
 use crate::registry::RegistryPlace;
 use crate::{Failure, usage};
 
@@ -74,7 +75,7 @@ pub struct ServeArgs {
 pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let address = args.listen.unwrap_or_else(|| ([127, 0, 0, 1], PORT).into());
     if Access::of(&address) == Access::Network {
-        eprintln!("flashscope: whoever reaches {address} sees every result, without a password");
+        notice!("flashscope: whoever reaches {address} sees every result, without a password");
     }
     let ready = |address: SocketAddr| announce(address, args.json);
     let busy = |error: &io::Error| {
@@ -99,7 +100,7 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
     }
     let folders = Folders::new(args.folders.clone());
     for problem in folders.problems() {
-        eprintln!("flashscope: {problem}");
+        notice!("flashscope: {problem}");
     }
     // The server is not alone on its machine, and its clients may ask for anything.
     let total = args.memory.unwrap_or_else(|| Bytes(Limit::of_machine().total.0 / 2));
@@ -112,12 +113,10 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
 /// Tells the address. Who started this and does not listen any more loses nothing.
 fn announce(address: SocketAddr, as_json: bool) {
     let url = format!("http://{address}/");
-    let mut out = std::io::stdout().lock();
     let _ = match as_json {
-        true => writeln!(out, "{}", json!({ "url": url, "address": address })),
-        false => writeln!(out, "{url}"),
+        true => print::line(print::json_lines(), &json!({ "url": url, "address": address })),
+        false => print::line(print::text_lines(), &url),
     };
-    let _ = out.flush();
 }
 
 /// `127.0.0.1:7470`, `[::1]:7470`, or an address without a port.

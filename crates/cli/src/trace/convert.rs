@@ -1,18 +1,17 @@
 //! `flashscope trace convert`.
 
-use std::io::Write;
 use std::sync::atomic::Ordering;
 
 use anyhow::anyhow;
 use flashscope_block::{Bytes, nearest};
 use flashscope_instrument::trace::{failure, show};
 use flashscope_report::Conversion;
-use flashscope_workload::trace::writer::{self, Kind, Output, WRITERS};
+use flashscope_workload::trace::writer::{self, Kind, WRITERS};
 use flashscope_workload::trace::{Reader, Request};
 
 use super::input::{self, Fields};
 use crate::progress::LateBar;
-use crate::{Failure, stop, usage};
+use crate::{Failure, print, stop, usage};
 
 /// Write a trace in another format, all of it or what is selected.
 ///
@@ -48,7 +47,7 @@ pub struct ConvertArgs {
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let kind = writer_for(&args.output, args.output_format.as_deref())?;
     let mut trace = input::open(&args.files, &args.fields)?;
-    let output = Output::create(&args.output).map_err(failure)?;
+    let output = input::output(&args.output)?;
     let mut writer = (kind.open)(output)?;
     let stop = stop::flag()?;
     let mut bar = LateBar::new();
@@ -88,14 +87,10 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
 
 fn print(args: &ConvertArgs, conversion: &Conversion) -> anyhow::Result<()> {
     input::show_notes(&conversion.notes);
-    let mut out = std::io::stdout().lock();
-    if args.json && args.output != "-" {
-        serde_json::to_writer_pretty(&mut out, conversion)?;
-        writeln!(out)?;
-    } else if args.output != "-" {
-        write!(out, "{}", flashscope_report::conversion(conversion))?;
+    match args.output.as_str() {
+        "-" => Ok(()),
+        _ => print::document(args.json, conversion, || flashscope_report::conversion(conversion)),
     }
-    Ok(())
 }
 
 /// The writer of that name, or of files with such a name.

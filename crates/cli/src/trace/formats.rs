@@ -5,7 +5,7 @@ use std::io::Write;
 use flashscope_workload::trace::format::FORMATS;
 use flashscope_workload::trace::writer::WRITERS;
 
-use crate::Failure;
+use crate::{Failure, print};
 
 /// List the formats that are read and written.
 #[derive(clap::Args)]
@@ -23,5 +23,5 @@ pub fn formats(_: &FormatsArgs) -> Result<(), Failure> {
         let names = kind.extensions.join(", ");
         text += &format!("  {:<13} {}\n{:16}files: {names}\n", kind.name, kind.summary, "");
     }
-    Ok(write!(std::io::stdout().lock(), "{text}")?)
+    Ok(write!(print::text_lines(), "{text}")?)
 }

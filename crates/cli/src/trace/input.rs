@@ -3,8 +3,10 @@
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use flashscope_instrument::trace::failure;
 use flashscope_workload::Field;
+use flashscope_workload::trace::writer::Output;
 use flashscope_workload::trace::{FIELDS, FieldError, Spec, Trace};
 
+use crate::print::{self, notice};
 use crate::{Failure, usage};
 
 /// The options that every command has which reads a trace: one for each field of a trace.
@@ -80,9 +82,17 @@ pub fn open(files: &[String], fields: &Fields) -> Result<Trace, Failure> {
     fields.spec()?.open(files).map_err(failure)
 }
 
+/// The output of that name: a file, or standard output where it is `-`.
+pub fn output(name: &str) -> Result<Output, Failure> {
+    match name {
+        "-" => Ok(Output::stream("standard output", print::data())),
+        name => Output::create(name).map_err(failure),
+    }
+}
+
 /// Says what whoever reads the trace should know.
 pub fn show_notes(notes: &[String]) {
     for note in notes {
-        eprintln!("note: {note}");
+        notice!("note: {note}");
     }
 }

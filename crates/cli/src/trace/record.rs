@@ -1,6 +1,5 @@
 //! `flashscope trace record`.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,14 +7,13 @@ use std::time::Duration;
 
 use flashscope_block::{Bytes, Nanos};
 use flashscope_drive::record::{RecordError, Recording, Report, Scope, is_on_device};
-use flashscope_instrument::trace::failure;
 use flashscope_instrument::{Onlooker, Step, Unit};
 use flashscope_workload::trace::writer::{Kind, Output};
 use flashscope_workload::trace::{Options, Reader, Request, Source, format};
 
 use super::{convert, input};
 use crate::progress::LateBar;
-use crate::{Failure, names, stop, usage};
+use crate::{Failure, names, print, stop, usage};
 
 /// The format of the kernel's own events.
 const RAW: &str = "blktrace";
@@ -62,7 +60,7 @@ enum Target {
 
 pub fn record(args: &RecordArgs) -> Result<(), Failure> {
     let target = target(&args.output, args.output_format.as_deref())?;
-    let output = Output::create(&args.output).map_err(failure)?;
+    let output = input::output(&args.output)?;
     let recording = start(args, &target)?;
     let report = recording.report();
     let mut notes = Vec::new();
@@ -190,12 +188,8 @@ fn write(
 
 fn print(args: &RecordArgs, recording: &flashscope_report::Recording) -> Result<(), Failure> {
     input::show_notes(&recording.notes);
-    let mut out = std::io::stdout().lock();
-    if args.json && args.output != "-" {
-        serde_json::to_writer_pretty(&mut out, recording)?;
-        writeln!(out)?;
-    } else if args.output != "-" {
-        write!(out, "{}", flashscope_report::recording(recording))?;
+    match args.output.as_str() {
+        "-" => Ok(()),
+        _ => Ok(print::document(args.json, recording, || flashscope_report::recording(recording))?),
     }
-    Ok(())
 }

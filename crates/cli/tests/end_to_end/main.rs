@@ -11,6 +11,7 @@ mod devices;
 mod failing;
 mod grid;
 mod help;
+mod hostile;
 mod inside;
 mod interrupted;
 mod memory;

@@ -1,0 +1,107 @@
+//! Everything that the program prints goes through here, and is escaped on the way: what a command found on standard
+//! output, notes and errors on standard error. `clippy.toml` refuses the standard streams elsewhere.
+
+mod escape;
+
+use std::fmt;
+use std::io::{self, IsTerminal, StdoutLock, Write};
+use std::path::Path;
+
+pub use escape::escape_untrusted;
+use escape::{Escaping, Form};
+use serde::Serialize;
+
+/// Prints a line for the user on standard error.
+macro_rules! notice {
+    ($($words:tt)*) => { $crate::print::to_user(format_args!($($words)*)) };
+}
+pub(crate) use notice;
+
+/// Prints what was found: as JSON, for programs, or as a text.
+pub fn document(
+    json: bool,
+    found: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    if json {
+        let mut out = json_lines();
+        serde_json::to_writer_pretty(&mut out, found)?;
+        writeln!(out)?;
+    } else {
+        write!(text_lines(), "{}", text())?;
+    }
+    Ok(())
+}
+
+/// Where a result is, and how it is seen.
+pub fn result(path: &Path) -> String {
+    let path = path.display();
+    format!("\nresult: {path}\nsee it: flashscope report {path}\n")
+}
+
+/// Prints a line at once: whoever waits for it may read through a pipe.
+pub fn line(mut out: impl Write, words: &impl fmt::Display) -> io::Result<()> {
+    writeln!(out, "{words}")?;
+    out.flush()
+}
+
+/// Standard output for text.
+pub fn text_lines() -> Escaping<StdoutLock<'static>> {
+    standard_output(Form::Text)
+}
+
+/// Standard output for JSON.
+pub fn json_lines() -> Escaping<StdoutLock<'static>> {
+    standard_output(Form::Json)
+}
+
+#[allow(clippy::disallowed_methods, reason = "it is escaped here")]
+fn standard_output(form: Form) -> Escaping<StdoutLock<'static>> {
+    Escaping::new(io::stdout().lock(), form)
+}
+
+/// Standard output for data such as a trace: a program gets the bytes as they are, and a terminal text.
+#[allow(clippy::disallowed_methods, reason = "it is escaped here")]
+pub fn data() -> Box<dyn Write + Send> {
+    let out = io::stdout();
+    match out.is_terminal() {
+        true => Box::new(Escaping::new(out, Form::Text)),
+        false => Box::new(out),
+    }
+}
+
+/// Prints a line for the user on standard error: see [`notice`]. Lines that follow are indented, so that no text in it
+/// passes for a line of its own.
+#[allow(clippy::disallowed_methods, reason = "it is escaped here")]
+pub fn to_user(words: fmt::Arguments) {
+    let line = words.to_string().replace('\n', "\n  ") + "\n";
+    // Who has closed it reads nothing.
+    let _ = Escaping::new(io::stderr().lock(), Form::Text).write_all(line.as_bytes());
+}
+
+/// What is wrong with the options that were given, or the help that was asked for; returns the exit status. `clap`
+/// prints it in colour, and the options with it as they were typed, by a script perhaps that takes names of files.
+pub fn options(error: &clap::Error) -> i32 {
+    let text = error.render().to_string();
+    let is_safe =
+        text.lines().all(|line| matches!(escape_untrusted(line), std::borrow::Cow::Borrowed(_)));
+    if is_safe {
+        let _ = error.print();
+    } else {
+        to_user(format_args!("{}", text.trim_end()));
+    }
+    error.exit_code()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Does a line break in a name forge no line that looks like one of the program?
+    #[test]
+    fn lines_that_follow_are_indented() {
+        let words = format_args!("flashscope: a\nflashscope: all is well").to_string();
+        assert_eq!(words.replace('\n', "\n  "), "flashscope: a\n  flashscope: all is well");
+        assert!(result(Path::new("r")).contains("see it: flashscope report r\n"));
+    }
+}
