@@ -1,11 +1,11 @@
-//! What drives and the kernel say of themselves: log pages, Identify, and the texts below `/proc` and `/sys`.
+//! What drives and the kernel say of themselves: log pages, Identify, reservations, and the texts below `/proc` and `/sys`.
 
 use std::cell::RefCell;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use flashscope_drive::guard::System;
+use flashscope_drive::guard::{System, reservation};
 use flashscope_drive::identify::decode;
 use flashscope_drive::inventory::devices;
 use flashscope_measure::{Asked, Surroundings};
@@ -62,6 +62,9 @@ const TEXTS: &[(&str, &str)] = &[
     ("../../../current_link_width", "4\n"),
 ];
 
+/// This first byte stands for reservations, the others for the rest by turns.
+const RESERVATIONS: u8 = 255;
+
 thread_local! {
     static MACHINE: RefCell<TempDir> = RefCell::new(machine());
 }
@@ -97,9 +100,10 @@ fn machine() -> TempDir {
 /// The first byte says what is read.
 pub fn run(input: &[u8]) {
     let Some((which, rest)) = input.split_first() else { return };
-    match which % 3 {
-        0 => log_pages(rest),
-        1 => identify(rest),
+    match *which {
+        RESERVATIONS => reservations(rest),
+        which if which % 3 == 0 => log_pages(rest),
+        which if which % 3 == 1 => identify(rest),
         _ => texts(rest),
     }
 }
@@ -134,6 +138,16 @@ fn identify(bytes: &[u8]) {
     serde_json::to_vec(&nvme).expect("it is written");
 }
 
+/// The first byte says how long the first report is.
+fn reservations(bytes: &[u8]) {
+    let Some((len, rest)) = bytes.split_first() else { return };
+    let (keys, reservation) = rest.split_at(rest.len().min(usize::from(*len)));
+    for state in [reservation::scsi(keys, reservation), reservation::nvme(keys)] {
+        let Ok(Some(state)) = state else { continue };
+        assert!(state.starts_with("reserved ") || state.starts_with("registered "), "{state}");
+    }
+}
+
 /// Its bytes with zeros behind.
 fn padded<const LEN: usize>(bytes: &[u8]) -> [u8; LEN] {
     let mut page = [0; LEN];
@@ -164,13 +178,14 @@ fn texts(bytes: &[u8]) {
 }
 
 pub fn draw(random: &mut fastrand::Rng) -> Vec<u8> {
-    let mut bytes = vec![random.u8(..3)];
+    let mut bytes = vec![[0, 1, 2, RESERVATIONS][random.usize(..4)]];
     match bytes[0] {
         2 => {
             let text = random.usize(..TEXTS.len());
             bytes.push(u8::try_from(text).expect("a few texts"));
             bytes.extend(changed(&[TEXTS[text].1.into()], random));
         }
+        RESERVATIONS => bytes.extend(crate::bytes(random, 0..100)),
         _ => bytes.extend(crate::bytes(random, 512..6000)),
     }
     bytes

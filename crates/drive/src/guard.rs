@@ -8,6 +8,7 @@ mod lock;
 mod open;
 mod openers;
 mod output;
+pub mod reservation;
 mod signature;
 mod usage;
 
@@ -17,6 +18,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use signature::Finding;
 pub use openers::Process;
 pub use output::{check_output, create_output};
 pub use signature::{SIGNATURES, Signature};
@@ -186,17 +188,48 @@ pub enum Refusal {
     },
     /// There is something on it that looks like data.
     #[error(
-        "`{}` bears {found} (at byte {offset}): if its data may go, `wipefs --all {}` first",
+        "`{}` bears {found}{}: if its data may go, {erasing} first",
         path.display(),
-        path.display()
+        at_byte(*offset)
     )]
     Signature {
         /// The drive.
         path: PathBuf,
         /// What was found.
-        found: &'static str,
-        /// Where.
-        offset: u64,
+        found: String,
+        /// Where, as far as that is known.
+        offset: Option<u64>,
+        /// The commands that erase it, each in backticks.
+        erasing: String,
+    },
+    /// It bears storage that several hosts may have in use at once.
+    #[error(
+        "`{}` bears {found}{}, which several hosts may share: another host may be using it at this moment, which cannot be \
+         seen from here; unmount it on every host, and remove it with its own tools there",
+        path.display(),
+        at_byte(*offset)
+    )]
+    SharedStorage {
+        /// The drive.
+        path: PathBuf,
+        /// What was found.
+        found: String,
+        /// Where, as far as that is known.
+        offset: Option<u64>,
+    },
+    /// A host has reserved it, or registered to.
+    #[error(
+        "`{}` is {state}: another host may be using it; release it there (`{}` shows who)",
+        path.display(),
+        shown_by
+    )]
+    Reserved {
+        /// The drive.
+        path: PathBuf,
+        /// How, as in "is ...".
+        state: String,
+        /// The command that shows who.
+        shown_by: String,
     },
     /// The kernel says that somebody has it, and nothing says who.
     #[error(
@@ -253,6 +286,11 @@ pub enum Refusal {
     },
 }
 
+/// The place of a mark in a sentence.
+fn at_byte(offset: Option<u64>) -> String {
+    offset.map(|offset| format!(" (at byte {offset})")).unwrap_or_default()
+}
+
 /// Whether `opened` is what was `checked`: the last guard, after the opening.
 ///
 /// # Errors
@@ -285,12 +323,13 @@ pub(crate) fn check_confirmation(
 /// Whether what `probe` is open on bears nothing that looks like data.
 pub(crate) fn check_unmarked(path: &Path, probe: &File) -> Result<(), Refusal> {
     let unknown = |source| Refusal::Unknown { path: path.into(), source };
-    match signature::find(probe).map_err(unknown)? {
-        Some((signature, offset)) => {
-            Err(Refusal::Signature { path: path.into(), found: signature.name, offset })
-        }
-        None => Ok(()),
-    }
+    let Some(finding) = signature::find(probe).map_err(unknown)? else { return Ok(()) };
+    let (path, erasing) = (path.to_path_buf(), finding.erasing(path));
+    let Finding { name: found, offset, .. } = finding;
+    Err(match finding.shared {
+        true => Refusal::SharedStorage { path, found, offset },
+        false => Refusal::Signature { path, found, offset, erasing },
+    })
 }
 
 #[cfg(test)]

@@ -188,6 +188,8 @@ pub enum Obstacle {
     LoopBacking,
     /// There is something on it that looks like data.
     Data,
+    /// Another host may be using it.
+    Shared,
     /// It is read-only.
     ReadOnly,
     /// Somebody holds it exclusively.
@@ -204,6 +206,7 @@ impl From<&Refusal> for Obstacle {
             Refusal::Swap { .. } => Obstacle::Swap,
             Refusal::LoopBacking { .. } => Obstacle::LoopBacking,
             Refusal::Signature { .. } => Obstacle::Data,
+            Refusal::SharedStorage { .. } | Refusal::Reserved { .. } => Obstacle::Shared,
             Refusal::ReadOnly { .. } => Obstacle::ReadOnly,
             Refusal::Busy { .. } | Refusal::Locked { .. } | Refusal::OpenByOthers { .. } => {
                 Obstacle::Busy
@@ -407,6 +410,7 @@ fn writable(
         return Err(Refusal::Locked { path: path.into(), process: None });
     }
     guard::check_unopened(system, path, Identity::Block(number))?;
+    guard::reservation::check(system, path, probe)?;
     guard::check_unmarked(path, probe)?;
     // What is left is who holds it exclusively without a word, which opening it likewise tells.
     match fs::OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(node) {

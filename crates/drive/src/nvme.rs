@@ -164,6 +164,46 @@ impl Admin {
     }
 }
 
+/// `NVME_IOCTL_IO_CMD` there.
+const IO_COMMAND: libc::Ioctl = libc::_IOWR::<Command>(b'N' as u32, 0x43);
+
+/// Reservation Report, the one command to a namespace that is sent this way: it changes nothing. `extended` asks for
+/// identifiers of hosts of 128 bits.
+fn encode_reservation_report(namespace: u32, extended: bool, answer: &mut [u8]) -> Command {
+    let data_len = u32::try_from(answer.len()).expect("a page of memory");
+    Command {
+        opcode: 0x0E,
+        namespace,
+        data: answer.as_mut_ptr().expose_provenance() as u64,
+        data_len,
+        dwords_10_15: [data_len / 4 - 1, u32::from(extended), 0, 0, 0, 0],
+        ..Command::default()
+    }
+}
+
+/// Asks the namespace that is open who has reserved it, and fills `answer`.
+pub(crate) fn reservation_report(
+    file: &File,
+    extended: bool,
+    answer: &mut [u8],
+) -> Result<(), Failed> {
+    let namespace = file.namespace().map_err(Failed::System)?;
+    let mut command = encode_reservation_report(namespace, extended, answer);
+    // SAFETY: as for commands that administer: the one address is that of `answer`, which is borrowed for the call.
+    let answer = unsafe { libc::ioctl(file.as_raw_fd(), IO_COMMAND, &raw mut command) };
+    ended(answer)
+}
+
+/// How a command ended for which the kernel returned this.
+fn ended(answer: libc::c_int) -> Result<(), Failed> {
+    match u32::try_from(answer) {
+        Ok(0) => Ok(()),
+        // With the bits "more" and "do not retry" above them.
+        Ok(status) => Err(Failed::Status(status & 0x7FF)),
+        Err(_) => Err(Failed::System(io::Error::last_os_error())),
+    }
+}
+
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failed {
@@ -196,12 +236,7 @@ impl Controller for &File {
         // SAFETY: the number says that its argument is read and written, and how long it is: that of this struct. The one
         // address in it is that of `answer`, which is borrowed for as long as the call lasts and as long as the struct says.
         let answer = unsafe { libc::ioctl(self.as_raw_fd(), ADMIN_COMMAND, &raw mut command) };
-        match u32::try_from(answer) {
-            Ok(0) => Ok(()),
-            // With the bits "more" and "do not retry" above them.
-            Ok(status) => Err(Failed::Status(status & 0x7FF)),
-            Err(_) => Err(Failed::System(io::Error::last_os_error())),
-        }
+        ended(answer)
     }
 }
 
@@ -227,6 +262,7 @@ mod tests {
         assert_eq!(size_of::<Command>(), 72);
         if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
             assert_eq!(ADMIN_COMMAND, 0xC048_4E41);
+            assert_eq!(IO_COMMAND, 0xC048_4E43);
             assert_eq!(NAMESPACE_ID, 0x4E40);
         }
     }
@@ -294,6 +330,27 @@ mod tests {
         }
         let (list, _) = bytes(Admin::Identify(Structure::ActiveNamespaces), &mut [0; 4096]);
         assert_eq!(list[40..44], [2, 0, 0, 0]);
+    }
+
+    // Is a Reservation Report, byte by byte, what the specification says?
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn reservation_reports() {
+        for (extended, dword_11) in [(false, 0), (true, 1)] {
+            let mut answer = [0; 4096];
+            let address = answer.as_ptr() as u64;
+            let mut bytes = encode_reservation_report(3, extended, &mut answer).bytes();
+            assert_eq!(bytes[24..32], address.to_ne_bytes());
+            bytes[24..32].fill(0);
+            let expected = golden(&[
+                (0, &[0x0E]),
+                (4, &[3]),
+                (36, &[0, 0x10]),
+                (40, &[0xFF, 0x03, 0, 0]),
+                (44, &[dword_11]),
+            ]);
+            assert_eq!(bytes, expected, "{extended}");
+        }
     }
 
     // Is a format, byte by byte, an erase of user data (bits 9 to 11 of dword 10) that names the format,

@@ -1,8 +1,9 @@
-//! `docs/drives.md`: how a real drive is named, and every option and engine.
+//! `docs/drives.md`: how a real drive is named, every option and engine, and what keeps a drive from being written.
 
 use std::fmt::Write;
 
 use anyhow::Result;
+use flashscope_drive::guard::SIGNATURES;
 use flashscope_drive::{DRIVE_OPTIONS, ENGINES};
 
 pub const PATH: &str = "docs/drives.md";
@@ -42,6 +43,61 @@ they need:
 `make test-nvme` tries all of this, and Format NVM, on emulated drives in a virtual machine.
 ";
 
+const DATA: &str = "
+## Data that nothing uses
+
+A drive or file is not written while it bears something that is known, even if its path was typed after `--destroy-data-on`. The
+refusal names the mark, its place, and the commands that erase it. Two look for marks, and what either finds counts:
+
+- libblkid, the library of `blkid` and `wipefs`. It is loaded where it is installed (`libblkid.so.1`) and never linked, as its
+  licence is the LGPL; the static build, and any other where it cannot be loaded, runs `blkid` from `/usr/sbin`, `/sbin` or
+  `/usr/bin` instead, without an environment and on the open descriptor. If libblkid is not installed, cannot read what
+  it wants to, or is older than what it should know, the table below decides alone;
+- a table of this program, in the list below. It also knows copies of superblocks, from which the tools of a file system
+  bring it back after its first superblock is gone: those of ext2, ext3 and ext4 in the groups of blocks that have one, for
+  groups of the default size; of XFS where `mkfs.xfs` divides the whole device as it does by default; of btrfs, F2FS,
+  JFS, NTFS, ReFS, exFAT, FAT, HFS and GPT where their formats put them.
+
+Both ends of the drive, 1 MiB each, must be readable, or the drive is refused. A place between them that cannot be read bears
+no mark: a drive with a bad place stays measurable. Marks of two bytes or less count unless the sector around them looks like
+random data, so that what this program wrote can be measured again.
+
+`wipefs --all` erases what libblkid knows. It leaves copies, disk images, databases and archives, and partition tables in
+files and partitions; for those the refusal has a line with `dd` that writes zeros to their sectors. After both a drive
+bears nothing that is known here. Data without a mark, such as a VeraCrypt volume or dm-crypt without LUKS, look like random
+data: nothing but its owner's word keeps them.
+
+### Shared storage
+
+What several hosts may use at once is refused without a command that erases it, as the hosts that use it cannot be seen from
+here: the file systems marked so below, on the drive or in a partition of its GPT or MBR; a volume group of LVM2 with a flag of
+`clvmd` or a lock type of `lvmlockd`; and a drive that is reserved, or that a host has registered for:
+
+- SCSI drives are asked by PERSISTENT RESERVE IN (READ KEYS, READ RESERVATION) through `SG_IO`, and the devices of
+  multipath likewise. Drives behind USB and ATA are not asked: they have no reservations;
+- NVMe drives that support reservations are asked by Reservation Report.
+
+The kernel hands over both commands for root alone (`CAP_SYS_RAWIO`, `CAP_SYS_ADMIN`). To another user, and where a drive
+or its adapter does not know the command or fails it, nothing is known of reservations, and a drive counts as free of them. A
+report that makes no sense refuses the drive.
+
+### Marks
+
+";
+
+/// Every mark of the table, those of shared storage first, each once.
+fn marks() -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for signature in SIGNATURES {
+        let shared = if signature.is_shared() { " (shared storage)" } else { "" };
+        let line = format!("- {}{shared}\n", signature.name);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.concat()
+}
+
 /// The page.
 pub fn page() -> Result<String> {
     let mut page = INTRODUCTION.to_string();
@@ -55,5 +111,7 @@ pub fn page() -> Result<String> {
         writeln!(page, "| `{}` | {} |", engine.name, engine.summary)?;
     }
     page += NOTES;
+    page += DATA;
+    page += &marks();
     Ok(page)
 }

@@ -75,6 +75,7 @@ pub(crate) fn open(writing: &Writing) -> Result<Guarded, OpenError> {
     }
     check_word(&system, writing, &probe, checked)?;
     system.check_unused(path, checked)?;
+    reservation::check(&system, path, &probe)?;
     if stays_locked(&probe).map_err(look())? {
         return Err(locked(&system, path, checked).into());
     }
@@ -89,6 +90,7 @@ pub(crate) fn open(writing: &Writing) -> Result<Guarded, OpenError> {
     check_same(path, checked, identity)?;
     check_word(&system, writing, &probe, checked)?;
     system.check_unused(path, checked)?;
+    reservation::check(&system, path, &probe)?;
     check_others(&system, writing, checked)?;
     check_content(writing, &probe)?;
     Ok(Guarded { file, identity, lock })

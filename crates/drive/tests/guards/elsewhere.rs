@@ -92,7 +92,7 @@ fn a_second_loop_device_over_a_mounted_file_was_free() {
         let refused = refusal(&writing(second));
         assert!(matches!(refused, Refusal::LoopBacking { .. }), "{refused}");
     }
-    assert!(run("wipefs", &["--all", device.path()]));
+    device.blank();
     drop(over);
     opened(&writing(&device.device));
 }

@@ -1,0 +1,166 @@
+//! What else must hold where a magic is short: a superblock has fields of few values, and random data have not.
+//!
+//! Each function is given the offset of the magic.
+
+use super::image::Image;
+use super::places::{ext_copy, ext_group};
+
+/// The magic is long enough.
+pub(super) fn always(_image: &Image, _at: u64) -> bool {
+    true
+}
+
+/// What is around it is no random data.
+pub(super) fn not_random(image: &Image, at: u64) -> bool {
+    !image.is_random(at)
+}
+
+/// MD: the major version follows, 0 or 1.
+pub(super) fn md(image: &Image, at: u64) -> bool {
+    image.u32(at + 4).is_some_and(|version| version <= 1)
+}
+
+/// The same, written by a big-endian machine.
+pub(super) fn md_big_endian(image: &Image, at: u64) -> bool {
+    image.u32_be(at + 4).is_some_and(|version| version <= 1)
+}
+
+/// The superblock of ext2, ext3 and ext4: the revision and the block size hold few values.
+pub(super) fn ext(image: &Image, at: u64) -> bool {
+    let Some(start) = at.checked_sub(56) else { return false };
+    image.u32(start + 76).is_some_and(|revision| revision <= 1)
+        && image.u32(start + 24).is_some_and(|log| log <= 6)
+}
+
+/// A copy of it, which says which group it lies in, and that groups have the size that puts it there.
+pub(super) fn ext_is_copy(image: &Image, at: u64) -> bool {
+    let copy = || {
+        let start = at.checked_sub(56)?;
+        let log = image.u32(start + 24).filter(|log| *log <= 6)?;
+        let group = start / ext_group(log);
+        let number = u64::from(image.u16(start + 90)?);
+        let blocks = u64::from(image.u32(start + 32)?);
+        Some(
+            group > 0
+                && ext_copy(log, group) == Some(start)
+                && number == group & 0xffff
+                && blocks == 8 * (1024 << log),
+        )
+    };
+    ext(image, at) && copy() == Some(true)
+}
+
+/// A copy of the superblock of XFS lies at the begin of one of its allocation groups.
+pub(super) fn xfs_is_copy(image: &Image, at: u64) -> bool {
+    let copy = || {
+        let block = image.u32_be(at + 4).filter(|block| (512..=65536).contains(block))?;
+        let group = u64::from(image.u32_be(at + 84)?).checked_mul(u64::from(block))?;
+        let groups = u64::from(image.u32_be(at + 88)?);
+        let is_begin = block.is_power_of_two() && group > 0 && at.is_multiple_of(group);
+        Some(is_begin && (1..groups).contains(&(at / group)))
+    };
+    copy() == Some(true)
+}
+
+/// A record of the log of XFS: its version is a mask of two bits, and its format one of three.
+pub(super) fn xfs_log(image: &Image, at: u64) -> bool {
+    image.u32_be(at + 8).is_some_and(|version| (1..=3).contains(&version))
+        && image.u32_be(at + 300).is_some_and(|format| (1..=3).contains(&format))
+}
+
+/// Minix 1 and 2, whose magic lies 16 bytes after the start: zones are blocks.
+pub(super) fn minix(image: &Image, at: u64) -> bool {
+    is_minix(image, at - 16, 10)
+}
+
+/// Minix 3, whose magic lies 24 bytes after the start.
+pub(super) fn minix_3(image: &Image, at: u64) -> bool {
+    is_minix(image, at - 24, 12)
+}
+
+fn is_minix(image: &Image, start: u64, log_zone_size: u64) -> bool {
+    image.u16(start + log_zone_size) == Some(0) && !image.is_random(start)
+}
+
+/// HFS: blocks of whole sectors.
+pub(super) fn hfs(image: &Image, at: u64) -> bool {
+    image.u32_be(at + 20).is_some_and(|block| block.is_multiple_of(512)) && !image.is_random(at)
+}
+
+/// Whether an MBR holds a partition, and nothing that no MBR holds: a boot sector ends with the same two bytes.
+pub(super) fn mbr(image: &Image, _at: u64) -> bool {
+    let Some(table) = image.bytes(446, 64) else {
+        return false;
+    };
+    let mut entries = table.chunks_exact(16);
+    entries.clone().all(|entry| matches!(entry[0], 0 | 0x80))
+        && entries.any(|entry| entry[4] != 0 && entry[12..16] != [0; 4])
+}
+
+/// The boot sector of a FAT file system that does not name itself: a jump, and what its fields may hold.
+pub(super) fn fat(image: &Image, _at: u64) -> bool {
+    let Some(sector) = image.bytes(0, 512) else { return false };
+    let number = |at: usize| u16::from_le_bytes([sector[at], sector[at + 1]]);
+    matches!(sector[0], 0xe9 | 0xeb)
+        && matches!(number(11), 512 | 1024 | 2048 | 4096)
+        && sector[13].is_power_of_two()
+        && number(14) != 0
+        && matches!(sector[16], 1..=4)
+        && matches!(sector[21], 0xf0 | 0xf8..=0xff)
+}
+
+/// The driver descriptor of a Macintosh is followed by a partition map, a block further on.
+pub(super) fn mac(image: &Image, at: u64) -> bool {
+    let Some(block) = image.u16_be(at + 2).filter(|block| *block >= 136).map(u64::from) else {
+        return false;
+    };
+    [b"PM", b"TS"].into_iter().any(|magic| image.has(at + block, magic))
+}
+
+/// The label of a Sun: its words of 16 bits give 0 if exclusive-ored. The magic lies 4 bytes before its end.
+pub(super) fn sun(image: &Image, at: u64) -> bool {
+    let Some(label) = image.bytes(at + 4 - 512, 512) else { return false };
+    let words = label.chunks_exact(2).map(|word| u16::from_be_bytes([word[0], word[1]]));
+    words.fold(0, |sum, word| sum ^ word) == 0
+}
+
+/// The root sector of an Atari has no magic: its size, a list of bad sectors and a partition must lie on the drive.
+pub(super) fn atari(image: &Image, _at: u64) -> bool {
+    let Some(root) = image.bytes(0, 512) else { return false };
+    let number = |at: usize| u32::from_be_bytes(root[at..at + 4].try_into().expect("four"));
+    let size = number(0x1c2);
+    let is_within = |start: u32, len: u32| {
+        let end = start.checked_add(len);
+        start > 0 && len > 0 && end.is_some_and(|end| end <= size)
+    };
+    let (bad, bad_len) = (number(0x1f6), number(0x1fa));
+    let is_partition = |at: usize| {
+        root[at] & 1 == 1
+            && root[at + 1..at + 4].iter().all(u8::is_ascii_alphanumeric)
+            && is_within(number(at + 4), number(at + 8))
+    };
+    size >= 2
+        && u64::from(size) <= image.size / 512
+        && (bad == 0 && bad_len == 0 || is_within(bad, bad_len))
+        && (0..4).any(|i| is_partition(0x1c6 + 12 * i))
+        && !image.is_random(0)
+}
+
+/// VIA: the sum of its first 50 bytes follows them.
+pub(super) fn via(image: &Image, at: u64) -> bool {
+    let Some(bytes) = image.bytes(at, 51) else { return false };
+    let sum = bytes[..50].iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
+    bytes[2] <= 2 && bytes[50] == sum
+}
+
+/// Silicon Image: one of eight drives, and the words of 16 bits before the sum give 0 with it.
+pub(super) fn silicon(image: &Image, at: u64) -> bool {
+    let Some(bytes) = image.bytes(at - 0x60, 0x140) else { return false };
+    let words = bytes.chunks_exact(2).map(|word| u16::from_le_bytes([word[0], word[1]]));
+    bytes[0x116] < 8 && words.fold(0, u16::wrapping_add) == 0
+}
+
+/// gzip: it deflates, and no flag is set that means nothing.
+pub(super) fn gzip(image: &Image, at: u64) -> bool {
+    image.u8(at + 3).is_some_and(|flags| flags < 0x20) && !image.is_random(at)
+}

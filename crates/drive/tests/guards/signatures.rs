@@ -1,0 +1,91 @@
+//! Does whatever bears a mark stay as it is, however little of it there is, and can its owner get on with it?
+
+use flashscope_block::{Io, Nanos, Op};
+
+use super::images::{EXAMPLES, Example, SIZE};
+use super::*;
+
+/// A file with the bytes of an example.
+fn image(example: &Example) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    file.as_file().set_len(SIZE).unwrap();
+    for (at, bytes) in example.bytes {
+        let at = SIZE.checked_add_signed(*at).filter(|_| *at < 0).unwrap_or(at.unsigned_abs());
+        file.as_file().write_all_at(bytes, at).unwrap();
+    }
+    file
+}
+
+fn opens(options: &OpenOptions) -> Result<(), OpenError> {
+    open(options).map(drop)
+}
+
+// Is each image that bears a known mark refused, after its owner confirmed it too; and what several hosts may share
+// without any advice that erases it?
+#[test]
+fn images_that_bear_a_known_mark_are_refused() {
+    let mut overwritten = Vec::new();
+    for example in EXAMPLES {
+        let file = image(example);
+        match opens(&writing_file(file.path())) {
+            Ok(()) => overwritten.push((example.name, example.blkid)),
+            Err(OpenError::Refused(Refusal::Signature { .. })) if !example.shared => {}
+            Err(OpenError::Refused(refused @ Refusal::SharedStorage { .. })) if example.shared => {
+                let message = refused.to_string();
+                assert!(message.contains("another host may be using it"), "{message}");
+                assert!(!message.contains("wipefs") && !message.contains("dd if="), "{message}");
+            }
+            Err(error) => panic!("{}: {error}", example.name),
+        }
+    }
+    assert!(overwritten.is_empty(), "{} of {}: {overwritten:?}", overwritten.len(), EXAMPLES.len());
+}
+
+/// The commands that a message tells to type, between backticks.
+pub fn commands(message: &str) -> Vec<&str> {
+    let (_, advice) = message.split_once("if its data may go, ").expect(message);
+    advice.split('`').skip(1).step_by(2).collect()
+}
+
+// Is what bears a mark free after its owner did what the message says, in at most two steps: `wipefs` may leave what only
+// we see?
+#[test]
+fn the_advice_of_a_refusal_leads_on() {
+    if !run("wipefs", &["--version"]) {
+        return println!("passed by: wipefs is not installed");
+    }
+    for example in EXAMPLES.iter().filter(|example| !example.shared) {
+        let file = image(example);
+        let mut steps = 0;
+        while let Err(error) = opens(&writing_file(file.path())) {
+            let OpenError::Refused(refused @ Refusal::Signature { .. }) = error else {
+                panic!("{}: {error}", example.name)
+            };
+            steps += 1;
+            assert!(steps <= 2, "{}: {refused}", example.name);
+            for command in commands(&refused.to_string()) {
+                assert!(run("sh", &["-c", command]), "{}: {command}", example.name);
+            }
+        }
+        assert!(steps > 0, "{}", example.name);
+    }
+}
+
+// Is what this program wrote measured again, with each kind of data, however often: are its data never taken for a mark?
+#[test]
+fn what_this_program_wrote_is_measured_again() {
+    let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    file.as_file().set_len(Bytes::mib(4).0).unwrap();
+    let len = Bytes::kib(256);
+    for round in 0..60 {
+        let data = [Data::Random, Data::HalfZeros, Data::Random, Data::Zeros][round % 4];
+        let mut device = opened(&writing_file(file.path()));
+        for offset in (0..16).map(|piece| Bytes(piece * len.0)) {
+            let at = device.now();
+            device.submit(&Io { op: Op::Write, stream: 0, offset, len, data, at });
+            device.complete(Nanos::MAX).unwrap().result.unwrap();
+        }
+    }
+    let held = fs::read(file.path()).unwrap();
+    assert!(held.iter().all(|byte| *byte == 0), "the last round writes zeros");
+}
