@@ -206,9 +206,7 @@ export async function serveLongRun(html, run) {
     const url = new URL(request.url ?? '/', 'http://localhost');
     const api = url.pathname.startsWith('/api/');
     response.writeHead(200, { 'content-type': api ? 'application/json' : 'text/html' });
-    response.end(
-      api ? JSON.stringify(answer(url)) : servedPage(html, '{"served":true}'),
-    );
+    response.end(api ? JSON.stringify(answer(url)) : servedPage(html, '{"served":true}'));
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
   const at = server.address();
