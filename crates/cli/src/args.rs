@@ -21,7 +21,7 @@ use crate::trace::TraceArgs;
 
 /// One instrument for flash storage: measure a drive, see how it behaves.
 #[derive(Parser)]
-#[command(version, propagate_version = true, max_term_width = 100)]
+#[command(version = flashscope_instrument::build::VERSION, propagate_version = true, max_term_width = 100)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,

@@ -10,9 +10,10 @@ use crate::content::Content;
 use crate::engine::{self, Engine, Setup};
 use crate::erase;
 use crate::error::OpenError;
+use crate::guard::Created;
 use crate::hardware::Hardware;
 use crate::options::OpenOptions;
-use crate::target::{Created, Target};
+use crate::target::Target;
 
 /// A block device or a file.
 ///

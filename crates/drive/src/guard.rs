@@ -18,9 +18,9 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use signature::Finding;
 pub use openers::Process;
 pub use output::{check_output, create_output};
+use signature::Finding;
 pub use signature::{SIGNATURES, Signature};
 pub use usage::System;
 

@@ -4,6 +4,7 @@
 //! arguments, so that both know the same options, check them alike and refuse them with the same words.
 
 pub mod bench;
+pub mod build;
 pub mod drives;
 mod failure;
 mod jobs;

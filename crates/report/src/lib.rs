@@ -148,7 +148,8 @@ mod tests {
 
     /// The hashes of the elements of this name that a browser runs or applies.
     fn hashes(page: &str, name: &str) -> Vec<String> {
-        let elements = page.split(&format!("<{name}")).skip(1).map(|rest| {
+        let start = format!("<{name}");
+        let elements = page.split(&start).skip(1).map(|rest| {
             let (attributes, rest) = rest.split_once('>').unwrap();
             (attributes, rest.split_once(&format!("</{name}>")).unwrap().0)
         });

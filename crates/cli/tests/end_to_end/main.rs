@@ -7,6 +7,7 @@
 
 mod automatic;
 mod bench;
+mod build;
 mod devices;
 mod failing;
 mod grid;

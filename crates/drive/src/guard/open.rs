@@ -18,6 +18,7 @@ use super::lock::{self, Lock};
 use super::openers::{Process, serves};
 use super::{
     DeviceNumber, Identity, Refusal, System, check_confirmation, check_same, check_unmarked,
+    reservation,
 };
 use crate::error::OpenError;
 use crate::hardware::Hardware;

@@ -30,7 +30,7 @@ use flashscope_measure::{
 use flashscope_result::ResultFolder;
 use flashscope_result::environment::HealthChange;
 use flashscope_result::manifest::{
-    Calibration, HealthAround, Manifest, MicroBenchmark, Options, Progress, Run, Tool, runs_of,
+    Calibration, HealthAround, Manifest, MicroBenchmark, Options, Progress, Run, runs_of,
 };
 
 use ahead::Ahead;
@@ -44,7 +44,7 @@ pub use plan::plan;
 use same::{check_drive, check_tool, purpose};
 
 use crate::drives::{self, Purpose};
-use crate::{Failure, Onlooker, not_made, usage};
+use crate::{Failure, Onlooker, build, not_made, usage};
 
 /// A drive that was measured, as far as it was.
 pub struct Benched {
@@ -195,14 +195,6 @@ pub fn create(output: &Path, manifest: &Manifest) -> Result<ResultFolder, Failur
     ResultFolder::create(output, manifest).map_err(not_made)
 }
 
-/// This program.
-fn tool() -> Tool {
-    Tool {
-        version: env!("CARGO_PKG_VERSION").into(),
-        commit: option_env!("FLASHSCOPE_COMMIT").map(str::to_string),
-    }
-}
-
 /// The manifest of what is about to be measured by a plan.
 ///
 /// # Errors
@@ -220,7 +212,8 @@ pub fn manifest(
         harness_cost_ns: Some(harness_cost(|| clock.now())),
     };
     let (info, machine) = (device.info().clone(), machine::describe());
-    let manifest = Manifest::new(tool(), machine, calibration, info, options, plan, timestamp());
+    let manifest =
+        Manifest::new(build::tool(), machine, calibration, info, options, plan, timestamp());
     let skipped = manifest.runs().find_map(|run| match &run.progress {
         Progress::Skipped { reason } => Some(reason),
         _ => None,

@@ -21,8 +21,7 @@ use flashscope_result::{ResultFolder, write_output};
 
 use super::args::PlanArgs;
 use super::asked::Wanted;
-use super::tool;
-use crate::{Failure, Onlooker, drives, usage};
+use crate::{Failure, Onlooker, build, drives, usage};
 
 /// Plans a benchmark, and saves the plan.
 ///
@@ -71,7 +70,7 @@ fn planned(
         .map(|endurance| estimate.expected.bytes_written.0 as f64 / endurance.0.max(1) as f64);
     Ok(Plan {
         schema_version: PLAN_SCHEMA_VERSION,
-        tool: tool(),
+        tool: build::tool(),
         device: device.info().clone(),
         options,
         estimate: Estimate { endurance_share: share, ..estimate },
