@@ -167,6 +167,7 @@ pub struct Tracked {
     #[schemars(range(min = 0.0))]
     pub range_limit: f64,
     /// The largest rise or fall of a steady drive.
+    #[schemars(range(min = 0.0))]
     pub slope_limit: f64,
     /// Whether both are kept.
     pub steady: bool,
@@ -190,6 +191,7 @@ pub struct Cell {
     #[schemars(range(min = 0.0))]
     pub iops: f64,
     /// The mean of the rounds' bytes a second.
+    #[schemars(range(min = 0.0))]
     pub throughput_bytes_per_s: f64,
     /// The mean of the rounds' mean response times.
     #[schemars(range(min = 0.0))]

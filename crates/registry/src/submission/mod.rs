@@ -222,10 +222,16 @@ fn identified(parts: &[Part], content: Content) -> Vec<(u32, u32, &str)> {
     parts.map(|part| (part.run, part.part, part.sha256.as_str())).collect()
 }
 
-/// Whether every field is within the limits of its schema, and numbers that bound each other do.
-fn check_fields<T: Serialize>(submission: &T, ranges: &Ranges) -> Result<(), String> {
+/// Whether every field is within the limits of its schema, and those that bound each other do, once `follows` has said
+/// what of it does not follow from the rest: its words say more.
+fn check_fields<T: Serialize>(
+    submission: &T,
+    ranges: &Ranges,
+    follows: impl FnOnce() -> Result<(), String>,
+) -> Result<(), String> {
     let json = serde_json::to_value(submission).map_err(|error| error.to_string())?;
     ranges.check(&json)?;
+    follows()?;
     check::relations(&json)
 }
 

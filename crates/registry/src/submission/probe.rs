@@ -42,10 +42,9 @@ impl Submitted for ProbeSubmission {
         check_version("probes", self.probe.schema_version, PROBE_VERSION, "probe it anew")?;
         check_device(&self.probe.drive)?;
         check_texts([("time of the start", self.probe.began.as_str())])?;
-        check_fields(self, &RANGES)?;
         check_files(&self.parts)?;
         self.check_runs()?;
-        check::probe(&self.probe)
+        check_fields(self, &RANGES, || check::probe(&self.probe))
     }
 
     /// Leaves out what tells one drive or machine from others of its kind, and says anew what follows

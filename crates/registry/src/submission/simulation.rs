@@ -42,8 +42,7 @@ impl Submitted for SimulationSubmission {
         check_version("simulations", found, SIMULATION_VERSION, "simulate it anew")?;
         check_device(&self.simulation.drive)?;
         check_texts([("workload", self.simulation.workload.as_str())])?;
-        check_fields(self, &RANGES)?;
-        check::simulation(&self.simulation)
+        check_fields(self, &RANGES, || check::simulation(&self.simulation))
     }
 
     /// Leaves out the folders of profiles and traces.

@@ -9,13 +9,14 @@ use flashscope_registry::{
 use serde_json::{Value, json};
 
 /// Numbers that may be as wrong as that, by the end of their path, and why.
-const LEGAL: [(&str, &str); 6] = [
+const LEGAL: [(&str, &str); 7] = [
     (".seed", "any 64 bits are a seed"),
     (
         ".value",
         "the value of a parameter, such as a step of -1 IOs; facts are found anew from the records",
     ),
     (".incr", "a step backwards"),
+    (".low", "the interval of a mean of few values may reach below 0"),
     (".points[][]", "a point of a picture is anywhere"),
     (".x", "a mark of a picture is anywhere"),
     (
@@ -98,6 +99,46 @@ fn no_number_beyond_its_range_is_taken() {
         wrongly_taken.len(),
         wrongly_taken.join("\n")
     );
+}
+
+/// The places of objects with a least and a most that differ.
+fn spans(value: &Value, pointer: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            let number = |name: &str| fields.get(name).and_then(Value::as_f64);
+            if number("min").zip(number("max")).is_some_and(|(min, max)| max > 1.01 * min) {
+                found.push(pointer.into());
+            }
+            for (name, field) in fields {
+                spans(field, &format!("{pointer}/{name}"), found);
+            }
+        }
+        Value::Array(items) => {
+            for (nth, item) in items.iter().enumerate() {
+                spans(item, &format!("{pointer}/{nth}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn no_least_above_its_most_is_taken() {
+    for kind in ["v1", "inside", "simulated"] {
+        let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/results");
+        let prepared = prepare(&samples.join(format!("{kind}.flashscope")), false).unwrap();
+        let whole = serde_json::to_value(&prepared.submission).unwrap();
+        let mut found = Vec::new();
+        spans(&whole, "", &mut found);
+        assert!(!found.is_empty(), "{kind}");
+        for pointer in found {
+            let mut body = whole.clone();
+            let object = body.pointer_mut(&pointer).unwrap();
+            let [min, max] = ["min", "max"].map(|name| object[name].clone());
+            (object["min"], object["max"]) = (max, min);
+            assert!(taken(kind, body).is_err(), "{kind}: {pointer}");
+        }
+    }
 }
 
 #[test]

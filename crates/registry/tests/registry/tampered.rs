@@ -170,7 +170,7 @@ fn probes_follow_from_themselves() {
             p["findings"][4]["finding"]["runs"] = json!([]);
         }),
         ("`page-size` is known, and no step found it", |p| p["steps"][1]["found"] = json!([])),
-        ("the probability of `page-size` is 1.5", |p| {
+        ("`probe.findings[4].finding.probability` is 1.5, and may be at most 1", |p| {
             p["findings"][4]["finding"]["probability"] = 1.5.into();
         }),
         ("`largest-request` is not known, with a probability of 0.5", |p| {

@@ -34,6 +34,7 @@ pub struct Health {
     #[schemars(range(max = 100))]
     pub available_spare_percent: u32,
     /// Below how much of them it warns, in percent.
+    #[schemars(range(max = 100))]
     pub available_spare_threshold_percent: u32,
     /// How much of its rated life is used, as its maker reckons, in percent: it may be over 100, and
     /// ends at 255.

@@ -28,6 +28,7 @@ pub struct EraseReport {
     #[schemars(range(min = 0.0))]
     pub mean: f64,
     /// The standard deviation over all blocks.
+    #[schemars(range(min = 0.0))]
     pub standard_deviation: f64,
     /// How many blocks have how many erases.
     pub histogram: Histogram,
