@@ -3,12 +3,13 @@
 
 mod escape;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, IsTerminal, StdoutLock, Write};
 use std::path::Path;
 
 pub use escape::escape_untrusted;
-use escape::{Escaping, Form};
+use escape::{Escaping, Form, is_unsafe};
 use serde::Serialize;
 
 /// Prints a line for the user on standard error.
@@ -79,16 +80,17 @@ pub fn to_user(words: fmt::Arguments) {
     let _ = Escaping::new(io::stderr().lock(), Form::Text).write_all(line.as_bytes());
 }
 
-/// What is wrong with the options that were given, or the help that was asked for; returns the exit status. `clap`
-/// prints it in colour, and the options with it as they were typed, by a script perhaps that takes names of files.
+/// Prints what is wrong with the options that were given, or the help that was asked for; returns the exit status.
+/// `clap` repeats the options as they were typed, by a script perhaps that takes names of files: if any of them is not
+/// shown as it stands, its words are escaped, and without colour.
 pub fn options(error: &clap::Error) -> i32 {
-    let text = error.render().to_string();
-    let is_safe =
-        text.lines().all(|line| matches!(escape_untrusted(line), std::borrow::Cow::Borrowed(_)));
-    if is_safe {
+    let shown_as_it_stands =
+        |argument: OsString| argument.to_str().is_some_and(|text| !text.contains(is_unsafe));
+    if std::env::args_os().all(shown_as_it_stands) {
+        // Who has closed the stream reads nothing.
         let _ = error.print();
     } else {
-        to_user(format_args!("{}", text.trim_end()));
+        to_user(format_args!("{}", error.render().to_string().trim_end()));
     }
     error.exit_code()
 }
