@@ -137,7 +137,6 @@ mod tests {
 
     // Does the lint find a new place that writes, however it is called, and one that is listed and no longer writes?
     #[test]
-    #[ignore = "runs clippy, as `cargo xtask check` does"]
     fn a_new_place_that_writes_fails_the_check() {
         let expect =
             "#![cfg_attr(lint_writes, expect(clippy::disallowed_methods, reason = \"a: b\"))]\n";

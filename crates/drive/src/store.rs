@@ -376,7 +376,8 @@ mod tests {
         let damaged = |error: &StoreError| matches!(error, StoreError::Damaged { .. });
         let version = |error: &StoreError| matches!(error, StoreError::Version(_));
         let other = |error: &StoreError| matches!(error, StoreError::OtherDrive { .. });
-        let cases: [(Vec<u8>, &dyn Fn(&StoreError) -> bool); 10] = [
+        type Expected<'a> = &'a dyn Fn(&StoreError) -> bool;
+        let cases: [(Vec<u8>, Expected); 10] = [
             (vec![0; 4096], &no_store),
             (b"x".to_vec(), &no_store),
             (changed("flashscope", "flashscopf"), &no_store),

@@ -260,3 +260,31 @@ fn what_was_flushed_is_behind_the_header() {
     assert!(read[..8192].iter().all(|byte| *byte == 7) && read[8192] == 0);
     attached.end("-INT");
 }
+
+// Is an image of a disk neither replaced by a page or a trace of events, nor written through a link; and is an earlier
+// output replaced?
+#[test]
+fn an_output_overwrites_no_image_and_follows_no_link() {
+    let place = Scratch::on_disk();
+    let mut image = vec![0; 1 << 20];
+    image[..4].copy_from_slice(b"XFSB");
+    fs::write(place.at("image"), &image).unwrap();
+    symlink("image", place.at("link")).unwrap();
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces/msr.csv");
+    let simulate = |to: &str| {
+        let least = ["simulate", "--fill", "none", "--warmup", "100", "--ios", "100"];
+        place.run(&[&least[..], &["--trace-events", to]].concat())
+    };
+    let stat = |to: &str| place.run(&["trace", "stat", trace.to_str().unwrap(), "--html", to]);
+    for outcome in [simulate("image"), stat("image")] {
+        assert_ne!(outcome.status, 0);
+        assert!(outcome.stderr.contains("`image` bears an XFS file system"), "{}", outcome.stderr);
+    }
+    simulate("link").ok();
+    assert!(!place.at("link").is_symlink());
+    assert!(fs::read(place.at("image")).unwrap() == image);
+    for _ in 0..2 {
+        stat("page.html").ok();
+        simulate("events.json").ok();
+    }
+}
