@@ -347,7 +347,7 @@ fn traced() {
     let refused = place.run(&arguments(&["--trace-events", "folder"])).says(2, &place);
     assert!(refused.contains("--trace-events: folder is no file"), "{refused}");
     let refused = place.run(&arguments(&["--trace-events", "no/where.json"])).says(1, &place);
-    assert!(refused.contains("--trace-events: no/where.json"), "{refused}");
+    assert!(refused.contains("--trace-events: cannot create `no/where.json`: "), "{refused}");
     let refused = place.run(&arguments(&["--json", "--observe", "erasures"])).says(2, &place);
     assert!(refused.contains("--observe: there is no `erasures`"), "{refused}");
 }
