@@ -356,8 +356,8 @@ mod tests {
         insta::assert_snapshot!(text, @r"
         DEVICE       SIZE    SECTORS  BUS           ROTATES SCHEDULER   QUEUE CACHE   TRIM TEMP
         nvme10n1     932 GiB 512/4096 nvme 8GT/s x4 no      mq-deadline 1023  through yes  36 °C
-            Flash 9000 PRO with a \u{1b}[31mname of the whole forty, serial S4EWNX0R123456789012,
-            firmware 2B2QEXM7, on a slower link than its best of 16GT/s x4
+            Flash 9000 PRO with a \u{1b}[31mname of the whole forty, serial S4EWNX0R123456789012, firmware
+            2B2QEXM7, on a slower link than its best of 16GT/s x4
             NVMe 1.4.0, up to 512 KiB a command, can trim, format itself; blocks of 512 (as it is), 4096+8 B
             103 % of its rated life used, 4 % of its spare blocks left
             the drive warns that few spare blocks are left

@@ -181,21 +181,34 @@ const CACHE_SIGNATURE: &str =
     "Signature: 8a477f597d28d172789f06886806bc55\n# The cache of a flashscope registry.\n";
 
 /// Makes an empty cache. A folder that is there and holds anything else than a cache is left as it is.
+///
+/// The tag is durable before anything else is in the folder, and stays while the rest goes: a crash at any moment leaves
+/// a folder that is known as a cache.
 fn empty_cache(folder: &Path) -> std::io::Result<()> {
-    let has_content = folder.exists() && fs::read_dir(folder)?.next().is_some();
-    if has_content
-        && fs::read(folder.join(CACHE_TAG)).ok().as_deref() != Some(CACHE_SIGNATURE.as_bytes())
-    {
+    fs::create_dir_all(folder)?;
+    let tag = folder.join(CACHE_TAG);
+    let tagged = fs::read(&tag).unwrap_or_default();
+    let entries: Vec<_> = fs::read_dir(folder)?.collect::<Result<_, _>>()?;
+    let others = || entries.iter().filter(|entry| entry.file_name() != CACHE_TAG);
+    let is_begun = CACHE_SIGNATURE.as_bytes().starts_with(&tagged) && others().next().is_none();
+    if tagged != CACHE_SIGNATURE.as_bytes() && !is_begun {
         let folder = folder.display();
         return Err(std::io::Error::other(format!(
             "`{folder}` is no cache of a registry: move it away, or keep the registry in another folder"
         )));
     }
-    if folder.exists() {
-        fs::remove_dir_all(folder)?;
+    for entry in others() {
+        match entry.file_type()?.is_dir() {
+            true => fs::remove_dir_all(entry.path())?,
+            false => fs::remove_file(entry.path())?,
+        }
     }
-    fs::create_dir_all(folder)?;
-    fs::write(folder.join(CACHE_TAG), CACHE_SIGNATURE)
+    if tagged != CACHE_SIGNATURE.as_bytes() {
+        fs::write(&tag, CACHE_SIGNATURE)?;
+        fs::File::open(&tag)?.sync_all()?;
+        fs::File::open(folder)?.sync_all()?;
+    }
+    Ok(())
 }
 
 /// Writes a file that is there as a whole or not at all, whoever else writes it, and its folder if

@@ -85,7 +85,7 @@ mod tests {
     struct Document {
         time: Nanos,
         count: Option<u64>,
-        #[schemars(range(min = 0.0, max = 1.0))]
+        #[schemars(inner(range(min = 0.0, max = 1.0)))]
         share: Vec<f64>,
         by_cause: BTreeMap<String, u32>,
         step: i64,

@@ -258,6 +258,9 @@ fn create_folders(path: &Path) -> Result<(), Error> {
     match fs::create_dir(path) {
         // Another process was faster.
         Err(_) if path.is_dir() => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(Error::io("create", path)(io::ErrorKind::NotADirectory.into()));
+        }
         created => created.map_err(Error::io("create", path))?,
     }
     sync_folder(parent_of(path))

@@ -356,7 +356,7 @@ fn refusals() {
     };
     assert_snapshot!(refused("null:", "--test pts-iop"), @"
     flashscope: `pts-iop` is no test, did you mean `pts-iops`?
-    there are: pts-iops, pts-throughput, pts-throughput-128k, pts-latency, pts-write-saturation
+      there are: pts-iops, pts-throughput, pts-throughput-128k, pts-latency, pts-write-saturation
     ");
     assert_snapshot!(refused("null:", "--test pts-iops --read-only"), @"flashscope: pts-iops writes to the drive, and --read-only forbids it");
     assert_snapshot!(refused(DRIVE, "--test pts-iops --queue-depth 33"), @"flashscope: QueueDepth = 33: there are 32 IOs in flight at most");

@@ -72,6 +72,17 @@ fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
                 return refused("too large");
             }
             "maximum" => {}
+            "maxLength" | "minLength" => {
+                let len = value.as_str().map(|text| serde_json::json!(text.chars().count()));
+                let is_longest = keyword == "maxLength";
+                let is_wrong = |len: Value| match is_longest {
+                    true => number(&len) > number(rule),
+                    false => number(&len) < number(rule),
+                };
+                if len.is_some_and(is_wrong) {
+                    return refused("of another length");
+                }
+            }
             "enum" if !rule.as_array().unwrap().contains(value) => return refused("none of"),
             "enum" => {}
             "prefixItems" => {

@@ -10,6 +10,7 @@ mod others;
 mod signatures;
 
 use std::fs::{self, File};
+use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -71,10 +72,7 @@ impl Loop {
 
     /// Erases all that it holds: `wipefs` leaves copies of superblocks.
     fn blank(&self) {
-        let zeros = vec![0; 64 << 20];
-        let device = File::options().write(true).open(&self.device).unwrap();
-        device.write_all_at(&zeros, 0).unwrap();
-        device.sync_all().unwrap();
+        blank(&self.device);
     }
 
     fn mount_point(&self) -> PathBuf {
@@ -82,6 +80,14 @@ impl Loop {
         fs::create_dir_all(&path).unwrap();
         path
     }
+}
+
+/// Writes zeros over all of a device of at most 64 MiB.
+fn blank(path: &Path) {
+    let mut device = File::options().write(true).open(path).unwrap();
+    let size = device.seek(SeekFrom::End(0)).unwrap();
+    device.write_all_at(&vec![0; usize::try_from(size).unwrap()], 0).unwrap();
+    device.sync_all().unwrap();
 }
 
 /// One more loop device, until dropped.

@@ -64,7 +64,7 @@ fn a_device_that_another_process_writes_is_refused() {
 #[test]
 fn a_partition_that_another_process_writes_protects_its_disk() {
     let Some((device, partition)) = partitioned() else { return };
-    assert!(run("wipefs", &["--all", "--force", &partition]));
+    blank(Path::new(&partition));
     for (written, options) in [
         (partition.as_str(), writing(&device.device)),
         (device.path(), writing(Path::new(&partition))),
@@ -160,7 +160,7 @@ fn devices_are_locked_as_udev_and_systemd_do() {
 #[test]
 fn the_disk_of_a_partition_is_locked_with_it() {
     let Some((device, partition)) = partitioned() else { return };
-    assert!(run("wipefs", &["--all", "--force", &partition]));
+    blank(Path::new(&partition));
     let free = |path: &str| run("flock", &["--nonblock", path, "true"]);
     let ours = opened(&writing(Path::new(&partition)));
     assert!(!free(&partition) && !free(device.path()));
