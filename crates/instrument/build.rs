@@ -21,7 +21,7 @@ fn main() {
             println!("cargo::rerun-if-changed={path}");
         }
     }
-    let version = std::env::var("CARGO_PKG_VERSION").expect("cargo sets it");
+    let version = env!("CARGO_PKG_VERSION");
     // An archive of the sources has no commit.
     match git(&["log", "-1", "--format=%H %cs"]).as_deref().and_then(|line| line.split_once(' ')) {
         Some((commit, date)) => {

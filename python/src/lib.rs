@@ -35,7 +35,7 @@ mod _native {
 
     /// The standard library of Rust is linked into the module, and the hook with it: no other module has it.
     #[pymodule_init]
-    fn init(_: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         flashscope_instrument::panics::hide_caught();
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! How well twins of random simulated drives predict what they were not fitted to.
 
+#![allow(clippy::disallowed_methods, reason = "prints figures of its own, no untrusted text")]
+
 mod hidden;
 mod trial;
 

@@ -1,5 +1,12 @@
 //! Requests to block devices, each with the type of its argument.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "requests to block devices: of a closed list, to the descriptor that the guard opened or by reads alone"
+    )
+)]
 #![allow(
     unsafe_code,
     reason = "requests to block devices, which read or write what an address leads to"

@@ -1,13 +1,5 @@
 //! Result folders that are about one JSON file, which is written once, when all is done.
 
-#![cfg_attr(
-    lint_writes,
-    expect(
-        clippy::disallowed_methods,
-        reason = "documents: in the folder of a result, which this process made or whose lock it holds; names that are there are replaced, links not followed"
-    )
-)]
-
 use std::fs;
 use std::path::Path;
 

@@ -18,6 +18,7 @@ use flashscope_drive::{Access, Clock, Contents, OpenOptions, StoreHeader};
 use serde_json::json;
 
 use crate::drives::{self, NULL_CAPACITY};
+use crate::print::notice;
 use crate::progress::LateBar;
 use crate::{Failure, print, stop, usage};
 
@@ -117,7 +118,7 @@ fn store(args: &AttachArgs, size: Bytes, seed: u64) -> Result<Store, Failure> {
     let header = StoreHeader { drive: args.drive.clone(), size, seed };
     let store = Store::file(path, &header, args.ignore_open_by_others).map_err(usage)?;
     if store.was_cut() {
-        eprintln!(
+        notice!(
             "flashscope: the power of the drive was cut when {} was last in use: what was not flushed \
              then may be lost",
             path.display()

@@ -48,7 +48,7 @@ where
     match error.kind() {
         Kind::Minimum { .. } | Kind::Maximum { .. } | Kind::MaxLength { .. } => Some(error),
         Kind::OneOfNotValid { context } | Kind::AnyOf { context } => {
-            context.iter().flatten().find_map(|inner| innermost(inner))
+            context.iter().flatten().find_map(innermost)
         }
         _ => None,
     }

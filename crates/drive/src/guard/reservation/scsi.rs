@@ -1,5 +1,12 @@
 //! PERSISTENT RESERVE IN, as the kernel hands it to a SCSI drive.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "SCSI commands: reads of reservations alone, of a closed list"
+    )
+)]
 #![allow(
     unsafe_code,
     reason = "a SCSI command by ioctl, with buffers that the kernel reads and writes"

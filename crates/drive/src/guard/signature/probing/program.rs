@@ -1,5 +1,13 @@
 //! `blkid`, run as a program.
 
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "starts blkid: it only reads, from a descriptor that is open for reading"
+    )
+)]
+
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
