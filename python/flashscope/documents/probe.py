@@ -159,6 +159,9 @@ class RunSummary:
     """
 
 
+Point: TypeAlias = float
+
+
 @dataclass(frozen=True)
 class Series:
     """
@@ -169,7 +172,7 @@ class Series:
     """
     What it is.
     """
-    points: list[tuple[float, float]]
+    points: list[tuple[Point, Point]]
     """
     Its points, as x and y.
     """
