@@ -44,5 +44,14 @@ export default defineConfig({
     modulePreload: false,
   },
   // A browser on a busy machine takes its time.
-  test: { include: ['tests/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 },
+  test: {
+    include: ['tests/*.test.ts'],
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    // Made-up reports and the program are loaded once a worker rather than once a file.
+    isolate: false,
+    // Files share a worker, in any order: what one put in place of a global is gone before the next test.
+    unstubGlobals: true,
+    maxWorkers: 2,
+  },
 });

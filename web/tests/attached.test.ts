@@ -23,7 +23,6 @@ afterAll(async () => {
 
 afterEach(() => {
   vi.useRealTimers();
-  vi.unstubAllGlobals();
 });
 
 const now = (page: Page) => page.getByRole('region', { name: 'In the last second' });

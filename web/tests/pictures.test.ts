@@ -152,6 +152,21 @@ describe('colour analysis', () => {
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { level: 1, name: 'IO 1,001' }).waitFor();
     }));
+
+  it('keeps what the keys point at when the chart is drawn again', () =>
+    withPage(`${COLOURS}?from=1000&to=1016`, async (page) => {
+      await page.locator('.plot canvas').waitFor();
+      await page.locator('.plot .canvas').focus();
+      for (const key of ['ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
+      const tip = page.locator('.plot .tip').getByText('IO 1,001');
+      await tip.waitFor();
+      const before = await page.locator('.plot canvas').elementHandle();
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await page.waitForFunction((old) => !old?.isConnected, before);
+      await tip.waitFor();
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { level: 1, name: 'IO 1,001' }).waitFor();
+    }));
 });
 
 const RUN = () => experiment('granularity', 'RW')[8];

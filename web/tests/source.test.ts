@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { hasRatios } from '../src/comparison';
 import { Embedded, type HeldMeasurement, type Page } from '../src/data/embedded';
 import { parseJson } from '../src/data/json';
@@ -209,13 +209,13 @@ describe('a server', () => {
   /** Answers instead of the network; counts how often it was asked. */
   function answering(answers: Record<string, () => Response>): string[] {
     const asked: string[] = [];
-    globalThis.fetch = async (input, options) => {
+    vi.stubGlobal('fetch', async (input: RequestInfo | URL, options?: RequestInit) => {
       options?.signal?.throwIfAborted();
       asked.push(`${options?.method ?? 'GET'} ${String(input)}`);
       const answer = answers[String(input)];
       if (answer === undefined) throw new TypeError('refused');
       return answer();
-    };
+    });
     return asked;
   }
 
