@@ -17,4 +17,4 @@ pub use errno::Errno;
 pub use io::{Completion, Data, Io, Op, Record, StreamId};
 pub use names::nearest;
 pub use null::NullDevice;
-pub use units::{Bytes, Nanos, ParseUnitError};
+pub use units::{Bytes, Nanos, ParseUnitError, parse_share};

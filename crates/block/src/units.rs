@@ -54,9 +54,14 @@ impl fmt::Display for ParseUnitError {
 
 impl std::error::Error for ParseUnitError {}
 
-const SIZES: [(&str, u64); 10] = [
+/// The letters alone are binary, as fio and dd read them.
+const SIZES: [(&str, u64); 14] = [
     ("", 1),
     ("B", 1),
+    ("K", 1 << 10),
+    ("M", 1 << 20),
+    ("G", 1 << 30),
+    ("T", 1 << 40),
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
     ("GiB", 1 << 30),
@@ -67,14 +72,16 @@ const SIZES: [(&str, u64); 10] = [
     ("TB", 1_000_000_000_000),
 ];
 
-const TIMES: [(&str, u64); 7] = [
+const TIMES: [(&str, u64); 9] = [
     ("ns", 1),
     ("us", 1_000),
     ("µs", 1_000),
     ("ms", 1_000_000),
     ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
     ("min", 60_000_000_000),
     ("h", 3_600_000_000_000),
+    ("d", 86_400_000_000_000),
 ];
 
 /// Reads `1.5KiB` as 1.5 × 1024, exactly where the product is a whole number.
@@ -109,13 +116,39 @@ impl FromStr for Bytes {
     }
 }
 
+/// Reads a number, or a share in percent: `0.28` and `28%` are the same. `None` where the text is neither.
+pub fn parse_share(text: &str) -> Option<f64> {
+    match text.strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse::<f64>().ok().map(|percent| percent / 100.0),
+        None => text.parse().ok(),
+    }
+}
+
+/// Reads `1h30m`: a sum of times, each less than the unit before it.
+fn parse_times(text: &str) -> Option<u64> {
+    let (mut rest, mut total, mut unit_before) = (text.trim(), 0u64, None);
+    while !rest.is_empty() {
+        let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let end = rest[number..].find(|c: char| c.is_ascii_digit()).map(|unit| number + unit);
+        let (part, next) = rest.split_at(end.unwrap_or(rest.len()));
+        let time = parse(part, &TIMES)?;
+        if unit_before.is_some_and(|unit| time >= unit) {
+            return None;
+        }
+        total = total.checked_add(time)?;
+        unit_before = parse(&format!("1{}", part[number..].trim()), &TIMES);
+        rest = next;
+    }
+    (!text.trim().is_empty()).then_some(total)
+}
+
 impl FromStr for Nanos {
     type Err = ParseUnitError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse(text, &TIMES).map(Nanos).ok_or_else(|| ParseUnitError {
+        parse_times(text).map(Nanos).ok_or_else(|| ParseUnitError {
             text: text.into(),
             what: "time",
-            example: "`250us`, `1.5ms` or `10s`",
+            example: "`250us`, `10s` or `1h30m`",
         })
     }
 }
@@ -270,6 +303,21 @@ mod tests {
         assert_eq!("1GB".parse(), Ok(Bytes(1_000_000_000)));
         assert_eq!("100ms".parse(), Ok(Nanos::millis(100)));
         assert_eq!("0.1ms".parse(), Ok(Nanos::micros(100)));
+        assert_eq!("4k".parse(), Ok(Bytes::kib(4)));
+        assert_eq!("4M".parse(), Ok(Bytes::mib(4)));
+        assert_eq!("1h30m".parse(), Ok(Nanos::secs(5400)));
+        assert_eq!("1d 2h".parse(), Ok(Nanos::secs(26 * 3600)));
+        assert_eq!("2min".parse(), Ok(Nanos::secs(120)));
+    }
+
+    #[test]
+    fn shares_are_read_as_numbers_and_in_percent() {
+        assert_eq!(parse_share("0.28"), Some(0.28));
+        assert_eq!(parse_share("28%"), Some(0.28));
+        assert_eq!(parse_share("28 %"), Some(0.28));
+        for text in ["", "%", " 0.28", "28%%", "a"] {
+            assert_eq!(parse_share(text), None, "{text}");
+        }
     }
 
     // Is a wrong quantity refused with an example of a right one?
@@ -287,8 +335,11 @@ mod tests {
         ] {
             assert!(text.parse::<Bytes>().is_err(), "{text}");
         }
+        for text in ["", "1h30", "30m1h", "1h60m", "1h1h", "m", "1h-1m"] {
+            assert!(text.parse::<Nanos>().is_err(), "{text}");
+        }
         let message = "12".parse::<Nanos>().unwrap_err().to_string();
-        assert_eq!(message, "`12` is not a time: write it like `250us`, `1.5ms` or `10s`");
+        assert_eq!(message, "`12` is not a time: write it like `250us`, `10s` or `1h30m`");
     }
 
     // Does time stop at its end, however much is added?

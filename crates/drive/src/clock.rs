@@ -1,3 +1,4 @@
+#[cfg(target_os = "linux")]
 use std::time::Duration;
 
 use flashscope_block::Nanos;
@@ -5,9 +6,11 @@ use flashscope_block::Nanos;
 /// How long before a deadline sleeping ends and spinning begins.
 ///
 /// Linux wakes an ordinary thread up to 50 µs late (its timer slack), and waking takes a while.
+#[cfg(target_os = "linux")]
 const SPIN: Nanos = Nanos::micros(100);
 
 /// In how many steps an answer is waited for: a clock that jumps ahead ends one of them at most.
+#[cfg(target_os = "linux")]
 const PATIENCE_STEPS: u64 = 30;
 
 /// The machine's monotonic clock, counted from when this clock was made.
@@ -73,7 +76,11 @@ impl Clock {
             clock_cost: Nanos(fastest.0.div_ceil(READINGS)),
         }
     }
+}
 
+/// How drives are waited for.
+#[cfg(target_os = "linux")]
+impl Clock {
     /// Calls `poll` until it returns something or this clock reaches `until`.
     ///
     /// `poll` may block for the time it is given. That time ends shortly before `until`; from there on

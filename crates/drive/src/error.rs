@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 
 use flashscope_block::Bytes;
 
+use crate::denied::advice;
 use crate::guard::Refusal;
 use crate::store::StoreError;
 
@@ -10,7 +11,7 @@ use crate::store::StoreError;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The operating system refused.
-    #[error("cannot {action} `{}`: {source}", path.display())]
+    #[error("cannot {action} `{}`: {source}{}", path.display(), advice(path, source))]
     System {
         /// What was tried.
         action: &'static str,

@@ -8,6 +8,7 @@ mod lock;
 mod open;
 mod openers;
 mod output;
+mod own;
 pub mod reservation;
 mod signature;
 mod usage;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 pub use openers::Process;
 pub use output::{check_output, create_output};
+pub use own::remove_scratch;
 use signature::Finding;
 pub use signature::{SIGNATURES, Signature};
 pub use usage::System;
@@ -31,6 +33,7 @@ pub(crate) use lock::{Lock, is_locked};
 pub(crate) use open::{
     Grounds, Guarded, Writing, check_unopened, open as open_guarded, open_for_io,
 };
+pub(crate) use own::Own;
 pub(crate) use usage::parse_number;
 
 /// Major and minor number of a block device.

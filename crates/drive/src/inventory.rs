@@ -14,6 +14,7 @@ use flashscope_block::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::denied::advice;
 use crate::guard::{self, DeviceNumber, Identity, Refusal, System};
 use crate::hardware::{Hardware, text};
 use crate::identify::{Nvme, identify};
@@ -423,12 +424,7 @@ fn writable(
 
 /// A device that cannot be opened; whether it is in use can be told without that.
 fn unreadable(system: &System, path: &str, number: DeviceNumber, source: &io::Error) -> Measurable {
-    let advice = match source.raw_os_error() {
-        Some(libc::EACCES) => ": it takes root, or the group that the device belongs to",
-        Some(libc::EPERM) => ": this container or sandbox lets nobody open it",
-        _ => "",
-    };
-    let reason = format!("cannot open `{path}`: {source}{advice}");
+    let reason = format!("cannot open `{path}`: {source}{}", advice(Path::new(path), source));
     match system.check_unused(Path::new(path), Identity::Block(number)) {
         Ok(()) => Measurable::Nothing { obstacle: None, reason },
         Err(refusal) => Measurable::Nothing {

@@ -67,6 +67,8 @@ pub struct OpenOptions {
     /// For a file: how much of it is used. A file that is missing or smaller is made so large,
     /// fully allocated; it is never truncated.
     pub size: Option<Bytes>,
+    /// Whether a file that is created goes once what it was created for is complete: see [`crate::guard::remove_scratch`].
+    pub scratch: bool,
     /// Write although another process has it open for writing, if that holds no lock.
     pub ignore_open_by_others: bool,
     /// What the written data are generated from. The same seed gives the same data, so take
@@ -182,6 +184,7 @@ impl OpenOptions {
             max_io: Bytes::MIB,
             direct: true,
             size: None,
+            scratch: false,
             ignore_open_by_others: false,
             seed: 0,
             patience: PATIENCE,

@@ -23,7 +23,9 @@ use rustix::fs::{AtFlags, FallocateFlags, StatxFlags, fallocate, fstatvfs, statx
 
 use crate::buffer::Memory;
 use crate::error::OpenError;
-use crate::guard::{Created, Grounds, Guarded, Identity, Lock, Writing, open_for_io, open_guarded};
+use crate::guard::{
+    Created, Grounds, Guarded, Identity, Lock, Own, Writing, open_for_io, open_guarded,
+};
 use crate::hardware::Hardware;
 use crate::ioctl::Request;
 use crate::options::{Access, Location, OpenOptions};
@@ -54,6 +56,16 @@ pub(crate) struct Target {
     identity: Identity,
     capacity: Bytes,
     logical_block: Bytes,
+    /// What becomes of a file that this program made.
+    own: Option<Own>,
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some(own) = self.own {
+            own.put_on(&self.file);
+        }
+    }
 }
 
 impl Target {
@@ -254,6 +266,7 @@ fn open_block_device(path: &Path, options: &OpenOptions) -> Result<Target, OpenE
         identity,
         capacity: capacity.round_down(logical_block),
         logical_block,
+        own: None,
     })
 }
 
@@ -355,6 +368,7 @@ fn open_existing_file(
 ) -> Result<Target, OpenError> {
     let look = || OpenError::system("look at", path);
     let (file, lock, identity) = open_through_guard(path, options, created, false)?;
+    let own = own(&file, options, created.is_some());
     let metadata = file.metadata().map_err(look())?;
     check_is_file(path, &metadata)?;
     let logical_block = if options.direct {
@@ -390,7 +404,18 @@ fn open_existing_file(
         identity,
         capacity: used.round_down(logical_block),
         logical_block,
+        own,
     })
+}
+
+/// What becomes of `file` if this program made it: once kept, it stays.
+fn own(file: &File, options: &OpenOptions, created: bool) -> Option<Own> {
+    let wanted = if options.scratch { Own::Scratch } else { Own::Kept };
+    match Own::of(file).filter(|_| options.writes()) {
+        Some(Own::Kept) => Some(Own::Kept),
+        Some(Own::Scratch) => Some(wanted),
+        None => created.then_some(wanted),
+    }
 }
 
 /// Gives a file all the blocks that `size` bytes need, so that no write has to find any.
@@ -452,189 +477,5 @@ fn tried_alignment(file: &File) -> io::Result<Option<Bytes>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::process::Command;
-
-    use super::*;
-    use crate::EngineKind;
-    use crate::guard::{Refusal, set};
-
-    /// How to open it for writing, without a confirmation where there is none to give.
-    fn writing(location: Location, confirmation: Option<&Path>) -> OpenOptions {
-        let confirmation = confirmation.map(|path| path.to_str().unwrap().to_owned());
-        OpenOptions {
-            access: Access::Write { confirmation },
-            direct: false,
-            size: Some(Bytes::MIB),
-            ..OpenOptions::new(location)
-        }
-    }
-
-    // Is a file that is put in the place of the one just created neither written without a confirmation, nor removed?
-    #[test]
-    fn a_file_exchanged_for_the_created_one_was_taken_for_it() {
-        let directory = tempfile::tempdir().unwrap();
-        let [path, precious] = ["new", "precious"].map(|name| directory.path().join(name));
-        fs::write(&precious, "data").unwrap();
-        let options = writing(Location::File(path.clone()), None);
-        let created = create(&path, &options).unwrap();
-        fs::rename(&precious, &path).unwrap();
-        let error = open_existing_file(&path, &options, Some(created.identity())).unwrap_err();
-        assert!(matches!(error, OpenError::Refused(Refusal::Changed { .. })), "{error}");
-        drop(created);
-        assert_eq!(fs::read(&path).unwrap(), b"data");
-    }
-
-    // Is a created file opened as the one that it is, and removed where the opening fails?
-    #[test]
-    fn a_created_file_is_ours() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("new");
-        let options = writing(Location::File(path.clone()), None);
-        let created = create(&path, &options).unwrap();
-        drop(open_existing_file(&path, &options, Some(created.identity())).unwrap());
-        drop(created);
-        assert!(!path.exists());
-        drop(Target::open_new(&options).unwrap());
-        assert!(!path.exists(), "nobody kept it");
-        drop(Target::open(&options).unwrap());
-        assert!(path.exists());
-    }
-
-    #[test]
-    fn a_failed_opening_leaves_no_file() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("new");
-        let sound = writing(Location::File(path.clone()), None);
-        let of_size = |size| OpenOptions { size: Some(Bytes(size)), ..sound.clone() };
-        let engine = |engine| OpenOptions { engine: Some(engine), ..sound.clone() };
-        let refused = [
-            of_size(0),
-            of_size(1),
-            of_size(511),
-            of_size(1 << 60),
-            OpenOptions { size: None, ..sound.clone() },
-            OpenOptions { max_io: Bytes(1000), ..sound.clone() },
-            // Engines for drives that a file is none of.
-            engine(EngineKind::IoUringCmd),
-            engine(EngineKind::IoUringPolled),
-        ];
-        for options in refused {
-            let error = crate::open(&options).err().expect("it cannot be opened");
-            assert!(!path.exists(), "{error}");
-        }
-        // A file of 600 bytes holds a block.
-        assert_eq!(Target::open(&of_size(600)).unwrap().capacity, Bytes(512));
-    }
-
-    #[test]
-    fn a_file_too_small_for_a_block_is_not_touched() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let options = writing(Location::File(file.path().into()), None);
-        for size in [0, 1, 511] {
-            let error = Target::open(&OpenOptions { size: Some(Bytes(size)), ..options.clone() });
-            let error = error.unwrap_err().to_string();
-            assert!(error.contains("`size`"), "{error}");
-            assert_eq!(file.as_file().metadata().unwrap().len(), 0);
-        }
-    }
-
-    /// A loop device over a file, until dropped.
-    struct Loop(PathBuf);
-
-    impl Loop {
-        fn new(image: &Path) -> Option<Loop> {
-            let output = Command::new("losetup").args(["--find", "--show"]).arg(image).output();
-            let output = output.ok().filter(|output| output.status.success())?;
-            Some(Loop(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim())))
-        }
-    }
-
-    impl Drop for Loop {
-        fn drop(&mut self) {
-            let detached = Command::new("losetup").arg("--detach").arg(&self.0).status();
-            assert!(detached.is_ok_and(|status| status.success()) || std::thread::panicking());
-        }
-    }
-
-    // Is a device refused that a virtual machine has, which QEMU locks and does not open exclusively; is it taken again
-    // after that, and locked by us meanwhile?
-    #[test]
-    fn a_locked_device_was_taken() {
-        let image = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        image.as_file().set_len(Bytes::mib(8).0).unwrap();
-        let Some(device) = Loop::new(image.path()) else {
-            println!("passed by: no loop device can be set up here");
-            return;
-        };
-        let options = OpenOptions {
-            size: None,
-            ..writing(Location::BlockDevice(device.0.clone()), Some(&device.0))
-        };
-        let machine = fs::OpenOptions::new().read(true).write(true).open(&device.0).unwrap();
-        set(&machine, libc::F_RDLCK).unwrap();
-        let error = Target::open(&options).unwrap_err();
-        assert!(matches!(error, OpenError::Refused(Refusal::Locked { .. })), "{error}");
-        set(&machine, libc::F_UNLCK).unwrap();
-        let ours = Target::open(&options).unwrap();
-        assert!(set(&machine, libc::F_RDLCK).is_err());
-        drop(ours);
-        set(&machine, libc::F_RDLCK).unwrap();
-    }
-
-    // Is a device refused that somebody holds by `flock`, as udev and the partitioning tools do, be it shared; and do they
-    // find ours locked so?
-    #[test]
-    fn a_device_held_by_flock_is_refused() {
-        let image = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        image.as_file().set_len(Bytes::mib(8).0).unwrap();
-        let Some(device) = Loop::new(image.path()) else {
-            println!("passed by: no loop device can be set up here");
-            return;
-        };
-        let options = OpenOptions {
-            size: None,
-            ..writing(Location::BlockDevice(device.0.clone()), Some(&device.0))
-        };
-        let tool = File::open(&device.0).unwrap();
-        for shared in [true, false] {
-            if shared { tool.lock_shared() } else { tool.lock() }.unwrap();
-            let error = Target::open(&options).unwrap_err();
-            assert!(matches!(error, OpenError::Refused(Refusal::Locked { .. })), "{error}");
-            tool.unlock().unwrap();
-        }
-        let ours = Target::open(&options).unwrap();
-        assert!(tool.try_lock_shared().is_err());
-        drop(ours);
-        tool.try_lock().unwrap();
-    }
-
-    // Does trying find what the file system states, and is either a power of two?
-    #[test]
-    fn alignment_stated_and_tried() {
-        let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        file.as_file().set_len(1 << 16).unwrap();
-        let Ok(direct) = open_for_io(file.path(), false, libc::O_DIRECT) else {
-            println!("passed by: no direct IO here");
-            return;
-        };
-        let tried = tried_alignment(&direct).unwrap().expect("it was opened with O_DIRECT");
-        assert!(tried.0.is_power_of_two());
-        if let Some(stated) = stated_alignment(&direct).unwrap() {
-            assert_eq!(Bytes(stated.into()).max(Bytes(512)), tried);
-        }
-    }
-
-    // Is the margin kept?
-    #[test]
-    fn available_space_keeps_a_margin() {
-        let file = tempfile::tempfile().unwrap();
-        let available = available_space(&file).unwrap();
-        assert!(check_space(&file, Path::new("x"), available).is_ok());
-        let more = Bytes(available.0 + (4 << 30));
-        let error = check_space(&file, Path::new("x"), more).unwrap_err();
-        assert!(matches!(error, OpenError::NoSpace { .. }));
-        let message = error.to_string();
-        assert!(message.contains(&format!("needs {more} more")), "{message}");
-    }
-}
+#[path = "target_tests.rs"]
+mod tests;

@@ -1,15 +1,18 @@
 //! From the name of a drive to the drive.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use flashscope_block::{Bytes, Device, NullDevice, nearest};
-use flashscope_drive::guard::System;
-use flashscope_drive::health::log_pages;
-use flashscope_drive::inventory::place;
-use flashscope_drive::{Access, Clock, Location, OpenOptions};
-use flashscope_measure::Surroundings;
-use flashscope_result::environment::Health;
+use flashscope_drive::Clock;
+
+#[cfg(not(target_os = "linux"))]
+#[path = "drives/elsewhere.rs"]
+mod real;
+#[cfg(target_os = "linux")]
+mod real;
+
+pub use real::*;
 
 use crate::bench::Inside;
 use crate::{Failure, usage};
@@ -28,6 +31,8 @@ pub struct Purpose {
     pub queue_depth: u32,
     /// The largest IO.
     pub max_io: Bytes,
+    /// Whether a file that is created goes once what it was created for is complete.
+    pub scratch: bool,
     /// Whether another process may have it open for writing, if that holds no lock.
     pub ignore_open_by_others: bool,
     /// Seed of the data written: another for each opening, so that no data comes twice.
@@ -47,30 +52,15 @@ pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
     if let Some(profile) = name.strip_prefix("sim:") {
         return Ok(Box::new(flashscope_sim::open(profile).map_err(usage)?));
     }
-    let access = match purpose.write {
-        true => Access::Write { confirmation: purpose.confirmation.clone() },
-        false => Access::ReadOnly,
-    };
-    let options = OpenOptions {
-        access,
-        ignore_open_by_others: purpose.ignore_open_by_others,
-        queue_depth: purpose.queue_depth,
-        max_io: purpose.max_io,
-        seed: purpose.seed,
-        ..real(name)?
-    };
-    Ok(Box::new(flashscope_drive::open(&options).map_err(usage)?))
-}
-
-/// How the real drive `name` is to be opened.
-///
-/// # Errors
-/// Where that is not the name of one.
-pub fn real(name: &str) -> Result<OpenOptions, Failure> {
-    match name.starts_with("file:") || name.starts_with("/dev/") {
-        true => OpenOptions::parse(name).map_err(usage),
+    match is_real(name) {
+        true => real::open(name, purpose),
         false => Err(Failure::Usage(unknown(name))),
     }
+}
+
+/// Whether `name` is that of a file or a device.
+fn is_real(name: &str) -> bool {
+    name.starts_with("file:") || name.starts_with("/dev/")
 }
 
 /// Opens the drive `name`, to see what it does inside where it can be seen.
@@ -87,30 +77,6 @@ pub fn open_to_watch(
     let mut drive = flashscope_sim::open(profile).map_err(usage)?;
     let inside = Inside::of(&mut drive);
     Ok((Box::new(drive), inside))
-}
-
-/// What surrounds the drive `name`, if it is a real one.
-pub fn surroundings(name: &str) -> Option<Surroundings> {
-    let options = OpenOptions::parse(name).ok()?;
-    let place = place(&System::default(), options.location.path());
-    let (disk, sensor) = place.map_or((None, None), |place| (Some(place.disk), place.sensor));
-    Some(Surroundings::at(Path::new("/"), disk, sensor))
-}
-
-/// What the drive `name`, or the one that it lies on, tells of its health; `None` where there is
-/// nothing to read.
-pub fn health(name: &str) -> Option<Health> {
-    let options = OpenOptions::parse(name).ok()?;
-    let pages = log_pages(&System::default(), options.location.path()).ok()?;
-    Health::decode(&pages.smart, pages.extended.as_ref())
-}
-
-/// The file that opening the drive `name` would create.
-pub fn file_to_create(name: &str) -> Option<PathBuf> {
-    match OpenOptions::parse(name).ok()?.location {
-        Location::File(path) if !path.exists() => Some(path),
-        _ => None,
-    }
 }
 
 fn unknown(name: &str) -> anyhow::Error {

@@ -17,7 +17,7 @@ use std::time::Duration;
 use super::lock::{self, Lock};
 use super::openers::{Process, serves};
 use super::{
-    DeviceNumber, Identity, Refusal, System, check_confirmation, check_same, check_unmarked,
+    DeviceNumber, Identity, Own, Refusal, System, check_confirmation, check_same, check_unmarked,
     reservation,
 };
 use crate::error::OpenError;
@@ -35,7 +35,8 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(25);
 pub(crate) enum Grounds<'a> {
     /// This process made the file a moment ago, under a name that nothing had.
     Created(Identity),
-    /// The owner typed its path or serial number again; an empty regular file needs no such word.
+    /// The owner typed its path or serial number again; an empty regular file needs no such word, nor one that this program
+    /// made and nobody changed since.
     Confirmed(Option<&'a str>),
     /// It is a store of this drive; an empty regular file becomes one.
     Store(&'a StoreHeader),
@@ -74,14 +75,7 @@ pub(crate) fn open(writing: &Writing) -> Result<Guarded, OpenError> {
     if let Grounds::Created(created) = writing.grounds {
         check_same(path, created, checked)?;
     }
-    check_word(&system, writing, &probe, checked)?;
-    system.check_unused(path, checked)?;
-    reservation::check(&system, path, &probe)?;
-    if stays_locked(&probe).map_err(look())? {
-        return Err(locked(&system, path, checked).into());
-    }
-    check_others(&system, writing, checked)?;
-    check_content(writing, &probe)?;
+    check(&system, writing, &probe, checked, Locked::ByNobody)?;
     let file = open_for_io(path, true, writing.flags)?;
     let lock = locks(&system, &file, checked).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => OpenError::from(locked(&system, path, checked)),
@@ -89,12 +83,36 @@ pub(crate) fn open(writing: &Writing) -> Result<Guarded, OpenError> {
     })?;
     let identity = Identity::of(&file).map_err(look())?;
     check_same(path, checked, identity)?;
-    check_word(&system, writing, &probe, checked)?;
-    system.check_unused(path, checked)?;
-    reservation::check(&system, path, &probe)?;
-    check_others(&system, writing, checked)?;
-    check_content(writing, &probe)?;
+    check(&system, writing, &probe, checked, Locked::ByUs)?;
     Ok(Guarded { file, identity, lock })
+}
+
+/// The state of the locks that [`check`] expects.
+#[derive(PartialEq, Eq)]
+enum Locked {
+    ByNobody,
+    ByUs,
+}
+
+/// Asks every guard. A refusal that the owner can answer comes before those that only another program can lift.
+fn check(
+    system: &System,
+    writing: &Writing,
+    probe: &File,
+    identity: Identity,
+    expected: Locked,
+) -> Result<(), OpenError> {
+    let path = writing.path;
+    check_word(system, writing, probe, identity)?;
+    system.check_unused(path, identity)?;
+    reservation::check(system, path, probe)?;
+    if expected == Locked::ByNobody
+        && stays_locked(probe).map_err(OpenError::system("look at", path))?
+    {
+        return Err(locked(system, path, identity).into());
+    }
+    check_others(system, writing, identity)?;
+    check_content(writing, probe)
 }
 
 /// Whether somebody has it locked for longer than udev takes to probe a device that was just closed.
@@ -141,10 +159,10 @@ fn check_word(
         return check_confirmation(path, Hardware::own_serial(system, identity), given);
     }
     let unknown = |source| Refusal::Unknown { path: path.into(), source };
-    match probe.metadata().map_err(unknown)?.len() {
-        0 => Ok(()),
-        _ => check_confirmation(path, None, given),
+    if probe.metadata().map_err(unknown)?.len() == 0 || Own::of(probe).is_some() {
+        return Ok(());
     }
+    check_confirmation(path, None, given)
 }
 
 /// What it holds: nothing that looks like data, or a store of the drive.

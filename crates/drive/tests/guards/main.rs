@@ -7,6 +7,7 @@ mod elsewhere;
 mod exchanged;
 mod images;
 mod others;
+mod own;
 mod signatures;
 
 use std::fs::{self, File};

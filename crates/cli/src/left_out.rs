@@ -1,0 +1,35 @@
+//! Commands that this build leaves out: `make demo` for the sake of time, systems other than Linux since they lack what it takes.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::print::notice;
+
+/// The commands behind features, and whether this build has them.
+const OPTIONAL: [(&str, bool); 6] = [
+    ("attach", cfg!(feature = "attach")),
+    ("devices", cfg!(feature = "attach")),
+    ("registry", cfg!(feature = "serve")),
+    ("reproduce", cfg!(feature = "papers")),
+    ("serve", cfg!(feature = "serve")),
+    ("submit", cfg!(feature = "serve")),
+];
+
+/// The commands that need Linux: devices, the kernel's tracing, and its block devices of programs.
+const LINUX_ONLY: [&str; 3] = ["attach", "devices", "record"];
+
+/// Explains an unknown command that another build has.
+pub fn notice(error: &clap::Error) {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
+        return;
+    };
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return;
+    }
+    if cfg!(not(target_os = "linux")) && LINUX_ONLY.contains(&name.as_str()) {
+        return notice!("flashscope: `{name}` works on Linux only");
+    }
+    let is_left_out = OPTIONAL.iter().any(|(command, built)| command == name && !built);
+    if is_left_out {
+        notice!("flashscope: this build leaves out `{name}`; `make build` makes the whole program");
+    }
+}
