@@ -1,6 +1,6 @@
 use std::fmt::Write;
 
-use flashscope_block::{Bytes, Nanos};
+use flashscope_block::{Bytes, DeviceKind, Nanos};
 use flashscope_result::manifest::{Progress, Run, State, find_run};
 use flashscope_result::methodology::Precision;
 use flashscope_result::plan::{Amount, Cost, Plan};
@@ -116,7 +116,8 @@ fn takes(out: &mut String, plan: &Plan) {
     let amount = |amount: Amount| (rounded(amount.time_ns), amount.bytes_written);
     let ((least, less), (expected, some), (most, more)) =
         (amount(estimate.least), amount(estimate.expected), amount(estimate.most));
-    row(out, "takes", &format!("about {expected}, from {least} to {most}"));
+    let clock = if plan.device.kind == DeviceKind::Sim { " of simulated time" } else { "" };
+    row(out, "takes", &format!("about {expected}{clock}, from {least} to {most}"));
     let share = estimate.endurance_share;
     let share = share.map(|share| format!(": {:.2} % of its endurance", 100.0 * share));
     let writes = format!("about {some}, from {less} to {more}{}", share.unwrap_or_default());

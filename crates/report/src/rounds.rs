@@ -67,7 +67,7 @@ fn series(out: &mut String, tracked: &Tracked) {
             100.0 * slope,
             100.0 * tracked.slope_limit
         ),
-        _ => "too few rounds to tell".into(),
+        _ => "too few rounds, or too few IOs in one (30 at least), to tell".into(),
     };
     line!(out, "  {:<14} {bars}  {how}", tracked.experiment);
 }

@@ -31,6 +31,9 @@ fn head<O>(out: &mut String, simulation: &Simulation<O>) {
     line!(out, "{}, seed {}: {how}", simulation.workload, simulation.seed);
 }
 
+/// From fewer erased blocks nothing follows about what more writes would come to.
+const LEAST_ERASES: u64 = 30;
+
 fn warm_up<O>(out: &mut String, simulation: &Simulation<O>) {
     let fill = match simulation.fill {
         SimulationFill::None => "not filled",
@@ -48,7 +51,9 @@ fn warm_up<O>(out: &mut String, simulation: &Simulation<O>) {
     let windows = window_write_amplification.len();
     match steady {
         Some(_) if windows == 0 => line!(out, "nothing was written that could change the drive"),
-        Some(true) => line!(out, "write amplification is steady: {criterion}"),
+        Some(true) => {
+            line!(out, "write amplification was steady at the end of that: {criterion}");
+        }
         Some(false) => line!(
             out,
             "WRITE AMPLIFICATION IS NOT STEADY after {windows} windows of the capacity; steady is: \
@@ -80,6 +85,14 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
         line!(out, "write amplification  {amplification:.3}{}", parts(&simulation.flash_programs));
         let meaning = "pages programmed for each one programmed for the host";
         line!(out, "                     {meaning}");
+        let erases: u64 = simulation.erases.values().sum();
+        if (1..LEAST_ERASES).contains(&erases) {
+            let blocks = if erases == 1 { "block" } else { "blocks" };
+            line!(
+                out,
+                "                     of {erases} erased {blocks}: too few to tell what more writes would come to"
+            );
+        }
     }
     if let Some(throughput) = simulation.equivalent_throughput {
         let meaning = "the fewest erases that these writes may take, over those that they took";

@@ -58,13 +58,16 @@ fn head(out: &mut String, manifest: &Manifest) {
     let left = count(|p| matches!(p, Progress::Pending | Progress::Interrupted { .. }));
     let status = match manifest.status {
         Status::Running => "cut off",
-        Status::Complete => "complete",
+        Status::Complete if skipped == 0 => "complete",
+        Status::Complete => "finished",
         Status::Interrupted => "interrupted",
         Status::Failed => "failed",
     };
     let counts = [(failed, "failed"), (skipped, "skipped"), (left, "not finished")];
     let more = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}"));
-    line!(out, "{}, {status}: {done} runs{}", manifest.started, more.collect::<String>());
+    let all = manifest.runs().count();
+    let runs = if done == all { done.to_string() } else { format!("{done} of {all}") };
+    line!(out, "{}, {status}: {runs} runs{}", manifest.started, more.collect::<String>());
     failures(out, manifest);
     for what in [Disturbance::Ios, Disturbance::Processors] {
         disturbed(out, manifest, what);

@@ -9,7 +9,6 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use flashscope_block::Nanos;
@@ -21,6 +20,7 @@ use crate::grid::{GRID_SCHEMA_VERSION, Grid};
 use crate::manifest::{Run, SCHEMA_VERSION};
 use crate::marks::Marks;
 use crate::staging::Staged;
+use crate::system;
 use crate::writer::files_of;
 use crate::{Error, Manifest, Recorder, Rows, activities};
 
@@ -87,9 +87,8 @@ fn activities_file(run: u32) -> String {
 
 /// Keeps others from going on with the result at `path` as long as the file that is returned is open.
 pub(crate) fn lock(path: &Path) -> Result<File, Error> {
-    let folder = File::open(path).map_err(Error::io("open", path))?;
-    match folder.try_lock() {
-        Ok(()) => Ok(folder),
+    match system::lock(path).map_err(Error::io("open", path))? {
+        Ok(folder) => Ok(folder),
         Err(TryLockError::WouldBlock) => Err(Error::Busy(path.into())),
         Err(TryLockError::Error(error)) => Err(Error::io("lock", path)(error)),
     }
@@ -129,7 +128,7 @@ pub fn write_output(path: &Path, text: &str) -> Result<(), Error> {
         Some(_) if path.is_symlink() && (path.starts_with("/dev") || path.starts_with("/proc")) => {
             fs::write(path, text).map_err(Error::io("write", path))
         }
-        Some(kind) if kind.is_fifo() || kind.is_char_device() => {
+        Some(kind) if system::is_stream(kind) => {
             fs::write(path, text).map_err(Error::io("write", path))
         }
         Some(kind) if !kind.is_file() => Err(Error::NoFile(path.into())),
@@ -153,7 +152,7 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
 /// Makes the names of files in `folder` durable.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), Error> {
     let folder = if folder == Path::new("") { Path::new(".") } else { folder };
-    File::open(folder).and_then(|f| f.sync_all()).map_err(Error::io("write", folder))
+    system::sync(folder).map_err(Error::io("write", folder))
 }
 
 impl ResultFolder {

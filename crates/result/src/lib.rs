@@ -28,6 +28,7 @@ mod rows;
 mod simulation;
 mod staging;
 pub mod sweep;
+mod system;
 pub mod what_if;
 mod writer;
 

@@ -66,11 +66,14 @@ pub struct Totals {
     pub latency_ns: Nanos,
 }
 
+/// With fewer IOs, what a run comes to says nothing about how steady a drive is.
+const LEAST_IOS: u64 = 30;
+
 impl Totals {
-    /// The value of a metric; `None` where there is no IO to tell it.
+    /// The value of a metric; `None` where there are fewer IOs than 30 to tell it.
     #[allow(clippy::cast_precision_loss)]
     pub fn value(&self, metric: Metric) -> Option<f64> {
-        if self.ios == 0 || self.duration_ns == Nanos(0) {
+        if self.ios < LEAST_IOS || self.duration_ns == Nanos(0) {
             return None;
         }
         let seconds = self.duration_ns.as_secs_f64();
@@ -122,5 +125,17 @@ impl Manifest {
             _ => 0,
         });
         Bytes(written.sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_fewer_than_30_ios_tells_nothing() {
+        let duration_ns = Nanos::secs(1);
+        let of = |ios| Totals { ios, duration_ns, ..Totals::default() }.value(Metric::Iops);
+        assert_eq!((of(0), of(29), of(30)), (None, None, Some(30.0)));
     }
 }

@@ -16,14 +16,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::Error;
 use crate::folder::{lock, sync_folder};
+use crate::system::{is_own, is_same, rename_new};
 
 /// What stands between the name of a result and the numbers of an unfinished folder.
 const MARK: &str = ".flashscope-unfinished-";
@@ -113,9 +110,11 @@ impl Staged {
     /// Names the folder `NAME-2`, or with the first number that is free.
     fn keep_beside(&mut self) -> Result<PathBuf, Error> {
         let name = self.path.file_name().unwrap_or_default();
-        let (stem, ending) = match name.as_bytes().strip_suffix(b".flashscope") {
-            Some(stem) => (OsStr::from_bytes(stem), ".flashscope"),
-            None => (name, ""),
+        let (stem, ending) = match Path::new(name).extension() {
+            Some(ending) if ending == "flashscope" => {
+                (Path::new(name).file_stem().unwrap_or(name), ".flashscope")
+            }
+            _ => (name, ""),
         };
         let numbered = |number: u32| {
             let mut name = stem.to_os_string();
@@ -205,12 +204,8 @@ fn create_locked(parent: &Path, name: &OsStr) -> Result<(PathBuf, Option<File>),
     Err(Error::io("create", parent)(source))
 }
 
-/// Returns whether `folder` is what lies at `path`.
-fn is_same(folder: &File, path: &Path) -> bool {
-    let of = |found: fs::Metadata| (found.dev(), found.ino());
-    let [open, there] =
-        [folder.metadata(), path.symlink_metadata()].map(|found| found.ok().map(of));
-    open.is_some() && open == there
+fn begins_with(name: &OsStr, prefix: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(prefix.as_encoded_bytes())
 }
 
 /// Removes the unfinished folders in `parent` that this user's processes left when they were killed. The
@@ -219,39 +214,22 @@ fn is_same(folder: &File, path: &Path) -> bool {
 /// # Errors
 /// [`Error::Busy`] where a running process writes a folder that begins with `prefix`: one of the same name.
 fn remove_leftovers(path: &Path, parent: &Path, prefix: &OsStr) -> Result<(), Error> {
-    let user = rustix::process::geteuid().as_raw();
     // What cannot be looked at is left where it is.
     for entry in fs::read_dir(here(parent)).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let is_own = |found: fs::Metadata| found.is_dir() && found.uid() == user;
-        if !is_unfinished(&name) || !entry.metadata().is_ok_and(is_own) {
+        if !is_unfinished(&name) || !entry.metadata().is_ok_and(|found| is_own(&found)) {
             continue;
         }
         match lock(&entry.path()) {
             // Its process removes nothing any more, and no other takes it while it is locked.
             Ok(_lock) => drop(fs::remove_dir_all(entry.path())),
-            Err(Error::Busy(_)) if name.as_bytes().starts_with(prefix.as_bytes()) => {
+            Err(Error::Busy(_)) if begins_with(&name, prefix) => {
                 return Err(Error::Busy(path.into()));
             }
             Err(_) => {}
         }
     }
     Ok(())
-}
-
-/// Gives `from` the name `to`, which nothing may have: `AlreadyExists`.
-fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    use rustix::io::Errno;
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // A file system that knows no such renaming. There, a folder replaces nothing but an empty folder.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            if to.symlink_metadata().is_ok() {
-                return Err(io::ErrorKind::AlreadyExists.into());
-            }
-            fs::rename(from, to)
-        }
-        renamed => Ok(renamed?),
-    }
 }
 
 /// Creates a folder and those above it that are missing, each of them durable.

@@ -1,3 +1,6 @@
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+
 use super::*;
 
 fn names(folder: &Path) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::sync::{LazyLock, OnceLock};
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use flashscope_block::nearest;
+use flashscope_block::{nearest, parse_share};
 
 use super::{KINDS, Profile, ProfileError};
 
@@ -151,7 +151,7 @@ fn typed(text: &str, like: &Value) -> Value {
     let value = match like {
         Value::Boolean(_) => text.parse().ok().map(Value::Boolean),
         Value::Integer(_) => text.parse().ok().map(Value::Integer),
-        Value::Float(_) => text.parse().ok().map(Value::Float),
+        Value::Float(_) => parse_share(text).map(Value::Float),
         _ => None,
     };
     value.unwrap_or_else(|| Value::String(text.into()))

@@ -110,7 +110,13 @@ impl Twin {
     pub fn read(path: &Path) -> Result<Twin, FitError> {
         let beside = Twin::path_beside(path);
         let wrong = |message: String| FitError::Twin { path: beside.clone(), message };
-        let text = std::fs::read_to_string(&beside).map_err(|error| wrong(error.to_string()))?;
+        let text = std::fs::read_to_string(&beside).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => wrong(format!(
+                "there is no such file, so {} is no twin: `flashscope twin fit` writes both",
+                path.display()
+            )),
+            _ => wrong(error.to_string()),
+        })?;
         let twin: Twin = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         if twin.schema_version > TWIN_VERSION {
             let version = twin.schema_version;

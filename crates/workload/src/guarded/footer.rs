@@ -4,10 +4,10 @@
 //! A footer is `FileMetaData` in Thrift's compact protocol, its length in four bytes and `PAR1` (`parquet-format`).
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 use super::Refused;
 use super::pages::{I32, LIST, STRUCT, Thrift};
+use super::positioned::read_exact_at;
 
 /// What follows a footer: its length, and the magic.
 const TAIL: usize = 8;
@@ -27,12 +27,12 @@ pub(super) fn check(file: &File) -> Result<(), Refused> {
     let length = file.metadata()?.len();
     let Some(end) = length.checked_sub(TAIL as u64) else { return Ok(()) };
     let mut tail = [0; TAIL];
-    file.read_exact_at(&mut tail, end)?;
+    read_exact_at(file, &mut tail, end)?;
     let [a, b, c, d, magic @ ..] = tail;
     let long = u32::from_le_bytes([a, b, c, d]);
     let (MAGIC, Some(start)) = (&magic[..], end.checked_sub(long.into())) else { return Ok(()) };
     let mut footer = vec![0; usize::try_from(long).unwrap_or_default()];
-    file.read_exact_at(&mut footer, start)?;
+    read_exact_at(file, &mut footer, start)?;
     let sound = schemas_are_sound(&footer).unwrap_or(false);
     let refused =
         || Refused::Damaged("its footer is not whole, or no table has such columns".into());

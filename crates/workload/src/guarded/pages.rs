@@ -7,10 +7,10 @@
 //! (`parquet-format`, `PageHeader`).
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
+use super::positioned::read_at;
 use super::{Damage, Limits, Refused};
 
 /// The most bytes that a page holds, unless it takes many in the file, too.
@@ -100,7 +100,7 @@ impl Page {
         let mut buffer = [0; LONGEST_HEADER];
         let room =
             usize::try_from(end - at).map_or(LONGEST_HEADER, |room| room.min(LONGEST_HEADER));
-        let count = file.read_at(&mut buffer[..room], at).map_err(|error| error.to_string())?;
+        let count = read_at(file, &mut buffer[..room], at).map_err(|error| error.to_string())?;
         Page::parse(&buffer[..count], limits.entries).ok_or_else(|| "a page has no header".into())
     }
 

@@ -1,6 +1,5 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -48,15 +47,43 @@ impl ChunkReader for Positioned {
             return Err(ParquetError::EOF(format!("{length} bytes at {start} lie behind its end")));
         }
         let mut buffer = vec![0; length];
-        self.file.read_exact_at(&mut buffer, start)?;
+        read_exact_at(&self.file, &mut buffer, start)?;
         Ok(buffer.into())
     }
 }
 
 impl Read for From {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read_at(buffer, self.at)?;
+        let read = read_at(&self.file, buffer, self.at)?;
         self.at += read as u64;
         Ok(read)
     }
+}
+
+/// Reads at a position, as much as comes at once.
+#[cfg(unix)]
+pub(super) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, at)
+}
+
+/// Reads at a position, as much as comes at once.
+#[cfg(windows)]
+pub(super) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, at)
+}
+
+/// Fills `buffer` from a position on.
+pub(super) fn read_exact_at(file: &File, mut buffer: &mut [u8], mut at: u64) -> io::Result<()> {
+    while !buffer.is_empty() {
+        match read_at(file, buffer, at) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => {
+                buffer = &mut buffer[read..];
+                at += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use flashscope_block::{Bytes, nearest};
+use flashscope_block::{Bytes, nearest, parse_share};
 
 use super::{Field, Kind, Target, WorkloadError};
 
@@ -101,9 +101,9 @@ impl<'a> Values<'a> {
 
     /// A field with a default as a share from 0 to 1.
     pub(super) fn share(&self, name: &str) -> Result<f64, WorkloadError> {
-        let share = self.number(name, "it must be a number from 0 to 1", |share: &f64| {
-            (0.0..=1.0).contains(share)
-        })?;
+        let parse = |text: &str| parse_share(text).filter(|share| (0.0..=1.0).contains(share));
+        let invalid = || self.invalid(name, "it must be a number from 0 to 1, or `28%`");
+        let share = self.text(name).map(|text| parse(text).ok_or_else(invalid)).transpose()?;
         Ok(share.unwrap_or_default())
     }
 

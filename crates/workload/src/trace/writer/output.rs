@@ -6,9 +6,8 @@
     )
 )]
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -110,11 +109,10 @@ impl Target {
         let create = || -> io::Result<(File, NamedTempFile)> {
             // A temporary file is for its owner alone; this becomes one like any other, as far as
             // the user's mask lets it.
-            let unfinished = tempfile::Builder::new()
-                .prefix(".")
-                .suffix(".unfinished")
-                .permissions(fs::Permissions::from_mode(0o666))
-                .tempfile_in(folder)?;
+            let mut builder = tempfile::Builder::new();
+            #[cfg(unix)]
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+            let unfinished = builder.prefix(".").suffix(".unfinished").tempfile_in(folder)?;
             Ok((unfinished.reopen()?, unfinished))
         };
         let (file, unfinished) = create().map_err(Error::io("create", name))?;
@@ -124,8 +122,10 @@ impl Target {
     fn keep(self) -> io::Result<()> {
         self.unfinished.as_file().sync_all()?;
         self.unfinished.persist_noclobber(&self.path)?;
-        // Its name is durable, too.
-        File::open(folder_of(&self.path))?.sync_all()
+        // Its name is durable, too; Windows opens no folders.
+        #[cfg(unix)]
+        File::open(folder_of(&self.path))?.sync_all()?;
+        Ok(())
     }
 }
 
