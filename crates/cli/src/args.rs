@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{ColorChoice, Parser, Subcommand};
 use flashscope_instrument::MemoryArgs;
 use flashscope_instrument::bench::{BenchArgs, PlanArgs};
 use flashscope_instrument::predict::PredictArgs;
@@ -12,23 +12,38 @@ use flashscope_instrument::sweep::SweepArgs;
 use flashscope_instrument::twin::TwinArgs;
 use flashscope_instrument::what_if::WhatIfArgs;
 
+#[cfg(feature = "attach")]
 use crate::attach::AttachArgs;
+#[cfg(feature = "attach")]
 use crate::devices::DevicesArgs;
+#[cfg(feature = "serve")]
 use crate::registry::{RegistryArgs, SubmitArgs};
+#[cfg(feature = "papers")]
 use crate::reproduce::ReproduceArgs;
+#[cfg(feature = "serve")]
 use crate::serve::ServeArgs;
 use crate::trace::TraceArgs;
 
 /// One instrument for flash storage: measure a drive, see how it behaves.
 #[derive(Parser)]
 #[command(version = flashscope_instrument::build::VERSION, propagate_version = true, max_term_width = 100)]
+#[command(
+    after_help = "Defaults of options: ~/.config/flashscope/config.toml, such as `seed = 7` or, under `[bench]`, \
+`precision = \"1%\"`; and the environment, such as FLASHSCOPE_SEED=7.
+
+Exit status: 0 done; 1 something failed; 2 the call cannot be carried out as it stands; 130 interrupted."
+)]
 pub struct Args {
+    #[command(flatten)]
+    pub terminal: TerminalArgs,
+
     #[command(subcommand)]
     pub command: Command,
 }
 
 #[derive(Subcommand)]
 pub enum Command {
+    #[cfg(feature = "attach")]
     Devices(DevicesArgs),
     Plan(PlanArgs),
     Bench(BenchArgs),
@@ -40,12 +55,61 @@ pub enum Command {
     Predict(PredictArgs),
     Trace(TraceArgs),
     Report(ReportArgs),
+    #[cfg(feature = "serve")]
     Serve(ServeArgs),
+    #[cfg(feature = "attach")]
     Attach(AttachArgs),
+    #[cfg(feature = "serve")]
     Registry(RegistryArgs),
+    #[cfg(feature = "serve")]
     Submit(SubmitArgs),
+    #[cfg(feature = "papers")]
     Reproduce(ReproduceArgs),
     Demo(DemoArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// The output that accompanies results: progress, notes and colour.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct TerminalArgs {
+    /// Show errors alone: no progress, no notes
+    #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = "Terminal")]
+    pub quiet: bool,
+
+    /// State each phase on a line of its own, with the time that it took
+    #[arg(long, short, global = true, help_heading = "Terminal")]
+    pub verbose: bool,
+
+    /// Colour help and errors
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Terminal"
+    )]
+    pub color: ColorChoice,
+}
+
+/// Print a script that completes commands and options in a shell.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  flashscope completions bash > ~/.local/share/bash-completion/completions/flashscope
+  flashscope completions zsh > ~/.zfunc/_flashscope
+  flashscope completions fish > ~/.config/fish/completions/flashscope.fish")]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// Write the manual pages of all commands.
+#[derive(clap::Args)]
+#[command(after_help = "Example:
+  flashscope man ~/.local/share/man/man1")]
+pub struct ManArgs {
+    /// The folder to write them to; it is made if there is none
+    pub folder: PathBuf,
 }
 
 /// Show results: as a page for the browser, or in the terminal.
@@ -82,7 +146,76 @@ pub struct DemoArgs {
     #[arg(long, short, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
 
+    /// Print the outcome as JSON (schema: docs/schemas/summary.schema.json)
+    #[arg(long)]
+    pub json: bool,
+
     /// How much memory.
     #[command(flatten)]
     pub memory: MemoryArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// The README and every page of the documentation.
+    fn pages() -> Vec<PathBuf> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let entries = fs::read_dir(root.join("docs")).unwrap();
+        let guide = fs::read_dir(root.join("docs/guide")).unwrap();
+        let pages = entries.chain(guide).map(|entry| entry.unwrap().path());
+        let pages = pages.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+        pages.chain([root.join("README.md")]).collect()
+    }
+
+    /// The calls of the program in a page, as a shell hands them on.
+    fn calls(page: &str) -> Vec<Vec<String>> {
+        let lines = page.lines();
+        let lines = lines.filter_map(|line| {
+            line.strip_prefix("    ").or_else(|| line.strip_prefix("$ ")).map(str::trim)
+        });
+        let call = |line: &str| {
+            let words = shlex::split(line)?;
+            let is_end = |word: &String| ["|", ">", "&&", "&", ";"].contains(&word.as_str());
+            let end = words.iter().position(is_end).unwrap_or(words.len());
+            (words.first()? == "flashscope").then(|| words[..end].to_vec())
+        };
+        lines.filter_map(call).collect()
+    }
+
+    #[test]
+    fn every_option_of_bench_and_plan_stands_in_a_group() {
+        let args = Args::command();
+        for command in ["bench", "plan"] {
+            let command = args.find_subcommand(command).unwrap();
+            let options = command.get_arguments().filter(|option| !option.is_positional());
+            let apart = ["plan", "resume", "like"];
+            for option in options.filter(|option| !apart.contains(&option.get_id().as_str())) {
+                assert!(option.get_help_heading().is_some(), "{command}: {}", option.get_id());
+            }
+        }
+    }
+
+    #[test]
+    fn every_call_in_the_documentation_is_understood() {
+        let (mut count, mut refused) = (0, Vec::new());
+        for page in pages() {
+            for call in calls(&fs::read_to_string(&page).unwrap()) {
+                count += 1;
+                // Help is printed through an error, too.
+                let parsed = Args::command().try_get_matches_from(&call);
+                if let Some(error) = parsed.err().filter(clap::Error::use_stderr) {
+                    refused.push(format!("{}: {}: {error}", page.display(), call.join(" ")));
+                }
+            }
+        }
+        assert!(refused.is_empty(), "{}", refused.join("\n"));
+        assert!(count > 100, "{count} calls found");
+    }
 }

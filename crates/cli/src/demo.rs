@@ -8,12 +8,11 @@
     )
 )]
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use flashscope_instrument::bench::{Inside, Watching, create, manifest, measure, outcome};
 use flashscope_measure::{LEAST_RUN_PAUSE, plan};
-use flashscope_report::terminal;
+use flashscope_report::{Summary, terminal};
 use flashscope_result::manifest::{OnError, Options, State};
 use flashscope_result::methodology::{Methodology, Precision};
 use flashscope_result::write_text;
@@ -57,17 +56,19 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let facts = measure(&mut device, &mut manifest, &folder, (stop, &mut bar), watching);
     bar.finish();
     let facts = facts?;
-    let text = terminal(&manifest, &facts);
     let outcome = outcome(&folder, &manifest);
     let page = folder.path().join("report.html");
+    let result = output.display().to_string();
+    let summary = Summary { result, manifest: manifest.clone(), facts: facts.clone() };
     let mut bar = LateBar::new();
     let shown = page_of(&[Opened::measured(folder, manifest, facts)?], &mut bar)?;
     write_text(&page, &shown)?;
     bar.finish();
-    let mut out = print::text_lines();
-    write!(out, "{text}")?;
-    writeln!(out, "\nresult: {}", output.display())?;
-    writeln!(out, "report: {}", page.display())?;
+    print::document(args.json, &summary, || {
+        let (result, report) = (output.display(), page.display());
+        let text = terminal(&summary.manifest, &summary.facts);
+        format!("{text}\nresult: {result}\nreport: {report}\n")
+    })?;
     outcome
 }
 

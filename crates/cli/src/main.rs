@@ -1,18 +1,27 @@
 //! The command line of flashscope: parses, wires the crates together, and prints.
 
 mod args;
+#[cfg(feature = "attach")]
 mod attach;
 mod bench;
+mod defaults;
 mod demo;
+#[cfg(feature = "attach")]
 mod devices;
+mod left_out;
+mod manual;
 mod predict;
 mod print;
 mod probe;
 mod progress;
+#[cfg(feature = "serve")]
 mod registry;
 mod report;
+#[cfg(feature = "papers")]
 mod reproduce;
+#[cfg(feature = "attach")]
 mod runtime;
+#[cfg(feature = "serve")]
 mod serve;
 mod simulate;
 mod stop;
@@ -25,8 +34,10 @@ use std::io;
 use std::process::ExitCode;
 
 use args::{Args, Command};
-use clap::Parser;
-use flashscope_instrument::{Failure, drives, names, usage};
+use clap::{CommandFactory, FromArgMatches};
+#[cfg(any(feature = "attach", feature = "serve"))]
+use flashscope_instrument::names;
+use flashscope_instrument::{Failure, interrupted, usage};
 use print::notice;
 
 /// The encoder of records takes and gives back large buffers all the time; the C library's
@@ -37,11 +48,13 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     flashscope_instrument::panics::hide_caught();
-    let args = match Args::try_parse() {
+    let args = match parsed() {
         Ok(args) => args,
-        Err(error) => std::process::exit(print::options(&error)),
+        Err(status) => std::process::exit(status),
     };
+    print::set(&args.terminal);
     let outcome = match args.command {
+        #[cfg(feature = "attach")]
         Command::Devices(args) => devices::devices(&args),
         Command::Plan(args) => bench::plan(&args),
         Command::Bench(args) => bench::bench(&args),
@@ -49,27 +62,56 @@ fn main() -> ExitCode {
         Command::WhatIf(args) => what_if::what_if(&args),
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Predict(args) => predict::predict(&args),
+        #[cfg(feature = "papers")]
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Probe(args) => probe::probe(&args),
         Command::Twin(args) => twin::twin(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),
+        #[cfg(feature = "serve")]
         Command::Serve(args) => serve::serve(&args),
+        #[cfg(feature = "serve")]
         Command::Registry(args) => registry::registry(args),
+        #[cfg(feature = "serve")]
         Command::Submit(args) => registry::submit(&args),
+        #[cfg(feature = "attach")]
         Command::Attach(args) => attach::attach(&args),
         Command::Demo(args) => demo::demo(&args),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::man(&args),
     };
     let Err(failure) = outcome else { return ExitCode::SUCCESS };
     if is_broken_pipe(failure.error()) {
         // Who read the output, such as `head`, has enough of it.
         return ExitCode::SUCCESS;
     }
-    notice!("flashscope: {}", failure.message());
+    print::failure(&failure.message());
     match failure {
         Failure::Failed(_) => ExitCode::from(1),
         Failure::Usage(_) => ExitCode::from(2),
+        Failure::Interrupted(_) => ExitCode::from(130),
     }
+}
+
+/// The options as they were typed, with the defaults of the user; where they are wrong, the exit status.
+fn parsed() -> Result<Args, i32> {
+    #[allow(clippy::disallowed_methods, reason = "the command line reads the environment")]
+    let environment = |name: &str| std::env::var(name).ok();
+    let command = Args::command().color(print::typed_color());
+    let command = defaults::apply(command, &environment).map_err(|error| {
+        print::failure(&usage(error).message());
+        2
+    })?;
+    let refused = |error: clap::Error| {
+        let status = print::options(&error);
+        left_out::notice(&error);
+        if let Some(file) = defaults::file(&environment).filter(|_| status != 0) {
+            notice!("flashscope: {} sets defaults of options", file.display());
+        }
+        status
+    };
+    let matches = command.try_get_matches().map_err(refused)?;
+    Args::from_arg_matches(&matches).map_err(refused)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -7,6 +7,7 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 /// The flag that an interruption (or a request to terminate) sets, for what leaves something of the
 /// system changed unless it ends cleanly: more interruptions do not end it at once.
+#[cfg(target_os = "linux")]
 pub fn patient_flag() -> anyhow::Result<&'static AtomicBool> {
     ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))?;
     Ok(&STOP)
@@ -16,7 +17,7 @@ pub fn patient_flag() -> anyhow::Result<&'static AtomicBool> {
 pub fn flag() -> anyhow::Result<&'static AtomicBool> {
     ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(1);
+            std::process::exit(130);
         }
         // The terminal shows `^C` on the line.
         notice!("");

@@ -6,6 +6,8 @@ pub enum Failure {
     Usage(anyhow::Error),
     /// Something went wrong on the way: exit status 1, `Failed` in Python.
     Failed(anyhow::Error),
+    /// Ctrl-C or a request to terminate ended it: exit status 130, `Failed` in Python.
+    Interrupted(anyhow::Error),
 }
 
 impl Failure {
@@ -13,7 +15,7 @@ impl Failure {
     #[must_use]
     pub fn error(&self) -> &anyhow::Error {
         match self {
-            Failure::Usage(error) | Failure::Failed(error) => error,
+            Failure::Usage(error) | Failure::Failed(error) | Failure::Interrupted(error) => error,
         }
     }
 
@@ -40,6 +42,11 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 /// Marks an error as one of usage.
 pub fn usage<E: Into<anyhow::Error>>(error: E) -> Failure {
     Failure::Usage(error.into())
+}
+
+/// An interruption, with what was kept of the work.
+pub fn interrupted(kept: impl std::fmt::Display) -> Failure {
+    Failure::Interrupted(anyhow::anyhow!("interrupted: {kept}"))
 }
 
 /// Why the folder of a result was not created: that its name is taken is a matter of usage.

@@ -5,6 +5,7 @@
 
 pub mod bench;
 pub mod build;
+mod consent;
 pub mod drives;
 mod failure;
 mod jobs;
@@ -20,7 +21,8 @@ pub mod trace;
 pub mod twin;
 pub mod what_if;
 
-pub use failure::{Failure, not_made, usage};
+pub use consent::ConsentArgs;
+pub use failure::{Failure, interrupted, not_made, usage};
 pub use jobs::JobsArgs;
 pub use memory::MemoryArgs;
 pub use onlooker::{Onlooker, Step, Unit};

@@ -1,7 +1,7 @@
 //! Names and quantities that people type, and what they may have meant.
 
 use anyhow::{Result, anyhow, bail};
-use flashscope_block::{Bytes, Nanos, nearest};
+use flashscope_block::{Bytes, Nanos, nearest, parse_share};
 pub use flashscope_measure::MOST_IOS;
 use flashscope_measure::pts::{self, TESTS, Test};
 use flashscope_workload::uflip::{self, Baseline, MicroBenchmark, PerBaseline};
@@ -85,9 +85,12 @@ pub fn pause(text: &str) -> Result<Nanos> {
     Ok(pause)
 }
 
-/// How long is measured.
+/// How long is measured; a number alone is in seconds, as for fio.
 pub fn duration(text: &str) -> Result<Nanos> {
-    let duration: Nanos = text.parse()?;
+    let text = text.trim();
+    let is_number = text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let seconds = is_number.then(|| format!("{text}s"));
+    let duration: Nanos = seconds.as_deref().unwrap_or(text).parse()?;
     if duration == Nanos(0) {
         bail!("it must be longer than nothing");
     }
@@ -96,10 +99,8 @@ pub fn duration(text: &str) -> Result<Nanos> {
 
 /// A share between nothing and everything, as `2%` or `0.02`.
 pub fn share(text: &str) -> Result<f64> {
-    let number = text.strip_suffix('%').unwrap_or(text);
-    let scale = if number == text { 1.0 } else { 100.0 };
-    match number.trim().parse::<f64>().map(|number| number / scale) {
-        Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
+    match parse_share(text.trim()) {
+        Some(share) if share > 0.0 && share < 1.0 => Ok(share),
         _ => bail!("write it like `2%` or `0.02`: more than 0 and less than 100 %"),
     }
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use flashscope_attach::Speed;
 use flashscope_block::Bytes;
-use flashscope_instrument::MemoryArgs;
 use flashscope_instrument::simulate::FillState;
+use flashscope_instrument::{ConsentArgs, MemoryArgs};
 
 use crate::serve::address;
 
@@ -98,16 +98,9 @@ pub struct AttachArgs {
     #[arg(long)]
     pub read_only: bool,
 
-    /// Confirm that clients may destroy all data on a real drive, by typing its serial number or path
-    #[arg(long, value_name = "SERIAL_OR_PATH", conflicts_with = "read_only")]
-    pub destroy_data_on: Option<String>,
-
-    /// Write to a real drive or a store although another program has it open for writing, if that holds no lock on
-    /// it
-    ///
-    /// What is mounted, held or locked is refused all the same.
-    #[arg(long, conflicts_with = "read_only")]
-    pub ignore_open_by_others: bool,
+    /// The owner's consent to writing.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
 
     /// Print where the drive is attached as JSON, on a line, once it is (schema:
     /// docs/schemas/attached.schema.json)

@@ -15,9 +15,9 @@ use flashscope_attach::{
 };
 use flashscope_block::{Bytes, Device, NullDevice, Op};
 use flashscope_drive::{Access, Clock, Contents, OpenOptions, StoreHeader};
+use flashscope_instrument::drives::{self, NULL_CAPACITY};
 use serde_json::json;
 
-use crate::drives::{self, NULL_CAPACITY};
 use crate::print::notice;
 use crate::progress::LateBar;
 use crate::{Failure, print, stop, usage};
@@ -70,7 +70,7 @@ fn simulated<A: Answer>(
     tell: Option<Tell>,
     round_trip: ToMeasure<'_>,
 ) -> Result<Attached<A>, Failure> {
-    if args.destroy_data_on.is_some() {
+    if args.consent.destroy_data_on.is_some() {
         return Err(usage(anyhow!(
             "--destroy-data-on is for real drives: `{}` is none",
             args.drive
@@ -107,7 +107,7 @@ fn simulated<A: Answer>(
 /// Where the data of a simulated drive is kept.
 fn store(args: &AttachArgs, size: Bytes, seed: u64) -> Result<Store, Failure> {
     let Some(path) = &args.store else {
-        if args.ignore_open_by_others {
+        if args.consent.ignore_open_by_others {
             return Err(usage(anyhow!(
                 "--ignore-open-by-others is for real drives and --store: `{}` is in memory",
                 args.drive
@@ -116,7 +116,7 @@ fn store(args: &AttachArgs, size: Bytes, seed: u64) -> Result<Store, Failure> {
         return Ok(Store::memory(size)?);
     };
     let header = StoreHeader { drive: args.drive.clone(), size, seed };
-    let store = Store::file(path, &header, args.ignore_open_by_others).map_err(usage)?;
+    let store = Store::file(path, &header, args.consent.ignore_open_by_others).map_err(usage)?;
     if store.was_cut() {
         notice!(
             "flashscope: the power of the drive was cut when {} was last in use: what was not flushed \
@@ -144,10 +144,10 @@ fn real<A: Answer>(args: &AttachArgs, tell: Option<Tell>) -> Result<Attached<A>,
     }
     let access = match args.read_only {
         true => Access::ReadOnly,
-        false => Access::Write { confirmation: args.destroy_data_on.clone() },
+        false => Access::Write { confirmation: args.consent.destroy_data_on.clone() },
     };
-    let options = drives::real(&args.drive)?;
-    let ignore_open_by_others = args.ignore_open_by_others;
+    let options = drives::options(&args.drive)?;
+    let ignore_open_by_others = args.consent.ignore_open_by_others;
     let options =
         OpenOptions { access, ignore_open_by_others, queue_depth: args.queue_depth, ..options };
     let (contents, info) = Contents::open(&options).map_err(usage)?;

@@ -8,10 +8,10 @@ use std::thread::{self, JoinHandle};
 use anyhow::anyhow;
 use flashscope_attach::Tell;
 use flashscope_block::{Bytes, Completion, Nanos, Op};
+use flashscope_instrument::trace::failure;
 use flashscope_workload::trace::writer::{self, Output, WRITERS, Writer};
 use flashscope_workload::trace::{Error, Request, Volumes};
 
-use crate::trace::failure;
 use crate::{Failure, usage};
 
 /// A trace is in the order in which requests arrived, and they are told in the order in which they

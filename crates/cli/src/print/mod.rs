@@ -7,10 +7,78 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, IsTerminal, StdoutLock, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 
+use clap::ColorChoice;
 pub use escape::escape_untrusted;
 use escape::{Escaping, Form, is_unsafe};
 use serde::Serialize;
+
+use crate::args::TerminalArgs;
+
+/// The user's choice of progress, notes and colour; set once, before the first output.
+static TERMINAL: OnceLock<TerminalArgs> = OnceLock::new();
+
+/// Sets the user's choice.
+pub fn set(terminal: &TerminalArgs) {
+    let _ = TERMINAL.set(terminal.clone());
+}
+
+/// The user's choice.
+pub fn terminal() -> &'static TerminalArgs {
+    TERMINAL.get_or_init(TerminalArgs::default)
+}
+
+/// The colour that was typed, known before the options are read: help and errors about them have it too.
+pub fn typed_color() -> ColorChoice {
+    let mut arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+    while let Some(argument) = arguments.next() {
+        let value = match argument.strip_prefix("--color") {
+            Some("") => arguments.next(),
+            Some(rest) => rest.strip_prefix('=').map(str::to_owned),
+            None => None,
+        };
+        if let Some(choice) = value.and_then(|value| value.parse().ok()) {
+            return choice;
+        }
+    }
+    ColorChoice::Auto
+}
+
+/// True if standard error is a terminal.
+#[allow(clippy::disallowed_methods, reason = "nothing is printed")]
+pub fn is_terminal() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// True if standard error shows colour.
+#[allow(clippy::disallowed_methods, reason = "the command line reads the environment")]
+fn is_coloured() -> bool {
+    match terminal().color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+    }
+}
+
+/// Prints why a command ends.
+#[allow(clippy::disallowed_methods, reason = "what is not a colour is escaped")]
+pub fn failure(words: &str) {
+    if is_coloured() {
+        // Who has closed it reads nothing.
+        let _ = io::stderr().write_all(b"\x1b[1;31mflashscope:\x1b[0m ");
+        to_user(format_args!("{words}"));
+    } else {
+        to_user(format_args!("flashscope: {words}"));
+    }
+}
+
+/// Prints something worth knowing on standard error, unless the user wants quiet.
+pub fn note(words: fmt::Arguments) {
+    if !terminal().quiet {
+        to_user(words);
+    }
+}
 
 /// Prints a line for the user on standard error.
 macro_rules! notice {
@@ -41,6 +109,7 @@ pub fn result(path: &Path) -> String {
 }
 
 /// Prints a line at once: whoever waits for it may read through a pipe.
+#[cfg(feature = "serve")]
 pub fn line(mut out: impl Write, words: &impl fmt::Display) -> io::Result<()> {
     writeln!(out, "{words}")?;
     out.flush()

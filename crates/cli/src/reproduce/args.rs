@@ -37,7 +37,7 @@ pub struct ReproduceArgs {
 
     /// Write it as an HTML page, with figures: a file `NAME.html`, or a folder for papers.html; of `all`
     /// that is written without being asked for, but for --json
-    #[arg(long, value_name = "PATH", requires = "items")]
+    #[arg(long, short, value_name = "PATH", requires = "items")]
     pub output: Option<PathBuf>,
 
     /// Print what is found as JSON (schema: docs/schemas/reproduction.schema.json)

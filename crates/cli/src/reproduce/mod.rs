@@ -102,6 +102,7 @@ fn named(name: &str) -> Result<Vec<&'static Item>, Failure> {
 fn failed(error: Error) -> Failure {
     match error {
         Error::Input { .. } => usage(error),
-        Error::Failed | Error::Interrupted => Failure::Failed(error.into()),
+        Error::Failed => Failure::Failed(error.into()),
+        Error::Interrupted => Failure::Interrupted(error.into()),
     }
 }

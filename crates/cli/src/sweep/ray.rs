@@ -10,7 +10,6 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,7 +54,10 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Result<Swept, Failure> {
             Ok(Swept { sweep, path })
         }
         Ok(Answer::Failed { error, usage: true }) => Err(usage(anyhow!(error))),
-        Ok(Answer::Failed { error, usage: false }) => Err(Failure::Failed(anyhow!(error))),
+        Ok(Answer::Failed { error, usage: false }) => Err(match stop.load(Ordering::Relaxed) {
+            true => Failure::Interrupted(anyhow!(error)),
+            false => Failure::Failed(anyhow!(error)),
+        }),
         Err(_) => Err(missing(&status.to_string())),
     }
 }
@@ -63,8 +65,8 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Result<Swept, Failure> {
 /// What to say where the package does not run.
 fn missing(why: &str) -> Failure {
     usage(anyhow!(
-        "--engine ray: `{PYTHON} -m flashscope` did not run ({why}): install the Python package where `{PYTHON}` finds \
-         it, on this machine and on those of the cluster: {PYTHON} -m pip install 'flashscope[ray]'"
+        "--engine ray: `{PYTHON} -m flashscope` did not run ({why}): install Ray and the wheel of \
+         flashscope that came with this program where `{PYTHON}` finds them, on this machine and on those of the cluster"
     ))
 }
 
@@ -74,7 +76,9 @@ fn command(args: &SweepArgs) -> Command {
     // Only an installed package is meant, not what lies in the folder from where it is run.
     command.env("PYTHONSAFEPATH", "1");
     // Ctrl-C is for this program, which passes it on by ending the standard input.
-    command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
     command
 }
 

@@ -11,7 +11,7 @@ use flashscope_workload::trace::{Reader, Request};
 
 use super::input::{self, Fields};
 use crate::progress::LateBar;
-use crate::{Failure, print, stop, usage};
+use crate::{Failure, interrupted, print, stop, usage};
 
 /// Write a trace in another format, all of it or what is selected.
 ///
@@ -80,7 +80,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     };
     print(args, &conversion)?;
     if stop.load(Ordering::Relaxed) {
-        return Err(Failure::Failed(anyhow!("interrupted: what was read before is written")));
+        return Err(interrupted("what was read before is written"));
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use flashscope_workload::Field;
 use flashscope_workload::trace::writer::Output;
 use flashscope_workload::trace::{FIELDS, FieldError, Spec, Trace};
 
-use crate::print::{self, notice};
+use crate::print;
 use crate::{Failure, usage};
 
 /// The options that every command has which reads a trace: one for each field of a trace.
@@ -93,6 +93,6 @@ pub fn output(name: &str) -> Result<Output, Failure> {
 /// Says what whoever reads the trace should know.
 pub fn show_notes(notes: &[String]) {
     for note in notes {
-        notice!("note: {note}");
+        print::note(format_args!("note: {note}"));
     }
 }

@@ -3,13 +3,14 @@
 mod convert;
 mod formats;
 mod input;
+#[cfg(target_os = "linux")]
 mod record;
 mod stat;
 
 use clap::Subcommand;
 use convert::ConvertArgs;
-pub use flashscope_instrument::trace::failure;
 use formats::FormatsArgs;
+#[cfg(target_os = "linux")]
 use record::RecordArgs;
 use stat::StatArgs;
 
@@ -26,6 +27,7 @@ pub struct TraceArgs {
 enum Command {
     Stat(StatArgs),
     Convert(ConvertArgs),
+    #[cfg(target_os = "linux")]
     Record(RecordArgs),
     Formats(FormatsArgs),
 }
@@ -34,6 +36,7 @@ pub fn trace(args: &TraceArgs) -> Result<(), Failure> {
     match &args.command {
         Command::Stat(args) => stat::stat(args),
         Command::Convert(args) => convert::convert(args),
+        #[cfg(target_os = "linux")]
         Command::Record(args) => record::record(args),
         Command::Formats(args) => formats::formats(args),
     }

@@ -18,7 +18,7 @@ use flashscope_workload::trace::Reader;
 
 use super::input::{self, Fields};
 use crate::progress::LateBar;
-use crate::{Failure, print, usage};
+use crate::{Failure, interrupted, print, usage};
 
 /// Say what is in a trace, in one pass: sizes, footprint, locality, bursts, and what looks wrong.
 ///
@@ -71,9 +71,7 @@ pub fn stat(args: &StatArgs) -> Result<(), Failure> {
     print(args, &found)?;
     match status {
         TraceStatus::Complete => Ok(()),
-        TraceStatus::Interrupted => {
-            Err(Failure::Failed(anyhow!("interrupted: what is shown was read before")))
-        }
+        TraceStatus::Interrupted => Err(interrupted("what is shown was read before")),
     }
 }
 

@@ -26,17 +26,17 @@ fn assert_cut(measured: &Measured) {
     assert!(pending.count() > 10);
 }
 
-// Does Ctrl-C end a benchmark cleanly, with status 1, everything kept, and a report?
+// Does Ctrl-C end a benchmark cleanly, with status 130, everything kept, and a report?
 #[test]
 fn interrupted() {
     let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
     let running = start(&disk, &place);
     running.signal("-INT");
     let (status, stderr) = running.wait();
-    assert_eq!(status.code(), Some(1));
+    assert_eq!(status.code(), Some(130));
     insta::assert_snapshot!(stderr.trim(), @r"
     stopping: what was done is kept; once more ends at once
-    flashscope: interrupted
+    flashscope: interrupted: finished runs are kept; go on with `flashscope bench --resume r.flashscope`
     ");
     let measured = place.result("r.flashscope");
     assert_eq!(measured.manifest.status, Status::Interrupted);
@@ -61,7 +61,7 @@ fn interrupted_at_length() {
     let manifest = place.at("state/manifest.json");
     running.wait_until("a manifest", || manifest.exists());
     running.signal("-INT");
-    assert_eq!(running.wait().0.code(), Some(1));
+    assert_eq!(running.wait().0.code(), Some(130));
     let measured = place.result("state");
     assert_eq!(measured.manifest.status, Status::Interrupted);
     assert_eq!(measured.done().count(), 0);
@@ -74,7 +74,7 @@ fn interrupted_at_length() {
     let folder = place.at("pause");
     running.wait_until("runs without a pause", || files_of_records(&folder) == 7);
     running.signal("-TERM");
-    assert_eq!(running.wait().0.code(), Some(1));
+    assert_eq!(running.wait().0.code(), Some(130));
     let measured = place.result("pause");
     assert_eq!(measured.manifest.status, Status::Interrupted);
     assert_eq!(measured.done().count(), 7);

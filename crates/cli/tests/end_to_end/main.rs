@@ -9,6 +9,7 @@ mod automatic;
 mod bench;
 mod build;
 mod devices;
+mod documentation;
 mod failing;
 mod grid;
 mod help;
@@ -31,6 +32,7 @@ mod stat;
 mod stores;
 mod surroundings;
 mod sweep;
+mod terminal;
 mod trace;
 mod trust;
 mod twin;
@@ -127,6 +129,8 @@ impl Scratch {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_flashscope"));
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
+        // No configuration of whoever runs the tests.
+        command.env("FLASHSCOPE_CONFIG", "/dev/null");
         command
     }
 

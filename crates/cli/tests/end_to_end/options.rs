@@ -145,7 +145,7 @@ fn state_of_a_file() {
     for state in ["random", "sequential", "keep"] {
         let drive = format!("file:{}?size=4MiB", disk.arg(state));
         let more = ["--only", "preparation", "--state", state, "--io-count", "4"];
-        let more = [&more[..], &["--preparation-io-count", "4"]].concat();
+        let more = [&more[..], &["--preparation-io-count", "4", "--keep"]].concat();
         place.bench(&drive, state, &more).ok();
         let untouched = blocks_of_zeros(&fs::read(disk.at(state)).unwrap());
         assert_eq!(untouched > 0, state == "keep", "{state}: {untouched} blocks");

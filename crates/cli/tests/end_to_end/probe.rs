@@ -217,7 +217,7 @@ fn interrupted() {
     assert!(!place.at("i.flashscope").exists());
     running.signal("-INT");
     let (status, stderr) = running.wait();
-    assert_eq!(status.code(), Some(1), "{stderr}");
+    assert_eq!(status.code(), Some(130), "{stderr}");
     assert_eq!(place.names(), ["i.flashscope"]);
     assert!(stderr.contains("interrupted: what is shown was found before"), "{stderr}");
     let report = json_of(&place, "i.flashscope");

@@ -109,7 +109,7 @@ fn all_of_them() {
     running.wait_until("two lines", || done() >= 2);
     running.signal("-INT");
     let (status, said) = running.wait();
-    assert_eq!(status.code(), Some(1), "{said}");
+    assert_eq!(status.code(), Some(130), "{said}");
     assert!(said.ends_with("flashscope: interrupted\n"), "{said}");
     let text = fs::read_to_string(&lines).unwrap();
     let (item, line) = (flashscope_papers::ITEMS[0], text.lines().next().unwrap());

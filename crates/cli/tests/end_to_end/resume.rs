@@ -1,7 +1,7 @@
 //! `flashscope bench --resume`: whether a result that was cut off becomes what it would have been.
 
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use flashscope_result::manifest::{Progress, Status};
 use insta::assert_snapshot;
@@ -96,7 +96,7 @@ fn kills_leave_no_trace() {
     assert!(in_the_midst > 20, "only {in_the_midst} kills came in the midst of a plan");
 }
 
-// Does a benchmark of a file go on where Ctrl-C stopped it, once the file is confirmed again, with
+// Does a benchmark of a file go on where Ctrl-C stopped it, once a file that was changed meanwhile is confirmed, with
 // what was measured before left as it is?
 #[test]
 fn a_file_goes_on() {
@@ -115,6 +115,8 @@ fn a_file_goes_on() {
     let first = before.done().next().unwrap().clone();
     let records = before.records(&first);
 
+    let later = SystemTime::now() + Duration::from_secs(1);
+    fs::File::options().write(true).open(disk.at("drive")).unwrap().set_modified(later).unwrap();
     let unconfirmed = place.run(&["bench", "--resume", "r"]).says(2, &place);
     assert!(unconfirmed.contains("--destroy-data-on"), "{unconfirmed}");
     let confirmation = ["--destroy-data-on", &disk.arg("drive")];
@@ -130,6 +132,35 @@ fn a_file_goes_on() {
     let again = place.run(&["bench", "--resume", "r"]).ok();
     assert_eq!(again.stderr, "note: nothing was left to run\n");
     assert_eq!(place.result("r").all_records(), after.all_records());
+}
+
+#[test]
+fn a_file_that_was_created_is_not_asked_for_again_and_goes_once_the_plan_is_complete() {
+    let (disk, place) = (Scratch::on_disk(), Scratch::in_memory());
+    let drive = format!("file:{}?size=16MiB", disk.arg("drive"));
+    let few =
+        ["--only", "granularity", "--run-pause", "20ms", "--io-count", "64", "--repeats", "1"];
+    let mut running = place.start(&[&["bench", &drive, "--output", "r"][..], &few].concat());
+    let folder = place.at("r");
+    running.wait_until("two runs", || files_of_records(&folder) >= 2);
+    running.signal("-INT");
+    running.wait();
+    assert!(disk.at("drive").exists(), "what is left of the plan needs it");
+    let resumed = place.run(&["bench", "--resume", "r"]).ok();
+    assert!(
+        resumed.stderr.contains("was created for this; --keep leaves it"),
+        "{}",
+        resumed.stderr
+    );
+    assert!(!disk.at("drive").exists());
+
+    let least = ["--only", "granularity", "--io-count", "2", "--repeats", "1"];
+    place.bench(&drive, "kept", &[&least[..], &["--keep"]].concat()).ok();
+    place.bench(&drive, "again", &least).ok();
+    assert!(disk.at("drive").exists(), "it was kept");
+    fs::write(disk.at("drive"), vec![1; 16 << 20]).unwrap();
+    let refused = place.bench(&drive, "changed", &least).says(2, &place);
+    assert!(refused.contains("confirm it with `--destroy-data-on"), "{refused}");
 }
 
 // Is a result refused that is none, is another version's or of a drive that is another now?

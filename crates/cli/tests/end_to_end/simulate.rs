@@ -508,13 +508,13 @@ fn interrupt(place: &Scratch, options: &[&str]) -> (Option<i32>, String, String)
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-// Does Ctrl-C end with status 1, and is what was measured shown and marked as interrupted?
+// Does Ctrl-C end with status 130, and is what was measured shown and marked as interrupted?
 #[test]
 fn interrupted() {
     let place = Scratch::in_memory();
     let endless = ["--fill", "none", "--warmup", "none", "--ios", "1000000000000", "--json"];
     let (status, stdout, stderr) = interrupt(&place, &endless);
-    assert_eq!(status, Some(1));
+    assert_eq!(status, Some(130));
     assert_eq!(
         stderr.trim(),
         "stopping: what was done is kept; once more ends at once\n\
@@ -528,7 +528,7 @@ fn interrupted() {
 
     // While the drive is filled, there is nothing to show.
     let (status, stdout, stderr) = interrupt(&place, &["--drive", "agrawal-2008"]);
-    assert_eq!((status, stdout.as_str()), (Some(1), ""));
+    assert_eq!((status, stdout.as_str()), (Some(130), ""));
     assert!(stderr.ends_with("flashscope: interrupted before anything was measured\n"), "{stderr}");
 }
 
@@ -547,4 +547,14 @@ fn worn_out() {
         assert!(message.contains("the drive is at the end of its life"), "{message}");
     }
     assert!(shown.contains("what is shown was measured before"), "{shown}");
+}
+
+#[test]
+fn a_few_erased_blocks_are_said_to_tell_nothing() {
+    let place = Scratch::in_memory();
+    let says = |ios: &str| place.run(&["simulate", "--ios", ios]).ok().stdout;
+    let few = says("30");
+    assert!(few.contains("too few to tell what more writes would come to"), "{few}");
+    assert!(few.contains("was steady at the end of that"), "{few}");
+    assert!(!says("30000").contains("too few to tell"));
 }

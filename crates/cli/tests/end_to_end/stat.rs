@@ -169,7 +169,7 @@ fn interrupted() {
     let _ =
         lines.iter().cycle().skip(100_000).try_for_each(|line| input.write_all(line.as_bytes()));
     let output = running.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(130));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("\ninterrupted: this is of what was read before\n"), "{text}");
     let stderr = String::from_utf8(output.stderr).unwrap();

@@ -221,6 +221,7 @@ fn benches() {
             "file:drive.img?size=64MiB",
             "--state",
             "keep",
+            "--keep",
             "--trace",
             spec,
             "--output",

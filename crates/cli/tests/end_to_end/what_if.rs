@@ -157,7 +157,7 @@ fn interrupted() {
     });
     running.signal("-INT");
     let (status, stderr) = running.wait();
-    assert_eq!(status.code(), Some(1), "{stderr}");
+    assert_eq!(status.code(), Some(130), "{stderr}");
     assert!(stderr.contains("of 8 variants were simulated; what is shown came before"), "{stderr}");
     assert!(printed().contains("not simulated: UNFINISHED"), "{}", printed());
     let kept: Value =

@@ -125,7 +125,7 @@ fn options_and_commands() {
 
       tip: a similar subcommand exists: 'bench'
 
-    Usage: flashscope <COMMAND>
+    Usage: flashscope [OPTIONS] <COMMAND>
 
     For more information, try '--help'.
     ");
@@ -207,7 +207,7 @@ fn quantities() {
     For more information, try '--help'.
     ");
     assert_snapshot!(bench("null:", "--run-pause 5"), @"
-    error: invalid value '5' for '--run-pause <TIME>': `5` is not a time: write it like `250us`, `1.5ms` or `10s`
+    error: invalid value '5' for '--run-pause <TIME>': `5` is not a time: write it like `250us`, `10s` or `1h30m`
 
     For more information, try '--help'.
     ");

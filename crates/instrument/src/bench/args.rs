@@ -7,7 +7,7 @@ use flashscope_block::{Bytes, Nanos};
 use flashscope_result::manifest;
 use flashscope_workload::uflip::PerBaseline;
 
-use crate::{MemoryArgs, names};
+use crate::{ConsentArgs, MemoryArgs, names};
 
 /// Measure a drive with the nine micro-benchmarks of uFLIP, a test of SNIA's, a trace, or a grid of
 /// uniform writes.
@@ -60,25 +60,25 @@ pub struct BenchArgs {
     pub asked: Asked,
 
     /// How much memory.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Limits")]
     pub memory: MemoryArgs,
 
     /// Write the result here [default: named after the drive and the time]
-    #[arg(long, short, value_name = "FOLDER")]
+    #[arg(long, short, value_name = "FOLDER", help_heading = "Output")]
     pub output: Option<PathBuf>,
 
-    /// Confirm that all data on the drive may be destroyed, by typing its serial number or path
-    #[arg(long, value_name = "SERIAL_OR_PATH", conflicts_with = "read_only")]
-    pub destroy_data_on: Option<String>,
-
-    /// Write although another program has the drive open for writing, if that holds no lock on it
+    /// Leave the file that was created as a drive; without this it is removed once the plan is complete
     ///
-    /// A drive that is mounted, held or locked is refused all the same.
-    #[arg(long, conflicts_with = "read_only")]
-    pub ignore_open_by_others: bool,
+    /// A file that flashscope created is overwritten without being confirmed, for as long as nobody else changes it.
+    #[arg(long, help_heading = "Consent to writing")]
+    pub keep: bool,
+
+    /// The owner's consent to writing.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
 
     /// Print the outcome as JSON (schema: docs/schemas/summary.schema.json)
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
 
@@ -102,11 +102,11 @@ pub struct PlanArgs {
     pub asked: Asked,
 
     /// How much memory.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Limits")]
     pub memory: MemoryArgs,
 
     /// Save the plan here, for `flashscope bench --plan`
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 
     /// Take what an IO takes from this result of the drive, or of one like it
@@ -114,11 +114,11 @@ pub struct PlanArgs {
     pub like: Option<PathBuf>,
 
     /// What may be written to the drive in its life (its rating, TBW), to say what share the plan takes
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
     pub endurance: Option<Bytes>,
 
     /// Print the plan as JSON (schema: docs/schemas/plan.schema.json)
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
 
@@ -129,7 +129,12 @@ pub struct Asked {
     ///
     /// There are: preparation, granularity, alignment, locality, partitioning, order,
     /// parallelism, mix, pause, bursts. The preparation is run whenever it is needed.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        help_heading = "Choice of experiments"
+    )]
     pub only: Vec<String>,
 
     /// Run a test of the SNIA Solid State Storage Performance Test Specification (PTS 2.0) instead
@@ -144,22 +149,22 @@ pub struct Asked {
         "only", "trace", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
         "precision", "confidence", "statistic", "most_ios", "most_time", "most_bytes", "repeats",
         "budget_time", "budget_bytes",
-    ])]
+    ], help_heading = "Choice of experiments")]
     pub test: Option<String>,
 
     /// Length of each run in a round of --test
     #[arg(long, default_value = "1min", value_name = "TIME", value_parser = names::duration,
-          requires = "test")]
+          requires = "test", help_heading = "Choice of experiments")]
     pub round: Nanos,
 
     /// Rounds of --test at most [default: 25, or 1440 for pts-write-saturation]
     #[arg(long, value_name = "COUNT", requires = "test",
-          value_parser = clap::value_parser!(u32).range(1..=names::MOST_ROUNDS))]
+          value_parser = clap::value_parser!(u32).range(1..=names::MOST_ROUNDS), help_heading = "Choice of experiments")]
     pub most_rounds: Option<u32>,
 
     /// IOs in flight in --test [default: 128 (32 for each of four threads), or what the drive takes]
     #[arg(long, value_name = "COUNT", requires = "test",
-          value_parser = clap::value_parser!(u32).range(1..=names::DEEPEST))]
+          value_parser = clap::value_parser!(u32).range(1..=names::DEEPEST), help_heading = "Choice of experiments")]
     pub queue_depth: Option<u32>,
 
     /// Play a trace instead: a file, with any field of a trace after `?`
@@ -171,7 +176,7 @@ pub struct Asked {
         "only", "io_size", "io_count", "io_ignore", "preparation_io_count", "burst_pause",
         "target_offset", "target_size", "precision", "confidence", "statistic", "most_ios",
         "most_time", "most_bytes", "repeats", "budget_time", "budget_bytes",
-    ])]
+    ], help_heading = "Choice of experiments")]
     pub trace: Option<String>,
 
     /// Measure uniform writes instead, over a grid of mean lengths and of free space
@@ -185,75 +190,75 @@ pub struct Asked {
         "only", "test", "trace", "io_size", "io_count", "io_ignore", "preparation_io_count",
         "burst_pause", "target_offset", "target_size", "statistic", "most_ios", "most_time",
         "most_bytes", "repeats", "read_only",
-    ])]
+    ], help_heading = "Choice of experiments")]
     pub grid: bool,
 
     /// Mean lengths of --grid in pages, separated by commas [default: 1,4,16,64,256]
     #[arg(long, value_name = "PAGES", value_delimiter = ',', requires = "grid",
-          value_parser = clap::value_parser!(u32).range(1..=names::LONGEST_MEAN))]
+          value_parser = clap::value_parser!(u32).range(1..=names::LONGEST_MEAN), help_heading = "Choice of experiments")]
     pub grid_lengths: Vec<u32>,
 
     /// Free space of --grid relative to what is written, separated by commas [default: that of the
     /// drive, and from there to 100 in steps of 1, 2 and 5, as far as the longest writes allow]
     #[arg(long, value_name = "RATIOS", value_delimiter = ',', requires = "grid",
-          value_parser = names::free_space)]
+          value_parser = names::free_space, help_heading = "Choice of experiments")]
     pub grid_spaces: Vec<f64>,
 
     /// The page of --grid
     #[arg(long, default_value = "4KiB", value_name = "SIZE", requires = "grid",
-          value_parser = names::page)]
+          value_parser = names::page, help_heading = "Choice of experiments")]
     pub grid_page: Bytes,
 
     /// What the flash of the drive holds, its free space included [default: what a simulated drive
     /// has; of others the next usual size, such as 64GiB for 64 GB]
-    #[arg(long, value_name = "SIZE", requires = "grid")]
+    #[arg(long, value_name = "SIZE", requires = "grid", help_heading = "Choice of experiments")]
     pub capacity_inside: Option<Bytes>,
 
     /// Open the drive for reading alone, and run only what reads
-    #[arg(long)]
+    #[arg(long, help_heading = "Choice of experiments")]
     pub read_only: bool,
 
     /// The state to bring the drive into first [default: random; keep with --read-only; purged with
     /// --test; sequential with --grid]
     ///
     /// It is enforced again when sequential writes have passed over the whole target space.
-    #[arg(long, value_enum, value_name = "STATE")]
+    #[arg(long, value_enum, value_name = "STATE", help_heading = "State of the drive")]
     pub state: Option<State>,
 
     /// How well each run is to know its mean: half the width of its interval, as a share of it
     #[arg(long, default_value = "2%", value_name = "SHARE", value_parser = names::share,
-          conflicts_with = "io_count")]
+          conflicts_with = "io_count", help_heading = "Precision")]
     pub precision: f64,
 
     /// How often the intervals are to hold the truth
     #[arg(long, default_value = "95%", value_name = "SHARE", value_parser = names::share,
-          conflicts_with = "io_count")]
+          conflicts_with = "io_count", help_heading = "Precision")]
     pub confidence: f64,
 
     /// What is to be known so well: `mean`, or a percentile such as `p99` or `p99.9`
     #[arg(long, default_value = "mean", value_name = "STATISTIC", value_parser = names::statistic,
-          conflicts_with = "io_count")]
+          conflicts_with = "io_count", help_heading = "Precision")]
     pub statistic: names::Statistic,
 
     /// IOs that count in a run at most, however well its mean is known then
     #[arg(long, default_value_t = 5120, value_name = "COUNT", conflicts_with = "io_count",
-          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS), help_heading = "Precision")]
     pub most_ios: u64,
 
     /// Time of a run at most
     #[arg(long, default_value = "10min", value_name = "TIME", value_parser = names::duration,
-          conflicts_with = "io_count")]
+          conflicts_with = "io_count", help_heading = "Precision")]
     pub most_time: Nanos,
 
     /// Bytes that a run writes at most [default: no limit]
-    #[arg(long, value_name = "SIZE", conflicts_with = "io_count")]
+    #[arg(long, value_name = "SIZE", conflicts_with = "io_count", help_heading = "Precision")]
     pub most_bytes: Option<Bytes>,
 
     /// How often each run is done, each time with other random addresses
     ///
     /// What differs between them, beyond what varies within each, is reported apart.
     #[arg(long, default_value_t = 3, value_name = "COUNT",
-          value_parser = clap::value_parser!(u32).range(1..=100))]
+          value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Precision")]
     pub repeats: u32,
 
     /// Give the IOs in a run (IOCount) rather than let them be found: one number, or some of SR,
@@ -261,54 +266,60 @@ pub struct Asked {
     ///
     /// What is not named is as in the paper: SR=1024,RR=1024,SW=1024,RW=5120. --io-ignore and
     /// --run-pause are not found either then.
-    #[arg(long, value_name = "COUNTS", value_parser = names::io_count)]
+    #[arg(long, value_name = "COUNTS", value_parser = names::io_count, help_heading = "Runs")]
     pub io_count: Option<PerBaseline>,
 
     /// IOs at the start of a run that the statistics leave out (IOIgnore) [default: found by the
     /// preparation, or 0 with --io-count]
-    #[arg(long, value_name = "COUNTS", value_parser = names::io_ignore)]
+    #[arg(long, value_name = "COUNTS", value_parser = names::io_ignore, help_heading = "Runs")]
     pub io_ignore: Option<PerBaseline>,
 
     /// Pause between runs [default: found by the preparation; 1s with --io-count; none with --test and
     /// --grid]
-    #[arg(long, value_name = "TIME", value_parser = names::pause)]
+    #[arg(long, value_name = "TIME", value_parser = names::pause, help_heading = "Runs")]
     pub run_pause: Option<Nanos>,
 
     /// IOs in each run of the preparation
     #[arg(long, default_value_t = 20_480, value_name = "COUNT",
-          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
+          value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS), help_heading = "Runs")]
     pub preparation_io_count: u64,
 
     /// Size of an IO wherever it is not what varies (uFLIP's IOSize)
-    #[arg(long, default_value = "32KiB", value_name = "SIZE", value_parser = names::io_size)]
+    #[arg(long, default_value = "32KiB", value_name = "SIZE", value_parser = names::io_size, help_heading = "Runs")]
     pub io_size: Bytes,
 
     /// Pause between bursts
-    #[arg(long, default_value = "100ms", value_name = "TIME", value_parser = names::pause)]
+    #[arg(long, default_value = "100ms", value_name = "TIME", value_parser = names::pause, help_heading = "Runs")]
     pub burst_pause: Nanos,
 
     /// Use the drive from this byte on (TargetOffset)
-    #[arg(long, default_value = "0", value_name = "SIZE")]
+    #[arg(long, default_value = "0", value_name = "SIZE", help_heading = "Runs")]
     pub target_offset: Bytes,
 
     /// Use so much of the drive (TargetSize) [default: all of it]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", help_heading = "Runs")]
     pub target_size: Option<Bytes>,
 
     /// Take no longer than this: what does not fit is left out, and what is left then is skipped
-    #[arg(long, value_name = "TIME", value_parser = names::duration)]
+    #[arg(long, value_name = "TIME", value_parser = names::duration, help_heading = "Limits")]
     pub budget_time: Option<Nanos>,
 
     /// Write no more than this, the state of the drive included
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
     pub budget_bytes: Option<Bytes>,
 
     /// What an IO error does to the runs after it
-    #[arg(long, value_enum, default_value = "continue", value_name = "WHAT")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "continue",
+        value_name = "WHAT",
+        help_heading = "Limits"
+    )]
     pub on_error: OnError,
 
     /// Seed of everything random; the same seed gives the same IOs
-    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed, help_heading = "Runs")]
     pub seed: u64,
 }
 

@@ -68,6 +68,7 @@ impl Wanted<'_> {
         wanted.purpose = Purpose {
             write,
             confirmation,
+            scratch: false,
             ignore_open_by_others: false,
             queue_depth,
             max_io,

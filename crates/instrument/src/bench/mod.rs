@@ -30,7 +30,7 @@ use flashscope_measure::{
 use flashscope_result::ResultFolder;
 use flashscope_result::environment::HealthChange;
 use flashscope_result::manifest::{
-    Calibration, HealthAround, Manifest, MicroBenchmark, Options, Progress, Run, runs_of,
+    Calibration, HealthAround, Manifest, MicroBenchmark, Options, Progress, Run, Status, runs_of,
 };
 
 use ahead::Ahead;
@@ -76,7 +76,7 @@ pub fn bench(
         let plan = plan::read(path)?;
         check_tool(&plan.tool, "it was planned by", "plan anew")?;
         let runs: Vec<&Run> = runs_of(&plan.micro_benchmarks).collect();
-        let confirmation = args.destroy_data_on.clone();
+        let confirmation = args.consent.destroy_data_on.clone();
         let purpose = purpose(&runs, &plan.options, confirmation);
         let name = plan.device.name.clone();
         return begin(&name, purpose, args, (stop, onlooker), |device, _| {
@@ -88,7 +88,7 @@ pub fn bench(
     let Some(drive) = &args.drive else {
         return Err(usage(anyhow!("name a drive, a --plan, or a result to --resume")));
     };
-    let wanted = Wanted::new(&args.asked, args.destroy_data_on.clone(), fresh_seed())?;
+    let wanted = Wanted::new(&args.asked, args.consent.destroy_data_on.clone(), fresh_seed())?;
     begin(drive, wanted.purpose.clone(), args, (stop, onlooker), |device, onlooker| {
         let planned = wanted.plan(device, stop, onlooker)?;
         for what in &planned.left_out {
@@ -111,7 +111,8 @@ fn begin(
         return Err(usage(flashscope_result::Error::Exists(output)));
     }
     let new_file = drives::file_to_create(drive);
-    let purpose = Purpose { ignore_open_by_others: args.ignore_open_by_others, ..purpose };
+    let (scratch, ignore_open_by_others) = (!args.keep, args.consent.ignore_open_by_others);
+    let purpose = Purpose { scratch, ignore_open_by_others, ..purpose };
     let (mut device, inside) = drives::open_to_watch(drive, &purpose)?;
     let surroundings = drives::surroundings(drive);
     let environment = surroundings.as_ref().map(Surroundings::environment);
@@ -131,8 +132,21 @@ fn begin(
     let lock = folder.lock()?;
     let watching = Watching { inside, surroundings: surroundings.as_ref() };
     let facts = measure(device.as_mut(), &mut manifest, &folder, (stop, onlooker), watching)?;
-    drop(lock);
+    drop((lock, device));
+    tidy(&manifest, onlooker)?;
     Ok(Benched { folder, manifest, facts })
+}
+
+/// Removes the file that was created for a plan that is complete. The drive is closed.
+fn tidy(manifest: &Manifest, onlooker: &mut dyn Onlooker) -> Result<(), Failure> {
+    if manifest.status != Status::Complete {
+        return Ok(());
+    }
+    if let Some(path) = drives::remove_scratch(&manifest.device.name)? {
+        let path = path.display();
+        onlooker.note(&format!("removed `{path}`, which was created for this; --keep leaves it"));
+    }
+    Ok(())
 }
 
 /// What is to be run, and how.

@@ -7,7 +7,7 @@ use flashscope_result::manifest::{
     Experiment, Manifest, MicroBenchmark, Progress, Run, Status, find_run,
 };
 
-use crate::Failure;
+use crate::{Failure, interrupted};
 
 /// What to do about IOs that fail.
 pub(crate) const LOOK: &str = "Look into the kernel's log (dmesg) and at the drive's health \
@@ -19,7 +19,10 @@ pub(crate) const LOOK: &str = "Look into the kernel's log (dmesg) and at the dri
 /// Where it was interrupted, or IO errors ended runs.
 pub fn outcome(folder: &ResultFolder, manifest: &Manifest) -> Result<(), Failure> {
     if manifest.status == Status::Interrupted {
-        return Err(Failure::Failed(anyhow!("interrupted")));
+        return Err(interrupted(format_args!(
+            "finished runs are kept; go on with `flashscope bench --resume {}`",
+            folder.path().display()
+        )));
     }
     let runs = order(&manifest.micro_benchmarks);
     let found = runs.into_iter().filter_map(|id| find_run(&manifest.micro_benchmarks, id));

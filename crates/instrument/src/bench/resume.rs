@@ -11,7 +11,7 @@ use flashscope_result::manifest::{Manifest, Progress, Run, Status};
 
 use super::args::BenchArgs;
 use super::same::{check_drive, check_tool, purpose};
-use super::{Benched, Watching, conclude, measure};
+use super::{Benched, Watching, conclude, measure, tidy};
 use crate::drives::Purpose;
 use crate::{Failure, Onlooker, drives, usage};
 
@@ -34,8 +34,9 @@ pub fn resume(
     }
     let runs: Vec<&Run> = manifest.runs().collect();
     let purpose = Purpose {
-        ignore_open_by_others: args.ignore_open_by_others,
-        ..purpose(&runs, &manifest.options, args.destroy_data_on.clone())
+        scratch: !args.keep,
+        ignore_open_by_others: args.consent.ignore_open_by_others,
+        ..purpose(&runs, &manifest.options, args.consent.destroy_data_on.clone())
     };
     let (mut device, inside) = drives::open_to_watch(&manifest.device.name, &purpose)?;
     check_drive(&manifest.device, device.info(), "that was measured")?;
@@ -49,7 +50,8 @@ pub fn resume(
     folder.discard_unfinished(&manifest)?;
     let watching = Watching { inside, surroundings: surroundings.as_ref() };
     let facts = measure(device.as_mut(), &mut manifest, &folder, (stop, onlooker), watching)?;
-    drop(lock);
+    drop((lock, device));
+    tidy(&manifest, onlooker)?;
     Ok(Benched { folder, manifest, facts })
 }
 

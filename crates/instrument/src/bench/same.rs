@@ -30,6 +30,7 @@ pub fn purpose(runs: &[&Run], options: &Options, confirmation: Option<String>) -
     Purpose {
         write: fills || runs().any(|run| run.reference.writes()),
         confirmation,
+        scratch: false,
         ignore_open_by_others: false,
         queue_depth: runs().map(depth).max().unwrap_or(1),
         max_io: largest.max(LARGEST_FILL_IO),

@@ -100,7 +100,7 @@ fn tell(onlooker: &mut dyn Onlooker, phase: &str, share: f64, stop: &AtomicBool)
 
 fn failure(error: PredictError) -> Failure {
     match error {
-        PredictError::Interrupted => Failure::Failed(error.into()),
+        PredictError::Interrupted => Failure::Interrupted(error.into()),
         error => usage(error),
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use flashscope_block::{Bytes, Nanos};
 
-use crate::{MemoryArgs, names};
+use crate::{ConsentArgs, MemoryArgs, names};
 
 /// Read a drive's internals from the outside: flash pages, log blocks, buffers, cleaning.
 ///
@@ -66,15 +66,9 @@ pub struct ProbeArgs {
     #[arg(long, value_name = "FILE.toml", value_parser = toml)]
     pub profile: Option<PathBuf>,
 
-    /// Confirm that all data on the drive may be destroyed, by typing its serial number or path
-    #[arg(long, value_name = "SERIAL_OR_PATH", conflicts_with = "read_only")]
-    pub destroy_data_on: Option<String>,
-
-    /// Write although another program has the drive open for writing, if that holds no lock on it
-    ///
-    /// A drive that is mounted, held or locked is refused all the same.
-    #[arg(long, conflicts_with = "read_only")]
-    pub ignore_open_by_others: bool,
+    /// The owner's consent to writing.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
 
     /// Print the outcome as JSON (schema: docs/schemas/probe.schema.json)
     #[arg(long)]

@@ -29,7 +29,7 @@ use journal::{Journal, Shared};
 
 use crate::bench::{LOOK, default_output};
 use crate::drives::{self, Purpose};
-use crate::{Failure, Onlooker, not_made, usage};
+use crate::{Failure, Onlooker, interrupted, not_made, usage};
 
 /// How often a drive is written at most unless something else is asked for.
 const DRIVE_WRITES: u64 = 10;
@@ -68,8 +68,9 @@ pub fn probe(
     let new_file = drives::file_to_create(&name);
     let purpose = Purpose {
         write: !args.read_only,
-        confirmation: args.destroy_data_on.clone(),
-        ignore_open_by_others: args.ignore_open_by_others,
+        confirmation: args.consent.destroy_data_on.clone(),
+        scratch: false,
+        ignore_open_by_others: args.consent.ignore_open_by_others,
         queue_depth: DEEPEST,
         max_io: LONGEST,
         seed: fresh_seed(),
@@ -99,7 +100,9 @@ pub fn outcome(report: &ProbeReport) -> Result<(), Failure> {
         (ProbeStatus::Complete, Some(errors)) => {
             format!("{errors}: what those runs were to tell is not known. {LOOK}")
         }
-        (ProbeStatus::Interrupted, _) => "interrupted: what is shown was found before".into(),
+        (ProbeStatus::Interrupted, _) => {
+            return Err(interrupted("what is shown was found before"));
+        }
         (ProbeStatus::Failed, errors) => format!(
             "the drive is gone, {}: what is shown was found before. {LOOK}",
             errors.unwrap_or_default()

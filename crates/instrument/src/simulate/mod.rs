@@ -22,7 +22,7 @@ use flashscope_twin::simulate::{Asked, Error, Hooks, Simulated, Simulation, Simu
 use flashscope_workload::trace::Progress;
 
 pub use self::args::{FillState, SimulateArgs, WorkArgs};
-use crate::{Failure, Onlooker, Step, Unit, not_made, trace, usage};
+use crate::{Failure, Onlooker, Step, Unit, interrupted, not_made, trace, usage};
 
 /// How long an event trace is unless something else is asked for.
 const DEFAULT_TRACE: Nanos = Nanos::millis(100);
@@ -80,9 +80,7 @@ impl Done {
         self.written?;
         match self.simulation.status {
             SimulationStatus::Complete => Ok(()),
-            SimulationStatus::Interrupted => {
-                Err(Failure::Failed(anyhow!("interrupted: what is shown was measured before")))
-            }
+            SimulationStatus::Interrupted => Err(interrupted("what is shown was measured before")),
             SimulationStatus::Failed => Err(Failure::Failed(anyhow!(
                 "{}{}: what is shown was measured before",
                 self.simulation.error.unwrap_or_default(),
@@ -101,9 +99,10 @@ fn asked(args: &SimulateArgs) -> Asked {
 /// Whether an error is about what was asked for, or about what happened on the way.
 #[must_use]
 pub fn failure(error: Error) -> Failure {
-    match error.is_input() {
-        true => usage(error),
-        false => Failure::Failed(error.into()),
+    match error {
+        Error::Interrupted => Failure::Interrupted(error.into()),
+        error if error.is_input() => usage(error),
+        error => Failure::Failed(error.into()),
     }
 }
 

@@ -41,7 +41,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "FOLDER", conflicts_with = "space")]
     pub resume: Option<PathBuf>,
 
-    /// Who simulates: this machine, or a Ray cluster, through the Python package `flashscope[ray]`
+    /// Who simulates: this machine, or a Ray cluster, through the Python packages of flashscope and Ray
     ///
     /// The cluster is the one of RAY_ADDRESS, else one that runs on this machine, else one that is started for the sweep.
     #[arg(long, value_enum, default_value = "local", value_name = "ENGINE")]

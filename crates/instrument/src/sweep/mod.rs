@@ -11,7 +11,7 @@ use flashscope_result::sweep::{Row, Sweep, SweepFolder, SweepStatus};
 use flashscope_twin::sweep::{Runner, Space, Workers, explore, finish};
 
 pub use self::args::{Engine, SweepArgs};
-use crate::{Failure, Onlooker, Step, Unit, not_made, usage};
+use crate::{Failure, Onlooker, Step, Unit, interrupted, not_made, usage};
 
 /// A sweep that can begin, or go on.
 pub struct Begun {
@@ -113,8 +113,8 @@ pub fn outcome(Swept { sweep, path }: &Swept) -> Result<(), Failure> {
     let counts = sweep.counts;
     if sweep.status == SweepStatus::Unfinished {
         let (kept, path) = (counts.done + counts.impossible + counts.failed, path.display());
-        return Err(Failure::Failed(anyhow!(
-            "interrupted: {kept} of {} simulations are kept; go on with `flashscope sweep --resume {path}`",
+        return Err(interrupted(format_args!(
+            "{kept} of {} simulations are kept; go on with `flashscope sweep --resume {path}`",
             counts.asked
         )));
     }

@@ -2,13 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::anyhow;
 use flashscope_block::{Io, Nanos};
 use flashscope_workload::Stream;
 use flashscope_workload::trace::{Playback, Survey};
 
 use super::{failure, show};
-use crate::{Failure, Onlooker};
+use crate::{Failure, Onlooker, interrupted};
 
 /// Reads a trace to know what it asks of the drive, and says what a user should know of it.
 ///
@@ -21,8 +20,7 @@ pub fn survey(
 ) -> Result<Survey, Failure> {
     let survey = playback.survey(stop, |progress| show(onlooker, "reading the trace", progress));
     let survey = survey.map_err(failure)?;
-    let survey = survey
-        .ok_or_else(|| Failure::Failed(anyhow!("interrupted before anything was measured")))?;
+    let survey = survey.ok_or_else(|| interrupted("nothing was measured yet"))?;
     survey.notes.iter().for_each(|note| onlooker.note(note));
     Ok(survey)
 }
@@ -40,7 +38,7 @@ pub fn each_io(
     let failed = replay.error();
     while let Some(io) = replay.next(Nanos(0)) {
         if stop.load(Ordering::Relaxed) {
-            return Err(Failure::Failed(anyhow!("interrupted while the trace was read")));
+            return Err(interrupted("the trace was not read to its end"));
         }
         each(&io);
     }

@@ -11,7 +11,7 @@ use flashscope_twin::fit::{Check, FitError, Fitting, How, Sources, Twin, TwinPre
 use flashscope_twin::simulate::Work;
 
 pub use self::args::{CheckArgs, FitArgs, PredictArgs, TwinArgs, TwinCommand};
-use crate::{Failure, Onlooker, Step, Unit, simulate, usage};
+use crate::{Failure, Onlooker, Step, Unit, interrupted, simulate, usage};
 
 /// Fits a twin, and writes it to the files that were asked for.
 ///
@@ -129,7 +129,7 @@ fn simulated(onlooker: &mut dyn Onlooker) -> impl FnMut(usize, usize) + Send {
 /// What the results say is a matter of who gave them; that a file cannot be written is not.
 fn failure(error: FitError) -> Failure {
     match error {
-        FitError::Interrupted => Failure::Failed(anyhow!("interrupted: nothing was written")),
+        FitError::Interrupted => interrupted("nothing was written"),
         FitError::Simulate(error) => simulate::failure(error),
         error => usage(error),
     }

@@ -16,7 +16,7 @@ use flashscope_twin::what_if::{Answer, Question};
 
 pub use self::args::{WhatIfArgs, repeats};
 use crate::predict::{Made, Wanted};
-use crate::{Failure, Onlooker, Step, Unit, not_made, usage};
+use crate::{Failure, Onlooker, Step, Unit, interrupted, not_made, usage};
 
 /// Who looks on while a question is answered, and is told of each row as it comes.
 pub trait Watcher: Onlooker {
@@ -46,8 +46,8 @@ impl Answered {
         let all = self.what_if.variants.len();
         if self.what_if.status == WhatIfStatus::Unfinished {
             let done = self.what_if.variants.iter().filter(|one| one.status.is_some()).count();
-            return Err(Failure::Failed(anyhow!(
-                "interrupted: {done} of {all} variants were simulated; what is shown came before"
+            return Err(interrupted(format_args!(
+                "{done} of {all} variants were simulated; what is shown came before"
             )));
         }
         if self.what_if.count(RowStatus::Done) > 0 {

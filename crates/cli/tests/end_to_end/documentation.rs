@@ -1,0 +1,104 @@
+//! The calls in the README and in the documentation, with the files that ship. Those of the guide have a test of their own.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Scratch;
+
+/// Commands that serve until they are stopped, reproduce papers for minutes, or want results of a drive of the reader: each has
+/// tests of its own.
+const APART: [&str; 6] = ["attach", "registry", "reproduce", "serve", "submit", "twin"];
+
+/// Options that take a cluster, or a result of a grid: likewise.
+const ELSEWHERE: [&str; 2] = ["ray", "--grid"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every call, as a shell splits it, with the page that it stands on.
+fn calls() -> Vec<(PathBuf, Vec<String>)> {
+    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let pages = docs.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+    let mut pages: Vec<PathBuf> = pages.chain([root().join("README.md")]).collect();
+    pages.sort();
+    let in_page = |page: PathBuf| {
+        let text = fs::read_to_string(&page).unwrap();
+        let call = |line: &str| {
+            let words = shlex::split(line.strip_prefix("    ")?)?;
+            (words.first()? == "flashscope").then_some(words)
+        };
+        text.lines().filter_map(call).map(|call| (page.clone(), call)).collect::<Vec<_>>()
+    };
+    pages.into_iter().flat_map(in_page).collect()
+}
+
+/// A folder with what a clone has, and with those results that `words` name: earlier calls on the pages would have left them.
+fn place(words: &[&str]) -> Scratch {
+    let place = Scratch::on_disk();
+    symlink(root().join("docs").canonicalize().unwrap(), place.at("docs")).unwrap();
+    let shipped = root().join("testdata/results");
+    let results = [("RESULT.flashscope", "v1"), ("agrawal-table6.flashscope", "swept")];
+    for (name, from) in results.into_iter().filter(|(name, _)| words.contains(name)) {
+        let from = shipped.join(format!("{from}.flashscope"));
+        let copied = Command::new("cp").arg("-r").arg(from).arg(place.at(name)).status().unwrap();
+        assert!(copied.success());
+    }
+    for profile in
+        ["my-drive.toml", "twin.toml", "drive.toml"].iter().filter(|_| words[0] != "probe")
+    {
+        fs::copy(root().join("profiles/demo.toml"), place.at(profile)).unwrap();
+    }
+    place
+}
+
+/// So many looks, a millisecond apart, show that a call is understood and its files are there: the rest is the tests' of the
+/// command.
+const LOOKS: u32 = 1000;
+
+/// Whether a call ended by itself rather than by Ctrl-C; one that ends must have done what was asked.
+fn ends(place: &Scratch, words: &[&str]) -> bool {
+    let mut running = place.start(words);
+    let mut looks = 0;
+    let works = running.reaches("end", || {
+        looks += 1;
+        looks > LOOKS
+    });
+    if works {
+        running.signal("-INT");
+    }
+    let (status, stderr) = running.wait();
+    assert!(works || status.success(), "{words:?}: {stderr}");
+    !works
+}
+
+#[test]
+fn every_call_in_the_documentation_does_something_with_the_files_that_ship() {
+    let (mut ended, mut worked, mut refused) = (0, 0, 0);
+    for (page, call) in calls() {
+        let words: Vec<&str> = call[1..].iter().map(String::as_str).collect();
+        if APART.contains(&words[0]) || words.iter().any(|word| ELSEWHERE.contains(word)) {
+            continue;
+        }
+        println!("{}: {words:?}", page.display());
+        let place = place(&words);
+        let device = words.iter().find_map(|word| word.starts_with("/dev/").then_some(*word));
+        if words.starts_with(&["bench", "--plan"]) {
+            place.run(&["plan", "null:", "--only", "order", "-o", "PLAN.json"]).ok();
+        }
+        match device.map(|device| device.split('?').next().unwrap_or(device)) {
+            Some(device) if Path::new(device).exists() => println!("passed by: there is one"),
+            Some(_) => {
+                let message = place.run(&words).says(2, &place);
+                assert!(message.contains("there is no"), "{words:?}: {message}");
+                refused += 1;
+            }
+            None if ends(&place, &words) => ended += 1,
+            None => worked += 1,
+        }
+    }
+    println!("{ended} ended, {worked} worked until they were stopped, {refused} had no device");
+    assert!(ended + worked > 30 && refused > 10);
+}

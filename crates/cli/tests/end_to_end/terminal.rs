@@ -1,0 +1,140 @@
+//! The command line itself: defaults, completions, manual pages, colour, and what is printed beside results.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::{Outcome, Scratch};
+
+const SIMULATE: [&str; 5] = ["simulate", "--workload", "uniform", "--ios", "1000"];
+
+#[test]
+fn completions_know_every_command_and_are_scripts() {
+    let place = Scratch::in_memory();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = place.run(&["completions", shell]).ok().stdout;
+        for command in ["bench", "what-if", "destroy-data-on"] {
+            assert!(script.contains(command), "{shell}: {command}");
+        }
+        fs::write(place.at(shell), &script).unwrap();
+        if let Ok(parsed) = Command::new(shell).arg("-n").arg(place.at(shell)).status() {
+            assert!(parsed.success(), "{shell} does not take its script");
+        }
+    }
+}
+
+#[test]
+fn manual_pages_are_written_for_each_command() {
+    let place = Scratch::in_memory();
+    place.run(&["man", "pages"]).ok();
+    for name in
+        ["flashscope", "flashscope-bench", "flashscope-twin-fit", "flashscope-trace-convert"]
+    {
+        let page = fs::read_to_string(place.at("pages").join(format!("{name}.1"))).unwrap();
+        assert!(page.contains(&format!(".TH {name} ")), "{name}: {page}");
+        assert!(page.contains(".SH SYNOPSIS"), "{name}");
+    }
+    let bench = fs::read_to_string(place.at("pages/flashscope-bench.1")).unwrap();
+    assert!(bench.contains("destroy") && bench.contains("flashscope bench"), "{bench}");
+}
+
+#[test]
+fn a_page_does_not_replace_what_a_link_leads_to() {
+    let place = Scratch::in_memory();
+    fs::create_dir(place.at("pages")).unwrap();
+    fs::write(place.at("precious"), "data").unwrap();
+    std::os::unix::fs::symlink(place.at("precious"), place.at("pages/flashscope.1")).unwrap();
+    place.run(&["man", "pages"]);
+    assert_eq!(fs::read_to_string(place.at("precious")).unwrap(), "data");
+}
+
+#[test]
+fn defaults_come_from_the_file_and_before_it_from_the_environment() {
+    let place = Scratch::in_memory();
+    fs::write(place.at("config.toml"), "[simulate]\nseed = 77\njson = true\n").unwrap();
+    let seed = |variables: &[(&str, &str)], more: &[&str]| {
+        let mut command = place.command(&[&SIMULATE[..], more].concat());
+        command.env("FLASHSCOPE_CONFIG", place.at("config.toml"));
+        let outcome = Outcome::of(command.envs(variables.iter().copied())).ok();
+        let found: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        found["seed"].as_u64().unwrap()
+    };
+    assert_eq!(seed(&[], &[]), 77);
+    assert_eq!(seed(&[("FLASHSCOPE_SEED", "78")], &[]), 78);
+    assert_eq!(seed(&[("FLASHSCOPE_SEED", "78")], &["--seed", "79"]), 79);
+}
+
+#[test]
+fn a_configuration_that_is_wrong_is_refused_with_its_path() {
+    let place = Scratch::in_memory();
+    for (text, part) in [
+        ("sede = 1", "did you mean `seed`?"),
+        ("destroy-data-on = \"/dev/sda\"", "with each call"),
+        ("seed = ", "config.toml"),
+        ("[simulate]\nseed = \"many\"", "sets defaults of options"),
+    ] {
+        fs::write(place.at("config.toml"), text).unwrap();
+        let mut command = place.command(&SIMULATE);
+        let outcome = Outcome::of(command.env("FLASHSCOPE_CONFIG", place.at("config.toml")));
+        let said = outcome.says(2, &place);
+        assert!(said.contains(part) && said.contains("config.toml"), "{text}: {said}");
+    }
+}
+
+#[test]
+fn quiet_leaves_errors_alone() {
+    let place = Scratch::in_memory();
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces/msr.csv");
+    let lines = fs::read_to_string(sample).unwrap() + "this is no request\n";
+    fs::write(place.at("bad.csv"), lines).unwrap();
+    let stat = ["trace", "stat", "bad.csv", "--on-bad-line", "skip"];
+    let noted = place.run(&stat).ok();
+    assert!(noted.stderr.contains("note: 1 bad line"), "{}", noted.stderr);
+    let quiet = place.run(&[&stat[..], &["--quiet"]].concat()).ok();
+    assert_eq!((quiet.stderr.as_str(), quiet.stdout), ("", noted.stdout));
+    assert!(place.run(&["simulate", "--workload", "nonsense", "-q"]).stderr.contains("nonsense"));
+}
+
+#[test]
+fn verbose_states_each_phase_with_its_time() {
+    let place = Scratch::in_memory();
+    let said = place.run(&[&SIMULATE[..], &["--verbose"]].concat()).ok().stderr;
+    let phases: Vec<&str> = said.lines().collect();
+    assert!(!phases.is_empty());
+    for phase in phases {
+        assert!(phase.starts_with("flashscope: ") && phase.ends_with('s'), "{said}");
+    }
+}
+
+#[test]
+fn errors_are_coloured_as_the_user_wants() {
+    let place = Scratch::in_memory();
+    let wrong = ["simulate", "--workload", "nonsense"];
+    let said = |more: &[&str]| place.run(&[&wrong[..], more].concat()).stderr;
+    assert!(said(&["--color", "always"]).starts_with("\x1b[1;31mflashscope:\x1b[0m "));
+    for more in [&[][..], &["--color=auto"], &["--color=never"]] {
+        assert!(!said(more).contains('\x1b'), "{more:?}");
+    }
+    let help = |more: &str| place.run(&["bench", "--help", more]).ok().stdout;
+    assert!(help("--color=always").contains('\x1b'));
+    assert!(!help("--color=never").contains('\x1b'));
+}
+
+#[test]
+fn sizes_times_and_shares_are_read_as_fio_reads_them() {
+    let place = Scratch::in_memory();
+    let simulated = |drive: &str, workload: &str, more: &[&str]| {
+        let call =
+            ["simulate", "--drive", drive, "--workload", workload, "--ios", "1000", "--json"];
+        let found = place.run(&[&call[..], more].concat()).ok().stdout;
+        let mut found: serde_json::Value = serde_json::from_str(&found).unwrap();
+        for asked in ["drive", "wall_ns", "workload"] {
+            found[asked].take();
+        }
+        found
+    };
+    let plain = simulated("sim:demo?over_provisioning=0.28", "uniform?size=4KiB&reads=0.3", &[]);
+    assert_eq!(plain, simulated("demo?over_provisioning=28%", "uniform?size=4k&reads=30%", &[]));
+    let refused = place.run(&["simulate", "--workload", "uniform", "--duration", "1h30"]);
+    assert!(refused.says(2, &place).contains("`1h30m`"), "{}", refused.stderr);
+}
