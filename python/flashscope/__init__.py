@@ -19,6 +19,7 @@ from ._call import Interrupted, Note, Progress
 from ._drives import Drive, Kind, drives
 from ._measure import bench, predict, probe, simulate
 from ._native import Error, Failed, Table, UsageError
+from ._native import version as __version__
 from ._results import Measurement, Probe, Run, Simulation, Sweep, open
 from ._sweep import sweep
 from ._workloads import Trace, Workload, trace, workload, workloads
@@ -40,6 +41,7 @@ __all__ = [
     "Trace",
     "UsageError",
     "Workload",
+    "__version__",
     "bench",
     "drives",
     "open",

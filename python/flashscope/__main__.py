@@ -30,7 +30,7 @@ def _sweep(words: list[str]) -> dict[str, object]:
         from ._ray import Cluster
 
         workers = Cluster()
-        folder, _ = call(_native.sweep, words, None, workers, progress=None)
+        folder, _ = call(_native.sweep, words, None, workers, progress=None, keywords=False)
     except Error as error:
         return {"error": str(error), "usage": isinstance(error, UsageError)}
     except KeyboardInterrupt:

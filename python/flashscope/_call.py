@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 
 from tqdm import tqdm
+
+from . import _native
+from ._native import Error
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -80,8 +87,11 @@ def _somebody_sees() -> bool:
     return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
-def call(function: Callable[..., tuple[T, bool]], *arguments: Any, progress: ShowProgress) -> tuple[T, bool]:
-    """Calls a function of the extension module that takes its time. The answer says whether Ctrl-C ended it."""
+def call(
+    function: Callable[..., tuple[T, bool]], *arguments: Any, progress: ShowProgress, keywords: bool = True
+) -> tuple[T, bool]:
+    """Calls a function of the extension module that takes its time. The answer says whether Ctrl-C ended it. Errors name
+    options as keywords, unless the command line asked."""
     bar = _Bar()
     show: Callable[[Progress], object]
     if callable(progress):
@@ -92,8 +102,46 @@ def call(function: Callable[..., tuple[T, bool]], *arguments: Any, progress: Sho
         show = lambda _: None  # noqa: E731
     try:
         return function(*arguments, lambda *step: show(Progress(*step)), _note)
+    except Error as error:
+        if not keywords:
+            raise
+        raise type(error)(in_python(str(error))) from None
     finally:
         bar.close()
+
+
+def in_python(said: str) -> str:
+    """What the command line says, with its options as keywords: ``--io-count <COUNT>`` is ``io_count``."""
+    calls = re.sub(
+        r"`flashscope ([a-z]+) --([a-z-]+) ([^`]+)`",
+        lambda call: f"`{call[1]}({call[2].replace('-', '_')}={call[3]!r})`",
+        said,
+    )
+    calls = calls.replace("choose another name with --output, or remove it", "choose another output, or say overwrite=True")
+    option = r"(?<![\w-])--([a-z][a-z-]*)(?: <[A-Z_]+>)?"
+    return re.sub(option, lambda name: name[1].replace("-", "_"), calls)
+
+
+@contextmanager
+def replacing(output: Any, overwrite: bool) -> Iterator[None]:
+    """Where ``overwrite`` is set, puts the result at ``output`` aside. It goes once another took its place, and comes
+    back where none did. What is no result raises ``UsageError``."""
+    path = None if output is None else Path(output)
+    if not overwrite or path is None or not path.exists():
+        yield
+        return
+    _native.open(str(path))
+    aside = path.with_name(f".{path.name}.replaced")
+    if aside.exists():
+        shutil.rmtree(aside)  # Left by a process that was killed when another had taken its place.
+    path.rename(aside)
+    try:
+        yield
+    finally:
+        if path.exists():
+            shutil.rmtree(aside)
+        else:
+            aside.rename(path)
 
 
 def kept(outcome: tuple[S, bool], understand: Callable[[S], T]) -> T:

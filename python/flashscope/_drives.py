@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._call import ShowProgress, call, flat, kept, spec, text, words
+from ._call import ShowProgress, call, flat, kept, replacing, spec, text, words
 from ._decode import decode
 from .documents.manifest import DeviceInfo
 from .documents.what_if import Variant, WhatIf
@@ -55,6 +55,7 @@ class Drive:
         workload: Workload | str,
         *changes: str | Mapping[str, Any],
         row: Callable[[Variant], object] | None = None,
+        overwrite: bool = False,
         progress: ShowProgress = None,
         **options: Unpack[WhatIfOptions],
     ) -> WhatIf:
@@ -64,11 +65,13 @@ class Drive:
             drive.what_if("zipf", {"over_provisioning": 0.28}, {"cleaning": {"policy": "fifo"}}, "workload.trims=0.2")
 
         ``row`` is called with a variant as soon as a model has said what it expects, and again once it was simulated.
+        ``overwrite`` is as of :func:`bench`.
         """
         told = [*words(options), f"--drive={self}", f"--workload={workload}"]
         told += [f"--change={_change(change)}" for change in changes]
         give = None if row is None else lambda json: row(decode(Variant, json))
-        outcome = call(_native.what_if, told, give, progress=progress)
+        with replacing(options.get("output"), overwrite):
+            outcome = call(_native.what_if, told, give, progress=progress)
         return kept(outcome, lambda json: decode(WhatIf, json))
 
     def __str__(self) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import _native
-from ._call import ShowProgress, call, kept, words
+from ._call import ShowProgress, call, kept, replacing, words
 from ._decode import decode
 from ._drives import Drive
 from ._results import Measurement, Probe, Simulation, measurement
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def bench(
     drive: Drive | str | None = None,
     *,
+    overwrite: bool = False,
     progress: ShowProgress = None,
     **options: Unpack[BenchOptions],
 ) -> Measurement:
@@ -31,23 +32,27 @@ def bench(
         bench(resume="demo.flashscope")
         bench("null:", trace=trace("hm_0.csv.gz", remap="compact"))
 
-    To write to a device, or to a file that was there before, ``destroy_data_on`` has to name it again.
+    To write to a device, or to a file that was there before, ``destroy_data_on`` has to name it again. With ``overwrite``,
+    a result that is at ``output`` already is replaced, so that a cell of a notebook can be run again.
     """
     positional = [] if drive is None else [str(drive)]
     if isinstance(played := options.get("trace"), Workload):
         options["trace"] = played.name.removeprefix("trace:")
-    outcome = call(_native.bench, words(options, *positional), progress=progress)
+    with replacing(options.get("output"), overwrite):
+        outcome = call(_native.bench, words(options, *positional), progress=progress)
     return kept(outcome, measurement)
 
 
 def probe(
     drive: Drive | str,
     *,
+    overwrite: bool = False,
     progress: ShowProgress = None,
     **options: Unpack[ProbeOptions],
 ) -> Probe:
-    """Reads the internals of a drive from its timing, as ``flashscope probe`` does."""
-    outcome = call(_native.probe, words(options, str(drive)), progress=progress)
+    """Reads the internals of a drive from its timing, as ``flashscope probe`` does. ``overwrite`` is as of :func:`bench`."""
+    with replacing(options.get("output"), overwrite):
+        outcome = call(_native.probe, words(options, str(drive)), progress=progress)
     return kept(outcome, lambda folder: Probe(Path(folder), (Path(folder) / "probe.json").read_text()))
 
 
@@ -56,15 +61,17 @@ def simulate(
     workload: Workload | str = "uniform",
     *,
     records: bool = False,
+    overwrite: bool = False,
     progress: ShowProgress = None,
     **options: Unpack[SimulateOptions],
 ) -> Simulation:
     """Runs a workload on a simulated drive, as ``flashscope simulate`` does; with ``records``, each IO that is
-    measured is kept. The same seed gives the same numbers, but for ``wall_ns``."""
+    measured is kept. The same seed gives the same numbers, but for ``wall_ns``. ``overwrite`` is as of :func:`bench`."""
     told = [*words(options), f"--drive={drive}", f"--workload={workload}"]
     if options.get("observe"):
         told.append("--json")  # The command line shows what observers saw in JSON alone.
-    outcome = call(_native.simulate, told, records, progress=progress)
+    with replacing(options.get("output"), overwrite):
+        outcome = call(_native.simulate, told, records, progress=progress)
     return kept(outcome, lambda found: Simulation(options.get("output"), *found))
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "twin_check",
     "twin_fit",
     "twin_predict",
+    "version",
     "what_if",
 ]
 
@@ -52,6 +53,9 @@ class Table:
         """The values of a column."""
     @property
     def nbytes(self) -> int: ...
+
+version: str
+"""The version of the package."""
 
 _Show = Callable[..., object]
 _Note = Callable[[str], None]

@@ -1,4 +1,4 @@
-"""The points of a sweep on a Ray cluster: ``pip install 'flashscope[ray]'``."""
+"""The points of a sweep on a Ray cluster, which takes the package ``ray``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from time import monotonic
 from typing import Any
 
@@ -17,7 +16,7 @@ try:
     import ray
     from ray.exceptions import RayError
 except ImportError as error:
-    raise UsageError("--engine ray needs Ray: python -m pip install 'flashscope[ray]'") from error
+    raise UsageError("--engine ray needs Ray: python -m pip install ray") from error
 
 SECONDS = 1.0
 """A task gives back what it has after so long, and the rest of its trials to others: so many short trials cost few
@@ -34,7 +33,7 @@ RETRIES = 5
 LOOK_EVERY = 0.05
 """Seconds after which Ctrl-C is heard."""
 
-VERSION = version("flashscope")
+VERSION = _native.version
 
 
 def _run(folder: str, trials: list[str]) -> tuple[str, list[str]]:

@@ -7,7 +7,7 @@ from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 
-from . import _native
+from . import _html, _native
 from ._decode import decode
 from ._native import Table, UsageError
 from .documents import facts, manifest, probe, simulation, sweep
@@ -45,8 +45,24 @@ class Measurement:
         ]
 
     def records(self, run: Run | int) -> Table:
-        """Every IO of a run, in the order of completion."""
-        return _native.records(str(self.path), run if isinstance(run, int) else run.id)
+        """Every IO of a run, in the order of completion; ``KeyError`` where there is no such run."""
+        number = run if isinstance(run, int) else run.id
+        runs = self.runs
+        if all(known.id != number for known in runs):
+            raise KeyError(f"{self.path} has no run {number}: there are 1 to {len(runs)}")
+        return _native.records(str(self.path), number)
+
+    def _repr_html_(self) -> str:
+        known = {facts.run: facts.latency_ns for facts in self.facts.runs}
+        rows = []
+        for micro_benchmark in self.manifest.micro_benchmarks:
+            for experiment in micro_benchmark.experiments:
+                for run in experiment.runs:
+                    latency = known.get(run.id)
+                    numbers = [_html.time(value) for value in (latency.mean.value, latency.p99)] if latency else ["", ""]
+                    rows.append([micro_benchmark.name, experiment.name, run.value, run.id, *numbers])
+        title = f"{self.manifest.device.name}: {len(rows)} runs in {self.path}"
+        return _html.table(title, ["micro-benchmark", "experiment", "value", "run", "mean", "99 %"], rows)
 
     def __repr__(self) -> str:
         return f"<Measurement of {self.manifest.device.name}: {len(self.runs)} runs in {self.path}>"
@@ -67,8 +83,20 @@ class Probe:
         raise KeyError(parameter)
 
     def records(self, run: int) -> Table:
-        """Every IO of a run, in the order of completion."""
+        """Every IO of a run, in the order of completion; ``KeyError`` where there is no such run."""
+        if all(known.run != run for step in self.report.steps for known in step.runs):
+            raise KeyError(f"{self.path} has no run {run}")
         return _native.records(str(self.path), run)
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for stated in self.report.findings:
+            answer = stated.finding.answer
+            if answer.kind != "unknown":
+                found = getattr(answer, "class_", None) or getattr(answer, "value", "none")
+                rows.append([stated.title, found, stated.unit, f"{stated.finding.probability:.0%}"])
+        title = f"{self.report.drive.name}: {len(rows)} of {len(self.report.findings)} parameters found"
+        return _html.table(title, ["parameter", "found", "unit", "probability"], rows)
 
     def __repr__(self) -> str:
         return f"<Probe of {self.report.drive.name}: {len(self.report.findings)} parameters in {self.path}>"
@@ -90,6 +118,17 @@ class Simulation:
             raise UsageError("the IOs were not kept: simulate(..., records=True) keeps them")
         return self._records
 
+    def _repr_html_(self) -> str:
+        report = self.report
+        rows: list[list[object]] = [["IOs", report.ios], ["simulated time", _html.time(report.simulated_ns)]]
+        if report.write_amplification is not None:
+            rows.append(["write amplification", f"{report.write_amplification:.3f}"])
+        for name, latency in (("reads", report.read_latency_ns), ("writes", report.write_latency_ns)):
+            if latency is not None:
+                rows.append([f"mean of {name}", _html.time(latency.mean.value)])
+                rows.append([f"99 % of {name} within", _html.time(latency.p99)])
+        return _html.table(f"{report.workload} on {report.drive.name} (simulated)", ["", ""], rows)
+
     def __repr__(self) -> str:
         return f"<Simulation of {self.report.workload} on {self.report.drive.name}: {self.report.ios} IOs>"
 
@@ -110,6 +149,12 @@ class Sweep:
     def points(self) -> Table:
         """A row for each simulation: what its factors were set to, and every number that came of it."""
         return _native.points(str(self.path))
+
+    def _repr_html_(self) -> str:
+        points = self.points
+        shown = [name for name in points.columns if points.column(name)][:12]
+        rows: list[tuple[object, ...]] = list(zip(*(points.column(name)[:20] for name in shown)))
+        return _html.table(f"{repr(self)[1:-1]}, the first {len(rows)}", shown, rows)
 
     def __repr__(self) -> str:
         counts = self.report.counts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from . import _native
-from ._call import ShowProgress, call, kept, text, words
+from ._call import ShowProgress, call, kept, replacing, text, words
 from ._results import Sweep
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def sweep(
     space: Space | None = None,
     *,
     engine: str = "local",
+    overwrite: bool = False,
     progress: ShowProgress = None,
     **options: Unpack[SweepOptions],
 ) -> Sweep:
@@ -35,7 +36,7 @@ def sweep(
         sweep(resume="space.flashscope")
 
     With ``engine="ray"`` the points are simulated on the Ray cluster that is connected, or by ``ray.init()`` on the
-    one that it finds or starts. What comes of it is the same.
+    one that it finds or starts. What comes of it is the same. ``overwrite`` is as of :func:`bench`.
     """
     told = words({**options, "engine": engine}, *([] if space is None else [_name(space)]))
     workers = None
@@ -43,7 +44,8 @@ def sweep(
         from ._ray import Cluster
 
         workers = Cluster()
-    outcome = call(_native.sweep, told, None if space is None else _toml(space), workers, progress=progress)
+    with replacing(options.get("output"), overwrite):
+        outcome = call(_native.sweep, told, None if space is None else _toml(space), workers, progress=progress)
     found = kept(outcome, Sweep)
     _native.sweep_outcome(str(found.path))
     return found

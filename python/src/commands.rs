@@ -1,6 +1,6 @@
 //! The commands: options in, documents out.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Args, Command};
@@ -230,7 +230,7 @@ pub fn kinds(of: &str) -> Vec<(&'static str, &'static str, &'static str)> {
 
 /// The options of a command: their names as keywords, the type of their values, and what they say.
 #[pyfunction]
-pub fn options(command: &str) -> Vec<(String, &'static str, String)> {
+pub fn options(command: &str) -> Vec<(String, String, String)> {
     let options = match command {
         "bench" => BenchArgs::augment_args(Command::new("bench")),
         "simulate" => SimulateArgs::augment_args(Command::new("simulate")),
@@ -250,15 +250,32 @@ pub fn options(command: &str) -> Vec<(String, &'static str, String)> {
     options.get_arguments().filter_map(told).collect()
 }
 
-/// What type the value of an option has in Python.
-fn kind(arg: &Arg) -> &'static str {
-    let is = |types: [&ValueParser; 2]| {
-        types.iter().any(|one| one.type_id() == arg.get_value_parser().type_id())
+/// The type that the value of an option has in Python, by the names of `python/tools/generate.py`.
+fn kind(arg: &Arg) -> String {
+    if matches!(arg.get_action(), ArgAction::SetTrue) {
+        return "bool".into();
+    }
+    let parsed = arg.get_value_parser().type_id();
+    let is = |parser: ValueParser| parser.type_id() == parsed;
+    let names: Vec<_> = arg.get_possible_values();
+    let one = match () {
+        () if !names.is_empty() => {
+            let names = names.iter().map(|value| format!("{:?}", value.get_name()));
+            format!("Literal[{}]", names.collect::<Vec<_>>().join(", "))
+        }
+        () if is(clap::value_parser!(u32).into()) || is(clap::value_parser!(u64).into()) => {
+            "int".into()
+        }
+        () if is(clap::value_parser!(usize).into()) => "int".into(),
+        () if is(clap::value_parser!(f64).into()) => "Share".into(),
+        () if is(clap::value_parser!(Bytes).into()) => "Size".into(),
+        () if is(clap::value_parser!(Nanos).into()) => "Time".into(),
+        () if is(clap::value_parser!(PathBuf)) => "Path".into(),
+        // A name or, as some are, a number with a name.
+        () => "str | int".into(),
     };
-    match arg.get_action() {
-        ArgAction::SetTrue => "bool",
-        _ if arg.get_value_delimiter().is_some() => "list",
-        _ if is([&clap::value_parser!(u32).into(), &clap::value_parser!(u64).into()]) => "int",
-        _ => "str",
+    match arg.get_value_delimiter() {
+        Some(_) => format!("Sequence[{one}]"),
+        None => one,
     }
 }

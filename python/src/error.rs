@@ -15,7 +15,7 @@ pub fn raised(failure: &Failure) -> PyErr {
     let message = failure.message();
     match failure {
         Failure::Usage(_) => UsageError::new_err(message),
-        Failure::Failed(_) => Failed::new_err(message),
+        Failure::Failed(_) | Failure::Interrupted(_) => Failed::new_err(message),
     }
 }
 

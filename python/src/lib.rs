@@ -35,8 +35,10 @@ mod _native {
 
     /// The standard library of Rust is linked into the module, and the hook with it: no other module has it.
     #[pymodule_init]
-    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        use pyo3::prelude::*;
+
         flashscope_instrument::panics::hide_caught();
-        Ok(())
+        module.add("version", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -65,7 +65,7 @@ impl Lost {
         let text = format!("{}\n{kept}", self.0.message());
         match self.0 {
             Failure::Usage(_) => usage(anyhow!(text)),
-            Failure::Failed(_) => Failure::Failed(anyhow!(text)),
+            Failure::Failed(_) | Failure::Interrupted(_) => Failure::Failed(anyhow!(text)),
         }
     }
 }

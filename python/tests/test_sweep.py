@@ -70,7 +70,7 @@ def test_wrong_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]:
         with pytest.raises(fs.UsageError, match=says.replace("?", r"\?")):
             fs.sweep(wrong)
-    with pytest.raises(fs.UsageError, match="invalid value 'rya' for '--engine"):
+    with pytest.raises(fs.UsageError, match="invalid value 'rya' for 'engine"):
         fs.sweep(space(1), engine="rya")
     with pytest.raises(fs.UsageError, match="none is no sweep"):
         fs.sweep(resume="none")
@@ -153,7 +153,7 @@ def test_other_version(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.Mon
     import flashscope._ray
 
     monkeypatch.setattr(flashscope._ray, "VERSION", "9.9")
-    with pytest.raises(fs.UsageError, match=r"has flashscope .*, and here is 9.9: .*\n.*sweep --resume .*/v"):
+    with pytest.raises(fs.UsageError, match=r"has flashscope .*, and here is 9.9: .*\n.*sweep\(resume='.*/v'"):
         fs.sweep(space(1000), engine="ray", output=tmp_path / "v", progress=False)
     assert fs.sweep(resume=tmp_path / "v", progress=False).report.status == "complete"
 

@@ -1,5 +1,5 @@
 """Writes what follows from elsewhere: the types of documents from ``docs/schemas``, and those of options from
-the command line. Needs ``flashscope[test]``; ``--check`` only says whether it is up to date."""
+the command line. Needs what ``scripts/test-python`` installs; ``--check`` only says whether it is up to date."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ COMMANDS = ["bench", "predict", "probe", "simulate", "sweep", "twin check", "twi
 HIDDEN = {"change", "json", "list", "name", "drive", "engine", "file", "workload"}
 # Of these the trace is the workload.
 WORKLOAD_GIVEN = {"predict", "simulate", "twin predict", "what-if"}
-TYPES = {"bool": "bool", "int": "int", "list": "Sequence[object]", "str": "object"}
+# What Python takes beside the words of the command line.
+ALSO = {("bench", "trace"): "str | Workload"}
 
 
 def _native() -> ModuleType:
@@ -70,15 +71,20 @@ def _without_defaults(schema: Any) -> Any:
 def options() -> str:
     """The module with the options of commands."""
     lines = ['"""The options of the commands, as the command line has them: `flashscope COMMAND --help`."""', ""]
-    lines += ["from __future__ import annotations", "", "from collections.abc import Sequence", ""]
-    lines += ["from typing_extensions import TypedDict"]
+    lines += ["from __future__ import annotations", "", "from collections.abc import Sequence"]
+    lines += ["from datetime import timedelta", "from os import PathLike", "from typing import Literal, Union", ""]
+    lines += ["from typing_extensions import TypedDict", "", "from ._workloads import Workload", ""]
+    lines += ["Size = Union[int, str]", '"""Bytes, or a text such as ``4KiB``."""']
+    lines += ["Time = Union[timedelta, str]", '"""A time, or a text such as ``1h30m``."""']
+    lines += ["Share = Union[float, str]", '"""A share such as ``0.02``, or a text such as ``2%``."""']
+    lines += ["Path = Union[str, PathLike[str]]"]
     native = _native()
     for command in COMMANDS:
         lines += ["", "", f"class {command.title().replace(' ', '').replace('-', '')}Options(TypedDict, total=False):"]
         lines += [f'    """Options of `flashscope {command}`."""', ""]
         for name, kind, summary in native.options(command):
             if name not in HIDDEN and not (name == "trace" and command in WORKLOAD_GIVEN):
-                lines += [f"    {name}: {TYPES[kind]}", f'    """{summary}"""']
+                lines += [f"    {name}: {ALSO.get((command, name), kind)}", f'    """{summary}"""']
     return "\n".join(lines) + "\n"
 
 

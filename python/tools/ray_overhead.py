@@ -1,5 +1,5 @@
 """What a point of a sweep costs on Ray beyond what it costs here, one at a time, beside its limit. Needs
-``flashscope[ray]``, and a machine that does nothing else."""
+``flashscope`` and ``ray``, and a machine that does nothing else."""
 
 from __future__ import annotations
 
