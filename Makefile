@@ -1,5 +1,5 @@
 # What to type (`make help` lists it). Everything works from a clean clone with Rust and Node; `make tools` installs the
-# rest of what the tests use (Debian packages, cargo-deny), as far as it is missing.
+# Debian packages that the tests use, as far as they are missing.
 
 SHELL := /bin/bash -eu -o pipefail
 CARGO ?= cargo
@@ -8,10 +8,12 @@ BIN := target/release/flashscope
 help:              ## list what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-.PHONY: help demo build web test tested test-rust test-properties test-web test-fuzz test-readers test-registry test-python test-wheel test-attach test-trust test-nvme test-guards test-sanitizers audit release check guide pictures bench bench-models bench-probe bench-twin fuzz soak tools clean
+.PHONY: help demo build web test test-all tested test-rust test-properties test-web test-fuzz test-readers test-registry test-python test-wheel test-release test-attach test-trust test-nvme test-guards test-sanitizers check-elsewhere audit release check guide pictures bench bench-models bench-probe bench-twin fuzz soak tools clean
 
-demo: build        ## measure a simulated drive and write the report
-	$(BIN) demo
+# What a measurement of a simulated drive needs, compiled for speed of compiling: see [profile.demo] in Cargo.toml.
+demo: web          ## measure a simulated drive and write the report: target/demo/flashscope
+	$(CARGO) build --profile demo --no-default-features --package flashscope
+	target/demo/flashscope demo
 
 build: web         ## build the program: target/release/flashscope
 	$(CARGO) build --release --package flashscope
@@ -21,6 +23,8 @@ web: web/dist/report.html
 WEB_SOURCES := $(shell find web docs/schemas -type f -not -path '*/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
 
 web/node_modules/.package-lock.json: web/package-lock.json
+	@command -v npm >/dev/null || { echo "npm is missing: install Node 20 or later, from your distribution or https://nodejs.org" >&2; exit 1; }
+	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install Rust from https://rustup.rs" >&2; exit 1; }
 	cd web && npm ci --no-audit --no-fund
 
 web/dist/report.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
@@ -29,14 +33,17 @@ web/dist/report.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
 test: tools        ## everything that CI checks
 	$(MAKE) test-web check test-rust test-fuzz test-readers test-registry test-python
 
+# Some of it takes a virtual machine, root, or an hour.
+test-all: test test-wheel test-attach test-trust test-nvme test-guards test-sanitizers check-elsewhere ## all tests that there are
+
 test-web: web      ## the page: types, units, and in a real browser
 	cd web && npm test
 
 check: web         ## formatting, lints, architecture, licenses, generated files
 	$(CARGO) xtask check
 
-test-rust: web     ## unit, property, contract and end-to-end tests
-	$(CARGO) test --workspace --quiet
+test-rust: web     ## unit, property, contract and end-to-end tests; prints the ten slowest
+	scripts/test-rust
 
 # Found failures are kept beside the tests (*.proptest-regressions) and belong into the repository.
 test-properties: web ## properties on cases drawn anew, eight times as many (not part of `test`)
@@ -44,7 +51,7 @@ test-properties: web ## properties on cases drawn anew, eight times as many (not
 
 # The program as the tests build it, target/debug/flashscope: nothing is compiled for it after `test-rust`.
 tested: web
-	$(CARGO) test --workspace --quiet --no-run
+	$(CARGO) build --workspace --quiet --bins
 
 test-readers: tested ## a result opens in DuckDB and Polars
 	scripts/test-readers
@@ -55,7 +62,7 @@ test-fuzz: web     ## a minute of fuzzing: what is kept, inputs that are drawn, 
 test-registry: tested ## the registry on PostgreSQL and S3, and the APIs as schemathesis finds them
 	scripts/test-registry
 
-test-python:       ## the Python package, installed as users do: types, tests, notebooks
+test-python: web   ## the Python package: types, tests, notebooks
 	scripts/test-python
 
 test-wheel:        ## its wheel, built from a clean clone: minutes (not part of `test`)
@@ -77,11 +84,18 @@ test-guards: build ## drives in use by LVM, RAID and others, that fail or go awa
 test-sanitizers: web ## the engines under AddressSanitizer, and what Miri can run: minutes (not part of `test`)
 	scripts/test-sanitizers
 
-audit:             ## known vulnerabilities in what is linked, by RustSec (needs the network beyond package registries)
-	$(CARGO) deny check advisories
+check-elsewhere:   ## what needs no Linux, for macOS and Windows (not part of `test`)
+	scripts/check-elsewhere
 
-release: web       ## the program as one static file, with a list of what is in it: target/dist
+audit:             ## licences, sources and known vulnerabilities of what is linked (needs the network beyond package registries)
+	command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny@0.20.2
+	$(CARGO) deny check
+
+release: web       ## what people install, for x86_64 and aarch64: programs, packages, wheels: target/dist
 	scripts/release
+
+test-release:      ## what `make release` made, installed and run where nothing else is (needs root; not part of `test`)
+	scripts/test-release
 
 guide:             ## the guide and the reference as a book: target/guide/index.html
 	command -v mdbook >/dev/null || $(CARGO) install --locked --quiet mdbook@0.5.4 --no-default-features --features search

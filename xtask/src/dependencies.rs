@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Each crate with the crates of ours that it may use. One that is missing here is refused.
-const RULES: [(&str, &[&str]); 24] = [
+const RULES: [(&str, &[&str]); 25] = [
     ("block", &[]),
     ("stats", &[]),
     ("model", &[]),
@@ -74,6 +74,7 @@ const RULES: [(&str, &[&str]); 24] = [
     ),
     ("cli", EVERYTHING),
     ("benches", EVERYTHING),
+    ("fuzz", EVERYTHING),
     (
         "xtask",
         &[

@@ -2,11 +2,12 @@
 
 mod claims;
 mod dependencies;
+mod licenses;
 mod reference;
 mod schemas;
 mod writes;
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -32,8 +33,7 @@ fn check() -> Result<()> {
     let clippy = "clippy --quiet --workspace --all-targets -- --deny warnings";
     cargo(&clippy.split(' ').collect::<Vec<_>>(), "mend what clippy found")?;
     writes::check()?;
-    let deny = "deny --log-level error check bans licenses sources";
-    cargo(&deny.split(' ').collect::<Vec<_>>(), "see deny.toml; `make tools` installs cargo-deny")
+    licenses::check()
 }
 
 fn cargo(args: &[&str], what_to_do: &str) -> Result<()> {
@@ -44,9 +44,18 @@ fn cargo(args: &[&str], what_to_do: &str) -> Result<()> {
     Ok(())
 }
 
+/// The output of a program that must succeed.
+fn output(program: &str, args: &[&str]) -> Result<String> {
+    let output = Command::new(program).args(args).stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("cannot run {program}"))?;
+    if !output.status.success() {
+        bail!("`{program} {}` failed", args.join(" "));
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
 /// The files of the project that match `patterns`, as git lists them.
 fn sources(patterns: &[&str]) -> Result<Vec<String>> {
-    let listed = Command::new("git").args(["ls-files", "--"]).args(patterns).output();
-    let listed = String::from_utf8(listed.context("cannot run git")?.stdout)?;
+    let listed = output("git", &[&["ls-files", "--"], patterns].concat())?;
     Ok(listed.lines().map(str::to_owned).collect())
 }

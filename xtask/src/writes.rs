@@ -37,7 +37,8 @@ const ARGUMENTS: [&str; 11] = [
 const SETTINGS: &str = "xtask/writes";
 
 /// Packages that are tools for those who work on the program.
-const TOOLS: [&str; 5] = [
+const TOOLS: [&str; 6] = [
+    "flashscope-fuzz",
     "xtask",
     "flashscope-benches",
     "flashscope-models-bench",

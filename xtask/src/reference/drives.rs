@@ -41,6 +41,33 @@ they need:
   error has the number that the block layer has for the status of the drive.
 
 `make test-nvme` tries all of this, and Format NVM, on emulated drives in a virtual machine.
+
+## Other systems
+
+Real drives are measured on Linux only. On macOS and Windows `cargo build --package flashscope --no-default-features` builds
+the rest: simulated drives, models, probes of simulated drives, traces and reports. `attach`, `devices` and `trace record` are
+left out there. Windows has no locks of folders: two processes that go on with one result are not kept apart.
+
+## Files
+
+`file:PATH?size=1GiB` creates the file where there is none, with all its blocks. `flashscope bench` removes it once the plan is
+complete; `--keep` leaves it. A file that flashscope created is overwritten again without `--destroy-data-on`: its extended
+attribute `user.flashscope.drive` bears the inode, the size and the time of the last write, so that a file that another program
+wrote to, or a copy, has to be confirmed. So has every file where the file system keeps no such attributes.
+
+## Without root
+
+Drives belong to root and, mostly, to the group `disk`. There are three ways to measure one as another user:
+
+- the group of the drives: `sudo usermod --append --groups disk \"$USER\"`, then log in again. Its members can read and
+  overwrite every drive of the machine;
+- one drive alone, by a udev rule such as `SUBSYSTEM==\"block\", ENV{ID_SERIAL_SHORT}==\"S4EWNX0R123456\", OWNER=\"anna\"` in
+  `/etc/udev/rules.d/60-flashscope.rules`, then `sudo udevadm control --reload && sudo udevadm trigger`;
+- the capabilities that commands to an NVMe drive and questions about reservations take, given to the program:
+  `sudo setcap cap_sys_admin,cap_sys_rawio+ep \"$(command -v flashscope)\"`. Whoever may run it then has them.
+
+Without root, health and reservations of a drive are not read, and programs of other users that have it open without a lock
+are not seen.
 ";
 
 const DATA: &str = "

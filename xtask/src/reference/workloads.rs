@@ -17,11 +17,11 @@ const INTRODUCTION: &str = "\
 <!-- Written by `cargo xtask schemas` from crates/workload. -->
 
 A workload is a name with fields after `?`, as in `zipf?exponent=0.9&reads=0.3`; a trace is a file
-with fields likewise, as in `hm_0.csv.gz?speed=10&remap=compact`:
+with fields likewise, as in `docs/examples/web.csv.gz?speed=10&remap=compact`:
 
     flashscope simulate --workload 'zipf?exponent=0.9&reads=0.3'
-    flashscope simulate --trace 'hm_0.csv.gz?speed=10&remap=compact'
-    flashscope bench /dev/nvme1n1 --destroy-data-on SERIAL --trace 'hm_0.csv.gz?pace=asap'
+    flashscope simulate --trace 'docs/examples/web.csv.gz?speed=10&remap=compact'
+    flashscope bench /dev/nvme1n1 --destroy-data-on SERIAL --trace 'docs/examples/web.csv.gz?pace=asap'
 
 On the command line of `flashscope trace` the fields of a trace are options: `--speed 10`.
 An unknown field is an error, and so is a value that cannot be: the message names the rule.
