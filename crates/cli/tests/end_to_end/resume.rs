@@ -1,7 +1,7 @@
 //! `flashscope bench --resume`: whether a result that was cut off becomes what it would have been.
 
 use std::fs;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use flashscope_result::manifest::{Progress, Status};
 use insta::assert_snapshot;
@@ -115,8 +115,9 @@ fn a_file_goes_on() {
     let first = before.done().next().unwrap().clone();
     let records = before.records(&first);
 
-    let later = SystemTime::now() + Duration::from_secs(1);
-    fs::File::options().write(true).open(disk.at("drive")).unwrap().set_modified(later).unwrap();
+    let written = fs::File::options().write(true).open(disk.at("drive")).unwrap();
+    let later = written.metadata().unwrap().modified().unwrap() + Duration::from_secs(1);
+    written.set_modified(later).unwrap();
     let unconfirmed = place.run(&["bench", "--resume", "r"]).says(2, &place);
     assert!(unconfirmed.contains("--destroy-data-on"), "{unconfirmed}");
     let confirmation = ["--destroy-data-on", &disk.arg("drive")];
