@@ -118,6 +118,7 @@ fn a_file_goes_on() {
     let written = fs::File::options().write(true).open(disk.at("drive")).unwrap();
     let later = written.metadata().unwrap().modified().unwrap() + Duration::from_secs(1);
     written.set_modified(later).unwrap();
+    drop(written);
     let unconfirmed = place.run(&["bench", "--resume", "r"]).says(2, &place);
     assert!(unconfirmed.contains("--destroy-data-on"), "{unconfirmed}");
     let confirmation = ["--destroy-data-on", &disk.arg("drive")];

@@ -1,6 +1,6 @@
 //! Files that the program made itself.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use flashscope_drive::guard::remove_scratch;
 use rustix::fs::getxattr;
@@ -44,7 +44,8 @@ fn a_file_that_was_made_here_needs_no_confirmation_until_another_changes_it() {
     // Much later than a tick of the clock of a file system.
     let file = File::options().write(true).open(&path).unwrap();
     file.write_all_at(b"mine", 4096).unwrap();
-    file.set_modified(SystemTime::now() + Duration::from_secs(1)).unwrap();
+    let written = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(written + Duration::from_secs(1)).unwrap();
     assert_unconfirmed(&options);
     // Once confirmed, it is its owner's still.
     drop(opened(&OpenOptions { size: options.size, ..writing_file(&path) }));
