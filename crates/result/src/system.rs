@@ -1,4 +1,11 @@
 //! What systems do differently with folders: their locks, their names, and how they become durable.
+#![cfg_attr(
+    lint_writes,
+    expect(
+        clippy::disallowed_methods,
+        reason = "folders of results that get their name: a name is given only if nothing has it"
+    )
+)]
 
 pub(crate) use imp::{is_own, is_same, is_stream, lock, rename_new, sync};
 
