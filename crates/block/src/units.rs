@@ -84,12 +84,18 @@ const TIMES: [(&str, u64); 9] = [
     ("d", 86_400_000_000_000),
 ];
 
+/// Splits `1.5KiB` into its number, as text, and what its unit stands for.
+fn split<'a>(text: &'a str, units: &[(&str, u64)]) -> Option<(&'a str, u64)> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = (&text[..end], text[end..].trim());
+    let scale = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?.1;
+    Some((number, scale))
+}
+
 /// Reads `1.5KiB` as 1.5 × 1024, exactly where the product is a whole number.
 fn parse(text: &str, units: &[(&str, u64)]) -> Option<u64> {
-    let text = text.trim();
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = (&text[..split], text[split..].trim());
-    let scale = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?.1;
+    let (number, scale) = split(text, units)?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     // A canary of the fuzz targets: a unit without a number is not refused.
     if cfg!(feature = "canary") && whole.is_empty() && scale > 1 {
@@ -136,7 +142,7 @@ fn parse_times(text: &str) -> Option<u64> {
             return None;
         }
         total = total.checked_add(time)?;
-        unit_before = parse(&format!("1{}", part[number..].trim()), &TIMES);
+        unit_before = Some(split(part, &TIMES)?.1);
         rest = next;
     }
     (!text.trim().is_empty()).then_some(total)

@@ -45,11 +45,7 @@ fn pages(command: &Command, name: &str) -> anyhow::Result<Vec<(String, String)>>
     clap_mangen::Man::new(titled).render(&mut page)?;
     let mut pages = vec![(name.to_owned(), String::from_utf8(page)?)];
     for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
-        pages.extend(pages_of(below, name)?);
+        pages.extend(self::pages(below, &format!("{name}-{}", below.get_name()))?);
     }
     Ok(pages)
-}
-
-fn pages_of(below: &Command, above: &str) -> anyhow::Result<Vec<(String, String)>> {
-    pages(below, &format!("{above}-{}", below.get_name()))
 }

@@ -1,4 +1,5 @@
 //! What systems do differently with folders: their locks, their names, and how they become durable.
+
 #![cfg_attr(
     lint_writes,
     expect(
@@ -7,11 +8,23 @@
     )
 )]
 
+use std::fs;
+use std::io;
+use std::path::Path;
+
 pub(crate) use imp::{is_own, is_same, is_stream, lock, rename_new, sync};
+
+/// Gives `from` the name `to` where the system cannot refuse a name that is taken by itself: it is looked for first.
+pub(crate) fn rename_unless_taken(from: &Path, to: &Path) -> io::Result<()> {
+    if to.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    fs::rename(from, to)
+}
 
 #[cfg(unix)]
 mod imp {
-    use std::fs::{self, File, FileType, Metadata, TryLockError};
+    use std::fs::{File, FileType, Metadata, TryLockError};
     use std::io;
     use std::os::unix::fs::MetadataExt;
     use std::path::Path;
@@ -54,10 +67,7 @@ mod imp {
         match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
             // A file system that knows no such renaming. There, a folder replaces nothing but an empty folder.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                if to.symlink_metadata().is_ok() {
-                    return Err(io::ErrorKind::AlreadyExists.into());
-                }
-                fs::rename(from, to)
+                super::rename_unless_taken(from, to)
             }
             renamed => Ok(renamed?),
         }
@@ -68,10 +78,12 @@ mod imp {
 // is removed, and two processes that go on with one result are not kept apart.
 #[cfg(windows)]
 mod imp {
-    use std::fs::{self, File, FileType, Metadata, OpenOptions, TryLockError};
+    use std::fs::{File, FileType, Metadata, OpenOptions, TryLockError};
     use std::io;
     use std::os::windows::fs::OpenOptionsExt;
     use std::path::Path;
+
+    pub(crate) use super::rename_unless_taken as rename_new;
 
     /// `FILE_FLAG_BACKUP_SEMANTICS`, without which no folder is opened.
     const FOLDERS: u32 = 0x0200_0000;
@@ -99,13 +111,5 @@ mod imp {
     /// Whether the process of a folder runs cannot be told.
     pub(crate) fn is_own(_: &Metadata) -> bool {
         false
-    }
-
-    /// Gives `from` the name `to`, which nothing may have: `AlreadyExists`.
-    pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-        if to.symlink_metadata().is_ok() {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        fs::rename(from, to)
     }
 }
