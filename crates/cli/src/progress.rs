@@ -69,7 +69,7 @@ pub struct LateBar {
     line_due: Nanos,
 }
 
-/// What is being done.
+/// One phase of a command, by which the time left is estimated.
 struct Phase {
     name: String,
     began: Nanos,

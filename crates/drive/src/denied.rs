@@ -10,7 +10,7 @@ use rustix::process::geteuid;
 /// The names and numbers of groups.
 const GROUPS: &str = "/etc/group";
 
-/// What to do where opening `path` failed by `source`, to be put behind the reason; nothing where it is not a matter of
+/// Advises on how to get permission for `path`, as a suffix `: ADVICE` for an error message. Empty if `source` is not a matter of
 /// permission.
 pub(crate) fn advice(path: &Path, source: &io::Error) -> String {
     let hint = match source.raw_os_error() {

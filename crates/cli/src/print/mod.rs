@@ -65,7 +65,7 @@ fn is_coloured() -> bool {
 #[allow(clippy::disallowed_methods, reason = "what is not a colour is escaped")]
 pub fn failure(words: &str) {
     if is_coloured() {
-        // Who has closed it reads nothing.
+        // Standard error may be closed: then nobody reads it.
         let _ = io::stderr().write_all(b"\x1b[1;31mflashscope:\x1b[0m ");
         to_user(format_args!("{words}"));
     } else {
@@ -145,7 +145,7 @@ pub fn data() -> Box<dyn Write + Send> {
 #[allow(clippy::disallowed_methods, reason = "it is escaped here")]
 pub fn to_user(words: fmt::Arguments) {
     let line = words.to_string().replace('\n', "\n  ") + "\n";
-    // Who has closed it reads nothing.
+    // Standard error may be closed: then nobody reads it.
     let _ = Escaping::new(io::stderr().lock(), Form::Text).write_all(line.as_bytes());
 }
 

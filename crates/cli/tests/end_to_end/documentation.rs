@@ -58,7 +58,7 @@ fn place(words: &[&str]) -> Scratch {
 /// command.
 const LOOKS: u32 = 1000;
 
-/// Whether a call ended by itself rather than by Ctrl-C; one that ends must have done what was asked.
+/// Runs a call, and interrupts it after [`LOOKS`] looks. Returns whether it ended before that; it must have succeeded then.
 fn ends(place: &Scratch, words: &[&str]) -> bool {
     let mut running = place.start(words);
     let mut looks = 0;
