@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "starts git while the program is built: it only asks"
+        reason = "runs git at build time, which only reads"
     )
 )]
 
@@ -14,7 +14,7 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     for name in ["HEAD", "logs/HEAD"] {
-        // Cargo would run this script again and again for a file that does not exist.
+        // Cargo would rerun this script each time for a file that does not exist.
         if let Some(path) =
             git(&["rev-parse", "--git-path", name]).filter(|path| Path::new(path).exists())
         {

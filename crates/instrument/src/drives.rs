@@ -1,4 +1,4 @@
-//! From the name of a drive to the drive.
+//! Opens drives by name.
 
 use std::path::Path;
 
@@ -17,32 +17,32 @@ pub use real::*;
 use crate::bench::Inside;
 use crate::{Failure, usage};
 
-/// How large the null drive says it is: room for every run of the paper.
+/// The capacity of the null drive: enough for every run of the paper.
 pub const NULL_CAPACITY: Bytes = Bytes::gib(64);
 
-/// What a drive is opened for.
+/// The use for which a drive is opened.
 #[derive(Clone, Default)]
 pub struct Purpose {
-    /// Whether it is written.
+    /// True to write to the drive.
     pub write: bool,
-    /// What the user typed to confirm that.
+    /// The confirmation that the user typed for writing.
     pub confirmation: Option<String>,
-    /// How many IOs are in flight at most.
+    /// The most IOs in flight.
     pub queue_depth: u32,
     /// The largest IO.
     pub max_io: Bytes,
-    /// Whether a file that is created goes once what it was created for is complete.
+    /// True to delete a newly created file once its purpose is complete.
     pub scratch: bool,
-    /// Whether another process may have it open for writing, if that holds no lock.
+    /// True to allow that another process has the drive open for writing, if it holds no lock.
     pub ignore_open_by_others: bool,
-    /// Seed of the data written: another for each opening, so that no data comes twice.
+    /// The seed of the data written. Each opening uses another one, so that no data repeats.
     pub seed: u64,
 }
 
 /// Opens the drive `name`.
 ///
 /// # Errors
-/// Where there is none of that name, or it may not be opened for that.
+/// If there is no such drive, or it may not be opened for this purpose.
 pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
     if name == "null:" {
         let clock = Clock::new();
@@ -58,15 +58,15 @@ pub fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Failure> {
     }
 }
 
-/// Whether `name` is that of a file or a device.
+/// True for the name of a file or a device.
 fn is_real(name: &str) -> bool {
     name.starts_with("file:") || name.starts_with("/dev/")
 }
 
-/// Opens the drive `name`, to see what it does inside where it can be seen.
+/// Opens the drive `name`, with a view of its inside if it is simulated.
 ///
 /// # Errors
-/// As [`open`].
+/// The same as for [`open`].
 pub fn open_to_watch(
     name: &str,
     purpose: &Purpose,
@@ -80,7 +80,7 @@ pub fn open_to_watch(
 }
 
 fn unknown(name: &str) -> anyhow::Error {
-    let kinds = "there are: /dev/NAME, file:PATH, sim:PROFILE, null:";
+    let kinds = "known drives: /dev/NAME, file:PATH, sim:PROFILE, null:";
     let (path, _) = name.split_once('?').unwrap_or((name, ""));
     if Path::new(path).exists() || (path.contains('/') && !path.contains(':')) {
         return anyhow!("`{name}` is a path, not a drive: write `file:{name}`\n{kinds}");
@@ -88,20 +88,20 @@ fn unknown(name: &str) -> anyhow::Error {
     let (kind, rest) = name.split_once(':').unwrap_or((name, ""));
     let profiles = flashscope_sim::profile::KINDS.iter().map(|profile| profile.name);
     if profiles.clone().any(|profile| profile == kind) {
-        return anyhow!("`{name}` is no drive, did you mean `sim:{name}`?\n{kinds}");
+        return anyhow!("`{name}` is not a drive, did you mean `sim:{name}`?\n{kinds}");
     }
     let meant = match nearest(kind, ["sim", "file", "null"]) {
         Some("null") => ", did you mean `null:`?".into(),
         Some(near) => format!(", did you mean `{near}:{rest}`?"),
         None => String::new(),
     };
-    anyhow!("`{name}` is no drive{meant}\n{kinds}")
+    anyhow!("`{name}` is not a drive{meant}\n{kinds}")
 }
 
-/// Refuses an IO size or a target space that the drive does not have.
+/// Returns the size of the target space after checking it and the IO size against the drive.
 ///
 /// # Errors
-/// Which of them, and what the drive has.
+/// If a size is not a multiple of the logical block, or exceeds the drive; the error names it.
 pub fn check_target(
     device: &dyn Device,
     io_size: Bytes,
@@ -118,7 +118,7 @@ pub fn check_target(
         [("--io-size", io_size), ("--target-offset", offset), ("--target-size", size)]
     {
         if !value.is_multiple_of(block) {
-            bail!("{option} {} B is no multiple of the logical block, {block}", value.0);
+            bail!("{option} {} B is not a multiple of the logical block, {block}", value.0);
         }
     }
     if size.0 > room {

@@ -1,17 +1,17 @@
-//! Why something was not done.
+//! The failures of commands.
 
-/// Why a command did not do what was asked.
+/// The reason why a command failed.
 pub enum Failure {
-    /// The request cannot be carried out as it stands: exit status 2, `UsageError` in Python.
+    /// The request is invalid: exit status 2, `UsageError` in Python.
     Usage(anyhow::Error),
-    /// Something went wrong on the way: exit status 1, `Failed` in Python.
+    /// The execution failed: exit status 1, `Failed` in Python.
     Failed(anyhow::Error),
-    /// Ctrl-C or a request to terminate ended it: exit status 130, `Failed` in Python.
+    /// Ctrl-C or a termination signal ended the command: exit status 130, `Failed` in Python.
     Interrupted(anyhow::Error),
 }
 
 impl Failure {
-    /// What went wrong.
+    /// Returns the error.
     #[must_use]
     pub fn error(&self) -> &anyhow::Error {
         match self {
@@ -19,7 +19,7 @@ impl Failure {
         }
     }
 
-    /// What the error says, and its causes where it does not say them itself.
+    /// Returns the message of the error, followed by those of its causes that it does not repeat itself.
     #[must_use]
     pub fn message(&self) -> String {
         let error = self.error();
@@ -39,17 +39,17 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
     }
 }
 
-/// Marks an error as one of usage.
+/// Turns an error into a usage error.
 pub fn usage<E: Into<anyhow::Error>>(error: E) -> Failure {
     Failure::Usage(error.into())
 }
 
-/// An interruption, with what was kept of the work.
+/// Returns an interruption. `kept` describes the work that was kept.
 pub fn interrupted(kept: impl std::fmt::Display) -> Failure {
     Failure::Interrupted(anyhow::anyhow!("interrupted: {kept}"))
 }
 
-/// Why the folder of a result was not created: that its name is taken is a matter of usage.
+/// Converts the error of creating a result folder. A name that is already taken is a usage error.
 pub fn not_made(error: flashscope_result::Error) -> Failure {
     match error {
         flashscope_result::Error::Exists(_) | flashscope_result::Error::Busy(_) => usage(error),
@@ -63,9 +63,8 @@ mod tests {
 
     use super::*;
 
-    // Is each cause said, and none twice?
     #[test]
-    fn causes_are_said_once() {
+    fn message_names_each_cause_once() {
         let error = Err::<(), _>(anyhow!("no room")).context("cannot write").context("a: no room");
         assert_eq!(usage(error.unwrap_err()).message(), "a: no room: cannot write");
     }

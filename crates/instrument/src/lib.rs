@@ -1,7 +1,7 @@
-//! What the commands of flashscope do, without a terminal: for the command line and for Python.
+//! The commands of flashscope as functions without a terminal, for the command line and for Python.
 //!
-//! What can be asked for is said once, by the options of the commands (`clap`): Python takes them as keyword
-//! arguments, so that both know the same options, check them alike and refuse them with the same words.
+//! The options of each command are defined once, with `clap`. Python takes them as keyword arguments, so both have the
+//! same options, checks and error messages.
 
 pub mod bench;
 pub mod build;

@@ -1,4 +1,4 @@
-//! Names and quantities that people type, and what they may have meant.
+//! Parses the names and quantities that users type, with suggestions for misspelt names.
 
 use anyhow::{Result, anyhow, bail};
 use flashscope_block::{Bytes, Nanos, nearest, parse_share};
@@ -6,46 +6,47 @@ pub use flashscope_measure::MOST_IOS;
 use flashscope_measure::pts::{self, TESTS, Test};
 use flashscope_workload::uflip::{self, Baseline, MicroBenchmark, PerBaseline};
 
-/// The most rounds of a test: a run has a number of 32 bits.
+/// The most rounds of a test, since run numbers have 32 bits.
 pub const MOST_ROUNDS: i64 = 1_000_000;
-/// The most IOs in flight: what the queues of NVMe drives hold.
+/// The most IOs in flight: the queue size of NVMe drives.
 pub const DEEPEST: i64 = 65_535;
-/// The longest IO, which is the longest that a real drive takes.
+/// The longest IO that a real drive accepts.
 const LONGEST_IO: Bytes = Bytes::GIB;
 
 /// The largest page of a grid.
 const LARGEST_PAGE: Bytes = Bytes::mib(1);
 
-/// The longest mean length of writes in pages: with the largest page, 16 times that is the longest IO.
+/// The longest mean length of writes, in pages. With the largest page, the longest write (16 times the mean) is not above
+/// the longest IO.
 pub const LONGEST_MEAN: i64 = 4096;
-/// The longest pause.
+/// The longest pause, a day.
 const LONGEST_PAUSE: Nanos = Nanos::secs(24 * 60 * 60);
 
-/// The micro-benchmarks of these names, in the order of the paper; all where none is given.
+/// Returns the micro-benchmarks of these names, in the order of the paper; all of them for no names.
 pub fn micro_benchmarks(names: &[String]) -> Result<Vec<&'static MicroBenchmark>> {
     let known = || uflip::all().map(|benchmark| benchmark.name);
     if let Some(wrong) = names.iter().find(|name| uflip::find(name).is_none()) {
         let list: Vec<&str> = known().collect();
         let meant = nearest(wrong, known());
         let meant = meant.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
-        bail!("`{wrong}` is no micro-benchmark{meant}\nthere are: {}", list.join(", "));
+        bail!("`{wrong}` is not a micro-benchmark{meant}\nthere are: {}", list.join(", "));
     }
     let wanted = |name| names.is_empty() || names.iter().any(|wanted| wanted == name);
     Ok(uflip::all().filter(|benchmark| wanted(benchmark.name)).collect())
 }
 
-/// The test of this name.
+/// Returns the test of this name.
 pub fn test(name: &str) -> Result<&'static Test> {
     let known = || TESTS.into_iter().map(|test| test.name);
     pts::find(name).ok_or_else(|| {
         let list: Vec<&str> = known().collect();
         let meant = nearest(name, known());
         let meant = meant.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
-        anyhow!("`{name}` is no test{meant}\nthere are: {}", list.join(", "))
+        anyhow!("`{name}` is not a test{meant}\nthere are: {}", list.join(", "))
     })
 }
 
-/// The size of an IO.
+/// Parses the size of an IO.
 pub fn io_size(text: &str) -> Result<Bytes> {
     let size: Bytes = text.parse()?;
     if size.0 == 0 || size > LONGEST_IO {
@@ -54,7 +55,7 @@ pub fn io_size(text: &str) -> Result<Bytes> {
     Ok(size)
 }
 
-/// The page of a grid.
+/// Parses the page size of a grid.
 pub fn page(text: &str) -> Result<Bytes> {
     let page: Bytes = text.parse()?;
     if page.0 == 0 || page > LARGEST_PAGE {
@@ -63,7 +64,7 @@ pub fn page(text: &str) -> Result<Bytes> {
     Ok(page)
 }
 
-/// Free space relative to what is written.
+/// Parses free space, relative to the space written.
 pub fn free_space(text: &str) -> Result<f64> {
     match text.trim().parse::<f64>() {
         Ok(space) if space > 0.0 && space.is_finite() => Ok(space),
@@ -71,12 +72,12 @@ pub fn free_space(text: &str) -> Result<f64> {
     }
 }
 
-/// A seed. A negative one is read to be refused as a seed, not as an option.
+/// Parses a seed. A negative number gets the error for seeds instead of that for an unknown option.
 pub fn seed(text: &str) -> Result<u64> {
     text.parse().map_err(|_| anyhow!("a seed is a whole number from 0 to {}", u64::MAX))
 }
 
-/// A pause between bursts or runs.
+/// Parses a pause between bursts or runs.
 pub fn pause(text: &str) -> Result<Nanos> {
     let pause: Nanos = text.parse()?;
     if pause > LONGEST_PAUSE {
@@ -85,7 +86,7 @@ pub fn pause(text: &str) -> Result<Nanos> {
     Ok(pause)
 }
 
-/// How long is measured; a number alone is in seconds, as for fio.
+/// Parses the length of a measurement; a plain number is in seconds, as for fio.
 pub fn duration(text: &str) -> Result<Nanos> {
     let text = text.trim();
     let is_number = text.chars().all(|c| c.is_ascii_digit() || c == '.');
@@ -97,7 +98,7 @@ pub fn duration(text: &str) -> Result<Nanos> {
     Ok(duration)
 }
 
-/// A share between nothing and everything, as `2%` or `0.02`.
+/// Parses a share between 0 and 1, both excluded, such as `2%` or `0.02`.
 pub fn share(text: &str) -> Result<f64> {
     match parse_share(text.trim()) {
         Some(share) if share > 0.0 && share < 1.0 => Ok(share),
@@ -105,17 +106,17 @@ pub fn share(text: &str) -> Result<f64> {
     }
 }
 
-/// What is to be known of response times.
+/// A statistic of response times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Statistic {
-    /// Their mean.
+    /// The mean.
     Mean,
-    /// What this share of them does not exceed.
+    /// The quantile at this share (0 to 1).
     Quantile(f64),
 }
 
 impl Statistic {
-    /// The share, of a percentile.
+    /// Returns the share of a quantile.
     pub fn quantile(self) -> Option<f64> {
         match self {
             Statistic::Mean => None,
@@ -124,7 +125,7 @@ impl Statistic {
     }
 }
 
-/// `mean`, or a percentile as `p99.9`.
+/// Parses `mean` or a percentile such as `p99.9`.
 pub fn statistic(text: &str) -> Result<Statistic> {
     if text == "mean" {
         return Ok(Statistic::Mean);
@@ -132,11 +133,11 @@ pub fn statistic(text: &str) -> Result<Statistic> {
     let percent = text.strip_prefix('p').and_then(|percent| percent.parse::<f64>().ok());
     match percent.filter(|percent| *percent > 0.0 && *percent < 100.0) {
         Some(percent) => Ok(Statistic::Quantile(percent / 100.0)),
-        None => bail!("there are: mean, and percentiles such as p50, p99 and p99.9"),
+        None => bail!("use mean, or a percentile such as p50, p99 and p99.9"),
     }
 }
 
-/// A number of IOs.
+/// Parses a number of IOs.
 fn count(text: &str) -> Result<u64> {
     let count: u64 = text.parse().map_err(|_| anyhow!("`{text}` is not a number of IOs"))?;
     if count > MOST_IOS {
@@ -145,12 +146,12 @@ fn count(text: &str) -> Result<u64> {
     Ok(count)
 }
 
-/// IOCount, as `1024` or `SR=1024,RW=5120`: what is not named is as in the paper.
+/// Parses IOCount, such as `1024` or `SR=1024,RW=5120`; a baseline that is not named keeps the paper's value.
 pub fn io_count(text: &str) -> Result<PerBaseline> {
     per_baseline(text, PerBaseline { random_write: 5120, ..PerBaseline::same(1024) })
 }
 
-/// IOIgnore, as `128` or `RW=128`: of what is not named, nothing is ignored.
+/// Parses IOIgnore, such as `128` or `RW=128`; a baseline that is not named ignores nothing.
 pub fn io_ignore(text: &str) -> Result<PerBaseline> {
     per_baseline(text, PerBaseline::same(0))
 }
@@ -169,7 +170,7 @@ fn per_baseline(text: &str, unnamed: PerBaseline) -> Result<PerBaseline> {
             Some(Baseline::RandomRead) => &mut counts.random_read,
             Some(Baseline::SequentialWrite) => &mut counts.sequential_write,
             Some(Baseline::RandomWrite) => &mut counts.random_write,
-            None => bail!("`{name}` is no baseline pattern; there are: SR, RR, SW, RW"),
+            None => bail!("`{name}` is not a baseline pattern; there are: SR, RR, SW, RW"),
         };
         *field = count(number)?;
     }
@@ -180,9 +181,8 @@ fn per_baseline(text: &str, unnamed: PerBaseline) -> Result<PerBaseline> {
 mod tests {
     use super::*;
 
-    // Is a wrong name answered with the nearest and the list, and none when nothing is near?
     #[test]
-    fn wrong_names_are_answered() {
+    fn unknown_names_get_the_nearest_and_the_list() {
         let message = |name: &str| micro_benchmarks(&[name.into()]).err().unwrap().to_string();
         assert!(message("granulrity").contains("did you mean `granularity`?"));
         assert!(message("xyzzy").starts_with("`xyzzy` is no micro-benchmark\nthere are: prep"));
@@ -191,9 +191,8 @@ mod tests {
         assert_eq!(two.iter().map(|b| b.name).collect::<Vec<_>>(), ["order", "pause"]);
     }
 
-    // Are counts read for one and for each baseline, and wrong ones refused with the reason?
     #[test]
-    fn counts_per_baseline() {
+    fn counts_are_parsed_for_one_and_for_each_baseline() {
         assert_eq!(io_count("7").unwrap(), PerBaseline::same(7));
         let some = io_count("SR=1,RW=2").unwrap();
         assert_eq!((some.sequential_read, some.random_read, some.random_write), (1, 1024, 2));

@@ -1,36 +1,35 @@
-//! Who looks on while something takes its time.
+//! Progress of long operations.
 
-/// How far something is.
+/// The progress of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step<'a> {
-    /// What is done, in words: how much of it is left follows from what of it was done.
+    /// The current phase, in words. The time left is estimated within a phase.
     pub phase: &'a str,
-    /// What of it is done now, in words; empty where there is no more to say.
+    /// The current part of the phase, in words; may be empty.
     pub now: &'a str,
-    /// So much of it is done.
+    /// The amount of work done.
     pub done: u64,
-    /// Of so much, where that is known.
+    /// The amount of work in the phase, if known.
     pub total: Option<u64>,
-    /// What it is counted in.
+    /// The unit of `done` and `total`.
     pub unit: Unit,
 }
 
-/// What progress is counted in.
+/// The unit of progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes.
     Bytes,
     /// Things, such as IOs.
     Count,
-    /// Work of no unit that would mean anything: only its share of the total does.
+    /// Work without a meaningful unit; only its share of the total counts.
     Share,
 }
 
-/// Is shown how far something is, and told what whoever asked for it should know; on whatever thread.
+/// Receives progress and notes for the user, from any thread.
 pub trait Onlooker: Send {
-    /// So far something is.
+    /// Reports progress.
     fn show(&mut self, step: &Step<'_>);
 
-    /// Something that whoever asked should know.
+    /// Reports a note for the user.
     fn note(&mut self, text: &str);
 }

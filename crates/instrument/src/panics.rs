@@ -1,10 +1,10 @@
-//! What a program prints of its panics.
+//! Controls which panics a program prints.
 
 use flashscope_workload::guarded;
 
-/// Prints nothing of a panic that a reader of Parquet catches: it becomes an error, which names the file and what is
-/// damaged in it. All others are printed as before. For programs, which call it once when they start: the hook is one
-/// for the whole process, so that no library may set it.
+/// Hides the panics that the Parquet reader catches. These become errors, which name the file and the damage. All others
+/// are printed as before. A program calls this once at startup. A library must not, since the hook belongs to the whole
+/// process.
 pub fn hide_caught() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -1,6 +1,6 @@
-//! A drive and a workload that it never ran, together: what the one comes to on the other.
+//! Predicts how a workload performs on a drive that never ran it.
 //!
-//! Models know neither profiles nor traces, and the simulator knows no models; here they meet.
+//! The models know neither profiles nor traces, and the simulator does not know the models. This crate joins them.
 
 pub mod drawn;
 pub mod fit;

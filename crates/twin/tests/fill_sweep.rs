@@ -1,5 +1,5 @@
-//! Fill sweeps of real drives: SSD-iq's public logs, which lie in `$FLASHSCOPE_DATA`, or in `shared/data`
-//! beside the repository.
+//! Fits fill sweeps of real drives. The data are SSD-iq's public logs, in `$FLASHSCOPE_DATA` or in `shared/data` beside
+//! the repository.
 
 #![allow(clippy::print_stderr, reason = "says what is passed by, and how far predictions are off")]
 #![allow(
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use flashscope_block::Bytes;
 use flashscope_twin::fit::{FillFit, Level};
 
-/// How often intervals are to hold the truth.
+/// The share of intervals that are meant to contain the true value.
 const CONFIDENCE: f64 = 0.9;
 
 #[allow(clippy::disallowed_methods, reason = "a test looks for its data")]
@@ -32,14 +32,14 @@ fn read(name: &str) -> Option<String> {
     Some(text)
 }
 
-/// The rows of uniform writes, each as its columns by name, run by run.
+/// Returns the rows of uniform writes by run, each as a map of its columns.
 fn runs(text: &str) -> BTreeMap<String, Vec<BTreeMap<&str, &str>>> {
     let mut lines = text.lines();
     let names: Vec<&str> = lines.next().unwrap().split(',').map(str::trim).collect();
     let mut runs: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for line in lines {
         let row: BTreeMap<&str, &str> = names.iter().copied().zip(line.split(',')).collect();
-        // Logs of several programs were put together, each with its line of names.
+        // The file joins the logs of several programs, each with its own header line.
         if row["pattern"] == "uniform" {
             let run = row.get("time").filter(|time| time.len() > 10).unwrap_or(&row["hash"]);
             runs.entry((*run).to_string()).or_default().push(row);
@@ -52,7 +52,7 @@ fn number(row: &BTreeMap<&str, &str>, name: &str) -> f64 {
     row[name].parse().unwrap()
 }
 
-/// What the last fifth of a run comes to, where the drive is steady.
+/// Returns the last fifth of a run, where the drive is steady.
 fn steady<'r>(rows: &'r [BTreeMap<&'r str, &'r str>]) -> &'r [BTreeMap<&'r str, &'r str>] {
     &rows[rows.len() * 4 / 5..]
 }
@@ -64,7 +64,7 @@ fn mean(rows: &[BTreeMap<&str, &str>], name: &str) -> f64 {
 const GIB: f64 = (1u64 << 30) as f64;
 const MIB: f64 = (1u64 << 20) as f64;
 
-/// Micron 7450 MAX 800 GB, which tells what it programs.
+/// Reads the levels of a Micron 7450 MAX 800 GB, which reports the bytes it programs.
 fn max() -> Option<Vec<Level>> {
     let text = read("iob-log-mp0op02.csv.zst")?;
     let level = |rows: &Vec<BTreeMap<&str, &str>>| {
@@ -79,7 +79,7 @@ fn max() -> Option<Vec<Level>> {
         }
     };
     let runs = runs(&text);
-    // Of a level that was measured twice, the longer run.
+    // For a level that was measured twice, uses the longer run.
     let mut longest: BTreeMap<u64, &Vec<_>> = BTreeMap::new();
     for rows in runs.values() {
         let fill = number(&rows[0], "usedfilesize") as u64;
@@ -91,11 +91,10 @@ fn max() -> Option<Vec<Level>> {
     Some(longest.into_values().map(level).collect())
 }
 
-// Does half of the fill levels of a real drive tell the write amplification of the others within 2 %, and
-// their throughput within 3 %? Does it leave open whether the drive cleans greedily or in order, but not
-// whether at random?
+// Half of the fill levels predict the write amplification of the others within 2 % and their throughput within 3 %. They
+// leave open whether the drive cleans greedily or in FIFO order, but exclude random choice.
 #[test]
-fn half_of_the_levels_tell_the_others() {
+fn half_of_the_levels_predict_the_others() {
     let Some(levels) = max() else { return };
     assert_eq!(levels.len(), 6);
     for first in 0..2 {
@@ -122,9 +121,9 @@ fn half_of_the_levels_tell_the_others() {
     assert!((1060.0..1120.0).contains(&gib), "{gib}");
 }
 
-// Does throughput alone tell that of the other half, of a drive that does not say what it programs?
+// The drive does not report the bytes it programs.
 #[test]
-fn throughput_alone() {
+fn throughput_alone_predicts_the_other_half() {
     let mut levels: BTreeMap<u64, Level> = BTreeMap::new();
     for job in 0..4 {
         let Some(text) = read(&format!("iob-stats-id{job}-m0op02.csv.zst")) else { return };
@@ -133,7 +132,7 @@ fn throughput_alone() {
             let mine = mean(steady(rows), "writeMibs") * MIB;
             let none = Level { fill, write_amplification: None, bytes_per_second: Some(0.0) };
             let level = levels.entry(fill.0).or_insert(none);
-            // Of the level that was measured twice, both count half.
+            // Each of the two measurements of this level counts half.
             let share = if fill == Bytes::gib(372) { 0.5 } else { 1.0 };
             level.bytes_per_second = level.bytes_per_second.map(|sum| sum + share * mine);
         }

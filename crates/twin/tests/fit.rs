@@ -1,4 +1,4 @@
-//! Twins of simulated drives, fitted without a look into them.
+//! Fits twins to simulated drives, from their response times alone.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -17,7 +17,7 @@ use flashscope_twin::simulate::Work;
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 use tempfile::TempDir;
 
-/// A small drive whose times are no defaults.
+/// A small drive whose times differ from the defaults.
 const HIDDEN: &str = "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&flash.packages=4\
     &persistence.map=pages&flash.blocks_per_plane=128&flash.pages_per_block=32\
     &cleaning.free_threshold=0.03&flash.page_read=42us&flash.page_program=510us\
@@ -69,10 +69,10 @@ fn fit(paths: &[&Path]) -> Result<Twin, flashscope_twin::fit::FitError> {
     Sources::read(&paths)?.fit(HOW, &AtomicBool::new(false), &mut |_| {})
 }
 
-// Are all runs in a sample that may read and write as much, and else the first repeats of values of every experiment,
-// as few as it takes? Is no other run simulated?
+// A sample within the limit has all runs. A smaller one has the first repeats of some values of every experiment, and no
+// other run is simulated.
 #[test]
-fn samples_of_what_was_measured() {
+fn samples_keep_first_repeats_and_simulate_nothing_else() {
     let place = tempfile::tempdir().unwrap();
     let path = measured(&place, "all.flashscope", HIDDEN, &["granularity", "locality"]);
     let all = Measured::read(&path).unwrap();
@@ -110,10 +110,10 @@ fn samples_of_what_was_measured() {
     assert!(3 * least < all.runs.len(), "{least}");
 }
 
-// Does a twin whose structure was found by a few of the runs predict as well as one that was found by all? Is told how
-// far its fit is, and is it the same whatever the number of threads?
+// The structure is fitted to a few of the runs. The fit must report its progress and must not depend on the number of
+// threads.
 #[test]
-fn a_sample_is_enough() {
+fn fit_to_a_sample_predicts_as_well_as_to_all_runs() {
     let place = tempfile::tempdir().unwrap();
     let fitted = measured(&place, "fit.flashscope", HIDDEN, &["granularity", "locality"]);
     let held = measured(&place, "held.flashscope", HIDDEN, &["order", "alignment"]);
@@ -135,10 +135,10 @@ fn check(twin: &Twin, held: &Path) -> Check {
     Check::new(twin, &held, &AtomicBool::new(false), 2, &mut |_, _| {}).unwrap()
 }
 
-// Does a twin that was fitted to two micro-benchmarks predict others within some percent, whatever the number of
-// threads, and say what it does not know? Is it read again as it was written, and do its draws work?
+// The twin is fitted to two micro-benchmarks and predicts others within some percent, for any number of threads. It
+// names what it cannot determine. It survives writing and reading, and its draws work.
 #[test]
-fn a_twin_predicts_what_it_has_not_seen() {
+fn twin_predicts_other_micro_benchmarks() {
     let place = tempfile::tempdir().unwrap();
     let fitted = measured(&place, "fit.flashscope", HIDDEN, &["granularity", "locality"]);
     let held = measured(&place, "held.flashscope", HIDDEN, &["order", "alignment"]);
@@ -151,7 +151,7 @@ fn a_twin_predicts_what_it_has_not_seen() {
     let path = place.path().join("drive.toml");
     twin.write(&path).unwrap();
     let read = Twin::read(&path).unwrap();
-    // Numbers may differ in the last digit.
+    // Numbers may differ in the last digit after the round trip.
     assert_eq!((&read.profile, &read.draws), (&twin.profile, &twin.draws));
     assert_eq!((&read.choices, read.runs.len()), (&twin.choices, twin.runs.len()));
     assert!(flashscope_sim::open(path.to_str().unwrap()).is_ok());
@@ -173,9 +173,8 @@ fn a_twin_predicts_what_it_has_not_seen() {
     assert!(latency.p50.value <= latency.p99.value && predicted.bytes_per_second.value > 0.0);
 }
 
-// Are results of two drives refused, and of one drive in two states, and fewer runs than times?
 #[test]
-fn what_makes_no_twin() {
+fn contradictory_or_too_few_results_are_errors() {
     let place = tempfile::tempdir().unwrap();
     let one = measured(&place, "one.flashscope", HIDDEN, &["locality", "order"]);
     let slower = format!("{HIDDEN}&interface.request_overhead=900us");
@@ -196,9 +195,8 @@ fn what_makes_no_twin() {
     assert!(error.contains("4 runs for") && error.contains("flashscope bench"), "{error}");
 }
 
-// Does the twin of a fill sweep, simulated, show the write amplification and the throughput of the sweep?
 #[test]
-fn the_twin_of_a_fill_sweep() {
+fn simulated_twin_reproduces_the_fill_sweep() {
     let place = tempfile::tempdir().unwrap();
     let table = place.path().join("sweep.csv");
     // T = 1200 MiB, FIFO (A = 1.159, 1.451, 2.364 by the reference), kappa 1, 200 MB/s bare, moved pages cost 1.5.
@@ -231,9 +229,8 @@ fn the_twin_of_a_fill_sweep() {
     assert!((rate / expected - 1.0).abs() < 0.15, "{rate} for {expected}");
 }
 
-// Is the throughput of levels of two drives refused?
 #[test]
-fn levels_that_contradict_each_other() {
+fn levels_of_two_drives_are_an_error() {
     let place = tempfile::tempdir().unwrap();
     let table = place.path().join("sweep.csv");
     std::fs::write(&table, "fill,mb_per_s\n100GiB,500\n200GiB,900\n300GiB,300\n").unwrap();

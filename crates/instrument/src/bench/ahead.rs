@@ -1,4 +1,4 @@
-//! How far a plan is.
+//! Estimates the progress of a plan and the time left.
 
 use flashscope_block::{Bytes, DeviceInfo, DeviceKind, Nanos, Op};
 use flashscope_measure::Observer;
@@ -7,36 +7,36 @@ use flashscope_workload::pattern::{Reference, Timing};
 
 use crate::{Onlooker, Step, Unit};
 
-/// What an IO is taken to cost until the first was measured.
+/// The assumed cost of an IO until the first is measured.
 const FIRST_GUESS: Nanos = Nanos::micros(100);
 
-/// Shows how far a plan is and how long it will take.
+/// Reports the progress of a plan and the time left.
 ///
-/// On a real drive the work ahead is counted in time, from what reads and writes cost so far and
-/// the pauses of the plan; on virtual time pauses cost nothing, so it is counted in IOs.
+/// For a real drive the work ahead is measured in time, from the mean cost of reads and writes so far and the pauses of
+/// the plan. With virtual time pauses cost nothing, so work is measured in IOs.
 pub struct Ahead<'a> {
     onlooker: &'a mut dyn Onlooker,
-    /// What is run now, in words.
+    /// The current run, in words.
     now: String,
     virtual_time: bool,
     run_pause: Nanos,
     /// Mean response times of reads and writes so far, in ns.
     cost: [f64; 2],
-    /// Of what runs may take whose length is found, the share that they took so far.
+    /// The share of its maximum length that a run takes on average, for runs that end by precision.
     share: Option<f64>,
-    /// What is left after the current run.
+    /// The runs after the current one.
     pending: Vec<Run>,
     current: Option<Run>,
     done: f64,
 }
 
-/// The share that runs whose length is found are taken to take of what they may, until the first did.
+/// The assumed share of their maximum length that runs take, until the first one ends.
 const FIRST_SHARE: f64 = 0.2;
 
-/// How much the last run tells of those to come.
+/// The weight of the last run in the average share.
 const SHARE_WEIGHT: f64 = 0.05;
 
-/// Whether a run is ahead of a benchmark, on a drive that `forgot` runs that are done or not.
+/// True if a run is still ahead. A drive that `forgot` its state repeats completed runs.
 fn ahead(run: &Run, forgot: bool) -> bool {
     match run.progress {
         Progress::Pending | Progress::Interrupted { .. } => true,
@@ -45,7 +45,7 @@ fn ahead(run: &Run, forgot: bool) -> bool {
     }
 }
 
-/// How much work an IO of a run is: of writes of many lengths the pages of the mean, of others one.
+/// Returns the work of an IO: the mean number of pages for writes of mixed lengths, else 1.
 fn weight(run: &Run) -> f64 {
     match run.reference {
         Reference::Uniform { writes } => f64::from(writes.mean_len),
@@ -53,7 +53,7 @@ fn weight(run: &Run) -> f64 {
     }
 }
 
-/// How many IOs a run whose length is counted in time has in flight.
+/// Returns the IOs in flight of a run whose length is measured in time.
 fn at_once(run: &Run) -> f64 {
     match run.reference {
         Reference::Blend { queue_depth, .. } => f64::from(queue_depth.max(1)),
@@ -69,7 +69,7 @@ impl<'a> Ahead<'a> {
         Ahead {
             onlooker,
             now: String::new(),
-            // Runs that end by the clock are counted by it.
+            // Runs that end by the clock are measured in time.
             virtual_time: matches!(kind, DeviceKind::Sim | DeviceKind::Null)
                 && manifest.options.rounds.is_none(),
             run_pause: manifest.options.run_pause_ns,
@@ -81,7 +81,7 @@ impl<'a> Ahead<'a> {
         }
     }
 
-    /// How much work `ios` IOs of a run are.
+    /// Returns the work of `ios` IOs of a run.
     #[allow(clippy::cast_precision_loss)]
     fn work(&self, run: &Run, ios: u64) -> f64 {
         if self.virtual_time {

@@ -1,4 +1,4 @@
-//! The options of `flashscope bench` and `flashscope plan`, as they are documented.
+//! The options of `flashscope bench` and `flashscope plan`.
 
 use std::path::PathBuf;
 
@@ -15,9 +15,9 @@ use crate::{ConsentArgs, MemoryArgs, names};
 /// The drive is first brought into a well-defined state by writing all of it (see --state). A
 /// preparation then finds how the drive starts, oscillates and recovers from writes, and from this
 /// follow the pauses between runs and what of each run counts. Every micro-benchmark (or the trace)
-/// is run, each run until its mean is known well enough (see --precision), and every single IO is
+/// is run, each run until its mean is known well enough (see --precision). Every single IO is
 /// kept in a result folder that `flashscope report` turns into a page, and DuckDB, Polars, pandas or
-/// Spark can read. `flashscope plan` says beforehand what will be run.
+/// Spark can read. `flashscope plan` shows beforehand what will run.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope bench sim:demo
@@ -33,7 +33,7 @@ use crate::{ConsentArgs, MemoryArgs, names};
   flashscope bench --plan PLAN.json --destroy-data-on scratch.img
   flashscope bench --resume RESULT.flashscope --destroy-data-on scratch.img")]
 pub struct BenchArgs {
-    /// What to measure: /dev/NAME, file:PATH, sim:PROFILE or null:
+    /// The drive to measure: /dev/NAME, file:PATH, sim:PROFILE or null:
     ///
     /// A file takes `?size=1GiB` (it is created), `?engine=io_uring|libaio|psync` and
     /// `?direct=false`; a device takes `?engine=…`, which may be `io_uring_polled` or, for NVMe
@@ -42,12 +42,11 @@ pub struct BenchArgs {
     #[arg(required_unless_present_any = ["resume", "plan"])]
     pub drive: Option<String>,
 
-    /// Go on with this result, which was stopped or cut off, at the run where it stopped
+    /// Resume this result, which was stopped or cut off, at the run where it stopped
     ///
-    /// The drive is the one that was measured, and what was asked for stands in the result; a drive
-    /// that is written has to be confirmed again. Its state is enforced again first, or what was
-    /// left of that is done. A simulated drive, which has forgotten everything, repeats the runs
-    /// that are done: so the result is the same as if it had not been stopped.
+    /// The drive and the options are those of the result; a drive that is written has to be confirmed again. Its state is
+    /// enforced again first, or what was left of that is done. A simulated drive, which has forgotten everything, repeats the
+    /// completed runs, so that the result is the same as without the stop.
     #[arg(long, value_name = "RESULT", conflicts_with_all = ["drive", "plan", "output", "Asked"])]
     pub resume: Option<PathBuf>,
 
@@ -55,11 +54,11 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["drive", "Asked"])]
     pub plan: Option<PathBuf>,
 
-    /// What is to be measured.
+    /// The options of the measurement.
     #[command(flatten)]
     pub asked: Asked,
 
-    /// How much memory.
+    /// The memory limit.
     #[command(flatten, next_help_heading = "Limits")]
     pub memory: MemoryArgs,
 
@@ -67,7 +66,7 @@ pub struct BenchArgs {
     #[arg(long, short, value_name = "FOLDER", help_heading = "Output")]
     pub output: Option<PathBuf>,
 
-    /// Leave the file that was created as a drive; without this it is removed once the plan is complete
+    /// Keep the file that was created as a drive; without this it is removed once the plan is complete
     ///
     /// A file that flashscope created is overwritten without being confirmed, for as long as nobody else changes it.
     #[arg(long, help_heading = "Consent to writing")]
@@ -82,9 +81,9 @@ pub struct BenchArgs {
     pub json: bool,
 }
 
-/// Say what a benchmark would run, how long it takes and how much it writes; write nothing.
+/// Show what a benchmark would run, how long it takes and how much it writes; write nothing.
 ///
-/// The drive is opened for reading alone. What an IO takes is measured for reads; for writes it is
+/// The drive is opened for reading alone. The cost of an IO is measured for reads; for writes it is
 /// assumed, unless --like names an earlier result.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -94,14 +93,14 @@ pub struct BenchArgs {
   flashscope plan /dev/nvme1n1 --like last-month.flashscope
   flashscope plan sim:demo --test pts-latency")]
 pub struct PlanArgs {
-    /// What would be measured: /dev/NAME, file:PATH, sim:PROFILE or null:
+    /// The drive to plan for: /dev/NAME, file:PATH, sim:PROFILE or null:
     pub drive: String,
 
-    /// What is to be measured.
+    /// The options of the measurement.
     #[command(flatten)]
     pub asked: Asked,
 
-    /// How much memory.
+    /// The memory limit.
     #[command(flatten, next_help_heading = "Limits")]
     pub memory: MemoryArgs,
 
@@ -109,11 +108,11 @@ pub struct PlanArgs {
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 
-    /// Take what an IO takes from this result of the drive, or of one like it
+    /// Take the cost of an IO from this result of the drive, or of one like it
     #[arg(long, value_name = "RESULT")]
     pub like: Option<PathBuf>,
 
-    /// What may be written to the drive in its life (its rating, TBW), to say what share the plan takes
+    /// The rated endurance of the drive (TBW), to show what share of it the plan takes
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
     pub endurance: Option<Bytes>,
 
@@ -122,7 +121,7 @@ pub struct PlanArgs {
     pub json: bool,
 }
 
-/// What is to be measured.
+/// The options of a measurement.
 #[derive(clap::Args)]
 pub struct Asked {
     /// Run only these micro-benchmarks, by name and separated by commas
@@ -181,9 +180,9 @@ pub struct Asked {
 
     /// Measure uniform writes instead, over a grid of mean lengths and of free space
     ///
-    /// What every free space comes to that a stretch of a real workload may have: writes of geometric
-    /// lengths that start anywhere in a part of the drive, for which all of the free space inside the
-    /// drive is there (Boboila and Desnoyers, MSST 2011, section IV). Each run writes until the drive
+    /// Covers every amount of free space that a part of a real workload may have: writes of geometric
+    /// lengths that start anywhere in a part of the drive, which has all of the free space inside the
+    /// drive to itself (Boboila and Desnoyers, MSST 2011, section IV). Each run writes until the drive
     /// is used to it, and then until a page is known as well as --precision says. Outcome: grid.json
     /// in the result. All of the drive must hold data, in order: --state sequential, or keep.
     #[arg(long, conflicts_with_all = [
@@ -209,12 +208,12 @@ pub struct Asked {
           value_parser = names::page, help_heading = "Choice of experiments")]
     pub grid_page: Bytes,
 
-    /// What the flash of the drive holds, its free space included [default: what a simulated drive
-    /// has; of others the next usual size, such as 64GiB for 64 GB]
+    /// Bytes of flash in the drive, its free space included [default: known for a simulated drive; for others the next usual
+    /// size, such as 64GiB for 64 GB]
     #[arg(long, value_name = "SIZE", requires = "grid", help_heading = "Choice of experiments")]
     pub capacity_inside: Option<Bytes>,
 
-    /// Open the drive for reading alone, and run only what reads
+    /// Open the drive for reading only, and run only reads
     #[arg(long, help_heading = "Choice of experiments")]
     pub read_only: bool,
 
@@ -225,47 +224,46 @@ pub struct Asked {
     #[arg(long, value_enum, value_name = "STATE", help_heading = "State of the drive")]
     pub state: Option<State>,
 
-    /// How well each run is to know its mean: half the width of its interval, as a share of it
+    /// Required precision of each run's mean: half the width of its interval, relative to the mean
     #[arg(long, default_value = "2%", value_name = "SHARE", value_parser = names::share,
           conflicts_with = "io_count", help_heading = "Precision")]
     pub precision: f64,
 
-    /// How often the intervals are to hold the truth
+    /// Confidence level of the intervals
     #[arg(long, default_value = "95%", value_name = "SHARE", value_parser = names::share,
           conflicts_with = "io_count", help_heading = "Precision")]
     pub confidence: f64,
 
-    /// What is to be known so well: `mean`, or a percentile such as `p99` or `p99.9`
+    /// The statistic that must reach the precision: `mean`, or a percentile such as `p99` or `p99.9`
     #[arg(long, default_value = "mean", value_name = "STATISTIC", value_parser = names::statistic,
           conflicts_with = "io_count", help_heading = "Precision")]
     pub statistic: names::Statistic,
 
-    /// IOs that count in a run at most, however well its mean is known then
+    /// Most counted IOs of a run, even if its precision is not reached
     #[arg(long, default_value_t = 5120, value_name = "COUNT", conflicts_with = "io_count",
           value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS), help_heading = "Precision")]
     pub most_ios: u64,
 
-    /// Time of a run at most
+    /// Longest time of a run
     #[arg(long, default_value = "10min", value_name = "TIME", value_parser = names::duration,
           conflicts_with = "io_count", help_heading = "Precision")]
     pub most_time: Nanos,
 
-    /// Bytes that a run writes at most [default: no limit]
+    /// Most bytes that a run writes [default: no limit]
     #[arg(long, value_name = "SIZE", conflicts_with = "io_count", help_heading = "Precision")]
     pub most_bytes: Option<Bytes>,
 
-    /// How often each run is done, each time with other random addresses
+    /// Number of repeats of each run, each with other random addresses
     ///
-    /// What differs between them, beyond what varies within each, is reported apart.
+    /// The variation between repeats is reported separately from that within each run.
     #[arg(long, default_value_t = 3, value_name = "COUNT",
           value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Precision")]
     pub repeats: u32,
 
-    /// Give the IOs in a run (IOCount) rather than let them be found: one number, or some of SR,
-    /// RR, SW, RW
+    /// Set the IOs in a run (IOCount) instead of finding them: one number, or some of SR, RR, SW, RW
     ///
-    /// What is not named is as in the paper: SR=1024,RR=1024,SW=1024,RW=5120. --io-ignore and
-    /// --run-pause are not found either then.
+    /// Patterns that are not named keep the paper's value: SR=1024,RR=1024,SW=1024,RW=5120. With this, --io-ignore and
+    /// --run-pause are not found either.
     #[arg(long, value_name = "COUNTS", value_parser = names::io_count, help_heading = "Runs")]
     pub io_count: Option<PerBaseline>,
 
@@ -284,7 +282,7 @@ pub struct Asked {
           value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS), help_heading = "Runs")]
     pub preparation_io_count: u64,
 
-    /// Size of an IO wherever it is not what varies (uFLIP's IOSize)
+    /// Size of an IO, except where it is the parameter (uFLIP's IOSize)
     #[arg(long, default_value = "32KiB", value_name = "SIZE", value_parser = names::io_size, help_heading = "Runs")]
     pub io_size: Bytes,
 
@@ -296,15 +294,15 @@ pub struct Asked {
     #[arg(long, default_value = "0", value_name = "SIZE", help_heading = "Runs")]
     pub target_offset: Bytes,
 
-    /// Use so much of the drive (TargetSize) [default: all of it]
+    /// Use this much of the drive (TargetSize) [default: all of it]
     #[arg(long, value_name = "SIZE", help_heading = "Runs")]
     pub target_size: Option<Bytes>,
 
-    /// Take no longer than this: what does not fit is left out, and what is left then is skipped
+    /// Time limit: experiments that do not fit are left out, and runs still open at the end are skipped
     #[arg(long, value_name = "TIME", value_parser = names::duration, help_heading = "Limits")]
     pub budget_time: Option<Nanos>,
 
-    /// Write no more than this, the state of the drive included
+    /// Limit on bytes written, including those that bring the drive into its state
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
     pub budget_bytes: Option<Bytes>,
 
@@ -318,7 +316,7 @@ pub struct Asked {
     )]
     pub on_error: OnError,
 
-    /// Seed of everything random; the same seed gives the same IOs
+    /// Seed of all random choices; the same seed gives the same IOs
     #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed, help_heading = "Runs")]
     pub seed: u64,
 }
@@ -334,7 +332,7 @@ pub enum State {
     Purged,
     /// Have the drive format itself, in the format that it has; a whole NVMe drive (/dev/nvme0n1) alone
     Formatted,
-    /// Have the drive erase all of its flash, with spare blocks; a whole NVMe drive alone
+    /// Have the drive erase all of its flash, spare blocks included; a whole NVMe drive alone
     Sanitized,
     /// Leave the drive as it is
     Keep,
@@ -356,9 +354,9 @@ impl From<State> for manifest::State {
 /// What an IO error does to the rest of the plan.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum OnError {
-    /// End the run, and go on with the next
+    /// End the run, and continue with the next
     Continue,
-    /// End the run, and everything
+    /// End the run and the whole benchmark
     Stop,
 }
 

@@ -1,4 +1,4 @@
-//! From what is asked for to the options and the plan of a benchmark.
+//! Derives the options and the plan of a benchmark from a request.
 
 use std::sync::atomic::AtomicBool;
 
@@ -20,7 +20,7 @@ use crate::drives::{self, Purpose};
 use crate::trace::{Benched, LONGEST_IO};
 use crate::{Failure, Onlooker, names, usage};
 
-/// What is asked for, understood as far as it can be without the drive.
+/// A request for a benchmark, checked as far as possible without the drive.
 pub struct Wanted<'a> {
     asked: &'a Asked,
     benchmarks: Vec<&'static uflip::MicroBenchmark>,
@@ -31,8 +31,7 @@ pub struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// Understands what is asked for; `seed` is that of the data written, and `confirmation` what the
-    /// user typed to confirm that.
+    /// Checks a request. `confirmation` is what the user typed to allow writing; `seed` is that of the data written.
     pub fn new(
         asked: &Asked,
         confirmation: Option<String>,
@@ -77,7 +76,7 @@ impl Wanted<'_> {
         Ok(wanted)
     }
 
-    /// The options and the plan on a drive; within the budget, if there is one.
+    /// Creates the options and the plan for a drive, within the budget if there is one.
     pub fn plan(
         &self,
         device: &mut dyn Device,
@@ -93,7 +92,8 @@ impl Wanted<'_> {
         Ok(Planned { options, micro_benchmarks, estimate, left_out })
     }
 
-    /// The same with what it takes, by IOs that cost what `costs` says or, without, some reads do.
+    /// Creates the plan with an estimate of its time and bytes. The cost of IOs is `costs` or, without, measured by some
+    /// reads.
     pub fn estimated(
         &self,
         device: &mut dyn Device,
@@ -118,7 +118,7 @@ impl Wanted<'_> {
             .map_err(usage)
     }
 
-    /// What IOs take on a drive, as far as may be found out.
+    /// Measures the cost of IOs on a drive, as far as possible without changing it.
     fn costs(
         &self,
         device: &mut dyn Device,
@@ -126,7 +126,7 @@ impl Wanted<'_> {
         stop: &AtomicBool,
     ) -> Result<Costs, Failure> {
         if matches!(device.info().kind, DeviceKind::Sim | DeviceKind::Null) {
-            // Another one, so that the one to be measured is as it was.
+            // Uses a second instance, so that the drive to be measured stays unchanged.
             let mut another = drives::open(&device.info().name, &self.purpose)?;
             return Ok(measure_costs(another.as_mut(), options, Sample::InState, stop)?);
         }
@@ -135,7 +135,7 @@ impl Wanted<'_> {
         Ok(measure_costs(device, options, sample, stop)?)
     }
 
-    /// The runs; where they are those of a test, its rule stands in the options then.
+    /// Creates the runs. For a test, also sets its rule in the options.
     fn runs(
         &self,
         options: &mut Options,
@@ -188,13 +188,13 @@ impl Wanted<'_> {
         };
         if self.grid.is_some() && !matches!(state, State::Sequential | State::Keep) {
             return Err(usage(anyhow!(
-                "--grid: all of the drive must hold data, in order, or nobody knows how much of its \
-                 free space a part of it has: choose --state sequential, or keep where that is so"
+                "--grid: all of the drive must hold data, in order, else the free space of a part of it \
+                 is unknown: choose --state sequential, or keep if the drive is in that state"
             )));
         }
         let grid = self.grid.as_ref().map(|choice| choice.rule(device)).transpose();
         let grid = grid.map_err(usage)?;
-        // The runs of a test or a grid follow upon each other, or the drive would recover.
+        // Runs of a test or a grid follow each other without a pause, so that the drive does not recover.
         let follow = self.test.is_some() || grid.is_some();
         let least = if follow { Nanos(0) } else { LEAST_RUN_PAUSE };
         let run_pause_ns = asked.run_pause.unwrap_or(least);

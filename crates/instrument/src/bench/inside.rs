@@ -1,4 +1,4 @@
-//! What a simulated drive does inside while it is measured, kept run by run.
+//! Records the internal activity of a simulated drive during each run.
 
 use flashscope_block::{Bytes, Nanos};
 use flashscope_measure::Observer;
@@ -10,17 +10,17 @@ use flashscope_sim::observe::{self, Glances, Observed, Observer as _};
 
 use super::ahead::Ahead;
 
-/// How many pieces of work are kept of a run at most: some 3 MB.
+/// The most background operations that are kept per run: some 3 MB.
 const MOST: usize = 100_000;
 
-/// Sees what a simulated drive does inside.
+/// Observes the internal activity of a simulated drive.
 pub struct Inside {
     observed: Observed<observe::Activities>,
     glances: Glances,
 }
 
 impl Inside {
-    /// Of an array of drives nothing is seen: what it does has no one unit and block.
+    /// Attaches observers to a drive. Not available for arrays: their operations have no single unit and block.
     pub fn of(drive: &mut Drive) -> Option<Inside> {
         let drive = drive.only()?;
         let activities = observe::Activities::with_most(drive, MOST);
@@ -28,7 +28,7 @@ impl Inside {
         Some(Inside { observed: drive.observe(activities), glances })
     }
 
-    /// What was done since the run began.
+    /// Returns the operations since the start of the run.
     fn activities(&self, until: Nanos) -> Activities {
         let found = self.observed.lock().report(until);
         let item = |found: observe::Activity| Activity {
@@ -46,13 +46,13 @@ impl Inside {
     }
 }
 
-/// Shows how far a plan is, and keeps what the drive did inside during each run.
+/// Reports progress, and saves the internal activity of each run.
 pub struct Keeper<'a> {
     ahead: Ahead<'a>,
     inside: Option<Inside>,
     folder: &'a ResultFolder,
     began: Nanos,
-    /// The first error; nothing is kept after it.
+    /// The first error; nothing is saved after it.
     outcome: Result<(), Error>,
 }
 
@@ -61,10 +61,10 @@ impl<'a> Keeper<'a> {
         Keeper { ahead, inside, folder, began: Nanos(0), outcome: Ok(()) }
     }
 
-    /// Whether what the drive did is kept.
+    /// Ends the recording.
     ///
     /// # Errors
-    /// The first there was in keeping it.
+    /// The first error in saving.
     pub fn finish(self) -> Result<(), Error> {
         self.outcome
     }
@@ -99,7 +99,7 @@ impl Observer for Keeper<'_> {
 
     fn run_finished(&mut self, run: &Run, ios: u64, took: Nanos) {
         self.ahead.run_finished(run, ios, took);
-        // What is only repeated for a drive that has forgotten it was kept before.
+        // Activities of a run that is only repeated, for a drive that forgot it, were saved before.
         if let Some(inside) = &self.inside
             && self.outcome.is_ok()
             && !self.folder.has_activities(run.id)

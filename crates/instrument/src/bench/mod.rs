@@ -1,10 +1,10 @@
-//! `flashscope bench` and `flashscope plan`: a drive is measured.
+//! `flashscope bench` and `flashscope plan`: measures a drive.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "removes the file of a drive that it made: only after the guard opened it, under a name that nothing had"
+        reason = "removes the file that it created as a drive: only after the guard opened it, under a name that was free"
     )
 )]
 
@@ -46,23 +46,22 @@ use same::{check_drive, check_tool, purpose};
 use crate::drives::{self, Purpose};
 use crate::{Failure, Onlooker, build, not_made, usage};
 
-/// A drive that was measured, as far as it was.
+/// The result of a benchmark, complete or not.
 pub struct Benched {
-    /// Where the result lies.
+    /// The result folder.
     pub folder: ResultFolder,
-    /// What was measured and how, and whether all of it was: see [`outcome`].
+    /// The plan with the progress of each run; [`outcome`] reports whether all of it ran.
     pub manifest: Manifest,
-    /// What the records say.
+    /// The findings from the records.
     pub facts: Facts,
 }
 
-/// Measures a drive, or goes on with that.
+/// Measures a drive, or resumes an earlier measurement.
 ///
-/// Once `stop` is set it ends in an orderly way, with what was measured until then.
+/// Setting `stop` ends it in an orderly way; the measurements up to then are kept.
 ///
 /// # Errors
-/// Where what is asked for cannot be measured, and where records cannot be written. An IO that fails is none:
-/// the manifest tells of it.
+/// If the request is invalid, or records cannot be written. A failed IO is no error here; the manifest records it.
 pub fn bench(
     args: &BenchArgs,
     stop: &AtomicBool,
@@ -98,7 +97,7 @@ pub fn bench(
     })
 }
 
-/// Measures `drive` by what `plan` says of it.
+/// Opens `drive`, plans the runs with `plan` and measures.
 fn begin(
     drive: &str,
     purpose: Purpose,
@@ -124,7 +123,7 @@ fn begin(
         })
         .and_then(|manifest| Ok((create(&output, &manifest)?, manifest)));
     if let (Err(_), Some(path)) = (&prepared, new_file) {
-        // What is refused leaves nothing behind.
+        // A refused request leaves no file behind.
         std::fs::remove_file(&path)
             .with_context(|| format!("cannot remove {} again", path.display()))?;
     }
@@ -137,34 +136,34 @@ fn begin(
     Ok(Benched { folder, manifest, facts })
 }
 
-/// Removes the file that was created for a plan that is complete. The drive is closed.
+/// Removes the file that was created for a plan, once the plan is complete. The drive is closed by then.
 fn tidy(manifest: &Manifest, onlooker: &mut dyn Onlooker) -> Result<(), Failure> {
     if manifest.status != Status::Complete {
         return Ok(());
     }
     if let Some(path) = drives::remove_scratch(&manifest.device.name)? {
         let path = path.display();
-        onlooker.note(&format!("removed `{path}`, which was created for this; --keep leaves it"));
+        onlooker.note(&format!("removed `{path}`, which was created for this run; --keep keeps it"));
     }
     Ok(())
 }
 
-/// What is to be run, and how.
+/// The options and the runs of a plan.
 type Planned = (Options, Vec<MicroBenchmark>);
 
-/// What else is known of a drive than its answers.
+/// Sources of information about a drive besides its response times.
 #[derive(Default)]
 pub struct Watching<'a> {
-    /// What it does inside, if it is a simulated one.
+    /// The internal activity, for a simulated drive.
     pub inside: Option<Inside>,
-    /// What surrounds it, if it is a real one.
+    /// The state of the machine around it, for a real drive.
     pub surroundings: Option<&'a Surroundings>,
 }
 
-/// Executes the plan of `manifest` on `device` until `stop` is set, and finds the facts.
+/// Executes the plan of `manifest` on `device` until `stop` is set, and analyses the records.
 ///
 /// # Errors
-/// Where what is measured cannot be kept or read again.
+/// If records cannot be written or read again.
 pub fn measure(
     device: &mut dyn Device,
     manifest: &mut Manifest,
@@ -191,7 +190,7 @@ pub fn measure(
     conclude(folder, manifest)
 }
 
-/// Finds and keeps what the records of a result say.
+/// Analyses the records of a result and saves the facts.
 fn conclude(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Failure> {
     let facts = analyse(folder, manifest)?;
     folder.write_facts(&facts)?;
@@ -201,18 +200,18 @@ fn conclude(folder: &ResultFolder, manifest: &Manifest) -> Result<Facts, Failure
     Ok(facts)
 }
 
-/// Makes the folder of a result; that something is there already is a matter of usage.
+/// Creates a result folder. A name that is already taken is a usage error.
 ///
 /// # Errors
-/// Where it is there already, or cannot be made.
+/// If the folder exists, or cannot be created.
 pub fn create(output: &Path, manifest: &Manifest) -> Result<ResultFolder, Failure> {
     ResultFolder::create(output, manifest).map_err(not_made)
 }
 
-/// The manifest of what is about to be measured by a plan.
+/// Creates the manifest for a plan before its first run.
 ///
 /// # Errors
-/// Where nothing of the plan can be run on the drive.
+/// If no run of the plan can run on the drive.
 pub fn manifest(
     device: &dyn Device,
     plan: Vec<MicroBenchmark>,
@@ -237,14 +236,14 @@ pub fn manifest(
         Some(reason) => {
             let name = &device.info().name;
             Err(usage(anyhow!(
-                "nothing can be run on `{name}`; the reason for the first run: {reason}"
+                "none of the runs can run on `{name}`; the reason for the first one: {reason}"
             )))
         }
         None => Ok(manifest),
     }
 }
 
-/// A name for a result, from the drive and the time, such as `sim-demo-20260102-030405.flashscope`.
+/// Returns the default name of a result, from the drive and the time, such as `sim-demo-20260102-030405.flashscope`.
 pub fn default_output(drive: &str) -> PathBuf {
     let name = drive.split('?').next().unwrap_or(drive);
     let words: Vec<&str> =

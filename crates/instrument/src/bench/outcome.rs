@@ -1,4 +1,4 @@
-//! How a benchmark ended, in words.
+//! Describes how a benchmark ended.
 
 use anyhow::anyhow;
 use flashscope_measure::order;
@@ -9,14 +9,14 @@ use flashscope_result::manifest::{
 
 use crate::{Failure, interrupted};
 
-/// What to do about IOs that fail.
+/// Advice about failed IOs.
 pub(crate) const LOOK: &str = "Look into the kernel's log (dmesg) and at the drive's health \
                                (flashscope devices); cables and power fail more often than drives";
 
-/// Whether all of a plan was run.
+/// Checks that all of a plan ran.
 ///
 /// # Errors
-/// Where it was interrupted, or IO errors ended runs.
+/// If it was interrupted, or IO errors ended runs.
 pub fn outcome(folder: &ResultFolder, manifest: &Manifest) -> Result<(), Failure> {
     if manifest.status == Status::Interrupted {
         return Err(interrupted(format_args!(
@@ -42,7 +42,7 @@ pub fn outcome(folder: &ResultFolder, manifest: &Manifest) -> Result<(), Failure
     Err(Failure::Failed(anyhow!("IO errors ended {count}, first {what}. {LOOK}{go_on}")))
 }
 
-/// What ended a run: which, at which IO, and after how many that were well.
+/// Describes the failed run: its name, the failed IO, and the number of good IOs before it.
 fn told(
     folder: &ResultFolder,
     (benchmark, experiment, run): (&MicroBenchmark, &Experiment, &Run),

@@ -1,10 +1,10 @@
-//! `flashscope plan`: what a benchmark would run.
+//! `flashscope plan`: plans a benchmark without running it.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "a plan; removes the file of a drive that it made: nothing may have the name of the plan; the file only after the guard opened it, under a name that nothing had"
+        reason = "writes a plan, only under a free name; removes the file that it created as a drive, only after the guard opened it, under a name that was free"
     )
 )]
 
@@ -23,10 +23,10 @@ use super::args::PlanArgs;
 use super::asked::Wanted;
 use crate::{Failure, Onlooker, build, drives, usage};
 
-/// Plans a benchmark, and saves the plan.
+/// Plans a benchmark and saves the plan.
 ///
 /// # Errors
-/// Where what is asked for cannot be measured, and where the plan cannot be saved.
+/// If the request is invalid, or the plan cannot be saved.
 pub fn plan(
     args: &PlanArgs,
     stop: &AtomicBool,
@@ -38,13 +38,13 @@ pub fn plan(
     if let Some(output) = args.output.as_ref().filter(|output| output.exists()) {
         return Err(usage(anyhow!("{} exists already: choose another name", output.display())));
     }
-    // A drive that is there is only read; a file that is not is made, and removed again.
+    // An existing drive is only read. A missing file is created, and removed again.
     let new_file = drives::file_to_create(&args.drive);
     wanted.purpose.write = new_file.is_some();
     let mut device = drives::open(&args.drive, &wanted.purpose)?;
     let planned = planned(&wanted, device.as_mut(), like, args, (stop, onlooker));
     drop(device);
-    // Only what was opened: one that was refused is somebody else's, who made it at this moment.
+    // Removes only a file that was opened: a refused one was created by somebody else at this moment.
     if let Some(path) = new_file {
         fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
     }
@@ -79,12 +79,12 @@ fn planned(
     })
 }
 
-/// What IOs took according to an earlier result.
+/// Returns the cost of IOs in an earlier result.
 fn costs_of(path: &Path) -> Result<Costs, Failure> {
     let (folder, manifest) = ResultFolder::open(path).map_err(usage)?;
     let facts = analyse(&folder, &manifest)?;
     costs(&manifest, &facts)
-        .ok_or_else(|| usage(anyhow!("{} has no reads to tell what IOs take", path.display())))
+        .ok_or_else(|| usage(anyhow!("{} has no reads from which to estimate the cost of IOs", path.display())))
 }
 
 fn save(plan: &Plan, path: &Path) -> Result<(), Failure> {
@@ -92,13 +92,13 @@ fn save(plan: &Plan, path: &Path) -> Result<(), Failure> {
     Ok(write_output(path, &text)?)
 }
 
-/// Reads a plan that was saved.
+/// Reads a saved plan.
 pub fn read(path: &Path) -> Result<Plan, Failure> {
     let text = fs::read(path)
         .with_context(|| format!("cannot read {}", path.display()))
         .map_err(Failure::Usage)?;
     let plan: Plan = serde_json::from_slice(&text)
-        .with_context(|| format!("{} is no plan, as `flashscope plan` saves it", path.display()))
+        .with_context(|| format!("{} is not a plan saved by `flashscope plan`", path.display()))
         .map_err(Failure::Usage)?;
     let (found, known) = (plan.schema_version, PLAN_SCHEMA_VERSION);
     if found > known {

@@ -1,4 +1,4 @@
-//! `flashscope bench --resume`: going on with a result that was stopped or cut off.
+//! `flashscope bench --resume`: resumes a result that was stopped or cut off.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +15,7 @@ use super::{Benched, Watching, conclude, measure, tidy};
 use crate::drives::Purpose;
 use crate::{Failure, Onlooker, drives, usage};
 
-/// Goes on with the result at `path` at the run where it stopped.
+/// Resumes the result at `path` at the run where it stopped.
 pub fn resume(
     path: &Path,
     args: &BenchArgs,
@@ -24,7 +24,7 @@ pub fn resume(
 ) -> Result<Benched, Failure> {
     let (folder, _) = ResultFolder::open(path).map_err(usage)?;
     let lock = folder.lock().map_err(usage)?;
-    // Read while nobody else writes it.
+    // Reads it again under the lock.
     let (folder, mut manifest) = ResultFolder::open(path).map_err(usage)?;
     check_tool(&manifest.tool, "it was begun by", "measure anew")?;
     if !manifest.runs().any(is_left) {
@@ -44,7 +44,7 @@ pub fn resume(
     let surroundings = drives::surroundings(&manifest.device.name);
     manifest.resumed.push(timestamp());
     (manifest.status, manifest.finished) = (Status::Running, None);
-    // What was not run to its end begins anew, and says so before its records go.
+    // Incomplete runs are marked as pending before their records are deleted.
     manifest.runs_mut().filter(|run| is_left(run)).for_each(|run| run.progress = Progress::Pending);
     folder.write_manifest(&manifest)?;
     folder.discard_unfinished(&manifest)?;
@@ -55,7 +55,7 @@ pub fn resume(
     Ok(Benched { folder, manifest, facts })
 }
 
-/// Ends a result of which every run was run: all that may be missing is that it says so.
+/// Finishes a result without open runs: only its status may be missing.
 fn finish(folder: &ResultFolder, manifest: &mut Manifest) -> Result<Facts, Failure> {
     if manifest.status == Status::Running {
         (manifest.status, manifest.finished) = (Status::Complete, Some(timestamp()));
@@ -64,12 +64,12 @@ fn finish(folder: &ResultFolder, manifest: &mut Manifest) -> Result<Facts, Failu
     conclude(folder, manifest)
 }
 
-/// Whether a run is still to be run, or to be run anew.
+/// True if the run must run, or run again.
 fn is_left(run: &Run) -> bool {
     matches!(run.progress, Progress::Pending | Progress::Interrupted { .. })
 }
 
-/// Whether a drive has lost what was written to it before this program began.
+/// True for a drive that loses its contents when the program ends.
 pub fn forgets(info: &DeviceInfo) -> bool {
     info.kind == DeviceKind::Sim
 }

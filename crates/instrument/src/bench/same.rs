@@ -1,4 +1,4 @@
-//! Whether what was planned or begun can go on: by the same program, on the same drive.
+//! Checks that a plan or result is continued by the same program on the same drive.
 
 use anyhow::anyhow;
 use flashscope_block::DeviceInfo;
@@ -9,11 +9,11 @@ use flashscope_workload::state::LARGEST_FILL_IO;
 use crate::drives::Purpose;
 use crate::{Failure, usage};
 
-/// What is planned and measured by two versions is not one result. `what` was done by the other one.
+/// Fails if another version of the tool was used. `what` describes what it did.
 pub fn check_tool(tool: &Tool, what: &str, advice: &str) -> Result<(), Failure> {
     let (then, now) = (&tool.version, env!("CARGO_PKG_VERSION"));
     if then != now {
-        let reason = "a result of both would be neither's";
+        let reason = "a result must come from one version";
         return Err(usage(anyhow!(
             "{what} flashscope {then}, and this is {now}: {reason}; {advice}"
         )));
@@ -21,7 +21,7 @@ pub fn check_tool(tool: &Tool, what: &str, advice: &str) -> Result<(), Failure> 
     Ok(())
 }
 
-/// What runs need of the drive.
+/// Returns the purpose for which runs open the drive.
 pub fn purpose(runs: &[&Run], options: &Options, confirmation: Option<String>) -> Purpose {
     let runs = || runs.iter().filter(|run| !matches!(run.progress, Progress::Skipped { .. }));
     let depth = |run: &&Run| u32::from(run.reference.streams_count()) * run.reference.queue_depth();
@@ -38,7 +38,7 @@ pub fn purpose(runs: &[&Run], options: &Options, confirmation: Option<String>) -
     }
 }
 
-/// Refuses another drive than the one `that was measured`.
+/// Fails if the drive is not the expected one. `that` completes the message, as in "that was measured".
 pub fn check_drive(then: &DeviceInfo, now: &DeviceInfo, that: &str) -> Result<(), Failure> {
     let told = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
     let properties = [

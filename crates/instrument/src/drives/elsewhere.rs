@@ -1,4 +1,4 @@
-//! Files and devices where the system is not Linux: there are none, and simulated drives are all that is measured.
+//! Stubs for real drives on systems other than Linux, where only simulated drives are available.
 
 use std::path::PathBuf;
 
@@ -16,25 +16,25 @@ pub(super) fn open(name: &str, _: &Purpose) -> Result<Box<dyn Device>, Failure> 
     )))
 }
 
-/// Nothing is known of what surrounds a simulated drive.
+/// Returns nothing: real drives are only available on Linux.
 pub fn surroundings(_: &str) -> Option<Surroundings> {
     None
 }
 
-/// A simulated drive has no health.
+/// Returns nothing: real drives are only available on Linux.
 pub fn health(_: &str) -> Option<Health> {
     None
 }
 
-/// No file is ever created as a drive.
+/// Returns nothing: no file is ever created as a drive.
 ///
 /// # Errors
-/// None.
+/// Never.
 pub fn remove_scratch(_: &str) -> Result<Option<PathBuf>, Failure> {
     Ok(None)
 }
 
-/// No file is ever created as a drive.
+/// Returns nothing: no file is ever created as a drive.
 pub fn file_to_create(_: &str) -> Option<PathBuf> {
     None
 }

@@ -1,4 +1,4 @@
-//! Files and devices, as Linux has them.
+//! Files and devices on Linux.
 
 use std::path::{Path, PathBuf};
 
@@ -30,10 +30,10 @@ pub(super) fn open(name: &str, purpose: &Purpose) -> Result<Box<dyn Device>, Fai
     Ok(Box::new(flashscope_drive::open(&options).map_err(usage)?))
 }
 
-/// How the real drive `name` is to be opened.
+/// Parses the name of a real drive into the options for opening it.
 ///
 /// # Errors
-/// Where that is not the name of one.
+/// If it is not the name of a real drive.
 pub fn options(name: &str) -> Result<OpenOptions, Failure> {
     match is_real(name) {
         true => OpenOptions::parse(name).map_err(usage),
@@ -41,7 +41,7 @@ pub fn options(name: &str) -> Result<OpenOptions, Failure> {
     }
 }
 
-/// What surrounds the drive `name`, if it is a real one.
+/// Returns the surroundings of the drive `name`, if it is a real one.
 pub fn surroundings(name: &str) -> Option<Surroundings> {
     let options = OpenOptions::parse(name).ok()?;
     let place = place(&System::default(), options.location.path());
@@ -49,18 +49,17 @@ pub fn surroundings(name: &str) -> Option<Surroundings> {
     Some(Surroundings::at(Path::new("/"), disk, sensor))
 }
 
-/// What the drive `name`, or the one that it lies on, tells of its health; `None` where there is
-/// nothing to read.
+/// Reads the health log of the drive `name`, or of the drive that holds the file; `None` if there is none.
 pub fn health(name: &str) -> Option<Health> {
     let options = OpenOptions::parse(name).ok()?;
     let pages = log_pages(&System::default(), options.location.path()).ok()?;
     Health::decode(&pages.smart, pages.extended.as_ref())
 }
 
-/// Removes the file of the drive `name` if it was created for one use, and nobody changed it since; the drive is closed.
+/// Removes the file of the drive `name` if it was created for one use and not changed since. The drive must be closed.
 ///
 /// # Errors
-/// What the system says when it is removed.
+/// If the system refuses the removal.
 pub fn remove_scratch(name: &str) -> Result<Option<PathBuf>, Failure> {
     let Ok(Location::File(path)) = OpenOptions::parse(name).map(|options| options.location) else {
         return Ok(None);
@@ -68,7 +67,7 @@ pub fn remove_scratch(name: &str) -> Result<Option<PathBuf>, Failure> {
     Ok(guard::remove_scratch(&path)?.then_some(path))
 }
 
-/// The file that opening the drive `name` would create.
+/// Returns the file that opening the drive `name` would create.
 pub fn file_to_create(name: &str) -> Option<PathBuf> {
     match OpenOptions::parse(name).ok()?.location {
         Location::File(path) if !path.exists() => Some(path),

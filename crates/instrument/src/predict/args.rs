@@ -1,4 +1,4 @@
-//! The options of `flashscope predict`, as they are documented.
+//! The options of `flashscope predict`.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -11,16 +11,16 @@ use flashscope_twin::predict::Pieces;
 use super::Wanted;
 use crate::{MemoryArgs, names};
 
-/// So many IOs of a workload without an end are taken at a time, unless something else is asked for.
+/// The default number of IOs in a pass of an endless workload.
 pub const PASS_IOS: u64 = 1_000_000;
 
-/// How often intervals hold the truth, unless something else is asked for.
+/// The default confidence level of intervals.
 pub const CONFIDENCE: f64 = 0.9;
 
-/// Predict what a workload comes to on a drive, by a model instead of simulating it.
+/// Predict the performance of a workload on a drive, by a model instead of a simulation.
 ///
 /// Blocks erased, write amplification, throughput and lifetime follow from how the workload writes: how
-/// long, where, and how soon again. A trace is repeated until what it comes to has converged, and then
+/// long, where, and how soon again. A trace is repeated until the prediction has converged, and then
 /// counted. Intervals come from cases in which the model was compared with the simulator
 /// (docs/models.md). Ten million requests take about a second.
 #[derive(clap::Args)]
@@ -38,34 +38,34 @@ pub struct PredictArgs {
     #[arg(long, default_value = "sim:demo", value_name = "DRIVE")]
     pub drive: String,
 
-    /// What is run.
+    /// The workload.
     #[command(flatten)]
     pub workload: WorkloadArgs,
 
-    /// How much memory.
+    /// The memory limit.
     #[command(flatten)]
     pub memory: MemoryArgs,
 
-    /// What predicts [default: the best for the drive]; `--list` shows what there is
+    /// The model [default: the best for the drive]; `--list` shows all of them
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
 
-    /// Predict by what was measured: a result of `flashscope bench DRIVE --grid`, of whatever drive
+    /// Predict from measurements: a result of `flashscope bench DRIVE --grid`, of any drive
     ///
-    /// Between its points is interpolated, over the stretches of time and ranges of space of equations.
+    /// Interpolates between its points, over the stretches of time and ranges of space of equations.
     #[arg(long, value_name = "RESULT",
           conflicts_with_all = ["drive", "model", "compare", "lifetime"])]
     pub grid: Option<PathBuf>,
 
-    /// How the drive of --grid shares out its free space: a log block for a data block, or all for all
+    /// Division of free space in the drive of --grid: a log block per data block, or all for all
     #[arg(long, default_value = "fast", value_name = "FTL", requires = "grid")]
     pub like: LikeArg,
 
-    /// What an erase block of the drive of --grid holds [default: what it told, or 1 MiB]
+    /// Size of an erase block of the drive of --grid [default: as the drive reported it, or 1 MiB]
     #[arg(long, value_name = "SIZE", requires = "grid")]
     pub block_size: Option<Bytes>,
 
-    /// With equations: take the space of a range to be its logical block, or what of it is written
+    /// With equations: take the space of a range to be its logical block, or only its written pages
     #[arg(long, default_value = "whole", value_name = "WHICH")]
     pub ranges: RangesArg,
 
@@ -74,20 +74,20 @@ pub struct PredictArgs {
     #[arg(long, default_value = "log-list", value_name = "HOW")]
     pub stretches: StretchesArg,
 
-    /// Take so many IOs of a workload without an end at a time
+    /// IOs of an endless workload that are taken at a time
     #[arg(long, default_value_t = PASS_IOS, value_name = "COUNT",
           value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
     pub ios: u64,
 
-    /// How often intervals are to hold the truth
+    /// Confidence level of the intervals
     #[arg(long, default_value_t = CONFIDENCE, value_name = "SHARE", value_parser = names::share)]
     pub confidence: f64,
 
-    /// Simulate the same beside it, and say how far the prediction is off
+    /// Simulate the same workload as well, and show the error of the prediction
     #[arg(long)]
     pub compare: bool,
 
-    /// Say how long the drive lasts, and what can still be written to it
+    /// Predict the lifetime of the drive, and the bytes that can still be written to it
     #[arg(long)]
     pub lifetime: bool,
 
@@ -95,11 +95,11 @@ pub struct PredictArgs {
     #[arg(long, value_name = "SIZE", requires = "lifetime")]
     pub per_day: Option<Bytes>,
 
-    /// Erases that each block has seen
+    /// Erases of each block so far
     #[arg(long, default_value_t = 0, value_name = "ERASES", requires = "lifetime")]
     pub worn: u32,
 
-    /// Seed of everything random
+    /// Seed of all random choices
     #[arg(long, default_value = "0", value_parser = names::seed, allow_negative_numbers = true)]
     pub seed: u64,
 
@@ -107,15 +107,15 @@ pub struct PredictArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// List the models, with what they are of
+    /// List the models and their sources
     #[arg(long)]
     pub list: bool,
 }
 
-/// What is run.
+/// The workload to run.
 #[derive(clap::Args)]
 pub struct WorkloadArgs {
-    /// The workload, with any of its fields after `?`
+    /// The workload, with any fields to set after `?`
     ///
     /// There are: uniform, sequential, hotcold, zipf, uflip:MICRO-BENCHMARK and trace:FILE.
     /// `flashscope simulate --list` shows all, and their fields.
@@ -128,7 +128,7 @@ pub struct WorkloadArgs {
 }
 
 impl WorkloadArgs {
-    /// The workload that was asked for.
+    /// Returns the workload, as the user wrote it.
     pub fn spec(&self) -> Cow<'_, str> {
         match &self.trace {
             Some(trace) => Cow::Owned(format!("trace:{trace}")),
@@ -137,7 +137,7 @@ impl WorkloadArgs {
     }
 }
 
-/// How free space is shared out.
+/// The ways to divide free space.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LikeArg {
     /// A log block serves one data block
@@ -146,7 +146,7 @@ pub enum LikeArg {
     Fast,
 }
 
-/// What the space of a range is taken to be.
+/// The rules for the space of a range.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RangesArg {
     /// The logical block
@@ -155,7 +155,7 @@ pub enum RangesArg {
     Written,
 }
 
-/// How time is divided.
+/// The ways to divide time.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum StretchesArg {
     /// As long as the log list
@@ -167,7 +167,7 @@ pub enum StretchesArg {
 }
 
 impl PredictArgs {
-    /// What is to be predicted of the workload `spec`.
+    /// Returns the request for a prediction of the workload `spec`.
     pub fn wanted<'a>(&'a self, spec: &'a str) -> Wanted<'a> {
         Wanted {
             drive: &self.drive,
@@ -180,7 +180,7 @@ impl PredictArgs {
         }
     }
 
-    /// How equations are put together.
+    /// Returns the settings of equations.
     pub fn pieces(&self) -> Pieces {
         Pieces {
             ranges: match self.ranges {

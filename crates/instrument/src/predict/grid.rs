@@ -1,4 +1,4 @@
-//! Predictions from what was measured of a drive.
+//! Predicts from the measured grid of a drive.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -19,10 +19,10 @@ use super::args::LikeArg;
 use super::{Addressed, PredictArgs, cases, failure};
 use crate::{Failure, Onlooker, usage};
 
-/// What an erase block is taken to hold of a drive that does not tell.
+/// The assumed size of an erase block if the drive does not report it.
 const BLOCK: Bytes = Bytes(1 << 20);
 
-/// What a workload comes to on the drive of a result.
+/// Predicts the performance of a workload on the drive of a result.
 #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
 pub fn predict(
     args: &PredictArgs,
@@ -54,7 +54,7 @@ pub fn predict(
         workload: spec.to_string(),
         seed: loaded.seed,
         model: "grid".into(),
-        // Stretches of the workload do not depend on each other: there is nothing to converge.
+        // Stretches of the workload are independent, so nothing has to converge.
         passes: Passes { warm_up: 0, counted, converged: true },
         host_pages_written: cost.pages,
         bytes_written: Bytes(cost.pages * grid.page.0),
@@ -71,7 +71,7 @@ pub fn predict(
     })
 }
 
-/// What the points of a grid say between them, and how the drive is taken to share out free space.
+/// Builds the model that interpolates a grid, and returns the name of the assumed FTL with it.
 fn interpolated(args: &PredictArgs, grid: &Grid) -> Result<(Interpolated, &'static str), Failure> {
     let points: Vec<Point> = grid.points.iter().map(point).collect();
     let (family, like) = match args.like {
@@ -96,8 +96,8 @@ fn read(result: &Path) -> Result<Grid, Failure> {
     Ok(grid)
 }
 
-/// Refuses what no drive has: a grid may be somebody else's, or written by hand, and is divided by its
-/// pages. That a block has whole pages, and not too many, is checked with the drive.
+/// Checks the page size of a grid, which is used as a divisor. The grid may be untrusted or hand-written. The number of
+/// pages per block is checked with the drive.
 fn check(grid: &Grid) -> Result<(), anyhow::Error> {
     match grid.page.0 {
         0 => Err(anyhow!("`page_bytes` is 0: a page has at least one byte")),
@@ -114,7 +114,7 @@ fn point(point: &GridPoint) -> Point {
     }
 }
 
-/// The drive, in blocks of the pages that were written.
+/// Returns the space of the drive, in blocks of the pages that were written.
 fn space(args: &PredictArgs, grid: &Grid) -> Result<Space, Failure> {
     let block = args.block_size.or(grid.block).unwrap_or(BLOCK);
     let capacity = grid.device.capacity;
@@ -162,9 +162,8 @@ mod tests {
         }
     }
 
-    // Is a grid refused whose pages have no bytes, before anything is divided by them?
     #[test]
-    fn pages_of_no_bytes_are_refused() {
+    fn page_size_of_zero_is_an_error() {
         let error = check(&grid(Bytes(0))).unwrap_err().to_string();
         assert!(error.contains("page_bytes"), "{error}");
         check(&grid(Bytes::kib(4))).unwrap();

@@ -1,4 +1,4 @@
-//! `flashscope predict`: what a workload comes to, without simulating it.
+//! `flashscope predict`: predicts the performance of a workload without simulating it.
 
 mod args;
 mod grid;
@@ -20,10 +20,10 @@ use self::wanted::Addressed;
 pub use self::wanted::{Made, Wanted};
 use crate::{Failure, Onlooker, Step, Unit, usage};
 
-/// Predicts what a workload comes to on a drive.
+/// Predicts the performance of a workload on a drive.
 ///
 /// # Errors
-/// Where that cannot be predicted, and where `stop` was set before it was.
+/// If the request cannot be predicted, or `stop` was set first.
 pub fn predict(
     args: &PredictArgs,
     stop: &AtomicBool,
@@ -49,12 +49,12 @@ pub fn predict(
     Ok(report)
 }
 
-/// What is known of a model and an FTL.
+/// Returns the validation cases of a model and an FTL.
 fn cases(model: &str, ftl: &str) -> Vec<Case<'static>> {
     validation::cases().filter(|case| case.model == model && case.ftl == ftl).collect()
 }
 
-/// Bytes that the host writes in a day.
+/// Returns the bytes that the host writes per day.
 #[allow(clippy::cast_precision_loss, reason = "bytes of a workload are below 2^53")]
 fn per_day(
     given: Option<Bytes>,
@@ -65,13 +65,13 @@ fn per_day(
         return Ok(given.0 as f64);
     }
     let span = span.ok_or_else(|| {
-        usage(anyhow!("--lifetime: the workload has no times of its own: say how much is written in a day with --per-day SIZE"))
+        usage(anyhow!("--lifetime: the workload has no times of its own: give the bytes written per day with --per-day SIZE"))
     })?;
     let pass = report.bytes_written.0 as f64 / f64::from(report.passes.counted);
     Ok(pass / span.0 as f64 * 86_400e9)
 }
 
-/// The same passes on the simulator.
+/// Runs the same passes on the simulator.
 fn simulate(
     profile: &Profile,
     report: &PredictionReport,
@@ -86,7 +86,7 @@ fn simulate(
     Ok(SimulatedReport::beside(report, done, clock.now() - begun))
 }
 
-/// Shows how much of something is done, and says whether it is to go on.
+/// Reports progress. Returns true to continue.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,5 +1,5 @@
-//! Workloads with the traits of the paper's eight traces (Boboila and Desnoyers, MSST 2011, section III.C), as
-//! far as they are known. Which number is known and from where, and which is chosen: docs/models.md.
+//! Workloads that imitate the eight traces of the paper (Boboila and Desnoyers, MSST 2011, section III.C) as far as the
+//! paper describes them. docs/models.md lists which numbers are published, with their source, and which are chosen.
 
 use super::{Hot, Lengths, Traits};
 
@@ -15,10 +15,10 @@ const fn hot(space: f64, requests: f64) -> Hot {
     Hot { space, requests }
 }
 
-/// All of them, in the paper's order.
+/// All eight workloads, in the paper's order.
 pub const EIGHT: [Traits; 8] = [RSRCH0, PRXY0, SRC11, PROJ2, FIN1, FIN2, DEA2, LAIR62B];
 
-/// Like rsrch0, of Microsoft Research.
+/// Imitates rsrch0, a trace of Microsoft Research.
 pub const RSRCH0: Traits = Traits {
     name: "like-rsrch0",
     requests: 1_433_655,
@@ -34,7 +34,7 @@ pub const RSRCH0: Traits = Traits {
     aligned: 0.0,
 };
 
-/// Like prxy0, of Microsoft Research.
+/// Imitates prxy0, a trace of Microsoft Research.
 pub const PRXY0: Traits = Traits {
     name: "like-prxy0",
     requests: 2_500_000,
@@ -50,7 +50,7 @@ pub const PRXY0: Traits = Traits {
     aligned: 0.0,
 };
 
-/// Like src11, of Microsoft Research.
+/// Imitates src11, a trace of Microsoft Research.
 pub const SRC11: Traits = Traits {
     name: "like-src11",
     requests: 8_000_000,
@@ -66,7 +66,7 @@ pub const SRC11: Traits = Traits {
     aligned: 0.0,
 };
 
-/// Like proj2, of Microsoft Research.
+/// Imitates proj2, a trace of Microsoft Research.
 pub const PROJ2: Traits = Traits {
     name: "like-proj2",
     requests: 3_000_000,
@@ -82,7 +82,7 @@ pub const PROJ2: Traits = Traits {
     aligned: 0.0,
 };
 
-/// Like fin1, a database.
+/// Imitates fin1, a trace of a database.
 pub const FIN1: Traits = Traits {
     name: "like-fin1",
     requests: 2_000_000,
@@ -98,7 +98,7 @@ pub const FIN1: Traits = Traits {
     aligned: 0.0,
 };
 
-/// Like fin2, a database.
+/// Imitates fin2, a trace of a database.
 pub const FIN2: Traits = Traits {
     name: "like-fin2",
     requests: 3_699_194,
@@ -114,7 +114,7 @@ pub const FIN2: Traits = Traits {
     aligned: 0.0,
 };
 
-/// Like dea2, a file system of research.
+/// Imitates dea2, a trace of a research file system.
 pub const DEA2: Traits = Traits {
     name: "like-dea2",
     requests: 120_000,
@@ -130,7 +130,7 @@ pub const DEA2: Traits = Traits {
     aligned: 0.0,
 };
 
-/// Like lair62b, a file system of research.
+/// Imitates lair62b, a trace of a research file system.
 pub const LAIR62B: Traits = Traits {
     name: "like-lair62b",
     requests: 1_500_000,
@@ -158,10 +158,9 @@ mod tests {
         Space { pages_per_block: 64, logical_blocks: 245_760, free_blocks: 17_203 };
     const SEED: u64 = 1;
 
-    // Do the requests have what is known of each trace, and the traits that were chosen?
     #[test]
-    fn traits() {
-        // Reads, pages a write, and the longest: docs/models.md.
+    fn requests_have_the_published_and_chosen_traits() {
+        // (name, share of reads, mean pages per write, pages of the longest write), from docs/models.md.
         let known = [
             ("like-rsrch0", 0.093, 4.5, 64),
             ("like-prxy0", 0.031, 2.4, 64),

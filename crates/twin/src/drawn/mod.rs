@@ -1,4 +1,4 @@
-//! Workloads that are drawn with the traits of traces that are not public.
+//! Synthetic workloads that imitate traces which are not public.
 
 mod eight;
 mod traits;

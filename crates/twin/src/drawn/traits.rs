@@ -1,4 +1,4 @@
-//! What workloads are like, in few numbers; requests that are so, and the numbers of requests that there are.
+//! The traits of a workload: generates requests that have them, and measures them in existing requests.
 
 use std::collections::VecDeque;
 
@@ -7,66 +7,66 @@ use flashscope_model::trace::Space;
 
 use crate::predict::Request;
 
-/// What a workload is like. Shares are from 0 to 1, spaces and lengths in pages.
+/// The traits of a synthetic workload. Shares are from 0 to 1; spaces and lengths are in pages.
 #[derive(Debug, Clone, Copy)]
 pub struct Traits {
-    /// The name of what it is like.
+    /// The name of the workload, after the trace that it imitates.
     pub name: &'static str,
-    /// Requests, reads included.
+    /// The number of requests, reads included.
     pub requests: u32,
-    /// The share of requests that read. They go where writes go, and change nothing of those.
+    /// The share of requests that read. Reads go to the same places as writes and do not affect the writes.
     pub reads: f64,
-    /// Lengths.
+    /// The distribution of request lengths, as a mixture.
     pub lengths: &'static [Lengths],
-    /// The longest: what would be longer is so long.
+    /// The longest request. Longer draws are cut to this length.
     pub longest: u64,
-    /// The space that is written, in pieces of [`extent`](Traits::extent) that lie anywhere on the drive.
+    /// The pages that requests touch, as pieces of [`extent`](Traits::extent) pages at random places of the drive.
     pub space: u64,
-    /// The length of a piece, within which places are uniform: no shorter than the longest write, and of whole
-    /// blocks where writes begin on their boundaries.
+    /// The length of a piece. Requests start uniformly within one. At least as long as the longest request, and a multiple of
+    /// the block size if some writes start at block boundaries.
     pub extent: u64,
-    /// Parts of the space that are written more, the hottest first; the rest is uniform.
+    /// The parts of the space with more requests, the hottest first. The rest of the space is accessed uniformly.
     pub hot: &'static [Hot],
-    /// Stretches of the same number of requests. In each, other parts of the space are hot.
+    /// The number of phases, each with the same number of requests. Each phase has other hot parts.
     pub phases: usize,
-    /// The share of writes that go on where the last of their stream ended, as far as the piece goes.
+    /// The share of writes that continue where the previous write of their stream ended, if the piece has room.
     pub goes_on: f64,
-    /// As many streams take turns at random.
+    /// The number of streams. A write belongs to a random one.
     pub streams: usize,
-    /// The share of the other writes that begin on the boundary of a block.
+    /// The share of the other writes that start at a block boundary.
     pub aligned: f64,
 }
 
-/// A part of a mixture of lengths.
+/// A component of the mixture of request lengths.
 #[derive(Debug, Clone, Copy)]
 pub enum Lengths {
-    /// This share has this length.
+    /// A share of the requests, all of this length.
     Fixed(f64, u64),
-    /// This share has a geometric length of this mean.
+    /// A share of the requests, with geometrically distributed lengths of this mean.
     Geometric(f64, f64),
 }
 
-/// A part of the space that is written more.
+/// A part of the space with more requests than the rest.
 #[derive(Debug, Clone, Copy)]
 pub struct Hot {
-    /// Its share of the space.
+    /// The share of the space.
     pub space: f64,
-    /// Its share of the requests.
+    /// The share of the requests.
     pub requests: f64,
 }
 
 impl Traits {
-    /// The same lengths and space, with every place drawn anew: nothing is hot, goes on, or begins on boundaries.
+    /// Returns the same workload without locality: lengths and space stay, but nothing is hot, sequential or aligned.
     #[must_use]
     pub const fn anew(self) -> Traits {
         Traits { hot: &[], phases: 1, goes_on: 0.0, aligned: 0.0, ..self }
     }
 
-    /// Requests with these traits: the same for the same seed. Reads and writes are drawn from sequences of
-    /// their own.
+    /// Generates requests with these traits. The same seed gives the same requests. Reads and writes use separate random
+    /// sequences, so a change of one leaves the other as it is.
     ///
     /// # Panics
-    /// Where the drive is too small for a piece, or has more pages than a request can name.
+    /// If the drive is smaller than a piece, or has more pages than a request can address.
     pub fn requests(self, drive: Space, seed: u64) -> impl Iterator<Item = Request> {
         let mut rng = Rng::with_seed(seed);
         let slots = self.slots(drive, &mut rng);
@@ -91,7 +91,7 @@ impl Traits {
         })
     }
 
-    /// Where the pieces of the space begin, in order of heat.
+    /// Returns the first page of each piece of the space, in order of heat.
     fn slots(&self, drive: Space, rng: &mut Rng) -> Vec<u64> {
         let mut slots: Vec<u64> =
             (0..drive.pages() / self.extent).map(|slot| slot * self.extent).collect();
@@ -112,7 +112,7 @@ impl Traits {
         1
     }
 
-    /// A place for so many pages, and what is left of its piece from there on.
+    /// Draws a place for a request. Returns its first page and the pages left in its piece from there.
     fn place(&self, drive: Space, slots: &[u64], begin: usize, pages: u64, rng: &mut Rng) -> Free {
         let slot = slots[(begin + whole(self.heat(rng) * slots.len() as f64)) % slots.len()];
         let mut within = rng.u64(0..=self.extent - pages);
@@ -122,7 +122,7 @@ impl Traits {
         Free { page: slot + within, pages: self.extent - within }
     }
 
-    /// Where in the order of heat the next request goes: 0 is the hottest, 1 beyond the coldest.
+    /// Draws a position in the order of heat: 0 is the hottest, 1 is past the coldest.
     fn heat(&self, rng: &mut Rng) -> f64 {
         let (mut from, mut left) = (0.0, rng.f64());
         for hot in self.hot {
@@ -136,7 +136,7 @@ impl Traits {
     }
 }
 
-/// Pages from a page on that a stream may go on with.
+/// The pages at which a stream may continue: from `page` on, `pages` of them.
 #[derive(Clone, Copy)]
 struct Free {
     page: u64,
@@ -167,36 +167,36 @@ fn whole(number: f64) -> usize {
     number as usize
 }
 
-/// How many writes back one is looked for that a write goes on from.
+/// The number of previous writes in which [`TraitSummary::of`] looks for one that a write continues.
 const STREAMS: usize = 32;
 
-/// What reads and writes come to.
+/// The traits of existing requests.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Measured {
-    /// How many write.
+    /// The number of writes.
     pub writes: usize,
-    /// The share that reads.
+    /// The share of requests that read.
     pub reads: f64,
     /// The mean length of writes, in pages.
     pub mean: f64,
-    /// Its standard deviation.
+    /// The standard deviation of the length of writes, in pages.
     pub deviation: f64,
-    /// The longest.
+    /// The length of the longest write, in pages.
     pub longest: u64,
-    /// The share of writes that begin where one of the 32 before them ended.
+    /// The share of writes that start where one of the previous 32 writes ended.
     pub goes_on: f64,
-    /// The share of writes that begin on the boundary of a block.
+    /// The share of writes that start at a block boundary.
     pub aligned: f64,
-    /// Different pages written.
+    /// The number of distinct pages written.
     pub pages: u64,
-    /// Different blocks written.
+    /// The number of distinct blocks written.
     pub blocks: u64,
-    /// The share of the pages written that is in the hundredth of the written blocks that has the most.
+    /// The share of all page writes that goes to the most written 1 % of the written blocks.
     pub hottest: f64,
 }
 
 impl Measured {
-    /// Of these requests. Where none writes, what is of writes is no number.
+    /// Measures `requests`, for blocks of `block` pages. Without any write, the traits of writes are NaN.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     pub fn of(requests: impl Iterator<Item = Request>, block: u64) -> Measured {
@@ -259,9 +259,8 @@ mod tests {
         aligned: 0.0,
     };
 
-    // Does what is measured agree with what can be counted by hand?
     #[test]
-    fn measured() {
+    fn summary_agrees_with_counting_by_hand() {
         let write = |page, pages| request(true, page, pages);
         let read = request(false, 0, 9);
         let requests = [write(64, 2), read, write(66, 4), write(64, 2), write(1000, 4)];
@@ -273,9 +272,8 @@ mod tests {
         assert!((of.hottest - 8.0 / 12.0).abs() < 1e-12, "{}", of.hottest);
     }
 
-    // Does each trait change something, and the seed?
     #[test]
-    fn changes() {
+    fn each_trait_and_the_seed_change_the_requests() {
         let hot = &[Hot { space: 0.1, requests: 0.9 }];
         let streams = Traits { goes_on: 0.5, ..PLAIN };
         for (name, this, that) in [
@@ -296,9 +294,9 @@ mod tests {
         assert!(PLAIN.requests(SPACE, 1).ne(PLAIN.requests(SPACE, 2)));
     }
 
-    // Is the hot part as hot as it is said to be, in each phase another, and the space no larger?
+    // Each phase has another hot part, as hot as configured, and the space stays the same.
     #[test]
-    fn heat() {
+    fn hot_part_gets_its_share_of_requests() {
         let hot = &[Hot { space: 0.05, requests: 0.6 }];
         let requests: Vec<Request> =
             Traits { hot, phases: 2, ..PLAIN }.requests(SPACE, 1).collect();
@@ -319,9 +317,8 @@ mod tests {
         assert!(first.iter().all(|piece| !second.contains(piece)));
     }
 
-    // Do writes stay as they are where reads are taken away?
     #[test]
-    fn reads() {
+    fn removing_reads_leaves_writes_unchanged() {
         let writes = |reads, requests| -> Vec<Request> {
             let requests = Traits { reads, requests, ..PLAIN }.requests(SPACE, 1);
             requests.filter(|request| request.is_write()).take(5000).collect()

@@ -1,4 +1,4 @@
-//! A twin beside results that it was not fitted to.
+//! Compares a twin with results that it was not fitted to.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,79 +11,80 @@ use super::document::Twin;
 use super::tuning::Target;
 use super::{FitError, LAST, Numbers, Range, Sources, Tell, side_by_side_telling};
 
-/// How a twin compares with results.
+/// The comparison of a twin with results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
-    /// How often intervals are to hold the truth.
+    /// The share of intervals that are meant to contain the true value (0 to 1).
     pub confidence: f64,
-    /// Each run.
+    /// The comparison of each run.
     pub runs: Vec<RunCheck>,
-    /// Each level of a fill sweep.
+    /// The comparison of each level of a fill sweep.
     pub levels: Vec<LevelCheck>,
-    /// All runs together; absent where there are none.
+    /// Summary over all runs; absent if there are none.
     pub summary: Option<Summary>,
 }
 
-/// A run on a drive and on its twin.
+/// The comparison of a run on the drive with the same run on the twin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunCheck {
-    /// Its result.
+    /// The name of the result that holds the run.
     pub result: String,
-    /// Its number there.
+    /// The number of the run in that result.
     pub run: u32,
-    /// What it was.
+    /// The micro-benchmark, the experiment and the value of the parameter.
     pub title: String,
-    /// The mean response time, ns.
+    /// The mean response time, in ns.
     pub mean: Compared,
-    /// The 99th percentile, ns.
+    /// The 99th percentile of response times, in ns.
     pub p99: Compared,
 }
 
-/// A number that was measured, and that a twin predicts.
+/// A measured number next to its prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
-    /// What was measured.
+    /// The measured value.
     pub measured: f64,
-    /// What is predicted.
+    /// The value that the twin predicts, with its interval.
     pub predicted: Range,
-    /// By how much that is off, relative to what was measured.
+    /// The relative error of the prediction.
     pub error: f64,
-    /// Whether the interval holds what was measured.
+    /// True if the interval contains the measured value.
     pub covered: bool,
 }
 
-/// A fill level, and what the closed form says.
+/// The errors of the closed-form model at a fill level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelCheck {
     /// Bytes that held data.
     pub fill: Bytes,
-    /// The relative error of the write amplification; absent where it was not measured.
+    /// The relative error of the write amplification; absent if it was not measured.
     pub write_amplification_error: Option<f64>,
-    /// The relative error of the throughput; absent where it was not measured or fitted.
+    /// The relative error of the throughput; absent if it was not measured or not fitted.
     pub throughput_error: Option<f64>,
 }
 
-/// All runs together.
+/// The errors over all runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// The median of the absolute relative errors of means.
+    /// The median absolute relative error of the means.
     pub mean_error: f64,
-    /// The same of 99th percentiles.
+    /// The median absolute relative error of the 99th percentiles.
     pub p99_error: f64,
     /// The share of means that lie in their interval.
     pub mean_coverage: f64,
-    /// The same of 99th percentiles.
+    /// The share of 99th percentiles that lie in their interval.
     pub p99_coverage: f64,
 }
 
-/// How many draws are simulated for an interval.
+/// The number of drawn drives that are simulated for an interval.
 const DRAWS: usize = 20;
 
 impl Check {
-    /// Compares a twin with results, simulating so many drives at once. `tell` is told of each.
+    /// Compares a twin with results, simulating up to `threads` drives at once. Calls `tell` after each drive.
     ///
     /// # Errors
-    /// The twin does not work as the drive that was measured does, or `stop` was set before it was seen.
+    /// If the twin cannot run what the drive ran, if it was fitted to no fill sweep but `sources` has one, or if `stop` was
+    /// set.
     pub fn new(
         twin: &Twin,
         sources: &Sources,
@@ -146,8 +147,8 @@ fn levels(twin: &Twin, sources: &Sources) -> Result<Vec<LevelCheck>, FitError> {
         return Ok(vec![]);
     }
     let fill = twin.fill.as_ref().ok_or_else(|| FitError::TooFew {
-        what: "no fill levels among what the twin was fitted to".into(),
-        needed: "fit it with a fill sweep, too".into(),
+        what: "the twin was fitted to no fill sweep".into(),
+        needed: "fit the twin again, with a fill sweep as well".into(),
     })?;
     let off = |model: Option<f64>, measured: Option<f64>| Some(model? / measured? - 1.0);
     let check = |level: &super::Level| LevelCheck {

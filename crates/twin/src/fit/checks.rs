@@ -1,14 +1,14 @@
-//! Whether what was measured is of one drive, and enough.
+//! Checks that the measurements are of a single drive and are enough for a fit.
 
 use super::document::Twin;
 use super::knobs::KNOBS;
 use super::{FitError, Measured, MeasuredRun};
 
-/// The same run of two results differs by so many standard errors where they are of two drives, and by such a
-/// share.
+/// Limits above which two results of the same run contradict each other: a number of standard errors, and a relative
+/// difference. Both must be exceeded.
 const APART: (f64, f64) = (6.0, 0.25);
 
-/// Refuses results of drives that call themselves otherwise, or that answer the same run otherwise.
+/// Returns an error if the results name different drives, or if most runs that they share took different times.
 pub(super) fn one_drive(measured: &[Measured]) -> Result<(), FitError> {
     let Some((first, others)) = measured.split_first() else { return Ok(()) };
     let identity = |one: &Measured| {
@@ -23,7 +23,7 @@ pub(super) fn one_drive(measured: &[Measured]) -> Result<(), FitError> {
                 format!("{} is of `{model}`, {}", one.name, device.capacity)
             };
             return Err(FitError::Contradiction(format!(
-                "{}, and {}: a twin is that of one drive, fit one for each",
+                "{}, but {}: fit a separate twin for each drive",
                 who(first),
                 who(other)
             )));
@@ -58,7 +58,7 @@ fn same_answers(one: &Measured, other: &Measured) -> Result<(), FitError> {
         return Ok(());
     }
     Err(FitError::Contradiction(format!(
-        "of {same} runs that are in both {} and {}, {} took another time, such as {}: are they of two drives, or \
+        "of {same} runs that are in both {} and {}, {} differ in their times, such as {}: are they of two drives, or \
          of two states of one? Measure both again, from the same --state",
         one.name,
         other.name,
@@ -67,23 +67,23 @@ fn same_answers(one: &Measured, other: &Measured) -> Result<(), FitError> {
     )))
 }
 
-/// Refuses fewer runs than there are times to be fitted.
+/// Returns an error if there are fewer runs than times to fit.
 pub(super) fn enough(measured: &[Measured]) -> Result<(), FitError> {
     let runs: usize = measured.iter().map(|one| one.runs.len()).sum();
-    // Those that matter to every drive.
+    // The count of times that matter to every drive.
     let least = KNOBS.len();
     if runs >= least {
         return Ok(());
     }
     Err(FitError::TooFew {
-        what: format!("{runs} runs for {least} times of a drive"),
+        what: format!("{runs} runs to fit {least} times of a drive"),
         needed: "measure reads and writes of several sizes: `flashscope bench DRIVE --only granularity,locality,\
                  partitioning`"
             .into(),
     })
 }
 
-/// What to measure next, for what a twin's sources do not tell.
+/// Returns advice on what to measure next, for the fields that the sources of a twin do not determine.
 pub(super) fn next(twin: &Twin) -> Vec<String> {
     let mut next = Vec::new();
     for time in twin.times.iter().filter(|time| !time.told) {

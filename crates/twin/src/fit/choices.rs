@@ -1,24 +1,24 @@
-//! What a drive may be made of: the alternatives to each choice of a structure.
+//! The structures that a drive may have: the alternatives to each choice.
 
 use flashscope_block::Bytes;
 use flashscope_sim::Profile;
 use flashscope_sim::ftl::{Eviction, Frontiers, Merge, Scope};
 
-/// A choice: its name, and drives that are like another but for it.
+/// A structural choice: the name of its field, and drives that differ from a given one only by it.
 pub struct Choice {
-    /// The dotted name of the field that tells it.
+    /// The dotted name of the field.
     pub field: &'static str,
     others: fn(&Profile) -> Vec<Profile>,
 }
 
-/// A drive, its capacity as `capacity`, and else as it was but for what `change` does.
+/// Returns a copy of `profile` after `change`.
 fn but(profile: &Profile, change: impl FnOnce(&mut Profile)) -> Profile {
     let mut profile = profile.clone();
     change(&mut profile);
     profile
 }
 
-/// Drives that differ by the value of a field.
+/// Returns copies of `profile` with each other value of a field.
 fn each<T: Copy + PartialEq>(
     profile: &Profile,
     values: &[T],
@@ -47,7 +47,7 @@ fn is_dynamic(profile: &Profile) -> bool {
     profile.packages_per_pool > 1
 }
 
-/// So many packages, all in one pool where they were.
+/// Returns a copy of `profile` with so many packages. If packages shared one pool, all of the new ones do.
 fn packages(profile: &Profile, packages: u32) -> Profile {
     but(profile, |profile| {
         if is_dynamic(profile) {
@@ -57,7 +57,7 @@ fn packages(profile: &Profile, packages: u32) -> Profile {
     })
 }
 
-/// Pages of another size, with stripes that are made of them.
+/// Returns a copy of `profile` with another page size, and with a stripe that is a multiple of it.
 fn page_size(profile: &Profile, size: Bytes) -> Profile {
     but(profile, |profile| {
         profile.flash.page_size = size;
@@ -79,15 +79,15 @@ fn ftl(profile: &Profile, name: &str) -> Profile {
     })
 }
 
-/// So many times the over-provisioning.
+/// Returns the over-provisioning of `profile` times `factor`, within bounds.
 fn share(profile: &Profile, factor: f64) -> f64 {
     (profile.over_provisioning * factor).clamp(0.01, 0.9)
 }
 
-/// Over-provisioning is tried coarsely and finely.
+/// The factors by which over-provisioning is varied, coarsely and finely.
 const SHARES: [f64; 8] = [0.7, 0.85, 0.95, 0.985, 1.015, 1.05, 1.18, 1.4];
 
-/// Every choice, the most consequential first.
+/// All choices, those with the largest effect first.
 pub const CHOICES: &[Choice] = &[
     Choice {
         field: "ftl",
@@ -149,7 +149,7 @@ pub const CHOICES: &[Choice] = &[
     Choice {
         field: "cleaning.policy",
         others: |p| {
-            // A policy that needs more room shows what another does with less.
+            // A policy that needs more spare space behaves like another one with less, so both are varied together.
             let names = ["greedy", "fifo", "d-choices", "cost-benefit", "random"];
             let policies = |factor: f64| {
                 let roomy = but(p, |p| p.over_provisioning = share(p, factor));
@@ -289,7 +289,7 @@ fn buffered(profile: &Profile) -> bool {
     profile.cache.kind != "none"
 }
 
-/// Drives of `capacity` that differ from one by a choice, where they can work.
+/// Returns drives of `capacity` bytes that differ from `profile` by one choice, leaving out those that cannot be built.
 pub fn alternatives(profile: &Profile, capacity: Bytes) -> Vec<(&'static str, Profile)> {
     let of = |choice: &'static Choice| {
         let others = (choice.others)(profile).into_iter();

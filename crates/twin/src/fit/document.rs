@@ -1,10 +1,10 @@
-//! A twin as it is kept: the profile for people and the simulator, and all about it for programs.
+//! The twin's files: a profile for people and the simulator, and a JSON document with all details for programs.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "a twin and what belongs to it: nothing may have the names"
+        reason = "writes a twin and its profile, whose names may be taken by nothing yet"
     )
 )]
 
@@ -21,98 +21,98 @@ use super::{FillFit, FitError, Range};
 /// The version of the format of [`Twin`].
 pub const TWIN_VERSION: u32 = 1;
 
-/// A twin: what was fitted to what, and how far it can be trusted.
+/// A twin: the fitted drive, its sources and its uncertainty.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Twin {
-    /// Version of the format.
+    /// The version of the format.
     pub schema_version: u32,
-    /// The version of flashscope that fitted.
+    /// The version of flashscope that made the fit.
     pub flashscope: String,
-    /// Seed of everything random.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// How often intervals are to hold the truth (0 to 1).
+    /// The share of intervals that are meant to contain the true value (0 to 1).
     pub confidence: f64,
-    /// The drive that was measured.
+    /// The name of the measured drive.
     pub drive: String,
-    /// What it was fitted to.
+    /// The sources of the fit, as the user named them.
     pub sources: Vec<String>,
-    /// The twin, as a profile in TOML.
+    /// The profile of the twin, in TOML.
     pub profile: String,
-    /// How far what it shows is from what was measured: the mean over runs of what their deviations in standard
-    /// errors come to (0 is exact, 1 is chance); absent where nothing was simulated.
+    /// The misfit: the mean over runs of their deviations in standard errors (0 is exact, 1 is chance). Absent if nothing was
+    /// simulated.
     pub misfit: Option<f64>,
-    /// Its times.
+    /// The fitted times.
     pub times: Vec<Time>,
-    /// Its structure, as far as alternatives were tried.
+    /// The fitted structure, as far as alternatives were tried.
     pub choices: Vec<Told>,
-    /// What each run to which it was fitted comes to on it.
+    /// The measured and simulated times of each run that the twin was fitted to.
     pub runs: Vec<RunFit>,
-    /// What was fitted to a fill sweep.
+    /// The model that was fitted to a fill sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<FillFit>,
-    /// What to measure next, for what could not be told.
+    /// Advice on what to measure next, for the fields that the sources do not determine.
     pub measure_next: Vec<String>,
-    /// By which factor means of response times may be off beside what the draws say, and then 99th percentiles: the
-    /// errors of the runs to which it was fitted.
+    /// Factors by which intervals are widened beyond the spread of the draws: for mean response times, then for 99th
+    /// percentiles. They are the errors of the runs that the twin was fitted to.
     pub spread: [f64; 2],
-    /// Drives that may as well have been measured: the fields in which each differs from the profile.
+    /// Alternative drives that fit the measurements as well: the fields in which each differs from the profile.
     pub draws: Vec<BTreeMap<String, String>>,
 }
 
-/// A time of a twin.
+/// A fitted time of a twin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Time {
-    /// The dotted name of the field.
+    /// The dotted name of the profile field.
     pub field: String,
-    /// Its value, ns.
+    /// The time, in ns.
     pub nanos: Range,
-    /// Whether what was measured depends on it; otherwise it is as it was before the fit.
+    /// True if the measurements depend on this time. If not, it keeps its value from before the fit.
     pub told: bool,
 }
 
-/// A choice of the structure of a twin.
+/// A structural choice of a twin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Told {
-    /// The dotted name of the field.
+    /// The dotted name of the profile field.
     pub field: String,
-    /// What was chosen.
+    /// The chosen value.
     pub value: String,
-    /// What fits as well; empty where the choice could be told.
+    /// The values that fit as well; empty if the measurements determine the choice.
     pub as_well: Vec<String>,
 }
 
-/// A run on a drive and on its twin.
+/// The times of a run on the drive and on its twin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFit {
-    /// Its result.
+    /// The name of the result that holds the run.
     pub result: String,
-    /// Its number there.
+    /// The number of the run in that result.
     pub run: u32,
-    /// What it was.
+    /// The micro-benchmark, the experiment and the value of the parameter.
     pub title: String,
-    /// The mean response time, and the 99th percentile, ns.
+    /// The measured mean response time and 99th percentile, in ns.
     pub measured_ns: [f64; 2],
-    /// The same of the twin.
+    /// The mean response time and 99th percentile on the twin, in ns.
     pub twin_ns: [f64; 2],
 }
 
 impl Twin {
-    /// Where it is kept beside the profile at `path`.
+    /// Returns the path of the JSON document that belongs to the profile at `path`.
     #[must_use]
     pub fn path_beside(path: &Path) -> PathBuf {
         path.with_extension("twin.json")
     }
 
-    /// The twin beside the profile at `path`.
+    /// Reads the twin that belongs to the profile at `path`.
     ///
     /// # Errors
-    /// It is not there, or damaged, or of a later version.
+    /// If the document is missing, is damaged or has a later version.
     pub fn read(path: &Path) -> Result<Twin, FitError> {
         let beside = Twin::path_beside(path);
         let wrong = |message: String| FitError::Twin { path: beside.clone(), message };
         let text = std::fs::read_to_string(&beside).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => wrong(format!(
-                "there is no such file, so {} is no twin: `flashscope twin fit` writes both",
+                "there is no such file, so {} is not a twin: `flashscope twin fit` writes both files",
                 path.display()
             )),
             _ => wrong(error.to_string()),
@@ -127,10 +127,10 @@ impl Twin {
         Ok(twin)
     }
 
-    /// Writes all of it beside `path`, and then the profile to `path`: where that is, the twin can be asked.
+    /// Writes the JSON document beside `path`, and then the profile to `path`. A profile at `path` implies a complete twin.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// If a file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), FitError> {
         let beside = Twin::path_beside(path);
         let wrong =
@@ -141,23 +141,23 @@ impl Twin {
         };
         write(&beside, &(text + "\n"))?;
         write(path, &self.profile).inspect_err(|_| {
-            // Neither is a twin without the other. The error says more than one about the removal.
+            // Neither file is of use without the other. A failed removal matters less than the error that is returned.
             let _ = std::fs::remove_file(&beside);
         })
     }
 
-    /// The drive.
+    /// Parses the profile of the twin.
     ///
     /// # Errors
-    /// The profile was tampered with.
+    /// If the profile was edited and is no longer valid.
     pub fn drive(&self) -> Result<Profile, ProfileError> {
         profile::from_toml(&self.profile)
     }
 
-    /// The drive, and at most so many that may as well have been measured.
+    /// Returns the twin's drive and at most `most` of its draws.
     ///
     /// # Errors
-    /// The profile or a draw was tampered with.
+    /// If the profile or a draw was edited and is no longer valid.
     pub fn drives(&self, most: usize) -> Result<(Profile, Vec<Profile>), ProfileError> {
         let drive = self.drive()?;
         let draw = |draw: &BTreeMap<String, String>| {

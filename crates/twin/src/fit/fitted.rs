@@ -1,4 +1,4 @@
-//! From sources to a twin.
+//! Fits a twin to its sources.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,57 +14,58 @@ use super::knobs::Knob;
 use super::tuning::{Said, Target, Tuned};
 use super::{FillFit, FitError, Found, Level, Measured, Range, read_levels, search};
 
-/// What a twin is fitted to.
+/// The sources that a twin is fitted to.
 #[derive(Default)]
 pub struct Sources {
-    /// Where they are from.
+    /// The paths of the sources, as the user gave them.
     pub names: Vec<String>,
     /// Results of micro-benchmarks.
     pub measured: Vec<Measured>,
-    /// What a probe found, as a profile.
+    /// The profile that a probe inferred.
     pub probed: Option<Profile>,
-    /// A fill sweep.
+    /// The levels of a fill sweep.
     pub levels: Vec<Level>,
 }
 
-/// How a twin is fitted.
+/// The options of a fit.
 #[derive(Debug, Clone, Copy)]
 pub struct How {
-    /// Seed of everything random.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// How often intervals are to hold the truth (0 to 1).
+    /// The share of intervals that are meant to contain the true value (0 to 1).
     pub confidence: f64,
-    /// The runs by which the structure is found read and write no more, with the state before them, if that can be.
+    /// The most bytes that the runs used for the structure search read and write, with their preparation. May be exceeded if
+    /// no smaller sample exists.
     pub sample: Bytes,
-    /// How many simulations at once; the outcome does not depend on it.
+    /// The number of simulations at once. The outcome does not depend on it.
     pub threads: usize,
 }
 
-/// How far a fit is.
+/// The progress of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Fitting {
-    /// What was fitted last: `times`, or the field of a choice; empty before any was.
+    /// The last thing that was fitted: `times`, or the field of a choice; empty before the first.
     pub what: &'static str,
-    /// The misfit of the best drive so far, of the runs by which it is found; absent before that.
+    /// The misfit of the best drive so far, over the runs that the search uses; absent before the first.
     pub misfit: Option<f64>,
-    /// How many drives were simulated.
+    /// The number of drives simulated so far.
     pub simulations: u64,
 }
 
-/// Is told how far a fit is.
+/// A callback that receives the progress of a fit.
 pub type TellFitting<'a> = dyn FnMut(Fitting) + Send + 'a;
 
-/// How many drives are drawn that may as well have been measured.
+/// The number of drives that are drawn from those that fit as well.
 const DRAWS: usize = 40;
 
-/// A time is told if half as much again moves a number of a run by so many standard errors.
+/// The standard errors by which a time 50 % longer must change a number of some run, for the time to count as determined.
 const TELLS: f64 = 2.0;
 
 impl Sources {
     /// Reads results of `flashscope bench` and `flashscope probe`, and tables of fill sweeps.
     ///
     /// # Errors
-    /// One of them is none of these, or cannot be read.
+    /// If a path is none of these or cannot be read.
     pub fn read(paths: &[PathBuf]) -> Result<Sources, FitError> {
         let mut sources = Sources::default();
         for path in paths {
@@ -82,10 +83,10 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Fits a twin; `tell` is told of each drive that was simulated, and `stop` ends it early.
+    /// Fits a twin. Calls `tell` after each simulated drive. Setting `stop` ends the fit early.
     ///
     /// # Errors
-    /// The sources are of several drives, or tell too little.
+    /// If the sources are of several drives or are too few.
     pub fn fit(
         &self,
         how: How,
@@ -145,7 +146,8 @@ impl Sources {
         Ok(twin)
     }
 
-    /// Where the search begins: at what the probe found, and with the spare share that a fill sweep tells.
+    /// Returns the drive at which the search starts: the probe's, if there is one, with the over-provisioning that the fill
+    /// sweep gives.
     fn start(&self, fill: Option<&FillFit>) -> Profile {
         let mut start = self.probed.clone().unwrap_or_else(unknown);
         if let Some(fill) = fill {
@@ -186,7 +188,7 @@ impl Sources {
     }
 }
 
-/// A drive of which nothing is known: that of Agrawal et al., as a simple one.
+/// Returns the drive to start from if nothing is known: a simplified one of Agrawal et al.
 fn unknown() -> Profile {
     let spec = "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&flash.packages=4\
                 &persistence.map=pages&cleaning.free_threshold=0.03";
@@ -202,7 +204,7 @@ fn probed(folder: &Path) -> Result<Profile, FitError> {
     let report = read_probe(folder)?;
     let text = report["profile"].as_str().ok_or_else(|| FitError::TooFew {
         what: format!("too few findings of the probe in {}", folder.display()),
-        needed: "probe with a larger --budget-bytes, or leave the probe away".into(),
+        needed: "probe with a larger --budget-bytes, or leave the probe out".into(),
     })?;
     profile::from_toml(text).map_err(FitError::Profile)
 }
@@ -213,8 +215,9 @@ fn levels(path: &Path) -> Result<Vec<Level>, FitError> {
     read_levels(&text)
 }
 
-/// Drives that may as well have been measured: the times fitted to runs that are drawn from those that there are
-/// (a bootstrap; B. Efron, *The Annals of Statistics* 7(1), 1979), every other one with a choice that fits as well.
+/// Draws drives that fit the measurements about as well as the best one. Each has its times fitted to a bootstrap sample
+/// of the runs (B. Efron, *The Annals of Statistics* 7(1), 1979). Every other one also has a structural choice that fits
+/// as well.
 fn draws(target: &Target<'_>, found: &Found, seed: u64) -> Vec<BTreeMap<String, String>> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let (runs, best) = (target.runs(), &found.best);
@@ -253,7 +256,7 @@ fn times(target: &Target<'_>, found: &Found, twin: &Twin) -> Vec<Time> {
     found.slopes.knobs.iter().enumerate().map(time).collect()
 }
 
-/// Whether what was measured depends on a time.
+/// True if the measurements depend on the time with index `nth`.
 fn tells(target: &Target<'_>, found: &Found, nth: usize) -> bool {
     let runs = target.measured.iter().flat_map(|one| &one.runs);
     let half = found.slopes.knobs[nth].get(&found.best.profile) / 2.0;
@@ -290,7 +293,7 @@ fn choices(found: &Found) -> Vec<Told> {
     choices.into_iter().map(told).collect()
 }
 
-/// By which factors the runs of a fit are off, as often as intervals are to hold the truth.
+/// Returns the factors within which the share `confidence` of the twin's means and 99th percentiles lies.
 fn spread(runs: &[RunFit], confidence: f64) -> [f64; 2] {
     [0, 1].map(|which| {
         let off = |run: &RunFit| (run.twin_ns[which] / run.measured_ns[which]).ln().abs();
@@ -298,7 +301,7 @@ fn spread(runs: &[RunFit], confidence: f64) -> [f64; 2] {
     })
 }
 
-/// What stands behind a field: where its value is from, and its interval.
+/// Returns the comment on a profile field: the origin of its value, and its interval.
 fn comment(twin: &Twin, field: &str) -> Option<String> {
     let percent = 100.0 * twin.confidence;
     if let Some(time) = twin.times.iter().find(|time| time.field == field) {
@@ -310,7 +313,7 @@ fn comment(twin: &Twin, field: &str) -> Option<String> {
                 text(time.nanos.low),
                 text(time.nanos.high)
             ),
-            false => "not told by what was measured".into(),
+            false => "not determined by the measurements".into(),
         });
     }
     let choice = twin.choices.iter().find(|choice| choice.field == field)?;

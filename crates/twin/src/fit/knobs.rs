@@ -1,34 +1,34 @@
-//! The times of a drive that are fitted, as they enter response times.
+//! The times of a drive that a fit adjusts.
 
 use flashscope_block::Nanos;
 use flashscope_sim::Profile;
 
-/// A time of a profile.
+/// A time in a profile.
 pub struct Knob {
     /// The dotted name of the field.
     pub field: &'static str,
-    /// Where it is.
+    /// Accesses the field.
     of: fn(&mut Profile) -> &mut Nanos,
-    /// The least and the most that a time of such a kind is taken to be, ns: one that what was measured does not tell
-    /// would else go anywhere to mend what another choice is wrong about.
+    /// The shortest and longest plausible time of this kind, in ns. Without limits, a time that the measurements do not
+    /// determine would drift to compensate for errors elsewhere.
     limits: (f64, f64),
-    /// Whether it matters to such a drive at all.
+    /// True if the time affects a drive with such a profile.
     matters: fn(&Profile) -> bool,
 }
 
-/// Reads of flash, from SLC with short lines to QLC.
+/// Limits of flash reads, in ns: from fast SLC to QLC.
 const READ: (f64, f64) = (1e3, 1e6);
 
-/// Programs of flash.
+/// Limits of flash programs, in ns.
 const PROGRAM: (f64, f64) = (2e4, 2e7);
 
-/// Erases of flash.
+/// Limits of flash erases, in ns.
 const ERASE: (f64, f64) = (2e5, 1e8);
 
-/// Buses and controllers, from PCI Express to USB.
+/// Limits of buses and controllers, in ns: from PCI Express to USB.
 const HANDLING: (f64, f64) = (10.0, 1e8);
 
-/// All that are fitted.
+/// All times that a fit adjusts.
 pub const KNOBS: [Knob; 9] = [
     Knob {
         field: "flash.page_read",
@@ -87,24 +87,24 @@ pub const KNOBS: [Knob; 9] = [
 ];
 
 impl Knob {
-    /// Those that matter to a drive.
+    /// Returns the times that affect a drive.
     pub fn of(profile: &Profile) -> Vec<&'static Knob> {
         KNOBS.iter().filter(|knob| (knob.matters)(profile)).collect()
     }
 
-    /// What the profile has, in ns.
+    /// Returns the time in the profile, in ns, within the limits.
     #[allow(clippy::cast_precision_loss, reason = "times are below 2^53 ns")]
     pub fn get(&self, profile: &Profile) -> f64 {
         self.within((self.of)(&mut profile.clone()).0 as f64)
     }
 
-    /// Puts so many ns into the profile.
+    /// Sets the time in the profile, in ns, within the limits.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     pub fn set(&self, profile: &mut Profile, nanos: f64) {
         *(self.of)(profile) = Nanos(self.within(nanos).round() as u64);
     }
 
-    /// The nearest time that it may have, ns.
+    /// Returns the nearest time within the limits, in ns.
     pub fn within(&self, nanos: f64) -> f64 {
         nanos.clamp(self.limits.0, self.limits.1)
     }

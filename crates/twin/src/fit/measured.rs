@@ -1,4 +1,4 @@
-//! What was measured of each run, in the numbers that a twin is fitted to.
+//! Describes each run by the numbers that a twin is fitted to.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -13,55 +13,55 @@ use flashscope_stats::{mean_interval, quantile_interval};
 
 use super::FitError;
 
-/// The shares of response times by which their distribution is described, beside the mean.
+/// The quantiles that describe the distribution of response times, beside the mean.
 pub const SHARES: [f64; 4] = [0.1, 0.5, 0.9, 0.99];
 
-/// Numbers of each run: the mean and the quantiles, in ns.
+/// The count of numbers that describe a run: the mean and the quantiles.
 pub const NUMBERS: usize = 1 + SHARES.len();
 
-/// The mean of response times and their quantiles at [`SHARES`], ns.
+/// The mean of response times and their quantiles at [`SHARES`], in ns.
 pub type Numbers = [f64; NUMBERS];
 
-/// A result to which a twin is fitted, or with which it is compared.
+/// A measured result: a twin is fitted to it or compared with it.
 #[derive(Clone)]
 pub struct Measured {
-    /// Where it is from, for readers.
+    /// The path of the result, for messages.
     pub name: String,
-    /// What was done.
+    /// The manifest of the result.
     pub manifest: Manifest,
-    /// The runs that were run to their end.
+    /// The complete runs.
     pub runs: Vec<MeasuredRun>,
 }
 
-/// A run that was run to its end.
+/// A complete run.
 #[derive(Clone)]
 pub struct MeasuredRun {
-    /// Its number in the result.
+    /// The number of the run in the result.
     pub id: u32,
     /// The micro-benchmark, the experiment and the value of the parameter.
     pub title: String,
-    /// What it read and wrote.
+    /// Bytes read and written.
     pub bytes: Bytes,
-    /// What was measured.
+    /// The measured mean and quantiles.
     pub numbers: Numbers,
-    /// The standard errors of these, relative to them.
+    /// The standard errors of `numbers`, relative to them.
     pub errors: Numbers,
 }
 
-/// Closer than this nothing is told apart: no drive is exactly as a simulated one.
+/// The smallest relative error of a number. No simulated drive matches a real one more closely.
 const LEAST_ERROR: f64 = 0.01;
 
-/// What is taken for the error of a quantile of which too few values tell.
+/// The relative error of a quantile that has too few values for an estimate.
 const UNKNOWN_ERROR: f64 = 0.1;
 
-/// Fewer response times have no 99th percentile.
+/// The least response times of a run. With fewer, the 99th percentile means nothing.
 const LEAST_IOS: usize = 16;
 
 impl Measured {
     /// Reads the result in the folder at `path`.
     ///
     /// # Errors
-    /// It cannot be read, or none of its runs was done.
+    /// If the result cannot be read, or none of its runs is complete.
     pub fn read(path: &Path) -> Result<Measured, FitError> {
         let (folder, manifest) = ResultFolder::open(path)?;
         let mut runs = Vec::new();
@@ -100,22 +100,21 @@ impl Measured {
         Ok(Measured { name, manifest, runs })
     }
 
-    /// Bytes of the drive.
+    /// Returns the capacity of the drive.
     #[must_use]
     pub fn capacity(&self) -> Bytes {
         self.manifest.device.capacity
     }
 
-    /// A simulated drive on which the same may be run, if there can be such a one that holds as much.
+    /// Builds a simulated drive that can repeat the runs; `None` if the profile is invalid or the drive is too small.
     #[must_use]
     pub fn drive(&self, profile: &Profile) -> Option<Drive> {
         let drive = Drive::new("sim:twin", profile).ok()?;
         (drive.info().capacity >= self.capacity()).then_some(drive)
     }
 
-    /// The same runs on a simulated drive: what they come to, in the order of `runs`; `None` where the
-    /// drive does not get through them. `each` is told of every run as it ends, and may end everything, which is `None`,
-    /// too.
+    /// Repeats the runs on a simulated drive and returns their numbers, in the order of `runs`. Calls `each` at the end of
+    /// every run. Returns `None` if the drive fails a run, or if `stop` or `each` ends the simulation.
     #[must_use]
     pub fn simulate(
         &self,
@@ -138,15 +137,15 @@ impl Measured {
     }
 }
 
-/// The runs of a simulation, as far as it has come.
+/// The state of a simulation that repeats measured runs.
 struct Seen<'m, F> {
-    /// Those that are wanted, in their order.
+    /// The runs whose numbers are collected, in order.
     runs: &'m [MeasuredRun],
-    /// The number of the one that is under way, and how many of its IOs were answered.
+    /// The number of the current run, and how many of its IOs are complete.
     under_way: (u32, u64),
-    /// The response times of it that count, ns.
+    /// The response times of the current run, without the ignored first IOs, in ns.
     times: Vec<f64>,
-    /// What those that are wanted came to.
+    /// The numbers of the runs so far, in the order of `runs`.
     done: Vec<Numbers>,
     each: F,
 }
@@ -165,7 +164,7 @@ impl<F: FnMut(&MeasuredRun, &Numbers) -> ControlFlow<()>> Seen<'_, F> {
         ControlFlow::Continue(())
     }
 
-    /// The run that is under way, if it is among those that are wanted.
+    /// Returns the current run if its numbers are collected.
     fn wanted(&self) -> Option<&MeasuredRun> {
         self.runs.get(self.done.len()).filter(|wanted| wanted.id == self.under_way.0)
     }
@@ -199,7 +198,7 @@ fn numbers(times: &mut [f64]) -> Numbers {
     for (number, share) in numbers[1..].iter_mut().zip(SHARES) {
         *number = times[((share * times.len() as f64).ceil() as usize).max(1) - 1];
     }
-    // An answer that takes no time at all has no logarithm.
+    // Keeps the logarithm finite for response times of 0.
     numbers.map(|number| number.max(1.0))
 }
 

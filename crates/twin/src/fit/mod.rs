@@ -1,4 +1,4 @@
-//! A simulated drive that behaves as one that was measured: its twin.
+//! Fits a simulated drive to measurements of a real one. The fitted drive is the real one's twin.
 
 mod check;
 mod checks;
@@ -31,31 +31,31 @@ pub use table::read_levels;
 use tuning::side_by_side_telling;
 pub use tuning::{Target, Tell, Tuned};
 
-/// Where the 99th percentile is among [`Numbers`].
+/// The index of the 99th percentile in [`Numbers`].
 const LAST: usize = NUMBERS - 1;
 
-/// Why no twin was made.
+/// The reason why a fit failed.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
-    /// What was measured tells too little.
-    #[error("there are {what}, too few for a fit: {needed}")]
+    /// There are too few measurements.
+    #[error("too few measurements for a fit ({what}): {needed}")]
     TooFew {
-        /// What there is.
+        /// The measurements that there are.
         what: String,
-        /// What to measure next.
+        /// The measurements to add.
         needed: String,
     },
-    /// What was measured cannot be of one drive.
+    /// The results cannot all be of one drive.
     #[error("the results contradict each other: {0}")]
     Contradiction(String),
     /// A workload cannot be simulated.
     #[error(transparent)]
     Simulate(#[from] crate::simulate::Error),
-    /// It was stopped.
+    /// The caller stopped the fit.
     #[error("interrupted")]
     Interrupted,
-    /// No drive to begin with works.
-    #[error("none of the drives to begin with has the capacity that was measured, and works")]
+    /// None of the drives at which the search starts can be simulated.
+    #[error("none of the drives at which the search starts has the measured capacity and can run the measured workload")]
     NoStart,
     /// A result cannot be read.
     #[error(transparent)]
@@ -63,37 +63,37 @@ pub enum FitError {
     /// A profile cannot be read.
     #[error(transparent)]
     Profile(#[from] flashscope_sim::ProfileError),
-    /// A file cannot be read or written, or is not what it should be.
+    /// A file cannot be read or written, or has wrong contents.
     #[error("{}: {message}", path.display())]
     Twin {
-        /// Where it is.
+        /// The path of the file.
         path: std::path::PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         message: String,
     },
-    /// A table cannot be read.
+    /// A table of fill levels cannot be read.
     #[error("line {line}: {message}")]
     Table {
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         message: String,
     },
 }
 
-/// A value with where it is expected.
+/// A best value with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Range {
     /// The value that fits best.
     pub value: f64,
-    /// The lower end.
+    /// The lower end of the interval.
     pub low: f64,
-    /// The upper end.
+    /// The upper end of the interval.
     pub high: f64,
 }
 
 impl Range {
-    /// Around the best value, with the share `confidence` of `draws` in the middle, and the best.
+    /// Returns the interval around `value` that holds the middle `confidence` (0 to 1) of `draws`, and `value` itself.
     #[must_use]
     pub fn around(value: f64, mut draws: Vec<f64>, confidence: f64) -> Range {
         draws.sort_unstable_by(f64::total_cmp);
@@ -107,7 +107,7 @@ impl Range {
         Range { value, low: at(tail).min(value), high: at(1.0 - tail).max(value) }
     }
 
-    /// The same with both ends further away by a factor, at least 1.
+    /// Moves both ends away from the value by `factor`, which is at least 1.
     #[must_use]
     pub fn wider(self, factor: f64) -> Range {
         Range { low: self.low / factor, high: self.high * factor, ..self }

@@ -1,4 +1,4 @@
-//! A drive that shows what a fill sweep does.
+//! Builds a twin from a fill sweep alone.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,20 @@ use flashscope_sim::{Profile, profile};
 use super::document::{Told, Twin};
 use super::{FillFit, FillModel};
 
-/// The share of the flash that holds no data where as much is written as at the fullest level.
+/// Returns the share of the flash that holds no data at the fullest level.
 #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
 pub(super) fn spare(model: &FillModel, fullest: Bytes) -> f64 {
     (1.0 - fullest.0 as f64 / model.flash_bytes).clamp(0.001, 0.95)
 }
 
-/// Blocks of each package that hold no data, whatever is cleaned: those kept free, and the one that is written to.
+/// The blocks of each package that never hold data of the host: the free ones kept for cleaning, and the one being
+/// written.
 const KEPT: f64 = 3.0;
 
-/// Parts of the time of a page of the host that its transfer over the serial bus takes, at most.
+/// The largest share of the time of a host page that its transfer over the serial bus takes.
 const BUS: f64 = 0.1;
 
-/// The twin of a fill sweep: with the structure of `like`, or of a drive with eight packages and blocks of 1024 pages.
+/// Completes the twin of a fill sweep. Its structure is that of `like`, or else a generic one with eight packages.
 pub(super) fn complete(twin: &mut Twin, fill: &FillFit, like: Option<&Profile>) {
     let fullest = fill.levels.last().map_or(Bytes(0), |level| level.fill);
     let like = like.cloned().unwrap_or_else(|| large(fullest));
@@ -40,7 +41,7 @@ pub(super) fn complete(twin: &mut Twin, fill: &FillFit, like: Option<&Profile>) 
     }];
     twin.measure_next = vec![
         "response times: `flashscope bench DRIVE --only granularity,locality,partitioning`".into(),
-        "which policy cleans: skewed writes tell (`zipf` beside `uniform`), a fill sweep does not"
+        "the cleaning policy: compare skewed writes (`zipf`) with uniform ones; a fill sweep alone does not determine it"
             .into(),
     ];
     twin.profile = text(twin, fill, &drive);
@@ -63,12 +64,12 @@ fn text(twin: &Twin, fill: &FillFit, drive: &Profile) -> String {
             Some("fitted to throughput; how it is made up is assumed".into())
         }
         "flash.packages" | "flash.pages_per_block" | "flash.page_size" => {
-            Some("assumed: a fill sweep does not tell".into())
+            Some("assumed: a fill sweep does not determine it".into())
         }
         _ => None,
     };
     format!(
-        "# The twin of {}, fitted by `flashscope twin fit` to\n{sources}# Beside its data the drive writes \
+        "# The twin of {}, fitted by `flashscope twin fit` to\n{sources}# Besides its data the drive writes \
          {:.4} bytes for each ({percent:.0} % interval {:.4} to {:.4}), for which there is no field.\n\n{}",
         twin.drive,
         kappa.value,
@@ -78,20 +79,21 @@ fn text(twin: &Twin, fill: &FillFit, drive: &Profile) -> String {
     )
 }
 
-/// Packages of a drive of which no more is known than its size.
+/// The number of packages of a drive that is known only by its size.
 const PACKAGES: u64 = 8;
 
-/// Bytes of its pages.
+/// The page size of such a drive, in bytes.
 const PAGE: u64 = 4096;
 
-/// A drive whose blocks are as large as those of large drives, but of which each package has a thousand at least.
+/// Returns a drive with the block size of large drives, but small enough blocks that each package has at least a
+/// thousand.
 #[allow(clippy::cast_precision_loss, reason = "a thousand")]
 fn large(fullest: Bytes) -> Profile {
     const BLOCKS: u64 = 1024;
     let pages = (fullest.0 / (PACKAGES * PAGE * BLOCKS)).clamp(32, 1024);
     let pages = 1 << pages.ilog2();
     let blocks = fullest.0 / (PACKAGES * PAGE * pages);
-    // Two, one of which is being written to.
+    // A threshold of two free blocks, one of which is being written.
     let threshold = 1.9 / (1.2 * blocks as f64).max(8.0);
     let spec = format!(
         "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die=1&persistence.map=pages\
@@ -102,8 +104,8 @@ fn large(fullest: Bytes) -> Profile {
     profile::parse(&spec).expect("the profile is among those that are built in")
 }
 
-/// A drive with the flash and the throughput of the model. A page of the host takes a program and a transfer, one that
-/// is moved a read and a transfer more.
+/// Returns a drive with the flash capacity and the throughput of the model. A host page takes a program and a transfer; a
+/// moved page takes a read and a transfer more.
 fn drive(like: &Profile, model: &FillModel, fullest: Bytes) -> Profile {
     let mut drive = like.clone();
     let block = drive.flash.page_size.0 * u64::from(drive.flash.pages_per_block);
@@ -116,7 +118,7 @@ fn drive(like: &Profile, model: &FillModel, fullest: Bytes) -> Profile {
     if let (Some(bare), Some(moved)) = (model.bare_bytes_per_second, model.moved) {
         #[allow(clippy::cast_precision_loss, reason = "pages are small")]
         let page = drive.flash.page_size.0 as f64;
-        // What the flash does for each page, and for what the drive writes beside it.
+        // The time that the flash spends on each page, including the drive's own extra writes.
         let of_page = 1e9 * page * f64::from(drive.flash.packages) / bare;
         let more = ((moved - 1.0) * of_page).max(0.0);
         let bus = (BUS * of_page).min(more / 2.0).max(1.0);

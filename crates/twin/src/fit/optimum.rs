@@ -1,4 +1,4 @@
-//! The least of a function of which nothing is known but its values.
+//! Minimizes a function by its values alone, without derivatives.
 
 use argmin::core::{CostFunction, Error, Executor, State};
 use argmin::solver::neldermead::NelderMead;
@@ -15,22 +15,22 @@ impl<F: Fn(&[f64]) -> f64> CostFunction for Cost<F> {
     }
 }
 
-/// What is no number is worse than all that are.
+/// Replaces a cost that is not finite by a very large one.
 const fn finite(cost: f64) -> f64 {
     if cost.is_finite() { cost } else { 1e300 }
 }
 
-/// How often a simplex is spread out anew where the last one closed in: one may close in on no minimum.
+/// The most restarts with a fresh simplex. A simplex can collapse at a point that is no minimum.
 const RESTARTS: usize = 8;
 
 /// Steps of a simplex for each dimension.
 const STEPS: u64 = 200;
 
-/// The least of two costs that are told apart, relative to them.
+/// The relative difference below which two costs count as equal.
 const TOLERANCE: f64 = 1e-10;
 
-/// Where `cost` is least near `start`, by simplexes (J. A. Nelder and R. Mead, *The Computer Journal*
-/// 7(4), 1965) that are as large as `spread` at first, along each axis.
+/// Returns the minimum of `cost` near `start`, by the simplex method (J. A. Nelder and R. Mead, *The Computer Journal*
+/// 7(4), 1965). `spread` is the initial size of the simplex along each axis.
 pub(super) fn least(start: &[f64], spread: f64, cost: impl Fn(&[f64]) -> f64) -> Vec<f64> {
     let mut best = (start.to_vec(), finite(cost(start)));
     for _ in 0..if start.is_empty() { 0 } else { RESTARTS } {
@@ -63,9 +63,8 @@ fn simplex(start: &[f64], spread: f64, cost: &impl Fn(&[f64]) -> f64) -> Option<
 mod tests {
     use super::*;
 
-    // Is the end of Rosenbrock's valley found, and a kink, which has no derivative?
     #[test]
-    fn valleys_and_kinks() {
+    fn finds_the_minimum_of_a_valley_and_of_a_kink() {
         let valley = least(&[-1.2, 1.0], 0.5, |x| {
             (1.0 - x[0]).powi(2) + 100.0 * (x[1] - x[0] * x[0]).powi(2)
         });
@@ -76,9 +75,8 @@ mod tests {
         assert!(kink.iter().zip([1.0, -1.0, -1.0]).all(|(x, y)| (x - y).abs() < 1e-3), "{kink:?}");
     }
 
-    // Is what cannot be evaluated avoided, and nothing to be found no error?
     #[test]
-    fn edges() {
+    fn avoids_undefined_costs_and_accepts_zero_dimensions() {
         let root = least(&[4.0], 1.0, |x| (x[0].sqrt() - 1.0).powi(2));
         assert!((root[0] - 1.0).abs() < 1e-3, "{root:?}");
         assert!(least(&[], 1.0, |_| 0.0).is_empty());

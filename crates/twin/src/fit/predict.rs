@@ -1,4 +1,4 @@
-//! What a workload comes to on a twin, and on drives that may as well have been measured.
+//! Predicts how a workload performs on a twin, with intervals from alternative drives that fit the measurements as well.
 
 use std::sync::atomic::AtomicBool;
 
@@ -9,30 +9,30 @@ use serde::{Deserialize, Serialize};
 use super::{FitError, Range, Tell, Twin, side_by_side_telling};
 use crate::simulate::{Simulation, Simulator, Work};
 
-/// What a workload comes to on a drive, by its twin.
+/// The performance of a workload on a drive, as its twin predicts it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TwinPrediction {
-    /// The drive.
+    /// The name of the drive.
     pub drive: String,
-    /// The workload.
+    /// The workload, as the user wrote it.
     pub workload: String,
-    /// How often intervals are to hold the truth (0 to 1).
+    /// The share of intervals that are meant to contain the true value (0 to 1).
     pub confidence: f64,
-    /// How many drives that may as well have been measured were simulated beside the twin.
+    /// The number of alternative drives that were simulated beside the twin.
     pub draws: u32,
-    /// IOs that were counted.
+    /// The number of IOs measured.
     pub ios: u64,
-    /// Bytes that were read and written in a second.
+    /// Bytes read and written per second.
     pub bytes_per_second: Range,
-    /// Response times, ns.
+    /// Response times, in ns.
     pub latency_ns: PredictedLatency,
-    /// Pages programmed for each that the host wrote; absent where it wrote none.
+    /// Pages programmed per page that the host wrote; absent if the host wrote none.
     pub write_amplification: Option<Range>,
-    /// Bytes that the host can write before blocks are worn out, from new; absent where nothing was erased.
+    /// Bytes that the host can write to a new drive before its blocks wear out; absent if nothing was erased.
     pub lifetime_bytes: Option<Range>,
 }
 
-/// Response times, ns.
+/// Predicted response times, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PredictedLatency {
     /// Mean.
@@ -45,7 +45,7 @@ pub struct PredictedLatency {
     pub p999: Range,
 }
 
-/// A drive with what came of it.
+/// A drive and the result of a simulation on it.
 struct Ran {
     blocks: f64,
     lifetime: f64,
@@ -53,11 +53,11 @@ struct Ran {
 }
 
 impl Twin {
-    /// What a workload comes to: simulated on the twin and at most `draws` drives that may as well have been measured,
-    /// `threads` at once. `tell` is told of each.
+    /// Simulates a workload on the twin and on at most `draws` of its draws, up to `threads` at once. Calls `tell` after each
+    /// simulation.
     ///
     /// # Errors
-    /// What is wrong with the workload, or with it on this drive; draws that cannot do it are left out.
+    /// If the workload is invalid or cannot run on the twin. Draws that cannot run it are left out.
     pub fn predict(
         &self,
         work: &Work,
@@ -118,7 +118,7 @@ fn bytes_per_second(ran: &Ran) -> Option<f64> {
     Some(whole(bytes_read.0 + bytes_written.0) / simulated_ns.as_secs_f64())
 }
 
-/// Bytes that the host can write: as many for each erase as it did.
+/// Returns the bytes that the host can write until the blocks are worn out, at the simulated bytes per erase.
 fn lifetime(ran: &Ran) -> Option<f64> {
     let erases: u64 = ran.simulation.erases.values().sum();
     let written = whole(ran.simulation.bytes_written.0);

@@ -1,4 +1,5 @@
-//! Some of what was measured, for a search that tries many drives: those that hold much take long to be simulated.
+//! Reduces measurements to a sample, for a search that simulates many drives. Simulating all runs of a large drive takes
+//! long.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +8,13 @@ use flashscope_result::manifest::{Experiment, Progress, Run, State};
 
 use super::Measured;
 
-/// Of the values of a parameter, every so many are looked at at the least.
+/// The widest step between the values of a parameter that a sample keeps: one of every four.
 const WIDEST_STEP: usize = 4;
 
 impl Measured {
-    /// As many of the runs as read and write `most` bytes or less, with the state before them: if not all do, repeats
-    /// are left out first, then values of parameters between others. No run is run then but those.
+    /// Returns a sample of the runs that reads and writes at most `most` bytes, preparation included. It leaves out repeats
+    /// first, then values between others. A simulation of the sample runs no other runs. If no sample is small enough,
+    /// returns the smallest.
     #[must_use]
     pub fn sampled(&self, most: Bytes) -> Measured {
         if self.work(&self.kept(|_, _| true)) <= most {
@@ -28,19 +30,19 @@ impl Measured {
         Measured { name: self.name.clone(), manifest, runs }
     }
 
-    /// What a simulation of the smallest sample reads and writes.
+    /// Returns the bytes that a simulation of the smallest sample reads and writes.
     #[must_use]
     pub fn least_work(&self) -> Bytes {
         self.work(&self.thinned(WIDEST_STEP))
     }
 
-    /// The first repeats of every so many values.
+    /// Selects the first repeat of every `step`-th value.
     fn thinned(&self, step: usize) -> BTreeSet<u32> {
         self.kept(|run, nth| run.repeat == 1 && nth.is_multiple_of(step))
     }
 
-    /// The runs that were measured and that `keep` wants, of which it is told their place among the values of
-    /// their experiment.
+    /// Selects the measured runs for which `keep` returns true. `keep` gets a run and the index of its value within the
+    /// experiment.
     fn kept(&self, keep: impl Fn(&Run, usize) -> bool) -> BTreeSet<u32> {
         let measured: BTreeSet<u32> = self.runs.iter().map(|run| run.id).collect();
         let experiments = self.manifest.micro_benchmarks.iter().flat_map(|one| &one.experiments);
@@ -54,7 +56,7 @@ impl Measured {
         experiments.flat_map(of).collect()
     }
 
-    /// Bytes that these runs read and write, with those that bring the drive into its state.
+    /// Returns the bytes that the selected runs read and write, and those that bring the drive into its state.
     fn work(&self, kept: &BTreeSet<u32>) -> Bytes {
         let resets = self.manifest.runs().filter(|run| run.reset && kept.contains(&run.id)).count();
         let fill = match self.manifest.options.state {

@@ -1,4 +1,4 @@
-//! From what was measured to a drive: choices by trying them, times by tuning.
+//! Searches for the drive that fits measurements best: tries structural choices and tunes times.
 
 use std::collections::BTreeSet;
 
@@ -9,45 +9,46 @@ use super::choices::alternatives;
 use super::tuning::{Outcome, REACH, Said, Slopes, Target, Tuned};
 use super::{FitError, Measured};
 
-/// What a search found.
+/// The result of a search.
 pub struct Found {
-    /// The drive.
+    /// The drive that fits best.
     pub best: Tuned,
-    /// What its times do.
+    /// How its response times change with its fitted times.
     pub slopes: Slopes,
-    /// Drives that differ by one choice and cannot be told from it, with the field of the choice.
+    /// Drives that differ from `best` by one choice and fit as well, with the field of the choice.
     pub as_well: Vec<(&'static str, Tuned)>,
-    /// The fields for which there is no alternative that fits as well.
+    /// The fields whose alternatives all fit worse.
     pub told: Vec<&'static str>,
 }
 
-/// Choices are looked at at most so often.
+/// The most rounds in which choices are tried.
 const ROUNDS: u32 = 40;
 
-/// How many of the alternatives that look best are tuned before one is chosen.
+/// The number of best alternatives that are tuned before one of them is chosen.
 const TUNED: usize = 3;
 
-/// How many of them tell which fields are worth another look at once.
+/// The number of best alternatives whose fields are tried again in the next round.
 const PROMISING: usize = 12;
 
-/// Steps of tuning before every choice is tried, and of an alternative of its own.
+/// The tuning steps before all choices are tried, and those for an alternative along its own slopes.
 const STEPS: (u32, u32) = (4, 1);
 
-/// A choice has to lower the misfit by such a share.
+/// The share by which a choice must lower the misfit.
 const BETTER: f64 = 0.02;
 
-/// A misfit that is larger by such a share, or by so much, is one of a drive that fits as well.
+/// The limits within which a misfit counts as equal to the best one: relative and absolute.
 const AS_WELL: (f64, f64) = (0.05, 0.02);
 
-/// Nothing is left to be fitted below this: deviations are a tenth of what can be told.
+/// The misfit below which the search stops: deviations are a tenth of the measurement errors.
 const EXACT: f64 = 0.01;
 
-/// The drive that fits best near `start`.
+/// Returns the drive that fits best near `start`.
 ///
-/// Where all runs read and write more than `most`, its structure is found by some of them, and its times by all.
+/// If all runs together read and write more than `most`, the structure is fitted to a sample of them, and the times to
+/// all.
 ///
 /// # Errors
-/// `start` does not work.
+/// If the drive `start` cannot be simulated.
 pub fn search(target: &Target<'_>, most: Bytes, start: &Profile) -> Result<Found, FitError> {
     let share = Bytes(most.0 / target.measured.len().max(1) as u64);
     let sampled: Vec<Measured> = target.measured.iter().map(|one| one.sampled(share)).collect();
@@ -64,8 +65,8 @@ pub fn search(target: &Target<'_>, most: Bytes, start: &Profile) -> Result<Found
     Ok(concluded(best, slopes, tried))
 }
 
-/// A drive from which no single choice leads to a better one. Fields that led nowhere near a better one are left
-/// until those that did lead no further.
+/// Descends to a drive that no single choice improves. After a success it retries only the fields of the best
+/// alternatives, and all fields once those bring no gain.
 fn descend(target: &Target<'_>, start: &Profile) -> Result<Found, FitError> {
     let mut best = target.one(start).ok_or(FitError::NoStart)?;
     let (mut round, mut promising) = (0, None);
@@ -95,23 +96,23 @@ fn descend(target: &Target<'_>, start: &Profile) -> Result<Found, FitError> {
     }
 }
 
-/// Drives that differ from another by one choice.
+/// The alternatives to a drive that were tried, each with one choice changed.
 struct Tried {
-    /// Those that were simulated to the end, with the field of the choice, the best first.
+    /// The alternatives that were simulated to the end, with the field of the choice, the best first.
     within: Vec<(&'static str, Tuned)>,
-    /// The fields of which one works.
+    /// The fields with at least one alternative that can be built.
     works: BTreeSet<&'static str>,
 }
 
 impl Tried {
-    /// The fields of the best so many.
+    /// Returns the fields of the `best` first alternatives.
     fn fields(&self, best: usize) -> BTreeSet<&'static str> {
         self.within.iter().take(best).map(|(field, _)| *field).collect()
     }
 }
 
-/// The alternatives to a drive in the given fields, or in all, as far as they may be among so many that are best, or
-/// fit as well.
+/// Tries the alternatives to a drive in `fields`, or in all. Keeps those among the `most` best and those that fit as well
+/// as the drive.
 fn tried(
     target: &Target<'_>,
     best: &Tuned,
@@ -135,8 +136,9 @@ fn tried(
     tried
 }
 
-/// The best of the alternatives that look best, if it is better. The times of each are fitted along `slopes`, which are
-/// those of `best` and mostly do for its like; where none of them is better so, and it is `worth` it, along its own.
+/// Returns the best of the most promising alternatives if it beats `best`. Their times are first fitted along `slopes`,
+/// those of `best`, which similar drives mostly share. If none wins and `worth` is true, each is tuned along its own
+/// slopes.
 fn better(
     target: &Target<'_>,
     best: &Tuned,
@@ -153,12 +155,12 @@ fn better(
     least(&|other| target.step(other, slopes, REACH)).or_else(own)
 }
 
-/// The largest misfit of a drive that fits as well as another.
+/// Returns the largest misfit that counts as equal to that of `best`.
 fn as_well(best: &Tuned) -> f64 {
     best.misfit * (1.0 + AS_WELL.0) + AS_WELL.1
 }
 
-/// What was found, with all the alternatives to it.
+/// Builds the result of the search from the best drive and its alternatives.
 fn concluded(best: Tuned, slopes: Slopes, tried: Tried) -> Found {
     let Tried { within, mut works } = tried;
     let most = as_well(&best);

@@ -1,8 +1,8 @@
-//! A fill sweep: what uniform writes cost a drive, by how much of it they are on.
+//! The cost of uniform writes by fill level, and the closed form that is fitted to it.
 //!
-//! `WA = kappa * A(T / F)`, where F of the T bytes of flash hold data, A is the model of a cleaning policy,
-//! and kappa what the drive writes beside (parity, its map); and a page that is moved costs `moved` times
-//! what one of the host does, so that `1 / throughput = (1 + moved * (WA - 1)) / bare`.
+//! `WA = kappa * A(T / F)`, where F of the T bytes of flash hold data. A is the model of a cleaning policy, and kappa
+//! accounts for the drive's own writes (parity, its map). Moving a page costs `moved` times as much as writing one for
+//! the host, so `1 / throughput = (1 + moved * (WA - 1)) / bare`.
 
 use flashscope_block::Bytes;
 use flashscope_model::{d_choices, fifo, greedy, random};
@@ -12,31 +12,30 @@ use serde::{Deserialize, Serialize};
 use super::optimum::least;
 use super::{FitError, Range};
 
-/// What uniform writes were measured to cost on a part of a drive, once it was steady.
+/// The measured cost of uniform writes at a fill level, once the drive was steady.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
-    /// Bytes that held data, and were written to.
+    /// Bytes that held data, and over which the writes went.
     pub fill: Bytes,
-    /// Bytes programmed for each that the host wrote, at least 1; absent where the drive does not tell.
+    /// Bytes programmed per byte that the host wrote, at least 1; absent if the drive does not report it.
     pub write_amplification: Option<f64>,
-    /// Bytes that the host wrote in a second; absent where that was not measured.
+    /// Bytes that the host wrote per second; absent if not measured.
     pub bytes_per_second: Option<f64>,
 }
 
-/// A model of a cleaning policy: programs for each page that is written, by the physical over the
-/// logical pages.
+/// The model of a cleaning policy: write amplification as a function of physical over logical pages.
 pub struct Policy {
-    /// Its name in a profile: a name of [`flashscope_sim::gc::KINDS`].
+    /// The name of the policy in a profile, one of [`flashscope_sim::gc::KINDS`].
     pub name: &'static str,
-    /// Its name for readers.
+    /// The name of the policy for readers.
     pub title: &'static str,
     amplification: fn(f64) -> f64,
 }
 
-/// Blocks of drives that stripe them over all their flash are large: those of a thousand pages.
+/// The pages per block of the model. Drives that stripe blocks over all their flash have large ones.
 const PAGES_PER_BLOCK: f64 = 1024.0;
 
-/// The policies that are told apart, where they can be.
+/// The policies that a fit compares.
 pub const POLICIES: [Policy; 4] = [
     Policy {
         name: "greedy",
@@ -54,69 +53,69 @@ pub const POLICIES: [Policy; 4] = [
     Policy { name: "random", title: "random", amplification: random::write_amplification },
 ];
 
-/// The closed form of a drive.
+/// The closed-form model of a drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FillModel {
-    /// The policy: the name of one of [`POLICIES`].
+    /// The cleaning policy: the name of one of [`POLICIES`].
     pub policy: String,
-    /// T, bytes of flash that data can be on.
+    /// T: bytes of flash that can hold data.
     pub flash_bytes: f64,
-    /// kappa, what is written for each byte of data; 1 where the drive does not tell.
+    /// kappa: bytes written per byte of data; 1 if the drive does not report its writes.
     pub kappa: f64,
-    /// Bytes in a second, were nothing moved; absent where throughput was not measured.
+    /// Bytes per second if nothing were moved; absent if throughput was not measured.
     pub bare_bytes_per_second: Option<f64>,
-    /// What a page that is moved costs, in pages of the host; absent as before.
+    /// The cost of a moved page, in pages of the host; absent if throughput was not measured.
     pub moved: Option<f64>,
 }
 
-/// How well a policy fits.
+/// The fit of a policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyFit {
-    /// The best that there is of this policy.
+    /// The model of this policy that fits best.
     pub model: FillModel,
-    /// The root of the mean square of the relative errors.
+    /// The root mean square of the relative errors.
     pub error: f64,
-    /// Whether it cannot be told from the best.
+    /// True if the policy fits about as well as the best one.
     pub fits_as_well: bool,
 }
 
-/// What was fitted to a fill sweep.
+/// The fit of the closed-form model to a fill sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FillFit {
-    /// What it was fitted to.
+    /// The fill levels that the model was fitted to.
     pub levels: Vec<Level>,
-    /// Each policy, the best first.
+    /// The fit of each policy, the best first.
     pub policies: Vec<PolicyFit>,
-    /// The bytes of flash, with the interval over the policies that fit as well.
+    /// Bytes of flash that can hold data, with the interval over the policies that fit as well.
     pub flash_bytes: Range,
-    /// As before.
+    /// Bytes written per byte of data, with its interval.
     pub kappa: Range,
-    /// As before.
+    /// Bytes per second if nothing were moved, with the interval; absent if throughput was not measured.
     pub bare_bytes_per_second: Option<Range>,
-    /// As before.
+    /// The cost of a moved page, in pages of the host, with the interval; absent if throughput was not measured.
     pub moved: Option<Range>,
-    /// Drives that may as well have been measured, from which the intervals are.
+    /// Alternative models that fit the measurements as well; the intervals are those of these draws.
     pub draws: Vec<FillModel>,
 }
 
-/// Closed forms hold within so much of drives that are as they say (reference results of the formulas).
+/// The relative error of the closed forms for drives that meet their assumptions (reference results of the formulas).
 const EXACT: f64 = 0.005;
 
-/// A policy whose error is so many times that of the best fits worse.
+/// The factor by which the error of a policy must exceed the best one's for the policy to fit worse.
 const AS_WELL: f64 = 2.0;
 
-/// Fewer levels leave nothing to see an error by.
+/// The fewest levels of a fit. With fewer, no error can be estimated.
 const LEAST_LEVELS: usize = 3;
 
-/// How many draws an interval is from.
+/// The number of draws behind an interval.
 const DRAWS: usize = 200;
 
 impl FillFit {
-    /// Fits the closed form to `levels`, drawing from `seed`, with intervals that hold the truth with a
-    /// chance of `confidence`.
+    /// Fits the closed form to `levels`. Draws come from `seed`; intervals contain the true value with probability
+    /// `confidence`.
     ///
     /// # Errors
-    /// There are too few levels, or they make no sense.
+    /// If there are too few levels, or their values are impossible.
     pub fn new(levels: &[Level], seed: u64, confidence: f64) -> Result<FillFit, FitError> {
         let levels = checked(levels)?;
         let curves = POLICIES.each_ref().map(Curve::of);
@@ -146,14 +145,14 @@ impl FillFit {
         })
     }
 
-    /// The closed form that fits best.
+    /// Returns the model that fits best.
     #[must_use]
     pub fn best(&self) -> &FillModel {
         &self.policies[0].model
     }
 }
 
-/// Levels in order, each of which tells something.
+/// Sorts the levels and checks that each has plausible values.
 fn checked(levels: &[Level]) -> Result<Vec<Level>, FitError> {
     let mut levels = levels.to_vec();
     levels.sort_by_key(|level| level.fill);
@@ -191,7 +190,7 @@ fn checked(levels: &[Level]) -> Result<Vec<Level>, FitError> {
     Ok(levels)
 }
 
-/// Uniform writes cost more on a fuller drive; levels of two drives rarely agree on that.
+/// Checks that uniform writes cost more on a fuller drive. Levels of two drives rarely agree on that.
 fn rising(levels: &[Level]) -> Result<(), FitError> {
     const LEEWAY: f64 = 1.05;
     for pair in levels.windows(2) {
@@ -212,14 +211,14 @@ fn rising(levels: &[Level]) -> Result<(), FitError> {
 }
 
 impl FillModel {
-    /// Write amplification of uniform writes on so many bytes; not a number where they do not fit.
+    /// Returns the write amplification of uniform writes over `fill` bytes; NaN if they do not fit on the drive.
     #[must_use]
     pub fn write_amplification(&self, fill: Bytes) -> f64 {
         let policy = POLICIES.iter().find(|policy| policy.name == self.policy);
         policy.map_or(f64::NAN, |policy| self.amplified(fill, policy.amplification))
     }
 
-    /// Bytes that the host writes in a second; `None` where throughput was not measured.
+    /// Returns the bytes that the host writes per second; `None` if throughput was not measured.
     #[must_use]
     pub fn bytes_per_second(&self, fill: Bytes) -> Option<f64> {
         self.rate(self.write_amplification(fill))
@@ -236,17 +235,17 @@ impl FillModel {
     }
 }
 
-/// A policy's write amplification at many points, as a fit asks for it a hundred thousand times.
+/// A table of a policy's write amplification, which a fit evaluates a hundred thousand times.
 struct Curve {
     policy: &'static str,
-    /// By the logarithm of alpha - 1, of that of the amplification - 1.
+    /// ln(amplification - 1), at equal steps of ln(alpha - 1).
     points: Vec<f64>,
 }
 
-/// The least and the largest logarithm of alpha - 1 on a curve, and how far its points are apart.
+/// The ends of the table and its step, in ln(alpha - 1).
 const ENDS: (f64, f64, f64) = (-7.0, 3.0, 0.02);
 
-/// Below it nothing is moved.
+/// The smallest amplification - 1, at which practically nothing is moved.
 const NOTHING_MOVED: f64 = 1e-12;
 
 impl Curve {
@@ -271,7 +270,7 @@ impl Curve {
     }
 }
 
-/// The root of the mean square of the relative errors of a model.
+/// Returns the root mean square of the relative errors of a model.
 #[allow(clippy::cast_precision_loss, reason = "few levels")]
 fn error(model: &FillModel, curve: &Curve, levels: &[Level]) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
@@ -286,8 +285,8 @@ fn error(model: &FillModel, curve: &Curve, levels: &[Level]) -> f64 {
     f64::sqrt(sum / count)
 }
 
-/// The best of a policy: first what write amplification tells, then what throughput does, or all at once
-/// where only that is there. The search begins at `near`, where that is given.
+/// Fits the model of a policy: first to the write amplification and then to the throughput, or to throughput alone if the
+/// write amplification is not reported. The search starts at `near`, if given.
 #[allow(clippy::cast_precision_loss, reason = "bytes of drives are below 2^53")]
 fn fitted(curve: &Curve, levels: &[Level], near: Option<&FillModel>) -> FillModel {
     let fullest = levels.last().map_or(1.0, |level| level.fill.0 as f64);
@@ -311,13 +310,13 @@ fn fitted(curve: &Curve, levels: &[Level], near: Option<&FillModel>) -> FillMode
     if timed { with_rates(best, curve, levels) } else { best }
 }
 
-/// The model with the throughput that fits best: a straight line, by relative errors.
+/// Adds the throughput that fits best: a straight line with the least relative errors.
 fn with_rates(model: FillModel, curve: &Curve, levels: &[Level]) -> FillModel {
-    // 1 = (intercept + slope * wasted) * rate, in least squares.
+    // Solves 1 = (intercept + slope * wasted) * rate by least squares.
     let (mut xx, mut xy, mut yy, mut x, mut y) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for level in levels {
         let Some(rate) = level.bytes_per_second else { continue };
-        // As the drive told it, where it did.
+        // The drive's own report, if there is one.
         let wa = level.write_amplification;
         let wa = wa.unwrap_or_else(|| model.amplified(level.fill, |alpha| curve.at(alpha)));
         let slope = (wa - 1.0) * rate;
@@ -331,8 +330,8 @@ fn with_rates(model: FillModel, curve: &Curve, levels: &[Level]) -> FillModel {
     FillModel { bare_bytes_per_second, moved: Some(slope / intercept), ..model }
 }
 
-/// Fits to what might as well have been measured: levels as the model has them, with errors as they are
-/// seen to be, of each policy that fits as well in turn.
+/// Fits the model to synthetic measurements: the levels of the fitted model with random errors as large as the observed
+/// ones. Alternates between the policies that fit as well.
 fn drawn(policies: &[PolicyFit], curves: &[Curve], levels: &[Level], seed: u64) -> Vec<FillModel> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let as_well: Vec<&PolicyFit> = policies.iter().filter(|fit| fit.fits_as_well).collect();
@@ -355,7 +354,7 @@ fn drawn(policies: &[PolicyFit], curves: &[Curve], levels: &[Level], seed: u64) 
         .collect()
 }
 
-/// A number of the standard normal distribution (G. E. P. Box and M. E. Muller, 1958).
+/// Draws a standard normal number (G. E. P. Box and M. E. Muller, 1958).
 pub(super) fn normal(rng: &mut fastrand::Rng) -> f64 {
     (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
 }

@@ -1,19 +1,19 @@
-//! Fill sweeps as tables: CSV with a line of names.
+//! Reads fill sweeps from tables: CSV with a header line.
 
 use flashscope_block::Bytes;
 
 use super::{FitError, Level};
 
-/// The columns that are read; others are left alone.
+/// The columns that are read; all others are ignored.
 const FILL: &str = "fill";
 const WRITE_AMPLIFICATION: &str = "write_amplification";
 const MB_PER_S: &str = "mb_per_s";
 
-/// Reads a fill sweep: a line of names, and a line for each fill level with `fill` (bytes, or a size as
-/// `512GiB`) and at least one of `write_amplification` and `mb_per_s` (10^6 bytes a second).
+/// Reads a fill sweep: a header line, then a line per fill level. `fill` (in bytes, or a size as `512GiB`) is required,
+/// and at least one of `write_amplification` and `mb_per_s` (10^6 bytes per second).
 ///
 /// # Errors
-/// The first line that is wrong, and how.
+/// The number of the first wrong line, and the problem.
 pub fn read_levels(text: &str) -> Result<Vec<Level>, FitError> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let wrong = |nth: usize, message: String| FitError::Table { line: nth + 1, message };
@@ -40,7 +40,7 @@ pub fn read_levels(text: &str) -> Result<Vec<Level>, FitError> {
                 return Ok(None);
             };
             let value: f64 =
-                cell.parse().map_err(|_| wrong(nth, format!("`{cell}` is no number")))?;
+                cell.parse().map_err(|_| wrong(nth, format!("`{cell}` is not a number")))?;
             Ok(Some(value))
         };
         let size: Bytes = cells[fill].parse().map_err(|error| wrong(nth, format!("{error}")))?;
@@ -57,9 +57,8 @@ pub fn read_levels(text: &str) -> Result<Vec<Level>, FitError> {
 mod tests {
     use super::*;
 
-    // Are sizes read in bytes and in words, other columns left alone, and missing values missing?
     #[test]
-    fn a_table() {
+    fn reads_sizes_and_ignores_other_columns() {
         let text = "day,fill,write_amplification,mb_per_s\n1,4096,1.5,\n\n2, 512GiB ,2,100.5\n";
         let levels = read_levels(text).unwrap();
         assert_eq!(levels.len(), 2);
@@ -68,9 +67,8 @@ mod tests {
         assert_eq!(last, (Bytes::gib(512), Some(2.0), Some(100.5e6)));
     }
 
-    // Does what is wrong name its line?
     #[test]
-    fn wrong_tables() {
+    fn errors_name_their_line() {
         for (text, expected) in [
             ("", "line 1: the table is empty"),
             ("fill,wa\n", "line 1: the columns are `fill`, `wa`"),

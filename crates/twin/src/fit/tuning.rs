@@ -1,10 +1,10 @@
-//! The times of a drive of given structure.
+//! Tunes the times of a drive with a given structure.
 //!
-//! While the same parts of a drive are what requests wait for, response times are sums of times: so a straight
-//! line through a simulation with each time a little longer says what others would give, until something else is
-//! waited for. The least misfit on that line is found without simulating ([`least`]), and simulated; and so on from
-//! there. It is a method of linear interpolation as M. J. D. Powell's (*Advances in Optimization and Numerical
-//! Analysis*, 1994), but by the numbers rather than their misfit, which is no straight line.
+//! While requests wait for the same parts of a drive, response times are sums of its times. A linear model, from one
+//! simulation with each time a little longer, then predicts the response times for other values. The least misfit of the
+//! linear model is found without simulating ([`least`]). That point is simulated and becomes the next start. This is a
+//! method of linear interpolation as M. J. D. Powell's (*Advances in Optimization and Numerical Analysis*, 1994), applied
+//! to the response times, since their misfit is not linear.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -18,10 +18,10 @@ use super::knobs::Knob;
 use super::measured::{Measured, MeasuredRun, NUMBERS, Numbers};
 use super::optimum::least;
 
-/// Is told how many drives were simulated, and of how many.
+/// A callback that receives the number of simulated drives, and the number of all.
 pub type Tell<'a> = dyn FnMut(usize, usize) + Send + 'a;
 
-/// What `work` makes of each of `all`, in their order, so many at once. `tell` is told of each, one after the other.
+/// Applies `work` to each of `all`, up to `threads` at once, and returns the results in order. Calls `tell` after each.
 pub(super) fn side_by_side_telling<T: Sync, R: Send>(
     all: &[T],
     threads: usize,
@@ -31,14 +31,14 @@ pub(super) fn side_by_side_telling<T: Sync, R: Send>(
     let done = Mutex::new((0, tell));
     side_by_side(all, threads, |one| {
         let made = work(one);
-        let (count, tell) = &mut *done.lock().expect("nobody panics while telling");
+        let (count, tell) = &mut *done.lock().expect("no callback panics");
         *count += 1;
         tell(*count, all.len());
         made
     })
 }
 
-/// What `work` makes of each of `all`, in their order, so many at once.
+/// Applies `work` to each of `all`, up to `threads` at once, and returns the results in order.
 fn side_by_side<T: Sync, R: Send>(
     all: &[T],
     threads: usize,
@@ -61,70 +61,70 @@ fn side_by_side<T: Sync, R: Send>(
     done.into_iter().map(|(_, made)| made).collect()
 }
 
-/// What is measured, and what a fit must know of it.
+/// The measurements to fit, and the settings of the search.
 pub struct Target<'m> {
-    /// The results, each of a drive as it was new.
+    /// The measured results, each from a new drive.
     pub measured: &'m [Measured],
-    /// Set to end early.
+    /// Set to end the search early.
     pub stop: &'m AtomicBool,
-    /// How many simulations at once.
+    /// The number of simulations at once.
     pub threads: usize,
-    /// Is told how far a search is.
+    /// Receives the progress of the search.
     pub say: &'m (dyn Fn(Said) + Sync),
 }
 
-/// What a search says.
+/// An event of a search.
 pub enum Said {
     /// A drive was simulated.
     Simulated,
-    /// The best drive so far is another: the times were fitted, or the choice of a field, with the misfit.
+    /// There is a new best drive. Holds what was fitted (`times`, or the field of a choice) and the misfit.
     Fitted(&'static str, f64),
 }
 
-/// A drive with what it comes to.
+/// A drive with its simulated response times.
 #[derive(Clone)]
 pub struct Tuned {
-    /// The drive.
+    /// The profile of the drive.
     pub profile: Profile,
-    /// What each run comes to.
+    /// The numbers of each run.
     pub numbers: Vec<Numbers>,
-    /// How far that is from what was measured: [`misfit`].
+    /// The distance from the measurements, see [`Target::misfit`].
     pub misfit: f64,
 }
 
-/// How what a drive comes to changes with its times, near one.
+/// The derivatives of a drive's response times with respect to its times.
 pub struct Slopes {
     /// The times.
     pub knobs: Vec<&'static Knob>,
-    /// For each time what the numbers change by for each ns.
+    /// For each time, the change of each run's numbers per ns.
     pub slopes: Vec<Vec<Numbers>>,
 }
 
-/// A misfit of so many standard errors or more counts by its size, not by its square: one run that a structure
-/// cannot show must not decide all times.
+/// The deviation, in standard errors, above which the loss grows linearly instead of quadratically. A single run that the
+/// structure cannot explain must not decide all times.
 const OUTLIER: f64 = 3.0;
 
-/// How far a time is changed to see what it does.
+/// The relative change of a time by which its slope is measured.
 const STEP: f64 = 0.08;
 
-/// A time may change by such a factor before it is simulated again, as a logarithm.
+/// The largest change of a time in one step, as the logarithm of a factor.
 pub const REACH: f64 = 1.5;
 
-/// How much better a step has to be, as a share of the misfit, for another one to be worth it.
+/// The least relative gain of a step for another step to follow.
 const BETTER: f64 = 0.01;
 
-/// What came of a drive that was tried.
+/// The outcome of simulating a drive.
 pub enum Outcome {
-    /// It works, and fits well enough.
+    /// The drive runs everything and fits well enough.
     Within(Box<Tuned>),
-    /// It fits worse than was asked for, or does not get through what was measured; or it was to be stopped.
+    /// The drive fits too badly or fails a run, or the search was stopped.
     Worse,
-    /// There is no such drive, or none that holds as much.
+    /// The drive cannot be built, or is too small.
     Unable,
 }
 
 impl Outcome {
-    /// The drive, where it fits well enough.
+    /// Returns the drive if it fits well enough.
     pub fn within(self) -> Option<Tuned> {
         match self {
             Outcome::Within(tuned) => Some(*tuned),
@@ -133,7 +133,7 @@ impl Outcome {
     }
 }
 
-/// What the deviations of a run come to, in standard errors.
+/// Returns the loss of a run: its deviations in standard errors, summed as a pseudo-Huber loss.
 fn loss(run: &MeasuredRun, numbers: &Numbers) -> f64 {
     let mut sum = 0.0;
     for ((number, measured), error) in numbers.iter().zip(run.numbers).zip(run.errors) {
@@ -144,35 +144,35 @@ fn loss(run: &MeasuredRun, numbers: &Numbers) -> f64 {
     sum
 }
 
-/// How many deviations so many runs have.
+/// Returns the number of deviations of `runs` runs.
 #[allow(clippy::cast_precision_loss, reason = "runs of a result")]
 fn deviations(runs: usize) -> f64 {
     (runs * NUMBERS) as f64
 }
 
 impl Target<'_> {
-    /// Whether it is to end early.
+    /// True if the caller has stopped the search.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// How many runs there are.
+    /// Returns the number of runs.
     pub fn runs(&self) -> usize {
         self.measured.iter().map(|one| one.runs.len()).sum()
     }
 
-    /// Bytes of the drive: of the largest that was measured.
+    /// Returns the capacity to simulate: that of the largest measured drive.
     pub fn capacity(&self) -> Bytes {
         self.measured.iter().map(Measured::capacity).max().unwrap_or_default()
     }
 
-    /// Simulates drives side by side: each with what it comes to, where it works.
+    /// Simulates drives in parallel. An entry is `None` if the drive cannot run everything.
     pub fn simulate(&self, profiles: &[Profile]) -> Vec<Option<Tuned>> {
         side_by_side(profiles, self.threads, |profile| self.one(profile))
     }
 
-    /// Simulates drives side by side, each as long as it may be among the best so many, or have a misfit of `most` at
-    /// most. Which those are does not depend on `threads`; another may be [`Outcome::Worse`] or not.
+    /// Simulates drives in parallel, each until it can neither be among the `best` first nor have a misfit of at most `most`.
+    /// The drives that meet one of these are the same for any `threads`; the outcome of others may vary.
     pub fn race(&self, profiles: &[Profile], best: usize, most: f64) -> Vec<Outcome> {
         let least = Mutex::new(Vec::new());
         let bar = || {
@@ -192,12 +192,12 @@ impl Target<'_> {
         })
     }
 
-    /// Simulates a drive: what it comes to, where it works.
+    /// Simulates a drive; `None` if it cannot run everything.
     pub fn one(&self, profile: &Profile) -> Option<Tuned> {
         self.within(profile, &|| f64::INFINITY).within()
     }
 
-    /// Simulates a drive as long as its misfit may still be at most `bar`, which is asked after every run.
+    /// Simulates a drive until its misfit must exceed `bar`, which is evaluated after every run.
     fn within(&self, profile: &Profile, bar: &dyn Fn() -> f64) -> Outcome {
         let outcome = self.simulated(profile, bar);
         (self.say)(Said::Simulated);
@@ -214,7 +214,7 @@ impl Target<'_> {
                 let worse = losses / all > bar();
                 if worse { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
-            // Whether one would have failed later does not matter: when it is given up depends on others.
+            // A drive that is given up may also fail later, but when it is given up depends on the other drives.
             let Some(simulated) = simulated else { return Outcome::Worse };
             numbers.extend(simulated);
         }
@@ -222,8 +222,8 @@ impl Target<'_> {
         Outcome::Within(Box::new(Tuned { profile: profile.clone(), numbers, misfit }))
     }
 
-    /// How far numbers are from what was measured: the mean over runs, each counted so often, of what their
-    /// deviations in standard errors come to (a pseudo-Huber loss).
+    /// Returns the misfit: the mean loss of the runs, each weighted by its count. The loss is the pseudo-Huber loss of the
+    /// deviations in standard errors.
     pub fn misfit(&self, numbers: &[Numbers], counts: &[f64]) -> f64 {
         let runs = self.measured.iter().flat_map(|one| &one.runs);
         let (mut sum, mut all) = (0.0, 0.0);
@@ -234,7 +234,7 @@ impl Target<'_> {
         sum / all
     }
 
-    /// Fits the times of a drive, in at most so many steps.
+    /// Fits the times of a drive, in at most `steps` steps.
     pub fn tune(&self, from: &Tuned, steps: u32) -> Tuned {
         let (mut best, mut reach) = (from.clone(), REACH);
         for _ in 0..steps {
@@ -255,7 +255,8 @@ impl Target<'_> {
         best
     }
 
-    /// The drive with the times, within `reach`, that fit best by the straight line of `slopes`, if it does fit better.
+    /// Returns the drive with the times, within `reach`, that fit best by the linear model, or `from` if that does not fit
+    /// better.
     pub fn step(&self, from: &Tuned, slopes: &Slopes, reach: f64) -> Tuned {
         let even = vec![1.0; from.numbers.len()];
         let wanted = [reach, reach / 4.0].map(|reach| {
@@ -267,7 +268,7 @@ impl Target<'_> {
         found.filter(|found| found.misfit < from.misfit).unwrap_or_else(|| from.clone())
     }
 
-    /// What each time does near a drive.
+    /// Measures how response times change with each time, near a drive.
     pub fn slopes(&self, at: &Tuned) -> Slopes {
         let knobs = Knob::of(&at.profile);
         let values: Vec<f64> = knobs.iter().map(|knob| knob.get(&at.profile)).collect();
@@ -292,7 +293,7 @@ impl Target<'_> {
 }
 
 impl Slopes {
-    /// What a drive comes to with other times, by the straight line through what it comes to with its own.
+    /// Predicts the numbers of a drive with other times, by the linear model.
     fn numbers(&self, of: &Tuned, values: &[f64]) -> Vec<Numbers> {
         let mut numbers = of.numbers.clone();
         for ((slopes, value), knob) in self.slopes.iter().zip(values).zip(&self.knobs) {
@@ -306,7 +307,7 @@ impl Slopes {
         numbers
     }
 
-    /// The times of a drive, within `reach`, that fit best by the straight line, each run counted so often.
+    /// Returns the times of a drive, within `reach`, that fit best by the linear model. `counts` weights the runs.
     pub fn best(&self, target: &Target<'_>, of: &Tuned, counts: &[f64], reach: f64) -> Vec<f64> {
         let times: Vec<f64> = self.knobs.iter().map(|knob| knob.get(&of.profile)).collect();
         let values = |x: &[f64]| -> Vec<f64> {
@@ -320,7 +321,7 @@ impl Slopes {
         values(&least(&vec![0.0; times.len()], 0.2, cost))
     }
 
-    /// A drive with these times.
+    /// Returns the profile with these times.
     pub fn with(&self, profile: &Profile, values: &[f64]) -> Profile {
         let mut profile = profile.clone();
         self.knobs.iter().zip(values).for_each(|(knob, value)| knob.set(&mut profile, *value));

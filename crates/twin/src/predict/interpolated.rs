@@ -1,52 +1,52 @@
-//! What uniform writes were measured to cost, and what a workload then comes to: Boboila and Desnoyers, section
-//! IV. Nothing has to be known of the drive but how large it is.
+//! Predicts a workload from the measured cost of uniform writes (Boboila and Desnoyers, section IV). All that must be
+//! known of the drive is its size.
 
 use flashscope_model::trace::{Decomposition, Performance, Predictor, Space};
 use flashscope_model::{BadGrid, Family, Surface, Trend, Uniform};
 
 use super::{Pieces, PredictError, Requests};
 
-/// A point that was measured.
+/// A measured point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
     /// The mean length of writes, in pages.
     pub mean_len: f64,
-    /// The free space of the drive over the space that was written.
+    /// The free space of the drive relative to the space written.
     pub free_space: f64,
-    /// Nanoseconds for each page that was written.
+    /// Nanoseconds per page written.
     pub nanos: f64,
-    /// Blocks erased, and pages programmed, for each page that was written; of drives that tell.
+    /// Blocks erased and pages programmed, per page written; absent if the drive does not report them.
     pub counts: Option<(f64, f64)>,
 }
 
-/// What points say between them.
+/// A performance model that interpolates between measured points.
 pub struct Interpolated {
-    /// What the drive is taken to be, which decides how free space is shared out.
+    /// The assumed FTL family, which decides how free space is divided.
     family: Family,
     nanos: Surface,
     counts: Option<(Surface, Surface)>,
 }
 
-/// What a workload comes to by points.
+/// The predicted cost of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cost {
     /// Pages that the host wrote.
     pub pages: u64,
-    /// Nanoseconds.
+    /// Total time, in ns.
     pub nanos: f64,
-    /// Blocks erased, and pages programmed; 0 of drives that do not tell.
+    /// Blocks erased and pages programmed; 0 if the drive does not report them.
     pub counts: (f64, f64),
 }
 
-/// A drive that erased nothing at a point erased less than a block in so many pages.
+/// The erases per page for a point at which the drive erased nothing.
 const LEAST_ERASURES: f64 = 1e-9;
 
 impl Interpolated {
-    /// Of points that make a grid: each length with each free space. Costs are taken to fall with free space, which
-    /// noise may hide.
+    /// Builds the model from points that form a grid: each length with each free space. Costs are assumed to fall with free
+    /// space, which noise may hide.
     ///
     /// # Errors
-    /// Where points are missing, or are no numbers above 0.
+    /// If points are missing, or values are not above 0.
     pub fn new(points: &[Point], family: Family) -> Result<Interpolated, BadGrid> {
         let axis = |of: fn(&Point) -> f64| {
             let mut values: Vec<f64> = points.iter().map(of).collect();
@@ -77,17 +77,17 @@ impl Interpolated {
         Ok(Interpolated { family, nanos, counts })
     }
 
-    /// Whether the drive told what it did.
+    /// True if the drive reported erases and programs.
     #[must_use]
     pub const fn counts(&self) -> bool {
         self.counts.is_some()
     }
 
-    /// What a workload comes to on a drive, in as many passes as write all free space once, a stretch of time: how many
-    /// these are, and what all of them cost.
+    /// Predicts a workload on a drive over as many passes as it takes to write all free space once. Returns the number of
+    /// passes and their total cost.
     ///
     /// # Errors
-    /// Where the space is out of range, or nothing is written.
+    /// If the space is out of range, or nothing is written.
     pub fn predict(
         &self,
         space: Space,
@@ -159,9 +159,8 @@ mod tests {
         Requests::Repeated(requests.collect())
     }
 
-    // Are shorter writes predicted to cost more, by time and by counts, and counts only where the drive told them?
     #[test]
-    fn costs_follow_the_points() {
+    fn shorter_writes_cost_more_and_counts_need_reports() {
         for counted in [false, true] {
             let grid = Interpolated::new(&points(counted), Family::Fast).unwrap();
             assert_eq!(grid.counts(), counted);
@@ -174,9 +173,8 @@ mod tests {
         }
     }
 
-    // Do points of a model's predictions predict what the model does?
     #[test]
-    fn points_replace_a_model() {
+    fn points_from_a_model_predict_as_it_does() {
         let model = flashscope_model::Model::named("fast-2011").unwrap();
         let axis = |from: f64, points: i32| (0..points).map(move |i| from * 2_f64.powi(i));
         let point = |mean_len, free_space| {
@@ -208,9 +206,8 @@ mod tests {
         }
     }
 
-    // Is a grid with a point that is missing refused?
     #[test]
-    fn a_point_is_missing() {
+    fn incomplete_grid_is_an_error() {
         let points = &points(false)[1..];
         assert!(matches!(Interpolated::new(points, Family::Fast), Err(BadGrid::Count { .. })));
     }

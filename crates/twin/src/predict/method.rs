@@ -1,4 +1,4 @@
-//! What a prediction is made with.
+//! The ways of making a prediction.
 
 use std::rc::Rc;
 
@@ -11,21 +11,21 @@ use flashscope_sim::ftl::{Family, Layout, Merge};
 
 use super::{PredictError, space};
 
-/// A way of predicting what a workload comes to.
+/// A model that looks at every request of a workload.
 #[derive(Clone, Copy)]
 pub struct Method {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// FTLs that it predicts.
+    /// The FTLs that it predicts.
     pub ftls: &'static [&'static str],
-    /// What it is, in a line.
+    /// A summary of one line.
     pub summary: &'static str,
-    /// Where it is from.
+    /// The publication or page that describes it.
     pub source: &'static str,
     new: fn(&Layout) -> Result<Box<dyn Predictor>, OutOfRange>,
 }
 
-/// Those that look at every request, each the best for its FTLs.
+/// The models that look at every request. For an FTL with several, the first is the best.
 pub const METHODS: &[Method] = &[
     Method {
         name: "fragment-bast",
@@ -76,9 +76,9 @@ fn cleaning(layout: &Layout) -> Cleaning {
     if layout.policy.name == "fifo" { Cleaning::Fifo } else { Cleaning::Greedy }
 }
 
-/// The map of a pool of a drive whose map is on the flash. Memory of the drive and of the host hold together what one
-/// does that is as large as both, as entries move from one to the other by last use. Pools share it, and are
-/// taken to have as much of it each.
+/// Returns the cached part of the map of a pool, for a drive whose map is on the flash. Entries move between the memory
+/// of the drive and that of the host by last use. Together they act as one cache that is as large as both. Pools share
+/// it, and each is assumed to get an equal part.
 fn map(layout: &Layout) -> Map {
     let cache = &layout.map_cache;
     Map {
@@ -88,25 +88,25 @@ fn map(layout: &Layout) -> Map {
     }
 }
 
-/// How a model of uniform writes is put together over a workload: Boboila and Desnoyers, sections III.C and
-/// IV.
+/// The settings by which a model of uniform writes is applied to a workload (Boboila and Desnoyers, sections III.C and
+/// IV).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pieces {
-    /// What the space of a range is taken to be.
+    /// The rule for the space of a range.
     pub ranges: Ranges,
-    /// How time is divided.
+    /// The rule by which time is divided.
     pub stretches: Stretches,
 }
 
-/// As in section III.C.
+/// The settings of section III.C.
 impl Default for Pieces {
     fn default() -> Self {
         Pieces { ranges: Ranges::Whole, stretches: Stretches::LogList }
     }
 }
 
-/// What a prediction is made with: a [`Method`], or a model of uniform writes put together over stretches
-/// of time and ranges of space.
+/// The model that makes a prediction: a [`Method`], or equations for uniform writes that are applied to stretches of time
+/// and ranges of space.
 #[derive(Clone, Copy)]
 pub enum Chosen {
     /// One of [`METHODS`].
@@ -116,20 +116,20 @@ pub enum Chosen {
 }
 
 impl Chosen {
-    /// What predicts a drive best.
+    /// Returns the model that predicts a drive best.
     ///
     /// # Errors
-    /// Where nothing predicts its FTL.
+    /// If no model predicts the drive's FTL.
     pub fn for_drive(layout: &Layout) -> Result<Chosen, PredictError> {
         let ftl = layout.ftl.name;
         let method = METHODS.iter().find(|method| method.ftls.contains(&ftl));
         method.map(Chosen::Method).ok_or(PredictError::NoModel { ftl })
     }
 
-    /// The one of that name.
+    /// Returns the model with a name.
     ///
     /// # Errors
-    /// Where there is none, or it is not of the drive's FTL.
+    /// If there is none, or it is not for the drive's FTL.
     pub fn named(name: &str, layout: &Layout) -> Result<Chosen, PredictError> {
         let method = METHODS.iter().find(|method| method.name == name).map(Chosen::Method);
         let found = method.or_else(|| model::Model::named(name).map(Chosen::Equations));
@@ -163,7 +163,7 @@ impl Chosen {
         }
     }
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -172,10 +172,10 @@ impl Chosen {
         }
     }
 
-    /// Predicts each pool of the drive; `pieces` are of consequence to equations alone.
+    /// Creates a predictor for each pool of the drive. `pieces` only affects equations.
     ///
     /// # Errors
-    /// Where the drive is beyond what the model knows.
+    /// If the drive is outside the range of the model.
     pub fn predictors(
         self,
         layout: &Layout,
@@ -194,7 +194,7 @@ impl Chosen {
     }
 }
 
-/// What each pool of a drive comes to, put together of uniform writes.
+/// Creates the predictors of a drive's pools from a model of uniform writes.
 fn decomposed<P: Performance<Sum = Total> + Clone + 'static>(
     layout: &Layout,
     pieces: Pieces,

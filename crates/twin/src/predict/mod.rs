@@ -1,4 +1,4 @@
-//! What a workload comes to on a drive, without simulating it.
+//! Predicts how a workload performs on a drive, without simulating it.
 
 mod interpolated;
 mod method;
@@ -24,7 +24,7 @@ pub use requests::{Request, Requests};
 pub use run::{Found, Passes};
 pub use simulated::Simulated;
 
-/// Why nothing is predicted.
+/// The reason why a prediction failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PredictError {
     /// The FTL of the drive has no model.
@@ -36,14 +36,14 @@ pub enum PredictError {
     /// There is no model of that name.
     #[error("there is no model `{name}`; there are: {}", .known.join(", "))]
     UnknownModel {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// What there is.
+        /// The names of all models.
         known: Vec<&'static str>,
     },
-    /// The model is of another FTL.
+    /// The model is for another FTL.
     #[error(
-        "the model `{name}` is not of ftl = \"{ftl}\": leave it out for the one that is best, or see `flashscope predict --list`"
+        "the model `{name}` is not for ftl = \"{ftl}\": leave it out to use the best one, or see `flashscope predict --list`"
     )]
     OtherFtl {
         /// The model.
@@ -52,17 +52,17 @@ pub enum PredictError {
         ftl: &'static str,
     },
     /// The workload only reads.
-    #[error("the workload writes nothing, so that nothing is erased: there is nothing to predict")]
+    #[error("the workload writes nothing, so nothing is erased: there is nothing to predict")]
     NothingWritten,
-    /// Who asked wants no more.
+    /// The caller stopped the prediction.
     #[error("interrupted before anything was predicted")]
     Interrupted,
-    /// The drive is beyond what the model knows.
+    /// The drive is outside the range of the model.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
 }
 
-/// The times of a drive's flash.
+/// Returns the times of a drive's flash.
 #[must_use]
 #[allow(clippy::cast_precision_loss, reason = "times are far below 2^53 ns")]
 pub fn nand(layout: &Layout) -> Nand {
@@ -76,7 +76,7 @@ pub fn nand(layout: &Layout) -> Nand {
     }
 }
 
-/// What of a drive no model knows, in words.
+/// Lists, in words, the features of a drive that the models ignore.
 #[must_use]
 pub fn not_modelled(layout: &Layout) -> Vec<String> {
     let logs = layout.ftl.name == "bast" || layout.ftl.name == "fast";

@@ -1,4 +1,4 @@
-//! A drive as models see it: pools that work each for itself.
+//! Divides the requests of a drive among its pools, which work independently.
 
 use std::ops::Range;
 
@@ -8,24 +8,23 @@ use flashscope_sim::ftl::{Family, Layout};
 
 use super::{Chosen, Pieces, Request};
 
-/// Predictors of the pools of a drive, among which consecutive stripes of logical pages are divided in
-/// turn.
+/// The predictors of a drive's pools. Pools hold consecutive stripes of logical pages in turn.
 pub struct Pools {
-    /// Logical pages of a stripe.
+    /// The logical pages of a stripe.
     stripe: usize,
     pools: Vec<Box<dyn Predictor>>,
 }
 
 impl Pools {
-    /// Those of a drive, each predicted by what is chosen.
+    /// Creates the predictors of a drive with the model `chosen`.
     ///
     /// # Errors
-    /// Where the drive is beyond what the model knows.
+    /// If the drive is outside the range of the model.
     pub fn new(layout: &Layout, chosen: Chosen, pieces: Pieces) -> Result<Pools, OutOfRange> {
         Ok(Pools { stripe: layout.stripe as usize, pools: chosen.predictors(layout, pieces)? })
     }
 
-    /// The next request of the host.
+    /// Passes the next request of the host to the pools that it touches.
     pub fn request(&mut self, request: Request) {
         let from = request.page as usize;
         let to = from + request.pages() as usize;
@@ -41,20 +40,20 @@ impl Pools {
         }
     }
 
-    /// What all requests so far come to.
+    /// Returns the totals over all requests so far.
     pub fn total(&mut self) -> Total {
         let pools = self.pools.iter_mut().map(|pool| pool.total());
         pools.fold(Total::default(), |sum, pool| sum.plus(&pool))
     }
 
-    /// How often log blocks have come round, in the pool where that is least often.
+    /// Returns how often the log blocks were cycled through, in the pool with the fewest cycles.
     #[must_use]
     pub fn turns(&self) -> f64 {
         self.pools.iter().map(|pool| pool.turns()).fold(f64::INFINITY, f64::min)
     }
 }
 
-/// Puts the part of a request that is of these pages of a pool.
+/// Passes the part of a request that lies on `pages` of a pool.
 fn put(pool: &mut dyn Predictor, request: Request, pages: Range<usize>) {
     let (page, count) = (pages.start as u64, pages.len() as u64);
     if request.is_write() {
@@ -64,16 +63,16 @@ fn put(pool: &mut dyn Predictor, request: Request, pages: Range<usize>) {
     }
 }
 
-/// How many logical pages before `page` belong to `pool` of `count`.
+/// Returns the number of logical pages before `page` that belong to `pool`, out of `count` pools.
 fn pages_before(page: usize, pool: usize, count: usize, stripe: usize) -> usize {
     let round = stripe * count;
     page / round * stripe + (page % round).saturating_sub(pool * stripe).min(stripe)
 }
 
-/// What a pool of a drive has.
+/// Returns the space of a pool of a drive.
 ///
-/// Of page-mapped drives the blocks that are always free or open hold nothing that counts (reference:
-/// T excludes the reserve): they are left out. Of drives with log blocks these are the free ones.
+/// For page-mapped drives this leaves out the blocks that are always free or open, which hold no valid data (reference: T
+/// excludes the reserve). For drives with log blocks, `free_blocks` counts the log blocks.
 #[must_use]
 pub fn space(layout: &Layout) -> Space {
     let block = layout.slots_per_block();
@@ -98,9 +97,8 @@ mod tests {
 
     use super::*;
 
-    // Does a pool that is cleaned in parts have the blocks of all of them, of which each keeps some free?
     #[test]
-    fn a_pool_of_several_parts() {
+    fn pool_of_several_lanes_has_the_blocks_of_all() {
         let of = |active: &str, ftl: &str| {
             let spec =
                 format!("flashsim-2009?ftl={ftl}&flash.planes_per_die=4&active_blocks={active}");
@@ -116,9 +114,8 @@ mod tests {
     }
 
     proptest! {
-        // Does every page belong to one pool, in turns of a stripe, and come there after those before it?
         #[test]
-        fn pages_are_divided_in_turn(page in 0_usize..10_000, count in 1_usize..9, stripe in 1_usize..17) {
+        fn each_page_belongs_to_one_pool_in_order(page in 0_usize..10_000, count in 1_usize..9, stripe in 1_usize..17) {
             let before = |page, pool| pages_before(page, pool, count, stripe);
             prop_assert_eq!((0..count).map(|pool| before(page, pool)).sum::<usize>(), page);
             let owner = page / stripe % count;

@@ -1,4 +1,4 @@
-//! A prediction, for programs.
+//! The document of a prediction, for programs.
 
 use flashscope_block::{Bytes, Nanos};
 use flashscope_model::trace::Total;
@@ -10,67 +10,65 @@ use serde::{Deserialize, Serialize};
 use super::validation::{Factors, Interval};
 use super::{Passes, nand};
 
-/// Bytes of a GiB.
+/// Bytes per GiB.
 #[allow(clippy::cast_precision_loss, reason = "2^30")]
 pub(crate) const GIB: f64 = Bytes::GIB.0 as f64;
 
-/// Version of the format of predictions.
+/// The version of the format of predictions.
 pub const PREDICTION_VERSION: u32 = 1;
 
-/// What `flashscope predict --json` prints.
+/// The document that `flashscope predict --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PredictionReport {
-    /// Version of the format, [`PREDICTION_VERSION`].
+    /// The version of the format, [`PREDICTION_VERSION`].
     pub schema_version: u32,
-    /// The drive, as it was asked for.
+    /// The drive, as the user wrote it.
     pub drive: String,
-    /// How its logical pages are mapped; of a drive that was measured, how it is taken to share out free space.
+    /// The FTL of the drive; for a measured drive, the one that is assumed when free space is divided.
     pub ftl: String,
-    /// The workload, as it was asked for.
+    /// The workload, as the user wrote it.
     pub workload: String,
-    /// Seed of everything random.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// What predicted.
+    /// The name of the model.
     pub model: String,
-    /// How often the workload was repeated.
+    /// The number of repetitions of the workload.
     pub passes: Passes,
-    /// Logical pages that the host wrote in the passes that count.
+    /// Logical pages that the host wrote in the counted passes.
     pub host_pages_written: u64,
-    /// The same in bytes.
+    /// Bytes that the host wrote in the counted passes.
     pub bytes_written: Bytes,
-    /// Blocks erased in the passes that count; absent of a drive that was measured and does not tell.
+    /// Blocks erased in the counted passes; absent for a measured drive that does not report them.
     pub erases: Option<Predicted>,
-    /// Pages programmed for each that the host wrote; likewise.
+    /// Pages programmed per page that the host wrote; absent for a measured drive that does not report them.
     pub write_amplification: Option<Predicted>,
-    /// The fewest erases that these writes may take over those that they take; absent where none is.
+    /// The smallest possible number of erases for these writes, relative to the predicted one; absent if nothing is erased.
     pub equivalent_throughput: Option<Predicted>,
-    /// Nanoseconds that flash is busy for each page that the host wrote; of a drive that was measured, that the
-    /// host waits for it.
+    /// Nanoseconds of flash time per page that the host wrote; for a measured drive, response time per page.
     pub ns_per_page: Predicted,
-    /// Bytes written in a second while all packages are kept busy by writes alone; of a drive that was measured,
-    /// one after the other.
+    /// Bytes written per second while writes keep all packages busy; for a measured drive, with one write at a time.
     pub bytes_per_second: Predicted,
-    /// Where the intervals come from.
+    /// The cases that the intervals are based on.
     pub validation: Validation,
-    /// What of the drive the model does not know, in words.
+    /// The features of the drive that the model ignores, in words.
     pub not_modelled: Vec<String>,
-    /// How long the drive lasts, where it was asked for.
+    /// The lifetime of the drive, if requested.
     pub lifetime: Option<LifetimeReport>,
-    /// What the simulator says, where it was asked.
+    /// The result of the simulator, if requested.
     pub simulated: Option<SimulatedReport>,
-    /// Nanoseconds on the clock of the machine that the prediction took.
+    /// Nanoseconds that the prediction took, by the machine's clock.
     pub wall_ns: u64,
 }
 
 impl Predicted {
-    /// A number of which nothing says how far it may be off.
+    /// Returns a number without an interval.
     #[must_use]
     pub const fn alone(value: f64) -> Predicted {
         Predicted { value, interval: None }
     }
 
-    /// What follows from erases and write amplification, by a function that rises or falls with both, where these may
-    /// be off by factors either way, if those are known.
+    /// Computes a number from erases and write amplification with `of`, which rises or falls with both. The interval follows
+    /// from the factors by which the two may be off, if these are known.
     #[must_use]
     pub fn of(
         (erases, amplification): (f64, f64),
@@ -87,61 +85,58 @@ impl Predicted {
     }
 }
 
-/// A number that was predicted.
+/// A predicted number.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Predicted {
-    /// The number.
+    /// The value.
     pub value: f64,
-    /// Where it is expected; absent where too few cases are known to say, or the drive has what the model does
-    /// not know.
+    /// The interval of the value; absent if too few cases are known, or the drive has features that the model ignores.
     pub interval: Option<Interval>,
 }
 
-/// Where intervals come from.
+/// The cases that intervals are based on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Validation {
-    /// Share of the cases that an interval is to hold (0 to 1).
+    /// The share of cases that an interval is meant to contain (0 to 1).
     pub level: f64,
-    /// How many cases of the model were simulated beside it.
+    /// The number of cases in which the model was compared with the simulator.
     pub cases: u64,
 }
 
-/// How long a drive lasts.
+/// The lifetime of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LifetimeReport {
-    /// Erases that a block lasts.
+    /// The erases that a block endures.
     pub block_lifetime: u32,
-    /// Erases that each block has seen.
+    /// The erases of each block so far.
     pub erases_per_block: f64,
-    /// Bytes that the host can still write, of this workload.
+    /// Bytes of this workload that the host can still write.
     pub endurance_left_bytes: Predicted,
-    /// Bytes that the host writes in a day.
+    /// Bytes that the host writes per day.
     pub bytes_per_day: f64,
-    /// Days until blocks give out.
+    /// Days until the blocks wear out.
     pub days: Predicted,
 }
 
-/// What the simulator says of the same passes.
+/// The result of simulating the same passes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedReport {
     /// Blocks erased.
     pub erases: f64,
-    /// Pages programmed for each that the host wrote.
+    /// Pages programmed per page that the host wrote.
     pub write_amplification: f64,
-    /// Nanoseconds on the clock of the simulated drive for each page that the host wrote, one request at a
-    /// time, reads among them.
+    /// Simulated nanoseconds per page that the host wrote, with one request at a time, reads included.
     pub simulated_ns_per_page: f64,
-    /// Predicted over simulated erases, less one; absent where none is simulated.
+    /// Predicted over simulated erases, minus one; absent if nothing was erased in the simulation.
     pub erases_error: Option<f64>,
-    /// The same of the write amplification.
+    /// Predicted over simulated write amplification, minus one.
     pub write_amplification_error: Option<f64>,
-    /// Nanoseconds on the clock of the machine that the simulation took, the fill of the drive included.
+    /// Nanoseconds that the simulation took by the machine's clock, including the fill of the drive.
     pub wall_ns: u64,
 }
 
 impl SimulatedReport {
-    /// What the passes of a report came to on the simulator, in so long on its clock, beside what was predicted;
-    /// `wall` is the time on the clock of the machine.
+    /// Compares the simulated totals, and their simulated time, with a prediction. `wall` is the time by the machine's clock.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "times and pages are below 2^53")]
     pub fn beside(report: &PredictionReport, (total, took): (Total, Nanos), wall: Nanos) -> Self {
@@ -162,23 +157,23 @@ impl SimulatedReport {
     }
 }
 
-/// A total, and how far it may be off, as numbers with intervals.
+/// Computes the predicted numbers and their intervals from the totals of a prediction.
 pub struct Numbers {
     total: Total,
     factors: Option<Factors>,
     nand: Nand,
     page_size: f64,
     pages_per_block: f64,
-    /// Packages that work side by side.
+    /// The number of packages that work in parallel.
     packages: f64,
-    /// Blocks that wear.
+    /// The number of blocks that wear.
     blocks: f64,
     block_lifetime: u32,
 }
 
 #[allow(clippy::cast_precision_loss, reason = "pages are below 2^53")]
 impl Numbers {
-    /// What `total` comes to on a drive, within `factors`.
+    /// Converts `total` for a drive. Intervals follow from `factors`.
     #[must_use]
     pub fn new(layout: &Layout, total: Total, factors: Option<Factors>) -> Numbers {
         let blocks = layout.geometry.blocks();
@@ -199,26 +194,26 @@ impl Numbers {
         Predicted::of(counts, self.factors, of)
     }
 
-    /// Blocks erased.
+    /// Returns the blocks erased.
     #[must_use]
     pub fn erases(&self) -> Predicted {
         self.predicted(|erases, _| erases)
     }
 
-    /// Pages programmed for each that the host wrote.
+    /// Returns the pages programmed per page that the host wrote.
     #[must_use]
     pub fn write_amplification(&self) -> Predicted {
         self.predicted(|_, amplification| amplification)
     }
 
-    /// See [`PredictionReport::equivalent_throughput`].
+    /// Returns [`PredictionReport::equivalent_throughput`].
     #[must_use]
     pub fn equivalent_throughput(&self) -> Option<Predicted> {
         let fewest = self.total.pages as f64 / self.pages_per_block;
         (self.total.erasures > 0.0).then(|| self.predicted(|erases, _| fewest / erases))
     }
 
-    /// See [`PredictionReport::ns_per_page`]: without an interval, as times were not compared.
+    /// Returns [`PredictionReport::ns_per_page`], without an interval: times were not validated.
     #[must_use]
     pub fn ns_per_page(&self) -> Predicted {
         let erasures = self.total.erasures / self.total.pages as f64;
@@ -227,40 +222,38 @@ impl Numbers {
         Predicted::alone(prediction.nanos_per_page(&self.nand))
     }
 
-    /// See [`PredictionReport::bytes_per_second`]; likewise.
+    /// Returns [`PredictionReport::bytes_per_second`], without an interval: times were not validated.
     #[must_use]
     pub fn bytes_per_second(&self) -> Predicted {
         Predicted::alone(1e9 * self.packages * self.page_size / self.ns_per_page().value)
     }
 
-    /// Bytes that the host can write to a drive whose blocks have seen no erase; absent where nothing is
-    /// erased.
+    /// Returns the bytes that the host can write to a drive without any wear; `None` if nothing is erased.
     #[must_use]
     pub fn endurance(&self) -> Option<Predicted> {
         let finite = self.total.erasures > 0.0;
         finite.then(|| self.predicted(|erases, _| self.endurance_left(0.0, erases)))
     }
 
-    /// Blocks erased for each GiB that the host writes.
+    /// Returns the blocks erased per GiB that the host writes.
     #[must_use]
     pub fn erases_per_gib(&self) -> Predicted {
         self.predicted(|erases, _| erases / self.written() * GIB)
     }
 
-    /// Bytes that the host wrote.
+    /// Returns the bytes that the host wrote.
     fn written(&self) -> f64 {
         self.total.pages as f64 * self.page_size
     }
 
-    /// Bytes that the host can still write where each block has seen `worn` erases and it takes so many to
-    /// write what was written.
+    /// Returns the bytes that the host can still write if each block has `worn` erases and the workload takes `erases`.
     fn endurance_left(&self, worn: f64, erases: f64) -> f64 {
         let left = self.blocks * (f64::from(self.block_lifetime) - worn).max(0.0);
         if erases > 0.0 { left / erases * self.written() } else { f64::MAX }
     }
 
-    /// How long the drive lasts where each block has seen `worn` erases and the host writes
-    /// `bytes_per_day`. Blocks are taken to wear evenly.
+    /// Predicts the lifetime of a drive whose blocks have `worn` erases each, if the host writes `bytes_per_day`. Assumes
+    /// that blocks wear evenly.
     #[must_use]
     pub fn lifetime(&self, worn: f64, bytes_per_day: f64) -> LifetimeReport {
         LifetimeReport {

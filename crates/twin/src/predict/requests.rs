@@ -1,21 +1,21 @@
-//! Workloads as models see them: logical pages that are read and written, in order.
+//! Turns workloads into requests for models: logical pages that are read and written, in order.
 
 use flashscope_block::{Io, Nanos, Op};
 use flashscope_workload::Stream;
 
 use super::PredictError;
 
-/// A read or a write, 8 bytes of it: all requests of a trace are kept.
+/// A read or a write. It takes 8 bytes, since all requests of a trace are kept in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// The first logical page.
     pub page: u32,
-    /// Logical pages, times two, and one more where they are read.
+    /// Logical pages times two, plus one for a read.
     pages_and_op: u32,
 }
 
 impl Request {
-    /// A write, or a read, of `pages` logical pages from `page` on; nothing where these are too many for a drive.
+    /// Creates a write or read of `pages` logical pages from `page` on; `None` if the numbers are too large.
     #[must_use]
     pub fn new(is_write: bool, page: u64, pages: u64) -> Option<Request> {
         let page = u32::try_from(page).ok()?;
@@ -23,8 +23,7 @@ impl Request {
         Some(Request { page, pages_and_op: pages << 1 | u32::from(!is_write) })
     }
 
-    /// The pages of size `page_size` (bytes) that an IO touches, in whole or in part; nothing where it
-    /// neither reads nor writes.
+    /// Returns the pages of `page_size` bytes that an IO touches, at least in part; `None` if it neither reads nor writes.
     #[must_use]
     pub fn of(io: &Io, page_size: u64) -> Option<Request> {
         let is_write = match io.op {
@@ -36,58 +35,58 @@ impl Request {
         Request::new(is_write, first, end - first)
     }
 
-    /// How many logical pages.
+    /// Returns the number of logical pages.
     #[must_use]
     pub const fn pages(self) -> u32 {
         self.pages_and_op >> 1
     }
 
-    /// Whether they are written.
+    /// True for a write.
     #[must_use]
     pub const fn is_write(self) -> bool {
         self.pages_and_op & 1 == 0
     }
 }
 
-/// Requests, a pass of them at a time.
+/// The requests of a workload, served in passes.
 pub enum Requests {
-    /// Those of a trace, which each pass repeats.
+    /// The requests of a trace, which each pass repeats.
     Repeated(Vec<Request>),
-    /// Those of a stream without an end, of which a pass is so many.
+    /// The requests of an endless stream.
     Endless {
-        /// The stream, which sees each IO answered as soon as it is issued.
+        /// The stream. Each IO is completed as soon as it is issued.
         stream: Box<dyn Stream>,
-        /// Bytes of a logical page.
+        /// Bytes per logical page.
         page_size: u64,
-        /// IOs in a pass.
+        /// IOs per pass.
         ios: u64,
-        /// Whether any of them was a trim so far.
+        /// True if the stream had a trim so far.
         trims: bool,
     },
 }
 
-/// How many requests are told between two questions whether to go on: some milliseconds of any model.
+/// The number of requests between two calls of `go_on`: some milliseconds for any model.
 const ASKED_EVERY: u64 = 1 << 14;
 
 impl Requests {
-    /// Whether a pass of a stream without an end has had trims, which are no requests.
+    /// True if a stream had trims, which the models ignore.
     #[must_use]
     pub const fn have_trimmed(&self) -> bool {
         matches!(self, Requests::Endless { trims: true, .. })
     }
 
-    /// Tells each request of the next pass: how many pages these write.
+    /// Passes each request of the next pass to `each`, and returns the number of pages written.
     ///
     /// # Errors
-    /// Where nothing is ever written: there is nothing to predict.
+    /// If the workload never writes.
     pub fn pass(&mut self, each: &mut dyn FnMut(Request)) -> Result<u64, PredictError> {
         self.pass_while(&mut || true, each)
     }
 
-    /// As [`Requests::pass`], as long as `go_on` says so, which is asked every few thousand requests.
+    /// Does the same as [`Requests::pass`] while `go_on` returns true. Calls it every few thousand requests.
     ///
     /// # Errors
-    /// As there, and where `go_on` has ended it.
+    /// If the workload never writes, or `go_on` returned false.
     pub fn pass_while(
         &mut self,
         go_on: &mut dyn FnMut() -> bool,
@@ -132,9 +131,8 @@ mod tests {
         Io { op, stream: 0, offset, len, data: Data::Random, at: Nanos(0) }
     }
 
-    // Does a request touch the pages that it lies on in part, too, and are trims none?
     #[test]
-    fn pages_of_an_io() {
+    fn request_covers_partial_pages_and_skips_trims() {
         let request = Request::of(&io(Op::Write, 4095, 2), 2048).unwrap();
         assert_eq!((request.page, request.pages(), request.is_write()), (1, 2, true));
         let request = Request::of(&io(Op::Read, 4096, 2048), 2048).unwrap();
@@ -142,17 +140,15 @@ mod tests {
         assert_eq!(Request::of(&io(Op::Trim, 0, 4096), 2048), None);
     }
 
-    // Is a workload that only reads refused, instead of predicted without end?
     #[test]
-    fn something_has_to_be_written() {
+    fn read_only_workload_is_an_error() {
         let read = Request::of(&io(Op::Read, 0, 4096), 2048).unwrap();
         let mut requests = Requests::Repeated(vec![read]);
         assert!(matches!(requests.pass(&mut |_| {}), Err(PredictError::NothingWritten)));
     }
 
-    // Does a pass end soon once it is not to go on, however long it is?
     #[test]
-    fn a_pass_ends_early() {
+    fn interrupted_pass_ends_soon() {
         let write = Request::of(&io(Op::Write, 0, 4096), 2048).unwrap();
         let mut requests = Requests::Repeated((0..10 * ASKED_EVERY).map(|_| write).collect());
         let (mut asked, mut told) = (0, 0);

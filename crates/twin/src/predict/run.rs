@@ -1,4 +1,4 @@
-//! A workload, repeated until what it comes to has converged, and then counted.
+//! Repeats a workload until its prediction has converged, then counts.
 
 use flashscope_block::Nanos;
 use flashscope_model::trace::Total;
@@ -7,39 +7,38 @@ use serde::{Deserialize, Serialize};
 
 use super::{Pools, PredictError, Request, Requests, Simulated};
 
-/// How often a workload is repeated.
+/// The repetitions of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Passes {
-    /// Before anything is counted.
+    /// Passes before counting starts.
     pub warm_up: u32,
-    /// While it is.
+    /// Passes that are counted.
     pub counted: u32,
-    /// Whether what decides has come round often enough before.
+    /// True if the warm-up was long enough for the prediction to converge.
     pub converged: bool,
 }
 
-/// What is written has to come round so often before anything is counted: the pages that the workload writes,
-/// the free ones, and the log blocks.
+/// How often the writes must cycle through the pages written, the free pages and the log blocks before counting starts.
 const TURNS: f64 = 3.0;
 
-/// Where log blocks do not: so often the others have before it is given up.
+/// The cycles through the pages after which the warm-up ends without convergence, if the log blocks cycle too slowly.
 const PATIENCE: f64 = 60.0;
 
-/// What passes came to.
+/// The result of repeating a workload.
 pub struct Found {
-    /// How many they were.
+    /// The number of passes.
     pub passes: Passes,
-    /// What those that are counted come to.
+    /// The totals over the counted passes.
     pub total: Total,
 }
 
 impl Passes {
-    /// As many as it takes until `pools` have converged, and a third of that beyond, which is counted: they
-    /// have gone through them then. Repeating workloads so is the paper's way (Boboila and Desnoyers, section
-    /// III.C). `tell` is told of the warm-up, from 0 to 1, and may end it.
+    /// Repeats the workload until `pools` have converged, then counts a third as many passes. Such repetition is the paper's
+    /// method (Boboila and Desnoyers, section III.C). Calls `tell` with the progress of the warm-up, from 0 to 1; it returns
+    /// false to stop.
     ///
     /// # Errors
-    /// Where nothing is written, or `tell` has ended it.
+    /// If nothing is written, or `tell` returned false.
     pub fn find(
         pools: &mut Pools,
         free_pages: u64,
@@ -72,10 +71,10 @@ impl Passes {
         Ok(Found { passes, total: rest.counted(pools, requests, &mut || tell(1.0))? })
     }
 
-    /// Puts so many on other pools: what those that are counted come to.
+    /// Repeats the same passes on other pools and returns the totals of the counted ones.
     ///
     /// # Errors
-    /// Where nothing is written.
+    /// If nothing is written.
     pub fn repeat(
         &self,
         pools: &mut Pools,
@@ -84,7 +83,7 @@ impl Passes {
         self.counted(pools, requests, &mut || true)
     }
 
-    /// The same, as long as `go_on` says so.
+    /// Does the same while `go_on` returns true.
     fn counted(
         &self,
         pools: &mut Pools,
@@ -99,11 +98,11 @@ impl Passes {
         Ok(after.since(&before))
     }
 
-    /// Puts so many on the simulator: what those that are counted come to, and how long they take on its clock. `tell` is
-    /// told how much is done, from 0 to 1, and may end it.
+    /// Repeats the same passes on the simulator. Returns the totals of the counted ones and their simulated time. Calls
+    /// `tell` with the progress, from 0 to 1; it returns false to stop.
     ///
     /// # Errors
-    /// Where nothing is written, or `tell` has ended it.
+    /// If nothing is written, or `tell` returned false.
     pub fn simulate(
         &self,
         simulated: &mut Simulated,
@@ -121,7 +120,7 @@ impl Passes {
         Ok((after.0.since(&before.0), after.1 - before.1))
     }
 
-    /// Puts so many on a drive: what it tells before those that are counted, and after.
+    /// Runs the passes on a drive. Returns the counters before the counted passes, and after them.
     fn put<D, T>(
         &self,
         drive: &mut D,
@@ -135,7 +134,7 @@ impl Passes {
     }
 }
 
-/// The pages that were written at least once, as bits.
+/// The set of pages written at least once, as bits.
 #[derive(Default)]
 struct Touched {
     words: Vec<u64>,
@@ -166,9 +165,8 @@ mod tests {
 
     use super::*;
 
-    // Are pages counted once that are written again?
     #[test]
-    fn touched_pages() {
+    fn rewritten_pages_count_once() {
         let mut touched = Touched::default();
         for (offset, len) in [(0, 4), (2, 4), (100, 1), (0, 6)] {
             let (offset, len) = (Bytes(offset * 2048), Bytes(len * 2048));

@@ -1,4 +1,4 @@
-//! The simulator, where a prediction is compared with it.
+//! Runs the requests of a prediction on the simulator, for comparison.
 
 use flashscope_block::{Bytes, Data, Device, Io, Nanos, Op};
 use flashscope_model::trace::Total;
@@ -6,23 +6,23 @@ use flashscope_sim::{Profile, ProfileError, SimDevice};
 
 use super::Request;
 
-/// A simulated drive that takes the requests that a prediction is made of, one at a time.
+/// A simulated drive that executes requests one at a time.
 pub struct Simulated {
     drive: SimDevice,
     page_size: u64,
 }
 
 impl Simulated {
-    /// A drive every page of which was written once, in order.
+    /// Creates the drive and writes every page once, in order.
     ///
     /// # Errors
-    /// The first field of the profile with which the drive cannot work.
+    /// If the profile has a field with which the drive cannot work; the error names the first.
     pub fn new(profile: &Profile) -> Result<Simulated, ProfileError> {
         let page_size = u64::from(profile.layout()?.logical_page_size());
         let drive = SimDevice::new("sim:predicted", profile)?;
         let capacity = drive.info().capacity.0;
         let mut simulated = Simulated { drive, page_size };
-        // Whole pages.
+        // A multiple of the page size.
         let step = (FILL / page_size).max(1) * page_size;
         let mut offset = 0;
         while offset < capacity {
@@ -32,7 +32,7 @@ impl Simulated {
         Ok(simulated)
     }
 
-    /// The next request of the host.
+    /// Executes the next request of the host.
     pub fn request(&mut self, request: Request) {
         let op = if request.is_write() { Op::Write } else { Op::Read };
         let (page, pages) = (u64::from(request.page), u64::from(request.pages()));
@@ -43,7 +43,7 @@ impl Simulated {
         }
     }
 
-    /// What all requests so far came to, the fill among them, and the time on the clock of the drive.
+    /// Returns the totals over all requests so far, including the fill, and the simulated time.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "counts are below 2^53")]
     pub fn total(&self) -> (Total, Nanos) {
@@ -64,5 +64,5 @@ impl Simulated {
     }
 }
 
-/// The drive is filled in writes of so many bytes.
+/// The bytes of each write that fills the drive.
 const FILL: u64 = 1 << 20;

@@ -1,15 +1,14 @@
-//! How far predictions were off where the truth is known, and the intervals that follow.
+//! The errors of predictions in cases that were simulated, and the intervals that follow from them.
 //!
-//! The cases are those of `make bench-models`, which writes `validation.csv`: the simulator beside each
-//! model, over real traces and generated workloads. An interval is conformal (V. Vovk, A. Gammerman and
-//! G. Shafer, *Algorithmic Learning in a Random World*, 2005; J. Lei et al., JASA 2018, section 2): for a
-//! case that is drawn as those were, the error exceeds the ceil((n + 1) level)-th smallest of n errors
-//! with a chance of at most 1 - level.
+//! The cases come from `make bench-models`, which writes `validation.csv`: each model next to the simulator, over real
+//! traces and generated workloads. The intervals are conformal (V. Vovk, A. Gammerman and G. Shafer, *Algorithmic
+//! Learning in a Random World*, 2005; J. Lei et al., JASA 2018, section 2). For a new case from the same distribution,
+//! the error exceeds the ceil((n + 1) level)-th smallest of n errors with probability at most 1 - level.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a prediction is expected.
+/// The interval of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// The lower end.
@@ -18,18 +17,18 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// A case where the truth is known.
+/// A case in which a prediction was compared with a simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Case<'c> {
-    /// What predicted.
+    /// The name of the model.
     pub model: &'c str,
-    /// How the drive's pages were mapped.
+    /// The FTL of the drive.
     pub ftl: &'c str,
     /// The workload.
     pub workload: &'c str,
     /// The logarithm of predicted over simulated erases.
     pub erases: f64,
-    /// The same of the write amplification.
+    /// The logarithm of predicted over simulated write amplification.
     pub write_amplification: f64,
 }
 
@@ -53,18 +52,17 @@ fn factor(mut errors: Vec<f64>, level: f64) -> Option<f64> {
     Some(errors.get(rank.checked_sub(1)?)?.exp())
 }
 
-/// By which factors a prediction may be off, at most, either way.
+/// The factors by which a prediction may be off in either direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Factors {
-    /// Of erases.
+    /// The factor for erases.
     pub erases: f64,
-    /// Of the write amplification.
+    /// The factor for the write amplification.
     pub write_amplification: f64,
 }
 
 impl Factors {
-    /// Those at which `level` (0 to 1) of the cases that are like `cases` lie within; nothing where these are
-    /// too few to say.
+    /// Returns the factors that contain the share `level` (0 to 1) of cases like `cases`; `None` if there are too few cases.
     #[must_use]
     pub fn of(cases: &[Case<'_>], level: f64) -> Option<Factors> {
         let of = |error: fn(&Case<'_>) -> f64| factor(cases.iter().map(error).collect(), level);
@@ -79,9 +77,8 @@ impl Factors {
 mod tests {
     use super::*;
 
-    // Is the error of nine cases in ten that of the right rank, and is nothing said of too few?
     #[test]
-    fn ranks() {
+    fn factor_is_the_error_of_the_right_rank_or_absent() {
         let errors: Vec<f64> =
             (1..=19).map(|nth| if nth % 2 == 0 { 0.01 } else { -0.01 } * f64::from(nth)).collect();
         assert_eq!(factor(errors.clone(), 0.9), Some(0.18_f64.exp()));

@@ -6,20 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use super::Error;
 
-/// What is simulated.
+/// A request for a simulation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// The simulated drive: a profile or a TOML file, with or without `sim:`, and any field of it
-    /// after `?`.
+    /// The simulated drive: a profile or a TOML file, with or without `sim:`, and any fields to set after `?`.
     pub drive: String,
-    /// What is done on it.
+    /// The work to do on the drive.
     #[serde(flatten)]
     pub work: Work,
 }
 
 impl Asked {
-    /// The same for its repeat `nth`, from 0: seeds follow each other, so that the same repeats of different
-    /// drives have the same (common random numbers).
+    /// Returns the request for repeat `nth`, from 0. The seed increases by 1 per repeat, so that the same repeats of
+    /// different drives share their seed (common random numbers).
     #[must_use]
     pub fn repeated(&self, nth: u32) -> Asked {
         let mut asked = self.clone();
@@ -28,33 +27,30 @@ impl Asked {
     }
 }
 
-/// What is done on a simulated drive.
+/// The work to simulate on a drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Work {
-    /// The workload, with any of its fields after `?`; a trace is `trace:FILE`.
+    /// The workload, with any fields to set after `?`; a trace is `trace:FILE`.
     pub workload: String,
-    /// What the drive holds at first.
+    /// The contents of the drive at the start.
     pub fill: SimulationFill,
-    /// What runs before it is measured, as a text; without, until it is steady, or nothing for a
-    /// workload that ends.
+    /// The warm-up before the measurement, serialized as text. By default it lasts until the drive is steady; a workload that
+    /// ends has none.
     #[serde(with = "text")]
     pub warm_up: Option<WarmUp>,
-    /// Measure so many IOs; without this and [`Work::duration`], a million, or all of a workload
-    /// that ends.
+    /// The number of IOs to measure. Without this and [`Work::duration`], a million, or all of a workload that ends.
     pub ios: Option<u64>,
-    /// Measure for so long on the clock of the drive.
+    /// The simulated time to measure.
     #[serde(rename = "duration_ns")]
     pub duration: Option<Nanos>,
-    /// IOs in flight at once, unless the workload says; without, 1, or in an open loop all that the
-    /// drive takes.
+    /// IOs in flight at once, unless the workload sets it. The default is 1, or in an open loop as many as the drive takes.
     pub queue_depth: Option<u32>,
-    /// Seed of everything random, unless the workload has its own.
+    /// The seed of all random choices, unless the workload has its own.
     pub seed: u64,
-    /// Names of observers that look into the drive while it is measured.
+    /// The names of observers that record details of the drive during the measurement.
     pub observe: Vec<String>,
-    /// Whether all of them look that can, and latencies are counted over time: what the screens of a
-    /// simulation show.
+    /// True to enable all observers and the latency heat map, which the web pages of a simulation show.
     pub pictures: bool,
 }
 
@@ -74,10 +70,10 @@ impl Default for Work {
     }
 }
 
-/// The name of the profile of the simulated drive `name`, with or without `sim:`.
+/// Returns the profile name of the simulated drive `name`, which may start with `sim:`.
 ///
 /// # Errors
-/// [`Error::NotSimulated`].
+/// [`Error::NotSimulated`] for a real drive or a file.
 pub fn profile_name(name: &str) -> Result<&str, Error> {
     if ["file:", "null:", "/dev/"].iter().any(|prefix| name.starts_with(prefix)) {
         return Err(Error::NotSimulated { name: name.into() });
@@ -85,15 +81,15 @@ pub fn profile_name(name: &str) -> Result<&str, Error> {
     Ok(name.strip_prefix("sim:").unwrap_or(name))
 }
 
-/// The simulated drive `name`, with or without `sim:`, empty.
+/// Opens the simulated drive `name`, which may start with `sim:`. The drive is empty.
 ///
 /// # Errors
-/// That it is none, what is wrong with its profile, or why it cannot work.
+/// If `name` is no simulated drive, its profile is invalid, or the drive cannot work.
 pub fn drive(name: &str) -> Result<Drive, Error> {
     Ok(flashscope_sim::open(profile_name(name)?)?)
 }
 
-/// An optional warm-up as the text that people write.
+/// Serializes an optional warm-up as the text that users write.
 mod text {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};

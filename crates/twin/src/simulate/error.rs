@@ -3,85 +3,85 @@ use flashscope_sim::ProfileError;
 use flashscope_workload::synthetic::WorkloadError;
 use flashscope_workload::trace;
 
-/// Why nothing was simulated.
+/// The reason why a simulation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The drive is a real one, or none.
+    /// The name is that of a real drive or a file.
     #[error(
         "`{name}` is no simulated drive: name a profile, such as `sim:demo` (see `flashscope \
          simulate --list`), or one that `flashscope probe {name} --profile` has saved; `flashscope \
          bench` measures other drives"
     )]
     NotSimulated {
-        /// What was named.
+        /// The name that was given.
         name: String,
     },
-    /// The profile is wrong, or no drive can work as it says.
+    /// The profile is invalid, or no drive can work as it says.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// The workload is wrong, or does not fit the drive.
+    /// The workload is invalid, or does not fit the drive.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
     /// The trace cannot be read, or does not fit the drive.
     #[error(transparent)]
     Trace(#[from] trace::Error),
-    /// A length that is none.
+    /// The length of the measurement is zero or too large.
     #[error("{option}: measure at least one IO, at most {MOST_IOS}, or for longer than nothing")]
     NoLength {
         /// The option.
         option: &'static str,
     },
-    /// Two lengths.
-    #[error("--ios and --duration: one of them says how much is measured")]
+    /// Both lengths are given.
+    #[error("--ios and --duration: give only one of them")]
     TwoLengths,
-    /// A uFLIP pattern that is to have more IOs in flight than processes.
+    /// A queue depth above 1 for a uFLIP pattern, whose processes have one IO in flight each.
     #[error(
         "--queue-depth: each process of a uFLIP pattern has one IO in flight; \
          `uflip:parallelism` has more processes"
     )]
     OneEach,
-    /// More IOs in flight than the drive takes.
+    /// More IOs in flight than the drive accepts.
     #[error(
         "{asked} IOs in flight are more than the drive takes, {taken}; a larger \
          `interface.queue_depth` of the profile lets it take more"
     )]
     TooDeep {
-        /// How many are asked for.
+        /// The number that was requested.
         asked: u32,
-        /// How many the drive takes.
+        /// The number that the drive accepts.
         taken: u32,
     },
-    /// No IO is to be in flight.
+    /// The queue depth is 0.
     #[error("--queue-depth: at least 1 IO is in flight")]
     NoDepth,
-    /// An array is to be looked into.
+    /// A request to observe an array, which has no single drive to observe.
     #[error(
-        "--observe and --trace-events look into one drive, and this is an array of {drives}: leave \
+        "--observe and --trace-events work on a single drive, and this is an array of {drives}: leave \
          them out, or set raid.drives=1"
     )]
     Array {
-        /// How many drives it has.
+        /// The number of drives in the array.
         drives: usize,
     },
     /// There is no observer of that name.
-    #[error("--observe: there is no `{name}` to observe with: see `flashscope simulate --list`")]
+    #[error("--observe: there is no observer `{name}`: see `flashscope simulate --list`")]
     NoObserver {
-        /// What was named.
+        /// The name that was given.
         name: String,
     },
-    /// Nothing was measured yet when it was stopped.
+    /// The simulation was stopped before it had measured anything.
     #[error("interrupted before anything was measured")]
     Interrupted,
     /// The drive failed an IO before anything was measured.
     #[error("{failure} before anything was measured{}", .end_of_life.as_deref().unwrap_or_default())]
     Failed {
-        /// What went wrong where.
+        /// The error and the offset.
         failure: String,
-        /// Why, where the drive is worn out.
+        /// The reason, if the drive is worn out.
         end_of_life: Option<String>,
     },
     /// The warm-up took all of the workload.
-    #[error("the workload ended in its warm-up, after {ios} IOs: nothing is left to be measured")]
+    #[error("the workload ended in its warm-up, after {ios} IOs: nothing is left to measure")]
     NothingLeft {
         /// IOs of the warm-up.
         ios: u64,
@@ -89,7 +89,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether it is about what was asked for, rather than about what happened on the way.
+    /// True if the request was at fault, rather than its execution.
     #[must_use]
     pub fn is_input(&self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! From what was measured to the document.
+//! Builds the document of a simulation from its measurements.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use flashscope_sim::{Counters, Drive};
 
 use super::Simulation;
 
-/// What went wrong where.
+/// Describes a failed IO: the error and the offset.
 pub fn failure(FailedIo { errno, offset, .. }: FailedIo) -> String {
     let why = match errno {
-        Errno::EOPNOTSUPP => ", a trim, which the FTL of this drive does not know,",
+        Errno::EOPNOTSUPP => ", a trim, which the FTL of this drive does not support,",
         _ => "",
     };
     format!("{errno} at offset {} B{why}", offset.0)
 }
 
-/// What the measurement came to, but for what was asked for, pictures, and how long it took.
+/// Builds the document from a measurement. The caller adds the request, the heat map and the wall time.
 pub fn found(
     drive: &Drive,
     load: &Load,

@@ -1,4 +1,4 @@
-//! What is done with a workload, where nothing else is asked for.
+//! Chooses the load for a workload, with defaults for all that the request leaves open.
 
 use flashscope_block::Nanos;
 use flashscope_measure::{Fill, Length, Load, MOST_IOS, WarmUp};
@@ -9,10 +9,10 @@ use flashscope_workload::trace::Survey;
 
 use super::{Error, Work};
 
-/// How many IOs of a workload without an end are measured unless something else is asked for.
+/// The number of IOs to measure of an endless workload, unless the request sets it.
 const DEFAULT_IOS: u64 = 1_000_000;
 
-/// What is done with the workload on a drive that takes `device_depth` IOs at once.
+/// Returns the load for a drive that accepts `device_depth` IOs at once.
 pub fn load(
     work: &Work,
     workload: &Workload,

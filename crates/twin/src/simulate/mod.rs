@@ -1,6 +1,6 @@
-//! A workload on a simulated drive: filled, warmed up, measured. `flashscope simulate` as a function.
+//! Simulates a workload on a drive: fill, warm-up, measurement. This is `flashscope simulate` as a function.
 //!
-//! No clock is read: how long it takes on this machine is for the caller to say.
+//! It reads no real clock; the caller measures how long the simulation takes.
 
 mod asked;
 mod error;
@@ -16,10 +16,10 @@ pub use hooks::Hooks;
 pub use simulator::{Simulated, Simulator};
 use std::sync::atomic::AtomicBool;
 
-/// What came of it.
+/// The document of a simulation.
 pub type Simulation = flashscope_result::Simulation<Findings>;
 
-/// Simulates what is asked for. `stop` is set to end early: what was measured is kept.
+/// Runs a simulation. Setting `stop` ends it early; the measurements up to then are kept.
 ///
 /// ```
 /// use flashscope_twin::simulate::{Asked, Work, simulate};
@@ -32,7 +32,7 @@ pub type Simulation = flashscope_result::Simulation<Findings>;
 /// ```
 ///
 /// # Errors
-/// What is wrong with what is asked for ([`Error::is_input`]), or what went wrong on the way.
+/// If the request is invalid ([`Error::is_input`]) or the simulation fails.
 pub fn simulate(
     asked: &Asked,
     stop: &AtomicBool,

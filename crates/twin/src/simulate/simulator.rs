@@ -15,14 +15,14 @@ use super::found::{failure, found};
 use super::load::load;
 use super::{Asked, Error, Hooks, Simulation, Work, asked};
 
-/// How many stretches of time the heat map of latencies has at most.
+/// The most time steps of the latency heat map.
 const HEAT_MAP_STRETCHES: usize = 256;
 
-/// Write amplification is what has to become steady.
+/// The measure that must become steady: write amplification.
 const GAUGE: Gauge<Drive, Counters> =
     Gauge { read: Drive::counters, metric: |from, to| to.since(from).write_amplification() };
 
-/// A simulation that can begin: what is asked for fits together.
+/// A simulation that is ready to run: the request is valid.
 pub struct Simulator {
     name: String,
     drive: Drive,
@@ -33,21 +33,20 @@ pub struct Simulator {
     pictures: bool,
 }
 
-/// What came of a simulation, and what it left.
+/// The result of a simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Simulated {
-    /// What came of it; how long it took on this machine is left at 0.
+    /// The document; its wall time is left at 0.
     pub simulation: Simulation,
-    /// What to say of a drive that is worn out.
+    /// A note for the user if the drive is worn out.
     pub end_of_life: Option<String>,
 }
 
 impl Simulator {
-    /// With the drive that is asked for. A trace is read once through, for which `hooks` are told and
-    /// `stop` is looked at.
+    /// Opens the drive of a request. A trace is read once through, with progress to `hooks`, until `stop` is set.
     ///
     /// # Errors
-    /// What is wrong with what is asked for.
+    /// If the request is invalid.
     pub fn open(
         asked: &Asked,
         stop: &AtomicBool,
@@ -56,10 +55,10 @@ impl Simulator {
         Simulator::on(asked::drive(&asked.drive)?, &asked.work, stop, hooks)
     }
 
-    /// On this drive, which is empty, as [`Drive::new`] makes it of a profile.
+    /// Prepares a simulation on `drive`, which must be empty, as [`Drive::new`] creates it.
     ///
     /// # Errors
-    /// As of [`Simulator::open`].
+    /// The same as for [`Simulator::open`].
     pub fn on(
         mut drive: Drive,
         work: &Work,
@@ -85,19 +84,18 @@ impl Simulator {
         Ok(Simulator { name, drive, ios: workload.ios, load, fill, watch, pictures })
     }
 
-    /// The drive, for those who look into it.
+    /// Returns the drive, for inspection.
     ///
     /// # Errors
-    /// [`Error::Array`] where it is more than one.
+    /// [`Error::Array`] for more than one drive.
     pub fn only(&mut self) -> Result<&mut SimDevice, Error> {
         only(&mut self.drive)
     }
 
-    /// Fills the drive, warms it up and measures. `stop` is set to end early: what was measured is
-    /// kept.
+    /// Fills the drive, warms it up and measures. Setting `stop` ends it early; the measurements up to then are kept.
     ///
     /// # Errors
-    /// Where nothing was measured, and where a trace cannot be read again.
+    /// If nothing was measured, or a trace cannot be read again.
     pub fn run(self, stop: &AtomicBool, hooks: &mut dyn Hooks) -> Result<Simulated, Error> {
         let Simulator { name, mut drive, ios, load, fill, watch, pictures } = self;
         let glances = drive.only().map(|device| Glances::new(device.attention()));
@@ -129,7 +127,7 @@ impl Simulator {
     }
 }
 
-/// Those who are told how a simulation goes on.
+/// Fans simulation events out to hooks, observers and the heat map.
 struct Told<'a> {
     hooks: &'a mut dyn Hooks,
     watch: &'a Watch,
@@ -159,7 +157,7 @@ impl Told<'_> {
     }
 }
 
-/// The kind of the values of an operation in the heat map of latencies: see [`LatencyHeatMap::of`].
+/// Returns the row of an operation in the latency heat map, see [`LatencyHeatMap::of`].
 const fn heat_map_kind(op: Op) -> usize {
     match op {
         Op::Read => 0,
@@ -189,7 +187,7 @@ fn play(
     })
 }
 
-/// Reads a trace to know what it asks of the drive.
+/// Reads a trace once, to learn its length and the space that it needs.
 fn survey(playback: &Playback, stop: &AtomicBool, hooks: &mut dyn Hooks) -> Result<Survey, Error> {
     let survey = playback.survey(stop, |progress| hooks.reading(progress))?;
     let survey = survey.ok_or(Error::Interrupted)?;
@@ -197,7 +195,7 @@ fn survey(playback: &Playback, stop: &AtomicBool, hooks: &mut dyn Hooks) -> Resu
     Ok(survey)
 }
 
-/// Those who look into the drive.
+/// Enables the observers that the request names.
 fn watch(work: &Work, drive: &mut Drive) -> Result<Watch, Error> {
     let mut watch = Watch::default();
     if work.pictures
@@ -218,7 +216,7 @@ fn only(drive: &mut Drive) -> Result<&mut SimDevice, Error> {
     drive.only().ok_or(Error::Array { drives })
 }
 
-/// What to say of a drive that is worn out; nothing of one that is not.
+/// Returns a note for the user if the drive is worn out.
 fn end_of_life(device: &Drive) -> Option<String> {
     device.members().iter().map(SimDevice::health).find_map(|health| {
         let at = health.end_of_life?;

@@ -7,7 +7,7 @@ use flashscope_sim::{Drive, Profile};
 
 use super::*;
 
-/// A drive that is filled in no time.
+/// A drive so small that filling it takes no time.
 const SMALL: &str = "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&\
                      flash.blocks_per_plane=64";
 
@@ -19,9 +19,8 @@ fn small(work: Work) -> Result<Simulation, Error> {
     simulate(&asked(SMALL, work), &false.into(), &mut ()).map(|done| done.simulation)
 }
 
-// Is the same simulated on a drive that was named and on one that was made of a profile?
 #[test]
-fn a_profile_is_as_good_as_its_name() {
+fn profile_and_its_name_give_the_same_simulation() {
     let work = Work { ios: Some(2000), ..Work::default() };
     let named = small(work.clone()).unwrap();
     let profile: Profile = flashscope_sim::profile::parse(&SMALL[4..]).unwrap();
@@ -31,9 +30,8 @@ fn a_profile_is_as_good_as_its_name() {
     assert_eq!(named.wall_ns, Nanos(0), "no clock was read");
 }
 
-// Does what is asked for survive being written and read, with what was left out left out?
 #[test]
-fn what_is_asked_is_data() {
+fn requests_survive_serialization() {
     let work = Work { warm_up: Some(WarmUp::Capacities(2.5)), pictures: true, ..Work::default() };
     for asked in [asked("demo", Work::default()), asked(SMALL, work)] {
         let text = serde_json::to_string(&asked).unwrap();
@@ -44,7 +42,7 @@ fn what_is_asked_is_data() {
     assert!(serde_json::from_str::<Asked>(r#"{"drive":"demo","warm_up":"often"}"#).is_err());
 }
 
-/// Counts what it is told, and stops the simulation once so many IOs were measured.
+/// Counts events, and stops the simulation after `most` measured IOs.
 struct Counting<'a> {
     stop: &'a AtomicBool,
     most: u64,
@@ -73,9 +71,8 @@ impl Hooks for Counting<'_> {
     }
 }
 
-// Are those who look on told of each phase and each IO, and is what was measured kept when they stop?
 #[test]
-fn hooks_are_told_and_stop_ends_early() {
+fn hooks_get_all_events_and_stop_keeps_measurements() {
     let work = Work { ios: Some(50_000), warm_up: Some(WarmUp::Ios(5000)), ..Work::default() };
     for most in [0, 100] {
         let stop = AtomicBool::new(false);
@@ -90,9 +87,8 @@ fn hooks_are_told_and_stop_ends_early() {
     }
 }
 
-// Is what cannot be simulated told from what failed, with what to do?
 #[test]
-fn bad_input_is_told_from_failure() {
+fn invalid_requests_differ_from_failures() {
     let of = |work| small(work).unwrap_err();
     let none = Work::default;
     let (one, no_time) = (Some(1), Some(Nanos(0)));
@@ -116,7 +112,7 @@ fn bad_input_is_told_from_failure() {
     assert!(array.unwrap_err().to_string().contains("array of 2"));
     let stopped = simulate(&asked(SMALL, none()), &true.into(), &mut ()).unwrap_err();
     assert!(matches!(stopped, Error::Interrupted) && !stopped.is_input());
-    // The FTLs of log blocks know no trims.
+    // FTLs with log blocks do not support trims.
     let trims =
         Work { workload: "uniform?trims=0.4".into(), warm_up: Some(WarmUp::Ios(999)), ..none() };
     let bast = simulate(

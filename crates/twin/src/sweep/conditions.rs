@@ -1,4 +1,4 @@
-//! What depends on what a factor is set to.
+//! Conditions: rules that depend on the levels of factors.
 
 use flashscope_result::sweep::Level;
 use toml::{Table, Value};
@@ -6,20 +6,20 @@ use toml::{Table, Value};
 use super::SpaceError;
 use super::factor::level;
 
-/// When all of some factors are set so, others are set, do not apply, or the point is left out.
+/// A rule: when all of some factors have given levels, it sets others, drops others or excludes the point.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Condition {
-    /// Each of these factors has one of these levels.
+    /// The factors that must match, each with its allowed levels.
     when: Vec<(String, Vec<Level>)>,
-    /// Fields that are then set so, whether they are factors or not.
+    /// The fields to set, factors or not.
     set: Vec<(String, Level)>,
-    /// Factors that are then left at what the drive or workload has.
+    /// The factors to drop; they keep the value of the drive or workload.
     without: Vec<String>,
-    /// Whether the point is left out.
+    /// True to exclude the point.
     exclude: bool,
 }
 
-/// The fields of a point: what is set to what.
+/// Fields of a point and their values.
 pub type Settings = Vec<(String, Level)>;
 
 impl Condition {
@@ -32,25 +32,25 @@ impl Condition {
         let mut condition = Condition::default();
         let when = table.get("when").and_then(Value::as_table);
         for (name, value) in
-            flat(when.ok_or_else(|| wrong("`when` says of which factor what value"))?)
+            flat(when.ok_or_else(|| wrong("it needs `when`, with a value for each factor"))?)
         {
             let values: Option<Vec<Level>> = match value {
                 Value::Array(values) => values.iter().map(level).collect(),
                 value => level(value).map(|level| vec![level]),
             };
             let values = values
-                .ok_or_else(|| wrong("`when` has a value, or a list of them, for each factor"))?;
+                .ok_or_else(|| wrong("`when` needs a value or a list of values for each factor"))?;
             condition.when.push((name, values));
         }
         for (name, value) in
             table.get("set").and_then(Value::as_table).map(flat).unwrap_or_default()
         {
-            let value = level(value).ok_or_else(|| wrong("`set` has a value for each field"))?;
+            let value = level(value).ok_or_else(|| wrong("`set` needs a value for each field"))?;
             condition.set.push((name, value));
         }
         for name in table.get("without").and_then(Value::as_array).into_iter().flatten() {
             let name =
-                name.as_str().ok_or_else(|| wrong("`without` is a list of names of factors"))?;
+                name.as_str().ok_or_else(|| wrong("`without` must be a list of factor names"))?;
             condition.without.push(name.into());
         }
         condition.exclude = table.get("exclude").and_then(Value::as_bool).unwrap_or(false);
@@ -61,7 +61,7 @@ impl Condition {
         Ok(condition)
     }
 
-    /// The names of factors that it speaks of, and of fields that it sets.
+    /// Returns the names of the factors it refers to, and of the fields it sets.
     pub fn names(&self) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
         let factors = self.when.iter().map(|(name, _)| name.as_str());
         let without = self.without.iter().map(String::as_str);
@@ -77,8 +77,8 @@ impl Condition {
     }
 }
 
-/// Applies conditions in their order: factors that do not apply lose their levels. What is set beside
-/// the factors is returned; `None` where the point is left out.
+/// Applies conditions in order. Dropped factors lose their levels. Returns the settings of other fields; `None` if the
+/// point is excluded.
 pub fn apply(
     conditions: &[Condition],
     factors: &[&str],
@@ -106,8 +106,8 @@ pub fn apply(
     Some(set)
 }
 
-/// The entries of a table with the dotted names of those within it: `cleaning.policy` may be written as
-/// a table in a table, or in quotes. A range is an entry.
+/// Flattens a table to dotted names: `cleaning.policy` may be written as nested tables or in quotes. A range stays a
+/// single entry.
 pub fn flat(table: &Table) -> Vec<(String, &Value)> {
     let mut entries = Vec::new();
     for (key, value) in table {

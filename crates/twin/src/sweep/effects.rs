@@ -1,5 +1,5 @@
-//! What factors do to objectives: means of differences between points that differ in nothing else, run
-//! with the same seeds.
+//! Effects of factors on objectives: mean differences between points that differ in one factor only and share their
+//! seeds.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use flashscope_stats::{Estimate, mean_of_repeats};
 
 use super::{Factor, Space, Values};
 
-/// The points by where they are.
+/// The points, by their levels.
 struct Places<'a>(HashMap<String, &'a Measured<'a>>);
 
 fn key(levels: &[Option<Level>]) -> String {
@@ -20,7 +20,7 @@ impl<'a> Places<'a> {
         Places(measured.iter().map(|point| (key(point.levels), point)).collect())
     }
 
-    /// The values at the levels of `point`, with some factors set otherwise.
+    /// Returns the values of the point that differs from `point` by the levels in `set`.
     fn beside(
         &self,
         point: &Measured<'_>,
@@ -35,7 +35,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The sum of weighted differences, repeat by repeat.
+/// The sums of weighted differences, one per repeat.
 #[derive(Default)]
 struct Differences {
     sums: Vec<f64>,
@@ -44,7 +44,7 @@ struct Differences {
 }
 
 impl Differences {
-    /// Adds the sum of these values, each times its weight.
+    /// Adds the weighted sum of these values.
     fn add(&mut self, values: &[(f64, &[f64])]) {
         self.sums.resize(values[0].1.len(), 0.0);
         for (repeat, sum) in self.sums.iter_mut().enumerate() {
@@ -53,7 +53,7 @@ impl Differences {
         self.count += 1;
     }
 
-    /// The mean, with its interval over the repeats, and its sign; `None` where there was nothing.
+    /// Returns the mean with its interval over the repeats, and its sign; `None` without any differences.
     #[allow(clippy::cast_precision_loss, reason = "pairs are fewer than 2^53")]
     fn mean(&self) -> Option<(Estimate, i8)> {
         let means: Vec<f64> = self.sums.iter().map(|sum| sum / self.count as f64).collect();
@@ -62,7 +62,7 @@ impl Differences {
     }
 }
 
-/// The levels of a factor, from the first; none of a range.
+/// Returns the levels of a factor; empty for a range.
 pub fn levels(factor: &Factor) -> &[Level] {
     match &factor.values {
         Values::Levels(levels) => levels,
@@ -70,12 +70,12 @@ pub fn levels(factor: &Factor) -> &[Level] {
     }
 }
 
-/// A change of a factor.
+/// Returns the change of a factor between two levels.
 pub fn step(factor: &Factor, from: &Level, to: &Level) -> Step {
     Step { factor: factor.name.clone(), from: from.clone(), to: to.clone() }
 }
 
-/// The effect of each level of each factor beside its first, on each objective.
+/// Computes the effect of each other level of each factor against its first one, for each objective.
 pub fn effects(space: &Space, measured: &[Measured<'_>]) -> Vec<Effect> {
     let places = Places::new(measured);
     let mut effects = Vec::new();
@@ -120,7 +120,7 @@ fn effect(
     Some((mean, sign, relative, differences.count))
 }
 
-/// The interaction of each two factors, between their first and last levels, for each objective.
+/// Computes the interaction of each pair of factors between their first and last levels, for each objective.
 pub fn interactions(space: &Space, measured: &[Measured<'_>]) -> Vec<Interaction> {
     let places = Places::new(measured);
     let mut interactions = Vec::new();

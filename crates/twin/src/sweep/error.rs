@@ -1,41 +1,41 @@
 use flashscope_block::nearest;
 
-/// What is wrong with a space.
+/// An error in the definition of a space.
 #[derive(Debug, thiserror::Error)]
 pub enum SpaceError {
-    /// It is no TOML, or something has the wrong type.
-    #[error("the space is not as it should be: {0}")]
+    /// The text is not valid TOML, or a value has the wrong type.
+    #[error("the space is invalid: {0}")]
     Toml(String),
-    /// A name that means nothing.
+    /// An unknown name.
     #[error("{place} has no `{name}`{}", .nearest.as_deref().map(|near| format!(", did you mean `{near}`?")).unwrap_or_default())]
     Unknown {
-        /// Where it stands.
+        /// The part of the space that holds the name.
         place: &'static str,
-        /// What was named.
+        /// The name.
         name: String,
-        /// What may have been meant.
+        /// The nearest known name.
         nearest: Option<String>,
     },
-    /// A factor without values, or with ones that are none.
+    /// A factor with missing or invalid values.
     #[error("factor `{factor}`: {rule}")]
     Factor {
         /// The factor.
         factor: String,
-        /// What is asked of it.
+        /// The rule that it breaks.
         rule: &'static str,
     },
-    /// Something else that cannot be.
+    /// Any other error.
     #[error("{what}: {rule}")]
     Invalid {
-        /// Which part of the space.
+        /// The part of the space.
         what: String,
-        /// What is asked of it.
+        /// The rule that it breaks.
         rule: String,
     },
 }
 
 impl SpaceError {
-    /// An unknown name, among those that are known.
+    /// Returns the error for an unknown name, with the nearest of the known ones.
     pub(super) fn unknown<'a>(
         place: &'static str,
         name: &str,

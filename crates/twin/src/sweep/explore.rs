@@ -3,11 +3,10 @@ use flashscope_result::sweep::Row;
 use super::search::search;
 use super::{Sampling, Space, Trial};
 
-/// Runs trials, anywhere: their rows in the order of the trials, or `None` where that was stopped.
+/// A function that runs trials anywhere. Returns their rows in the order of the trials, or `None` if stopped.
 pub type Batch<'a> = dyn FnMut(&[Trial]) -> Option<Vec<Row>> + Send + 'a;
 
-/// Explores a space: the rows of all trials, in the order of points and repeats. `None` where `run` was
-/// stopped.
+/// Explores a space. Returns the rows of all trials, in the order of points and repeats, or `None` if `run` was stopped.
 pub fn explore(space: &Space, run: &mut Batch<'_>) -> Option<Vec<Row>> {
     match space.sampling {
         Sampling::Search => search(space, run),

@@ -4,43 +4,43 @@ use toml::Value;
 
 use super::SpaceError;
 
-/// Something that is varied: a field of the profile by its dotted name, one of the workload as
-/// `workload.FIELD`, or `drive` or `workload` as a whole.
+/// A parameter that varies: a profile field by its dotted name, a workload field as `workload.FIELD`, or `drive` or
+/// `workload` as a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factor {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it may be set to.
+    /// The possible values.
     pub values: Values,
 }
 
-/// What a factor may be set to.
+/// The possible values of a factor.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    /// One of these.
+    /// A list of levels.
     Levels(Vec<Level>),
-    /// Anything between two numbers, for sampling.
+    /// Any number in a range, for sampling.
     Range {
-        /// The least.
+        /// The smallest value.
         from: f64,
-        /// The most.
+        /// The largest value.
         to: f64,
-        /// Whether equal ratios count as equal steps.
+        /// True if equal ratios count as equal steps.
         log: bool,
-        /// Whether it is a whole number.
+        /// True for whole numbers only.
         whole: bool,
     },
 }
 
-/// The most levels of a factor, in a list or of a range.
+/// The most levels of a factor, listed or generated from a range.
 const MOST_LEVELS: u32 = 10_000;
 
 impl Factor {
-    /// The factor that a value of `[factors]` describes: a list of levels, or a range.
+    /// Reads a factor from a value in `[factors]`: a list of levels, or a range.
     pub(super) fn read(name: &str, value: &Value) -> Result<Factor, SpaceError> {
         let wrong = |rule| SpaceError::Factor { factor: name.into(), rule };
         let values = match value {
-            // Before each is compared with those before it.
+            // This check comes before the comparison of all levels with each other, which would take long.
             Value::Array(list) if list.len() > MOST_LEVELS as usize => {
                 return Err(wrong("it has at most 10000 levels"));
             }
@@ -52,7 +52,7 @@ impl Factor {
                     return Err(wrong("it needs at least one value"));
                 }
                 if levels.iter().enumerate().any(|(nth, level)| levels[..nth].contains(level)) {
-                    return Err(wrong("it has a value twice"));
+                    return Err(wrong("it lists a value twice"));
                 }
                 Values::Levels(levels)
             }
@@ -62,7 +62,7 @@ impl Factor {
         Ok(Factor { name: name.into(), values })
     }
 
-    /// How many levels it has; `None` of a range.
+    /// Returns the number of levels; `None` for a range.
     #[must_use]
     pub fn count(&self) -> Option<usize> {
         match &self.values {
@@ -71,7 +71,7 @@ impl Factor {
         }
     }
 
-    /// The level at `share` (0 to below 1) of the way from the first to the last.
+    /// Returns the level at `share` (0 to below 1) of the way from the first to the last.
     #[must_use]
     #[allow(
         clippy::cast_possible_truncation,
@@ -85,7 +85,7 @@ impl Factor {
                 let index = (share * levels.len() as f64) as usize;
                 levels[index.min(levels.len() - 1)].clone()
             }
-            // All whole numbers have shares of one length.
+            // Each whole number gets an equal share.
             Values::Range { from, to, log: false, whole: true } => {
                 Level::Number((from + share * (to - from + 1.0)).floor().min(*to))
             }
@@ -96,8 +96,8 @@ impl Factor {
         }
     }
 
-    /// How far a number is from the first (0) to the last (1): the other way round of [`Factor::at`], with
-    /// levels evenly apart. `None` where it is none of this factor.
+    /// Returns the position of a level from the first (0) to the last (1), with levels evenly spaced. The inverse of
+    /// [`Factor::at`]. `None` if the factor has no such level.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "levels are few")]
     pub fn share(&self, level: &Level) -> Option<f64> {
@@ -121,7 +121,7 @@ fn between(from: f64, to: f64, log: bool, share: f64) -> f64 {
     if log { from * (to / from).powf(share) } else { from + share * (to - from) }
 }
 
-/// A level as TOML has it.
+/// Reads a level from TOML.
 #[allow(clippy::cast_precision_loss, reason = "as every number of a space")]
 pub(super) fn level(value: &Value) -> Option<Level> {
     match value {
@@ -133,7 +133,7 @@ pub(super) fn level(value: &Value) -> Option<Level> {
     }
 }
 
-/// A range: `from`, `to`, and `step`, `count` or neither; `scale` is `linear` or `log`.
+/// Reads a range: `from`, `to`, and `step`, `count` or neither; `scale` is `linear` or `log`.
 fn range(name: &str, range: &toml::Table) -> Result<Values, SpaceError> {
     let wrong = |rule| SpaceError::Factor { factor: name.into(), rule };
     let known = ["from", "to", "step", "count", "scale"];
@@ -182,7 +182,7 @@ fn range(name: &str, range: &toml::Table) -> Result<Values, SpaceError> {
     }
 }
 
-/// A number and whether it is whole: sizes and times are, in bytes and nanoseconds.
+/// Reads a number, and returns true with it if it is whole. Sizes and times are whole, in bytes and nanoseconds.
 #[allow(clippy::cast_precision_loss, reason = "as every number of a space")]
 fn number(value: &Value) -> Option<(f64, bool)> {
     match value {
@@ -214,12 +214,12 @@ fn levels(from: f64, to: f64, log: bool, whole: bool, count: i64) -> Option<Valu
     Some(Values::Levels(levels.into_iter().map(Level::Number).collect()))
 }
 
-/// From `from` in steps up to `to`, which is a level if a step ends there, or as good as.
+/// Returns levels from `from` in steps up to `to`. `to` is included if a step ends there, within rounding.
 #[allow(clippy::cast_precision_loss, reason = "levels are few")]
 fn stepped(from: f64, to: f64, step: f64) -> Values {
     let levels = (0..).map(|nth: u32| f64::from(nth).mul_add(step, from));
     let levels = levels.take_while(|level| *level <= to + step * 1e-9);
-    // Without the digits that binary fractions have too many.
+    // Removes the surplus digits of binary fractions.
     let rounded = |level: f64| (level * 1e12).round() / 1e12;
     Values::Levels(levels.map(|level| Level::Number(rounded(level).min(to))).collect())
 }

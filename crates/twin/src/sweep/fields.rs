@@ -1,4 +1,4 @@
-//! Fields of drives and workloads by name, and what is simulated with some of them set otherwise.
+//! Looks up fields of drives and workloads by name, and changes them in a request.
 
 use flashscope_workload::{synthetic, trace};
 
@@ -7,19 +7,19 @@ use crate::simulate::Asked;
 
 const DRIVE: &str = "drive";
 const WORKLOAD: &str = "workload";
-/// How the names of a workload's fields begin.
+/// The prefix of the names of workload fields.
 const OF_WORKLOAD: &str = "workload.";
 
-/// Whether a name is of a drive or a workload as a whole.
+/// True for the name of a whole drive or workload.
 pub fn is_whole(name: &str) -> bool {
     name == DRIVE || name == WORKLOAD
 }
 
-/// That a name is of something that can be set: a field of the profile by its dotted name, one of the
-/// workload as `workload.FIELD`, or `drive` or `workload` as a whole. `place` says where it stands.
+/// Checks that a name can be set: a profile field by its dotted name, a workload field as `workload.FIELD`, or `drive` or
+/// `workload` as a whole. `place` names the part of the document, for the error.
 ///
 /// # Errors
-/// [`SpaceError::Unknown`], with the nearest.
+/// [`SpaceError::Unknown`], with the nearest known name.
 pub fn known(place: &'static str, name: &str) -> Result<(), SpaceError> {
     let fields = synthetic::KINDS.iter().flat_map(|kind| kind.all_fields()).chain(trace::FIELDS);
     let workload = fields.map(|field| format!("{OF_WORKLOAD}{}", field.name));
@@ -36,7 +36,7 @@ pub fn known(place: &'static str, name: &str) -> Result<(), SpaceError> {
     }
 }
 
-/// What is asked for, with these fields, which are [known], set so; of those set twice the last counts.
+/// Returns a copy of a request with the settings applied. Their names must be [known]. The last one of a name counts.
 #[must_use]
 pub fn set(base: &Asked, settings: &[(&str, String)]) -> Asked {
     let mut asked = base.clone();

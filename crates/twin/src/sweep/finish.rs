@@ -1,4 +1,4 @@
-//! From rows to what follows from them.
+//! Draws conclusions from rows.
 
 use flashscope_result::sweep::{
     Counts, Measured, Row, RowStatus, SWEEP_VERSION, Skipped, Sweep, SweepStatus, by_point,
@@ -10,8 +10,7 @@ use super::front::front;
 use super::regressed::{Found, regressed};
 use super::{Sampling, Space};
 
-/// What follows from rows, which are in the order of points and repeats, of a sweep that is at its end
-/// or not.
+/// Builds the document of a sweep, complete or not, from rows in the order of points and repeats.
 #[must_use]
 pub fn finish(space: &Space, rows: &[Row], status: SweepStatus) -> Sweep {
     let names = space.names();

@@ -1,9 +1,9 @@
-//! The Pareto front.
+//! Finds the Pareto front.
 
 use flashscope_result::sweep::{FrontPoint, Goal, Measured, Objective, settings};
 use heuropt::prelude::{Candidate, Evaluation, Objective as Ranked, ObjectiveSpace, ParetoArchive};
 
-/// The objectives as the optimizer has them.
+/// Converts objectives for the optimizer.
 pub fn ranked(objectives: &[Objective]) -> ObjectiveSpace {
     let ranked = objectives.iter().map(|objective| match objective.goal {
         Goal::Minimize => Ranked::minimize(&objective.field),
@@ -12,7 +12,7 @@ pub fn ranked(objectives: &[Objective]) -> ObjectiveSpace {
     ObjectiveSpace::new(ranked.collect())
 }
 
-/// The points of the front, in the order of points.
+/// Returns the points of the front, in the order of points.
 pub fn front(
     objectives: &[Objective],
     measured: &[Measured<'_>],
@@ -24,7 +24,7 @@ pub fn front(
             archive.insert(Candidate::new(index, Evaluation::new(means)));
         }
     }
-    // Of points that are as good as each other the archive has one.
+    // The archive holds only one of several points with equal objectives, so points are matched by value.
     let members: Vec<&Vec<f64>> =
         archive.members().iter().map(|member| &member.evaluation.objectives).collect();
     let point = |found: &Measured<'_>| {

@@ -1,12 +1,11 @@
-//! A design space: which drives and workloads there could be, what each comes to, and what follows.
+//! Explores a design space: combinations of drives and workloads, their results, and conclusions from them.
 //!
-//! [`Space`] is read from TOML. What is simulated are [`Trial`]s: a point of the space and one of its
-//! repeats, as data that can be run anywhere ([`run_trial`]). [`explore`] asks for them in batches and
-//! is given rows; [`Runner`] runs them on all cores, or lets [`Workers`] run them. The rows and what follows from them do not depend
-//! on who ran them, or in which order.
+//! [`Space`] is read from TOML. A [`Trial`] is one simulation: a point of the space and one of its repeats, as data that
+//! can run anywhere ([`run_trial`]). [`explore`] requests trials in batches and receives rows. [`Runner`] runs them on
+//! all cores or hands them to [`Workers`]. Rows and conclusions do not depend on where or in which order trials ran.
 //!
-//! All points have the same seeds (common random numbers), so that what differs between two of them
-//! is not luck: effects are means of differences of pairs.
+//! All points share their seeds (common random numbers), so that differences between points are not chance. Effects are
+//! means of paired differences.
 
 mod conditions;
 mod effects;

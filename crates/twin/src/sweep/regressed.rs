@@ -1,5 +1,5 @@
-//! What factors do to objectives, of points that were drawn: few of these differ in one factor alone, so
-//! effects are slopes of a regression over all of them.
+//! Effects of factors on objectives in a sample of points. Few of these differ in one factor only, so the effects are the
+//! slopes of a regression over all points.
 
 use flashscope_result::sweep::{Effect, Interaction, Level, Measured, Regressed};
 use flashscope_stats::{Regression, regression};
@@ -7,30 +7,30 @@ use flashscope_stats::{Regression, regression};
 use super::effects::{levels, step};
 use super::{Factor, Space, Values};
 
-/// Interactions are looked for where there are so many points for each number that is looked for.
+/// The number of points per coefficient from which interactions are fitted, too.
 const POINTS_FOR_EACH: usize = 2;
 
-/// What a regression over points tells.
+/// The result of a regression over points.
 #[derive(Default)]
 pub struct Found {
     pub effects: Vec<Effect>,
     pub interactions: Vec<Interaction>,
-    /// How far each objective is understood so.
+    /// The share of each objective's variation that the regression explains.
     pub regressions: Vec<Regressed>,
 }
 
-/// A column of the regression: how far a factor is changed from its first level to another.
+/// A column of the regression: the change of a factor from its first level to another.
 struct Column {
     factor: usize,
     from: Level,
     to: Level,
-    /// Of each point, 0 to 1, less the mean: so other effects are those where this is at its mean.
+    /// The share of the change at each point, 0 to 1, minus the mean. Other effects thus refer to the mean of this one.
     shares: Vec<f64>,
     mean: f64,
 }
 
-/// The columns of a factor: one from the first number to the last, or of texts one to each after the first.
-/// Where it does not apply, it is at its mean. None of what is the same at all points.
+/// Returns the columns of a factor. Numbers give a column from the first to the last; texts give a column for each after
+/// the first. A point without the factor is at the mean. Returns no column for a factor that is constant over all points.
 fn columns(index: usize, factor: &Factor, points: &[&Measured<'_>]) -> Vec<Column> {
     let column = |from: Level, to: Level, share: &dyn Fn(&Level) -> Option<f64>| {
         let shares = points.iter().map(|point| share(point.levels[index].as_ref()?));
@@ -61,7 +61,7 @@ fn columns(index: usize, factor: &Factor, points: &[&Measured<'_>]) -> Vec<Colum
     }
 }
 
-/// The effects and interactions of all factors, on each objective.
+/// Computes effects and interactions of all factors, for each objective.
 pub fn regressed(space: &Space, measured: &[Measured<'_>]) -> Found {
     let mut found = Found::default();
     for nth in 0..space.objectives.len() {
@@ -90,7 +90,7 @@ fn of_objective(space: &Space, measured: &[Measured<'_>], objective: usize, foun
     let step = |column: &Column| step(&space.factors[column.factor], &column.from, &column.to);
     let slopes = &regression.slopes;
     for (column, difference) in alone.iter().zip(slopes) {
-        // Where the factor is at its first level, and others are at their means.
+        // The baseline has this factor at its first level, and the others at their means.
         let of_factor = alone.iter().zip(slopes).filter(|(other, _)| other.factor == column.factor);
         let shift: f64 = of_factor.map(|(other, slope)| other.mean * slope.value).sum();
         let relative = difference.value / (regression.intercept.value - shift);
@@ -125,7 +125,7 @@ fn of_objective(space: &Space, measured: &[Measured<'_>], objective: usize, foun
     });
 }
 
-/// Each two columns of different factors.
+/// Returns all pairs of columns of different factors.
 fn products(columns: &[Column]) -> Vec<[usize; 2]> {
     let two = |one: usize| (one + 1..columns.len()).map(move |other| [one, other]);
     let all = (0..columns.len()).flat_map(two);

@@ -10,31 +10,31 @@ use flashscope_sim::budget::queued;
 
 use super::{Trial, run_trial};
 
-/// Rows are kept once they are more than such a share of those that are: so a kill costs little of what
-/// was done, and there are few files.
+/// Rows are saved once they exceed 1/64 of those already saved. An abrupt end then loses little work, and there are few
+/// files.
 const KEPT: usize = 64;
 
-/// Is told how many rows there are.
+/// A callback that receives the number of rows so far.
 pub type Told<'a> = dyn FnMut(u64) + Send + 'a;
 
-/// Is given each row as it comes, in no order.
+/// A callback that receives each row as it arrives, in no order.
 pub type Each<'a> = dyn FnMut(&Row) + Send + 'a;
 
-/// Who runs trials elsewhere, such as on a cluster.
+/// Runs trials elsewhere, such as on a cluster.
 pub trait Workers: Send {
-    /// Runs these trials, and gives their rows away as they come, in any order, until they are wanted no more: then
-    /// `give` says `false`. A row may come twice, as where a worker was taken for lost; the first counts.
+    /// Runs these trials and passes their rows to `give` as they arrive, in any order, until it returns `false`. A row may
+    /// arrive twice, for example after a worker was presumed lost; the first one counts.
     fn run(&mut self, trials: &[&Trial], give: &mut dyn FnMut(Row) -> bool);
 }
 
-/// Runs trials, on the cores of this machine unless it is told of other workers. Rows do not depend on it.
+/// Runs trials, by default on the cores of this machine. The rows do not depend on where trials run.
 pub struct Runner<'a> {
     jobs: usize,
     stop: &'a AtomicBool,
     told: &'a mut Told<'a>,
     each: Option<&'a mut Each<'a>>,
     workers: Option<&'a mut (dyn Workers + 'a)>,
-    /// Where rows are kept, with the names of the factors.
+    /// The folder in which rows are saved, with the names of the factors.
     folder: Option<(&'a mut SweepFolder, Vec<String>)>,
     rows: BTreeMap<(u32, u32), Row>,
     kept: usize,
@@ -42,7 +42,7 @@ pub struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// With so many trials at once, until `stop` is set.
+    /// Creates a runner for `jobs` trials at once. Setting `stop` ends the run. `told` receives the number of rows.
     pub fn new(jobs: usize, stop: &'a AtomicBool, told: &'a mut Told<'a>) -> Runner<'a> {
         let (rows, kept) = (BTreeMap::new(), 0);
         Runner {
@@ -58,21 +58,21 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Gives each row away as it comes.
+    /// Passes each row to `each` as it arrives.
     #[must_use]
     pub fn telling(mut self, each: &'a mut Each<'a>) -> Runner<'a> {
         self.each = Some(each);
         self
     }
 
-    /// Lets these workers run the trials, if there are any.
+    /// Uses these workers, if given.
     #[must_use]
     pub fn by(mut self, workers: Option<&'a mut dyn Workers>) -> Runner<'a> {
         self.workers = workers;
         self
     }
 
-    /// Keeps rows in a folder as they come, and takes those that are there for done.
+    /// Saves rows in a folder as they arrive. The rows already there count as done.
     #[must_use]
     pub fn keeping(
         mut self,
@@ -86,11 +86,11 @@ impl<'a> Runner<'a> {
         self
     }
 
-    /// Runs these trials: see [`Batch`](super::Batch).
+    /// Runs trials, see [`Batch`](super::Batch).
     pub fn run(&mut self, trials: &[Trial]) -> Option<Vec<Row>> {
         for trial in trials {
             if let Some(row) = self.rows.get_mut(&(trial.point, trial.repeat)) {
-                // In a file a number is a text where another level of its factor is one.
+                // A Parquet column stores numbers as text if another level of the factor is text, so the level is restored.
                 row.levels.clone_from(&trial.levels);
             }
         }
@@ -116,10 +116,10 @@ impl<'a> Runner<'a> {
         trials.iter().map(row).collect()
     }
 
-    /// All rows so far, in the order of points and repeats.
+    /// Returns all rows so far, in the order of points and repeats.
     ///
     /// # Errors
-    /// Where one could not be kept.
+    /// If a row could not be saved.
     pub fn finish(self) -> Result<Vec<Row>, Error> {
         match self.failed {
             Some(error) => Err(error),
@@ -130,7 +130,7 @@ impl<'a> Runner<'a> {
     fn collect(&mut self, received: &Receiver<Row>) -> Result<(), Error> {
         let mut new = Vec::new();
         while let Ok(first) = received.recv() {
-            // All that came while the last were kept is kept at once.
+            // All rows that arrived during the last save are saved together.
             for row in std::iter::once(first).chain(received.try_iter()) {
                 if let Some(each) = &mut self.each {
                     each(&row);
@@ -158,7 +158,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Runs trials on so many cores, until it is stopped or nobody receives: once rows cannot be kept.
+/// Runs trials on `jobs` cores, until `stop` is set or the receiver is gone because rows could not be saved.
 fn on_cores<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     trials: &'scope [&Trial],
@@ -177,7 +177,7 @@ fn on_cores<'scope, 'env>(
     }
 }
 
-/// Lets others run trials. What was not asked for, or came before, is passed over.
+/// Lets workers run trials. Ignores rows that were not requested or arrived before.
 fn elsewhere(workers: &mut dyn Workers, trials: &[&Trial], send: &Sender<Row>) {
     let mut wanted: BTreeSet<_> = trials.iter().map(|trial| (trial.point, trial.repeat)).collect();
     let mut give = |row: Row| !wanted.remove(&(row.point, row.repeat)) || send.send(row).is_ok();

@@ -1,30 +1,30 @@
-//! Which points of a space are taken, as shares (0 to below 1) of the way along each factor.
+//! Samples the points of a space, as shares (0 to below 1) of the way along each factor.
 
 use serde::Deserialize;
 
-/// How points are chosen.
+/// The ways to choose points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampling {
-    /// All of them.
+    /// All points.
     Full,
-    /// So many, each factor cut into as many parts, of which each has one point (M. D. McKay,
-    /// R. J. Beckman and W. J. Conover, *Technometrics* 21(2), 1979).
+    /// A sample in which each factor is cut into as many parts as there are points, with one point per part (M. D. McKay, R.
+    /// J. Beckman and W. J. Conover, *Technometrics* 21(2), 1979).
     LatinHypercube,
-    /// So many of a Sobol sequence that is scrambled by the seed: a longer one begins with the same.
+    /// A Sobol sequence, scrambled by the seed. A longer sequence starts with the same points.
     Sobol,
-    /// So many at most, found by NSGA-II (Deb et al., *IEEE Transactions on Evolutionary
-    /// Computation* 6(2), 2002), which looks for the Pareto front.
+    /// A search for the Pareto front by NSGA-II (Deb et al., *IEEE Transactions on Evolutionary Computation* 6(2), 2002),
+    /// with a limited number of points.
     Search,
 }
 
-/// The most points of a Sobol sequence, and so of every sample.
+/// The most points of a Sobol sequence, and of every other sample.
 pub const MOST_SAMPLES: u32 = 1 << 16;
 
-/// The most factors: dimensions of a Sobol sequence.
+/// The most factors: the dimensions of a Sobol sequence.
 pub const MOST_FACTORS: usize = 256;
 
-/// `samples` points of a Latin hypercube.
+/// Returns `samples` points of a Latin hypercube.
 #[allow(clippy::cast_precision_loss, reason = "points are few")]
 pub fn latin_hypercube(factors: usize, samples: u32, seed: u64) -> Vec<Vec<f64>> {
     let mut rng = fastrand::Rng::with_seed(seed);
@@ -39,7 +39,7 @@ pub fn latin_hypercube(factors: usize, samples: u32, seed: u64) -> Vec<Vec<f64>>
     points
 }
 
-/// The first `samples` points of a Sobol sequence.
+/// Returns the first `samples` points of a Sobol sequence.
 #[allow(clippy::cast_possible_truncation, reason = "the seed is folded to 32 bits")]
 pub fn sobol(factors: usize, samples: u32, seed: u64) -> Vec<Vec<f64>> {
     let seed = (seed ^ (seed >> 32)) as u32;

@@ -1,7 +1,7 @@
-//! NSGA-II over a space, a generation at a time.
+//! Searches a space with NSGA-II, a generation at a time.
 //!
-//! The optimizer asks for one point after the other; here those that it has drawn for a generation are
-//! noted as they are drawn, and run together when it asks for the first of them.
+//! The optimizer evaluates one point at a time. This module records the points of a generation as they are drawn, and
+//! runs all of them when the optimizer evaluates the first.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,32 +18,32 @@ use super::sampling::sobol;
 use super::space::Points;
 use super::{Space, Trial};
 
-/// How near children are to their parents, and how often they are crossed and changed: the values of
+/// The distribution indices of crossover and mutation: how close children are to their parents. The values are those of
 /// Deb et al., section V.
 const CROSSOVER: f64 = 20.0;
 const MUTATION: f64 = 20.0;
 
-/// So often a known point is changed to find a new one.
+/// The most changes of a known point to find a new one.
 const MOST_TRIES: usize = 16;
 
 /// A point as shares of its factors.
 type Shares = Vec<f64>;
 
-/// What the search knows.
+/// The state of the search.
 struct State<'a, 'b> {
     space: &'a Space,
     run: &'a mut Batch<'b>,
-    /// Of points that were drawn and not run yet.
+    /// The trials of points that were drawn but not run yet.
     drawn: Vec<Trial>,
     points: Points,
-    /// By the number of the point; without values where it is impossible or failed.
+    /// The objectives of each point, by its number; `None` if it is impossible or failed.
     values: HashMap<u32, Option<Vec<f64>>>,
     rows: Vec<Row>,
     stopped: bool,
 }
 
 impl State<'_, '_> {
-    /// Notes that a point was drawn; whether it is a new one.
+    /// Records a drawn point. Returns true if it is new.
     fn draw(&mut self, shares: &Shares) -> bool {
         let new = self.points.take(self.space, shares).new;
         let is_new = new.is_some();
@@ -51,7 +51,7 @@ impl State<'_, '_> {
         is_new
     }
 
-    /// Runs what was drawn.
+    /// Runs the drawn points.
     fn run_drawn(&mut self) {
         let trials = std::mem::take(&mut self.drawn);
         if self.stopped || trials.is_empty() {
@@ -69,7 +69,7 @@ impl State<'_, '_> {
     }
 }
 
-/// The state, from within the parts of the optimizer.
+/// Access to the state for the parts of the optimizer.
 #[derive(Clone, Copy)]
 struct Shared<'s, 'a, 'b>(&'s Mutex<State<'a, 'b>>);
 
@@ -93,7 +93,7 @@ impl Problem for Shared<'_, '_, '_> {
         let point = points.take(space, shares).point;
         match point.and_then(|point| values.get(&point)) {
             Some(Some(means)) => Evaluation::new(means.clone()),
-            // What is left out, impossible or failed is worse than everything else.
+            // An excluded, impossible or failed point ranks below all others.
             _ => Evaluation::constrained(vec![0.0; space.objectives.len()], 1.0),
         }
     }
@@ -111,11 +111,11 @@ impl Initializer<Shares> for Shared<'_, '_, '_> {
     }
 }
 
-/// Notes what another draws, and draws a factor of it anew as long as the point is a known one: where
-/// factors have few levels, children are mostly as their parents.
+/// A variation that records the points of another one. While a child is a known point, it redraws one of its factors.
+/// Without this, factors with few levels would mostly give children equal to their parents.
 struct Noting<'s, 'a, 'b, V> {
     inner: V,
-    /// Of all factors, and of the choice among them.
+    /// Draws a share for each factor, and one more to choose the factor to replace.
     anew: RealBounds,
     state: Shared<'s, 'a, 'b>,
 }
@@ -135,7 +135,7 @@ impl<V: Variation<Shares>> Variation<Shares> for Noting<'_, '_, '_, V> {
     }
 }
 
-/// Sets a factor, which the last of these shares chooses, to its share among them.
+/// Sets one factor of `child` to its share in `anew`. The last share in `anew` chooses the factor.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -149,7 +149,7 @@ fn redraw(child: &mut Shares, anew: &[f64]) {
     child[chosen] = anew[chosen];
 }
 
-/// Searches; the rows of all points that it came to, in their order. `None` where it was stopped.
+/// Runs the search. Returns the rows of all points it tried, in order; `None` if stopped.
 #[allow(clippy::cast_precision_loss, reason = "factors are few")]
 pub fn search(space: &Space, run: &mut Batch<'_>) -> Option<Vec<Row>> {
     let factors = space.factors.len();

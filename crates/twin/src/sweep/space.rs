@@ -12,38 +12,38 @@ use super::trial::number_names;
 use super::{Factor, Sampling, SpaceError, Trial, Values, fields};
 use crate::simulate::{Asked, Work};
 
-/// Where factors stand.
+/// The table of factors.
 const FACTORS: &str = "[factors]";
 
 /// The most points of a full grid.
 const MOST_POINTS: u64 = 1_000_000;
 
-/// The most simulations, of all points with their repeats: all are written down before the first is done.
+/// The most simulations, counting all repeats. All trials are created before the first one runs.
 const MOST_TRIALS: u64 = 10_000_000;
 
-/// A design space, and how it is explored.
+/// A design space and the way to explore it.
 #[derive(Debug, Clone)]
 pub struct Space {
-    /// As it was written.
+    /// The source text.
     pub text: String,
-    /// What is varied, in the order of names.
+    /// The factors, sorted by name.
     pub factors: Vec<Factor>,
-    /// What points are judged by.
+    /// The objectives that rank points.
     pub objectives: Vec<Objective>,
-    /// How points are chosen.
+    /// The way points are chosen.
     pub sampling: Sampling,
-    /// How many, unless all are taken.
+    /// The number of points; not used for a full grid.
     pub samples: u32,
-    /// Points in a generation of a search.
+    /// The points in a generation of a search.
     pub population: u32,
-    /// Simulations of each point, with one seed after the other.
+    /// Simulations per point, with consecutive seeds.
     pub repeats: u32,
-    /// The drive and the work on it, before any factor; its seed is the first.
+    /// The drive and the work on it before factors apply, with the seed of the first repeat.
     base: Asked,
     conditions: Vec<Condition>,
 }
 
-/// A space as it is written.
+/// A space as TOML.
 #[derive(Deserialize)]
 #[serde(default)]
 struct Written {
@@ -90,7 +90,7 @@ impl Default for Written {
     }
 }
 
-/// The keys of [`Written`].
+/// The keys of [`SpaceToml`].
 const KEYS: [&str; 15] = [
     "drive",
     "workload",
@@ -110,11 +110,11 @@ const KEYS: [&str; 15] = [
 ];
 
 impl Space {
-    /// Reads a space, which is TOML: see docs/sweep.md.
+    /// Parses a space from TOML, see docs/sweep.md.
     ///
     /// # Errors
-    /// What is wrong with it, with the nearest name where one is unknown. What a single point makes
-    /// impossible is not seen here.
+    /// If the text is invalid; for an unknown name, the error has the nearest known one. Points that cannot be simulated are
+    /// not detected here.
     pub fn parse(text: &str) -> Result<Space, SpaceError> {
         let toml = |error: toml::de::Error| SpaceError::Toml(error.to_string().trim_end().into());
         let table: Table = toml::from_str(text).map_err(toml)?;
@@ -175,7 +175,7 @@ impl Space {
         self.check_trials(points)
     }
 
-    /// How many points the full grid has, at most [`MOST_POINTS`].
+    /// Returns the number of points of the full grid. Fails above [`MOST_POINTS`].
     fn check_grid(&self) -> Result<u64, SpaceError> {
         let counts = self.factors.iter().map(|factor| {
             let rule = "a full grid needs `step` or `count` of each range, or another `sampling`";
@@ -188,7 +188,7 @@ impl Space {
             true => Err(SpaceError::invalid(
                 "[factors]",
                 format!(
-                    "the full grid has {points} points, and at most {MOST_POINTS} are taken: leave out \
+                    "the full grid has {points} points, and at most {MOST_POINTS} are allowed: leave out \
                      levels, or take a sample: sampling = \"sobol\""
                 ),
             )),
@@ -196,7 +196,7 @@ impl Space {
         }
     }
 
-    /// Refuses more than [`MOST_TRIALS`] of so many points.
+    /// Fails if `points` points have more than [`MOST_TRIALS`] trials.
     fn check_trials(&self, points: u64) -> Result<(), SpaceError> {
         let trials = points.saturating_mul(self.repeats.into());
         match trials > MOST_TRIALS {
@@ -204,7 +204,7 @@ impl Space {
                 "repeats",
                 format!(
                     "{points} points with {} repeats each are {trials} simulations, and at most \
-                     {MOST_TRIALS} are done: take fewer points or repeats",
+                     {MOST_TRIALS} are allowed: take fewer points or repeats",
                     self.repeats
                 ),
             )),
@@ -212,14 +212,13 @@ impl Space {
         }
     }
 
-    /// The names of the factors.
+    /// Returns the names of the factors.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         self.factors.iter().map(|factor| factor.name.as_str()).collect()
     }
 
-    /// All trials, in the order of points and repeats; none of a search, whose points depend on what
-    /// came of others.
+    /// Returns all trials, in the order of points and repeats. Empty for a search, whose points depend on earlier results.
     #[must_use]
     pub fn trials(&self) -> Vec<Trial> {
         let mut points = Points::default();
@@ -227,7 +226,7 @@ impl Space {
         trials.flatten().collect()
     }
 
-    /// How many trials there are, without making them; of a search so many at most.
+    /// Returns the number of trials without creating them; for a search, the upper limit.
     #[must_use]
     pub fn asked(&self) -> u64 {
         let points = match self.sampling {
@@ -237,14 +236,14 @@ impl Space {
         points * u64::from(self.repeats)
     }
 
-    /// How many points there are that are not left out, each counted once.
+    /// Returns the number of distinct points that are not excluded.
     fn points(&self) -> u64 {
         let mut points = Points::default();
         let place = |shares: Vec<f64>| points.place(self, &shares);
         self.shares().into_iter().filter_map(place).filter(|placed| placed.is_new).count() as u64
     }
 
-    /// The shares of every point that is taken, unless that depends on what came of others.
+    /// Returns the shares of all points; empty for a search, whose points depend on earlier results.
     fn shares(&self) -> Vec<Vec<f64>> {
         let (factors, samples, seed) = (self.factors.len(), self.samples, self.base.work.seed);
         match self.sampling {
@@ -255,14 +254,14 @@ impl Space {
         }
     }
 
-    /// The shares of every point of the grid, the last factor first.
+    /// Returns the shares of all points of the grid; the last factor varies fastest.
     #[allow(clippy::cast_precision_loss, reason = "levels are few")]
     fn grid(&self) -> Vec<Vec<f64>> {
         let mut points = vec![Vec::new()];
         for factor in &self.factors {
             let count = factor.count().unwrap_or(1);
             let with = |point: &Vec<f64>, level: usize| {
-                // The middle of its part.
+                // The middle of the level's part.
                 let share = (level as f64 + 0.5) / count as f64;
                 point.iter().copied().chain([share]).collect::<Vec<f64>>()
             };
@@ -273,7 +272,7 @@ impl Space {
         points
     }
 
-    /// The trials of a point.
+    /// Creates the trials of a point.
     fn trials_of(&self, point: u32, levels: &[Option<Level>], set: &Settings) -> Vec<Trial> {
         let names = self.factors.iter().map(|factor| &factor.name);
         let given = names.zip(levels).filter_map(|(name, level)| Some((name, level.as_ref()?)));
@@ -290,37 +289,37 @@ impl Space {
         (0..self.repeats).map(trial).collect()
     }
 
-    /// Seed of everything that is random in the choice of points.
+    /// Returns the seed for the choice of points.
     pub(super) fn seed(&self) -> u64 {
         self.base.work.seed
     }
 }
 
-/// Points that were taken so far.
+/// The points that were taken so far, with their numbers.
 #[derive(Default)]
 pub(super) struct Points {
     numbers: HashMap<String, u32>,
 }
 
-/// A point that was asked for.
+/// A taken point and its trials.
 pub(super) struct Taken {
-    /// Its number; `None` where it is left out.
+    /// The number of the point; `None` if it is excluded.
     pub point: Option<u32>,
-    /// Its trials, where it was not taken before.
+    /// The trials, if the point is new.
     pub new: Option<Vec<Trial>>,
 }
 
-/// A point that is not left out.
+/// A point with its number and settings.
 struct Placed {
     point: u32,
     levels: Vec<Option<Level>>,
     set: Settings,
-    /// Whether it was not taken before.
+    /// True if the point is new.
     is_new: bool,
 }
 
 impl Points {
-    /// The point at these shares of the factors, with its trials.
+    /// Takes the point at these shares of the factors. Returns its number and, if it is new, its trials.
     pub fn take(&mut self, space: &Space, shares: &[f64]) -> Taken {
         let Some(Placed { point, levels, set, is_new }) = self.place(space, shares) else {
             return Taken { point: None, new: None };
@@ -329,7 +328,7 @@ impl Points {
         Taken { point: Some(point), new }
     }
 
-    /// The point at these shares of the factors; `None` where it is left out.
+    /// Finds the point at these shares of the factors; `None` if it is excluded.
     fn place(&mut self, space: &Space, shares: &[f64]) -> Option<Placed> {
         let levels =
             space.factors.iter().zip(shares).map(|(factor, share)| Some(factor.at(*share)));
@@ -377,7 +376,7 @@ fn objectives(written: &[String]) -> Result<Vec<Objective>, SpaceError> {
         }
     };
     if written.is_empty() {
-        return Err(SpaceError::invalid("objectives", "there is at least one"));
+        return Err(SpaceError::invalid("objectives", "give at least one"));
     }
     written.iter().map(objective).collect()
 }

@@ -21,7 +21,7 @@ fn wrong(text: &str) -> String {
     Space::parse(text).unwrap_err().to_string()
 }
 
-/// Explores on so many threads.
+/// Explores a space on `jobs` threads.
 fn run(space: &Space, jobs: usize) -> Vec<Row> {
     let (stop, mut told) = (AtomicBool::new(false), |_| {});
     let mut runner = Runner::new(jobs, &stop, &mut told);
@@ -37,9 +37,8 @@ fn levels(trials: &[Trial]) -> Vec<String> {
     trials.iter().map(|trial| trial.levels.iter().map(text).collect::<Vec<_>>().join(" ")).collect()
 }
 
-// Is everything that is wrong with a space said, with what may have been meant?
 #[test]
-fn wrong_spaces_are_refused() {
+fn invalid_spaces_get_an_error_with_the_nearest_name() {
     let factor = |text: &str| wrong(&format!("[factors]\n{text}"));
     for (error, says) in [
         (wrong("drive = 1"), "drive"),
@@ -86,7 +85,7 @@ fn wrong_spaces_are_refused() {
     }
 }
 
-// Is a list of levels refused that is too long to compare each with each?
+// The check must come before the levels are compared with each other.
 #[test]
 fn lists_of_too_many_levels_are_refused() {
     let levels: Vec<u32> = (0..200_000).collect();
@@ -94,7 +93,6 @@ fn lists_of_too_many_levels_are_refused() {
     assert!(error.contains("at most 10000 levels"), "{error}");
 }
 
-// Is a space refused that has more simulations than can be written down, with what to do?
 #[test]
 fn too_many_repeats_of_many_samples_are_refused() {
     for sampling in ["sobol", "latin-hypercube", "search"] {
@@ -107,9 +105,8 @@ fn too_many_repeats_of_many_samples_are_refused() {
     assert!(error.contains("20000000 simulations"), "{error}");
 }
 
-// Are as many trials told of as there are, without those that are left out or the same?
 #[test]
-fn trials_are_counted_as_they_are_made() {
+fn trial_count_skips_excluded_and_equal_points() {
     let conditions = "[[conditions]]\nwhen.ftl = 'fast'\nexclude = true\n\
                       [[conditions]]\nwhen.ftl = 'bast'\nwithout = ['cleaning.policy']";
     let factors =
@@ -122,9 +119,8 @@ fn trials_are_counted_as_they_are_made() {
     assert_eq!(space(&format!("repeats = 3\n{factors}\n{conditions}")).asked(), 9);
 }
 
-// Are all points of a grid there once, in order, as the command line would have them?
 #[test]
-fn a_grid_has_every_point() {
+fn grid_has_every_point_once_in_order() {
     let space = space(
         "seed = 7\nrepeats = 2\n[factors]\ncleaning.policy = ['greedy', 'fifo']\n\
          workload.reads = {from = 0.0, to = 0.3, step = 0.1}",
@@ -151,9 +147,8 @@ fn a_grid_has_every_point() {
     assert_eq!(serde_json::from_str::<Vec<Trial>>(&text).unwrap(), trials);
 }
 
-// Do ranges have the levels that they say, of every unit and scale?
 #[test]
-fn ranges_have_levels() {
+fn ranges_have_levels_in_every_unit_and_scale() {
     let of = |range: &str| {
         let space = space(&format!("[factors]\nseed = {range}"));
         levels(&space.trials())
@@ -165,9 +160,8 @@ fn ranges_have_levels() {
     assert_eq!(of("{from = 0.0, to = 1.0, step = 0.4}"), ["0", "0.4", "0.8"]);
 }
 
-// Do conditions set, leave out and exclude, and are points that become the same taken once?
 #[test]
-fn conditions_shape_the_space() {
+fn conditions_set_drop_and_exclude_and_equal_points_merge() {
     let space = space(
         "[factors]\nftl = ['page-map', 'bast', 'fast']\ncleaning.policy = ['greedy', 'fifo']\n\
          [[conditions]]\nwhen.ftl = ['bast']\nwithout = ['cleaning.policy']\n\
@@ -175,7 +169,7 @@ fn conditions_shape_the_space() {
          [[conditions]]\nwhen = { ftl = 'fast' }\nexclude = true",
     );
     let trials = space.trials();
-    // In the order of names.
+    // Sorted by factor name.
     assert_eq!(levels(&trials), ["greedy page-map", "- bast", "fifo page-map"]);
     assert!(
         trials[1].asked.drive.ends_with("ftl=bast&background_cleaning=false&persistence.map=pages")
@@ -184,10 +178,8 @@ fn conditions_shape_the_space() {
     assert!(rows.iter().all(|row| row.status == RowStatus::Done), "{rows:?}");
 }
 
-// Does a Latin hypercube have a point in each part of each factor, does a longer Sobol sequence begin
-// as a shorter one, and does another seed give others?
 #[test]
-fn samples_cover_the_space() {
+fn samples_cover_each_factor_and_depend_on_the_seed() {
     let of = |sampling: &str, samples: u32, seed: u32| {
         let text = format!(
             "sampling = '{sampling}'\nsamples = {samples}\nseed = {seed}\n[factors]\n\
@@ -218,8 +210,6 @@ fn samples_cover_the_space() {
     }
 }
 
-// Are rows and facts the same on one thread and on three, and when the sweep was cut off and gone on
-// with at any point?
 #[test]
 fn threads_and_interruptions_change_nothing() {
     for sampling in ["full", "search"] {
@@ -255,7 +245,7 @@ fn threads_and_interruptions_change_nothing() {
     }
 }
 
-/// Workers of which each gives rows as it pleases, until the rows of all trials but so many were given.
+/// Workers that return rows out of order, twice and unrequested, and lose the last `lost` trials.
 struct Unruly {
     lost: usize,
 }
@@ -272,10 +262,9 @@ impl Workers for Unruly {
     }
 }
 
-// Do workers elsewhere come to the rows of this machine, though they give them in another order, twice, and some that
-// nobody asked for? Is what they lose missed, and run later?
+// The workers return rows in another order, twice, and without a request. Lost rows are run again later.
 #[test]
-fn other_workers_come_to_the_same() {
+fn remote_workers_give_the_same_rows() {
     for sampling in ["sampling = 'full'", "sampling = 'search'\nsamples = 6\npopulation = 2"] {
         let space = space(&format!(
             "repeats = 2\n{sampling}\n[factors]\nover_provisioning = [0.15, 0.2, 0.3]\n\
@@ -294,9 +283,8 @@ fn other_workers_come_to_the_same() {
     }
 }
 
-// Are impossible points counted and listed with their reason, and the others simulated?
 #[test]
-fn impossible_points_are_skipped() {
+fn impossible_points_are_listed_with_their_reason() {
     let found =
         swept(&space("[factors]\nover_provisioning = [0.15, 1.5]\nworkload.reads = [0.0, 0.5]"));
     assert_eq!(found.counts, Counts { points: 4, asked: 4, done: 2, impossible: 2, failed: 0 });
@@ -305,9 +293,8 @@ fn impossible_points_are_skipped() {
     assert_eq!(found.front.len() + found.skipped.len(), 3, "without reads nothing else differs");
 }
 
-// Has over-provisioning the effect that theory says, surely, and is a factor without effect not sure?
 #[test]
-fn effects_have_signs() {
+fn over_provisioning_has_a_significant_effect() {
     let found = swept(&space(
         "repeats = 4\nobjectives = ['minimize write_amplification', 'maximize drive.capacity_bytes']\n\
          [factors]\nover_provisioning = [0.15, 0.3]\nreliability.block_lifetime = [1000, 100000]",
@@ -345,15 +332,14 @@ const SCRIPTED: &str = "repeats = 3\nobjectives = ['minimize ios', 'maximize byt
                         flash.packages = [1, 2]\nseed = [0, 10, 20]";
 
 proptest! {
-    // Are effects and interactions those of the function that gave the values, whatever luck all points
-    // share?
+    // The errors that all points share by their seed must cancel.
     #[test]
     fn effects_are_those_of_the_function(a in -9.0..9.0, b in -9.0..9.0, ab in -9.0..9.0, luck in -1e3..1e3) {
         let space = space(SCRIPTED);
         let rows = scripted(&space, |x, y, repeat| a * x + b * y + ab * x * y + luck * repeat);
         let found = finish(&space, &rows, SweepStatus::Complete);
         let near = |found: f64, is: f64| (found - is).abs() < 1e-6;
-        // The mean over the three levels of the other factor, and over its two.
+        // The mean over the three levels of the other factor, and over the two of this one.
         prop_assert!(near(found.effects[0].difference.value, a + ab * 10.0));
         prop_assert!(near(found.effects[1].difference.value, 10.0 * (b + ab * 1.5)));
         prop_assert!(near(found.effects[2].difference.value, 20.0 * (b + ab * 1.5)));
@@ -361,14 +347,13 @@ proptest! {
         prop_assert!(found.effects[0].difference.half_width().unwrap() < 1e-6, "luck is shared");
     }
 
-    // Is no point of the front dominated by any point, and each other point dominated by one of it?
     #[test]
-    fn the_front_is_not_dominated(values in proptest::collection::vec(0_u8..4, 6)) {
+    fn front_dominates_all_other_points(values in proptest::collection::vec(0_u8..4, 6)) {
         let space = space(SCRIPTED);
         let at = |x: f64, y: f64| f64::from(values[usize::from(x > 1.5) + 2 * usize::from(y > 5.0) + 2 * usize::from(y > 15.0)]);
         let rows = scripted(&space, |x, y, _| at(x, y));
         let found = finish(&space, &rows, SweepStatus::Complete);
-        // Less of the first, more of the second.
+        // Negates the second objective, so that both are minimized.
         let points: Vec<(u32, [f64; 2])> = rows.iter().step_by(3)
             .map(|row| (row.point, [row.numbers["ios"], -row.numbers["bytes_read"]])).collect();
         for (point, [x, y]) in &points {
@@ -378,15 +363,13 @@ proptest! {
     }
 }
 
-/// A space with factors of each kind, of which samples are drawn.
+/// A space with factors of each kind, for sampling.
 const SAMPLED: &str = "samples = 128\nrepeats = 2\nobjectives = ['minimize ios']\n[factors]\n\
                        cleaning.policy = ['greedy', 'fifo', 'random']\n\
                        over_provisioning = {from = 0.1, to = 0.5}\n\
                        stripe = {from = 1, to = 65536, scale = 'log'}\n\
                        workload.reads = [0.0, 0.5, 1.0]";
 
-// Are effects and interactions of samples those of the function that gave the values, of factors of each
-// kind and under each way to draw points?
 #[test]
 fn effects_of_samples_are_those_of_the_function() {
     for sampling in ["latin-hypercube", "sobol"] {
@@ -433,7 +416,7 @@ fn effects_of_samples_are_those_of_the_function() {
     }
 }
 
-/// How much of what is no worse than `worst` (both to be minimized) the front of a sweep beats.
+/// Returns the hypervolume that the front of a sweep dominates, below `worst` (both objectives minimized).
 fn hypervolume(sweep: &Sweep, worst: [f64; 2]) -> f64 {
     let candidate = |point: &FrontPoint| {
         let values = point.values.iter().map(|estimate| estimate.value).collect();
@@ -443,9 +426,9 @@ fn hypervolume(sweep: &Sweep, worst: [f64; 2]) -> f64 {
     hypervolume_2d(&front, &front::ranked(&sweep.objectives), worst)
 }
 
-// Does the search come as near as a few percent to the front that the full grid has, with a sixth of its points?
+// The search runs a sixth of the points of the full grid and comes within a few percent of its front.
 #[test]
-fn a_search_finds_the_front() {
+fn search_finds_the_front_of_the_full_grid() {
     let factors = "objectives = ['minimize write_amplification', 'maximize drive.capacity_bytes']\n\
                    [factors]\nover_provisioning = {from = 0.15, to = 0.45, count = 32}\n\
                    cleaning.policy = ['greedy', 'fifo', 'random']\nworkload.reads = [0.0, 0.1, 0.2]";
@@ -458,10 +441,9 @@ fn a_search_finds_the_front() {
     assert!((0.95..=1.0).contains(&share), "{share}");
 }
 
-// Does the search come near a front that is known, of a space of 161,051 points of which it sees 800, and
-// nearer than as many points of a Sobol sequence? The function is ZDT1 of E. Zitzler, K. Deb and L. Thiele
-// (*Evolutionary Computation* 8(2), 2000), with five variables: it is on its front where all but the first
-// are 0.
+// The space has 161,051 points, of which the search runs 800. It must come closer to the front than a Sobol sequence of
+// as many points. The function is ZDT1 of E. Zitzler, K. Deb and L. Thiele (*Evolutionary Computation* 8(2), 2000) with
+// five variables. Its front is where all variables but the first are 0.
 #[test]
 fn a_search_comes_near_a_known_front() {
     let of = |sampling: &str| {
@@ -483,7 +465,7 @@ fn a_search_comes_near_a_known_front() {
         assert!(found.counts.points <= 800);
         hypervolume(&found, [1.0, 10.0])
     };
-    // The part that the front itself beats, of eleven points from 0 to 1.
+    // The hypervolume of the front itself, for eleven points from 0 to 1.
     let front = (0..11).map(|nth| f64::from(nth) / 10.0);
     let whole: f64 = front.take(10).map(|x| 0.1 * (10.0 - (1.0 - x.sqrt()))).sum();
     let [search, sobol] = ["search", "sobol"].map(|sampling| of(sampling) / whole);
@@ -510,7 +492,7 @@ fn zdt1(trial: &Trial) -> Row {
     }
 }
 
-// Has each technique of Agrawal's Table 6 the gain and the cost that the paper says?
+// Compares gain and cost of each technique with Table 6 of Agrawal et al.
 #[test]
 fn agrawal_table_6() {
     let text = include_str!("../../../../docs/examples/agrawal-table6.toml");

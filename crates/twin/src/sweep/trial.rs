@@ -8,20 +8,20 @@ use serde_json::Value;
 
 use crate::simulate::{Asked, Simulation, simulate};
 
-/// One simulation of a sweep, as data: it can be run on any machine.
+/// A simulation of a sweep, as data that can run on any machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// The point, from 0, in the order of the sweep.
+    /// The number of the point, from 0, in the order of the sweep.
     pub point: u32,
-    /// Which simulation of the point, from 0.
+    /// The repeat of the point, from 0.
     pub repeat: u32,
-    /// What each factor is set to; none where it does not apply.
+    /// The level of each factor; `None` for a factor that a condition drops.
     pub levels: Vec<Option<Level>>,
-    /// What is simulated.
+    /// The simulation to run.
     pub asked: Asked,
 }
 
-/// Runs a trial; the same trial gives the same row everywhere. `None` where `stop` was set meanwhile.
+/// Runs a trial. The same trial gives the same row on any machine. Returns `None` if `stop` was set.
 #[must_use]
 pub fn run_trial(trial: &Trial, stop: &AtomicBool) -> Option<Row> {
     let mut row = Row {
@@ -54,10 +54,10 @@ pub fn run_trial(trial: &Trial, stop: &AtomicBool) -> Option<Row> {
     Some(row)
 }
 
-/// Numbers of the document that say nothing of the drive.
+/// The numbers in the document that are no results.
 const NOT_RESULTS: [&str; 3] = ["schema_version", "seed", "wall_ns"];
 
-/// Every number that came of a simulation, by its dotted path.
+/// Returns every numeric result of a simulation, by its dotted path.
 fn numbers(simulation: &Simulation) -> BTreeMap<String, f64> {
     let mut numbers = BTreeMap::new();
     let Ok(Value::Object(document)) = serde_json::to_value(simulation) else { return numbers };
@@ -83,8 +83,8 @@ fn collect(path: &str, value: &Value, numbers: &mut BTreeMap<String, f64>) {
     }
 }
 
-/// The names of the numbers that simulations have: those of a small drive that is read, written, trimmed
-/// and cleaned.
+/// Returns the names of all numeric results, from a short simulation of a small drive with reads, writes, trims and
+/// garbage collection.
 pub(super) fn number_names() -> Vec<String> {
     let work = crate::simulate::Work {
         workload: "uniform?reads=0.3&trims=0.1&size=64KiB".into(),

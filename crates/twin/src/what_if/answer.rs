@@ -1,4 +1,4 @@
-//! What follows from the simulations that there are.
+//! Builds the answer from the simulations done so far.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,31 @@ use flashscope_result::what_if::{ClosedForm, Variant, WhatIf, WhatIfStatus};
 use super::Question;
 use super::compare::{Measured, lasts};
 
-/// An answer that grows.
+/// An answer that is updated as rows arrive.
 pub struct Answer {
     what_if: WhatIf,
-    /// Rows that belong to variants which are not done, by variant and repeat.
+    /// Rows of unfinished variants, by variant and repeat.
     rows: BTreeMap<u32, BTreeMap<u32, Row>>,
-    /// The numbers of the base, once there are all.
+    /// The numbers of the baseline, once all of them are there.
     base: Option<Measured>,
-    /// So many variants, the base among them, are done.
+    /// The number of finished variants, including the baseline.
     done: usize,
 }
 
 impl Answer {
-    /// Of a question, before anything is known.
+    /// Creates the empty answer to a question.
     #[must_use]
     pub fn to(question: &Question) -> Answer {
         Answer { what_if: question.unanswered(), rows: BTreeMap::new(), base: None, done: 0 }
     }
 
-    /// What is known so far.
+    /// Returns the answer so far.
     #[must_use]
     pub fn so_far(&self) -> &WhatIf {
         &self.what_if
     }
 
-    /// What there is in the end.
+    /// Returns the final answer.
     #[must_use]
     pub fn finish(mut self) -> WhatIf {
         if self.what_if.all().all(|variant| variant.status.is_some()) {
@@ -41,7 +41,7 @@ impl Answer {
         self.what_if
     }
 
-    /// What a model expects of variant `nth` (0 is the base), or why none can say.
+    /// Sets the prediction of a closed-form model for variant `nth` (0 is the baseline), or the reason why there is none.
     pub fn predicted(&mut self, nth: usize, predicted: Result<ClosedForm, String>) {
         let base = self.what_if.base.closed_form.clone().filter(|_| nth > 0);
         let Some(variant) = self.variant(nth) else { return };
@@ -60,8 +60,8 @@ impl Answer {
         }
     }
 
-    /// Takes a row, in whatever order they come: `each` is told of every variant that is done with it, in
-    /// the order of variants, the base (0) first.
+    /// Adds a row; rows may arrive in any order. Calls `each` for every variant that it completes, in the order of variants,
+    /// the baseline (0) first.
     pub fn simulated(&mut self, row: &Row, each: &mut dyn FnMut(&WhatIf, usize)) {
         self.rows.entry(row.point).or_default().insert(row.repeat, row.clone());
         while let Some(rows) = self.whole(self.done) {
@@ -72,7 +72,7 @@ impl Answer {
         }
     }
 
-    /// The rows of a variant, once there are all of them.
+    /// Removes and returns the rows of a variant once all of them are there.
     fn whole(&mut self, nth: usize) -> Option<Vec<Row>> {
         let point = u32::try_from(nth).ok()?;
         let count = self.rows.get(&point)?.len();

@@ -1,4 +1,4 @@
-//! From numbers of simulations to quantities, and to what differs.
+//! Derives quantities and their differences from the numbers of simulations.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use flashscope_stats::mean_of_repeats;
 use crate::predict::GIB;
 use crate::simulate::profile_name;
 
-/// The numbers of the simulations of a variant, repeat by repeat.
+/// The numbers of a variant's simulations, one map per repeat.
 pub struct Measured {
-    /// Each by its dotted path: see [`Row`](flashscope_result::sweep::Row).
+    /// Numbers by dotted path, see [`Row`](flashscope_result::sweep::Row).
     pub numbers: Vec<BTreeMap<String, f64>>,
-    /// Erases that the blocks of the drive last, all together; nothing of a drive that cannot be.
+    /// Erases that all blocks of the drive together endure; `None` if the drive is impossible.
     pub lasts: Option<f64>,
 }
 
 impl Measured {
-    /// A quantity in each repeat; nothing where one has none.
+    /// Returns a quantity in each repeat; `None` if a repeat lacks it.
     fn values(&self, quantity: Quantity) -> Option<Vec<f64>> {
         self.numbers.iter().map(|numbers| self.value(quantity, numbers)).collect()
     }
@@ -41,7 +41,7 @@ impl Measured {
         Some(value).filter(|value| value.is_finite())
     }
 
-    /// What was simulated, beside the same of a base where it is given.
+    /// Returns the simulated quantities, with their differences from the baseline if it is given.
     pub fn beside(&self, base: Option<&Measured>) -> Vec<Simulated> {
         let simulated = |quantity| {
             let values = self.values(quantity)?;
@@ -53,7 +53,7 @@ impl Measured {
     }
 }
 
-/// The differences of pairs, repeat by repeat.
+/// Returns the mean of the paired differences, repeat by repeat.
 fn difference(values: &[f64], before: &[f64]) -> Option<Difference> {
     let pairs = values.iter().zip(before);
     let differences: Vec<f64> = pairs.map(|(value, before)| value - before).collect();
@@ -63,7 +63,7 @@ fn difference(values: &[f64], before: &[f64]) -> Option<Difference> {
     Some(Difference { absolute, relative, sign: absolute.sign() })
 }
 
-/// Erases that the blocks of the drive `name` last, all together.
+/// Returns the erases that all blocks of the drive `name` together endure.
 pub fn lasts(name: &str) -> Option<f64> {
     let profile = flashscope_sim::profile::parse(profile_name(name).ok()?).ok()?;
     let layout = profile.layout().ok()?;

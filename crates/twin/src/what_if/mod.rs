@@ -1,9 +1,8 @@
-//! What would come of a workload on a drive with something changed, beside what comes of it as it is.
+//! Compares a workload on a drive with variants of both.
 //!
-//! A [`Question`] is the base, and variants of it: fields that are set otherwise. Its simulations are the
-//! [`Trial`](crate::sweep::Trial)s of a sweep, with the same seeds for every variant (common random
-//! numbers), so that a difference is known far better than what it is of. [`Answer`] puts their rows
-//! together, variant by variant, in whatever order they come.
+//! A [`Question`] holds the baseline and its variants, which set fields to other values. Its simulations are the
+//! [`Trial`](crate::sweep::Trial)s of a sweep, with the same seeds for every variant (common random numbers). Differences
+//! are thus more precise than the values themselves. [`Answer`] collects the rows by variant, in any order of arrival.
 
 mod answer;
 mod compare;

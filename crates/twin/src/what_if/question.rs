@@ -1,4 +1,4 @@
-//! What is asked.
+//! Questions: a baseline and its variants.
 
 use flashscope_block::Device;
 use flashscope_result::SimulationFill;
@@ -8,7 +8,7 @@ use flashscope_workload::synthetic::{self, Target};
 use crate::simulate::{self, Asked};
 use crate::sweep::{SpaceError, Trial, fields};
 
-/// What the base is called.
+/// The name of the baseline.
 pub const BASE: &str = "as it is";
 
 /// The most variants of a question.
@@ -17,62 +17,61 @@ pub const MOST_VARIANTS: usize = 1000;
 /// The most simulations of a variant.
 pub const MOST_REPEATS: u32 = 10_000;
 
-/// What is wrong with a question.
+/// An error in a question.
 #[derive(Debug, thiserror::Error)]
 pub enum WhatIfError {
-    /// A field that there is not.
+    /// An unknown field.
     #[error(transparent)]
     Field(#[from] SpaceError),
-    /// A change that sets nothing.
+    /// A variant without changes.
     #[error(
         "`{change}` changes nothing: write it like `over_provisioning=0.28` or \
          `ftl=fast,over_provisioning=0.1`"
     )]
     NoChange {
-        /// As it was given.
+        /// The text of the change.
         change: String,
     },
-    /// Two variants of one name.
-    #[error("two variants are called `{name}`: give each a name of its own")]
+    /// Two variants with the same name.
+    #[error("two variants are named `{name}`: give each another name")]
     Twice {
         /// The name.
         name: String,
     },
-    /// None, or too many.
+    /// No variants, or too many.
     #[error("a what-if has at least one variant, at most {MOST_VARIANTS}")]
     Variants,
-    /// As often as that nothing is simulated.
-    #[error("repeats: it is a whole number from 1 to {MOST_REPEATS}")]
+    /// The number of repeats is out of range.
+    #[error("repeats: give a whole number from 1 to {MOST_REPEATS}")]
     Repeats,
-    /// The base cannot be simulated as it is.
+    /// The baseline cannot be simulated.
     #[error(transparent)]
     Base(#[from] simulate::Error),
 }
 
-/// A variant that is asked about: its name, and what is changed. Without a name it is called by its
-/// changes.
+/// A request for a variant. Without a name it is named after its changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asking {
-    /// What it is to be called.
+    /// The name of the variant.
     pub name: Option<String>,
-    /// What is set otherwise.
+    /// The fields to change.
     pub changes: Vec<Change>,
 }
 
-/// What would be if.
+/// A what-if question: a baseline and variants of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// The base, and then each variant.
+    /// The requests: the baseline, then each variant.
     asked: Vec<Asked>,
     named: Vec<(String, Vec<Change>)>,
     repeats: u32,
 }
 
-/// The changes in a text, `field=value,field=value`. What has no `=` belongs to the value before it, so
-/// that values may hold commas.
+/// Parses changes, `field=value,field=value`. A part without `=` continues the previous value, so values may contain
+/// commas.
 ///
 /// # Errors
-/// Where it sets nothing, or a field that there is not, with the nearest.
+/// If the text sets nothing, or an unknown field; the error has the nearest known one.
 pub fn changes(text: &str) -> Result<Vec<Change>, WhatIfError> {
     let mut changes: Vec<Change> = Vec::new();
     for part in text.split(',') {
@@ -90,10 +89,10 @@ pub fn changes(text: &str) -> Result<Vec<Change>, WhatIfError> {
 }
 
 impl Question {
-    /// What would come of `base` with each of these changes, simulated so often.
+    /// Creates the question of how each variant differs from `base`, with `repeats` simulations of each.
     ///
     /// # Errors
-    /// What is wrong with it. That a variant cannot be is not: its row will say so.
+    /// If the question is invalid. A variant that cannot be simulated is no error here; its row gives the reason.
     pub fn new(base: Asked, variants: Vec<Asking>, repeats: u32) -> Result<Question, WhatIfError> {
         if !(1..=MOST_VARIANTS).contains(&variants.len()) {
             return Err(WhatIfError::Variants);
@@ -125,19 +124,19 @@ impl Question {
         Ok(Question { asked, named, repeats })
     }
 
-    /// What is simulated: the base, and then each variant.
+    /// Returns the requests: the baseline, then each variant.
     #[must_use]
     pub fn asked(&self) -> &[Asked] {
         &self.asked
     }
 
-    /// Simulations of each.
+    /// Returns the number of simulations of each variant.
     #[must_use]
     pub fn repeats(&self) -> u32 {
         self.repeats
     }
 
-    /// All simulations: of the base, and then of each variant.
+    /// Returns all trials: of the baseline, then of each variant.
     #[must_use]
     pub fn trials(&self) -> Vec<Trial> {
         let trial = |point: usize, asked: &Asked, repeat: u32| Trial {
@@ -150,7 +149,7 @@ impl Question {
         self.asked.iter().enumerate().flat_map(of).collect()
     }
 
-    /// The document before anything is known.
+    /// Returns the document without any results.
     pub(super) fn unanswered(&self) -> WhatIf {
         let mut all = self.asked.iter().zip(&self.named).map(|(asked, (name, changes))| Variant {
             name: name.clone(),
@@ -174,14 +173,14 @@ impl Question {
     }
 }
 
-/// Changes as they stand on the command line.
+/// Formats changes as on the command line.
 fn said(changes: &[Change]) -> String {
     let said: Vec<String> =
         changes.iter().map(|Change { field, value }| format!("{field}={value}")).collect();
     said.join(", ")
 }
 
-/// That there is such a drive and such a workload on it.
+/// Checks that the drive and the workload of the baseline exist and fit together.
 fn can_be(base: &Asked) -> Result<(), simulate::Error> {
     let info = simulate::drive(&base.drive)?.info().clone();
     let target = Target {

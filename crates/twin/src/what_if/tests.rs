@@ -7,7 +7,7 @@ use super::*;
 use crate::simulate::{Asked, Work, simulate};
 use crate::sweep::Runner;
 
-/// A drive that is filled in no time.
+/// A drive so small that filling it takes no time.
 const SMALL: &str = "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&\
                      flash.blocks_per_plane=64";
 
@@ -24,7 +24,7 @@ fn question(texts: &[&str], repeats: u32) -> Question {
     Question::new(base(), texts.iter().map(|text| asking(text)).collect(), repeats).unwrap()
 }
 
-/// Simulates all, on so many threads: the answer, and the order in which variants were told.
+/// Simulates a question on `jobs` threads. Returns the answer, and the order in which variants were reported.
 fn answered(question: &Question, jobs: usize) -> (WhatIf, Vec<usize>) {
     let (mut answer, mut order) = (Answer::to(question), Vec::new());
     let stop = false.into();
@@ -38,10 +38,8 @@ fn of(variant: &Variant, quantity: Quantity) -> &flashscope_result::what_if::Sim
     variant.simulated.iter().find(|found| found.quantity == quantity).unwrap()
 }
 
-// Is a text of changes taken apart, with commas in values, and is what sets nothing or no field refused
-// with what may have been meant?
 #[test]
-fn changes_are_read() {
+fn changes_may_contain_commas_and_must_set_known_fields() {
     let read = changes("ftl=fast, workload.ops=read,write,over_provisioning=0.1").unwrap();
     let read: Vec<(&str, &str)> =
         read.iter().map(|change| (change.field.as_str(), change.value.as_str())).collect();
@@ -62,9 +60,8 @@ fn changes_are_read() {
     }
 }
 
-// Is a question that has no answer refused: two variants of one name, none, a base that cannot be?
 #[test]
-fn questions_are_checked() {
+fn invalid_questions_are_errors() {
     let of = |base: Asked, variants: Vec<Asking>, repeats| {
         Question::new(base, variants, repeats).unwrap_err().to_string()
     };
@@ -84,10 +81,8 @@ fn questions_are_checked() {
     assert!(of(wrong, vec![one()], 1).contains("uniform"));
 }
 
-// Is the row of the base what a simulation of it gives, and that of a variant what one of its drive and
-// workload as they are said?
 #[test]
-fn rows_are_simulations() {
+fn rows_equal_single_simulations() {
     let question = question(&["over_provisioning=0.3,workload.reads=0.5"], 1);
     let (answer, _) = answered(&question, 2);
     for variant in answer.all() {
@@ -117,12 +112,10 @@ fn rows_are_simulations() {
     assert!(answer.variants[0].workload.ends_with("uniform?reads=0.5"));
 }
 
-// Is a difference known better by pairs of the same seeds than by each for itself, and is its sign the
-// one that a worse choice of blocks to clean has?
 #[test]
-fn pairs_know_more() {
+fn paired_differences_have_narrower_intervals() {
     let mut base = base();
-    // How many of the IOs are reads is luck, and the same luck in each pair.
+    // The number of reads is random, but the same in each pair.
     base.work.workload = "uniform?reads=0.5".into();
     let question = Question::new(base, vec![asking("cleaning.policy=fifo")], 6).unwrap();
     let (answer, _) = answered(&question, 2);
@@ -141,9 +134,8 @@ fn pairs_know_more() {
     assert!(mean_of_repeats(&[1.0]).unwrap().low.is_none(), "one repeat has no interval");
 }
 
-// Is a variant that cannot be, or fails, counted with its reason, while the others are answered?
 #[test]
-fn impossible_variants_are_no_end() {
+fn impossible_variants_do_not_stop_the_others() {
     let asked = ["over_provisioning=3", "over_provisioning=0.3", "workload=trace:/no/such"];
     let (answer, order) = answered(&question(&asked, 2), 2);
     assert_eq!(answer.status, WhatIfStatus::Complete);
@@ -157,9 +149,8 @@ fn impossible_variants_are_no_end() {
     assert!(answer.variants[1].simulated.iter().all(|found| found.difference.is_some()));
 }
 
-// Is the answer the same on one thread and on three, and in whatever order rows come?
 #[test]
-fn threads_do_not_matter() {
+fn answer_does_not_depend_on_threads_or_order() {
     let question = question(&["over_provisioning=0.3", "ftl=nonsense", "workload.reads=0.5"], 2);
     let (one, order) = answered(&question, 1);
     assert_eq!(answered(&question, 3), (one.clone(), order));
@@ -177,9 +168,8 @@ fn threads_do_not_matter() {
     assert_eq!((answer.finish(), told), (one, vec![0, 1, 2, 3]));
 }
 
-// Is what was stopped unfinished, with what was done until then?
 #[test]
-fn what_was_done_is_kept() {
+fn stopped_answer_keeps_finished_variants() {
     let question = question(&["over_provisioning=0.3"], 2);
     let mut answer = Answer::to(&question);
     for trial in &question.trials()[..3] {
