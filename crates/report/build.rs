@@ -1,9 +1,12 @@
-//! Takes the page that `make web` builds into the library.
+//! Copies the page that `make web` builds into the build folder, for the library to include.
 
 use std::path::Path;
 use std::{env, fs};
 
-#[allow(clippy::disallowed_methods, reason = "cargo speaks to build scripts by variables")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "cargo passes its settings to build scripts in variables"
+)]
 fn main() {
     let page = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("set by cargo"))
         .join("../../web/dist/report.html");

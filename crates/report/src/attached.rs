@@ -2,29 +2,29 @@ use flashscope_block::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Where a drive is attached, as `flashscope attach --json` prints it once clients may come.
+/// The place where a drive is attached: the output of `flashscope attach --json` once clients can connect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Attached {
-    /// How the drive was named.
+    /// The drive, as the user named it.
     pub drive: String,
-    /// Bytes that can be addressed.
+    /// Addressable bytes.
     pub size_bytes: Bytes,
     /// The unit that the drive reads and writes.
     pub logical_block_bytes: Bytes,
-    /// How it is served: `nbd`, `fuse` or `ublk`.
+    /// The way it is served: `nbd`, `fuse` or `ublk`.
     pub way: String,
-    /// Where: a URI of NBD, or the path of a file or device.
+    /// The place: an NBD URI, or the path of a file or device.
     pub place: String,
-    /// For how long a request of 4 KiB and its answer are under way, beside what the drive takes: so much
-    /// earlier it is answered. Absent where answers are not held back.
+    /// The time that a 4 KiB request and its answer spend on the way, in addition to the drive's own time. Answers are sent
+    /// earlier by this time. Absent if answers are not delayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip_ns: Option<Nanos>,
-    /// Where a browser sees what it does; absent where it was not asked for.
+    /// The address of its web page; absent if none was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,
 }
 
-/// The same in words, with what to type next.
+/// Describes the attached drive in words, with the command to type next.
 pub fn attached(attached: &Attached) -> String {
     let Attached { drive, size_bytes, way, place, page, .. } = attached;
     let next = match way.as_str() {

@@ -1,4 +1,4 @@
-//! A trace that was written in another format.
+//! Describes the conversion of a trace to another format.
 
 use flashscope_block::Bytes;
 use schemars::JsonSchema;
@@ -6,30 +6,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::simulation::grouped;
 
-/// What `flashscope trace convert --json` prints.
+/// The output of `flashscope trace convert --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conversion {
-    /// The files that were read.
+    /// The files read.
     pub inputs: Vec<String>,
     /// The format of each.
     pub formats: Vec<String>,
-    /// The file that was written.
+    /// The file written.
     pub output: String,
-    /// Its format.
+    /// The format of the file written.
     pub output_format: String,
-    /// Requests that were read and selected.
+    /// Requests read and selected.
     pub requests_read: u64,
-    /// Requests that were written: without those whose operation the format does not have.
+    /// Requests written: all except those whose operation the format does not have.
     pub requests_written: u64,
-    /// Bytes that the requests read were for, of every operation.
+    /// Bytes of the requests read, over all operations.
     pub bytes_read: Bytes,
     /// Lines and records that could not be read and were left out.
     pub bad_lines_skipped: u64,
-    /// What a user should know of it.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// A conversion in a sentence.
+/// Describes a conversion in a sentence.
 pub fn conversion(conversion: &Conversion) -> String {
     let Conversion { formats, output, output_format, requests_written, bytes_read, .. } =
         conversion;

@@ -1,4 +1,4 @@
-//! The summary grid and the design hints as text.
+//! Formats the summary grid and the design hints as text.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use flashscope_analysis::Facts;
 use flashscope_analysis::facts::{Hint, Interest, Judgement, Verdict};
 use flashscope_workload::uflip;
 
-/// How a verdict is marked.
+/// Returns the mark of a verdict.
 fn mark(interest: Interest) -> char {
     match interest {
         Interest::Interesting => '●',
@@ -15,7 +15,7 @@ fn mark(interest: Interest) -> char {
     }
 }
 
-/// What was found of the hints, in a word or two.
+/// Returns the judgement on a hint in words.
 fn word(judgement: Judgement) -> &'static str {
     match judgement {
         Judgement::Holds => "holds",
@@ -26,8 +26,8 @@ fn word(judgement: Judgement) -> &'static str {
     }
 }
 
-/// The grid, a row a micro-benchmark, why its experiments are interesting, and the hints; nothing where
-/// nothing was judged.
+/// Writes the grid (one row per micro-benchmark, with the reasons for interesting experiments) and the hints. Writes
+/// nothing if nothing was judged.
 pub(crate) fn judgement(out: &mut String, facts: &Facts) {
     if facts.grid.iter().all(|verdict| verdict.interest == Interest::NotPerformed) {
         return;

@@ -1,6 +1,6 @@
-//! From facts to what people look at. Nothing is computed here that the analysis did not find.
+//! Renders facts for people. This crate computes no statistics.
 
-/// Writing to a string cannot fail.
+/// Writes a line to a string, which cannot fail.
 macro_rules! line {
     ($out:expr $(, $($arg:tt)*)?) => {{ let _ = writeln!($out $(, $($arg)*)?); }};
 }
@@ -42,83 +42,83 @@ pub use what_if::{
     what_if_simulated, what_if_simulated_head,
 };
 
-/// The page, built from `web/`; the report is inserted where it holds [`MARKER`].
+/// The page, built from `web/`. The report replaces [`MARKER`].
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.html"));
 
-/// Stands in the page for `report.json`.
+/// The placeholder for `report.json` in the page.
 const MARKER: &str = "/*REPORT*/";
 
-/// How the element begins in which the page carries its `Content-Security-Policy` (`web/policy.ts`).
+/// The start of the element with the page's `Content-Security-Policy` (`web/policy.ts`).
 const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\"";
 
-/// `report.json`: what the report shows of a result, for programs.
+/// The contents of `report.json`: what the report shows of a result, for programs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
-    /// What was measured, and how.
+    /// The manifest: what was measured, and how.
     pub manifest: Manifest,
-    /// What was found.
+    /// The findings of the analysis.
     pub facts: Facts,
-    /// Each run as a picture.
+    /// The outline of each run, for its picture.
     pub outlines: Vec<Outline>,
 }
 
-/// What `flashscope bench --json` prints: the outcome for programs.
+/// The output of `flashscope bench --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
-    /// Where the result lies.
+    /// The path of the result.
     pub result: String,
-    /// What was measured, and how.
+    /// The manifest: what was measured, and how.
     pub manifest: Manifest,
-    /// What was found.
+    /// The findings of the analysis.
     pub facts: Facts,
 }
 
-/// Results as one HTML file that needs nothing else, and no network; several measurements are compared with
-/// each other. `progress` is told how much is done, of how much.
+/// Renders results as one self-contained HTML file that works offline. Several measurements are compared with each other.
+/// Calls `progress` with the amount done and the total.
 ///
 /// # Errors
-/// Where the records cannot be read, or what was found not be written as JSON.
+/// If records cannot be read, or the report cannot be written as JSON.
 pub fn html(exhibits: &Exhibits, mut progress: impl FnMut(u64, u64)) -> Result<String, PageError> {
     page::html(PAGE, exhibits, &mut progress)
 }
 
-/// The characteristics of a trace as such a file.
+/// Renders the characteristics of a trace as one HTML file.
 ///
 /// # Errors
-/// Where they cannot be written as JSON.
+/// If they cannot be written as JSON.
 pub fn trace_html(trace: &Trace) -> Result<String, serde_json::Error> {
     filled(trace)
 }
 
-/// The book of the papers as such a file: what `flashscope reproduce --json` prints
-/// (`flashscope_papers::Reproductions`), of which this crate knows nothing.
+/// Renders reproductions of papers as one HTML file. `found` is the output of `flashscope reproduce --json`
+/// (`flashscope_papers::Reproductions`), a type that this crate does not know.
 ///
 /// # Errors
-/// Where it cannot be written as JSON.
+/// If it cannot be written as JSON.
 pub fn papers_html(found: &impl Serialize) -> Result<String, serde_json::Error> {
     filled(found)
 }
 
-/// The page of a server, which it asks for what it shows. Its policy goes with it, as a header.
+/// Returns the page of a server, which loads its data from the server. Its policy is sent as a header.
 pub fn served_html() -> String {
     without_policy(PAGE).replacen(MARKER, r#"{"served":true}"#, 1)
 }
 
-/// The page of an attached drive, which it asks for what it does. Its policy goes with it, as a header.
+/// Returns the page of an attached drive, which loads its data from the server. Its policy is sent as a header.
 pub fn attached_html() -> String {
     without_policy(PAGE).replacen(MARKER, r#"{"attached":true}"#, 1)
 }
 
-/// The page without the policy that it carries as a file, by which it speaks to nobody.
+/// Removes the policy of a page. In a file it forbids all connections.
 fn without_policy(page: &str) -> String {
     let Some((before, rest)) = page.split_once(POLICY) else { return page.into() };
     let after = rest.split_once('>').map_or(rest, |(_, after)| after);
     format!("{before}{after}")
 }
 
-/// The page with what it shows.
+/// Inserts a report into the page.
 fn filled(report: &impl Serialize) -> Result<String, serde_json::Error> {
-    // No text of a result can end the script element that holds it.
+    // Escapes `<`, so that no text of a result can end the script element.
     let json = serde_json::to_string(report)?.replace('<', "\\u003c");
     Ok(PAGE.replacen(MARKER, &json, 1))
 }
@@ -131,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    /// The policy that a page carries, which comes before anything that it governs.
+    /// Returns the policy of a page. It must come before all that it governs.
     fn policy(page: &str) -> &str {
         let (before, rest) = page.split_once(POLICY).expect("it carries a policy");
         assert!(!before.contains("<script") && !before.contains("<style"), "{before}");
@@ -139,14 +139,14 @@ mod tests {
         rest.split_once('"').unwrap().0
     }
 
-    /// What a policy says of something.
+    /// Returns the sources that a policy allows for a directive.
     fn sources<'a>(policy: &'a str, directive: &str) -> Vec<&'a str> {
         let mut parts = policy.split("; ").map(|part| part.split(' '));
         let part = parts.find_map(|mut part| (part.next() == Some(directive)).then_some(part));
         part.unwrap_or_else(|| panic!("no {directive} in {policy}")).collect()
     }
 
-    /// The hashes of the elements of this name that a browser runs or applies.
+    /// Returns the hashes of the elements of a name that a browser runs or applies.
     fn hashes(page: &str, name: &str) -> Vec<String> {
         let start = format!("<{name}");
         let elements = page.split(&start).skip(1).map(|rest| {
@@ -174,7 +174,7 @@ mod tests {
         assert!(!page.contains("<script>alert"));
     }
 
-    // Is what a server sends the same page, but for the policy, which would keep it from asking the server?
+    // The policy in the file would forbid connections to the server.
     #[test]
     fn a_served_page_has_its_policy_as_a_header() {
         for page in [served_html(), attached_html()] {
@@ -185,7 +185,6 @@ mod tests {
         assert_eq!(without_policy("<a><meta http-equiv=\"x\">"), "<a><meta http-equiv=\"x\">");
     }
 
-    // Is there one place in the page where the report goes?
     #[test]
     fn the_page_has_a_place_for_the_report() {
         assert_eq!(PAGE.matches(MARKER).count(), 1);

@@ -1,4 +1,4 @@
-//! What the page holds: results with as many views of their records as there is room for.
+//! Builds the page: results with as many views of their records as there is room for.
 
 use std::io::Write as _;
 
@@ -16,85 +16,85 @@ use flate2::write::GzEncoder;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The page may be as large, so that it can go by mail.
+/// The largest size of a page, small enough for mail.
 const MOST_BYTES: usize = 15 << 20;
 
-/// The shares of the room for views that outlines and single IOs may take; colours have the rest.
+/// The shares of the room for views that outlines and single IOs may take; colours get the rest.
 const OUTLINES: f64 = 0.5;
 const IOS: f64 = 0.15;
 
-/// What comparisons may take of the page: all of a dozen results that have the whole of uFLIP.
+/// The largest size of the comparisons: enough for all of a dozen results with the whole of uFLIP.
 const MOST_COMPARISONS: usize = MOST_BYTES / 3;
 
-/// Pictures are not made coarser than that.
+/// The coarsest resolution of pictures.
 const LEAST_STRETCHES: u64 = 50;
 const LEAST_COLUMNS: u64 = 64;
 
-/// Colours of more columns than come to so many bytes are not read: they would not fit, and take memory.
+/// The largest number of colour codes that are read. More would not fit the page, and take memory.
 const MOST_CODES: u64 = 4 * MOST_BYTES as u64;
 
-/// Of how many of the slowest IOs of a run the neighbours are shown, and how many before and after
-/// each, as long as there is room.
+/// The single IOs to show, from most to least: how many of a run's slowest IOs, and how many neighbours before and after
+/// each.
 const NEIGHBOURHOODS: [(usize, u64); 4] = [(3, 25), (1, 25), (1, 10), (0, 0)];
 
-/// Why a page cannot be made.
+/// The reason why a page cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
     /// The records cannot be read.
     #[error(transparent)]
     Result(#[from] flashscope_result::Error),
-    /// It cannot be written as JSON.
+    /// The report cannot be written as JSON.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
 }
 
-/// A measurement that a page shows.
+/// A measurement on a page.
 #[derive(Debug, Clone, Copy)]
 pub struct Exhibit<'a> {
-    /// Stands for it in addresses; no two of a page are the same.
+    /// The id in addresses, unique within a page.
     pub id: &'a str,
-    /// The name of its folder without the ending.
+    /// The name of the folder without its extension.
     pub name: &'a str,
-    /// Its records.
+    /// Access to the records.
     pub viewer: Viewer<'a>,
     /// Corrections of its summary grid.
     pub marks: &'a Marks,
 }
 
-/// A simulation that a page shows.
+/// A simulation on a page.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct SimulatedExhibit<'a> {
-    /// Stands for it in addresses; no two of a page are the same.
+    /// The id in addresses, unique within a page.
     pub id: &'a str,
-    /// The name of its folder without the ending.
+    /// The name of the folder without its extension.
     pub name: &'a str,
-    /// What `simulation.json` holds.
+    /// The contents of `simulation.json`.
     pub simulation: &'a Value,
 }
 
-/// A probe that a page shows.
+/// A probe on a page.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct ProbedExhibit<'a> {
-    /// Stands for it in addresses; no two of a page are the same.
+    /// The id in addresses, unique within a page.
     pub id: &'a str,
-    /// The name of its folder without the ending.
+    /// The name of the folder without its extension.
     pub name: &'a str,
-    /// What `probe.json` holds.
+    /// The contents of `probe.json`.
     pub probe: &'a Value,
 }
 
-/// A sweep that a page shows.
+/// A sweep on a page.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct SweptExhibit<'a> {
-    /// Stands for it in addresses; no two of a page are the same.
+    /// The id in addresses, unique within a page.
     pub id: &'a str,
-    /// The name of its folder without the ending.
+    /// The name of the folder without its extension.
     pub name: &'a str,
-    /// What it came to.
+    /// The sweep with its points.
     pub sweep: &'a Explored,
 }
 
-/// What a page shows.
+/// The contents of a page.
 #[derive(Debug, Clone, Default)]
 pub struct Exhibits<'a> {
     /// Measurements, which are compared with each other.
@@ -107,20 +107,20 @@ pub struct Exhibits<'a> {
     pub sweeps: Vec<SweptExhibit<'a>>,
 }
 
-/// What stands in the page.
+/// The data in a page.
 #[derive(Serialize)]
 struct Page<'a> {
     measurements: Vec<Paged<'a>>,
     simulations: &'a [SimulatedExhibit<'a>],
     probes: &'a [ProbedExhibit<'a>],
     sweeps: &'a [SweptExhibit<'a>],
-    /// Each is of the measurements from the n-th on, and round to it: how they relate to that one. JSON,
+    /// The comparison with each measurement as the baseline, in order; the others follow it, wrapping around. JSON,
     /// compressed as views are.
     comparisons: Vec<String>,
 }
 
-/// A measurement as the page holds it. The views, which are nearly all of it, are JSON, by gzip, in
-/// base64: a quarter of the room.
+/// A measurement as the page holds it. The views make up nearly all of it; they are JSON, compressed by gzip, in base64,
+/// which needs a quarter of the space.
 #[derive(Serialize)]
 struct Paged<'a> {
     id: &'a str,
@@ -134,14 +134,14 @@ struct Paged<'a> {
     ios: String,
 }
 
-/// Told how many of how many steps are done: an IO that is read for one kind of view is a step.
+/// A callback that receives the steps done and the total. Reading an IO for one kind of view is a step.
 pub(crate) type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
-/// How many times the records of a run are read.
+/// The number of times that the records of a run are read.
 const READS: u64 = 4;
 
-/// The page of several results, which are compared with each other. It stays below 15 MiB as long as their
-/// manifests and facts leave room: pictures get coarser, and fewer single IOs are shown.
+/// Renders the page of several results, which are compared with each other. The page stays below 15 MiB as long as
+/// manifests and facts leave room: pictures become coarser, and fewer single IOs are shown.
 pub(crate) fn html(
     template: &str,
     exhibits: &Exhibits,
@@ -164,8 +164,8 @@ pub(crate) fn html(
     Ok(crate::filled(&page)?)
 }
 
-/// The measurements beside each of them, as many as there is room for: the square of how many they are
-/// numbers. The first is always there.
+/// Compares the measurements with each of them as the baseline, as many as there is room for: the size grows with the
+/// square of their number. The first comparison is always included.
 fn comparisons(measurements: &[Exhibit]) -> Result<Vec<String>, PageError> {
     let mut packed: Vec<String> = Vec::new();
     if measurements.len() < 2 {
@@ -186,7 +186,7 @@ fn comparisons(measurements: &[Exhibit]) -> Result<Vec<String>, PageError> {
     Ok(packed)
 }
 
-/// How far a page is.
+/// The progress of building a page.
 struct Steps<'a> {
     done: u64,
     total: u64,
@@ -194,14 +194,14 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// A run was read for one kind of view.
+    /// Counts a run that was read for one kind of view.
     fn read(&mut self, run: &Run) {
         self.done = self.done.saturating_add(run.progress.ios());
         (self.progress)(self.done, self.total);
     }
 }
 
-/// A measurement without its views.
+/// Returns a measurement without its views.
 fn bare(shown: Exhibit) -> Paged {
     let none = String::new;
     Paged {
@@ -217,8 +217,8 @@ fn bare(shown: Exhibit) -> Paged {
     }
 }
 
-/// Adds the views of a measurement, in about `room` bytes. The records are read for the finest of them;
-/// what is coarser is made of that.
+/// Adds the views of a measurement, in about `room` bytes. Records are read for the finest views; coarser ones are
+/// derived from these.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 fn fill(
     paged: &mut Paged,
@@ -253,8 +253,8 @@ fn fill(
     Ok(())
 }
 
-/// In how many columns colours are read: one for each IO of the longest run, unless that are too many
-/// codes in all.
+/// Returns the number of columns in which colours are read: one per IO of the longest run, unless that gives too many
+/// codes.
 fn finest_columns(viewer: Viewer) -> u64 {
     let ios: Vec<u64> = recorded(viewer).map(|run| run.progress.ios()).collect();
     let codes =
@@ -264,12 +264,12 @@ fn finest_columns(viewer: Viewer) -> u64 {
     few.unwrap_or(LEAST_COLUMNS)
 }
 
-/// `most`, half of it, and so on, down to `least`.
+/// Yields `most`, half of it, and so on, down to `least`.
 fn halves(most: u64, least: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(most), move |n| (*n > least).then(|| n.div_ceil(2).max(least)))
 }
 
-/// The first of ever coarser views that fits into `room` bytes, or the coarsest.
+/// Returns the first of ever coarser views that fits into `room` bytes, or the coarsest.
 fn first_that_fits<C, T: Serialize>(
     room: usize,
     coarser: impl Iterator<Item = C>,
@@ -285,10 +285,10 @@ fn first_that_fits<C, T: Serialize>(
     Ok(text)
 }
 
-/// What is read from records.
+/// The result of reading records.
 type Read<T> = Result<T, flashscope_result::Error>;
 
-/// The runs that have records.
+/// Returns the runs that have records.
 fn recorded(viewer: Viewer<'_>) -> impl Iterator<Item = &Run> {
     viewer.manifest.runs().filter(|run| run.progress.ios() > 0)
 }
@@ -354,16 +354,14 @@ mod tests {
         json
     }
 
-    // Do views come out of the page's form of them as they went in?
     #[test]
-    fn views_are_only_compressed() {
+    fn views_survive_compression() {
         let outline =
             Outline { run: 7, ios: 2, latency_ns: vec![u64::MAX, 1], ..Outline::default() };
         let text = compressed(&[&outline]).unwrap();
         assert_eq!(serde_json::from_str::<Vec<Outline>>(&inflated(&text)).unwrap(), [outline]);
     }
 
-    // Is the first view taken that there is room for, and the coarsest where there is none?
     #[test]
     fn views_get_coarser_until_they_fit() {
         let noise =

@@ -7,10 +7,10 @@ use flashscope_result::plan::{Amount, Cost, Plan};
 
 use crate::{rounds, write_grid};
 
-/// What the record of an IO takes (docs/benchmarks.md).
+/// The size of an IO's record (docs/benchmarks.md).
 const RECORD_BYTES: u64 = 5;
 
-/// A plan as text. `order` has the numbers of its runs in the order of execution.
+/// Formats a plan as text. `order` holds the numbers of its runs in the order of execution.
 pub fn plan(plan: &Plan, order: &[u32]) -> String {
     let mut out = String::new();
     let capacity = plan.device.capacity;
@@ -44,8 +44,8 @@ fn state(plan: &Plan) -> String {
     let name = match plan.options.state {
         State::Keep => return "as it is".into(),
         State::Purged => "purged",
-        State::Formatted => "formatted by the drive itself (the time for that is not known)",
-        State::Sanitized => "sanitized by the drive itself (the time for that is not known)",
+        State::Formatted => "formatted by the drive itself (takes an unknown time)",
+        State::Sanitized => "sanitized by the drive itself (takes an unknown time)",
         State::Sequential => "written in sequence",
         State::Random => "written at random",
     };
@@ -104,9 +104,9 @@ fn length(plan: &Plan) -> String {
 fn pauses(plan: &Plan) -> String {
     let pause = plan.options.run_pause_ns;
     match plan.options.methodology.finds_run_pause {
-        true => format!(
-            "of {pause} between runs, longer where the preparation finds that writes linger"
-        ),
+        true => {
+            format!("of {pause} between runs, longer if the preparation finds that writes linger")
+        }
         false => format!("of {pause} between runs"),
     }
 }
@@ -148,7 +148,7 @@ fn nanos(ns: f64) -> Nanos {
     Nanos(ns as u64)
 }
 
-/// A time to two digits, as an estimate has them.
+/// Formats a time with two digits, the precision of an estimate.
 #[allow(clippy::cast_precision_loss)]
 fn rounded(time: Nanos) -> String {
     let minutes = time.as_secs_f64() / 60.0;
@@ -162,7 +162,7 @@ fn rounded(time: Nanos) -> String {
     }
 }
 
-/// Runs that follow upon each other and belong together, each group as a line.
+/// Writes the runs in order, with a line per group of consecutive runs of an experiment.
 fn steps(out: &mut String, plan: &Plan, order: &[u32]) {
     let run_of = |id: &u32| find_run(&plan.micro_benchmarks, *id);
     let mut steps: Vec<(String, Vec<&Run>)> = Vec::new();
@@ -192,7 +192,7 @@ fn steps(out: &mut String, plan: &Plan, order: &[u32]) {
     }
 }
 
-/// The space that runs use, from where to where.
+/// Returns the range of addresses that runs use.
 fn space(runs: &[&Run]) -> Option<(Bytes, Bytes)> {
     let spaces = || runs.iter().flat_map(|run| run.reference.target_spaces());
     let from = spaces().map(|(offset, _)| offset).min()?;

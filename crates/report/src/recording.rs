@@ -1,4 +1,4 @@
-//! What a drive was asked for, recorded.
+//! The recording of a drive's requests.
 
 use flashscope_block::Bytes;
 use schemars::JsonSchema;
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::simulation::grouped;
 
-/// What `flashscope trace record --json` prints.
+/// The output of `flashscope trace record --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Recording {
-    /// The drive or partition that was recorded.
+    /// The recorded drive or partition.
     pub device: String,
-    /// The file that was written.
+    /// The file written.
     pub output: String,
-    /// Its format.
+    /// The format of the file.
     pub output_format: String,
-    /// Requests that were recorded.
+    /// The number of recorded requests.
     pub requests: u64,
-    /// Bytes that they were for, of every operation.
+    /// Bytes of the requests, over all operations.
     pub bytes: Bytes,
-    /// Events that the kernel had no room for; a request is of two or more.
+    /// Events that the kernel dropped for lack of room; a request has two or more.
     pub events_lost: u64,
-    /// What a user should know of it.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// A recording in a sentence.
+/// Describes a recording in a sentence.
 pub fn recording(recording: &Recording) -> String {
     let Recording { device, output, output_format, requests, bytes, events_lost, .. } = recording;
     let lost = match events_lost {

@@ -1,4 +1,4 @@
-//! A test in rounds: what is planned of it, and what it says.
+//! Formats tests in rounds: their plans and reports.
 
 use std::fmt::Write;
 
@@ -10,10 +10,10 @@ use flashscope_result::rounds::{Metric, Rounds};
 
 use crate::terminal::BARS;
 
-/// So many rounds are shown one by one; of more, each character stands for several.
+/// The most characters for the rounds of a test; with more rounds, each character stands for several.
 const SHOWN: usize = 60;
 
-/// The report of a test.
+/// Writes the report of a test.
 pub(crate) fn report(out: &mut String, manifest: &Manifest, facts: &RoundsFacts) {
     let Some((rule, test)) = manifest.rounds() else { return };
     line!(out, "\n{}: {} rounds{}", test.title, facts.rounds, depth(&facts.cells));
@@ -44,7 +44,7 @@ fn verdict(out: &mut String, rule: &Rounds, facts: &RoundsFacts) {
     match facts.steady_round {
         Some(round) => {
             let since = (round + 1).saturating_sub(rule.window);
-            line!(out, "  steady since round {since}, seen after round {round}");
+            line!(out, "  steady since round {since}, detected after round {round}");
         }
         None if rule.until_steady => {
             line!(out, "  NOT STEADY in any {} of {} rounds", rule.window, facts.rounds);
@@ -53,7 +53,7 @@ fn verdict(out: &mut String, rule: &Rounds, facts: &RoundsFacts) {
     }
 }
 
-/// What was tracked, round by round, with how steady it was beside how steady it has to be.
+/// Writes a tracked value round by round, with its steadiness and the limits.
 fn series(out: &mut String, tracked: &Tracked) {
     let values = &tracked.values;
     let high = values.iter().flatten().copied().fold(0.0, f64::max);
@@ -67,12 +67,12 @@ fn series(out: &mut String, tracked: &Tracked) {
             100.0 * slope,
             100.0 * tracked.slope_limit
         ),
-        _ => "too few rounds, or too few IOs in one (30 at least), to tell".into(),
+        _ => "too few rounds, or too few IOs in one (30 at least), to judge".into(),
     };
     line!(out, "  {:<14} {bars}  {how}", tracked.experiment);
 }
 
-/// A bar for `value` between 0 and the highest.
+/// Returns the bar for `value`, between 0 and the highest value.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 fn bar(value: Option<f64>, high: f64) -> char {
     let Some(value) = value else { return '·' };
@@ -80,14 +80,14 @@ fn bar(value: Option<f64>, high: f64) -> char {
     BARS[((position * BARS.len() as f64) as usize).min(BARS.len() - 1)]
 }
 
-/// IOs a second by size and mix.
+/// Writes a table of IOs per second by size and mix.
 fn matrix(out: &mut String, cells: &[Cell]) {
     let mut mixes: Vec<u8> = cells.iter().map(|cell| cell.reads_percent).collect();
     mixes.dedup();
     let mut sizes: Vec<Bytes> = cells.iter().map(|cell| cell.io_size_bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    // A share of somebody else's facts may be over all.
+    // Untrusted facts may have a share above 100 %.
     let head = |reads: &u8| format!("{reads}/{}", 100u8.saturating_sub(*reads));
     let heads: String = mixes.iter().map(|reads| format!("{:>10}", head(reads))).collect();
     line!(out, "  {:<10}{heads}  reads/writes, IOs a second", "");
@@ -102,7 +102,7 @@ fn matrix(out: &mut String, cells: &[Cell]) {
     }
 }
 
-/// Everything of each run of a round.
+/// Writes all numbers of each run of a round.
 fn rows(out: &mut String, cells: &[Cell]) {
     let heads = ["IOs a second", "MB/s", "mean", "longest"];
     let [iops, throughput, mean, longest] = heads.map(|head| format!("{head:>14}"));
@@ -123,12 +123,12 @@ fn rows(out: &mut String, cells: &[Cell]) {
     }
 }
 
-/// A number of three digits at least.
+/// Formats a number with at least three digits.
 fn number(value: f64) -> String {
     if value < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-/// How long a test is, as a row of a plan.
+/// Describes the length of a test, for a row of a plan.
 pub(crate) fn length(rule: &Rounds) -> String {
     let end = match (rule.until_steady, rule.most_bytes) {
         (true, _) => format!(
@@ -144,7 +144,7 @@ pub(crate) fn length(rule: &Rounds) -> String {
     format!("{} for each run of a round, {end}", rule.round_ns)
 }
 
-/// The order of a plan.
+/// Writes the order of a plan.
 pub(crate) fn steps(out: &mut String, plan: &[MicroBenchmark], options: &Options) {
     for benchmark in plan {
         let in_rounds = options.rounds.as_ref().is_some_and(|rule| rule.test == benchmark.name);
@@ -164,9 +164,8 @@ pub(crate) fn steps(out: &mut String, plan: &[MicroBenchmark], options: &Options
 mod tests {
     use super::*;
 
-    // Is a share of reads over 100 % shown, without a panic?
     #[test]
-    fn more_than_all_reads_do_not_underflow() {
+    fn more_than_100_percent_reads_do_not_underflow() {
         let cell = Cell {
             experiment: "R".into(),
             reads_percent: 200,

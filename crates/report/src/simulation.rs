@@ -1,4 +1,4 @@
-//! What came of a simulated workload, as text.
+//! Formats simulations as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 use flashscope_block::Nanos;
 use flashscope_result::{Cleaning, LatencyNs, Simulation, SimulationFill, SimulationWarmUp};
 
-/// A simulation as text.
+/// Formats a simulation as text.
 pub fn simulation<O>(simulation: &Simulation<O>) -> String {
     let mut out = String::new();
     head(&mut out, simulation);
@@ -31,7 +31,7 @@ fn head<O>(out: &mut String, simulation: &Simulation<O>) {
     line!(out, "{}, seed {}: {how}", simulation.workload, simulation.seed);
 }
 
-/// From fewer erased blocks nothing follows about what more writes would come to.
+/// The erases below which write amplification cannot be extrapolated.
 const LEAST_ERASES: u64 = 30;
 
 fn warm_up<O>(out: &mut String, simulation: &Simulation<O>) {
@@ -90,7 +90,7 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
             let blocks = if erases == 1 { "block" } else { "blocks" };
             line!(
                 out,
-                "                     of {erases} erased {blocks}: too few to tell what more writes would come to"
+                "                     of {erases} erased {blocks}: too few to extrapolate to more writes"
             );
         }
     }
@@ -111,7 +111,7 @@ fn flash<O>(out: &mut String, simulation: &Simulation<O>) {
     }
 }
 
-/// What each cause adds to the write amplification, where there is more than one.
+/// Returns the part of each cause in the write amplification, if there is more than one.
 fn parts(programs: &BTreeMap<String, u64>) -> String {
     let host = programs.get("host").copied().unwrap_or_default();
     let others = programs.iter().filter(|(cause, count)| *cause != "host" && **count > 0);
@@ -182,7 +182,7 @@ fn row(out: &mut String, name: &str, latency: &LatencyNs) {
     );
 }
 
-/// A count with its thousands apart, as in `1,310,720`.
+/// Formats a count with thousands separators, as in `1,310,720`.
 pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -199,7 +199,6 @@ pub(crate) fn grouped(count: u64) -> String {
 mod tests {
     use super::*;
 
-    // Are counts readable at every length?
     #[test]
     fn groups_thousands() {
         let texts = [0, 12, 999, 1000, 65_536, 1_310_720].map(grouped);

@@ -1,4 +1,4 @@
-//! What came of a sweep, as text.
+//! Formats sweeps as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,10 +10,10 @@ use flashscope_stats::Estimate;
 
 use crate::simulation::grouped;
 
-/// How many lines are shown of what may be many.
+/// The most lines of a section.
 const MOST_LINES: usize = 40;
 
-/// A sweep as text.
+/// Formats a sweep as text.
 pub fn sweep(sweep: &Sweep) -> String {
     let mut out = String::new();
     let Counts { points, done, impossible, failed, .. } = sweep.counts;
@@ -21,7 +21,7 @@ pub fn sweep(sweep: &Sweep) -> String {
     line!(out, "{} points of {factors}; {} simulations each", grouped(points), sweep.repeats);
     line!(
         out,
-        "{} simulations done, {} of what is impossible, {} failed",
+        "{} simulations done, {} impossible, {} failed",
         grouped(done),
         grouped(impossible),
         grouped(failed)
@@ -35,7 +35,7 @@ pub fn sweep(sweep: &Sweep) -> String {
         let sure = all.filter(|found| found.sign != 0);
         section(
             &mut out,
-            &format!("{}: interactions that are sure", objective.field),
+            &format!("{}: significant interactions", objective.field),
             sure,
             interaction,
         );
@@ -43,7 +43,7 @@ pub fn sweep(sweep: &Sweep) -> String {
     out
 }
 
-/// What the effects on an objective are, in words.
+/// Returns the title of the effects on an objective.
 fn effects_title(sweep: &Sweep, field: &str) -> String {
     match sweep.regressions.iter().find(|regressed| regressed.objective == field) {
         None => format!("{field}: effects, other things equal"),
@@ -55,7 +55,7 @@ fn effects_title(sweep: &Sweep, field: &str) -> String {
     }
 }
 
-/// A title and lines, unless there is none; what is too much is counted.
+/// Writes a title and lines, unless there are none. Lines above the limit are counted.
 fn section<T>(
     out: &mut String,
     title: &str,
@@ -76,7 +76,7 @@ fn section<T>(
     }
 }
 
-/// Each reason once, with how many points it is of.
+/// Writes each reason for skipping once, with the number of its points.
 fn skipped(out: &mut String, skipped: &[Skipped]) {
     let mut reasons: BTreeMap<&str, (u64, &Skipped)> = BTreeMap::new();
     for point in skipped {
@@ -110,7 +110,7 @@ fn value(estimate: &Estimate) -> String {
     }
 }
 
-/// A number to four digits.
+/// Formats a number with four digits.
 pub(crate) fn number(number: f64) -> String {
     match number.abs() {
         0.0 => "0".into(),
@@ -152,7 +152,6 @@ fn interaction(found: &Interaction) -> String {
 mod tests {
     use super::*;
 
-    // Are numbers of every size readable?
     #[test]
     fn numbers_have_four_digits() {
         let texts =

@@ -15,8 +15,8 @@ use crate::{rounds, write_grid};
 
 pub(crate) const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The summary of a result as text: the drive, its key characteristics, and the mean response
-/// times of each experiment as a row of bars (on a log axis).
+/// Formats the summary of a result as text: the drive, its key characteristics, and the mean response times of each
+/// experiment as a row of bars (on a log axis).
 pub fn terminal(manifest: &Manifest, facts: &Facts) -> String {
     let mut out = String::new();
     head(&mut out, manifest);
@@ -75,7 +75,7 @@ fn head(out: &mut String, manifest: &Manifest) {
     methodology(out, manifest);
 }
 
-/// Runs that failed are told one by one up to so many: of a drive that fails all the time, some are enough.
+/// The most failed runs that are listed. For a drive that fails all the time, these are enough.
 const TOLD_FAILURES: usize = 8;
 
 fn failures(out: &mut String, manifest: &Manifest) {
@@ -89,11 +89,11 @@ fn failures(out: &mut String, manifest: &Manifest) {
     match failed.count() {
         0 => {}
         1 => line!(out, "and one more"),
-        more => line!(out, "and {more} more: `flashscope report --json` names them"),
+        more => line!(out, "and {more} more: `flashscope report --json` lists them"),
     }
 }
 
-/// What the preparation found, and which runs do not know their mean as well as they were to.
+/// Writes the findings of the preparation, and the runs that fell short of the precision.
 fn methodology(out: &mut String, manifest: &Manifest) {
     let Some(precision) = manifest.options.methodology.precision else { return };
     let found = &manifest.findings;
@@ -123,11 +123,11 @@ fn methodology(out: &mut String, manifest: &Manifest) {
     if !runs.is_empty() {
         line!(
             out,
-            "{} runs ended before their mean was known within {} % (the least known: {:.1} %){}",
+            "{} runs ended before their mean was known within {} % (the worst: {:.1} %){}",
             runs.len(),
             100.0 * precision.relative,
             100.0 * widest,
-            // How much is written at most of a grid nobody can choose.
+            // The writes of a grid have a fixed limit.
             match manifest.options.grid {
                 Some(_) => "",
                 None => ": allow more with --most-ios and --most-time",
@@ -136,7 +136,7 @@ fn methodology(out: &mut String, manifest: &Manifest) {
     }
 }
 
-/// Which runs are so fast that the harness is a part of what was measured.
+/// Writes the share of the harness in response times, if any run is fast enough for it to matter.
 fn harness(out: &mut String, manifest: &Manifest, facts: &Facts) {
     let shares = facts.runs.iter().filter_map(|facts| facts.harness_share);
     let (count, largest) = (shares.clone().count(), shares.fold(0.0, f64::max));
@@ -163,10 +163,10 @@ fn lingering(found: &Interference) -> String {
     }
 }
 
-/// How many runs are named before the rest is only counted.
+/// The most runs that are listed by number; the rest are counted.
 const NAMED_RUNS: usize = 8;
 
-/// Which runs others disturbed.
+/// Writes the runs that other processes disturbed.
 fn disturbed(out: &mut String, manifest: &Manifest, what: Disturbance) {
     let is = |run: &&Run| run.conditions.as_ref().is_some_and(|c| c.disturbed_by.contains(&what));
     let runs: Vec<String> = manifest.runs().filter(is).map(|run| run.id.to_string()).collect();
@@ -233,7 +233,7 @@ fn pause(effect: PauseEffect) -> String {
 fn up_to(bounded: Bounded, value_text: impl Fn(u64) -> String) -> String {
     let times = |ratio| format!("×{} of sequential writes", ratio_text(ratio));
     match bounded {
-        Bounded::No => "dear from the smallest number or area on".into(),
+        Bounded::No => "slow from the smallest number or area on".into(),
         Bounded::Unlimited { measured, ratio } => {
             format!("{} (all that was measured), {}", value_text(measured), times(ratio))
         }
@@ -241,7 +241,7 @@ fn up_to(bounded: Bounded, value_text: impl Fn(u64) -> String) -> String {
     }
 }
 
-/// How a trace was answered.
+/// Writes the response times of a trace.
 fn trace(out: &mut String, run: &Run, facts: &RunFacts) {
     let Reference::Trace { playback, queue_depth, .. } = &run.reference else { return };
     let pace = match playback.pace {
@@ -289,7 +289,7 @@ fn micro_benchmark(out: &mut String, benchmark: &MicroBenchmark, facts: &Facts) 
     }
 }
 
-/// A bar for `mean` between the lowest and the highest of a chart, on a log axis.
+/// Returns the bar for `mean`, between the lowest and the highest of a chart, on a log axis.
 fn bar(mean: Option<Estimate>, low: f64, high: f64) -> char {
     let Some(mean) = mean else { return '·' };
     let position = if high > low { (mean.value / low).ln() / (high / low).ln() } else { 0.0 };

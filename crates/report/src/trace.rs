@@ -1,4 +1,4 @@
-//! The characteristics of a trace: for programs, and as text.
+//! The characteristics of a trace, as a document and as text.
 
 use std::fmt::Write;
 
@@ -14,40 +14,40 @@ use serde::{Deserialize, Serialize};
 use crate::simulation::grouped;
 use crate::terminal::BARS;
 
-/// What `flashscope trace stat --json` prints.
+/// The output of `flashscope trace stat --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trace {
-    /// The files that were read.
+    /// The files read.
     pub inputs: Vec<String>,
     /// The format of each.
     pub formats: Vec<String>,
-    /// Whether the trace was read to its end.
+    /// The outcome: read to its end or interrupted.
     pub status: TraceStatus,
     /// Lines and records that could not be read and were left out.
     pub bad_lines_skipped: u64,
-    /// What was noticed on the way, and what was made of the trace.
+    /// Notes on the reading, and on the changes made to the trace.
     pub notes: Vec<String>,
-    /// What was found.
+    /// The characteristics.
     pub facts: TraceFacts,
 }
 
-/// How the reading of a trace ended.
+/// The ways in which the reading of a trace ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TraceStatus {
-    /// At the end of the trace.
+    /// The trace was read to its end.
     Complete,
-    /// By the user: the facts are of what was read before.
+    /// The user stopped it; the facts cover what was read before.
     Interrupted,
 }
 
-/// How wide rows of bars are.
+/// The width of rows of bars, in characters.
 const WIDTH: usize = 60;
 
-/// How many volumes are listed.
+/// The most volumes that are listed.
 const VOLUMES: usize = 10;
 
-/// The characteristics of a trace as text.
+/// Formats the characteristics of a trace as text.
 pub fn trace(trace: &Trace) -> String {
     let mut out = String::new();
     let facts = &trace.facts;
@@ -80,7 +80,7 @@ fn head(out: &mut String, trace: &Trace) {
         rate.unwrap_or_default()
     );
     if trace.status == TraceStatus::Interrupted {
-        line!(out, "interrupted: this is of what was read before");
+        line!(out, "interrupted: this covers only what was read before");
     }
     if trace.bad_lines_skipped > 0 {
         line!(out, "{} bad lines were left out", grouped(trace.bad_lines_skipped));
@@ -205,10 +205,10 @@ fn concentration(out: &mut String, facts: &TraceFacts) {
     }
 }
 
-/// A row of a table whose columns are all as wide.
+/// Writes a row of a table with columns of equal width.
 fn table_row(out: &mut String, name: &str, cells: &[String]) {
     let cells: String = cells.iter().map(|cell| format!("{cell:>13}")).collect();
-    // A line that is left free before does not count for the width.
+    // A leading line break does not count for the width.
     let width = 34 + name.chars().take_while(|c| *c == '\n').count();
     line!(out, "{name:<width$}{cells}");
 }
@@ -283,7 +283,7 @@ fn windows(out: &mut String, facts: &TraceFacts) {
     }
 }
 
-/// A name, and what of a step it is the name of.
+/// The name of a row of bars, and the value of a step that it shows.
 type Row = (&'static str, fn(&Step) -> u64);
 
 fn rows_of_bars(out: &mut String, series: &Series) {
@@ -309,7 +309,7 @@ fn rows_of_bars(out: &mut String, series: &Series) {
     line!(out, "  {:<14} each bar {}", "", duration(step));
 }
 
-/// A bar of a height in proportion; a dot for nothing.
+/// Returns a bar of proportional height; a dot for zero.
 fn bar(value: u64, most: u64) -> char {
     if value == 0 {
         return '·';
@@ -388,7 +388,7 @@ fn volumes(out: &mut String, facts: &TraceFacts) {
     }
 }
 
-/// A share as a percentage of three digits at most.
+/// Formats a share as a percentage with at most three digits.
 fn share(share: f64) -> String {
     let per_cent = 100.0 * share;
     match per_cent {
@@ -400,7 +400,7 @@ fn share(share: f64) -> String {
     }
 }
 
-/// A number with three digits or its thousands apart.
+/// Formats a number with three digits, or with thousands separators.
 fn number(value: f64) -> String {
     match value {
         1000.0.. => grouped(whole(value)),
@@ -412,7 +412,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// A size, and how far it may be off where it is no exact one.
+/// Formats a size, with its uncertainty if it is not exact.
 fn size(bytes: &Estimate) -> String {
     match (bytes.low, bytes.high) {
         (Some(low), Some(high)) if low < high => {
@@ -422,7 +422,7 @@ fn size(bytes: &Estimate) -> String {
     }
 }
 
-/// A share, and how far it may be off where it is no exact one.
+/// Formats a share, with its uncertainty if it is not exact.
 fn share_of(estimate: &Estimate) -> String {
     match (estimate.low, estimate.high) {
         (Some(low), Some(high)) if low < high => {
@@ -441,7 +441,7 @@ fn times(ratio: &Estimate) -> String {
     }
 }
 
-/// A time that may be long.
+/// Formats a time that may be long.
 fn duration(time: Nanos) -> String {
     let seconds = time.0 / 1_000_000_000;
     match seconds {
@@ -473,9 +473,8 @@ fn whole(value: f64) -> u64 {
 mod tests {
     use super::*;
 
-    // Are shares and numbers readable at every magnitude?
     #[test]
-    fn numbers_are_short() {
+    fn numbers_are_readable_at_every_magnitude() {
         let shares = [0.0, 0.000_012, 0.0123, 0.5, 0.9999, 1.0].map(share);
         assert_eq!(shares, ["0 %", "1.2e-3 %", "1.23 %", "50.0 %", "100 %", "100 %"]);
         let numbers = [0.0, 0.001, 0.5, 12.345, 123.4, 54_321.0].map(number);
@@ -484,9 +483,8 @@ mod tests {
         assert_eq!(times, ["1.5 ms", "10.0 min", "3.00 d"]);
     }
 
-    // Is the highest bar full, anything seen, and nothing a dot?
     #[test]
-    fn bars_are_in_proportion() {
+    fn bars_are_proportional_and_zero_is_a_dot() {
         let bars: String = [0, 1, 50, 100].map(|value| bar(value, 100)).iter().collect();
         assert_eq!(bars, "·▁▄█");
         assert_eq!(bar(u64::MAX, u64::MAX), '█');

@@ -1,4 +1,4 @@
-//! What the application shows, whether it is in the page or comes from a server.
+//! The views that the application shows, from the page itself or from a server.
 
 use flashscope_analysis::compare::Comparison;
 use flashscope_analysis::facts::Characteristics;
@@ -14,131 +14,131 @@ use flashscope_result::what_if::{Change, Variant, WhatIf, WhatIfStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Everything that the application may be handed, so that its types follow from one schema.
+/// All types that the application receives, so that one schema covers them.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Views {
-    /// Results on a shelf.
+    /// The results on the shelf.
     pub shelf: Shelf,
-    /// One of them.
+    /// A measurement.
     pub result: Measurement,
-    /// A run, or a stretch of it, as a picture.
+    /// A run or a part of it, as a picture.
     pub outline: Outline,
-    /// How the response times of a run are distributed.
+    /// The distribution of a run's response times.
     pub histogram: LatencyHistogram,
     /// Single IOs.
     pub ios: Ios,
     /// An experiment in colours.
     pub colours: Colours,
-    /// What a drive did inside during a run.
+    /// The internal activity of a drive during a run.
     pub activities: Vec<Activity>,
-    /// Results side by side.
+    /// A comparison of results.
     pub comparison: Comparison,
     /// Corrections of the summary grid.
     pub marks: Marks,
     /// A design space, explored.
     pub sweep: Explored,
-    /// What can be asked what would be if.
+    /// The choices for a what-if question.
     pub what_if_choices: WhatIfChoices,
-    /// What is asked so.
+    /// A what-if request.
     pub what_if_asked: WhatIfAsked,
-    /// What came of it.
+    /// The answer to a what-if request.
     pub what_if: WhatIf,
 }
 
-/// What can be asked about.
+/// The choices for a what-if question.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WhatIfChoices {
     /// Simulated drives.
     pub drives: Vec<WhatIfChoice>,
-    /// Workloads, and traces that the server was given.
+    /// Workloads, and traces that the server offers.
     pub workloads: Vec<WhatIfChoice>,
-    /// Fields that can be set otherwise.
+    /// Fields that can be changed.
     pub fields: Vec<WhatIfChoice>,
-    /// Changes that are often asked for, as they are written.
+    /// Common changes, as `field=value`.
     pub changes: Vec<WhatIfChoice>,
 }
 
-/// Something to choose.
+/// A choice.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WhatIfChoice {
-    /// As it is written.
+    /// The text to insert.
     pub name: String,
-    /// What it is.
+    /// A description.
     pub summary: String,
 }
 
-/// What would be if.
+/// A what-if request: a baseline and changes to try.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WhatIfAsked {
-    /// The simulated drive as it is: one of the choices, with any field of it after `?`.
+    /// The baseline drive: one of the choices, with any fields to set after `?`.
     pub drive: String,
-    /// The workload: likewise.
+    /// The workload: one of the choices, with any fields to set after `?`.
     pub workload: String,
-    /// Measure so many IOs of each simulation; without, as `flashscope simulate`.
+    /// IOs to measure in each simulation; by default as for `flashscope simulate`.
     #[serde(default)]
     pub ios: Option<u64>,
     /// Simulations of each variant.
     #[serde(default)]
     pub repeats: Option<u32>,
-    /// What would be otherwise, a variant each.
+    /// The variants, each with its changes.
     pub variants: Vec<WhatIfAskedVariant>,
 }
 
-/// A variant that is asked for.
+/// A variant in a what-if request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WhatIfAskedVariant {
-    /// What to call it; without, by its changes.
+    /// The name of the variant; by default its changes.
     #[serde(default)]
     pub name: Option<String>,
-    /// What is set otherwise, as `field=value,field=value`.
+    /// The changes, as `field=value,field=value`.
     pub changes: String,
 }
 
-/// Results and what is known of each without opening its records.
+/// Results, with the data that are available without opening their records.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Shelf {
-    /// How many there are in all that were asked for.
+    /// The number of results that match the query.
     pub total: u64,
-    /// Those that are shown.
+    /// The results of this page of the list.
     pub items: Vec<ShelfItem>,
 }
 
 /// A result on the shelf.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ShelfItem {
-    /// Stands for it in addresses.
+    /// The id in addresses.
     pub id: String,
-    /// The name of its folder without the ending.
+    /// The name of the folder without its extension.
     pub name: String,
-    /// What kind of result it is.
+    /// The kind of the result.
     pub kind: ResultKind,
-    /// Why it cannot be shown, and what to do; absent where it can.
+    /// The reason why it cannot be shown, and what to do; absent if it can.
     pub problem: Option<String>,
     /// The drive.
     pub device: Option<DeviceInfo>,
-    /// When it began, as RFC 3339 in UTC.
+    /// The start time, as RFC 3339 in UTC.
     pub started: Option<String>,
-    /// How far a measurement came.
+    /// The status of a measurement.
     pub status: Option<Status>,
-    /// Runs that were run to their end.
+    /// Completed runs.
     pub runs_done: u64,
-    /// Runs that were planned and possible.
+    /// Planned and possible runs.
     pub runs_planned: u64,
     /// IOs recorded.
     pub ios: u64,
-    /// The workload of a simulation, as it was asked for; that of a what-if with the drive.
+    /// The workload of a simulation, as the user wrote it; for a what-if, with the drive.
     pub workload: Option<String>,
-    /// What a sweep or a what-if varies; nothing of other results.
+    /// The factors of a sweep or a what-if; empty for other results.
     #[serde(default)]
     pub factors: Vec<String>,
-    /// What summarizes the drive; absent where the facts were not found yet.
+    /// The key characteristics; absent if the result was not analysed yet.
     pub characteristics: Option<Characteristics>,
 }
 
 impl ShelfItem {
-    /// One of which nothing is known but what it is.
+    /// Returns an item with nothing but its kind.
     pub fn unread(id: String, name: String, kind: ResultKind) -> ShelfItem {
         ShelfItem {
             id,
@@ -157,7 +157,7 @@ impl ShelfItem {
         }
     }
 
-    /// A measurement, with what was found of it, where that is known.
+    /// Returns the item of a measurement, with its facts if they are known.
     pub fn measurement(
         id: String,
         name: String,
@@ -179,7 +179,7 @@ impl ShelfItem {
         }
     }
 
-    /// A simulation of `workload` on `device`, of which so many IOs were measured.
+    /// Returns the item of a simulation of `workload` on `device` that measured `ios` IOs.
     pub fn simulation(
         id: String,
         name: String,
@@ -195,7 +195,7 @@ impl ShelfItem {
         }
     }
 
-    /// A sweep, whose simulations count as runs.
+    /// Returns the item of a sweep, whose simulations count as runs.
     pub fn sweep(id: String, name: String, sweep: Sweep) -> ShelfItem {
         let Counts { asked, done, impossible, failed, .. } = sweep.counts;
         ShelfItem {
@@ -210,7 +210,7 @@ impl ShelfItem {
         }
     }
 
-    /// A what-if, whose variants count as runs, the base among them.
+    /// Returns the item of a what-if, whose variants count as runs, the baseline included.
     pub fn what_if(id: String, name: String, what_if: &WhatIf) -> ShelfItem {
         let count = |which: fn(&Variant) -> bool| {
             what_if.all().filter(|variant| which(variant)).count() as u64
@@ -235,7 +235,7 @@ impl ShelfItem {
         }
     }
 
-    /// A probe of `device` that began at `started`, with the IOs of each of its runs.
+    /// Returns the item of a probe of `device` that began at `started`. `runs` yields the IOs of each run.
     pub fn probe(
         id: String,
         name: String,
@@ -258,7 +258,7 @@ impl ShelfItem {
     }
 }
 
-/// What kind of result it is.
+/// The kind of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultKind {
@@ -266,7 +266,7 @@ pub enum ResultKind {
     Measurement,
     /// A simulated workload: `simulation.json`.
     Simulation,
-    /// What was found of a drive's internals: `probe.json`, records.
+    /// The internals of a drive, as a probe inferred them: `probe.json`, records.
     Probe,
     /// A design space, explored: `sweep.json`, `points.parquet`.
     Sweep,
@@ -277,13 +277,13 @@ pub enum ResultKind {
 /// A measurement without its records.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Measurement {
-    /// Stands for it in addresses.
+    /// The id in addresses.
     pub id: String,
-    /// The name of its folder without the ending.
+    /// The name of the folder without its extension.
     pub name: String,
-    /// What was measured, and how.
+    /// The manifest: what was measured, and how.
     pub manifest: Manifest,
-    /// What was found.
+    /// The findings of the analysis.
     pub facts: Facts,
     /// Corrections of the summary grid.
     pub marks: Marks,

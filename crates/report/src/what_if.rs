@@ -1,4 +1,4 @@
-//! What would come of a workload, as text: line by line, as it comes.
+//! Formats what-ifs as text, line by line as results arrive.
 
 use std::fmt::Write;
 
@@ -10,12 +10,12 @@ use flashscope_result::what_if::{
 
 use crate::sweep::number;
 
-/// How wide the column of names is.
+/// The width of the column of names.
 const NAMES: usize = 26;
-/// How wide the columns of quantities are.
+/// The width of the columns of quantities.
 const CELLS: usize = 16;
 
-/// The quantities that models know.
+/// The quantities that models predict.
 const EXPECTED: [Quantity; 4] = [
     Quantity::WriteAmplification,
     Quantity::ErasesPerGib,
@@ -23,7 +23,7 @@ const EXPECTED: [Quantity; 4] = [
     Quantity::BytesPerSecond,
 ];
 
-/// A what-if as text, as far as it came.
+/// Formats a what-if as text, complete or not.
 pub fn what_if(what_if: &WhatIf) -> String {
     let mut out = what_if_question(what_if) + &what_if_expected_head();
     what_if.all().for_each(|variant| out += &what_if_expected(variant));
@@ -32,26 +32,26 @@ pub fn what_if(what_if: &WhatIf) -> String {
     out + &what_if_end(what_if)
 }
 
-/// What is asked.
+/// Formats the question.
 pub fn what_if_question(what_if: &WhatIf) -> String {
     let WhatIf { base: Variant { drive, workload, .. }, variants, seed, repeats, .. } = what_if;
     let each = match repeats {
         1 => format!("one simulation each, seed {seed}"),
         _ => format!("{repeats} simulations each, seeds from {seed}"),
     };
-    format!("{workload} on {drive}: as it is, and {} otherwise; {each}\n", variants.len())
+    format!("{workload} on {drive}: the baseline and {} variants; {each}\n", variants.len())
 }
 
-/// The heading of what models expect.
+/// Formats the heading of the predictions.
 pub fn what_if_expected_head() -> String {
     format!("\n{}\n", row("expected by models", EXPECTED.map(|quantity| heading(quantity).into())))
 }
 
-/// What a model expects of a variant.
+/// Formats the prediction for a variant.
 pub fn what_if_expected(variant: &Variant) -> String {
     let mut out = String::new();
     let Some(ClosedForm { expected, not_modelled, .. }) = &variant.closed_form else {
-        let reason = variant.not_predicted.as_deref().unwrap_or("not asked yet");
+        let reason = variant.not_predicted.as_deref().unwrap_or("not predicted yet");
         return format!("{}\n{:4}{}\n", variant.name, "", first_line(reason));
     };
     let of = |quantity| expected.iter().find(|expected| expected.quantity == quantity);
@@ -74,26 +74,26 @@ pub fn what_if_expected(variant: &Variant) -> String {
     out
 }
 
-/// The heading of what is simulated.
+/// Formats the heading of the simulations.
 pub fn what_if_simulated_head(what_if: &WhatIf) -> String {
     let meaning = match what_if.repeats {
-        1 => "beneath, what differs from the drive as it is",
+        1 => "below each value: the difference from the baseline",
         _ => {
-            "beneath, what differs from the drive as it is, in pairs of one seed, ± 95 %; ? is not sure"
+            "below each value: the difference from the baseline, paired by seed, ± 95 %; ?: not significant"
         }
     };
     let headings = Quantity::SIMULATED.map(|quantity| heading(quantity).into());
     format!("\n{}\n{meaning}\n", row("simulated", headings))
 }
 
-/// What was simulated of a variant.
+/// Formats the simulated quantities of a variant.
 pub fn what_if_simulated(variant: &Variant) -> String {
     let mut out = String::new();
     match (variant.status, &variant.reason) {
         (Some(RowStatus::Done), _) => {}
         (status, reason) => {
             let how = match status {
-                Some(RowStatus::Impossible) => "cannot be: ",
+                Some(RowStatus::Impossible) => "impossible: ",
                 Some(_) => "failed: ",
                 None => "not simulated",
             };
@@ -113,7 +113,7 @@ pub fn what_if_simulated(variant: &Variant) -> String {
     out
 }
 
-/// How many variants were not simulated, if any.
+/// Formats the numbers of impossible, failed and open variants, if any.
 pub fn what_if_end(what_if: &WhatIf) -> String {
     let mut counts = Vec::new();
     let mut add = |count: usize, how: &str| {
@@ -121,7 +121,7 @@ pub fn what_if_end(what_if: &WhatIf) -> String {
             counts.push(format!("{count} {how}"));
         }
     };
-    add(what_if.count(RowStatus::Impossible), "cannot be");
+    add(what_if.count(RowStatus::Impossible), "impossible");
     add(what_if.count(RowStatus::Failed), "failed");
     if what_if.status == WhatIfStatus::Unfinished {
         let left = what_if.variants.iter().filter(|variant| variant.status.is_none()).count();
@@ -133,7 +133,7 @@ pub fn what_if_end(what_if: &WhatIf) -> String {
     }
 }
 
-/// A line of the table; a name that is too long has a line of its own.
+/// Formats a row of the table; a name that is too long gets its own line.
 fn row<const N: usize>(name: &str, cells: [String; N]) -> String {
     let mut out = String::new();
     if name.chars().count() >= NAMES {
@@ -174,13 +174,13 @@ fn expected_value(expected: &Expected) -> String {
     value(expected.quantity, expected.value)
 }
 
-/// How far what is expected may be off, the further of both ways.
+/// Formats the larger half-width of the interval, in percent.
 fn within(Expected { value, low, high, .. }: &Expected) -> String {
     let off = low.zip(*high).map(|(low, high)| (high - value).max(value - low) / value);
     off.map(|off| format!("± {:.1} %", 100.0 * off)).unwrap_or_default()
 }
 
-/// What differs from the base in per cent; of the base, how well its mean is known.
+/// Formats the difference from the baseline in percent; for the baseline itself, the precision of its mean.
 fn beneath(found: &Simulated) -> String {
     let share = |half: f64, of: f64| 100.0 * (half / of).abs();
     let Some(difference) = &found.difference else {

@@ -1,11 +1,11 @@
-//! What uniform writes came to, as text.
+//! Formats a measured grid of uniform writes as text.
 
 use std::fmt::Write;
 
 use flashscope_block::{Bytes, Nanos};
 use flashscope_result::grid::{Grid, GridPoint, GridRule};
 
-/// One table for each thing that is known: a row for each free space, a column for each mean length.
+/// Writes a table for each measured quantity: a row for each free space, a column for each mean length.
 pub(crate) fn report(out: &mut String, grid: &Grid) {
     let free = Bytes(grid.physical_capacity.0 - grid.device.capacity.0);
     line!(
@@ -23,11 +23,15 @@ pub(crate) fn report(out: &mut String, grid: &Grid) {
     });
     let unsteady = grid.points.iter().filter(|point| !point.steady).count();
     if unsteady > 0 {
-        line!(out, "  * not level before it counted: {unsteady} of {} points", grid.points.len());
+        line!(
+            out,
+            "  * not steady before the counted part: {unsteady} of {} points",
+            grid.points.len()
+        );
     }
 }
 
-/// The mean, with half the width of its interval.
+/// Formats the mean, with half the width of its interval.
 fn time(point: &GridPoint) -> String {
     let page = point.per_page;
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // ns, never negative
@@ -65,10 +69,10 @@ fn table(out: &mut String, grid: &Grid, what: &str, cell: impl Fn(&GridPoint) ->
     }
 }
 
-/// How long the runs of a grid are.
+/// Describes the length of the runs of a grid.
 pub(crate) fn length(rule: &GridRule, relative: f64, confidence: f64) -> String {
     format!(
-        "until what a page comes to is level over {} windows, and then until it is known within {} % \
+        "until the time of a page is steady over {} windows, and then until it is known within {} % \
          at {} %",
         rule.windows,
         100.0 * relative,

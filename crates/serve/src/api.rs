@@ -1,4 +1,4 @@
-//! The endpoints.
+//! The endpoints of the API.
 
 use std::sync::Arc;
 
@@ -29,17 +29,17 @@ use crate::views;
 use crate::what_if::{self, Asking, HasAsking, WhatIfs};
 use crate::work::Work;
 
-const DESCRIPTION: &str = "Results of flashscope: what was measured, what was found, and every IO \
+const DESCRIPTION: &str = "Results of flashscope: measurements, findings, and every IO \
     of it, never more than a screen can show. Positions of IOs count from 0 in the order of \
     completion; windows are half-open.";
 
-/// What the endpoints work on.
+/// The state that the endpoints share.
 pub struct App {
     pub library: Box<dyn Library>,
     pub work: Work,
     access: Access,
     asking: Asking,
-    /// Answers that were made of records.
+    /// A cache of answers that were computed from records.
     pub answers: Cache<String, Bytes, Weight>,
 }
 
@@ -58,17 +58,17 @@ impl HasAsking for App {
     }
 }
 
-/// The application over `library`, and its API, for `access`.
+/// Builds the application over `library`, with its API and the guards for `access`.
 pub fn app(library: impl Library, access: Access) -> Router {
     guarded(with_page(api(library, access)), access)
 }
 
-/// The same with what answers what-ifs.
+/// Does the same as [`app`], with a service that answers what-ifs.
 pub fn app_answering(library: impl Library, access: Access, what_ifs: impl WhatIfs) -> Router {
     guarded(with_page(api_asking(library, access, Some(Arc::new(what_ifs)))), access)
 }
 
-/// The endpoints over `library`, with their description.
+/// Builds the API over `library`.
 pub fn api(library: impl Library, access: Access) -> Api {
     api_asking(library, access, None)
 }
@@ -81,16 +81,16 @@ fn api_asking(library: impl Library, access: Access, what_ifs: Option<Arc<dyn Wh
     Api { router: router.with_state(Arc::new(app)), document }
 }
 
-/// Routes, and the OpenAPI document that describes them.
+/// The routes of an API, and the OpenAPI document that describes them.
 pub struct Api {
     /// The routes.
     pub router: Router,
-    /// The document.
+    /// The OpenAPI document.
     pub document: Value,
 }
 
 impl Api {
-    /// These and those of `other`.
+    /// Adds the routes and the documentation of `other`.
     pub fn merge(mut self, other: Api) -> Api {
         let parts = [
             ("/paths", other.document["paths"].clone()),
@@ -106,12 +106,12 @@ impl Api {
     }
 }
 
-/// The routes with the application, the description, and what answers elsewhere.
+/// Builds the routes of an API with the application, its OpenAPI document and fallbacks.
 pub fn with_page(api: Api) -> Router {
     with_html(api, served_html())
 }
 
-/// The same with this application.
+/// Does the same as [`with_page`], with another page.
 pub(crate) fn with_html(Api { router, document }: Api, html: String) -> Router {
     let document = Bytes::from(document.to_string());
     let openapi = move |headers: HeaderMap| async move { tagged(document, &headers) };
@@ -119,15 +119,13 @@ pub(crate) fn with_html(Api { router, document }: Api, html: String) -> Router {
     router
         .route("/api/openapi.json", get(openapi))
         .merge(Router::new().route("/", get(application)).with_state(page))
-        .fallback(async || {
-            Problem::not_found("there is nothing at this address: see /api/openapi.json")
-        })
+        .fallback(async || Problem::not_found("there is no such address: see /api/openapi.json"))
         .method_not_allowed_fallback(async || {
-            Problem::wrong_method("this address is used otherwise: see /api/openapi.json")
+            Problem::wrong_method("this address does not support the method: see /api/openapi.json")
         })
 }
 
-/// The description of the API.
+/// Returns the OpenAPI document of the server.
 pub fn openapi() -> Value {
     endpoints().finish("flashscope serve", DESCRIPTION).1
 }
@@ -144,9 +142,9 @@ fn endpoints() -> Endpoints<App> {
             set_marks,
         )
         .get("/api/simulations/{id}", "A simulated workload", simulation)
-        .get("/api/probes/{id}", "What a probe found of a drive", probe)
+        .get("/api/probes/{id}", "The internals of a drive, as a probe inferred them", probe)
         .get("/api/sweeps/{id}", "A design space with its points", sweep)
-        .get("/api/what-ifs/{id}", "A what-if that was kept", kept_what_if);
+        .get("/api/what-ifs/{id}", "A saved what-if", kept_what_if);
     what_if::add(views::add(endpoints))
 }
 
@@ -214,12 +212,12 @@ async fn kept_what_if(
     work.run(move || JsonOf::of(&app.library.what_if(&id)?)).await
 }
 
-/// Corrections are for who is at this machine.
+/// Allows corrections only from this machine.
 fn may_mark(app: &App) -> Result<(), Problem> {
     match app.access {
         Access::Loopback => Ok(()),
         Access::Network => Err(Problem::forbidden(
-            "corrections are kept only by a server of this machine alone: start one without --listen",
+            "corrections are only possible on a server that listens on this machine alone: start one without --listen",
         )),
     }
 }

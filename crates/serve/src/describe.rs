@@ -1,4 +1,4 @@
-//! Parts of the OpenAPI document: parameters, answers, and the names of schemas.
+//! Builds parts of the OpenAPI document: parameters, responses, and the names of schemas.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 use crate::endpoint::Parameters;
 use crate::problem::ProblemBody;
 
-/// Where definitions of schemas stand in the document.
+/// The path of schema definitions in the document.
 pub const DEFINITIONS: &str = "/components/schemas";
 
-/// What is added to the name of a type where it is received: it may leave out what has a default.
+/// The suffix of the name of a type in requests, where fields with defaults may be left out.
 pub const RECEIVED: &str = "Request";
 
-/// The answers of an operation: `ok` with JSON of an `R`, unless it is empty, and problems.
+/// Describes the responses of an operation: `ok` with JSON of an `R`, unless it is empty, and problems.
 pub fn responses<R: JsonSchema>(sent: &mut SchemaGenerator, ok: &str, problems: &[&str]) -> Value {
     responses_as::<R>("application/json", sent, ok, problems)
 }
 
-/// The same with another kind of content, in which `R`s are.
+/// Does the same with another content type, which holds `R`s.
 pub fn responses_as<R: JsonSchema>(
     kind: &str,
     sent: &mut SchemaGenerator,
@@ -40,23 +40,23 @@ pub fn responses_as<R: JsonSchema>(
 
 fn described(status: &str) -> &'static str {
     match status {
-        "200" => "What was asked for.",
-        "204" => "It was stored.",
-        "400" => "The request cannot be understood.",
-        "401" => "It takes a token.",
-        "403" => "The request came from another site, or this is not for who asks.",
-        "404" => "There is no such thing.",
-        "409" => "It is there already, or something is missing for it.",
-        "413" => "What was sent is too large.",
-        "415" => "What was sent is of another type.",
-        "422" => "The result, or what was sent, is not what it should be.",
-        "429" => "Too much is asked for at once; ask again later.",
-        "503" => "It takes too long; ask again.",
+        "200" => "The requested data.",
+        "204" => "The data were stored.",
+        "400" => "The request is malformed.",
+        "401" => "A token is required.",
+        "403" => "The request came from another site, or the caller is not allowed to make it.",
+        "404" => "There is no such resource.",
+        "409" => "The resource exists already, or something that it needs is missing.",
+        "413" => "The request body is too large.",
+        "415" => "The request body has the wrong type.",
+        "422" => "The result or the request body is invalid.",
+        "429" => "Too many requests; try again later.",
+        "503" => "The request takes too long; try again.",
         _ => "The server failed.",
     }
 }
 
-/// The fields of `T` as parameters.
+/// Describes the fields of `T` as parameters.
 pub fn parameters_of<T: Parameters>(generator: &mut SchemaGenerator, place: &str) -> Vec<Value> {
     let schema = T::json_schema(generator).to_value();
     let required = schema["required"].as_array().cloned().unwrap_or_default();
@@ -76,7 +76,7 @@ pub fn parameters_of<T: Parameters>(generator: &mut SchemaGenerator, place: &str
     properties.into_iter().map(parameter).collect()
 }
 
-/// What may be left out is left out, not `null`.
+/// Removes `null` from a schema: an optional parameter is omitted, never `null`.
 fn without_null(schema: &mut Value) {
     let Some(schema) = schema.as_object_mut() else { return };
     if let Some(types) = schema.get_mut("type").filter(|types| types.is_array()) {
@@ -92,7 +92,7 @@ fn without_null(schema: &mut Value) {
     }
 }
 
-/// Lets references to any of `names` point to what is received.
+/// Redirects references to any of `names` to the request variant of the type.
 pub fn rename(value: &mut Value, names: &[String]) {
     match value {
         Value::Object(map) => {

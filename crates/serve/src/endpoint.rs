@@ -1,5 +1,5 @@
-//! Endpoints, and their description: what a handler takes and gives is said once, by its types, and
-//! both the route and the OpenAPI 3.1 document follow from them.
+//! Endpoints and their description. The types of a handler define its input and output once; the route and the OpenAPI
+//! 3.1 document both follow from them.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -25,7 +25,7 @@ use crate::lines::{LINES, Lines};
 use crate::meant::array_for_object;
 use crate::problem::Problem;
 
-/// An answer: the JSON of a `T`. It is cheap to clone.
+/// A response: the JSON of a `T`. Cloning is cheap.
 #[derive(Debug)]
 pub struct JsonOf<T> {
     bytes: Bytes,
@@ -39,7 +39,7 @@ impl<T> Clone for JsonOf<T> {
 }
 
 impl<T: Serialize> JsonOf<T> {
-    /// The JSON of `value`.
+    /// Serializes `value`.
     pub fn of(value: &T) -> Result<JsonOf<T>, Problem> {
         let bytes = serde_json::to_vec(value)
             .map_err(|error| Problem::failed(format!("the answer cannot be written: {error}")))?;
@@ -48,18 +48,18 @@ impl<T: Serialize> JsonOf<T> {
 }
 
 impl<T> JsonOf<T> {
-    /// What was JSON of a `T` before.
+    /// Wraps bytes that are already the JSON of a `T`.
     pub fn from_bytes(bytes: Bytes) -> JsonOf<T> {
         JsonOf { bytes, of: PhantomData }
     }
 
-    /// The JSON.
+    /// Returns the JSON.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 }
 
-/// The token that a request carries, if any.
+/// The bearer token of a request, if any.
 pub struct Bearer(pub Option<String>);
 
 impl Bearer {
@@ -70,46 +70,46 @@ impl Bearer {
     }
 }
 
-/// Lets those pass who have a token.
+/// Admits requests by their token.
 pub trait Gate: Send + Sync + 'static {
-    /// Who passed; as long as it lives, their request has a place.
+    /// The identity of an admitted caller. The request keeps its place as long as this value lives.
     type Caller: Send;
 
-    /// Lets the request with this token pass, before any more of it is read.
+    /// Admits or rejects a request by its token, before its body is read.
     fn admit(
         self: Arc<Self>,
         bearer: Bearer,
     ) -> impl Future<Output = Result<Self::Caller, Problem>> + Send;
 }
 
-/// What may be answered to who changes something with a token.
+/// The problems that a write with a token may get.
 const WRITING: [&str; 10] = ["400", "401", "403", "404", "409", "413", "415", "422", "429", "503"];
 
-/// What a handler takes from the path or the query of a request.
+/// The input that a handler takes from the path or the query of a request.
 pub trait Parameters: DeserializeOwned + JsonSchema + Send + 'static {}
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Parameters for T {}
 
-/// What a handler takes from the body of a request as JSON.
+/// The input that a handler takes from the JSON body of a request.
 pub trait Body: Serialize + DeserializeOwned + JsonSchema + Send + 'static {}
 impl<T: Serialize + DeserializeOwned + JsonSchema + Send + 'static> Body for T {}
 
-/// No parameter.
+/// No parameters.
 #[derive(Debug, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
-/// Endpoints over a state `S`, as they are gathered.
+/// A builder that collects the endpoints over a state `S`.
 pub struct Endpoints<S> {
     router: Router<Arc<S>>,
     paths: Map<String, Value>,
-    /// Of what is sent, by how it is written.
+    /// The schemas of types that are sent, as they are serialized.
     sent: SchemaGenerator,
-    /// Of what is received, by how it is read.
+    /// The schemas of types that are received, as they are deserialized.
     received: SchemaGenerator,
 }
 
 impl<S: Send + Sync + 'static> Default for Endpoints<S> {
-    /// None yet.
+    /// Returns a builder without endpoints.
     fn default() -> Endpoints<S> {
         let settings = || {
             SchemaSettings::draft2020_12().with(|settings| {
@@ -127,7 +127,7 @@ impl<S: Send + Sync + 'static> Default for Endpoints<S> {
 }
 
 impl<S: Send + Sync + 'static> Endpoints<S> {
-    /// Adds what answers `GET` at `path`.
+    /// Adds an endpoint for `GET` at `path`.
     pub fn get<P, Q, R, F, H>(mut self, path: &str, summary: &str, handler: H) -> Self
     where
         P: Parameters,
@@ -152,8 +152,8 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         self
     }
 
-    /// Adds what answers `PUT` at `path` with a JSON body of at most `limit` bytes, which is read only if `may`
-    /// says nothing against it.
+    /// Adds an endpoint for `PUT` at `path` with a JSON body of at most `limit` bytes. `may` can reject the request before
+    /// the body is read.
     pub fn put<P, B, F, H>(
         mut self,
         path: &str,
@@ -184,8 +184,8 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         self.route_limited(path, put(route), limit)
     }
 
-    /// Adds what answers `POST` at `path` with lines of JSON as they come, to a JSON body of at most `limit`
-    /// bytes, which is read only if `may` says nothing against it.
+    /// Adds an endpoint for `POST` at `path` that streams lines of JSON. It takes a JSON body of at most `limit` bytes. `may`
+    /// can reject the request before the body is read.
     pub fn post_lines<B, R, F, H>(
         mut self,
         path: &str,
@@ -213,7 +213,7 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         self.route_limited(path, post(route), limit)
     }
 
-    /// The routes, and the OpenAPI document that describes them.
+    /// Returns the routes, and the OpenAPI document that describes them.
     pub fn finish(mut self, title: &str, description: &str) -> (Router<Arc<S>>, Value) {
         let mut schemas = self.sent.take_definitions(true);
         let received = self.received.take_definitions(true);
@@ -275,7 +275,7 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
 }
 
 impl<S: Gate> Endpoints<S> {
-    /// Adds what answers `PUT` at `path` with at most `limit` bytes as they are, from who has a token.
+    /// Adds an endpoint for `PUT` at `path` with a raw body of at most `limit` bytes. It requires a token.
     pub fn put_bytes<P, F, H>(mut self, path: &str, summary: &str, limit: u64, handler: H) -> Self
     where
         P: Parameters,
@@ -301,8 +301,7 @@ impl<S: Gate> Endpoints<S> {
         self.route_limited(path, put(route), limit)
     }
 
-    /// Adds what answers `POST` at `path` with a JSON body of at most `limit` bytes, from who has a
-    /// token.
+    /// Adds an endpoint for `POST` at `path` with a JSON body of at most `limit` bytes. It requires a token.
     pub fn post<P, B, R, F, H>(mut self, path: &str, summary: &str, limit: u64, handler: H) -> Self
     where
         P: Parameters,
@@ -332,14 +331,14 @@ async fn admitted<S: Gate>(state: &Arc<S>, bearer: Bearer) -> Result<S::Caller, 
     state.clone().admit(bearer).await.map_err(unread)
 }
 
-/// Who does not pass has sent what is not read: the connection is of no use any more.
+/// Closes the connection of a rejected request, whose body was not read.
 fn unread(problem: Problem) -> Problem {
     problem.with(header::CONNECTION, "close")
 }
 
 fn path_of<P>(path: Result<Path<P>, PathRejection>) -> Result<P, Problem> {
-    let Path(path) = path
-        .map_err(|error| Problem::bad_request(format!("the address is not understood: {error}")))?;
+    let Path(path) =
+        path.map_err(|error| Problem::bad_request(format!("the address is invalid: {error}")))?;
     Ok(path)
 }
 
@@ -349,32 +348,32 @@ fn query_of<Q: DeserializeOwned>(uri: &Uri) -> Result<Q, Problem> {
         while let Some(source) = cause.source() {
             cause = source;
         }
-        Problem::bad_request(format!("the query is not understood: {cause}"))
+        Problem::bad_request(format!("the query is invalid: {cause}"))
     })?;
     Ok(query)
 }
 
-/// The body of a request. It may be large, so that it is read where that holds up nobody.
+/// Reads the JSON body of a request. Large bodies take long to parse, so this happens on a blocking thread.
 async fn body_of<B: Body>(request: Request) -> Result<B, Problem> {
     require_type(request.headers(), "application/json")?;
     let body = arrived(Bytes::from_request(request, &()).await)?;
     let read = spawn_blocking(move || read(&body)).await;
-    read.unwrap_or_else(|_| Err(Problem::failed("what was sent cannot be read")))
+    read.unwrap_or_else(|_| Err(Problem::failed("the request body cannot be read")))
 }
 
 fn read<B: Body>(body: &[u8]) -> Result<B, Problem> {
     let wrong = |error: serde_json::Error| match error.classify() {
         serde_json::error::Category::Data => {
-            Problem::damaged(format!("what was sent is not what is expected here: {error}"))
+            Problem::damaged(format!("the request body does not match the schema: {error}"))
         }
-        _ => Problem::bad_request(format!("what was sent is no JSON: {error}")),
+        _ => Problem::bad_request(format!("the request body is not JSON: {error}")),
     };
     let read: B = serde_json::from_slice(body).map_err(wrong)?;
     let meant = serde_json::to_value(&read).map_err(wrong)?;
     match array_for_object(body, &meant).map_err(wrong)? {
         None => Ok(read),
         Some(place) => Err(Problem::damaged(format!(
-            "what was sent is not what is expected here: {place} is an array instead of an object"
+            "the request body does not match the schema: {place} is an array instead of an object"
         ))),
     }
 }
@@ -385,13 +384,15 @@ fn require_type(headers: &HeaderMap, wanted: &str) -> Result<(), Problem> {
     if kind.is_some_and(|kind| kind.eq_ignore_ascii_case(wanted)) {
         return Ok(());
     }
-    Err(Problem::wrong_type(format!("send it with `Content-Type: {wanted}`")))
+    Err(Problem::wrong_type(format!(
+        "the request body has the wrong type: send it with `Content-Type: {wanted}`"
+    )))
 }
 
 fn arrived(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Problem> {
     body.map_err(|error| match error.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large("what was sent is too large"),
-        _ => Problem::bad_request(format!("what was sent did not arrive: {error}")),
+        StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large("the request body is too large"),
+        _ => Problem::bad_request(format!("the request body did not arrive: {error}")),
     })
 }
 
@@ -399,22 +400,22 @@ fn untagged(bytes: Bytes) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], bytes).into_response()
 }
 
-/// JSON with a tag by which a browser asks whether it has changed.
+/// Builds a JSON response with an entity tag, so that a browser can revalidate it.
 pub fn tagged(bytes: Bytes, headers: &HeaderMap) -> Response {
     tagged_as("application/json", bytes, headers)
 }
 
-/// The same for another kind of content.
+/// Does the same for another content type.
 pub fn tagged_as(kind: &'static str, bytes: Bytes, headers: &HeaderMap) -> Response {
     tagged_with(tag_of(&bytes), kind, bytes, headers)
 }
 
-/// What tells `bytes` from others.
+/// Returns the entity tag of `bytes`.
 pub fn tag_of(bytes: &[u8]) -> String {
     format!("W/\"{}\"", hex::encode(&Sha256::digest(bytes)[..12]))
 }
 
-/// The same where the tag is known.
+/// Does the same for a known tag.
 pub fn tagged_with(tag: String, kind: &'static str, bytes: Bytes, headers: &HeaderMap) -> Response {
     let known = headers.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok());
     let same = known.is_some_and(|known| known.split(',').any(|one| one.trim() == tag));

@@ -1,4 +1,4 @@
-//! What stands before every endpoint: who may ask, for how long, and what a browser is told.
+//! The guards before every endpoint: access, time limits and security headers.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::lines::LINES;
 use crate::patience::sent_on;
 use crate::problem::Problem;
 
-/// Sent with everything.
+/// The headers of every response.
 const HEADERS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -26,20 +26,20 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// The policy of what is no page: it runs nothing and shows nothing.
+/// The policy of responses that are no pages: it allows nothing.
 const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'";
 
-/// Who may ask.
+/// The clients that may access a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Programs of this machine. Others could reach them through a name of theirs that leads here
-    /// (DNS rebinding), so that the name by which the server is asked has to be one of this machine.
+    /// Programs of this machine. A name of an attacker could resolve to this machine (DNS rebinding), so the request must
+    /// name a loopback address or `localhost`.
     Loopback,
-    /// Whoever reaches the address.
+    /// Anyone who reaches the address.
     Network,
 }
 
-/// Puts the guards before `router`.
+/// Adds the guards to `router`.
 pub fn guarded(router: Router, access: Access) -> Router {
     router
         .layer(CsrfLayer::new().with_rejection_response(|_| {
@@ -53,7 +53,7 @@ pub fn guarded(router: Router, access: Access) -> Router {
         .layer(from_fn(with_headers))
 }
 
-/// Compresses what is whole: of lines that come one after the other each would wait for the next.
+/// Compresses complete responses. In a compressed stream of lines, each line would wait for the next.
 fn compressed() -> CompressionLayer<impl Predicate> {
     let whole = DefaultPredicate::new().and(NotForContentType::new(LINES));
     CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(whole)
@@ -64,13 +64,13 @@ async fn known_host(State(access): State<Arc<Access>>, request: Request, next: N
         return next.run(request).await;
     }
     Problem::forbidden(
-        "this server answers under 127.0.0.1 and localhost alone: open it there, or start it with \
+        "this server only answers under 127.0.0.1 and localhost: open it there, or start it with \
          --listen",
     )
     .into_response()
 }
 
-/// The name or address that the client asked for, without the port.
+/// Returns the host that the client addressed, without the port.
 fn host(request: &Request) -> Option<String> {
     let of_header = || {
         let host = request.headers().get(header::HOST)?.to_str().ok()?;
@@ -89,7 +89,7 @@ async fn in_time(request: Request, next: Next) -> Response {
     let time = if request.method().is_safe() { limits::READ_TIME } else { limits::WRITE_TIME };
     let answer = tokio::time::timeout(time, next.run(request)).await;
     answer.unwrap_or_else(|_| {
-        let message = "it takes too long; it is being worked on: ask again";
+        let message = "the request takes too long and is still running: try again";
         Problem::busy(message).with(header::RETRY_AFTER, "10").into_response()
     })
 }

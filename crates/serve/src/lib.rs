@@ -1,8 +1,8 @@
-//! The web application over results too big for one page: the same screens as in the page that
-//! `flashscope report` writes, computed from the records as they are looked at.
+//! The web application over results that are too large for one page. It has the same screens as the page that `flashscope
+//! report` writes, computed from the records on demand.
 //!
-//! What comes from elsewhere (results, requests) is not trusted: ids are looked up, never made into
-//! paths; sizes are bounded (`limits`); a result that is damaged is shown as such, and the rest works.
+//! Results and requests are untrusted input: ids are looked up and never turned into paths; sizes are bounded (`limits`);
+//! a damaged result is shown as such and does not affect the others.
 
 mod api;
 mod describe;
@@ -38,17 +38,17 @@ use tokio::signal::unix::{SignalKind, signal};
 pub use work::Work;
 
 impl Access {
-    /// Who reaches `address`.
+    /// Returns the access that binding to `address` gives.
     pub fn of(address: &SocketAddr) -> Access {
         if address.ip().is_loopback() { Access::Loopback } else { Access::Network }
     }
 }
 
-/// Answers at `address` with what `make` makes, until the program is interrupted or asked to end. Where
-/// the port is 0, a free one is taken; `ready` is told which, once the server answers.
+/// Serves the router that `make` builds at `address`, until the program is interrupted or terminated. Port 0 picks a free
+/// port. Calls `ready` with the actual address once the server answers.
 ///
 /// # Errors
-/// Where the address cannot be listened at, and those of `make`.
+/// If the address cannot be bound, or `make` fails.
 pub fn serve<E: From<std::io::Error>>(
     make: impl AsyncFnOnce(Access) -> Result<Router, E>,
     address: SocketAddr,

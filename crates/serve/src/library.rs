@@ -1,4 +1,4 @@
-//! What results are shown from: folders of this machine, or a registry.
+//! The source of results: folders of this machine, or a registry.
 
 use std::sync::Arc;
 
@@ -15,82 +15,82 @@ use crate::limits;
 use crate::problem::Problem;
 use crate::shelf::ShelfQuery;
 
-/// Results by their ids. Everything here may block.
+/// Access to results by their ids. All methods may block.
 pub trait Library: Send + Sync + 'static {
-    /// The results that are asked for.
+    /// Returns the results that match a query.
     ///
     /// # Errors
-    /// What is wrong with the query.
+    /// If the query is invalid.
     fn shelf(&self, query: &ShelfQuery) -> Result<Shelf, Problem>;
 
-    /// The measurement `id`, opened, with its facts.
+    /// Opens the measurement `id`, with its facts.
     ///
     /// # Errors
-    /// There is none, or it is damaged.
+    /// If there is none, or it is damaged.
     fn open(&self, id: &str) -> Result<Arc<Opened>, Problem>;
 
-    /// Lets the records of `runs` lie in the folder of `opened`.
+    /// Makes the records of `runs` available in the folder of `opened`.
     ///
     /// # Errors
-    /// They cannot be had.
+    /// If they are not available.
     fn fetch(&self, opened: &Opened, runs: &[u32]) -> Result<(), Problem>;
 
-    /// The corrections of the summary grid of `opened`.
+    /// Returns the corrections of the summary grid of `opened`.
     ///
     /// # Errors
-    /// They are damaged.
+    /// If they are damaged.
     fn marks(&self, opened: &Opened) -> Result<Marks, Problem>;
 
-    /// Keeps corrections beside the measurement `id`.
+    /// Saves corrections of the measurement `id`.
     ///
     /// # Errors
-    /// They are not of this measurement, or none are kept here.
+    /// If they do not belong to this measurement, or the library is read-only.
     fn set_marks(&self, id: &str, marks: &Marks) -> Result<(), Problem>;
 
-    /// The simulation `id` as it was written.
+    /// Returns the document of the simulation `id`.
     ///
     /// # Errors
-    /// There is none, or it is damaged.
+    /// If there is none, or it is damaged.
     fn simulation(&self, id: &str) -> Result<Value, Problem>;
 
-    /// The probe `id` as it was written.
+    /// Returns the document of the probe `id`.
     ///
     /// # Errors
-    /// There is none, or it is damaged.
+    /// If there is none, or it is damaged.
     fn probe(&self, id: &str) -> Result<Value, Problem>;
 
-    /// The sweep `id` with its points.
+    /// Returns the sweep `id` with its points.
     ///
     /// # Errors
-    /// There is none, or it is damaged.
+    /// If there is none, or it is damaged.
     fn sweep(&self, id: &str) -> Result<Explored, Problem>;
 
-    /// The what-if `id`.
+    /// Returns the what-if `id`.
     ///
     /// # Errors
-    /// There is none, or it is damaged.
+    /// If there is none, or it is damaged.
     fn what_if(&self, id: &str) -> Result<WhatIf, Problem>;
 }
 
-/// A measurement that is open.
+/// An open measurement.
 pub struct Opened {
-    /// Stands for it in addresses.
+    /// The id in addresses.
     pub id: String,
     /// Its name for people.
     pub name: String,
-    /// Tells it from the same result at another time.
+    /// The version of its contents; changes when the result changes.
     pub version: String,
-    /// Where its records lie.
+    /// The folder with its records.
     pub folder: ResultFolder,
-    /// What was measured, and how.
+    /// The manifest: what was measured, and how.
     pub manifest: Manifest,
-    /// What was found.
+    /// The findings of the analysis.
     pub facts: Arc<Facts>,
     overviews: Overviews,
 }
 
 impl Opened {
-    /// A measurement that was just opened.
+    /// Wraps a measurement that was just opened.
     pub fn new(
         id: String,
         name: String,
@@ -103,13 +103,13 @@ impl Opened {
         Opened { id, name, version, folder, manifest, facts, overviews }
     }
 
-    /// What is wrong with it, without where it lies on this machine.
+    /// Converts an error into a problem, without the path on this machine.
     pub fn problem(&self, error: &Error) -> Problem {
         let path = self.folder.path().display().to_string();
         Problem::damaged(error.to_string().replace(&path, &self.name))
     }
 
-    /// What makes views of it.
+    /// Returns the viewer that computes views of it.
     pub fn viewer(&self) -> Viewer<'_> {
         let Opened { folder, manifest, facts, overviews, .. } = self;
         Viewer { folder, manifest, facts, overviews }

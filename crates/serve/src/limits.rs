@@ -1,13 +1,13 @@
-//! How much of anything is read, kept or sent: one place, so that it can be seen at a glance.
+//! All limits on what is read, kept or sent, in one place.
 
 use std::num::NonZero;
 use std::time::Duration;
 
-/// Folders below one that was given in which results are looked for.
+/// The depth to which the given folders are searched for results.
 pub const DEPTH: usize = 3;
-/// The most results on a shelf; others are left out, and it is said.
+/// The most results on a shelf. Others are left out, with a note.
 pub const ITEMS: usize = 20_000;
-/// The most entries of folders that are looked at in one scan.
+/// The most folder entries that a scan reads.
 pub const ENTRIES: usize = 200_000;
 
 /// The largest `manifest.json`, in bytes: a plan of 1,400 runs takes less than 4 MiB.
@@ -17,47 +17,47 @@ pub const FACTS: u64 = 64 << 20;
 /// The largest `marks.json`, and the largest one that is accepted, in bytes.
 pub const MARKS: u64 = 1 << 20;
 
-/// Results that are kept open.
+/// The number of results that are kept open.
 pub const OPEN: usize = 16;
-/// Facts that had to be computed and are kept.
+/// The number of computed facts that are kept.
 pub const COMPUTED_FACTS: usize = 64;
-/// Bytes of answers that are kept.
+/// Bytes of answers that are kept in the cache.
 pub const ANSWERS: u64 = 64 << 20;
 
-/// Results in one comparison.
+/// The most results in one comparison.
 pub const COMPARED: usize = 16;
-/// Results on one page of the shelf, unless asked for otherwise.
+/// The default number of results on one page of the shelf.
 pub const PAGE: u64 = 100;
 /// The most results on one page of the shelf.
 pub const LARGEST_PAGE: u64 = 1000;
 
-/// What-ifs that are answered at once: each takes all processors.
+/// The most what-ifs that run at once: each takes all processors.
 pub const WHAT_IFS: usize = 2;
-/// The largest question of a what-if, in bytes.
+/// The largest what-if request, in bytes.
 pub const WHAT_IF: u64 = 64 << 10;
-/// Variants of a what-if.
+/// The most variants of a what-if.
 pub const VARIANTS: u64 = 32;
-/// Simulations of each variant.
+/// The most simulations of each variant.
 pub const REPEATS: u64 = 30;
-/// IOs that a simulation of a what-if measures.
+/// The most IOs that a simulation of a what-if measures.
 pub const WHAT_IF_IOS: u64 = 10_000_000;
-/// How long a what-if may take; then it ends with what was simulated.
+/// The time limit of a what-if; then it ends with the simulations done so far.
 pub const WHAT_IF_TIME: Duration = Duration::from_secs(15 * 60);
 
-/// Connections at once.
+/// The most connections at once.
 pub const CONNECTIONS: usize = 512;
-/// How long the head of a request may take to arrive.
+/// The time limit for the head of a request to arrive.
 pub const HEAD_TIME: Duration = Duration::from_secs(10);
-/// How long a request may take to be answered that changes nothing.
+/// The time limit of a request that changes nothing.
 pub const READ_TIME: Duration = Duration::from_secs(60);
-/// How long one may take that does: what is sent is large.
+/// The time limit of a request that changes something, whose body may be large.
 pub const WRITE_TIME: Duration = Duration::from_secs(15 * 60);
-/// How long a client may take nothing of its answer, or send nothing more of what it sends: then it is given up.
+/// The idle timeout: a client that neither reads its response nor sends more of its body for this long is dropped.
 pub const STUCK_TIME: Duration = Duration::from_secs(30);
-/// How long answers that are under way are waited for when the server stops.
+/// The time that open responses get to finish when the server stops.
 pub const GRACE: Duration = Duration::from_secs(5);
 
-/// Threads that work at once.
+/// Returns the number of threads that can work at once.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }

@@ -1,4 +1,4 @@
-//! Answers that come line by line, each as soon as there is something to say.
+//! Responses that are streamed line by line.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -14,29 +14,29 @@ use hyper::body::Frame;
 use serde::Serialize;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// The kind of content: newline-delimited JSON.
+/// The content type: newline-delimited JSON.
 pub const LINES: &str = "application/x-ndjson";
 
-/// Lines of JSON, each a `T`. They are few; what is not read yet is kept.
+/// A stream of lines of JSON, each a `T`. They are few, so the queue is not bounded.
 pub struct Lines<T> {
     received: UnboundedReceiver<Bytes>,
     gone: Arc<AtomicBool>,
     of: PhantomData<fn() -> T>,
 }
 
-/// Where lines are written.
+/// The sender of a stream of lines.
 pub struct Sender<T> {
     lines: UnboundedSender<Bytes>,
     gone: Arc<AtomicBool>,
     of: PhantomData<fn(T)>,
 }
 
-/// Nobody reads the lines any more.
+/// An error: the client has disconnected.
 #[derive(Debug)]
 pub struct Gone;
 
 impl<T> Lines<T> {
-    /// Lines, and where they are written: they end when that is dropped.
+    /// Creates a stream and its sender. The stream ends when the sender is dropped.
     pub fn new() -> (Lines<T>, Sender<T>) {
         let (lines, received) = unbounded_channel();
         let gone = Arc::new(AtomicBool::new(false));
@@ -46,14 +46,14 @@ impl<T> Lines<T> {
 }
 
 impl<T> Sender<T> {
-    /// Is set once nobody reads the lines any more.
+    /// Returns a flag that is set once the client has disconnected.
     pub fn gone(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.gone)
     }
 }
 
 impl<T: Serialize> Sender<T> {
-    /// Writes a line.
+    /// Sends a line.
     pub fn send(&self, value: &T) -> Result<(), Gone> {
         let mut line = serde_json::to_vec(value).map_err(|_| Gone)?;
         line.push(b'\n');

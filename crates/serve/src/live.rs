@@ -1,4 +1,4 @@
-//! What goes on now: an attached drive, which tells anew whenever it is asked.
+//! The page and API of an attached drive, with a fresh snapshot for each request.
 
 use std::sync::Arc;
 
@@ -17,22 +17,21 @@ use crate::guard::{Access, guarded};
 use crate::problem::Problem;
 use crate::work::Work;
 
-/// What tells of an attached drive. It may block.
+/// Access to the state of an attached drive. The functions may block.
 pub struct Attachment<L> {
-    /// What there is to tell now, with the samples that were taken after the first so many; by
-    /// default with the last.
+    /// Returns a snapshot with the samples after the first so many; by default with only the last one.
     pub live: Box<dyn Fn(Option<u64>) -> L + Send + Sync>,
-    /// The same as Prometheus reads it.
+    /// Returns the metrics in the Prometheus text format.
     pub metrics: Box<dyn Fn() -> String + Send + Sync>,
-    /// The kind of content that `metrics` makes.
+    /// The content type of `metrics`.
     pub metrics_type: &'static str,
 }
 
-/// Which samples are asked for.
+/// The query for samples.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Samples {
-    /// Those that were taken after the first so many; by default, the last one.
+    /// Skips the first so many samples; by default, only the last one is returned.
     after: Option<u64>,
 }
 
@@ -41,10 +40,10 @@ struct App<L> {
     work: Work,
 }
 
-const DESCRIPTION: &str = "A drive that flashscope has attached: what it did and does. There is a \
-    sample a second. `/metrics` is for Prometheus.";
+const DESCRIPTION: &str = "The state of a drive that flashscope has attached, with a sample per \
+    second. `/metrics` is for Prometheus.";
 
-/// The application over an attached drive, its API, and its metrics at `/metrics`, for `access`.
+/// Builds the application over an attached drive: its page, its API, and its metrics at `/metrics`.
 pub fn attached<L>(attachment: Attachment<L>, access: Access) -> Router
 where
     L: Serialize + JsonSchema + 'static,

@@ -1,21 +1,21 @@
-//! Whether JSON is written as the schema says, beside what it means.
+//! Checks that JSON is written as its schema says, beyond what deserialization checks.
 
 use std::fmt::{self, Formatter};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// Where `sent` has an array for what is an object as it was `meant`: what reads JSON takes the fields of
-/// one in their order, too, which no schema says. What was not meant, as no field has its name, is passed by:
-/// kept as values, it would take 100 times the room.
+/// Finds an array in `sent` where `meant` has an object, and returns its path. Deserializers also accept the fields of an
+/// object as an array, in order, which no schema allows. Unknown fields are skipped without keeping their values, which
+/// could take 100 times the memory.
 pub fn array_for_object(sent: &[u8], meant: &Value) -> Result<Option<String>, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(sent);
     let place = Meant(meant).deserialize(&mut json)?;
     Ok(place.map(|place| format!("`{place}`")))
 }
 
-/// What was meant at a place of what was sent. Of that comes the first place below this one with an array for
-/// an object.
+/// The value that a part of the input was deserialized to. As a visitor it returns the path of the first array below this
+/// part that stands for an object.
 #[derive(Clone, Copy)]
 struct Meant<'a>(&'a Value);
 
@@ -98,10 +98,8 @@ mod tests {
 
     use super::*;
 
-    // Is the first array for an object found at any depth, and nothing said of arrays that were meant, of what was
-    // sent beyond them, and of what has no meaning here?
     #[test]
-    fn arrays_for_objects() {
+    fn finds_arrays_for_objects_at_any_depth() {
         let meant = json!({ "a": [{ "b": 1 }, { "b": { "c": [2, 3] } }], "d": null, "e": "x" });
         for (sent, place) in [
             (r#"[1]"#, Some("``")),

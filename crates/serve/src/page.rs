@@ -1,4 +1,4 @@
-//! The application: one HTML file, and what its browser is allowed to do.
+//! The page of the application: one HTML file and its content security policy.
 
 use std::io::Write as _;
 
@@ -13,24 +13,23 @@ use sha2::{Digest, Sha256};
 
 use crate::endpoint::{tag_of, tagged_with};
 
-/// The page and the policy that goes with it.
+/// The page and its policy.
 pub struct Page {
     html: Bytes,
-    /// The HTML as most ask for it: compressing it for each would be most of what the server does.
+    /// The compressed HTML. Most clients accept it, and compressing it for each would be most of the server's work.
     gzip: Bytes,
     tag: String,
-    /// Its `Content-Security-Policy`: nothing but its own scripts is run, and nothing but this server
-    /// is spoken to.
+    /// Its `Content-Security-Policy`: it runs only its own scripts and connects only to this server.
     policy: HeaderValue,
 }
 
 impl Page {
-    /// The page with its policy.
+    /// Creates the page with its policy.
     pub fn new(html: String) -> Page {
         let hashes: String = scripts(&html)
             .map(|script| format!(" 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script))))
             .collect();
-        // Charts are placed by style attributes, which cannot be named by a hash.
+        // Charts are placed by style attributes, which a hash cannot allow.
         let policy = format!(
             "default-src 'none'; script-src{hashes}; style-src 'unsafe-inline'; \
              img-src data: blob:; font-src data:; connect-src 'self'; base-uri 'none'; \
@@ -41,7 +40,7 @@ impl Page {
         Page { gzip: gzip(&html), html, tag, policy }
     }
 
-    /// What is answered to a request with `headers`.
+    /// Builds the response to a request with `headers`.
     pub fn answer(&self, headers: &HeaderMap) -> Response {
         let compressed = accepts_gzip(headers);
         let body = if compressed { &self.gzip } else { &self.html };
@@ -64,14 +63,15 @@ fn gzip(bytes: &[u8]) -> Bytes {
     written.expect("memory takes what is written").into()
 }
 
-/// Whether who asks takes gzip, and does not say how gladly: otherwise it gets what is always right.
+/// True if the client accepts gzip without a quality value. Any other header gets the uncompressed page, which is always
+/// right.
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT_ENCODING);
     let mut texts = accepted.iter().filter_map(|text| text.to_str().ok());
     texts.any(|text| text.split(',').any(|one| one.trim().eq_ignore_ascii_case("gzip")))
 }
 
-/// What stands in the script elements that a browser would run.
+/// Returns the contents of the script elements that a browser would run.
 fn scripts(html: &str) -> impl Iterator<Item = &str> {
     html.split("<script").skip(1).filter_map(|rest| {
         let (attributes, rest) = rest.split_once('>')?;
@@ -84,9 +84,8 @@ fn scripts(html: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    // Is every script that is run allowed by its hash, and data is not?
     #[test]
-    fn scripts_are_known_by_hash() {
+    fn policy_allows_scripts_by_hash_and_no_data() {
         let html = "<script id=\"report\" type=\"application/json\">{}</script><style>a</style>\
                     <script type=\"module\" crossorigin>alert(1)</script>";
         assert_eq!(scripts(html).collect::<Vec<_>>(), ["alert(1)"]);
@@ -97,9 +96,8 @@ mod tests {
         assert!(!policy.contains("script-src 'unsafe"), "{policy}");
     }
 
-    // Does who takes gzip get the same page as who does not?
     #[test]
-    fn compressed_is_the_same() {
+    fn compressed_page_is_the_same() {
         let page = Page::new("<p>é</p>".repeat(99));
         let answer = |accepted: &'static str| {
             let accepted = HeaderValue::from_static(accepted);
@@ -119,9 +117,8 @@ mod tests {
         assert!(page.gzip.len() < page.html.len());
     }
 
-    // Has the application a script, and each one a hash?
     #[test]
-    fn the_application_runs() {
+    fn policy_has_a_hash_for_each_script_of_the_application() {
         let html = flashscope_report::served_html();
         let page = Page::new(html.clone());
         let policy = page.policy.to_str().unwrap();

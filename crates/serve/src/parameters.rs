@@ -1,4 +1,4 @@
-//! What requests carry in their path and query.
+//! The parameters in the paths and queries of requests.
 
 use flashscope_analysis::view::STRETCHES;
 use schemars::JsonSchema;
@@ -8,29 +8,29 @@ use crate::limits;
 use crate::problem::Problem;
 use crate::shelf::{LARGEST, whole};
 
-/// The columns of colours, unless asked for otherwise.
+/// The default number of columns of colours.
 const COLUMNS: u64 = 1024;
 /// The most columns of colours.
 const MOST_COLUMNS: u64 = 4096;
 /// The most stretches of an outline.
 const MOST_STRETCHES: u64 = 4096;
-/// The single IOs in an answer, unless asked for otherwise.
+/// The default number of single IOs in an answer.
 const IOS: u64 = 100;
 /// The most single IOs in an answer.
 const MOST_IOS: u64 = 1000;
 
-/// A result.
+/// The path of a result.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ResultPath {
-    /// Stands for the result, as the shelf says.
+    /// The id of the result, from the shelf.
     #[schemars(length(min = 1))]
     pub id: String,
 }
 
-/// A run of a result.
+/// The path of a run.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct RunPath {
-    /// Stands for the result, as the shelf says.
+    /// The id of the result, from the shelf.
     #[schemars(length(min = 1))]
     pub id: String,
     /// The number of the run.
@@ -38,65 +38,65 @@ pub struct RunPath {
     pub run: u32,
 }
 
-/// A window of a run.
+/// The query for a window of a run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WindowQuery {
-    /// The position of the first IO; that of the run unless asked for otherwise.
+    /// The position of the first IO; by default that of the run.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
-    /// The position after the last IO; the end of the run unless asked for otherwise.
+    /// The position after the last IO; by default the end of the run.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub to: Option<u64>,
 }
 
-/// A window of a run as a picture.
+/// The query for a picture of a window.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OutlineQuery {
-    /// The position of the first IO; that of the run unless asked for otherwise.
+    /// The position of the first IO; by default that of the run.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
-    /// The position after the last IO; the end of the run unless asked for otherwise.
+    /// The position after the last IO; by default the end of the run.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub to: Option<u64>,
-    /// Into how many stretches the window is divided; 400 unless asked for otherwise.
+    /// The number of stretches into which the window is divided; 400 by default.
     #[schemars(range(min = 1, max = MOST_STRETCHES))]
     pub stretches: Option<u64>,
 }
 
-/// Some IOs of a run.
+/// The query for single IOs of a run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IosQuery {
-    /// The position of the first IO; that of the run unless asked for otherwise.
+    /// The position of the first IO; by default that of the run.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
-    /// How many; 100 unless asked for otherwise.
+    /// The number of IOs; 100 by default.
     #[schemars(range(max = MOST_IOS))]
     pub count: Option<u64>,
 }
 
-/// A stretch of time of a run.
+/// The query for a time range of a run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ActivitiesQuery {
-    /// From when, from the begin of the run, in ns; its begin unless asked for otherwise.
+    /// The start, in ns from the start of the run; by default its start.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub from_ns: Option<u64>,
-    /// Until when, in ns; its end unless asked for otherwise.
+    /// The end, in ns from the start of the run; by default its end.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub to_ns: Option<u64>,
 }
 
-/// An experiment in colours.
+/// The query for an experiment in colours.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColoursQuery {
@@ -104,24 +104,24 @@ pub struct ColoursQuery {
     pub micro_benchmark: String,
     /// The experiment.
     pub experiment: String,
-    /// The position of the first IO; that of the runs unless asked for otherwise.
+    /// The position of the first IO; by default that of the runs.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub from: Option<u64>,
-    /// The position after the last IO; the end of the longest run unless asked for otherwise.
+    /// The position after the last IO; by default the end of the longest run.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub to: Option<u64>,
-    /// In how many columns at most; 1024 unless asked for otherwise.
+    /// The most columns; 1024 by default.
     #[schemars(range(min = 1, max = MOST_COLUMNS))]
     pub columns: Option<u64>,
 }
 
-/// Results side by side.
+/// The query for a comparison of results.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ComparisonQuery {
-    /// The results, separated by commas; the first is the one that the others are compared with.
+    /// The results, separated by commas; the first is the baseline.
     #[schemars(regex(pattern = "^[^,]+(,[^,]+){0,15}$"))]
     pub ids: String,
 }
@@ -129,13 +129,13 @@ pub struct ComparisonQuery {
 /// A window, half-open.
 pub type Window = std::ops::Range<u64>;
 
-/// One that ends before it begins is empty.
+/// Returns the window from `from` to `to`; empty if it would end before it begins.
 fn window(from: Option<u64>, to: Option<u64>) -> Window {
     let from = from.unwrap_or(0);
     from..to.unwrap_or(u64::MAX).max(from)
 }
 
-/// A number within its limits, or what it is unless asked for otherwise.
+/// Returns a number within limits, or its default.
 fn within(
     name: &str,
     asked: Option<u64>,
@@ -151,14 +151,14 @@ fn within(
 }
 
 impl WindowQuery {
-    /// The window.
+    /// Returns the window.
     pub fn window(&self) -> Window {
         window(self.from, self.to)
     }
 }
 
 impl OutlineQuery {
-    /// The window, and into how many stretches it is divided.
+    /// Returns the window, and the number of stretches into which it is divided.
     pub fn window(&self) -> Result<(Window, u64), Problem> {
         let stretches = within("stretches", self.stretches, STRETCHES, 1, MOST_STRETCHES)?;
         Ok((window(self.from, self.to), stretches))
@@ -166,7 +166,7 @@ impl OutlineQuery {
 }
 
 impl IosQuery {
-    /// The window.
+    /// Returns the window.
     pub fn window(&self) -> Result<Window, Problem> {
         let from = self.from.unwrap_or(0);
         let count = within("count", self.count, IOS, 0, MOST_IOS)?;
@@ -175,14 +175,14 @@ impl IosQuery {
 }
 
 impl ActivitiesQuery {
-    /// The stretch of time.
+    /// Returns the time range, in ns.
     pub fn window(&self) -> Window {
         window(self.from_ns, self.to_ns)
     }
 }
 
 impl ColoursQuery {
-    /// The window, and in how many columns it is shown.
+    /// Returns the window, and the number of columns.
     pub fn window(&self) -> Result<(Window, u64), Problem> {
         let columns = within("columns", self.columns, COLUMNS, 1, MOST_COLUMNS)?;
         Ok((window(self.from, self.to), columns))
@@ -190,17 +190,17 @@ impl ColoursQuery {
 }
 
 impl ComparisonQuery {
-    /// The ids, in their order.
+    /// Returns the ids, in order.
     pub fn ids(&self) -> Result<Vec<String>, Problem> {
         let ids: Vec<String> = self.ids.split(',').map(String::from).collect();
-        // A canary of the fuzz targets: an id that is empty is not expected.
+        // A canary for the fuzz targets: code that does not expect an empty id.
         if cfg!(feature = "canary") && ids.contains(&String::new()) {
             panic!("an id is empty");
         }
         if ids.len() > limits::COMPARED {
             let most = limits::COMPARED;
             return Err(Problem::bad_request(format!(
-                "at most {most} results are compared at once"
+                "at most {most} results can be compared at once"
             )));
         }
         Ok(ids)

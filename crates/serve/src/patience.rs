@@ -1,5 +1,5 @@
-//! Streams and bodies of clients that take nothing, or send nothing: after a while they are given up, so that
-//! they hold no place for ever.
+//! Idle timeouts for the streams and bodies of clients that stop reading or sending, so that these do not hold a
+//! connection for ever.
 
 use std::io;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use tokio::time::{Sleep, sleep};
 
 use crate::limits;
 
-/// How long something has been waited for without any progress.
+/// A timer that expires after a time without progress.
 struct Patience {
     limit: Duration,
     waited: Option<Pin<Box<Sleep>>>,
@@ -25,7 +25,7 @@ impl Patience {
         Patience { limit, waited: None }
     }
 
-    /// What was waited for, or whether that took too long: progress starts the time anew.
+    /// Passes progress on and resets the timer, or fails once the time is over.
     fn wait<T>(&mut self, cx: &mut Context<'_>, progress: Poll<T>) -> Poll<Result<T, io::Error>> {
         if let Poll::Ready(progress) = progress {
             self.waited = None;
@@ -37,14 +37,14 @@ impl Patience {
     }
 }
 
-/// A stream that fails where the client takes nothing of what is written.
+/// A stream that fails if the client reads nothing of what is written.
 pub struct Taken<S> {
     stream: S,
     patience: Patience,
 }
 
 impl<S> Taken<S> {
-    /// For a client that takes something within each `limit`.
+    /// Wraps a stream whose client must read something within each `limit`.
     pub fn new(stream: S, limit: Duration) -> Taken<S> {
         Taken { stream, patience: Patience::new(limit) }
     }
@@ -101,12 +101,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Taken<S> {
     }
 }
 
-/// The request with a body that fails where the client sends nothing more of it.
+/// Wraps the body of a request, which then fails if the client sends nothing for the idle timeout.
 pub async fn sent_on(request: Request) -> Request {
     request.map(|body| Body::new(Sent { body, patience: Patience::new(limits::STUCK_TIME) }))
 }
 
-/// A body of a request that has to go on.
+/// A request body with an idle timeout.
 struct Sent<B> {
     body: B,
     patience: Patience,
@@ -144,7 +144,7 @@ mod tests {
 
     use super::*;
 
-    /// A client that takes all, or nothing, and sends nothing.
+    /// A client that reads everything or nothing, and sends nothing.
     struct Client {
         takes: bool,
     }
@@ -191,9 +191,9 @@ mod tests {
         runtime.unwrap().block_on(work)
     }
 
-    // Is a client given up that takes nothing of its answer? It held its connection for ever.
+    // Without the timeout, a client that does not read held its connection for ever.
     #[test]
-    fn who_did_not_read_held_a_connection() {
+    fn client_that_does_not_read_is_dropped() {
         wait(async {
             let mut stuck = Taken::new(Client { takes: false }, Duration::from_millis(1));
             let write = poll_fn(|cx| Pin::new(&mut stuck).poll_write(cx, b"answer")).await;
@@ -203,10 +203,8 @@ mod tests {
         });
     }
 
-    // Is a client not given up that takes what it is sent, and is what it was waited for forgotten as soon as it
-    // takes something?
     #[test]
-    fn who_reads_is_waited_for() {
+    fn progress_resets_the_timer() {
         wait(async {
             let mut cx = Context::from_waker(Waker::noop());
             let mut stream = Taken::new(Client { takes: false }, Duration::from_secs(3600));
@@ -219,9 +217,9 @@ mod tests {
         });
     }
 
-    // Does a body end of which nothing more comes? It held its place as long as a request may take.
+    // Without the timeout, such a body held its place as long as a request may take.
     #[test]
-    fn a_body_that_brought_nothing_held_a_place() {
+    fn body_without_progress_fails() {
         wait(async {
             let patience = || Patience::new(Duration::from_millis(1));
             let stuck = Body::new(Sent { body: Client { takes: false }, patience: patience() });

@@ -1,4 +1,4 @@
-//! What is wrong with a request or a result, as the answer to a request.
+//! Problems with a request or a result, as responses.
 
 use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -7,7 +7,7 @@ use flashscope_report::ResultKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Why a request is not answered as it was meant.
+/// The reason why a request fails.
 #[derive(Debug, Clone)]
 pub struct Problem {
     status: StatusCode,
@@ -15,10 +15,10 @@ pub struct Problem {
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// What is wrong.
+/// The body of an error response.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ProblemBody {
-    /// What is wrong, where, and what to do.
+    /// The problem, where it is, and what to do.
     pub error: String,
 }
 
@@ -27,38 +27,38 @@ impl Problem {
         Problem { status, message: message.into(), headers: vec![] }
     }
 
-    /// The request cannot be understood.
+    /// The request is malformed.
     pub fn bad_request(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::BAD_REQUEST, message)
     }
 
-    /// The request has to say who sent it.
+    /// The request needs a token.
     pub fn unauthorized(message: impl Into<String>) -> Problem {
         let problem = Problem::new(StatusCode::UNAUTHORIZED, message);
         problem.with(header::WWW_AUTHENTICATE, "Bearer")
     }
 
-    /// It is there already, or something is missing for it.
+    /// The resource exists already, or something that it needs is missing.
     pub fn conflict(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::CONFLICT, message)
     }
 
-    /// Too much is asked for.
+    /// There are too many requests.
     pub fn too_many(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::TOO_MANY_REQUESTS, message).with(header::RETRY_AFTER, "5")
     }
 
-    /// The request is not for those who sent it.
+    /// The caller is not allowed to make the request.
     pub fn forbidden(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::FORBIDDEN, message)
     }
 
-    /// There is no such thing.
+    /// There is no such resource.
     pub fn not_found(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::NOT_FOUND, message)
     }
 
-    /// The result `id` is of this kind, and not of the one that was asked for.
+    /// The result `id` is of another kind than the requested one.
     pub fn of_kind(kind: ResultKind, id: &str) -> Problem {
         let there = match kind {
             ResultKind::Measurement => format!("a measurement: ask for /api/results/{id}"),
@@ -70,27 +70,27 @@ impl Problem {
         Problem::not_found(format!("`{id}` is {there}"))
     }
 
-    /// There is such a thing, but nothing is done to it in this way.
+    /// The resource does not support the method.
     pub fn wrong_method(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::METHOD_NOT_ALLOWED, message)
     }
 
-    /// What was sent is too large.
+    /// The request body is too large.
     pub fn too_large(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, message)
     }
 
-    /// What was sent is not of a type that is read here.
+    /// The request body has an unsupported type.
     pub fn wrong_type(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message)
     }
 
-    /// A result, or what was sent, is not what it should be.
+    /// A result or the request body is invalid.
     pub fn damaged(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, message)
     }
 
-    /// It cannot be done now.
+    /// The server cannot answer now.
     pub fn busy(message: impl Into<String>) -> Problem {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }
@@ -100,19 +100,19 @@ impl Problem {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
 
-    /// The same with a header of the answer.
+    /// Adds a header to the response.
     pub fn with(mut self, name: HeaderName, value: &'static str) -> Problem {
         self.headers.push((name, HeaderValue::from_static(value)));
         self
     }
 
-    /// What is wrong, where, and what to do.
+    /// Returns the message: the problem, where it is, and what to do.
     pub fn message(&self) -> &str {
         &self.message
     }
 }
 
-/// An error of a result is one of the item, not of the server.
+/// Reports an error of a result as one of the item, not of the server.
 impl From<flashscope_result::Error> for Problem {
     fn from(error: flashscope_result::Error) -> Problem {
         Problem::damaged(error.to_string())

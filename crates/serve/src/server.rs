@@ -1,4 +1,4 @@
-//! The socket: connections that are bounded in number and time, until it is asked to stop.
+//! The socket: connections with limits on their number and time, until the server is stopped.
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use tower::Layer as _;
 use crate::limits;
 use crate::patience::Taken;
 
-/// Answers with `router`, whose requests carry a [`ConnectInfo`] of where they are from, until `stop` is done; what is under way then is answered still.
+/// Serves `router` until `stop` is done, then finishes open responses. Requests carry a [`ConnectInfo`] with the client's
+/// address.
 pub async fn run(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
     let places = Arc::new(Semaphore::new(limits::CONNECTIONS));
     let under_way = GracefulShutdown::new();
@@ -43,17 +44,17 @@ pub async fn run(listener: TcpListener, router: Router, stop: impl Future<Output
         let stream = TokioIo::new(Taken::new(stream, limits::STUCK_TIME));
         let connection = under_way.watch(http.serve_connection(stream, service));
         tokio::spawn(async move {
-            // A client that is gone or sends what is no HTTP is its own affair.
+            // A client that disconnects or does not speak HTTP is no error of the server.
             let _ = connection.await;
             drop(place);
         });
     }
     drop(listener);
-    // Who does not end in time is cut off.
+    // Connections that do not end in time are cut off.
     let _ = tokio::time::timeout(limits::GRACE, under_way.shutdown()).await;
 }
 
-/// Where the machine is out of something, such as open files, asking again at once does not help.
+/// Waits after an error that retrying at once does not fix, such as too many open files.
 async fn pause_after(error: &io::Error) {
     let of_the_client = matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! The endpoints that look at records: what they show is computed by `flashscope_analysis`.
+//! The endpoints for views of records, which `flashscope_analysis` computes.
 
 use std::sync::Arc;
 
@@ -22,19 +22,19 @@ use crate::parameters::{
 };
 use crate::problem::Problem;
 
-/// Adds them.
+/// Adds the endpoints.
 pub fn add(endpoints: Endpoints<App>) -> Endpoints<App> {
     endpoints
         .get("/api/results/{id}/runs/{run}/outline", "A run as a picture", outline)
         .get(
             "/api/results/{id}/runs/{run}/histogram",
-            "How the response times of a run are distributed",
+            "The distribution of a run's response times",
             histogram,
         )
         .get("/api/results/{id}/runs/{run}/ios", "Single IOs of a run", ios)
         .get(
             "/api/results/{id}/runs/{run}/activities",
-            "What a simulated drive did inside during a run",
+            "The internal activity of a simulated drive during a run",
             activities,
         )
         .get("/api/results/{id}/colours", "An experiment, every IO a colour", colours)
@@ -117,8 +117,7 @@ async fn colours(
 }
 
 impl App {
-    /// What `view` makes of the records of `runs` of the measurement `id`; `key` tells it from what
-    /// other views make.
+    /// Computes `view` from the records of `runs` of the measurement `id`. `key` identifies the view in the cache.
     async fn view<T: Serialize + JsonSchema + 'static>(
         self: Arc<App>,
         id: String,
@@ -146,7 +145,7 @@ fn made<T: Serialize>(
 ) -> Result<Bytes, Problem> {
     let made = view(opened.viewer()).map_err(|error| opened.problem(&error))?;
     let made = made.ok_or_else(|| {
-        Problem::not_found(format!("`{}` has no records of that: see its manifest", opened.id))
+        Problem::not_found(format!("`{}` has no such records: see its manifest", opened.id))
     })?;
     JsonOf::of(&made).map(|json| json.bytes().clone())
 }

@@ -1,4 +1,4 @@
-//! What-ifs: questions whose rows are sent as they come.
+//! What-ifs: requests whose results are streamed as they arrive.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,29 +15,29 @@ use crate::limits;
 use crate::lines::{Lines, Sender};
 use crate::problem::Problem;
 
-/// How many are answered at once.
+/// The most what-ifs that run at once.
 pub const AT_ONCE: u64 = limits::WHAT_IFS as u64;
 
-/// What answers what-ifs. It may block.
+/// A service that answers what-ifs. Its methods may block.
 pub trait WhatIfs: Send + Sync + 'static {
-    /// What can be asked about.
+    /// Returns the choices for a request.
     fn choices(&self) -> WhatIfChoices;
 
-    /// What is wrong with a question, if anything is, or what answers it: that tells how far it came, until
-    /// it is done or its flag is set.
+    /// Checks a request and returns the function that answers it. The function reports its progress until it is done or its
+    /// flag is set.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The problem with the request.
     fn ask(&self, asked: &WhatIfAsked) -> Result<Box<Answering>, String>;
 }
 
-/// Answers a question: see [`WhatIfs::ask`].
+/// A function that answers a request, see [`WhatIfs::ask`].
 pub type Answering = dyn FnOnce(&AtomicBool, &mut Tell<'_>) + Send;
 
-/// Is told how far a question is answered.
+/// A callback that receives the answer so far.
 pub type Tell<'a> = dyn FnMut(&WhatIf) + Send + 'a;
 
-/// What-ifs that are answered, a few at once.
+/// The what-if service with a limit on requests at once.
 #[derive(Clone)]
 pub struct Asking {
     what_ifs: Option<Arc<dyn WhatIfs>>,
@@ -45,9 +45,9 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// By what answers them, if anything does, for `access`.
+    /// Wraps the service, if there is one, for `access`.
     pub fn of(what_ifs: Option<Arc<dyn WhatIfs>>, access: Access) -> Asking {
-        // They are work that takes minutes of all processors: for who is at this machine.
+        // A what-if takes minutes of all processors, so it is only available on this machine.
         let what_ifs = what_ifs.filter(|_| access == Access::Loopback);
         Asking { what_ifs, places: Arc::new(Semaphore::new(limits::WHAT_IFS)) }
     }
@@ -55,24 +55,24 @@ impl Asking {
     fn answerer(&self) -> Result<&Arc<dyn WhatIfs>, Problem> {
         self.what_ifs.as_ref().ok_or_else(|| {
             Problem::forbidden(
-                "what-ifs are answered only by a server of this machine alone, over folders: start \
+                "what-ifs are only possible on a server that listens on this machine alone, over folders: start \
                  `flashscope serve` without --listen and --registry",
             )
         })
     }
 }
 
-/// Whose state has what-ifs.
+/// A state that may have a what-if service.
 pub trait HasAsking: Send + Sync + 'static {
-    /// Those.
+    /// Returns the service.
     fn asking(&self) -> &Asking;
 }
 
 /// Adds the endpoints.
 pub fn add<S: HasAsking>(endpoints: Endpoints<S>) -> Endpoints<S> {
-    let summary = "Simulates what would be if: a line of JSON for each step, with all that is known \
-                   by then; the last one is the answer. Who goes away ends it";
-    endpoints.get("/api/what-if", "What can be asked what would be if", choices).post_lines(
+    let summary = "Simulates changes: a line of JSON for each step, with all results \
+                   so far; the last one is the answer. Closing the connection cancels it";
+    endpoints.get("/api/what-if", "The choices for a what-if request", choices).post_lines(
         "/api/what-if",
         summary,
         limits::WHAT_IF,
@@ -94,7 +94,7 @@ async fn ask<S: HasAsking>(app: Arc<S>, asked: WhatIfAsked) -> Result<Lines<What
     within_limits(&asked)?;
     let answering = asking.answerer()?.ask(&asked).map_err(Problem::damaged)?;
     let place = asking.places.try_acquire_owned().map_err(|_| {
-        Problem::too_many("other what-ifs are under way: ask again when they are done")
+        Problem::too_many("too many what-ifs are running: try again when they are done")
     })?;
     let (lines, sender) = Lines::new();
     let gone = sender.gone();
@@ -107,14 +107,14 @@ async fn ask<S: HasAsking>(app: Arc<S>, asked: WhatIfAsked) -> Result<Lines<What
     Ok(lines)
 }
 
-/// Who is gone needs nothing more.
+/// Sends the answer so far. Cancels the simulations if the client has disconnected.
 fn send(sender: &Sender<WhatIf>, so_far: &WhatIf) {
     if sender.send(so_far).is_err() {
         sender.gone().store(true, Ordering::Relaxed);
     }
 }
 
-/// Ends what takes too long.
+/// Cancels a what-if after its time limit.
 async fn late(stop: Arc<AtomicBool>) {
     sleep(limits::WHAT_IF_TIME).await;
     stop.store(true, Ordering::Relaxed);
@@ -124,12 +124,12 @@ fn within_limits(asked: &WhatIfAsked) -> Result<(), Problem> {
     let (variants, repeats) = (asked.variants.len(), asked.repeats.unwrap_or(1));
     let ios = asked.ios.unwrap_or(1);
     for (what, number, most) in [
-        ("`variants`: how many there are", variants as u64, limits::VARIANTS),
+        ("the number of `variants`", variants as u64, limits::VARIANTS),
         ("`repeats`", repeats.into(), limits::REPEATS),
         ("`ios`", ios, limits::WHAT_IF_IOS),
     ] {
         if !(1..=most).contains(&number) {
-            return Err(Problem::damaged(format!("{what} is from 1 to {most}")));
+            return Err(Problem::damaged(format!("{what} must be from 1 to {most}")));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Reading and computing, away from the threads that answer, and only so much of it at once.
+//! Runs blocking work on its own threads, with a limit on how much runs at once.
 
 use std::sync::Arc;
 
@@ -8,25 +8,25 @@ use tokio::task::spawn_blocking;
 use crate::limits;
 use crate::problem::Problem;
 
-/// Where blocking work is done.
+/// A limited pool for blocking work.
 #[derive(Debug, Clone)]
 pub struct Work {
     places: Arc<Semaphore>,
 }
 
 impl Default for Work {
-    /// As many pieces of work at once as the machine has processors, but at least two, so that
-    /// long ones let short ones pass.
+    /// Allows as many tasks at once as the machine has processors, but at least two, so that a short one need not wait for a
+    /// long one.
     fn default() -> Work {
         Work { places: Arc::new(Semaphore::new(limits::processors().max(2))) }
     }
 }
 
 impl Work {
-    /// Does `work` where it may block. It goes on to its end even if who asked for it is gone.
+    /// Runs `work` on a blocking thread. It runs to its end even if the client disconnects.
     ///
     /// # Errors
-    /// Those of `work`. That a library panics on damaged data is one of the data.
+    /// The errors of `work`. A panic in a library counts as damaged data.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Problem> + Send + 'static,

@@ -143,7 +143,8 @@ fn tidy(manifest: &Manifest, onlooker: &mut dyn Onlooker) -> Result<(), Failure>
     }
     if let Some(path) = drives::remove_scratch(&manifest.device.name)? {
         let path = path.display();
-        onlooker.note(&format!("removed `{path}`, which was created for this run; --keep keeps it"));
+        onlooker
+            .note(&format!("removed `{path}`, which was created for this run; --keep keeps it"));
     }
     Ok(())
 }

@@ -83,8 +83,9 @@ fn planned(
 fn costs_of(path: &Path) -> Result<Costs, Failure> {
     let (folder, manifest) = ResultFolder::open(path).map_err(usage)?;
     let facts = analyse(&folder, &manifest)?;
-    costs(&manifest, &facts)
-        .ok_or_else(|| usage(anyhow!("{} has no reads from which to estimate the cost of IOs", path.display())))
+    costs(&manifest, &facts).ok_or_else(|| {
+        usage(anyhow!("{} has no reads from which to estimate the cost of IOs", path.display()))
+    })
 }
 
 fn save(plan: &Plan, path: &Path) -> Result<(), Failure> {

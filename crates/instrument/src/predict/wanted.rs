@@ -1,4 +1,4 @@
-//! A prediction that is wanted, and what it is made of.
+//! Requests for predictions, and their execution.
 
 use std::sync::atomic::AtomicBool;
 
@@ -19,39 +19,39 @@ use super::args::{CONFIDENCE, PASS_IOS};
 use super::{cases, failure, tell};
 use crate::{Failure, Onlooker, trace, usage};
 
-/// Which prediction is wanted.
+/// A request for a prediction.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
     /// The simulated drive.
     pub drive: &'a str,
     /// The workload.
     pub workload: &'a str,
-    /// What predicts; without, the best for the drive.
+    /// The model; by default the best for the drive.
     pub model: Option<&'a str>,
-    /// How equations are put together.
+    /// The settings of equations.
     pub pieces: Pieces,
-    /// So many IOs of a workload without an end are taken at a time.
+    /// The IOs in a pass of an endless workload.
     pub ios: u64,
-    /// How often intervals are to hold the truth, from 0 to 1.
+    /// The confidence level of intervals, from 0 to 1.
     pub confidence: f64,
-    /// Seed of everything random, unless the workload has its own.
+    /// The seed of all random choices, unless the workload has its own.
     pub seed: u64,
 }
 
-/// A prediction, and what it was made of.
+/// A prediction, with the drive and the numbers behind it.
 pub struct Made {
     /// The drive.
     pub profile: Profile,
-    /// What was predicted.
+    /// The document of the prediction.
     pub report: PredictionReport,
-    /// What it came to.
+    /// The predicted numbers.
     pub numbers: Numbers,
-    /// From the first request of a trace with times to the last.
+    /// The time from the first to the last request of a trace with times.
     pub span: Option<Nanos>,
 }
 
 impl Wanted<'_> {
-    /// The best that there is for a workload on a drive.
+    /// Creates the request for the best prediction of a workload on a drive.
     #[must_use]
     pub fn of<'a>(drive: &'a str, workload: &'a str, seed: u64) -> Wanted<'a> {
         Wanted {
@@ -65,10 +65,10 @@ impl Wanted<'_> {
         }
     }
 
-    /// Predicts it.
+    /// Makes the prediction.
     ///
     /// # Errors
-    /// Where it cannot be predicted, and where `stop` was set before it was.
+    /// If the request cannot be predicted, or `stop` was set first.
     pub fn make(
         &self,
         (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
@@ -77,7 +77,7 @@ impl Wanted<'_> {
         let begun = clock.now();
         let profile = profile(self.drive)?;
         let layout = profile.layout().map_err(usage)?;
-        // A model notes no more of a page than the drive does.
+        // A model keeps no more state per page than the simulated drive does.
         let _memory = profile.reserve(self.drive).map_err(usage)?;
         let chosen = match self.model {
             Some(name) => Chosen::named(name, &layout),
@@ -93,7 +93,7 @@ impl Wanted<'_> {
         let cases = cases(chosen.name(), layout.ftl.name);
         let mut not_modelled = not_modelled(&layout);
         not_modelled.extend(loaded.not_modelled());
-        // The cases are of drives and workloads of which all is modelled.
+        // The validation cases have drives and workloads without any features that models ignore.
         let factors = Factors::of(&cases, self.confidence).filter(|_| not_modelled.is_empty());
         let numbers = Numbers::new(&layout, total, factors);
         let wall_ns = (clock.now() - begun).0;
@@ -153,7 +153,7 @@ impl Wanted<'_> {
             }
             Ios::Runs(_) => {
                 return Err(usage(anyhow!(
-                    "runs of uFLIP are not predicted: name another workload (`flashscope simulate --list`)"
+                    "uFLIP runs cannot be predicted: name another workload (`flashscope simulate --list`)"
                 )));
             }
         };
@@ -161,30 +161,30 @@ impl Wanted<'_> {
     }
 }
 
-/// A workload that was read.
+/// A workload, read into memory or as a stream.
 pub(super) struct Loaded {
     pub requests: Requests,
     pub seed: u64,
-    /// From the first request of a trace with times to the last.
+    /// The time from the first to the last request of a trace with times.
     span: Option<Nanos>,
-    /// Whether a trace has trims.
+    /// True if a trace has trims.
     trims: bool,
 }
 
 impl Loaded {
-    /// What of it no model knows, in words, once it was predicted.
+    /// Describes what the models ignore in it, once it was predicted.
     pub fn not_modelled(&self) -> Option<String> {
         let trims = self.trims || self.requests.have_trimmed();
         trims.then(|| "trims, which leave less to be moved".into())
     }
 }
 
-/// The pages that the host sees.
+/// The address space of the host.
 #[derive(Clone, Copy)]
 pub(super) struct Addressed {
-    /// Bytes of a page.
+    /// Bytes per page.
     pub page_size: u64,
-    /// Pages.
+    /// The number of pages.
     pub pages: u64,
 }
 
@@ -195,12 +195,12 @@ impl Addressed {
     }
 }
 
-/// The profile of the drive, which is one drive.
+/// Parses the profile of the drive, which must not be an array.
 fn profile(name: &str) -> Result<Profile, Failure> {
     let profile = profile::parse(profile_name(name).map_err(usage)?).map_err(usage)?;
     if profile.raid.drives > 1 {
         return Err(usage(anyhow!(
-            "`{name}` is an array of {} drives, and a prediction is of one: set raid.drives=1",
+            "`{name}` is an array of {} drives, but a prediction needs a single drive: set raid.drives=1",
             profile.raid.drives
         )));
     }

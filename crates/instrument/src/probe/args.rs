@@ -1,4 +1,4 @@
-//! The options of `flashscope probe`, as they are documented.
+//! The options of `flashscope probe`.
 
 use std::path::PathBuf;
 
@@ -6,13 +6,12 @@ use flashscope_block::{Bytes, Nanos};
 
 use crate::{ConsentArgs, MemoryArgs, names};
 
-/// Read a drive's internals from the outside: flash pages, log blocks, buffers, cleaning.
+/// Infer a drive's internals from its timing: flash pages, log blocks, buffers, garbage collection.
 ///
-/// Experiments are planned, run and understood one after the other: each next one is that which is
-/// expected to tell most for what it writes and takes, and goes by what was found before. Each
-/// parameter is stated with how probable it is and with what shows it or, where the drive does not
-/// tell, as not known. Every single IO is kept in a result folder, which `flashscope report` turns
-/// into a page. The drive is filled, and written up to ten times over.
+/// Experiments are planned, run and evaluated one after the other. The next one is always the one with the most expected
+/// information for the bytes it writes and the time it takes, given the earlier findings. Each parameter is reported with
+/// its probability and the evidence or, where timing does not reveal it, as unknown. Every single IO is kept in a result
+/// folder, which `flashscope report` turns into a page. The drive is filled, and written up to ten times over.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope probe sim:demo
@@ -24,37 +23,37 @@ use crate::{ConsentArgs, MemoryArgs, names};
   flashscope probe sim:demo --profile twin.toml
   flashscope probe --list")]
 pub struct ProbeArgs {
-    /// What to probe: /dev/NAME, file:PATH, sim:PROFILE or null:
+    /// The drive to probe: /dev/NAME, file:PATH, sim:PROFILE or null:
     #[arg(required_unless_present_any = ["list", "file"])]
     pub drive: Option<String>,
 
-    /// Keep to this file: the same as file:PATH
+    /// Probe this file only: the same as file:PATH
     #[arg(long, value_name = "PATH", conflicts_with = "drive")]
     pub file: Option<String>,
 
-    /// Look for these parameters alone, by name and separated by commas, and for what they go by
+    /// Probe only these parameters, by name and separated by commas, and those they depend on
     ///
     /// `--list` names them.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub only: Vec<String>,
 
-    /// Write at most so much, filling the drive included [default: 10 times its capacity]
+    /// Limit on bytes written, including those that fill the drive [default: 10 times its capacity]
     #[arg(long, value_name = "SIZE", conflicts_with = "read_only")]
     pub budget_bytes: Option<Bytes>,
 
-    /// Take at most so long, on the clock of the drive
+    /// Time limit, on the clock of the drive
     #[arg(long, value_name = "TIME", value_parser = names::duration)]
     pub budget_time: Option<Nanos>,
 
-    /// Write nothing: find what reads tell
+    /// Write nothing: find only what reads reveal
     #[arg(long)]
     pub read_only: bool,
 
-    /// Seed of everything random
+    /// Seed of all random choices
     #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
     pub seed: u64,
 
-    /// How much memory.
+    /// The memory limit.
     #[command(flatten)]
     pub memory: MemoryArgs,
 
@@ -62,7 +61,7 @@ pub struct ProbeArgs {
     #[arg(long, short, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
 
-    /// Save a simulated drive with what was found as a profile, which `sim:` takes
+    /// Save the findings as the profile of a simulated drive, for `sim:`
     #[arg(long, value_name = "FILE.toml", value_parser = toml)]
     pub profile: Option<PathBuf>,
 
@@ -74,16 +73,16 @@ pub struct ProbeArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// List the parameters and the probes that find them, and do nothing else
+    /// List the parameters and the probes that find them, then exit
     #[arg(long, conflicts_with_all = ["drive", "file", "json", "output", "profile", "only"])]
     pub list: bool,
 }
 
-/// A file that `sim:` takes for a profile.
+/// Parses the path of a profile, as `sim:` accepts it.
 fn toml(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.extension().is_some_and(|extension| extension == "toml") {
         true => Ok(path),
-        false => Err("a profile is a file that ends in .toml".into()),
+        false => Err("the name of a profile must end in .toml".into()),
     }
 }

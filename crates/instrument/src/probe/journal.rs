@@ -1,4 +1,4 @@
-//! What is kept, and shown, while a drive is probed.
+//! Records and reports the progress of a probe.
 
 use std::cell::RefCell;
 
@@ -8,18 +8,18 @@ use flashscope_result::{Error, ProbeFolder, Recorder};
 
 use crate::{Onlooker, Step, Unit};
 
-/// What is kept, and shown, while a drive is probed.
+/// Records IOs and findings of a probe, and reports its progress.
 pub struct Journal<'a> {
     pub diary: Diary,
     pub recorder: Recorder,
-    /// Why records could not be written.
+    /// The error, if records could not be written.
     pub failed: Option<Error>,
     onlooker: &'a mut dyn Onlooker,
-    /// The probe that runs.
+    /// The current probe.
     probe: &'static str,
 }
 
-/// IOs between two looks at the progress of a run.
+/// The number of IOs between progress reports of a run.
 const SHOWN_EVERY: u64 = 64;
 
 impl<'a> Journal<'a> {
@@ -35,7 +35,7 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// Records what there is to record, unless an earlier record could not be.
+    /// Writes a record, unless an earlier one failed.
     fn record(&mut self, with: impl FnOnce(&mut Recorder) -> Result<(), Error>) {
         if self.failed.is_none() {
             self.failed = with(&mut self.recorder).err();
@@ -43,7 +43,7 @@ impl<'a> Journal<'a> {
     }
 }
 
-/// A journal that hears of IOs from the lab and of findings from the investigation.
+/// A journal shared by the lab, which reports IOs, and the investigation, which reports findings.
 pub struct Shared<'a>(pub RefCell<Journal<'a>>);
 
 impl Keeper for &Shared<'_> {

@@ -1,10 +1,10 @@
-//! `flashscope probe`: a drive's internals are read from its timing.
+//! `flashscope probe`: infers a drive's internals from its timing.
 
 #![cfg_attr(
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "a profile; removes the file of a drive that it made: nothing may have the name of the profile; the file only after the guard opened it, under a name that nothing had"
+        reason = "writes a profile, only under a free name; removes the file that it created as a drive, only after the guard opened it, under a name that was free"
     )
 )]
 
@@ -31,23 +31,23 @@ use crate::bench::{LOOK, default_output};
 use crate::drives::{self, Purpose};
 use crate::{Failure, Onlooker, interrupted, not_made, usage};
 
-/// How often a drive is written at most unless something else is asked for.
+/// The default limit on bytes written, in drive capacities.
 const DRIVE_WRITES: u64 = 10;
 
-/// A drive that was probed, as far as it was.
+/// The result of a probe, complete or not.
 pub struct Probed {
-    /// Where the result lies.
+    /// The result folder.
     pub folder: ProbeFolder,
-    /// What was found, and whether everything was looked for: see [`outcome`].
+    /// The findings; [`outcome`] reports whether the probe is complete.
     pub report: ProbeReport,
 }
 
 /// Probes a drive.
 ///
-/// Once `stop` is set it ends in an orderly way, with what was found until then.
+/// Setting `stop` ends it in an orderly way, with the findings up to then.
 ///
 /// # Errors
-/// Where what is asked for cannot be probed, and where records cannot be written.
+/// If the request is invalid, or records cannot be written.
 pub fn probe(
     args: &ProbeArgs,
     stop: &AtomicBool,
@@ -61,7 +61,7 @@ pub fn probe(
     };
     let wanted = parameters(&args.only)?;
     if args.budget_bytes == Some(Bytes(0)) {
-        return Err(usage(anyhow!("--budget-bytes: to write nothing, say --read-only")));
+        return Err(usage(anyhow!("--budget-bytes: to write nothing, use --read-only")));
     }
     let output = args.output.clone().unwrap_or_else(|| default_output(&name));
     refuse_existing(&output, args.profile.as_deref())?;
@@ -78,7 +78,7 @@ pub fn probe(
     let mut device = drives::open(&name, &purpose)?;
     let folder = ProbeFolder::create(&output).map_err(not_made);
     if let (Err(_), Some(path)) = (&folder, new_file) {
-        // What is refused leaves nothing behind.
+        // A refused request leaves no file behind.
         std::fs::remove_file(&path)
             .with_context(|| format!("cannot remove {} again", path.display()))?;
     }
@@ -89,29 +89,29 @@ pub fn probe(
     Ok(Probed { folder, report })
 }
 
-/// Whether everything was looked for.
+/// Checks that the probe is complete.
 ///
 /// # Errors
-/// Where that was interrupted, and where IOs failed.
+/// If it was interrupted, or IOs failed.
 pub fn outcome(report: &ProbeReport) -> Result<(), Failure> {
     let errors = report.errors.as_ref().map(ToString::to_string);
     let said = match (report.status, errors) {
         (ProbeStatus::Complete, None) => return Ok(()),
         (ProbeStatus::Complete, Some(errors)) => {
-            format!("{errors}: what those runs were to tell is not known. {LOOK}")
+            format!("{errors}: the results of those runs are unknown. {LOOK}")
         }
         (ProbeStatus::Interrupted, _) => {
-            return Err(interrupted("what is shown was found before"));
+            return Err(interrupted("the findings shown were made before"));
         }
         (ProbeStatus::Failed, errors) => format!(
-            "the drive is gone, {}: what is shown was found before. {LOOK}",
+            "the drive is gone, {}: the findings shown were made before. {LOOK}",
             errors.unwrap_or_default()
         ),
     };
     Err(Failure::Failed(anyhow!(said)))
 }
 
-/// The parameters of these names.
+/// Returns the parameters of these names.
 fn parameters(names: &[String]) -> Result<Vec<Parameter>, Failure> {
     let known = || PARAMETERS.iter().map(|spec| spec.name);
     let named = |name: &String| {
@@ -119,13 +119,13 @@ fn parameters(names: &[String]) -> Result<Vec<Parameter>, Failure> {
             let meant = nearest(name, known());
             let meant = meant.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
             let list: Vec<&str> = known().collect();
-            usage(anyhow!("`{name}` is no parameter{meant}\nthere are: {}", list.join(", ")))
+            usage(anyhow!("`{name}` is not a parameter{meant}\nthere are: {}", list.join(", ")))
         })
     };
     names.iter().map(named).collect()
 }
 
-/// Nothing is written over, and that is said before the drive is touched.
+/// Fails if an output file exists already. The check comes before the drive is touched.
 fn refuse_existing(output: &Path, profile: Option<&Path>) -> Result<(), Failure> {
     if output.exists() {
         return Err(usage(flashscope_result::Error::Exists(output.into())));

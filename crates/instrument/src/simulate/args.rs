@@ -1,4 +1,4 @@
-//! The options of `flashscope simulate`, as they are documented.
+//! The options of `flashscope simulate`.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use flashscope_twin::simulate::Work;
 use crate::predict::WorkloadArgs;
 use crate::{MemoryArgs, names};
 
-/// Run a workload on a simulated drive: how it answers, and what its flash does.
+/// Run a workload on a simulated drive, and report its response times and its flash operations.
 ///
-/// The drive is filled, warmed up until its write amplification is steady, and then measured. All
-/// of it happens on virtual time: hours of a drive take seconds.
+/// The drive is filled, warmed up until its write amplification is steady, and then measured. All of it happens in
+/// virtual time: hours of a drive take seconds.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope simulate
@@ -32,25 +32,25 @@ pub struct SimulateArgs {
     #[arg(long, default_value = "sim:demo", value_name = "DRIVE")]
     pub drive: String,
 
-    /// What is done on it.
+    /// The work on the drive.
     #[command(flatten)]
     pub work: WorkArgs,
 
-    /// How much memory.
+    /// The memory limit.
     #[command(flatten)]
     pub memory: MemoryArgs,
 
-    /// Look inside the drive while it is measured: names of observers, separated by commas
+    /// Observe the drive during the measurement: names of observers, separated by commas
     ///
-    /// There are: utilization, free_blocks, cleaning, amplification, wear_map, activities. `--list` says what they yield; it is a part
+    /// There are: utilization, free_blocks, cleaning, amplification, wear_map, activities. `--list` describes their output, which is a part
     /// of what `--json` prints.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "json")]
     pub observe: Vec<String>,
 
-    /// Write what came of it to this folder, as `simulation.json`, with what all observers saw and
-    /// how latencies are distributed over time: what the screens of a simulation show
+    /// Write the results to this folder, as `simulation.json`, with the output of all observers and the distribution of
+    /// latencies over time, for the web pages of a simulation
     ///
-    /// The folder must not be there yet. Of an array of drives there is no look inside.
+    /// The folder must not exist yet. Observers are not available for arrays of drives.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
 
@@ -59,12 +59,11 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub trace_events: Option<PathBuf>,
 
-    /// Begin the trace so long after the measurement has begun, in simulated time [default: at
-    /// once]
+    /// Start the trace this long after the start of the measurement, in simulated time [default: at once]
     #[arg(long, value_name = "TIME", value_parser = names::duration, requires = "trace_events")]
     pub trace_from: Option<Nanos>,
 
-    /// Let the trace last so long, in simulated time [default: 100ms]
+    /// Length of the trace, in simulated time [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = names::duration, requires = "trace_events")]
     pub trace_for: Option<Nanos>,
 
@@ -72,53 +71,51 @@ pub struct SimulateArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// List the drives and workloads that there are, with their fields
+    /// List the available drives and workloads, with their fields
     #[arg(long)]
     pub list: bool,
 }
 
-/// What is done on a simulated drive.
+/// Options of the work on a simulated drive.
 #[derive(clap::Args)]
 pub struct WorkArgs {
-    /// What is run.
+    /// The workload.
     #[command(flatten)]
     pub workload: WorkloadArgs,
 
-    /// Measure so many IOs [default: 1000000, or all of a workload that ends]
+    /// IOs to measure [default: 1000000, or all of a workload that ends]
     #[arg(long, value_name = "COUNT", conflicts_with = "duration",
           value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
     pub ios: Option<u64>,
 
-    /// Measure for so long, in simulated time
+    /// Time to measure, in simulated time
     #[arg(long, value_name = "TIME", value_parser = names::duration)]
     pub duration: Option<Nanos>,
 
-    /// What the drive holds at first
+    /// Contents of the drive at the start
     #[arg(long, value_enum, default_value = "sequential", value_name = "STATE")]
     pub fill: FillState,
 
     /// Run the workload before it is measured: `steady`, `none`, a number of IOs, or a number of
     /// times the capacity, as in `10x` [default: steady, or none for a workload that ends]
     ///
-    /// `steady` goes on until write amplification is: over 5 windows, each of as many bytes as
-    /// the drive has, it stays within 2 % of its mean and the line fitted to it changes by at
-    /// most 1 %. It is given up after 50 windows, and said so. A trace is repeated for it, with its
-    /// passes as windows.
+    /// `steady` lasts until write amplification is steady: over 5 windows, each of as many bytes as the drive has, it stays
+    /// within 2 % of its mean and the line fitted to it changes by at most 1 %. After 50 windows the warm-up ends all the
+    /// same, with a note. A trace is repeated for it, with its passes as windows.
     #[arg(long, value_name = "LENGTH")]
     pub warmup: Option<WarmUp>,
 
-    /// IOs in flight at once, unless the workload says [default: 1, or in an open loop all that
-    /// the drive takes]
+    /// IOs in flight at once, unless the workload sets it [default: 1, or in an open loop all that the drive takes]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub queue_depth: Option<u32>,
 
-    /// Seed of everything random, unless the workload has its own; the same seed gives the same IOs
+    /// Seed of all random choices, unless the workload has its own; the same seed gives the same IOs
     #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
     pub seed: u64,
 }
 
 impl WorkArgs {
-    /// What is done, with nobody who looks into the drive.
+    /// Returns the work, without any observers.
     #[must_use]
     pub fn work(&self) -> Work {
         Work {
@@ -134,7 +131,7 @@ impl WorkArgs {
     }
 }
 
-/// What a simulated drive holds at first.
+/// The contents of a simulated drive at the start.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FillState {
     /// Nothing

@@ -1,4 +1,4 @@
-//! `flashscope simulate`: a workload on a simulated drive.
+//! `flashscope simulate`: simulates a workload on a drive.
 
 #![cfg_attr(
     lint_writes,
@@ -24,30 +24,29 @@ use flashscope_workload::trace::Progress;
 pub use self::args::{FillState, SimulateArgs, WorkArgs};
 use crate::{Failure, Onlooker, Step, Unit, interrupted, not_made, trace, usage};
 
-/// How long an event trace is unless something else is asked for.
+/// The default length of an event trace.
 const DEFAULT_TRACE: Nanos = Nanos::millis(100);
 
-/// Is told each IO that is measured: what it did where, when it was answered, from the begin of the measurement, and its
-/// latency.
+/// A callback for each measured IO, with its completion time from the start of the measurement, and its latency.
 pub type Each<'a> = dyn FnMut(&Io, Nanos, Nanos) + 'a;
 
-/// A workload that was simulated, as far as it was.
+/// The result of a simulation, complete or not.
 pub struct Done {
-    /// What came of it.
+    /// The document.
     pub simulation: Simulation,
-    /// What to say of a drive that is worn out.
+    /// A note for the user if the drive is worn out.
     pub end_of_life: Option<String>,
-    /// Whether it was written to the folder that was asked for.
+    /// The result of writing the requested folder; `Ok` if none was requested.
     pub written: Result<(), flashscope_result::Error>,
 }
 
 /// Simulates a workload.
 ///
-/// Once `stop` is set it ends with what was measured until then.
+/// Setting `stop` ends it with the measurements up to then.
 ///
 /// # Errors
-/// Where what is asked for cannot be simulated, and where nothing was measured. That not all was, or that it could not
-/// be written, is said by [`Done::outcome`].
+/// If the request is invalid, or nothing was measured. [`Done::outcome`] reports an incomplete simulation or a failure to
+/// write the folder.
 pub fn simulate(
     args: &SimulateArgs,
     stop: &AtomicBool,
@@ -72,17 +71,19 @@ pub fn simulate(
 }
 
 impl Done {
-    /// Whether all that was asked for was done.
+    /// Checks that the simulation is complete and saved.
     ///
     /// # Errors
-    /// Where it could not be written, was interrupted, or the drive failed.
+    /// If it was interrupted, the drive failed, or the folder could not be written.
     pub fn outcome(self) -> Result<(), Failure> {
         self.written?;
         match self.simulation.status {
             SimulationStatus::Complete => Ok(()),
-            SimulationStatus::Interrupted => Err(interrupted("what is shown was measured before")),
+            SimulationStatus::Interrupted => {
+                Err(interrupted("the results shown were measured before"))
+            }
             SimulationStatus::Failed => Err(Failure::Failed(anyhow!(
-                "{}{}: what is shown was measured before",
+                "{}{}: the results shown were measured before",
                 self.simulation.error.unwrap_or_default(),
                 self.end_of_life.unwrap_or_default()
             ))),
@@ -96,7 +97,7 @@ fn asked(args: &SimulateArgs) -> Asked {
     Asked { drive: args.drive.clone(), work }
 }
 
-/// Whether an error is about what was asked for, or about what happened on the way.
+/// Classifies an error as one of usage, an interruption or a failure.
 #[must_use]
 pub fn failure(error: Error) -> Failure {
     match error {
@@ -106,7 +107,7 @@ pub fn failure(error: Error) -> Failure {
     }
 }
 
-/// What the user sees of a simulation that goes on, and the event trace.
+/// Reports the progress of a simulation, and writes the event trace.
 struct Shown<'a, 'b> {
     onlooker: &'a mut dyn Onlooker,
     each: Option<&'a mut Each<'b>>,
@@ -155,7 +156,7 @@ impl Shown<'_, '_> {
     }
 }
 
-/// The event trace, if there is to be one.
+/// Creates the event trace, if one was requested.
 fn events(
     args: &SimulateArgs,
     simulator: &mut Simulator,
@@ -170,10 +171,10 @@ fn events(
     Ok(Some(device.observe(events)))
 }
 
-/// A file for a trace. Only a file that nobody uses is replaced.
+/// Creates the file of an event trace. Replaces only a file that nobody uses.
 fn create(path: &Path) -> Result<File, Failure> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Err(usage(anyhow!("--trace-events: {} is no file", path.display())));
+        return Err(usage(anyhow!("--trace-events: {} is not a file", path.display())));
     }
     create_output(path).map_err(|error| match error {
         OpenError::System { .. } => Failure::from(anyhow!("--trace-events: {error}")),

@@ -4,11 +4,11 @@ use clap::ValueEnum;
 
 use crate::{JobsArgs, MemoryArgs};
 
-/// Explore a design space: simulate every point of it, or a choice, and see what follows.
+/// Explore a design space: simulate all or some of its points, and compare them.
 ///
-/// The space is a TOML file: factors, which are fields of the drive's profile or of the workload, with
-/// the values that they take. What comes of it is the Pareto front of the objectives, what each factor
-/// does to them, and a table of all points. See docs/sweep.md.
+/// The space is a TOML file: factors, which are fields of the drive's profile or of the workload, with the values that
+/// they take. The results are the Pareto front of the objectives, the effect of each factor on them, and a table of all
+/// points. See docs/sweep.md.
 #[derive(clap::Args)]
 #[command(after_help = "A space:
   drive = \"sim:demo\"
@@ -32,26 +32,25 @@ pub struct SweepArgs {
     #[arg(value_name = "SPACE", required_unless_present = "resume")]
     pub space: Option<PathBuf>,
 
-    /// Write what came of it to this folder, which must not be there yet [default: the name of the
-    /// space with `.flashscope`]
+    /// Write the results to this folder, which must not exist yet [default: the name of the space with `.flashscope`]
     #[arg(long, short, value_name = "FOLDER", conflicts_with = "resume")]
     pub output: Option<PathBuf>,
 
-    /// Go on with a sweep that was interrupted: what is there is not simulated again
+    /// Resume a sweep that was interrupted; rows that exist are not simulated again
     #[arg(long, value_name = "FOLDER", conflicts_with = "space")]
     pub resume: Option<PathBuf>,
 
-    /// Who simulates: this machine, or a Ray cluster, through the Python packages of flashscope and Ray
+    /// The engine: this machine, or a Ray cluster through the Python packages of flashscope and Ray
     ///
-    /// The cluster is the one of RAY_ADDRESS, else one that runs on this machine, else one that is started for the sweep.
+    /// The cluster is the one of RAY_ADDRESS, or one that runs on this machine, or else one that is started for the sweep.
     #[arg(long, value_enum, default_value = "local", value_name = "ENGINE")]
     pub engine: Engine,
 
-    /// How much at once.
+    /// The number of simulations at once.
     #[command(flatten)]
     pub jobs: JobsArgs,
 
-    /// How much memory.
+    /// The memory limit.
     #[command(flatten)]
     pub memory: MemoryArgs,
 
@@ -60,7 +59,7 @@ pub struct SweepArgs {
     pub json: bool,
 }
 
-/// Who simulates the points of a sweep.
+/// The engines that can simulate the points of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
     /// The cores of this machine

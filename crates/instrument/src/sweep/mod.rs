@@ -1,4 +1,4 @@
-//! `flashscope sweep`: the points of a design space, simulated.
+//! `flashscope sweep`: simulates the points of a design space.
 
 mod args;
 
@@ -13,7 +13,7 @@ use flashscope_twin::sweep::{Runner, Space, Workers, explore, finish};
 pub use self::args::{Engine, SweepArgs};
 use crate::{Failure, Onlooker, Step, Unit, interrupted, not_made, usage};
 
-/// A sweep that can begin, or go on.
+/// A sweep that is ready to start or resume.
 pub struct Begun {
     space: Space,
     path: PathBuf,
@@ -21,20 +21,20 @@ pub struct Begun {
     rows: Vec<Row>,
 }
 
-/// A sweep, as far as it came.
+/// The result of a sweep, complete or not.
 pub struct Swept {
-    /// What came of it: see [`outcome`].
+    /// The document; [`outcome`] reports whether the sweep is complete.
     pub sweep: Sweep,
-    /// Where it lies, with the table of its rows.
+    /// The folder, with the table of all rows.
     pub path: PathBuf,
 }
 
 impl Begun {
-    /// Makes the folder of a sweep, or opens that of one that is gone on with. `text` is the space where it is in no
-    /// file: what `args` names is then what it is called.
+    /// Creates the folder of a new sweep, or opens that of a sweep to resume. `text` is the space if it is not read from a
+    /// file; `args.space` is then only its name.
     ///
     /// # Errors
-    /// Where the space is not as it should be, or the folder is there already or cannot be gone on with.
+    /// If the space is invalid, or the folder exists already or cannot be resumed.
     pub fn new(args: &SweepArgs, text: Option<&str>) -> Result<Begun, Failure> {
         args.memory.apply();
         match (&args.resume, &args.space) {
@@ -68,12 +68,12 @@ impl Begun {
         Ok(Begun { space, path: path.into(), folder, rows })
     }
 
-    /// Simulates the points that are left, and keeps what came of them: so many at once, unless `workers` do it.
+    /// Simulates the remaining points and saves the rows. Runs `jobs` simulations at once, unless `workers` run them.
     ///
-    /// Once `stop` is set it ends with what was simulated until then.
+    /// Setting `stop` ends it with the rows up to then.
     ///
     /// # Errors
-    /// Where that cannot be kept. That points are left, or that there are none which can be, is said by [`outcome`].
+    /// If rows cannot be saved. [`outcome`] reports remaining points, and a space of which no point is possible.
     pub fn explore(
         self,
         jobs: usize,
@@ -105,10 +105,10 @@ impl Begun {
     }
 }
 
-/// Whether all points were simulated.
+/// Checks that all points were simulated.
 ///
 /// # Errors
-/// Where that was interrupted, and where no point can be simulated.
+/// If the sweep was interrupted, or no point can be simulated.
 pub fn outcome(Swept { sweep, path }: &Swept) -> Result<(), Failure> {
     let counts = sweep.counts;
     if sweep.status == SweepStatus::Unfinished {

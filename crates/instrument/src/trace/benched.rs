@@ -1,4 +1,4 @@
-//! A trace that is played on any drive, with every IO recorded.
+//! Plays a trace on any drive, with every IO recorded.
 
 use std::sync::atomic::AtomicBool;
 
@@ -11,26 +11,26 @@ use flashscope_workload::trace::{Pace, Playback};
 use super::playback::survey;
 use crate::{Failure, Onlooker, usage};
 
-/// How many IOs a timed trace has in flight at most, unless it says.
+/// The default number of IOs in flight of a timed trace.
 const TIMED_DEPTH: u32 = 64;
 
-/// Longer reads and writes are issued in parts: about where the kernel itself cuts them.
+/// The longest IO; longer requests are split. The kernel splits at about the same size.
 pub const LONGEST_IO: Bytes = Bytes::MIB;
 
-/// A trace to be played, before the drive is open.
+/// A trace to play, before the drive is open.
 pub struct Benched {
     spec: String,
-    /// How many IOs are in flight at most, if that is asked for.
+    /// The IOs in flight that the user requested, if any.
     asked: Option<u32>,
-    /// How many are to be, on a drive that takes them.
+    /// The most IOs in flight, on a drive that accepts as many.
     pub queue_depth: u32,
 }
 
 impl Benched {
-    /// A trace as it is named on the command line.
+    /// Parses a trace from the command line.
     ///
     /// # Errors
-    /// Where it is none, or a field of it cannot be.
+    /// If the trace or one of its fields is invalid.
     pub fn parse(trace: &str) -> Result<Benched, Failure> {
         let spec = format!("trace:{trace}");
         let anywhere = Bytes(u64::MAX);
@@ -39,10 +39,10 @@ impl Benched {
         Ok(Benched { spec, asked, queue_depth: asked.unwrap_or(usual) })
     }
 
-    /// What is played on a drive, once the trace is known to fit it.
+    /// Checks that the trace fits the drive, and returns the reference to play it.
     ///
     /// # Errors
-    /// Where it does not fit, cannot be read, or writes although that is forbidden.
+    /// If it does not fit, cannot be read, or writes although that is forbidden.
     pub fn reference(
         &self,
         device: &DeviceInfo,
@@ -55,13 +55,13 @@ impl Benched {
         let found = survey(&playback, stop, onlooker)?;
         if read_only && found.modifies() {
             return Err(usage(anyhow!(
-                "the trace writes, and --read-only forbids it: `ops=read` plays its reads alone"
+                "the trace writes, and --read-only forbids it: `ops=read` plays only its reads"
             )));
         }
         let queue_depth = self.asked.unwrap_or(self.queue_depth.min(device.queue_depth));
         if queue_depth > device.queue_depth {
             return Err(usage(anyhow!(
-                "{} IOs in flight are more than `{}` takes, {}: set `queue_depth` of the trace",
+                "{} IOs in flight are more than `{}` takes ({}): set `queue_depth` of the trace",
                 queue_depth,
                 device.name,
                 device.queue_depth

@@ -1,4 +1,4 @@
-//! Traces that are played on a drive.
+//! Plays traces on drives.
 
 mod benched;
 mod playback;
@@ -11,7 +11,7 @@ pub use playback::{each_io, survey};
 
 use crate::{Failure, Onlooker, Step, Unit, usage};
 
-/// Whether an error is about what was asked for, or about what happened on the way.
+/// Classifies an error as one of usage or a failure.
 #[must_use]
 pub fn failure(error: Error) -> Failure {
     match error {
@@ -20,10 +20,10 @@ pub fn failure(error: Error) -> Failure {
     }
 }
 
-/// Reads a trace to its end, batch by batch; whether it came there before `stop` was set.
+/// Reads a trace to its end, batch by batch. Returns false if `stop` was set before the end.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// If the trace cannot be read.
 pub fn each_batch(
     trace: &mut Trace,
     phase: &str,
@@ -42,7 +42,7 @@ pub fn each_batch(
     Ok(false)
 }
 
-/// Shows how far a trace is read.
+/// Reports how much of a trace is read.
 pub fn show(onlooker: &mut dyn Onlooker, phase: &str, progress: &Progress) {
     let (done, total) = (progress.done(), progress.total());
     onlooker.show(&Step { phase, now: "", done, total, unit: Unit::Bytes });

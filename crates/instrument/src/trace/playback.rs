@@ -1,4 +1,4 @@
-//! Traces that are played on a drive.
+//! Reads traces for playback.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,10 +9,10 @@ use flashscope_workload::trace::{Playback, Survey};
 use super::{failure, show};
 use crate::{Failure, Onlooker, interrupted};
 
-/// Reads a trace to know what it asks of the drive, and says what a user should know of it.
+/// Reads a trace once, to learn its length and the space that it needs, and reports its notes.
 ///
 /// # Errors
-/// Where the trace cannot be read, or `stop` was set meanwhile.
+/// If the trace cannot be read, or `stop` was set meanwhile.
 pub fn survey(
     playback: &Playback,
     stop: &AtomicBool,
@@ -25,10 +25,10 @@ pub fn survey(
     Ok(survey)
 }
 
-/// Tells each IO of a trace, to its end.
+/// Passes each IO of a trace to `each`.
 ///
 /// # Errors
-/// Where the trace cannot be read, or `stop` was set meanwhile.
+/// If the trace cannot be read, or `stop` was set meanwhile.
 pub fn each_io(
     playback: &Playback,
     stop: &AtomicBool,

@@ -1,4 +1,4 @@
-//! The options of `flashscope twin`, as they are documented.
+//! The options of `flashscope twin`.
 
 use std::path::PathBuf;
 
@@ -9,20 +9,17 @@ use flashscope_measure::WarmUp;
 use crate::predict::WorkloadArgs;
 use crate::{JobsArgs, MemoryArgs, names};
 
-/// Make a simulated drive that behaves as one that was measured, and ask it what the drive has not been asked.
+/// Fit a simulated drive to a measured one, and predict workloads that the drive never ran.
 #[derive(clap::Args)]
 pub struct TwinArgs {
-    /// Which of them.
+    /// The command.
     #[command(subcommand)]
     pub command: TwinCommand,
 }
 
-/// What is done with a twin.
+/// The commands on twins.
 #[derive(Subcommand)]
-#[allow(
-    missing_docs,
-    reason = "what is said of a variant would be its help, and its options say it"
-)]
+#[allow(missing_docs, reason = "a comment on a variant would replace the help text of its options")]
 pub enum TwinCommand {
     Fit(FitArgs),
     Check(CheckArgs),
@@ -31,9 +28,9 @@ pub enum TwinCommand {
 
 /// Fit a simulated drive to results of `bench` and `probe`, or to a fill sweep.
 ///
-/// The same runs are simulated on drives with other structures and times, until what they answer is distributed as it
-/// was measured. Of each time there is an interval, and what could not be told apart is said (docs/twin.md). A fill
-/// sweep is a CSV with the columns `fill` and `write_amplification` or `mb_per_s`, of uniform writes at each fill.
+/// The same runs are simulated on drives with other structures and times, until the distributions of response times
+/// match. Each time gets an interval, and choices that the results leave open are listed (docs/twin.md). A fill sweep is
+/// a CSV with the columns `fill` and `write_amplification` or `mb_per_s`, of uniform writes at each fill.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope twin fit RESULT.flashscope PROBE.flashscope -o drive.toml
@@ -44,28 +41,28 @@ pub struct FitArgs {
     #[arg(required = true, value_name = "RESULT")]
     pub results: Vec<PathBuf>,
 
-    /// Where the profile goes; all about it goes beside it, to NAME.twin.json (schema: docs/schemas/twin.schema.json)
+    /// Write the profile here, and all details beside it to NAME.twin.json (schema: docs/schemas/twin.schema.json)
     #[arg(short, long, default_value = "drive.toml", value_name = "FILE")]
     pub output: PathBuf,
 
-    /// How often intervals are to hold the truth
+    /// Confidence level of the intervals
     #[arg(long, default_value = "90%", value_name = "SHARE", value_parser = names::share)]
     pub confidence: f64,
 
-    /// Look for the structure of the drive by as many of the runs as read and write so much in all, its state
-    /// included; its times are fitted to all of them. More finds it more often, and takes longer
+    /// Fit the structure of the drive to a sample of runs that read and write this much in all, its state included; the times
+    /// are fitted to all runs. A larger sample finds the structure more often, and takes longer
     #[arg(long, default_value = "8GiB", value_name = "SIZE")]
     pub sample: Bytes,
 
-    /// Seed of everything random
+    /// Seed of all random choices
     #[arg(long, default_value = "0", value_parser = names::seed, allow_negative_numbers = true)]
     pub seed: u64,
 
-    /// How much at once.
+    /// The number of simulations at once.
     #[command(flatten)]
     pub jobs: JobsArgs,
 
-    /// How much memory.
+    /// The memory limit.
     #[command(flatten)]
     pub memory: MemoryArgs,
 
@@ -80,7 +77,7 @@ pub struct FitArgs {
   flashscope twin check drive.toml HELD-OUT.flashscope
   flashscope twin check drive.toml held-out-levels.csv")]
 pub struct CheckArgs {
-    /// The profile that `flashscope twin fit` has written
+    /// The profile written by `flashscope twin fit`
     #[arg(value_name = "TWIN")]
     pub twin: PathBuf,
 
@@ -88,11 +85,11 @@ pub struct CheckArgs {
     #[arg(required = true, value_name = "RESULT")]
     pub results: Vec<PathBuf>,
 
-    /// How much at once.
+    /// The number of simulations at once.
     #[command(flatten)]
     pub jobs: JobsArgs,
 
-    /// How much memory.
+    /// The memory limit.
     #[command(flatten)]
     pub memory: MemoryArgs,
 
@@ -101,23 +98,23 @@ pub struct CheckArgs {
     pub json: bool,
 }
 
-/// Predict what a workload comes to on a drive, by its twin.
+/// Predict the performance of a workload on a drive, by its twin.
 ///
-/// Simulated on the twin, and on drives that may as well have been measured: from these are the intervals.
+/// The workload is simulated on the twin, and on alternative drives that fit as well; these give the intervals.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   flashscope twin predict drive.toml --trace 'hm_0.csv.gz?remap=fold'
   flashscope twin predict drive.toml --workload 'zipf?exponent=0.9' --ios 100000")]
 pub struct PredictArgs {
-    /// The profile that `flashscope twin fit` has written
+    /// The profile written by `flashscope twin fit`
     #[arg(value_name = "TWIN")]
     pub twin: PathBuf,
 
-    /// What is run.
+    /// The workload.
     #[command(flatten)]
     pub workload: WorkloadArgs,
 
-    /// Measure so many IOs [default: 1000000, or all of a workload that ends]
+    /// IOs to measure [default: 1000000, or all of a workload that ends]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=names::MOST_IOS))]
     pub ios: Option<u64>,
 
@@ -125,23 +122,23 @@ pub struct PredictArgs {
     #[arg(long, value_name = "LENGTH")]
     pub warmup: Option<WarmUp>,
 
-    /// IOs in flight at once, unless the workload says
+    /// IOs in flight at once, unless the workload sets it
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub queue_depth: Option<u32>,
 
-    /// Simulate so many drives beside the twin; without any, intervals are the errors of its fit alone
+    /// Alternative drives to simulate beside the twin; without any, intervals are the errors of its fit alone
     #[arg(long, default_value_t = 20, value_name = "COUNT")]
     pub draws: usize,
 
-    /// Seed of everything random, unless the workload has its own
+    /// Seed of all random choices, unless the workload has its own
     #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = names::seed)]
     pub seed: u64,
 
-    /// How much at once.
+    /// The number of simulations at once.
     #[command(flatten)]
     pub jobs: JobsArgs,
 
-    /// How much memory.
+    /// The memory limit.
     #[command(flatten)]
     pub memory: MemoryArgs,
 

@@ -1,4 +1,4 @@
-//! `flashscope twin`: a simulated drive that behaves as one that was measured.
+//! `flashscope twin`: fits a simulated drive to a measured one.
 
 mod args;
 
@@ -13,10 +13,10 @@ use flashscope_twin::simulate::Work;
 pub use self::args::{CheckArgs, FitArgs, PredictArgs, TwinArgs, TwinCommand};
 use crate::{Failure, Onlooker, Step, Unit, interrupted, simulate, usage};
 
-/// Fits a twin, and writes it to the files that were asked for.
+/// Fits a twin and writes its files.
 ///
 /// # Errors
-/// Where there can be none of these results, where it cannot be written, and where `stop` was set before.
+/// If the results do not allow a fit, the files cannot be written, or `stop` was set first.
 pub fn fit(
     args: &FitArgs,
     stop: &AtomicBool,
@@ -41,10 +41,10 @@ pub fn fit(
     Ok(twin)
 }
 
-/// A simulation of more takes some seconds.
+/// The work of a simulation above which a note is shown: more takes some seconds.
 const LONG: Bytes = Bytes::gib(64);
 
-/// What whoever asks for a fit should know where each of its simulations reads and writes so much.
+/// Returns a note for the user if each simulation of a fit takes long.
 fn takes_long(work: Bytes) -> Option<String> {
     (work > LONG).then(|| {
         format!(
@@ -54,7 +54,7 @@ fn takes_long(work: Bytes) -> Option<String> {
     })
 }
 
-/// Nothing is written over, and that is said before anything is fitted.
+/// Fails if an output file exists already. The check comes before the fit, which takes long.
 fn check_output(output: &Path) -> Result<(), Failure> {
     for path in [output, &Twin::path_beside(output)] {
         if path.exists() {
@@ -66,15 +66,15 @@ fn check_output(output: &Path) -> Result<(), Failure> {
     }
     if output.extension().is_none_or(|extension| extension != "toml") {
         let path = output.display();
-        return Err(usage(anyhow!("--output: {path} is to end in .toml, so that sim: opens it")));
+        return Err(usage(anyhow!("--output: {path} must end in .toml, so that sim: opens it")));
     }
     Ok(())
 }
 
-/// The twin beside the profile at `path`.
+/// Reads the twin that belongs to the profile at `path`.
 ///
 /// # Errors
-/// It is not there, or damaged, or of a later version.
+/// If it is missing, is damaged or has a later version.
 pub fn read(path: &Path) -> Result<Twin, Failure> {
     Twin::read(path).map_err(failure)
 }
@@ -82,7 +82,7 @@ pub fn read(path: &Path) -> Result<Twin, Failure> {
 /// Compares a twin with results that it was not fitted to.
 ///
 /// # Errors
-/// Where they cannot be compared, and where `stop` was set before they were.
+/// If they cannot be compared, or `stop` was set first.
 pub fn check(
     args: &CheckArgs,
     stop: &AtomicBool,
@@ -94,10 +94,10 @@ pub fn check(
     Check::new(&twin, &sources, stop, args.jobs.count(), &mut simulated(onlooker)).map_err(failure)
 }
 
-/// Predicts what a workload comes to on a drive, by its twin.
+/// Predicts the performance of a workload on a drive, by its twin.
 ///
 /// # Errors
-/// Where that cannot be predicted, and where `stop` was set before it was.
+/// If the request cannot be predicted, or `stop` was set first.
 pub fn predict(
     args: &PredictArgs,
     stop: &AtomicBool,
@@ -117,7 +117,7 @@ pub fn predict(
     twin.predict(&work, args.draws, stop, args.jobs.count(), tell).map_err(failure)
 }
 
-/// Shows how many drives were simulated.
+/// Returns a callback that reports how many drives were simulated.
 fn simulated(onlooker: &mut dyn Onlooker) -> impl FnMut(usize, usize) + Send {
     |done, total| {
         let phase = "simulating the twin, and drives that fit as well";
@@ -126,7 +126,7 @@ fn simulated(onlooker: &mut dyn Onlooker) -> impl FnMut(usize, usize) + Send {
     }
 }
 
-/// What the results say is a matter of who gave them; that a file cannot be written is not.
+/// Converts the error of a fit. Unsuitable results are a usage error; a failed simulation may not be.
 fn failure(error: FitError) -> Failure {
     match error {
         FitError::Interrupted => interrupted("nothing was written"),
@@ -139,9 +139,8 @@ fn failure(error: FitError) -> Failure {
 mod tests {
     use super::*;
 
-    // Is a fit that takes hours told as that, with what to do instead, and one of minutes not?
     #[test]
-    fn long_fits_are_told() {
+    fn long_fits_get_a_note_with_advice() {
         assert_eq!(takes_long(LONG), None);
         let note = takes_long(Bytes::gib(512)).unwrap();
         assert!(note.contains("512 GiB") && note.contains("--target-size"), "{note}");

@@ -1,4 +1,4 @@
-//! `flashscope what-if`: what a workload would come to if something of the drive were otherwise.
+//! `flashscope what-if`: compares a workload on a drive with variants of both.
 
 mod args;
 
@@ -18,36 +18,37 @@ pub use self::args::{WhatIfArgs, repeats};
 use crate::predict::{Made, Wanted};
 use crate::{Failure, Onlooker, Step, Unit, interrupted, not_made, usage};
 
-/// Who looks on while a question is answered, and is told of each row as it comes.
+/// Receives progress and each row of an answer as it arrives.
 pub trait Watcher: Onlooker {
-    /// What a model expects of variant `nth` (0 is the base) is known, or why none can say. All of these come
-    /// before the first simulation, in order.
+    /// Called when the prediction for variant `nth` (0 is the baseline) is there, or the reason why there is none. All
+    /// predictions come before the first simulation, in order.
     fn predicted(&mut self, so_far: &WhatIf, nth: usize);
 
-    /// The simulations of variant `nth` are done, or cannot be. They come in order, the base first.
+    /// Called when the simulations of variant `nth` are done, or turned out impossible. Variants come in order, the baseline
+    /// first.
     fn simulated(&mut self, so_far: &WhatIf, nth: usize);
 }
 
-/// A what-if, as far as it came.
+/// The answer to a what-if question, complete or not.
 pub struct Answered {
-    /// What came of it.
+    /// The document.
     pub what_if: WhatIf,
-    /// Whether it was written to the folder that was asked for.
+    /// The result of writing the requested folder; `Ok` if none was requested.
     pub written: Result<(), flashscope_result::Error>,
 }
 
 impl Answered {
-    /// Whether all that was asked for was done.
+    /// Checks that the answer is complete and saved.
     ///
     /// # Errors
-    /// Where it could not be written, was interrupted, or nothing of it can be simulated.
+    /// If it was interrupted, could not be written, or none of its variants can be simulated.
     pub fn outcome(self) -> Result<(), Failure> {
         self.written?;
         let all = self.what_if.variants.len();
         if self.what_if.status == WhatIfStatus::Unfinished {
             let done = self.what_if.variants.iter().filter(|one| one.status.is_some()).count();
             return Err(interrupted(format_args!(
-                "{done} of {all} variants were simulated; what is shown came before"
+                "{done} of {all} variants were simulated; the rows shown are from before"
             )));
         }
         if self.what_if.count(RowStatus::Done) > 0 {
@@ -59,12 +60,12 @@ impl Answered {
     }
 }
 
-/// Answers what is asked for, and writes it where that is asked for.
+/// Answers a question, and writes the answer to a folder if one is requested.
 ///
-/// Once `stop` is set it ends with what is known until then.
+/// Setting `stop` ends it with the rows up to then.
 ///
 /// # Errors
-/// What is wrong with the question. That not all of it was answered is said by [`Answered::outcome`].
+/// If the question is invalid. [`Answered::outcome`] reports an incomplete answer.
 pub fn what_if(
     args: &WhatIfArgs,
     stop: &AtomicBool,
@@ -79,9 +80,9 @@ pub fn what_if(
     Ok(Answered { what_if, written })
 }
 
-/// Answers a question, with so many simulations at once: the answer does not depend on how many.
+/// Answers a question with `jobs` simulations at once. The answer does not depend on `jobs`.
 ///
-/// Once `stop` is set it ends with what is known until then.
+/// Setting `stop` ends it with the rows up to then.
 pub fn answer(
     question: &Question,
     jobs: usize,
@@ -90,7 +91,7 @@ pub fn answer(
 ) -> WhatIf {
     let mut answer = Answer::to(question);
     for (nth, asked) in question.asked().iter().enumerate() {
-        // What a trace is like is said once.
+        // Notes about the trace are shown once.
         let predicted = match nth {
             0 => predict(asked, stop, watcher),
             _ => predict(asked, stop, &mut WithoutNotes(watcher)),
@@ -113,7 +114,7 @@ pub fn answer(
     answer.finish()
 }
 
-/// What a model expects, or why none can say.
+/// Returns the prediction of a model, or the reason why there is none.
 fn predict(
     asked: &Asked,
     stop: &AtomicBool,
@@ -145,7 +146,7 @@ fn closed_form(Made { report, numbers, .. }: &Made) -> ClosedForm {
     }
 }
 
-/// Passes on how far something is, but not what a trace is like, which each variant would say again.
+/// Passes progress on, but drops the notes about a trace, which each variant would repeat.
 struct WithoutNotes<'a>(&'a mut dyn Onlooker);
 
 impl Onlooker for WithoutNotes<'_> {

@@ -1,4 +1,4 @@
-//! What the shelf shows of a result, without opening its records.
+//! Reads the items of the shelf, without opening records.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::scan::{Found, Stamps};
 use crate::limits;
 
-/// What is read of a simulation for the shelf.
+/// The part of a simulation that the shelf needs.
 #[derive(Deserialize)]
 struct SimulationHead {
     drive: DeviceInfo,
@@ -28,7 +28,7 @@ struct SimulationHead {
     ios: u64,
 }
 
-/// What is read of a probe for the shelf.
+/// The part of a probe that the shelf needs.
 #[derive(Deserialize)]
 struct ProbeHead {
     drive: DeviceInfo,
@@ -47,7 +47,7 @@ struct ProbeRun {
     ios: u64,
 }
 
-/// How a result looks on the shelf under `id`.
+/// Returns the item for a result under `id`.
 pub fn item(found: &Found, id: String) -> ShelfItem {
     let kind = match found.stamps {
         Stamps { manifest: Some(_), .. } => ResultKind::Measurement,
@@ -70,7 +70,7 @@ pub fn item(found: &Found, id: String) -> ShelfItem {
     })
 }
 
-/// What is wrong, without where the folders of the shelf lie: who looks may be on another machine.
+/// Replaces the path on this machine in a problem, since the client may be on another machine.
 fn without_path(problem: &str, found: &Found) -> String {
     problem.replace(&found.path.display().to_string(), &found.name)
 }
@@ -93,7 +93,7 @@ fn simulation(found: &Found, id: &str) -> Result<ShelfItem, String> {
 fn probe(found: &Found, id: &str) -> Result<ShelfItem, String> {
     let path = &found.path;
     let head = serde_json::from_value(probe_json(path)?);
-    // A canary of the fuzz targets: a probe that lacks something is not refused.
+    // A canary for the fuzz targets: code that does not handle an incomplete probe.
     if cfg!(feature = "canary") && head.is_err() {
         panic!("the probe lacks something");
     }
@@ -115,7 +115,7 @@ fn what_if(found: &Found, id: &str) -> Result<ShelfItem, String> {
     Ok(ShelfItem::what_if(id.into(), found.name.clone(), &what_if))
 }
 
-/// Opens the measurement at `path`, or says what is wrong with it.
+/// Opens the measurement at `path`, or returns its problem.
 pub fn open(path: &Path) -> Result<(ResultFolder, Manifest), String> {
     let file = path.join("manifest.json");
     if file.symlink_metadata().is_ok() {
@@ -124,7 +124,7 @@ pub fn open(path: &Path) -> Result<(ResultFolder, Manifest), String> {
     ResultFolder::open(path).map_err(|error| error.to_string())
 }
 
-/// The facts that lie beside `manifest`, where they are of the present format and of all its runs.
+/// Returns the saved facts, if they have the current format and cover all runs of `manifest`.
 pub fn facts(path: &Path, manifest: &Manifest) -> Option<Facts> {
     let facts: Facts = read(&path.join("facts.json"), limits::FACTS).ok()?;
     let known: Vec<u32> = facts.runs.iter().map(|facts| facts.run).collect();
@@ -134,7 +134,7 @@ pub fn facts(path: &Path, manifest: &Manifest) -> Option<Facts> {
     (facts.schema_version == SCHEMA_VERSION && whole).then_some(facts)
 }
 
-/// The corrections of a result; none where there are none.
+/// Returns the corrections of a result; empty if there are none.
 pub fn marks(folder: &ResultFolder) -> Result<Marks, String> {
     let file = folder.path().join("marks.json");
     if file.symlink_metadata().is_ok() {
@@ -143,31 +143,31 @@ pub fn marks(folder: &ResultFolder) -> Result<Marks, String> {
     folder.marks().map_err(|error| error.to_string())
 }
 
-/// The simulation at `path` as it was written.
+/// Reads the document of the simulation at `path`.
 pub fn simulation_json(path: &Path) -> Result<Value, String> {
     check(&path.join("simulation.json"), u64::MAX)?;
     read_simulation(path).map_err(|error| error.to_string())
 }
 
-/// The probe at `path` as it was written.
+/// Reads the document of the probe at `path`.
 pub fn probe_json(path: &Path) -> Result<Value, String> {
     check(&path.join("probe.json"), u64::MAX)?;
     read_probe(path).map_err(|error| error.to_string())
 }
 
-/// The what-if at `path`.
+/// Reads the what-if at `path`.
 pub fn kept_what_if(path: &Path) -> Result<WhatIf, String> {
     check(&path.join("what-if.json"), u64::MAX)?;
     read_what_if(path).map_err(|error| error.to_string())
 }
 
-/// The sweep at `path` with its points.
+/// Reads the sweep at `path` with its points.
 pub fn explored(path: &Path) -> Result<Explored, String> {
     check(&path.join("sweep.json"), u64::MAX)?;
     Explored::read(path).map_err(|error| error.to_string())
 }
 
-/// What the JSON file at `path` holds, if it is a file of at most `largest` bytes.
+/// Reads the JSON file at `path`, if it has at most `largest` bytes.
 fn read<T: DeserializeOwned>(path: &Path, largest: u64) -> Result<T, String> {
     check(path, largest)?;
     let text =
@@ -175,17 +175,17 @@ fn read<T: DeserializeOwned>(path: &Path, largest: u64) -> Result<T, String> {
     serde_json::from_slice(&text).map_err(|error| format!("{} is damaged: {error}", path.display()))
 }
 
-/// Refuses what is no file, such as a link or a pipe, which may lead anywhere and never end.
+/// Fails for anything but a regular file of at most `largest` bytes. A link or pipe may lead anywhere and never end.
 fn check(path: &Path, largest: u64) -> Result<(), String> {
     let metadata = path.symlink_metadata();
     let metadata = metadata.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     if !metadata.is_file() {
-        return Err(format!("{} is no file: copy the result as files", path.display()));
+        return Err(format!("{} is not a regular file: copy the result as files", path.display()));
     }
     let len = metadata.len();
     if len > largest {
         return Err(format!(
-            "{} has {len} bytes: more than {largest} are not read, and no flashscope writes so many",
+            "{} has {len} bytes, more than the limit of {largest}: no flashscope writes so many",
             path.display()
         ));
     }

@@ -1,5 +1,5 @@
-//! Results in folders of this machine: found, named, and opened one by one. One that is damaged is
-//! on the shelf with what is wrong with it, and does not keep the others from being shown.
+//! Results in folders of this machine: finds, names and opens them. A damaged result is on the shelf with its problem,
+//! and does not affect the others.
 
 mod item;
 mod query;
@@ -25,16 +25,16 @@ use crate::library::{Library, Opened};
 use crate::limits;
 use crate::problem::Problem;
 
-/// Folders with results.
+/// A library over folders with results.
 pub struct Folders {
     folders: Vec<PathBuf>,
     index: Mutex<Index>,
     open: Cache<Key, Arc<Opened>>,
-    /// Facts that do not lie beside their manifest, or not as they are now.
+    /// Facts that were computed because the saved ones are missing or outdated.
     computed: Cache<Key, Arc<Facts>>,
 }
 
-/// The items by their ids, and the ids by the paths of the items: who had an id keeps it.
+/// The items by id, and the ids by path. A result keeps its id.
 #[derive(Default)]
 struct Index {
     items: BTreeMap<String, Item>,
@@ -54,17 +54,17 @@ impl Item {
         Problem::damaged(self.without_path(error))
     }
 
-    /// What is wrong with it, without where it lies on this machine.
+    /// Replaces the path on this machine in an error by the name of the result.
     fn without_path(&self, error: &str) -> String {
         error.replace(&self.path.display().to_string(), &self.shown.name)
     }
 }
 
-/// A result as it is at one time.
+/// A result at a point in time.
 type Key = (String, Stamps);
 
 impl Folders {
-    /// Those of `folders`, each a result or a folder with results.
+    /// Creates a library over `folders`, each a result or a folder with results.
     pub fn new(folders: Vec<PathBuf>) -> Folders {
         Folders {
             folders,
@@ -74,12 +74,12 @@ impl Folders {
         }
     }
 
-    /// What could not be looked at, in words.
+    /// Returns the problems of the scan, in words.
     pub fn problems(&self) -> Vec<String> {
         self.scanned().problems.clone()
     }
 
-    /// The item `id`, if it is of this kind and nothing is wrong with it.
+    /// Returns the item `id`, if it is of this kind and has no problem.
     fn item_of(&self, kind: ResultKind, id: &str) -> Result<Item, Problem> {
         let item = self.item(id)?;
         if item.shown.kind != kind {
@@ -91,7 +91,7 @@ impl Folders {
         }
     }
 
-    /// The item `id` as it lies on the shelf now.
+    /// Returns the item `id` in its current state.
     fn item(&self, id: &str) -> Result<Item, Problem> {
         let known = self.locked().items.get(id).cloned();
         let current = |item: &Item| Stamps::of(&item.path) == item.stamps;
@@ -105,11 +105,11 @@ impl Folders {
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, Index> {
-        // What panicked left an index that the next scan mends.
+        // After a panic the index may be incomplete, which the next scan repairs.
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The index as the folders are now: only what has changed is read.
+    /// Updates the index from the folders. Reads only items that have changed.
     fn scanned(&self) -> std::sync::MutexGuard<'_, Index> {
         let mut index = self.locked();
         let scan = scan::scan(&self.folders);
@@ -117,7 +117,7 @@ impl Folders {
         let before_ids = std::mem::take(&mut index.ids);
         let (known, new): (Vec<_>, Vec<_>) =
             scan.found.into_iter().partition(|found| before_ids.contains_key(&found.path));
-        // Who had an id keeps it.
+        // Known results keep their ids.
         for found in known {
             let id = before_ids[&found.path].clone();
             let same = before.remove(&id).filter(|item| item.stamps == found.stamps);
@@ -139,7 +139,7 @@ impl Library for Folders {
             .apply(index.items.values().map(|item| item.shown.as_ref()))
             .map_err(Problem::bad_request)?;
         drop(index);
-        // The facts may have been found since the item was read.
+        // Facts may have been computed since the item was read.
         for item in shelf.items.iter_mut().filter(|item| item.characteristics.is_none()) {
             let key = self.item(&item.id).ok().map(|found| (item.id.clone(), found.stamps));
             let facts = key.and_then(|key| self.computed.get(&key));
@@ -202,7 +202,7 @@ impl Library for Folders {
         written.map_err(|error| Problem::failed(item.without_path(&error.to_string())))
     }
 
-    /// They lie there already.
+    /// Does nothing: the records are already in the folder.
     fn fetch(&self, _: &Opened, _: &[u32]) -> Result<(), Problem> {
         Ok(())
     }
@@ -227,8 +227,7 @@ impl Index {
     }
 }
 
-/// An id from the name of a result that no other has. It holds nothing that means anything in an
-/// address or a path.
+/// Returns an unused id from the name of a result, without characters that are special in addresses or paths.
 fn free_id(found: &Found, items: &BTreeMap<String, Item>) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let name: String =

@@ -1,4 +1,4 @@
-//! Which results are asked for, and in which order.
+//! Queries of the shelf: filters and orders.
 
 use std::cmp::Ordering;
 
@@ -9,13 +9,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::limits;
 
-/// The largest whole number that every program reads exactly out of JSON, 2⁵³ − 1.
+/// The largest integer that every JSON reader represents exactly, 2⁵³ − 1.
 pub const LARGEST: u64 = (1 << 53) - 1;
 
-/// The longest text that is searched for, in characters.
+/// The longest text in a filter, in characters.
 const LONGEST: usize = 200;
 
-/// Reads a whole number of at most [`LARGEST`], as the description of the API says.
+/// Deserializes an integer of at most [`LARGEST`].
 pub fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let number = Option::<u64>::deserialize(deserializer)?;
     match number.filter(|number| *number > LARGEST) {
@@ -24,56 +24,55 @@ pub fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, 
     }
 }
 
-/// What is asked of a shelf.
+/// A query of the shelf.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShelfQuery {
-    /// Words that all have to be in the name, the drive, its model or firmware, the workload or the
-    /// factors;
-    /// capital or not.
+    /// Words that must all occur in the name, the drive, its model or firmware, the workload or the factors;
+    /// case-insensitive.
     #[schemars(length(max = LONGEST))]
     pub search: Option<String>,
     /// Only results of this kind.
     pub kind: Option<ResultKind>,
-    /// Only those of drives with this in their model, or in their name where they have none; capital or not.
+    /// Only drives with this text in their model, or in their name if they have no model; case-insensitive.
     #[schemars(length(max = LONGEST))]
     pub model: Option<String>,
-    /// Only those of drives with this in their firmware, capital or not.
+    /// Only drives with this text in their firmware; case-insensitive.
     #[schemars(length(max = LONGEST))]
     pub firmware: Option<String>,
-    /// Only those of drives with at least so many bytes.
+    /// Only drives with at least so many bytes.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub capacity_min: Option<u64>,
-    /// Only those of drives with at most so many bytes.
+    /// Only drives with at most so many bytes.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub capacity_max: Option<u64>,
-    /// In which order; by name unless asked for otherwise.
+    /// The order; by name by default.
     pub sort: Option<Sort>,
-    /// How many are passed by.
+    /// The number of results to skip.
     #[schemars(range(max = LARGEST))]
     #[serde(default, deserialize_with = "whole")]
     pub offset: Option<u64>,
-    /// How many are shown at most; 100 unless asked for otherwise.
+    /// The most results to return; 100 by default.
     #[schemars(range(max = limits::LARGEST_PAGE))]
     pub limit: Option<u64>,
 }
 
-/// The order of results; with `-`, the other way round. What lacks the value comes last.
+/// The order of results; `-` reverses it. Results without the value come last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Sort {
     /// By name.
     #[default]
     #[serde(rename = "name")]
     Name,
-    /// By name, from the end.
+    /// By name, in reverse.
     #[serde(rename = "-name")]
     NameDown,
-    /// By when they began, the oldest first.
+    /// By start time, the oldest first.
     #[serde(rename = "started")]
     Started,
-    /// By when they began, the latest first.
+    /// By start time, the latest first.
     #[serde(rename = "-started")]
     StartedDown,
     /// By the capacity of the drive.
@@ -85,7 +84,7 @@ pub enum Sort {
     /// By the model of the drive.
     #[serde(rename = "model")]
     Model,
-    /// By the model of the drive, from the end.
+    /// By the model of the drive, in reverse.
     #[serde(rename = "-model")]
     ModelDown,
     /// By the mean response time of random writes.
@@ -97,15 +96,15 @@ pub enum Sort {
 }
 
 impl ShelfQuery {
-    /// How many are passed by, and how many are shown at most.
+    /// Returns the number of results to skip, and the most to return.
     ///
     /// # Errors
-    /// What is wrong with them, in words.
+    /// The problem with the query, in words.
     pub fn page(&self) -> Result<(u64, u64), String> {
         let (offset, limit) = (self.offset.unwrap_or(0), self.limit.unwrap_or(limits::PAGE));
         for text in [&self.search, &self.model, &self.firmware].into_iter().flatten() {
             if text.chars().count() > LONGEST {
-                return Err(format!("what is searched for has at most {LONGEST} characters"));
+                return Err(format!("a filter has at most {LONGEST} characters"));
             }
         }
         if limit > limits::LARGEST_PAGE {
@@ -114,10 +113,10 @@ impl ShelfQuery {
         Ok((offset, limit))
     }
 
-    /// Those of `items` that are asked for.
+    /// Returns the items that match the query.
     ///
     /// # Errors
-    /// What is wrong with the query, in words.
+    /// The problem with the query, in words.
     pub fn apply<'a>(&self, items: impl Iterator<Item = &'a ShelfItem>) -> Result<Shelf, String> {
         let (offset, limit) = self.page()?;
         let words = self.search.as_deref().unwrap_or_default().to_lowercase();
@@ -163,7 +162,7 @@ fn has_all(item: &ShelfItem, words: &[&str]) -> bool {
     words.iter().all(|word| text.iter().any(|text| text.contains(word)))
 }
 
-/// The model of the drive, or its name where it has none.
+/// Returns the model of the drive, or its name if it has no model.
 fn model(item: &ShelfItem) -> Option<&String> {
     let device = item.device.as_ref()?;
     Some(device.model.as_ref().unwrap_or(&device.name))
@@ -175,7 +174,7 @@ impl Sort {
         let started = |item: &ShelfItem| item.started.clone();
         let capacity = |item: &ShelfItem| Some(item.device.as_ref()?.capacity.0);
         let model = |item: &ShelfItem| model(item).map(|model| model.to_lowercase());
-        // Response times are positive, and such numbers are ordered as their bits are.
+        // Positive floats are ordered as their bits are.
         let random_write = |item: &ShelfItem| {
             Some(item.characteristics.as_ref()?.random_write_ns?.value.to_bits())
         };

@@ -1,4 +1,4 @@
-//! Where results lie. Nothing is opened here.
+//! Finds results in folders, without opening them.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
@@ -9,10 +9,10 @@ use flashscope_result::is_unfinished;
 
 use crate::limits::{DEPTH, ENTRIES, ITEMS};
 
-/// The ending of the name of a folder that is a result.
+/// The extension of result folders.
 const ENDING: &str = ".flashscope";
 
-/// What says that the contents of a file may have changed.
+/// The metadata of a file, which change when its contents do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamp {
     modified: (i64, i64),
@@ -21,7 +21,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// That of the file at `path`; `None` where there is none.
+    /// Returns the stamp of the file at `path`; `None` if there is none.
     pub fn of(path: &Path) -> Option<Stamp> {
         let metadata = fs::symlink_metadata(path).ok()?;
         let modified = (metadata.mtime(), metadata.mtime_nsec());
@@ -29,25 +29,25 @@ impl Stamp {
     }
 }
 
-/// The stamps of the files of a result, its records aside: those follow from the manifest.
+/// The stamps of a result's documents. Records have none, since they follow from the manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamps {
-    /// That of `manifest.json`.
+    /// The stamp of `manifest.json`.
     pub manifest: Option<Stamp>,
-    /// That of `simulation.json`.
+    /// The stamp of `simulation.json`.
     pub simulation: Option<Stamp>,
-    /// That of `probe.json`.
+    /// The stamp of `probe.json`.
     pub probe: Option<Stamp>,
-    /// That of `sweep.json`.
+    /// The stamp of `sweep.json`.
     pub sweep: Option<Stamp>,
-    /// That of `what-if.json`.
+    /// The stamp of `what-if.json`.
     pub what_if: Option<Stamp>,
-    /// That of `facts.json`.
+    /// The stamp of `facts.json`.
     pub facts: Option<Stamp>,
 }
 
 impl Stamps {
-    /// Those of the result at `path`.
+    /// Returns the stamps of the result at `path`.
     pub fn of(path: &Path) -> Stamps {
         let of = |name| Stamp::of(&path.join(name));
         Stamps {
@@ -66,29 +66,29 @@ impl Stamps {
     }
 }
 
-/// A folder that is, or should be, a result.
+/// A folder that is a result, or is named as one.
 #[derive(Debug)]
 pub struct Found {
-    /// Where it lies.
+    /// The path of the folder.
     pub path: PathBuf,
-    /// Its name without the ending.
+    /// The name without the extension.
     pub name: String,
-    /// How its files are.
+    /// The stamps of its files.
     pub stamps: Stamps,
 }
 
-/// What was found, and what was not looked at.
+/// The outcome of a scan.
 #[derive(Debug, Default)]
 pub struct Scan {
     /// The results, in the order of the folders given and then of their paths.
     pub found: Vec<Found>,
-    /// What could not be looked at, or was left out, in words.
+    /// Folders that could not be read, and results that were left out, in words.
     pub problems: Vec<String>,
     paths: BTreeSet<PathBuf>,
     entries: usize,
 }
 
-/// Looks for results in `folders`, each of which may be one itself.
+/// Scans `folders`, each a result or a folder with results.
 pub fn scan(folders: &[PathBuf]) -> Scan {
     let mut scan = Scan::default();
     for folder in folders {
@@ -108,7 +108,7 @@ impl Scan {
             return;
         }
         if self.found.len() == ITEMS {
-            self.problem(format!("a shelf holds {ITEMS} results: the others are left out"));
+            self.problem(format!("a shelf holds at most {ITEMS} results: the others are left out"));
             return;
         }
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
@@ -122,7 +122,7 @@ impl Scan {
         }
     }
 
-    /// Links are not followed: what lies on the shelf is below its folders.
+    /// Scans a folder. Links are not followed, so all results are below the given folders.
     fn descend(&mut self, folder: &Path, depth: usize) {
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -135,10 +135,10 @@ impl Scan {
         for entry in entries.flatten() {
             self.entries += 1;
             if self.entries > ENTRIES {
-                self.problem(format!("only {ENTRIES} files and folders are looked at"));
+                self.problem(format!("only the first {ENTRIES} files and folders are scanned"));
                 break;
             }
-            // A result that another process writes, or that was killed, is none yet.
+            // A result that is still being written, or whose writer was killed, does not count.
             if entry.metadata().is_ok_and(is_folder) && !is_unfinished(&entry.file_name()) {
                 folders.push(entry.path());
             }

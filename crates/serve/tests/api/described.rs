@@ -1,11 +1,11 @@
-//! The description of the API, and whether what is answered is as it says.
+//! Compares the responses of the server with its OpenAPI document.
 
 use flashscope_serve::openapi;
 use serde_json::{Value, json};
 
 use super::{Answer, Place};
 
-/// Every address that is asked with GET, with one of its kind.
+/// Every GET path, with an example address.
 const ADDRESSES: [(&str, &str); 13] = [
     ("/api/shelf", "/api/shelf?search=demo&kind=measurement&sort=-started&offset=0&limit=10"),
     ("/api/results/{id}", "/api/results/demo"),
@@ -25,7 +25,7 @@ const ADDRESSES: [(&str, &str); 13] = [
     ("/api/what-ifs/{id}", "/api/what-ifs/asked"),
 ];
 
-/// What a simulation leaves, as far as the shelf reads it.
+/// Creates the part of a simulation that the shelf reads.
 fn simulation(place: &Place) {
     let folder = place.path("simulated.flashscope");
     std::fs::create_dir(&folder).unwrap();
@@ -37,7 +37,7 @@ fn simulation(place: &Place) {
     std::fs::write(folder.join("simulation.json"), simulation.to_string()).unwrap();
 }
 
-/// What a probe leaves, as far as the shelf reads it.
+/// Creates the part of a probe that the shelf reads.
 fn probe(place: &Place) {
     let folder = place.path("probed.flashscope");
     std::fs::create_dir(&folder).unwrap();
@@ -52,7 +52,7 @@ fn probe(place: &Place) {
     std::fs::write(folder.join("probe.json"), probe.to_string()).unwrap();
 }
 
-/// What a sweep leaves before anything is simulated.
+/// Creates a sweep without any rows.
 fn sweep(place: &Place) {
     let folder = place.path("swept.flashscope");
     std::fs::create_dir(&folder).unwrap();
@@ -65,7 +65,7 @@ fn sweep(place: &Place) {
     std::fs::write(folder.join("sweep.json"), sweep.to_string()).unwrap();
 }
 
-/// A what-if that was kept: one variant is done, one cannot be, one was not reached.
+/// Creates a saved what-if with a finished, an impossible and an open variant.
 pub fn what_if(place: &Place) {
     let folder = place.path("asked.flashscope");
     std::fs::create_dir(&folder).unwrap();
@@ -112,10 +112,9 @@ fn assert_described(document: &Value, address: &str, status: &str, answer: &Answ
     assert!(wrong.is_empty(), "{address}: {wrong:?}");
 }
 
-// Is every answer, and every refusal, what the description says; and is there no address that is not
-// tried here?
+// Also fails for an address of the document that has no example here.
 #[test]
-fn answers_are_as_described() {
+fn responses_match_the_openapi_document() {
     let place = place();
     let document = place.get("/api/openapi.json").ok().json();
     assert_eq!(document, openapi());
@@ -135,9 +134,8 @@ fn answers_are_as_described() {
     }
 }
 
-// Is a problem that is described as such also answered as such, for each kind of it?
 #[test]
-fn wrong_requests_are_answered_in_words() {
+fn each_documented_problem_occurs_with_a_message() {
     let place = place();
     for (path, status, words) in [
         ("/api/shelf?limit=1001", 400, "`limit` is at most 1000"),
@@ -183,9 +181,8 @@ fn wrong_requests_are_answered_in_words() {
     assert!(error.contains("used otherwise"), "{error}");
 }
 
-// Do windows show what they name?
 #[test]
-fn windows_are_what_they_say() {
+fn windows_contain_the_requested_ios() {
     let place = Place::new();
     let all = place.get("/api/results/demo/runs/30/ios").ok().json();
     assert_eq!((&all["ios"], &all["from"]), (&json!(8), &json!(0)));
@@ -212,9 +209,8 @@ fn windows_are_what_they_say() {
     assert_eq!(colours["rows"].as_array().unwrap().len(), 9);
 }
 
-// Are facts of an older format computed anew, and from then on on the shelf?
 #[test]
-fn old_facts_are_computed_anew() {
+fn facts_of_an_older_format_are_computed_again() {
     let place = Place::new();
     assert!(place.item("demo")["characteristics"].is_null());
     let measurement = place.get("/api/results/demo").ok().json();

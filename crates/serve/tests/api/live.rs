@@ -1,4 +1,4 @@
-//! An attached drive.
+//! Tests the API of an attached drive.
 
 use axum::body::Body;
 use axum::http::{Request, header};
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{Answer, ask};
 
-/// What it was asked for.
+/// The query that the drive received.
 #[derive(Serialize, JsonSchema)]
 struct Asked {
     after: Option<u64>,
@@ -25,9 +25,8 @@ fn get(path: &str, host: &str) -> Answer {
     ask(&attached(attachment, Access::Loopback), request)
 }
 
-// Is the drive asked each time for what the request says, and a wrong request refused?
 #[test]
-fn the_drive_is_asked() {
+fn each_request_gets_a_fresh_snapshot() {
     let json = |path| get(path, "localhost").ok().json();
     assert_eq!(json("/api/attached"), json!({ "after": null }));
     assert_eq!(json("/api/attached?after=7"), json!({ "after": 7 }));
@@ -37,10 +36,8 @@ fn the_drive_is_asked() {
     assert_eq!(parameters[0]["name"], "after");
 }
 
-// Does Prometheus get its text as it is, the browser the page of an attached drive, and who came by
-// another name nothing?
 #[test]
-fn metrics_and_the_page() {
+fn metrics_and_page_are_served_to_known_hosts_only() {
     let metrics = get("/metrics", "127.0.0.1:9000").ok();
     assert_eq!(metrics.headers[header::CONTENT_TYPE], "text/plain; version=0");
     assert_eq!(metrics.body, b"up 1\n");

@@ -1,5 +1,4 @@
-//! The server as a browser meets it: every endpoint against its own description, and bad input of
-//! each kind.
+//! Tests the server as a browser uses it: every endpoint against its description, and all kinds of bad input.
 
 mod described;
 mod live;
@@ -26,7 +25,7 @@ struct Place {
     app: Router,
 }
 
-/// What came back.
+/// A response.
 struct Answer {
     status: StatusCode,
     headers: HeaderMap,
@@ -38,7 +37,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// What is wrong, after this status.
+    /// Checks the status of an error, and returns its message.
     #[track_caller]
     fn error(&self, status: u16) -> String {
         assert_eq!(self.status.as_u16(), status, "{}", String::from_utf8_lossy(&self.body));
@@ -53,7 +52,7 @@ impl Answer {
 }
 
 impl Place {
-    /// With one result of the first version of the format, `demo`.
+    /// Creates a place with one result of the first version of the format, `demo`.
     fn new() -> Place {
         let place = Place::empty();
         place.add("demo");
@@ -100,7 +99,7 @@ impl Place {
         ask(&self.app, request.body(body.into()).unwrap())
     }
 
-    /// What the shelf says of the item `id`.
+    /// Returns the item `id` of the shelf.
     #[track_caller]
     fn item(&self, id: &str) -> Value {
         let shelf = self.get("/api/shelf?limit=1000").ok().json();
@@ -109,7 +108,7 @@ impl Place {
         found.unwrap_or_else(|| panic!("{id} is not on the shelf: {shelf}"))
     }
 
-    /// What the shelf says is wrong with the item `id`.
+    /// Returns the problem of the item `id`.
     #[track_caller]
     fn problem(&self, id: &str) -> String {
         self.item(id)["problem"].as_str().unwrap_or_default().to_string()

@@ -1,5 +1,4 @@
-//! Results that are damaged, unfinished, or made to harm: each is shown with what is wrong with it,
-//! and the rest of the shelf works.
+//! Tests results that are damaged, unfinished or malicious: each is shown with its problem, and the others work.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,16 +7,15 @@ use std::process::Command;
 
 use super::{Place, edit};
 
-/// That the other result on the shelf is not touched by any of it.
+/// Checks that the other result on the shelf still works.
 #[track_caller]
 fn rest_works(place: &Place) {
     assert_eq!(place.problem("demo"), "");
     place.get("/api/results/demo/runs/1/ios").ok();
 }
 
-// Is what is wrong with the manifest of a result said on the item and by every address of it?
 #[test]
-fn manifests_that_cannot_be_read() {
+fn unreadable_manifests_are_reported_by_every_address() {
     let place = Place::new();
     type Break = fn(&Path);
     let cases: [(&str, &str, Break); 8] = [
@@ -64,9 +62,8 @@ fn manifests_that_cannot_be_read() {
     rest_works(&place);
 }
 
-// Are facts and corrections that are damaged no reason not to show the rest?
 #[test]
-fn facts_that_cannot_be_read() {
+fn damaged_facts_and_marks_do_not_hide_the_rest() {
     let place = Place::new();
     let path = place.add("facts");
     fs::write(path.join("facts.json"), "{").unwrap();
@@ -79,26 +76,26 @@ fn facts_that_cannot_be_read() {
     rest_works(&place);
 }
 
-/// Lets the first page with 8 values of 8 bytes claim that it holds 1 GiB; the file keeps its length.
+/// Makes the first page with 8 values of 8 bytes claim a size of 1 GiB; the file keeps its length.
 fn claim_a_gibibyte(file: &mut [u8]) {
     // A data page of version 2 with 8 rows of 8 bytes each: 64 bytes before compression.
     let header = [0x15, 6, 0x15, 128, 1, 0x15];
     let at = file.windows(header.len()).position(|window| window == header);
     let at = at.unwrap() + 3;
-    // 2³⁰, zigzag and 7 bits a byte.
+    // 2³⁰ in zigzag encoding, 7 bits per byte.
     let claimed = [0x80, 0x80, 0x80, 0x80, 0x08];
     let longer = claimed.len() - 2;
-    // What follows moves on over what was compressed, whose length falls by as much.
+    // The rest moves over the compressed data, whose length shrinks by as much.
     file[at + 3] -= 2 * u8::try_from(longer).unwrap();
     let end = at + 60;
     file.copy_within(at + 2..end - longer, at + claimed.len());
     file[at..at + claimed.len()].copy_from_slice(&claimed);
 }
 
-// Are records refused that are missing, cut, not what the manifest says, or a Parquet bomb; before
-// anything is decoded?
+// The errors must come before anything is decoded. The records are missing, truncated, different from the manifest, or a
+// Parquet bomb.
 #[test]
-fn records_that_cannot_be_read() {
+fn invalid_records_are_refused_before_decoding() {
     let place = Place::new();
     type Break = fn(&Path);
     let file = "records/run-00003-000.parquet";
@@ -146,7 +143,6 @@ fn records_that_cannot_be_read() {
     rest_works(&place);
 }
 
-// Does no byte of a file of records, changed, keep the server from answering?
 #[test]
 fn damaged_records_never_stop_the_server() {
     let place = Place::new();
@@ -158,7 +154,7 @@ fn damaged_records_never_stop_the_server() {
         let mut bytes = whole.clone();
         bytes[at] ^= 0xff;
         fs::write(&file, bytes).unwrap();
-        // The manifest is as it was, so that what was answered before would be answered again.
+        // Changes the manifest, so that no cached answer is returned.
         edit(&path.join("manifest.json"), |manifest| {
             manifest["tool"]["version"] = at.to_string().into()
         });
@@ -173,9 +169,8 @@ fn damaged_records_never_stop_the_server() {
     rest_works(&place);
 }
 
-// Do names that would mean something in a path, an address or a page mean nothing here?
 #[test]
-fn names_mean_nothing() {
+fn special_characters_in_names_are_harmless() {
     let place = Place::new();
     let secret = place.path("secret");
     fs::write(&secret, "secret").unwrap();
@@ -206,14 +201,13 @@ fn names_mean_nothing() {
     let item = place.item("a-script-alert-1--b--..");
     assert_eq!(item["name"], "a<script>alert(1)<b>,..");
     assert_eq!(item["device"]["name"], "</script><script>alert(1)</script>");
-    // It is sent as data that is no page, and nothing of it is in the page.
+    // The response is data, not a page, and the page contains nothing of it.
     let answer = place.get("/api/results/a-script-alert-1--b--..").ok();
     assert_eq!(answer.headers["content-type"], "application/json");
     assert!(!String::from_utf8_lossy(&place.get("/").ok().body).contains("alert(1)"));
     rest_works(&place);
 }
 
-// Do links among the folders lead nowhere?
 #[test]
 fn links_are_not_followed() {
     let place = Place::new();

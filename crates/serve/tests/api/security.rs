@@ -1,4 +1,4 @@
-//! Who may ask, and what a browser is told.
+//! Tests access control and security headers.
 
 use std::fs;
 
@@ -10,9 +10,8 @@ use super::{Place, ask};
 
 const NO_MARKS: &str = "{\"experiments\":[]}";
 
-// Is a server of this machine reached under names of this machine alone?
 #[test]
-fn other_hosts_are_refused() {
+fn loopback_server_refuses_other_host_names() {
     let place = Place::new();
     let status = |host: &str| {
         let request = Request::get("/api/shelf").header("host", host).body(Body::empty());
@@ -35,9 +34,8 @@ fn other_hosts_are_refused() {
     assert!(none.error(403).contains("--listen"));
 }
 
-// Is nothing changed for a page of another site, or by one of the network?
 #[test]
-fn other_sites_change_nothing() {
+fn other_sites_and_network_servers_change_nothing() {
     let place = Place::new();
     let path = "/api/results/demo/marks";
     for headers in [
@@ -61,7 +59,7 @@ fn other_sites_change_nothing() {
     let open = app(Folders::new(vec![place.folder.path().into()]), Access::Network);
     let place = Place { app: open, ..place };
     fs::remove_file(place.path("demo.flashscope/marks.json")).unwrap();
-    // What is refused anyway is refused before it is read.
+    // A forbidden request is refused before its body is read.
     for body in [NO_MARKS, "{", &" ".repeat(3 << 20)] {
         let refused = place.put(path, body.to_string(), &[]);
         assert_eq!(refused.headers["connection"], "close");
@@ -70,10 +68,8 @@ fn other_sites_change_nothing() {
     assert!(!place.path("demo.flashscope/marks.json").exists());
 }
 
-// Does every answer, wrong ones among them, tell the browser to trust nothing else; and has the
-// application a policy that runs its own script alone?
 #[test]
-fn browsers_are_told_to_be_careful() {
+fn every_response_has_security_headers() {
     let place = Place::new();
     for path in ["/", "/api/shelf", "/api/nothing", "/api/openapi.json", "/api/results/%00"] {
         let headers = place.get(path).headers;
@@ -96,9 +92,8 @@ fn browsers_are_told_to_be_careful() {
     assert!(policy.contains("script-src 'sha256-") && !policy.contains("script-src 'unsafe"));
 }
 
-// Is what has not changed not sent again, and what is long compressed?
 #[test]
-fn answers_are_tagged_and_compressed() {
+fn responses_are_tagged_and_compressed() {
     let place = Place::new();
     let first = place.get("/api/results/demo").ok();
     let again = |tag: &str| {

@@ -1,4 +1,4 @@
-//! What is on the shelf, under which names, and in which order.
+//! Tests the contents, the ids and the order of the shelf.
 
 use std::fs;
 
@@ -11,10 +11,9 @@ fn ids(shelf: &Value) -> Vec<&str> {
     shelf["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap()).collect()
 }
 
-// Are results found by themselves, in folders, and not too deep; and does what was added, changed or
-// taken away show without a restart?
+// Results are found in folders up to the depth limit. Additions, changes and removals show without a restart.
 #[test]
-fn the_shelf_is_as_the_folders_are() {
+fn shelf_follows_the_folders() {
     let place = Place::empty();
     assert_eq!(place.get("/api/shelf").ok().json(), json!({ "total": 0, "items": [] }));
     let demo = place.add("demo");
@@ -57,7 +56,7 @@ fn a_kept_what_if_stands_on_the_shelf_as_one() {
             &json!("interrupted")
         )
     );
-    // The base, and the two variants that are left; one cannot be.
+    // The baseline and the two other variants count as planned; the impossible one does not.
     assert_eq!((&item["runs_done"], &item["runs_planned"]), (&json!(1), &json!(3)));
     for (query, total) in [("kind=what_if", 1), ("kind=sweep", 0), ("search=sim:demo%20reads", 1)] {
         let shelf = place.get(&format!("/api/shelf?{query}")).ok().json();
@@ -66,7 +65,7 @@ fn a_kept_what_if_stands_on_the_shelf_as_one() {
     let kept = place.get("/api/what-ifs/asked").ok().json();
     assert_eq!(kept["variants"].as_array().unwrap().len(), 3);
 
-    // One that goes on or is damaged is told as it is.
+    // The item follows a change of its status and damage to its file.
     let file = place.path("asked.flashscope/what-if.json");
     edit(&file, |json| json["status"] = "complete".into());
     assert_eq!(place.item("asked")["status"], "complete");
@@ -86,12 +85,11 @@ fn a_folder_that_another_process_writes_is_not_on_the_shelf() {
     assert_eq!(ids(&place.get("/api/shelf").ok().json()), ["demo"]);
 }
 
-// Do results of one name have ids of their own, and does who has one keep it?
 #[test]
-fn ids_are_unique_and_stay() {
+fn ids_are_unique_and_stable() {
     let place = Place::new();
     assert_eq!(ids(&place.get("/api/shelf").ok().json()), ["demo"]);
-    // Comes before the other in the order of paths.
+    // This path sorts before the other.
     fs::create_dir(place.path("a")).unwrap();
     copy(&place.path("demo.flashscope"), &place.path("a/demo.flashscope"));
     let shelf = place.get("/api/shelf").ok().json();
@@ -102,9 +100,8 @@ fn ids_are_unique_and_stay() {
     assert_eq!(ids(&place.get("/api/shelf").ok().json()), [second]);
 }
 
-// Does each field of the query choose, and each order order?
 #[test]
-fn queries_choose() {
+fn queries_filter_and_sort() {
     let place = Place::empty();
     for (name, model, firmware, capacity, started) in [
         ("one", "Alpha 1", "F1", 3_u64 << 30, "2026-01-03T00:00:00Z"),
@@ -144,9 +141,8 @@ fn queries_choose() {
     }
 }
 
-// Are results ordered by what their facts say, and those without them last?
 #[test]
-fn facts_order() {
+fn results_without_facts_sort_last() {
     let place = Place::empty();
     for (name, nanoseconds) in [("slow", 9e6), ("none", 0.0), ("fast", 10.5)] {
         let path = place.add(name);
@@ -165,9 +161,8 @@ fn facts_order() {
     }
 }
 
-// Are corrections kept beside the result, given back, and checked?
 #[test]
-fn marks_are_kept() {
+fn marks_are_saved_returned_and_checked() {
     let place = Place::new();
     let mark = |experiment: &str| {
         let mark =
@@ -192,7 +187,7 @@ fn marks_are_kept() {
     place.put(path, vec![b' '; 2 << 20], &[]).error(413);
     assert_eq!(serde_json::from_slice::<Value>(&fs::read(&file).unwrap()).unwrap(), marks);
 
-    // A link that lies where the file is made leads nowhere.
+    // A link in place of the temporary file is not followed.
     let elsewhere = place.path("elsewhere");
     fs::write(&elsewhere, "kept").unwrap();
     std::os::unix::fs::symlink(&elsewhere, place.path("demo.flashscope/marks.json.unfinished"))

@@ -1,4 +1,4 @@
-//! Over a real socket.
+//! Tests the server over a real socket.
 
 use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -19,10 +19,9 @@ fn ask(address: SocketAddr, request: &str) -> String {
     answer
 }
 
-// Does the server answer at the free port that it tells, what is no HTTP with a refusal, and ends when
-// it is asked to, though a connection is open?
+// The server reports its free port, rejects data that are not HTTP, and stops although a connection is open.
 #[test]
-fn serves_until_it_is_asked_to_stop() {
+fn serves_until_stopped() {
     let place = Place::new();
     let folders: Vec<PathBuf> = vec![place.folder.path().into()];
     let (tell, told) = mpsc::channel();

@@ -1,4 +1,4 @@
-//! What-ifs.
+//! Tests the what-if endpoints.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,8 +16,8 @@ use tower::ServiceExt;
 
 use crate::{Answer, Place, ask};
 
-/// Answers with as many steps as there are variants. The drive `endless` is answered until it is stopped,
-/// which is noted; there is no other but `sim`.
+/// A service that answers with one step per variant. A request for the drive `endless` runs until it is cancelled, which
+/// is recorded. The only other drive is `sim`.
 #[derive(Clone, Default)]
 pub struct Scripted {
     stopped: Arc<Mutex<bool>>,
@@ -91,9 +91,8 @@ fn post(body: &Value, headers: &[(&str, &str)]) -> Answer {
     ask(&app(Access::Loopback).0, request(body, headers))
 }
 
-// Is each step a line of its own, none of them compressed, and as the description says?
 #[test]
-fn steps_are_lines() {
+fn steps_are_uncompressed_lines_as_described() {
     let answer = post(&asked("sim", 3), &[("accept-encoding", "gzip")]).ok();
     assert_eq!(answer.headers[header::CONTENT_TYPE], "application/x-ndjson");
     assert!(!answer.headers.contains_key(header::CONTENT_ENCODING));
@@ -114,9 +113,8 @@ fn steps_are_lines() {
     assert!(validator.is_valid(&asked("sim", 3)) && !validator.is_valid(&json!({})));
 }
 
-// Is a question refused that cannot be answered, is too much, is no question, or comes from elsewhere?
 #[test]
-fn wrong_questions_are_refused() {
+fn invalid_requests_are_refused() {
     let with = |name: &str, value: Value| {
         let mut body = asked("sim", 1);
         body[name] = value;
@@ -144,9 +142,8 @@ fn wrong_questions_are_refused() {
     ask(&local, request.body(Body::empty()).unwrap()).error(415);
 }
 
-// Are what-ifs for who is at this machine alone, and is it said where nothing answers them?
 #[test]
-fn elsewhere_nothing_is_simulated() {
+fn network_servers_refuse_what_ifs() {
     let (open, _) = app(Access::Network);
     let error = ask(&open, request(&asked("sim", 1), &[])).error(403);
     assert!(error.contains("a server of this machine alone"), "{error}");
@@ -155,9 +152,8 @@ fn elsewhere_nothing_is_simulated() {
     Place::empty().get("/api/what-if").ok();
 }
 
-// Does who goes away end the simulations, and is no more than a few answered at once?
 #[test]
-fn who_goes_away_ends_it() {
+fn closing_the_connection_cancels_and_few_run_at_once() {
     let (app, scripted) = app(Access::Loopback);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

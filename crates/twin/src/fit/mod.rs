@@ -55,7 +55,9 @@ pub enum FitError {
     #[error("interrupted")]
     Interrupted,
     /// None of the drives at which the search starts can be simulated.
-    #[error("none of the drives at which the search starts has the measured capacity and can run the measured workload")]
+    #[error(
+        "none of the drives at which the search starts has the measured capacity and can run the measured workload"
+    )]
     NoStart,
     /// A result cannot be read.
     #[error(transparent)]
