@@ -13,10 +13,10 @@ import flashscope as fs
     [
         (lambda: fs.bench("sim:demo", onyl=["mix"]), "unexpected argument 'onyl' found\n\n  tip: a similar"),
         (lambda: fs.bench("sim:demo", only=["granulrity"]), "did you mean `granularity`?\nthere are: preparation"),
-        (lambda: fs.bench("demo"), "`demo` is no drive, did you mean `sim:demo`?\nthere are: /dev/NAME"),
+        (lambda: fs.bench("demo"), "`demo` is not a drive, did you mean `sim:demo`?\nknown drives: /dev/NAME"),
         (lambda: fs.bench("sim:demo", repeats=0), "invalid value '0' for 'repeats'"),
         (lambda: fs.bench("sim:demo", io_count=1, precision="2%"), "cannot be used with"),
-        (lambda: fs.probe("sim:demo", only=["pages"]), "`pages` is no parameter"),
+        (lambda: fs.probe("sim:demo", only=["pages"]), "`pages` is not a parameter"),
         (lambda: fs.predict("sim:demo?over_provision=1"), "did you mean `over_provisioning`?"),
         (lambda: fs.predict("file:x"), "`file:x` is no simulated drive"),
         (lambda: fs.predict("demo", model="fast"), "the model `fast` is not of ftl"),

@@ -55,7 +55,7 @@ def test_wrong_sources(levels: str) -> None:
     Path("wrong.csv").write_text("fill,wa\n1GiB,2\n")
     for ask, says in [
         (lambda: fs.twin.fit("wrong.csv"), "line 1: the columns are `fill`, `wa`"),
-        (lambda: fs.twin.fit(levels, output="drive"), "is to end in .toml"),
+        (lambda: fs.twin.fit(levels, output="drive"), "must end in .toml"),
         (lambda: fs.twin.fit(), "required"),
         (lambda: fs.twin.open("none.toml"), "none.twin.json"),
     ]:

@@ -143,8 +143,8 @@ fn harness(out: &mut String, manifest: &Manifest, facts: &Facts) {
     if let Some(cost) = manifest.calibration.harness_cost_ns.filter(|_| count > 0) {
         line!(
             out,
-            "the harness itself takes {cost:.0} ns of each IO, up to {:.0} % of what {count} runs \
-             measured: they tell of it, not of the drive alone",
+            "the harness itself takes {cost:.0} ns of each IO, up to {:.0} % of the times that {count} \
+             runs measured: these include it",
             100.0 * largest.min(1.0)
         );
     }

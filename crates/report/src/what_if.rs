@@ -39,7 +39,11 @@ pub fn what_if_question(what_if: &WhatIf) -> String {
         1 => format!("one simulation each, seed {seed}"),
         _ => format!("{repeats} simulations each, seeds from {seed}"),
     };
-    format!("{workload} on {drive}: the baseline and {} variants; {each}\n", variants.len())
+    let variants = match variants.len() {
+        1 => "1 variant".into(),
+        count => format!("{count} variants"),
+    };
+    format!("{workload} on {drive}: the baseline and {variants}; {each}\n")
 }
 
 /// Formats the heading of the predictions.

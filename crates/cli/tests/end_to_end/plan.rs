@@ -156,7 +156,7 @@ fn plans_that_do_not_fit() {
     assert_snapshot!(newer, @"flashscope: q has format version 2; this flashscope reads up to 1: plan anew");
     fs::write(place.at("q"), "{}").unwrap();
     let none = place.run(&["bench", "--plan", "q"]).says(2, &place);
-    assert!(none.starts_with("flashscope: q is no plan, as `flashscope plan` saves it"), "{none}");
+    assert!(none.starts_with("flashscope: q is not a plan saved by `flashscope plan`"), "{none}");
     let both = place.run(&["bench", "null:", "--plan", "p"]).says(2, &place);
     assert!(both.contains("cannot be used with"), "{both}");
     let again = place.run(&["plan", "null:", "--output", "p"]).says(2, &place);

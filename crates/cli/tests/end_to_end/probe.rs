@@ -219,7 +219,7 @@ fn interrupted() {
     let (status, stderr) = running.wait();
     assert_eq!(status.code(), Some(130), "{stderr}");
     assert_eq!(place.names(), ["i.flashscope"]);
-    assert!(stderr.contains("interrupted: what is shown was found before"), "{stderr}");
+    assert!(stderr.contains("interrupted: the findings shown were made before"), "{stderr}");
     let report = json_of(&place, "i.flashscope");
     assert_eq!(report["status"], "interrupted");
     let why = &stated(&report, "request-cost")["answer"]["why"];

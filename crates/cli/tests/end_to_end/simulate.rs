@@ -407,7 +407,7 @@ fn every_ftl_runs() {
             let trims = ["--drive", &drive, "--workload", "uniform?trims=0.1"];
             let place = Scratch::in_memory();
             let refused = place.run(&[&["simulate"][..], &trims].concat()).says(1, &place);
-            assert!(refused.contains("a trim, which the FTL of this drive does not know"));
+            assert!(refused.contains("a trim, which the FTL of this drive does not support"));
         }
     }
 }
@@ -487,7 +487,7 @@ fn wrong() {
     }
     let ended = place.run(&arguments(&["--workload", "uflip:pause/RR", "--warmup", "steady"]));
     let message = ended.says(1, &place);
-    assert!(message.contains("nothing is left to be measured"), "{message}");
+    assert!(message.contains("nothing is left to measure"), "{message}");
 }
 
 /// Starts a simulation and sends Ctrl-C once it is heeded; what it did, said and its status.
@@ -518,7 +518,7 @@ fn interrupted() {
     assert_eq!(
         stderr.trim(),
         "stopping: what was done is kept; once more ends at once\n\
-         flashscope: interrupted: what is shown was measured before"
+         flashscope: interrupted: the results shown were measured before"
     );
     let found: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(found["status"], "interrupted");
@@ -546,7 +546,7 @@ fn worn_out() {
         assert!(message.contains("EROFS"), "{message}");
         assert!(message.contains("the drive is at the end of its life"), "{message}");
     }
-    assert!(shown.contains("what is shown was measured before"), "{shown}");
+    assert!(shown.contains("the results shown were measured before"), "{shown}");
 }
 
 #[test]
@@ -554,7 +554,7 @@ fn a_few_erased_blocks_are_said_to_tell_nothing() {
     let place = Scratch::in_memory();
     let says = |ios: &str| place.run(&["simulate", "--ios", ios]).ok().stdout;
     let few = says("30");
-    assert!(few.contains("too few to tell what more writes would come to"), "{few}");
+    assert!(few.contains("too few to extrapolate to more writes"), "{few}");
     assert!(few.contains("was steady at the end of that"), "{few}");
     assert!(!says("30000").contains("too few to tell"));
 }

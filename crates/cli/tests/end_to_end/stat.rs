@@ -171,7 +171,7 @@ fn interrupted() {
     let output = running.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("\ninterrupted: this is of what was read before\n"), "{text}");
+    assert!(text.contains("\ninterrupted: this covers only what was read before\n"), "{text}");
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains("interrupted: what is shown was read before"), "{stderr}");
 }

@@ -251,7 +251,7 @@ fn benches() {
         (&facts["runs"][0]["ios"], &facts["runs"][0]["open_loop"]),
         (&500.into(), &Value::Null)
     );
-    assert_snapshot!(bench("t.csv", "r", &["--read-only"]).says(2, &place), @"flashscope: the trace writes, and --read-only forbids it: `ops=read` plays its reads alone");
+    assert_snapshot!(bench("t.csv", "r", &["--read-only"]).says(2, &place), @"flashscope: the trace writes, and --read-only forbids it: `ops=read` plays only its reads");
     assert_snapshot!(bench("t.csv?pace=slow", "r", &[]).says(2, &place), @"flashscope: workload field `pace` is slow: it must be `timed` or `asap`");
     assert_snapshot!(bench("t.csv?space=2", "r", &["--destroy-data-on", "drive.img"]).says(2, &place), @"flashscope: t.csv: it reaches up to 128 MiB (134213632 B), and the drive has 64 MiB (67108864 B): put it on the drive by `remap=fold` or `remap=compact`, or scale it by `space`");
     assert!(!place.at("r").exists());

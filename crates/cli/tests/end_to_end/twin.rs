@@ -71,7 +71,7 @@ fn wrong_sources() {
     let said = place.run(&["twin", "fit", "sweep.csv"]).says(2, &place);
     assert!(said.contains("line 1: the columns are `fill`, `wa`"), "{said}");
     let said = place.run(&["twin", "fit", "sweep.csv", "-o", "drive"]).says(2, &place);
-    assert!(said.contains("is to end in .toml"), "{said}");
+    assert!(said.contains("must end in .toml"), "{said}");
     let said = place.run(&["twin", "check", "none.toml", "sweep.csv"]).says(2, &place);
     assert!(said.contains("none.twin.json"), "{said}");
 }

@@ -96,8 +96,8 @@ fn a_table_for_people() {
     }
     assert!(models.contains("3 simulations each, seeds from 1"), "{text}");
     assert!(models.contains("not modelled: trims"), "{text}");
-    assert!(simulated.contains("cannot be: profile field `over_provisioning` is 3"), "{text}");
-    assert!(text.ends_with("\nof 3 variants: 1 cannot be\n"), "{text}");
+    assert!(simulated.contains("impossible: profile field `over_provisioning` is 3"), "{text}");
+    assert!(text.ends_with("\nof 3 variants: 1 impossible\n"), "{text}");
 }
 
 // Is a twin, which is a file, a drive like any other, and may a whole drive be changed for it?
@@ -158,7 +158,7 @@ fn interrupted() {
     running.signal("-INT");
     let (status, stderr) = running.wait();
     assert_eq!(status.code(), Some(130), "{stderr}");
-    assert!(stderr.contains("of 8 variants were simulated; what is shown came before"), "{stderr}");
+    assert!(stderr.contains("of 8 variants were simulated; the rows shown are from before"), "{stderr}");
     assert!(printed().contains("not simulated: UNFINISHED"), "{}", printed());
     let kept: Value =
         serde_json::from_slice(&fs::read(place.at("kept/what-if.json")).unwrap()).unwrap();

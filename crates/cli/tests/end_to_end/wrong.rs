@@ -24,11 +24,11 @@ fn bench(drive: &str, options: &str) -> String {
 #[test]
 fn micro_benchmarks() {
     assert_snapshot!(bench("null:", "--only granulrity"), @"
-    flashscope: `granulrity` is no micro-benchmark, did you mean `granularity`?
+    flashscope: `granulrity` is not a micro-benchmark, did you mean `granularity`?
       there are: preparation, granularity, alignment, locality, partitioning, order, parallelism, mix, pause, bursts
     ");
     assert_snapshot!(bench("null:", "--only order,xyzzy"), @"
-    flashscope: `xyzzy` is no micro-benchmark
+    flashscope: `xyzzy` is not a micro-benchmark
       there are: preparation, granularity, alignment, locality, partitioning, order, parallelism, mix, pause, bursts
     ");
 }
@@ -37,28 +37,28 @@ fn micro_benchmarks() {
 #[test]
 fn kinds_of_drives() {
     assert_snapshot!(bench("nul:", ""), @"
-    flashscope: `nul:` is no drive, did you mean `null:`?
-      there are: /dev/NAME, file:PATH, sim:PROFILE, null:
+    flashscope: `nul:` is not a drive, did you mean `null:`?
+      known drives: /dev/NAME, file:PATH, sim:PROFILE, null:
     ");
     assert_snapshot!(bench("null:x", ""), @"
-    flashscope: `null:x` is no drive, did you mean `null:`?
-      there are: /dev/NAME, file:PATH, sim:PROFILE, null:
+    flashscope: `null:x` is not a drive, did you mean `null:`?
+      known drives: /dev/NAME, file:PATH, sim:PROFILE, null:
     ");
     assert_snapshot!(bench("simm:demo", ""), @"
-    flashscope: `simm:demo` is no drive, did you mean `sim:demo`?
-      there are: /dev/NAME, file:PATH, sim:PROFILE, null:
+    flashscope: `simm:demo` is not a drive, did you mean `sim:demo`?
+      known drives: /dev/NAME, file:PATH, sim:PROFILE, null:
     ");
     assert_snapshot!(bench("demo", ""), @"
-    flashscope: `demo` is no drive, did you mean `sim:demo`?
-      there are: /dev/NAME, file:PATH, sim:PROFILE, null:
+    flashscope: `demo` is not a drive, did you mean `sim:demo`?
+      known drives: /dev/NAME, file:PATH, sim:PROFILE, null:
     ");
     assert_snapshot!(bench("usb:stick", ""), @"
     flashscope: `usb:stick` is no drive
-      there are: /dev/NAME, file:PATH, sim:PROFILE, null:
+      known drives: /dev/NAME, file:PATH, sim:PROFILE, null:
     ");
     assert_snapshot!(bench("some/scratch.img?size=1GiB", ""), @"
     flashscope: `some/scratch.img?size=1GiB` is a path, not a drive: write `file:some/scratch.img?size=1GiB`
-      there are: /dev/NAME, file:PATH, sim:PROFILE, null:
+      known drives: /dev/NAME, file:PATH, sim:PROFILE, null:
     ");
 }
 
@@ -167,7 +167,7 @@ fn options_and_commands() {
 #[test]
 fn quantities() {
     assert_snapshot!(bench("null:", "--io-count XX=1"), @"
-    error: invalid value 'XX=1' for '--io-count <COUNTS>': `XX` is no baseline pattern; there are: SR, RR, SW, RW
+    error: invalid value 'XX=1' for '--io-count <COUNTS>': `XX` is not a baseline pattern; there are: SR, RR, SW, RW
 
     For more information, try '--help'.
     ");
@@ -222,12 +222,12 @@ fn quantities() {
 #[test]
 fn what_the_drive_cannot_do() {
     let file = "file:x.img?size=64MiB&direct=false";
-    assert_snapshot!(bench(file, "--io-size 1000"), @"flashscope: --io-size 1000 B is no multiple of the logical block, 512 B");
+    assert_snapshot!(bench(file, "--io-size 1000"), @"flashscope: --io-size 1000 B is not a multiple of the logical block, 512 B");
     assert_snapshot!(bench(file, "--io-size 1MiB --target-size 512KiB"), @"flashscope: --io-size 1 MiB does not fit in the target space, 512 KiB");
     assert_snapshot!(bench(file, "--target-size 1GiB"), @"flashscope: --target-size 1 GiB is more than the 64 MiB that `file:x.img?size=64MiB&direct=false` has");
     assert_snapshot!(bench(file, "--target-offset 1GiB"), @"flashscope: --target-offset 1 GiB is past the end of `file:x.img?size=64MiB&direct=false`, 64 MiB");
-    assert_snapshot!(bench(file, "--target-offset 1000"), @"flashscope: --target-offset 1000 B is no multiple of the logical block, 512 B");
-    assert_snapshot!(bench(file, "--only order --io-count 0"), @"flashscope: nothing can be run on `file:x.img?size=64MiB&direct=false`; the reason for the first run: IOCount = 0: must be more than IOIgnore, 0");
+    assert_snapshot!(bench(file, "--target-offset 1000"), @"flashscope: --target-offset 1000 B is not a multiple of the logical block, 512 B");
+    assert_snapshot!(bench(file, "--only order --io-count 0"), @"flashscope: none of the runs can run on `file:x.img?size=64MiB&direct=false`; the reason for the first one: IOCount = 0: must be more than IOIgnore, 0");
     assert_snapshot!(bench("null:", "--read-only --state random"), @"flashscope: --state writes to the drive, and --read-only forbids it");
 }
 
