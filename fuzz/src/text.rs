@@ -7,9 +7,9 @@ use flashscope_instrument::names;
 use flashscope_measure::WarmUp;
 use flashscope_sim::profile;
 use flashscope_twin::fit::read_levels;
-use flashscope_twin::simulate::{Asked, Work};
+use flashscope_twin::simulate::{SimulationRequest, Work};
 use flashscope_twin::sweep::Space;
-use flashscope_twin::what_if::{Asking, Question, changes};
+use flashscope_twin::what_if::{Question, VariantRequest, changes};
 use flashscope_workload::Stream;
 use flashscope_workload::synthetic::{self, Ios, Target};
 use flashscope_workload::trace::{Source, Spec};
@@ -184,9 +184,9 @@ fn space(text: &str) {
 }
 
 fn change(text: &str) {
-    let base = Asked { drive: "sim:demo".into(), work: Work::default() };
+    let base = SimulationRequest { drive: "sim:demo".into(), work: Work::default() };
     if let Ok(changes) = changes(text) {
-        let _ = Question::new(base, vec![Asking { name: None, changes }], 1);
+        let _ = Question::new(base, vec![VariantRequest { name: None, changes }], 1);
     }
 }
 

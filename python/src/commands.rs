@@ -12,7 +12,7 @@ use flashscope_instrument::probe::{ProbeArgs, outcome as probed_well, probe as i
 use flashscope_instrument::simulate::{Each, SimulateArgs, simulate as run};
 use flashscope_instrument::sweep::SweepArgs;
 use flashscope_instrument::what_if::WhatIfArgs;
-use flashscope_instrument::{Failure, Onlooker, twin, usage};
+use flashscope_instrument::{Failure, ProgressSink, twin, usage};
 use flashscope_measure::fresh_seed;
 use flashscope_probe::ProbeStatus;
 use flashscope_result::manifest::Status;
@@ -82,7 +82,7 @@ pub fn simulate(
 }
 
 /// Says what went wrong with something of which a part is there.
-fn note_failure(outcome: Result<(), Failure>, onlooker: &mut dyn Onlooker) {
+fn note_failure(outcome: Result<(), Failure>, onlooker: &mut dyn ProgressSink) {
     if let Err(failure) = outcome {
         onlooker.note(&failure.message());
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::anyhow;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array};
-use flashscope_instrument::sweep::{Begun, SweepArgs, Swept, outcome};
+use flashscope_instrument::sweep::{PreparedSweep, SweepArgs, SweepResult, outcome};
 use flashscope_instrument::{Failure, usage};
 use flashscope_result::sweep::{Column, Row, columns, read_rows, read_sweep};
 use flashscope_twin::sweep::{Trial, Workers, run_trial as simulated};
@@ -32,7 +32,7 @@ pub fn sweep(
 ) -> PyResult<(String, bool)> {
     let args: SweepArgs = parse("sweep", words)?;
     watched(py, progress, note, |stop, onlooker| {
-        let begun = Begun::new(&args, text.as_deref())?;
+        let begun = PreparedSweep::new(&args, text.as_deref())?;
         let jobs = args.jobs.given();
         let mut elsewhere = workers.map(|call| Elsewhere { call, jobs, stop, failed: None });
         let workers = elsewhere.as_mut().map(|workers| workers as &mut dyn Workers);
@@ -49,7 +49,7 @@ pub fn sweep(
 pub fn sweep_outcome(folder: &str) -> PyResult<()> {
     let path = PathBuf::from(folder);
     let sweep = read_sweep(&path).map_err(usage);
-    let outcome = sweep.and_then(|sweep| outcome(&Swept { sweep, path }));
+    let outcome = sweep.and_then(|sweep| outcome(&SweepResult { sweep, path }));
     outcome.map_err(|failure| raised(&failure))
 }
 

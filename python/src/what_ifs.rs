@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashscope_instrument::what_if::{Watcher, WhatIfArgs, what_if as answer};
-use flashscope_instrument::{Onlooker, Step};
+use flashscope_instrument::{ProgressSink, Step};
 use flashscope_result::what_if::{WhatIf, WhatIfStatus};
 use pyo3::prelude::*;
 
@@ -38,7 +38,7 @@ pub fn what_if(
 
 /// Gives rows to Python as they come.
 struct Rows<'a> {
-    onlooker: &'a mut dyn Onlooker,
+    onlooker: &'a mut dyn ProgressSink,
     row: Option<Py<PyAny>>,
     stop: &'a AtomicBool,
     raised: Option<PyErr>,
@@ -54,7 +54,7 @@ impl Rows<'_> {
     }
 }
 
-impl Onlooker for Rows<'_> {
+impl ProgressSink for Rows<'_> {
     fn show(&mut self, step: &Step<'_>) {
         self.onlooker.show(step);
     }

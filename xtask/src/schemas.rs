@@ -40,7 +40,7 @@ fn all() -> [(&'static str, Schema); 23] {
         ("conversion", schemars::schema_for!(flashscope_report::Conversion)),
         ("recording", schemars::schema_for!(flashscope_report::Recording)),
         ("reproduction", schemars::schema_for!(flashscope_papers::Reproductions)),
-        ("attached", schemars::schema_for!(flashscope_report::Attached)),
+        ("attached", schemars::schema_for!(flashscope_report::AttachedDrive)),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use flashscope_model::Family;
 use flashscope_model::trace::{Space, Total};
-use flashscope_twin::predict::{Cost, Interpolated, Point, Request, Simulated};
+use flashscope_twin::predict::{Cost, InterpolatedModel, Point, Request, SimulatedDrive};
 
 use crate::cases;
 
@@ -19,7 +19,7 @@ const FREES: [f64; 7] = [0.07, 0.15, 0.4, 1.0, 3.0, 10.0, 30.0];
 const TURNS: (u64, u64) = (3, 1);
 
 /// One for each FTL that a model is compared with.
-pub struct Grids(Vec<(&'static str, Interpolated)>);
+pub struct Grids(Vec<(&'static str, InterpolatedModel)>);
 
 impl Grids {
     pub fn measure() -> Grids {
@@ -28,12 +28,12 @@ impl Grids {
         Grids(kinds.into_iter().map(of).collect())
     }
 
-    pub fn of(&self, ftl: &str) -> Option<&Interpolated> {
+    pub fn of(&self, ftl: &str) -> Option<&InterpolatedModel> {
         self.0.iter().find(|(name, _)| *name == ftl).map(|(_, grid)| grid)
     }
 }
 
-fn grid(ftl: &str, family: Family) -> Interpolated {
+fn grid(ftl: &str, family: Family) -> InterpolatedModel {
     let mut points = Vec::new();
     for mean_len in LENS {
         // One drive for all free spaces, each part of it after a smaller one.
@@ -42,10 +42,10 @@ fn grid(ftl: &str, family: Family) -> Interpolated {
             points.push(point(&mut simulated, mean_len, free_space));
         }
     }
-    Interpolated::new(&points, family).expect("a grid")
+    InterpolatedModel::new(&points, family).expect("a grid")
 }
 
-fn drive(ftl: &str) -> Simulated {
+fn drive(ftl: &str) -> SimulatedDrive {
     let blocks = SPACE.logical_blocks + SPACE.free_blocks + 3;
     let threshold = 1.5 / f64::from(blocks);
     let fields = match ftl {
@@ -53,11 +53,11 @@ fn drive(ftl: &str) -> Simulated {
         _ => format!("ftl={ftl}&log.blocks={}", SPACE.free_blocks),
     };
     let profile = cases::drive(blocks, SPACE.pages_per_block, SPACE.logical_blocks, &fields);
-    Simulated::new(&profile).expect("a valid profile")
+    SimulatedDrive::new(&profile).expect("a valid profile")
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pages of a drive")]
-fn point(simulated: &mut Simulated, mean_len: f64, free_space: f64) -> Point {
+fn point(simulated: &mut SimulatedDrive, mean_len: f64, free_space: f64) -> Point {
     let free = u64::from(SPACE.free_blocks * SPACE.pages_per_block);
     let target = ((free as f64 / free_space) as u64).min(SPACE.pages());
     let mut rng = fastrand::Rng::with_seed(3);

@@ -22,9 +22,9 @@ mod workloads;
 use std::path::Path;
 use std::time::Instant;
 
-use flashscope_twin::drawn::{EIGHT, Measured, Traits};
+use flashscope_twin::drawn::{EIGHT, TraitSummary, Traits};
 use flashscope_twin::predict::{
-    Chosen, Found, Passes, Pieces, Pools, Request, Requests, Simulated, space,
+    CountedPasses, Passes, Pieces, Pools, Request, Requests, SelectedModel, SimulatedDrive, space,
 };
 
 use book::{Book, Line};
@@ -109,7 +109,7 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     let in_pass = all.len() as f64;
     let mut predicted = Vec::new();
     for (model, pieces) in &case.models {
-        let chosen = Chosen::named(model, &layout).expect("a model of the drive");
+        let chosen = SelectedModel::named(model, &layout).expect("a model of the drive");
         let mut pools = Pools::new(&layout, chosen, *pieces).expect("a drive in range");
         let space = space(&layout);
         let free = u64::from(space.free_blocks) * u64::from(space.pages_per_block);
@@ -118,7 +118,7 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
             Some(passes) => passes.repeat(&mut pools, &mut requests).expect("something is written"),
             None => {
                 let found = Passes::find(&mut pools, free, &mut requests, &mut |_| true);
-                let Found { passes: found, total } = found.expect("something is written");
+                let CountedPasses { passes: found, total } = found.expect("something is written");
                 passes = Some(found);
                 total
             }
@@ -142,7 +142,7 @@ fn compare(case: &Case, requests: &[Request], grids: &Grids, book: &mut Book) {
     let passes = passes.expect("each case has a model");
     let all = in_pass * f64::from(passes.warm_up + passes.counted);
     let start = Instant::now();
-    let mut simulated = Simulated::new(&case.profile).expect("a valid profile");
+    let mut simulated = SimulatedDrive::new(&case.profile).expect("a valid profile");
     let (truth, _) = passes
         .simulate(&mut simulated, &mut requests, &mut |_| true)
         .expect("something is written");
@@ -168,9 +168,9 @@ fn print_traits(traces: &[(String, String)], drawn: &[&Traits]) {
          aligned    pages  blocks hottest"
     );
     let print = |name: &str, requests: Vec<Request>| {
-        let of = Measured::of(requests.into_iter(), u64::from(cases::PAPER.pages_per_block));
-        let Measured { writes, reads, mean, deviation, longest, .. } = of;
-        let Measured { goes_on, aligned, pages, blocks, hottest, .. } = of;
+        let of = TraitSummary::of(requests.into_iter(), u64::from(cases::PAPER.pages_per_block));
+        let TraitSummary { writes, reads, mean, deviation, longest, .. } = of;
+        let TraitSummary { goes_on, aligned, pages, blocks, hottest, .. } = of;
         println!(
             "{name:<32.32} {writes:>8} {reads:>5.3} {mean:>7.2} {deviation:>9.1} {longest:>7} {goes_on:>7.3} \
              {aligned:>7.3} {pages:>8} {blocks:>7} {hottest:>7.3}"

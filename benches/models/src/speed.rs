@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use flashscope_model::{MODELS, Prediction, Table, Uniform};
 use flashscope_twin::drawn::{PRXY0, Traits};
-use flashscope_twin::predict::{Chosen, Pools, Requests};
+use flashscope_twin::predict::{Pools, Requests, SelectedModel};
 
 use crate::cases;
 
@@ -54,7 +54,7 @@ fn print_requests(wanted: impl Fn(&str) -> bool) {
     for case in cases::on_the_papers_drive(traits.name) {
         let layout = case.profile.layout().expect("a valid profile");
         for (model, pieces) in case.models.into_iter().filter(|(model, _)| wanted(model)) {
-            let chosen = Chosen::named(model, &layout).expect("a model of the drive");
+            let chosen = SelectedModel::named(model, &layout).expect("a model of the drive");
             let mut fastest = vec![Duration::MAX; traits.requests.div_ceil(STRETCH) as usize + 1];
             for _ in 0..TIMES {
                 let mut pools = Pools::new(&layout, chosen, pieces).expect("a drive in range");

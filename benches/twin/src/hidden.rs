@@ -9,7 +9,7 @@ use flashscope_probe_bench::drives::draw;
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::{Calibration, Machine, Manifest, OnError, Options, State, Tool};
 use flashscope_result::methodology::Methodology;
-use flashscope_twin::fit::{FitError, Measured};
+use flashscope_twin::fit::{FitError, MeasuredResult};
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 
 /// What a twin is fitted to.
@@ -33,7 +33,12 @@ pub fn spec(seed: u64) -> String {
 ///
 /// # Panics
 /// If the drive does not work, which would be a bug of the simulator.
-pub fn measure(spec: &str, seed: u64, names: &[&str], path: &Path) -> Result<Measured, FitError> {
+pub fn measure(
+    spec: &str,
+    seed: u64,
+    names: &[&str],
+    path: &Path,
+) -> Result<MeasuredResult, FitError> {
     let mut device = flashscope_sim::open(spec).expect("drives that are drawn work");
     let mut manifest = manifest(device.info(), seed, names);
     let folder = ResultFolder::create(path, &manifest)?;
@@ -49,7 +54,7 @@ pub fn measure(spec: &str, seed: u64, names: &[&str], path: &Path) -> Result<Mea
     }
     .run();
     bench.unwrap_or_else(|error| panic!("{spec}: {error}"));
-    Measured::read(path)
+    MeasuredResult::read(path)
 }
 
 fn manifest(info: &DeviceInfo, seed: u64, names: &[&str]) -> Manifest {

@@ -9,7 +9,7 @@ use std::io::{Write, stderr, stdout};
 use std::time::Duration;
 
 use clap::Parser;
-use flashscope_twin::fit::Fitting;
+use flashscope_twin::fit::FitProgress;
 
 use trial::{CONFIDENCE, Predicted, Trial, trial};
 
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (traces, mut trials) = (trial::traces(), Vec::new());
     for seed in args.first..args.first + args.drives {
         let mut last = None;
-        let tell = &mut |Fitting { what, misfit, simulations }: Fitting| {
+        let tell = &mut |FitProgress { what, misfit, simulations }: FitProgress| {
             let misfit = misfit.filter(|misfit| args.verbose && last != Some(*misfit));
             if let Some(misfit) = misfit {
                 last = Some(misfit);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use flashscope_block::{Bytes, Device};
 use flashscope_probe_bench::trial::probe;
 use flashscope_sim::{Drive, profile};
-use flashscope_twin::fit::{Check, How, Range, Sources, TellFitting, Twin};
+use flashscope_twin::fit::{Check, FitOptions, FitProgressFn, Range, Sources, Twin};
 use flashscope_twin::simulate::{Simulator, Work};
 
 use crate::hidden;
@@ -70,7 +70,7 @@ pub fn trial(
     jobs: usize,
     blind: bool,
     traces: &[String],
-    tell: &mut TellFitting<'_>,
+    tell: &mut FitProgressFn<'_>,
 ) -> Result<Trial, Box<dyn Error>> {
     let (spec, folder) = (hidden::spec(seed), tempfile::tempdir()?);
     let at = |name: &str| folder.path().join(name);
@@ -83,7 +83,7 @@ pub fn trial(
     }
     let (begun, stop) = (now(), AtomicBool::new(false));
     let twin = sources.fit(
-        How { seed, confidence: CONFIDENCE, sample: Bytes::gib(8), threads: jobs },
+        FitOptions { seed, confidence: CONFIDENCE, sample: Bytes::gib(8), threads: jobs },
         &stop,
         tell,
     )?;
@@ -91,7 +91,7 @@ pub fn trial(
     let check = Check::new(&twin, &held, &stop, jobs, &mut |_, _| {})?;
     let (mut means, mut p99s) = (Vec::new(), Vec::new());
     for run in check.runs {
-        let predicted = |compared: flashscope_twin::fit::Compared| Predicted {
+        let predicted = |compared: flashscope_twin::fit::Comparison| Predicted {
             title: run.title.clone(),
             truth: compared.measured,
             predicted: compared.predicted,

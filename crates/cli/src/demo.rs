@@ -10,7 +10,7 @@
 
 use std::path::PathBuf;
 
-use flashscope_instrument::bench::{Inside, Watching, create, manifest, measure, outcome};
+use flashscope_instrument::bench::{Inside, SideChannels, create, manifest, measure, outcome};
 use flashscope_measure::{LEAST_RUN_PAUSE, plan};
 use flashscope_report::{Summary, terminal};
 use flashscope_result::manifest::{OnError, Options, State};
@@ -52,7 +52,7 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let stop = stop::flag()?;
     let folder = create(&output, &manifest)?;
     let mut bar = LateBar::at_once();
-    let watching = Watching { inside, surroundings: None };
+    let watching = SideChannels { inside, surroundings: None };
     let facts = measure(&mut device, &mut manifest, &folder, (stop, &mut bar), watching);
     bar.finish();
     let facts = facts?;

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Nanos};
 use flashscope_drive::Clock;
-use flashscope_instrument::{Onlooker, Step, Unit};
+use flashscope_instrument::{ProgressSink, Step, Unit};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::print::{self, escape_untrusted, notice};
@@ -117,7 +117,7 @@ impl LateBar {
 
     /// So much of `what` is done, of how much, where that is known.
     pub fn show(&mut self, what: &str, done: u64, total: Option<u64>) {
-        Onlooker::show(self, &Step { phase: what, now: "", done, total, unit: Unit::Bytes });
+        ProgressSink::show(self, &Step { phase: what, now: "", done, total, unit: Unit::Bytes });
     }
 
     /// Notes that a phase began, where it did. The time that is left follows from what this phase alone has taken.
@@ -203,7 +203,7 @@ fn time_left(left: Nanos) -> String {
     }
 }
 
-impl Onlooker for LateBar {
+impl ProgressSink for LateBar {
     fn show(&mut self, step: &Step<'_>) {
         let Step { phase: name, now: detail, done, total, unit } = *step;
         self.enter(name, done);

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use flashscope_instrument::what_if::{self, Watcher, WhatIfArgs};
-use flashscope_instrument::{Onlooker, Step};
+use flashscope_instrument::{ProgressSink, Step};
 use flashscope_report::{
     what_if_end, what_if_expected, what_if_expected_head, what_if_question, what_if_simulated,
     what_if_simulated_head,
@@ -48,9 +48,9 @@ impl Printer {
     }
 }
 
-impl Onlooker for Printer {
+impl ProgressSink for Printer {
     fn show(&mut self, step: &Step<'_>) {
-        Onlooker::show(&mut self.bar, step);
+        ProgressSink::show(&mut self.bar, step);
     }
 
     fn note(&mut self, text: &str) {

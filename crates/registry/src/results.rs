@@ -18,7 +18,7 @@ use flashscope_result::marks::Marks;
 use flashscope_result::sweep::Explored;
 use flashscope_result::what_if::WhatIf;
 use flashscope_result::{Manifest, ResultFolder};
-use flashscope_serve::{Library, Opened, Problem, ShelfQuery};
+use flashscope_serve::{Library, OpenMeasurement, Problem, ShelfQuery};
 use quick_cache::sync::Cache;
 use serde_json::Value;
 use tokio::runtime::Handle;
@@ -31,7 +31,7 @@ use crate::{Error, limits};
 /// A result that is open, with its files of records.
 #[derive(Clone)]
 struct Kept {
-    opened: Arc<Opened>,
+    opened: Arc<OpenMeasurement>,
     parts: Arc<[Part]>,
     /// Where they lie in the store.
     place: Arc<str>,
@@ -88,7 +88,8 @@ impl Results {
         let facts = serde_json::from_slice(&self.get(&place, "facts.json")?).map_err(damaged)?;
         let (folder, manifest) = self.folder_of(id, &place)?;
         let version = item.id.clone();
-        let opened = Opened::new(item.id, item.name, version, folder, manifest, Arc::new(facts));
+        let opened =
+            OpenMeasurement::new(item.id, item.name, version, folder, manifest, Arc::new(facts));
         Ok(Kept { opened: Arc::new(opened), parts: parts.into(), place: place.into() })
     }
 
@@ -125,11 +126,11 @@ impl Library for Results {
         self.runtime.block_on(self.db.shelf(query))
     }
 
-    fn open(&self, id: &str) -> Result<Arc<Opened>, Problem> {
+    fn open(&self, id: &str) -> Result<Arc<OpenMeasurement>, Problem> {
         self.kept(id).map(|kept| kept.opened)
     }
 
-    fn fetch(&self, opened: &Opened, runs: &[u32]) -> Result<(), Problem> {
+    fn fetch(&self, opened: &OpenMeasurement, runs: &[u32]) -> Result<(), Problem> {
         let Kept { parts, place, .. } = self.kept(&opened.id)?;
         let wanted = parts.iter().filter(|part| runs.contains(&part.run));
         let wanted = wanted.map(|part| (part, part.name().path(opened.folder.path())));
@@ -146,7 +147,7 @@ impl Library for Results {
     }
 
     /// A registry says what the rule says.
-    fn marks(&self, _: &Opened) -> Result<Marks, Problem> {
+    fn marks(&self, _: &OpenMeasurement) -> Result<Marks, Problem> {
         Ok(Marks::default())
     }
 

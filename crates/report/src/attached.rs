@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// The place where a drive is attached: the output of `flashscope attach --json` once clients can connect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Attached {
+pub struct AttachedDrive {
     /// The drive, as the user named it.
     pub drive: String,
     /// Addressable bytes.
@@ -25,8 +25,8 @@ pub struct Attached {
 }
 
 /// Describes the attached drive in words, with the command to type next.
-pub fn attached(attached: &Attached) -> String {
-    let Attached { drive, size_bytes, way, place, page, .. } = attached;
+pub fn attached(attached: &AttachedDrive) -> String {
+    let AttachedDrive { drive, size_bytes, way, place, page, .. } = attached;
     let next = match way.as_str() {
         "nbd" => format!("qemu-img info '{place}', nbdinfo '{place}', or nbd-client"),
         "fuse" => format!("losetup --find --show --direct-io=on '{place}'"),

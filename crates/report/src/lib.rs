@@ -20,7 +20,7 @@ mod views;
 mod what_if;
 mod write_grid;
 
-pub use attached::{Attached, attached};
+pub use attached::{AttachedDrive, attached};
 pub use conversion::{Conversion, conversion};
 use flashscope_analysis::{Facts, Outline};
 use flashscope_result::Manifest;
@@ -34,8 +34,8 @@ pub use sweep::sweep;
 pub use terminal::terminal;
 pub use trace::{Trace, TraceStatus, trace};
 pub use views::{
-    Measurement, ResultKind, Shelf, ShelfItem, Views, WhatIfAsked, WhatIfAskedVariant,
-    WhatIfChoice, WhatIfChoices,
+    Measurement, ResultKind, Shelf, ShelfItem, Views, WhatIfChoice, WhatIfChoices, WhatIfQuestion,
+    WhatIfQuestionVariant,
 };
 pub use what_if::{
     what_if, what_if_end, what_if_expected, what_if_expected_head, what_if_question,

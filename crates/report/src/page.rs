@@ -110,7 +110,7 @@ pub struct Exhibits<'a> {
 /// The data in a page.
 #[derive(Serialize)]
 struct Page<'a> {
-    measurements: Vec<Paged<'a>>,
+    measurements: Vec<PageMeasurement<'a>>,
     simulations: &'a [SimulatedExhibit<'a>],
     probes: &'a [ProbedExhibit<'a>],
     sweeps: &'a [SweptExhibit<'a>],
@@ -122,7 +122,7 @@ struct Page<'a> {
 /// A measurement as the page holds it. The views make up nearly all of it; they are JSON, compressed by gzip, in base64,
 /// which needs a quarter of the space.
 #[derive(Serialize)]
-struct Paged<'a> {
+struct PageMeasurement<'a> {
     id: &'a str,
     name: &'a str,
     manifest: &'a Manifest,
@@ -202,9 +202,9 @@ impl Steps<'_> {
 }
 
 /// Returns a measurement without its views.
-fn bare(shown: Exhibit) -> Paged {
+fn bare(shown: Exhibit) -> PageMeasurement {
     let none = String::new;
-    Paged {
+    PageMeasurement {
         id: shown.id,
         name: shown.name,
         manifest: shown.viewer.manifest,
@@ -221,7 +221,7 @@ fn bare(shown: Exhibit) -> Paged {
 /// derived from these.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 fn fill(
-    paged: &mut Paged,
+    paged: &mut PageMeasurement,
     viewer: Viewer,
     room: usize,
     steps: &mut Steps,
@@ -286,14 +286,14 @@ fn first_that_fits<C, T: Serialize>(
 }
 
 /// The result of reading records.
-type Read<T> = Result<T, flashscope_result::Error>;
+type ReadResult<T> = Result<T, flashscope_result::Error>;
 
 /// Returns the runs that have records.
 fn recorded(viewer: Viewer<'_>) -> impl Iterator<Item = &Run> {
     viewer.manifest.runs().filter(|run| run.progress.ios() > 0)
 }
 
-fn histograms(viewer: Viewer, steps: &mut Steps) -> Read<Vec<LatencyHistogram>> {
+fn histograms(viewer: Viewer, steps: &mut Steps) -> ReadResult<Vec<LatencyHistogram>> {
     let mut all = Vec::new();
     for run in recorded(viewer) {
         all.extend(viewer.histogram(run.id, 0..u64::MAX)?);
@@ -302,7 +302,7 @@ fn histograms(viewer: Viewer, steps: &mut Steps) -> Read<Vec<LatencyHistogram>> 
     Ok(all)
 }
 
-fn neighbours(viewer: Viewer, steps: &mut Steps) -> Read<Vec<Ios>> {
+fn neighbours(viewer: Viewer, steps: &mut Steps) -> ReadResult<Vec<Ios>> {
     let [(slowest, around), ..] = NEIGHBOURHOODS;
     let mut all = Vec::new();
     for run in recorded(viewer) {
@@ -312,7 +312,7 @@ fn neighbours(viewer: Viewer, steps: &mut Steps) -> Read<Vec<Ios>> {
     Ok(all)
 }
 
-fn outlines(viewer: Viewer, steps: &mut Steps) -> Read<Vec<Outline>> {
+fn outlines(viewer: Viewer, steps: &mut Steps) -> ReadResult<Vec<Outline>> {
     let mut all = Vec::new();
     for run in recorded(viewer) {
         all.extend(viewer.outline(run.id, 0..u64::MAX, STRETCHES)?);
@@ -321,7 +321,7 @@ fn outlines(viewer: Viewer, steps: &mut Steps) -> Read<Vec<Outline>> {
     Ok(all)
 }
 
-fn colours(viewer: Viewer, columns: u64, steps: &mut Steps) -> Read<Vec<Colours>> {
+fn colours(viewer: Viewer, columns: u64, steps: &mut Steps) -> ReadResult<Vec<Colours>> {
     let mut all = Vec::new();
     for benchmark in &viewer.manifest.micro_benchmarks {
         for experiment in &benchmark.experiments {

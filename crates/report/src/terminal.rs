@@ -76,14 +76,14 @@ fn head(out: &mut String, manifest: &Manifest) {
 }
 
 /// The most failed runs that are listed. For a drive that fails all the time, these are enough.
-const TOLD_FAILURES: usize = 8;
+const LISTED_FAILURES: usize = 8;
 
 fn failures(out: &mut String, manifest: &Manifest) {
     let mut failed = manifest.runs().filter_map(|run| match &run.progress {
         Progress::Failed { error, offset_bytes, .. } => Some((run.id, error, offset_bytes.0)),
         _ => None,
     });
-    for (id, error, offset) in failed.by_ref().take(TOLD_FAILURES) {
+    for (id, error, offset) in failed.by_ref().take(LISTED_FAILURES) {
         line!(out, "run {id} failed at offset {offset} with {error}");
     }
     match failed.count() {

@@ -40,7 +40,7 @@ pub struct Views {
     /// The choices for a what-if question.
     pub what_if_choices: WhatIfChoices,
     /// A what-if request.
-    pub what_if_asked: WhatIfAsked,
+    pub what_if_asked: WhatIfQuestion,
     /// The answer to a what-if request.
     pub what_if: WhatIf,
 }
@@ -70,7 +70,7 @@ pub struct WhatIfChoice {
 /// A what-if request: a baseline and changes to try.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct WhatIfAsked {
+pub struct WhatIfQuestion {
     /// The baseline drive: one of the choices, with any fields to set after `?`.
     pub drive: String,
     /// The workload: one of the choices, with any fields to set after `?`.
@@ -82,13 +82,13 @@ pub struct WhatIfAsked {
     #[serde(default)]
     pub repeats: Option<u32>,
     /// The variants, each with its changes.
-    pub variants: Vec<WhatIfAskedVariant>,
+    pub variants: Vec<WhatIfQuestionVariant>,
 }
 
 /// A variant in a what-if request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct WhatIfAskedVariant {
+pub struct WhatIfQuestionVariant {
     /// The name of the variant; by default its changes.
     #[serde(default)]
     pub name: Option<String>,

@@ -26,7 +26,7 @@ use crate::parameters::ResultPath;
 use crate::problem::Problem;
 use crate::shelf::ShelfQuery;
 use crate::views;
-use crate::what_if::{self, Asking, HasAsking, WhatIfs};
+use crate::what_if::{self, HasWhatIfs, WhatIfService, WhatIfs};
 use crate::work::Work;
 
 const DESCRIPTION: &str = "Results of flashscope: measurements, findings, and every IO \
@@ -38,7 +38,7 @@ pub struct App {
     pub library: Box<dyn Library>,
     pub work: Work,
     access: Access,
-    asking: Asking,
+    what_if_service: WhatIfService,
     /// A cache of answers that were computed from records.
     pub answers: Cache<String, Bytes, Weight>,
 }
@@ -52,9 +52,9 @@ impl Weighter<String, Bytes> for Weight {
     }
 }
 
-impl HasAsking for App {
-    fn asking(&self) -> &Asking {
-        &self.asking
+impl HasWhatIfs for App {
+    fn what_if_service(&self) -> &WhatIfService {
+        &self.what_if_service
     }
 }
 
@@ -65,18 +65,23 @@ pub fn app(library: impl Library, access: Access) -> Router {
 
 /// Does the same as [`app`], with a service that answers what-ifs.
 pub fn app_answering(library: impl Library, access: Access, what_ifs: impl WhatIfs) -> Router {
-    guarded(with_page(api_asking(library, access, Some(Arc::new(what_ifs)))), access)
+    guarded(with_page(api_with_service(library, access, Some(Arc::new(what_ifs)))), access)
 }
 
 /// Builds the API over `library`.
 pub fn api(library: impl Library, access: Access) -> Api {
-    api_asking(library, access, None)
+    api_with_service(library, access, None)
 }
 
-fn api_asking(library: impl Library, access: Access, what_ifs: Option<Arc<dyn WhatIfs>>) -> Api {
+fn api_with_service(
+    library: impl Library,
+    access: Access,
+    what_ifs: Option<Arc<dyn WhatIfs>>,
+) -> Api {
     let answers = Cache::with_weighter(1024, limits::ANSWERS, Weight);
-    let asking = Asking::of(what_ifs, access);
-    let app = App { library: Box::new(library), access, work: Work::default(), asking, answers };
+    let what_if_service = WhatIfService::of(what_ifs, access);
+    let app =
+        App { library: Box::new(library), access, work: Work::default(), what_if_service, answers };
     let (router, document) = endpoints().finish("flashscope serve", DESCRIPTION);
     Api { router: router.with_state(Arc::new(app)), document }
 }

@@ -22,8 +22,8 @@ use tokio::task::spawn_blocking;
 
 use crate::describe::{DEFINITIONS, RECEIVED, parameters_of, rename, responses, responses_as};
 use crate::lines::{LINES, Lines};
-use crate::meant::array_for_object;
 use crate::problem::Problem;
+use crate::strict_json::array_for_object;
 
 /// A response: the JSON of a `T`. Cloning is cheap.
 #[derive(Debug)]

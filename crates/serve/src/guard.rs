@@ -12,9 +12,9 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
 use tower_http::csrf::CsrfLayer;
 
+use crate::idle_timeout::with_read_timeout;
 use crate::limits;
 use crate::lines::LINES;
-use crate::patience::sent_on;
 use crate::problem::Problem;
 
 /// The headers of every response.
@@ -47,7 +47,7 @@ pub fn guarded(router: Router, access: Access) -> Router {
                 .into_response()
         }))
         .layer(from_fn_with_state(Arc::new(access), known_host))
-        .layer(map_request(sent_on))
+        .layer(map_request(with_read_timeout))
         .layer(from_fn(in_time))
         .layer(compressed())
         .layer(from_fn(with_headers))

@@ -27,19 +27,19 @@ pub trait Library: Send + Sync + 'static {
     ///
     /// # Errors
     /// If there is none, or it is damaged.
-    fn open(&self, id: &str) -> Result<Arc<Opened>, Problem>;
+    fn open(&self, id: &str) -> Result<Arc<OpenMeasurement>, Problem>;
 
     /// Makes the records of `runs` available in the folder of `opened`.
     ///
     /// # Errors
     /// If they are not available.
-    fn fetch(&self, opened: &Opened, runs: &[u32]) -> Result<(), Problem>;
+    fn fetch(&self, opened: &OpenMeasurement, runs: &[u32]) -> Result<(), Problem>;
 
     /// Returns the corrections of the summary grid of `opened`.
     ///
     /// # Errors
     /// If they are damaged.
-    fn marks(&self, opened: &Opened) -> Result<Marks, Problem>;
+    fn marks(&self, opened: &OpenMeasurement) -> Result<Marks, Problem>;
 
     /// Saves corrections of the measurement `id`.
     ///
@@ -73,7 +73,7 @@ pub trait Library: Send + Sync + 'static {
 }
 
 /// An open measurement.
-pub struct Opened {
+pub struct OpenMeasurement {
     /// The id in addresses.
     pub id: String,
     /// Its name for people.
@@ -89,7 +89,7 @@ pub struct Opened {
     overviews: Overviews,
 }
 
-impl Opened {
+impl OpenMeasurement {
     /// Wraps a measurement that was just opened.
     pub fn new(
         id: String,
@@ -98,9 +98,9 @@ impl Opened {
         folder: ResultFolder,
         manifest: Manifest,
         facts: Arc<Facts>,
-    ) -> Opened {
+    ) -> OpenMeasurement {
         let overviews = Overviews::new(limits::processors());
-        Opened { id, name, version, folder, manifest, facts, overviews }
+        OpenMeasurement { id, name, version, folder, manifest, facts, overviews }
     }
 
     /// Converts an error into a problem, without the path on this machine.
@@ -111,7 +111,7 @@ impl Opened {
 
     /// Returns the viewer that computes views of it.
     pub fn viewer(&self) -> Viewer<'_> {
-        let Opened { folder, manifest, facts, overviews, .. } = self;
+        let OpenMeasurement { folder, manifest, facts, overviews, .. } = self;
         Viewer { folder, manifest, facts, overviews }
     }
 }

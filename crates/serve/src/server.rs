@@ -12,8 +12,8 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tower::Layer as _;
 
+use crate::idle_timeout::WriteTimeout;
 use crate::limits;
-use crate::patience::Taken;
 
 /// Serves `router` until `stop` is done, then finishes open responses. Requests carry a [`ConnectInfo`] with the client's
 /// address.
@@ -41,7 +41,7 @@ pub async fn run(listener: TcpListener, router: Router, stop: impl Future<Output
         };
         let service = Extension(ConnectInfo(peer)).layer(router.clone());
         let service = TowerToHyperService::new(service);
-        let stream = TokioIo::new(Taken::new(stream, limits::STUCK_TIME));
+        let stream = TokioIo::new(WriteTimeout::new(stream, limits::STUCK_TIME));
         let connection = under_way.watch(http.serve_connection(stream, service));
         tokio::spawn(async move {
             // A client that disconnects or does not speak HTTP is no error of the server.

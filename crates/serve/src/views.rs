@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::api::App;
 use crate::endpoint::{Endpoints, JsonOf, Nothing};
-use crate::library::Opened;
+use crate::library::OpenMeasurement;
 use crate::parameters::{
     ActivitiesQuery, ColoursQuery, ComparisonQuery, IosQuery, OutlineQuery, ResultPath, RunPath,
     Window, WindowQuery,
@@ -140,7 +140,7 @@ impl App {
 }
 
 fn made<T: Serialize>(
-    opened: &Opened,
+    opened: &OpenMeasurement,
     view: impl FnOnce(Viewer) -> Result<Option<T>, Error>,
 ) -> Result<Bytes, Problem> {
     let made = view(opened.viewer()).map_err(|error| opened.problem(&error))?;

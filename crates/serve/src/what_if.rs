@@ -1,9 +1,9 @@
-//! What-ifs: requests whose results are streamed as they arrive.
+//! The what-if endpoints, which stream results as they arrive.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashscope_report::{WhatIfAsked, WhatIfChoices};
+use flashscope_report::{WhatIfChoices, WhatIfQuestion};
 use flashscope_result::what_if::WhatIf;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
@@ -28,28 +28,28 @@ pub trait WhatIfs: Send + Sync + 'static {
     ///
     /// # Errors
     /// The problem with the request.
-    fn ask(&self, asked: &WhatIfAsked) -> Result<Box<Answering>, String>;
+    fn ask(&self, asked: &WhatIfQuestion) -> Result<Box<AnswerFn>, String>;
 }
 
 /// A function that answers a request, see [`WhatIfs::ask`].
-pub type Answering = dyn FnOnce(&AtomicBool, &mut Tell<'_>) + Send;
+pub type AnswerFn = dyn FnOnce(&AtomicBool, &mut Tell<'_>) + Send;
 
 /// A callback that receives the answer so far.
 pub type Tell<'a> = dyn FnMut(&WhatIf) + Send + 'a;
 
 /// The what-if service with a limit on requests at once.
 #[derive(Clone)]
-pub struct Asking {
+pub struct WhatIfService {
     what_ifs: Option<Arc<dyn WhatIfs>>,
     places: Arc<Semaphore>,
 }
 
-impl Asking {
+impl WhatIfService {
     /// Wraps the service, if there is one, for `access`.
-    pub fn of(what_ifs: Option<Arc<dyn WhatIfs>>, access: Access) -> Asking {
+    pub fn of(what_ifs: Option<Arc<dyn WhatIfs>>, access: Access) -> WhatIfService {
         // A what-if takes minutes of all processors, so it is only available on this machine.
         let what_ifs = what_ifs.filter(|_| access == Access::Loopback);
-        Asking { what_ifs, places: Arc::new(Semaphore::new(limits::WHAT_IFS)) }
+        WhatIfService { what_ifs, places: Arc::new(Semaphore::new(limits::WHAT_IFS)) }
     }
 
     fn answerer(&self) -> Result<&Arc<dyn WhatIfs>, Problem> {
@@ -63,37 +63,37 @@ impl Asking {
 }
 
 /// A state that may have a what-if service.
-pub trait HasAsking: Send + Sync + 'static {
+pub trait HasWhatIfs: Send + Sync + 'static {
     /// Returns the service.
-    fn asking(&self) -> &Asking;
+    fn what_if_service(&self) -> &WhatIfService;
 }
 
 /// Adds the endpoints.
-pub fn add<S: HasAsking>(endpoints: Endpoints<S>) -> Endpoints<S> {
+pub fn add<S: HasWhatIfs>(endpoints: Endpoints<S>) -> Endpoints<S> {
     let summary = "Simulates changes: a line of JSON for each step, with all results \
                    so far; the last one is the answer. Closing the connection cancels it";
     endpoints.get("/api/what-if", "The choices for a what-if request", choices).post_lines(
         "/api/what-if",
         summary,
         limits::WHAT_IF,
-        |state| state.asking().answerer().map(|_| ()),
+        |state| state.what_if_service().answerer().map(|_| ()),
         ask,
     )
 }
 
-async fn choices<S: HasAsking>(
+async fn choices<S: HasWhatIfs>(
     app: Arc<S>,
     _: Nothing,
     _: Nothing,
 ) -> Result<JsonOf<WhatIfChoices>, Problem> {
-    JsonOf::of(&app.asking().answerer()?.choices())
+    JsonOf::of(&app.what_if_service().answerer()?.choices())
 }
 
-async fn ask<S: HasAsking>(app: Arc<S>, asked: WhatIfAsked) -> Result<Lines<WhatIf>, Problem> {
-    let asking = app.asking().clone();
+async fn ask<S: HasWhatIfs>(app: Arc<S>, asked: WhatIfQuestion) -> Result<Lines<WhatIf>, Problem> {
+    let service = app.what_if_service().clone();
     within_limits(&asked)?;
-    let answering = asking.answerer()?.ask(&asked).map_err(Problem::damaged)?;
-    let place = asking.places.try_acquire_owned().map_err(|_| {
+    let answering = service.answerer()?.ask(&asked).map_err(Problem::damaged)?;
+    let place = service.places.try_acquire_owned().map_err(|_| {
         Problem::too_many("too many what-ifs are running: try again when they are done")
     })?;
     let (lines, sender) = Lines::new();
@@ -120,7 +120,7 @@ async fn late(stop: Arc<AtomicBool>) {
     stop.store(true, Ordering::Relaxed);
 }
 
-fn within_limits(asked: &WhatIfAsked) -> Result<(), Problem> {
+fn within_limits(asked: &WhatIfQuestion) -> Result<(), Problem> {
     let (variants, repeats) = (asked.variants.len(), asked.repeats.unwrap_or(1));
     let ios = asked.ios.unwrap_or(1);
     for (what, number, most) in [

@@ -12,7 +12,7 @@ use flashscope_result::manifest::{
     Calibration, Machine, Manifest, OnError, Options, Run, State, Tool,
 };
 use flashscope_result::methodology::Methodology;
-use flashscope_twin::fit::{Check, Fitting, How, Measured, Sources, Twin};
+use flashscope_twin::fit::{Check, FitOptions, FitProgress, MeasuredResult, Sources, Twin};
 use flashscope_twin::simulate::Work;
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 use tempfile::TempDir;
@@ -23,7 +23,7 @@ const HIDDEN: &str = "agrawal-2008?flash.dies_per_package=1&flash.planes_per_die
     &cleaning.free_threshold=0.03&flash.page_read=42us&flash.page_program=510us\
     &flash.serial_access_per_kib=9us&interface.request_overhead=31us&interface.transfer_per_kib=7us";
 
-const HOW: How = How { seed: 1, confidence: 0.9, sample: Bytes::gib(8), threads: 2 };
+const HOW: FitOptions = FitOptions { seed: 1, confidence: 0.9, sample: Bytes::gib(8), threads: 2 };
 
 /// The result of micro-benchmarks on a drive.
 fn measured(place: &TempDir, name: &str, spec: &str, benchmarks: &[&str]) -> PathBuf {
@@ -75,8 +75,8 @@ fn fit(paths: &[&Path]) -> Result<Twin, flashscope_twin::fit::FitError> {
 fn samples_keep_first_repeats_and_simulate_nothing_else() {
     let place = tempfile::tempdir().unwrap();
     let path = measured(&place, "all.flashscope", HIDDEN, &["granularity", "locality"]);
-    let all = Measured::read(&path).unwrap();
-    let experiments = |of: &Measured| -> BTreeSet<(String, String)> {
+    let all = MeasuredResult::read(&path).unwrap();
+    let experiments = |of: &MeasuredResult| -> BTreeSet<(String, String)> {
         let experiments = of.manifest.micro_benchmarks.iter().flat_map(|one| {
             one.experiments.iter().map(|experiment| (one.name.clone(), experiment))
         });
@@ -84,7 +84,7 @@ fn samples_keep_first_repeats_and_simulate_nothing_else() {
         let run = experiments.filter(|(_, experiment)| experiment.runs.iter().any(run));
         run.map(|(name, experiment)| (name, experiment.name.clone())).collect()
     };
-    let bytes = |of: &Measured| of.runs.iter().map(|run| run.bytes.0).sum::<u64>();
+    let bytes = |of: &MeasuredResult| of.runs.iter().map(|run| run.bytes.0).sum::<u64>();
     let enough = Bytes(bytes(&all) + 20 * all.capacity().0);
     assert_eq!(all.sampled(enough).runs.len(), all.runs.len());
     let profile = flashscope_sim::profile::parse(HIDDEN).unwrap();
@@ -118,13 +118,13 @@ fn fit_to_a_sample_predicts_as_well_as_to_all_runs() {
     let fitted = measured(&place, "fit.flashscope", HIDDEN, &["granularity", "locality"]);
     let held = measured(&place, "held.flashscope", HIDDEN, &["order", "alignment"]);
     let sources = Sources::read(&[fitted]).unwrap();
-    let how = How { sample: Bytes(0), ..HOW };
-    let mut told: Vec<Fitting> = Vec::new();
+    let how = FitOptions { sample: Bytes(0), ..HOW };
+    let mut told: Vec<FitProgress> = Vec::new();
     let twin = sources.fit(how, &AtomicBool::new(false), &mut |so_far| told.push(so_far)).unwrap();
     assert_eq!(twin.runs.len(), sources.measured[0].runs.len());
     assert!(told.is_sorted_by_key(|so_far| so_far.simulations));
     assert_eq!(told.iter().rev().find_map(|so_far| so_far.misfit), twin.misfit);
-    let alone = How { threads: 1, ..how };
+    let alone = FitOptions { threads: 1, ..how };
     assert_eq!(sources.fit(alone, &AtomicBool::new(false), &mut |_| {}).unwrap(), twin);
     let summary = check(&twin, &held).summary.unwrap();
     assert!(summary.mean_error < 0.03 && summary.p99_error < 0.1, "{summary:?}");

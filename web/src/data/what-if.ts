@@ -2,7 +2,7 @@
 import { parseJson } from './json';
 import { fetched, jsonOf } from './served';
 import { SourceError } from './source';
-import type { Quantity, WhatIf, WhatIfAsked, WhatIfChoices } from './views.gen';
+import type { Quantity, WhatIf, WhatIfQuestion, WhatIfChoices } from './views.gen';
 
 const ADDRESS = '/api/what-if';
 
@@ -13,7 +13,7 @@ export async function whatIfChoices(signal: AbortSignal): Promise<WhatIfChoices>
 
 /** Asks; `each` is told of all that is known after each step, at last of all there is. */
 export async function askWhatIf(
-  asked: WhatIfAsked,
+  asked: WhatIfQuestion,
   each: (soFar: WhatIf) => void,
   signal: AbortSignal,
 ): Promise<void> {

@@ -206,7 +206,7 @@ fn announce<A: Answer>(
 ) {
     watched.attached_at(place);
     let export = drive.export();
-    let attached = flashscope_report::Attached {
+    let attached = flashscope_report::AttachedDrive {
         drive: export.name.clone(),
         size_bytes: export.size,
         logical_block_bytes: export.logical_block,

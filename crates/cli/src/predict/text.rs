@@ -5,7 +5,7 @@ use std::fmt::Write;
 use flashscope_block::Bytes;
 use flashscope_model::MODELS;
 use flashscope_twin::predict::{
-    LifetimeReport, METHODS, Predicted, PredictionReport, SimulatedReport,
+    LifetimeReport, METHODS, PredictedValue, PredictionReport, SimulatedReport,
 };
 
 /// The models that there are.
@@ -132,11 +132,11 @@ fn off(error: Option<f64>) -> String {
     error.map(|error| format!(" (predicted {:+.1} %)", 100.0 * error)).unwrap_or_default()
 }
 
-fn number(predicted: &Predicted, digits: usize) -> String {
+fn number(predicted: &PredictedValue, digits: usize) -> String {
     scaled(predicted, 1.0, digits)
 }
 
-fn scaled(predicted: &Predicted, scale: f64, digits: usize) -> String {
+fn scaled(predicted: &PredictedValue, scale: f64, digits: usize) -> String {
     let ends = predicted
         .interval
         .map(|ends| format!(" ({:.digits$} to {:.digits$})", scale * ends.low, scale * ends.high));

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use anyhow::anyhow;
 use flashscope_drive::Clock;
-use flashscope_instrument::{Onlooker, Step, Unit};
+use flashscope_instrument::{ProgressSink, Step, Unit};
 use flashscope_papers::{
     Error, ITEMS, Inputs, Item, Reproduction, Reproductions, Run, State, item,
 };
@@ -65,7 +65,7 @@ fn run(
     for (done, item) in (0..).zip(asked) {
         let (total, unit) = (Some(asked.len() as u64), Unit::Count);
         let now = format!("{}, {}", item.paper, item.place);
-        Onlooker::show(&mut bar, &Step { phase: "reproducing", now: &now, done, total, unit });
+        ProgressSink::show(&mut bar, &Step { phase: "reproducing", now: &now, done, total, unit });
         let mut inputs = Inputs::of(item.inputs);
         for (name, value) in &args.set {
             inputs.set(name, value).map_err(usage)?;

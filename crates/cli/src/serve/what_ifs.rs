@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use flashscope_instrument::what_if::{Watcher, answer, repeats};
-use flashscope_instrument::{Onlooker, Step};
-use flashscope_report::{WhatIfAsked, WhatIfAskedVariant, WhatIfChoice, WhatIfChoices};
+use flashscope_instrument::{ProgressSink, Step};
+use flashscope_report::{WhatIfChoice, WhatIfChoices, WhatIfQuestion, WhatIfQuestionVariant};
 use flashscope_result::what_if::{Change, WhatIf};
-use flashscope_serve::what_if::{Answering, Tell, WhatIfs};
+use flashscope_serve::what_if::{AnswerFn, Tell, WhatIfs};
 use flashscope_sim::profile;
 use flashscope_twin::simulate::{self, Work};
-use flashscope_twin::what_if::{Asking, Question, changes};
+use flashscope_twin::what_if::{Question, VariantRequest, changes};
 use flashscope_workload::{synthetic, trace};
 
 /// What is often asked, and what it means.
@@ -61,11 +61,11 @@ impl WhatIfs for Simulating {
         }
     }
 
-    fn ask(&self, asked: &WhatIfAsked) -> Result<Box<Answering>, String> {
+    fn ask(&self, asked: &WhatIfQuestion) -> Result<Box<AnswerFn>, String> {
         let work =
             Work { workload: self.workload(&asked.workload)?, ios: asked.ios, ..Work::default() };
-        let base = simulate::Asked { drive: self.drive(&asked.drive)?, work };
-        let variants: Result<Vec<Asking>, String> =
+        let base = simulate::SimulationRequest { drive: self.drive(&asked.drive)?, work };
+        let variants: Result<Vec<VariantRequest>, String> =
             asked.variants.iter().map(|variant| self.variant(variant)).collect();
         let repeats = asked.repeats.unwrap_or_else(|| repeats(&base));
         let question = Question::new(base, variants?, repeats);
@@ -102,8 +102,8 @@ impl Simulating {
         Ok(format!("trace:{}{}", path.display(), query(fields)))
     }
 
-    fn variant(&self, asked: &WhatIfAskedVariant) -> Result<Asking, String> {
-        let WhatIfAskedVariant { name, changes: text } = asked;
+    fn variant(&self, asked: &WhatIfQuestionVariant) -> Result<VariantRequest, String> {
+        let WhatIfQuestionVariant { name, changes: text } = asked;
         let mut changes = changes(text).map_err(|error| error.to_string())?;
         for Change { field, value } in &mut changes {
             match field.as_str() {
@@ -113,7 +113,7 @@ impl Simulating {
             }
         }
         let name = name.clone().filter(|name| !name.trim().is_empty());
-        Ok(Asking { name: Some(name.unwrap_or_else(|| text.trim().into())), changes })
+        Ok(VariantRequest { name: Some(name.unwrap_or_else(|| text.trim().into())), changes })
     }
 }
 
@@ -132,7 +132,7 @@ fn name_of(path: &Path) -> String {
 /// Tells what is known after each step.
 struct Telling<'a, 'b>(&'a mut Tell<'b>);
 
-impl Onlooker for Telling<'_, '_> {
+impl ProgressSink for Telling<'_, '_> {
     fn show(&mut self, _step: &Step<'_>) {}
 
     fn note(&mut self, _text: &str) {}

@@ -2,7 +2,7 @@
 
 mod ray;
 
-use flashscope_instrument::sweep::{Begun, Engine, SweepArgs, Swept, outcome};
+use flashscope_instrument::sweep::{Engine, PreparedSweep, SweepArgs, SweepResult, outcome};
 
 use crate::progress::LateBar;
 use crate::{Failure, print, stop};
@@ -16,11 +16,11 @@ pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     outcome(&swept)
 }
 
-fn here(args: &SweepArgs) -> Result<Swept, Failure> {
-    let begun = Begun::new(args, None)?;
+fn here(args: &SweepArgs) -> Result<SweepResult, Failure> {
+    let begun = PreparedSweep::new(args, None)?;
     LateBar::new().watch(|stop, bar| begun.explore(args.jobs.count(), None, stop, bar))
 }
 
-fn print(json: bool, Swept { sweep, path }: &Swept) -> anyhow::Result<()> {
+fn print(json: bool, SweepResult { sweep, path }: &SweepResult) -> anyhow::Result<()> {
     print::document(json, sweep, || flashscope_report::sweep(sweep) + &print::result(path))
 }

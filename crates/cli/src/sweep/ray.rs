@@ -18,7 +18,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use flashscope_instrument::sweep::{SweepArgs, Swept};
+use flashscope_instrument::sweep::{SweepArgs, SweepResult};
 use flashscope_result::sweep::read_sweep;
 use serde::Deserialize;
 
@@ -44,14 +44,14 @@ enum Answer {
 ///
 /// # Errors
 /// Where the package is not there, and what it says.
-pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Result<Swept, Failure> {
+pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Result<SweepResult, Failure> {
     let mut child = command(args).spawn().map_err(|error| missing(&error.to_string()))?;
     let said = hear(&mut child, stop)?;
     let status = child.wait()?;
     match serde_json::from_str(&said) {
         Ok(Answer::Done { folder: path }) => {
             let sweep = read_sweep(&path)?;
-            Ok(Swept { sweep, path })
+            Ok(SweepResult { sweep, path })
         }
         Ok(Answer::Failed { error, usage: true }) => Err(usage(anyhow!(error))),
         Ok(Answer::Failed { error, usage: false }) => Err(match stop.load(Ordering::Relaxed) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use flashscope_block::{Bytes, Nanos};
 use flashscope_drive::record::{RecordError, Recording, Report, Scope, is_on_device};
-use flashscope_instrument::{Onlooker, Step, Unit};
+use flashscope_instrument::{ProgressSink, Step, Unit};
 use flashscope_workload::trace::writer::{Kind, Output};
 use flashscope_workload::trace::{Options, Reader, Request, Source, format};
 
@@ -122,7 +122,7 @@ fn start(args: &RecordArgs, target: &Target) -> Result<Recording, Failure> {
             total: None,
             unit: Unit::Count,
         };
-        Onlooker::show(&mut progress.0, &step);
+        ProgressSink::show(&mut progress.0, &step);
         stop.load(Ordering::Relaxed)
     };
     let duration = args.duration.map(|duration| Duration::from_nanos(duration.0));

@@ -158,7 +158,10 @@ fn interrupted() {
     running.signal("-INT");
     let (status, stderr) = running.wait();
     assert_eq!(status.code(), Some(130), "{stderr}");
-    assert!(stderr.contains("of 8 variants were simulated; the rows shown are from before"), "{stderr}");
+    assert!(
+        stderr.contains("of 8 variants were simulated; the rows shown are from before"),
+        "{stderr}"
+    );
     assert!(printed().contains("not simulated: UNFINISHED"), "{}", printed());
     let kept: Value =
         serde_json::from_slice(&fs::read(place.at("kept/what-if.json")).unwrap()).unwrap();

@@ -5,7 +5,7 @@ use flashscope_measure::Observer;
 use flashscope_result::manifest::{Experiment, Manifest, MicroBenchmark, Progress, Run};
 use flashscope_workload::pattern::{Reference, Timing};
 
-use crate::{Onlooker, Step, Unit};
+use crate::{ProgressSink, Step, Unit};
 
 /// The assumed cost of an IO until the first is measured.
 const FIRST_GUESS: Nanos = Nanos::micros(100);
@@ -15,7 +15,7 @@ const FIRST_GUESS: Nanos = Nanos::micros(100);
 /// For a real drive the work ahead is measured in time, from the mean cost of reads and writes so far and the pauses of
 /// the plan. With virtual time pauses cost nothing, so work is measured in IOs.
 pub struct Ahead<'a> {
-    onlooker: &'a mut dyn Onlooker,
+    sink: &'a mut dyn ProgressSink,
     /// The current run, in words.
     now: String,
     virtual_time: bool,
@@ -62,12 +62,12 @@ fn at_once(run: &Run) -> f64 {
 }
 
 impl<'a> Ahead<'a> {
-    pub fn new(manifest: &Manifest, forgot: bool, onlooker: &'a mut dyn Onlooker) -> Self {
+    pub fn new(manifest: &Manifest, forgot: bool, sink: &'a mut dyn ProgressSink) -> Self {
         let DeviceInfo { kind, .. } = manifest.device;
         #[allow(clippy::cast_precision_loss)]
         let guess = FIRST_GUESS.0 as f64;
         Ahead {
-            onlooker,
+            sink,
             now: String::new(),
             // Runs that end by the clock are measured in time.
             virtual_time: matches!(kind, DeviceKind::Sim | DeviceKind::Null)
@@ -118,7 +118,7 @@ impl<'a> Ahead<'a> {
         let (now, whole) =
             self.current.as_ref().map_or((0.0, 0.0), |run| (self.work(run, ios), self.whole(run)));
         let ahead: f64 = self.pending.iter().map(|run| self.whole(run)).sum();
-        self.onlooker.show(&Step {
+        self.sink.show(&Step {
             phase: "measuring",
             now: &self.now,
             done: (self.done + now) as u64,
@@ -130,7 +130,7 @@ impl<'a> Ahead<'a> {
 
 impl Observer for Ahead<'_> {
     fn state(&mut self, done: Bytes, total: Bytes) {
-        self.onlooker.show(&Step {
+        self.sink.show(&Step {
             phase: "bringing the drive into its state",
             now: "",
             done: done.0,

@@ -47,16 +47,16 @@ pub struct BenchArgs {
     /// The drive and the options are those of the result; a drive that is written has to be confirmed again. Its state is
     /// enforced again first, or what was left of that is done. A simulated drive, which has forgotten everything, repeats the
     /// completed runs, so that the result is the same as without the stop.
-    #[arg(long, value_name = "RESULT", conflicts_with_all = ["drive", "plan", "output", "Asked"])]
+    #[arg(long, value_name = "RESULT", conflicts_with_all = ["drive", "plan", "output", "BenchOptions"])]
     pub resume: Option<PathBuf>,
 
     /// Run this plan, as `flashscope plan` saved it
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["drive", "Asked"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["drive", "BenchOptions"])]
     pub plan: Option<PathBuf>,
 
     /// The options of the measurement.
     #[command(flatten)]
-    pub asked: Asked,
+    pub asked: BenchOptions,
 
     /// The memory limit.
     #[command(flatten, next_help_heading = "Limits")]
@@ -98,7 +98,7 @@ pub struct PlanArgs {
 
     /// The options of the measurement.
     #[command(flatten)]
-    pub asked: Asked,
+    pub asked: BenchOptions,
 
     /// The memory limit.
     #[command(flatten, next_help_heading = "Limits")]
@@ -123,7 +123,7 @@ pub struct PlanArgs {
 
 /// The options of a measurement.
 #[derive(clap::Args)]
-pub struct Asked {
+pub struct BenchOptions {
     /// Run only these micro-benchmarks, by name and separated by commas
     ///
     /// There are: preparation, granularity, alignment, locality, partitioning, order,
@@ -306,7 +306,7 @@ pub struct Asked {
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
     pub budget_bytes: Option<Bytes>,
 
-    /// What an IO error does to the runs after it
+    /// Effect of an IO error on the runs after it
     #[arg(
         long,
         value_enum,
@@ -351,7 +351,7 @@ impl From<State> for manifest::State {
     }
 }
 
-/// What an IO error does to the rest of the plan.
+/// The effects of an IO error on the rest of the plan.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum OnError {
     /// End the run, and continue with the next

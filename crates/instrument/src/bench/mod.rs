@@ -10,10 +10,10 @@
 
 mod ahead;
 mod args;
-mod asked;
 mod inside;
 mod outcome;
 mod plan;
+mod request;
 mod resume;
 mod same;
 
@@ -35,19 +35,19 @@ use flashscope_result::manifest::{
 
 use ahead::Ahead;
 pub use args::{BenchArgs, PlanArgs};
-use asked::Wanted;
 pub use inside::Inside;
 use inside::Keeper;
 pub(crate) use outcome::LOOK;
 pub use outcome::outcome;
 pub use plan::plan;
+use request::BenchRequest;
 use same::{check_drive, check_tool, purpose};
 
 use crate::drives::{self, Purpose};
-use crate::{Failure, Onlooker, build, not_made, usage};
+use crate::{Failure, ProgressSink, build, not_made, usage};
 
 /// The result of a benchmark, complete or not.
-pub struct Benched {
+pub struct BenchResult {
     /// The result folder.
     pub folder: ResultFolder,
     /// The plan with the progress of each run; [`outcome`] reports whether all of it ran.
@@ -65,11 +65,11 @@ pub struct Benched {
 pub fn bench(
     args: &BenchArgs,
     stop: &AtomicBool,
-    onlooker: &mut dyn Onlooker,
-) -> Result<Benched, Failure> {
+    sink: &mut dyn ProgressSink,
+) -> Result<BenchResult, Failure> {
     args.memory.apply();
     if let Some(path) = &args.resume {
-        return resume::resume(path, args, stop, onlooker);
+        return resume::resume(path, args, stop, sink);
     }
     if let Some(path) = &args.plan {
         let plan = plan::read(path)?;
@@ -78,7 +78,7 @@ pub fn bench(
         let confirmation = args.consent.destroy_data_on.clone();
         let purpose = purpose(&runs, &plan.options, confirmation);
         let name = plan.device.name.clone();
-        return begin(&name, purpose, args, (stop, onlooker), |device, _| {
+        return begin(&name, purpose, args, (stop, sink), |device, _| {
             check_drive(&plan.device, device.info(), "that was planned for")?;
             check_state(device, &plan.options).map_err(usage)?;
             Ok((plan.options, plan.micro_benchmarks))
@@ -87,11 +87,12 @@ pub fn bench(
     let Some(drive) = &args.drive else {
         return Err(usage(anyhow!("name a drive, a --plan, or a result to --resume")));
     };
-    let wanted = Wanted::new(&args.asked, args.consent.destroy_data_on.clone(), fresh_seed())?;
-    begin(drive, wanted.purpose.clone(), args, (stop, onlooker), |device, onlooker| {
-        let planned = wanted.plan(device, stop, onlooker)?;
+    let wanted =
+        BenchRequest::new(&args.asked, args.consent.destroy_data_on.clone(), fresh_seed())?;
+    begin(drive, wanted.purpose.clone(), args, (stop, sink), |device, sink| {
+        let planned = wanted.plan(device, stop, sink)?;
         for what in &planned.left_out {
-            onlooker.note(&format!("left out to keep within the budget: {what}"));
+            sink.note(&format!("left out to keep within the budget: {what}"));
         }
         Ok((planned.options, planned.micro_benchmarks))
     })
@@ -102,9 +103,9 @@ fn begin(
     drive: &str,
     purpose: Purpose,
     args: &BenchArgs,
-    (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
-    plan: impl FnOnce(&mut dyn Device, &mut dyn Onlooker) -> Result<Planned, Failure>,
-) -> Result<Benched, Failure> {
+    (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+    plan: impl FnOnce(&mut dyn Device, &mut dyn ProgressSink) -> Result<PlannedRuns, Failure>,
+) -> Result<BenchResult, Failure> {
     let output = args.output.clone().unwrap_or_else(|| default_output(drive));
     if output.exists() {
         return Err(usage(flashscope_result::Error::Exists(output)));
@@ -115,7 +116,7 @@ fn begin(
     let (mut device, inside) = drives::open_to_watch(drive, &purpose)?;
     let surroundings = drives::surroundings(drive);
     let environment = surroundings.as_ref().map(Surroundings::environment);
-    let prepared = plan(device.as_mut(), onlooker)
+    let prepared = plan(device.as_mut(), sink)
         .and_then(|(options, plan)| manifest(device.as_ref(), plan, options))
         .map(|manifest| {
             let around = |before| HealthAround { before, after: None, change: None };
@@ -129,32 +130,31 @@ fn begin(
     }
     let (folder, mut manifest) = prepared?;
     let lock = folder.lock()?;
-    let watching = Watching { inside, surroundings: surroundings.as_ref() };
-    let facts = measure(device.as_mut(), &mut manifest, &folder, (stop, onlooker), watching)?;
+    let watching = SideChannels { inside, surroundings: surroundings.as_ref() };
+    let facts = measure(device.as_mut(), &mut manifest, &folder, (stop, sink), watching)?;
     drop((lock, device));
-    tidy(&manifest, onlooker)?;
-    Ok(Benched { folder, manifest, facts })
+    tidy(&manifest, sink)?;
+    Ok(BenchResult { folder, manifest, facts })
 }
 
 /// Removes the file that was created for a plan, once the plan is complete. The drive is closed by then.
-fn tidy(manifest: &Manifest, onlooker: &mut dyn Onlooker) -> Result<(), Failure> {
+fn tidy(manifest: &Manifest, sink: &mut dyn ProgressSink) -> Result<(), Failure> {
     if manifest.status != Status::Complete {
         return Ok(());
     }
     if let Some(path) = drives::remove_scratch(&manifest.device.name)? {
         let path = path.display();
-        onlooker
-            .note(&format!("removed `{path}`, which was created for this run; --keep keeps it"));
+        sink.note(&format!("removed `{path}`, which was created for this run; --keep keeps it"));
     }
     Ok(())
 }
 
 /// The options and the runs of a plan.
-type Planned = (Options, Vec<MicroBenchmark>);
+type PlannedRuns = (Options, Vec<MicroBenchmark>);
 
 /// Sources of information about a drive besides its response times.
 #[derive(Default)]
-pub struct Watching<'a> {
+pub struct SideChannels<'a> {
     /// The internal activity, for a simulated drive.
     pub inside: Option<Inside>,
     /// The state of the machine around it, for a real drive.
@@ -169,13 +169,13 @@ pub fn measure(
     device: &mut dyn Device,
     manifest: &mut Manifest,
     folder: &ResultFolder,
-    (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
-    watching: Watching<'_>,
+    (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+    watching: SideChannels<'_>,
 ) -> Result<Facts, Failure> {
     let resumed = !manifest.resumed.is_empty();
     let forgot = resumed && resume::forgets(device.info());
-    let Watching { inside, surroundings } = watching;
-    let mut keeper = Keeper::new(Ahead::new(manifest, forgot, onlooker), inside, folder);
+    let SideChannels { inside, surroundings } = watching;
+    let mut keeper = Keeper::new(Ahead::new(manifest, forgot, sink), inside, folder);
     let observer = &mut keeper;
     let bench = Bench { device, folder, manifest, forgot, stop, observer, surroundings }.run();
     let kept = keeper.finish();

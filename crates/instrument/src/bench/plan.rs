@@ -20,8 +20,8 @@ use flashscope_result::plan::{Costs, Estimate, PLAN_SCHEMA_VERSION, Plan};
 use flashscope_result::{ResultFolder, write_output};
 
 use super::args::PlanArgs;
-use super::asked::Wanted;
-use crate::{Failure, Onlooker, build, drives, usage};
+use super::request::BenchRequest;
+use crate::{Failure, ProgressSink, build, drives, usage};
 
 /// Plans a benchmark and saves the plan.
 ///
@@ -30,10 +30,10 @@ use crate::{Failure, Onlooker, build, drives, usage};
 pub fn plan(
     args: &PlanArgs,
     stop: &AtomicBool,
-    onlooker: &mut dyn Onlooker,
+    sink: &mut dyn ProgressSink,
 ) -> Result<Plan, Failure> {
     args.memory.apply();
-    let mut wanted = Wanted::new(&args.asked, None, 0)?;
+    let mut wanted = BenchRequest::new(&args.asked, None, 0)?;
     let like = args.like.as_deref().map(costs_of).transpose()?;
     if let Some(output) = args.output.as_ref().filter(|output| output.exists()) {
         return Err(usage(anyhow!("{} exists already: choose another name", output.display())));
@@ -42,7 +42,7 @@ pub fn plan(
     let new_file = drives::file_to_create(&args.drive);
     wanted.purpose.write = new_file.is_some();
     let mut device = drives::open(&args.drive, &wanted.purpose)?;
-    let planned = planned(&wanted, device.as_mut(), like, args, (stop, onlooker));
+    let planned = planned(&wanted, device.as_mut(), like, args, (stop, sink));
     drop(device);
     // Removes only a file that was opened: a refused one was created by somebody else at this moment.
     if let Some(path) = new_file {
@@ -56,14 +56,14 @@ pub fn plan(
 }
 
 fn planned(
-    wanted: &Wanted,
+    wanted: &BenchRequest,
     device: &mut dyn Device,
     like: Option<Costs>,
     args: &PlanArgs,
-    (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
+    (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
 ) -> Result<Plan, Failure> {
     let Planned { options, micro_benchmarks, estimate, left_out } =
-        wanted.estimated(device, like, stop, onlooker)?;
+        wanted.estimated(device, like, stop, sink)?;
     #[allow(clippy::cast_precision_loss)]
     let share = args
         .endurance

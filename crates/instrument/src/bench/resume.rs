@@ -11,17 +11,17 @@ use flashscope_result::manifest::{Manifest, Progress, Run, Status};
 
 use super::args::BenchArgs;
 use super::same::{check_drive, check_tool, purpose};
-use super::{Benched, Watching, conclude, measure, tidy};
+use super::{BenchResult, SideChannels, conclude, measure, tidy};
 use crate::drives::Purpose;
-use crate::{Failure, Onlooker, drives, usage};
+use crate::{Failure, ProgressSink, drives, usage};
 
 /// Resumes the result at `path` at the run where it stopped.
 pub fn resume(
     path: &Path,
     args: &BenchArgs,
     stop: &AtomicBool,
-    onlooker: &mut dyn Onlooker,
-) -> Result<Benched, Failure> {
+    sink: &mut dyn ProgressSink,
+) -> Result<BenchResult, Failure> {
     let (folder, _) = ResultFolder::open(path).map_err(usage)?;
     let lock = folder.lock().map_err(usage)?;
     // Reads it again under the lock.
@@ -29,8 +29,8 @@ pub fn resume(
     check_tool(&manifest.tool, "it was begun by", "measure anew")?;
     if !manifest.runs().any(is_left) {
         let facts = finish(&folder, &mut manifest)?;
-        onlooker.note("nothing was left to run");
-        return Ok(Benched { folder, manifest, facts });
+        sink.note("nothing was left to run");
+        return Ok(BenchResult { folder, manifest, facts });
     }
     let runs: Vec<&Run> = manifest.runs().collect();
     let purpose = Purpose {
@@ -48,11 +48,11 @@ pub fn resume(
     manifest.runs_mut().filter(|run| is_left(run)).for_each(|run| run.progress = Progress::Pending);
     folder.write_manifest(&manifest)?;
     folder.discard_unfinished(&manifest)?;
-    let watching = Watching { inside, surroundings: surroundings.as_ref() };
-    let facts = measure(device.as_mut(), &mut manifest, &folder, (stop, onlooker), watching)?;
+    let watching = SideChannels { inside, surroundings: surroundings.as_ref() };
+    let facts = measure(device.as_mut(), &mut manifest, &folder, (stop, sink), watching)?;
     drop((lock, device));
-    tidy(&manifest, onlooker)?;
-    Ok(Benched { folder, manifest, facts })
+    tidy(&manifest, sink)?;
+    Ok(BenchResult { folder, manifest, facts })
 }
 
 /// Finishes a result without open runs: only its status may be missing.

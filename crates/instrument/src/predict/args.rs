@@ -8,7 +8,7 @@ use flashscope_block::Bytes;
 use flashscope_model::trace::{Ranges, Stretches};
 use flashscope_twin::predict::Pieces;
 
-use super::Wanted;
+use super::PredictionRequest;
 use crate::{MemoryArgs, names};
 
 /// The default number of IOs in a pass of an endless workload.
@@ -168,8 +168,8 @@ pub enum StretchesArg {
 
 impl PredictArgs {
     /// Returns the request for a prediction of the workload `spec`.
-    pub fn wanted<'a>(&'a self, spec: &'a str) -> Wanted<'a> {
-        Wanted {
+    pub fn wanted<'a>(&'a self, spec: &'a str) -> PredictionRequest<'a> {
+        PredictionRequest {
             drive: &self.drive,
             workload: spec,
             model: self.model.as_deref(),

@@ -12,12 +12,13 @@ use flashscope_result::ResultFolder;
 use flashscope_result::grid::{Grid, GridPoint};
 use flashscope_twin::predict::validation::Factors;
 use flashscope_twin::predict::{
-    Interpolated, PREDICTION_VERSION, Passes, Point, Predicted, PredictionReport, Validation,
+    InterpolatedModel, PREDICTION_VERSION, Passes, Point, PredictedValue, PredictionReport,
+    Validation,
 };
 
 use super::args::LikeArg;
-use super::{Addressed, PredictArgs, cases, failure};
-use crate::{Failure, Onlooker, usage};
+use super::{AddressSpace, PredictArgs, cases, failure};
+use crate::{Failure, ProgressSink, usage};
 
 /// The assumed size of an erase block if the drive does not report it.
 const BLOCK: Bytes = Bytes(1 << 20);
@@ -27,14 +28,14 @@ const BLOCK: Bytes = Bytes(1 << 20);
 pub fn predict(
     args: &PredictArgs,
     result: &Path,
-    watched: (&AtomicBool, &mut dyn Onlooker),
+    watched: (&AtomicBool, &mut dyn ProgressSink),
 ) -> Result<PredictionReport, Failure> {
     let clock = Clock::new();
     let begun = clock.now();
     let grid = read(result)?;
     let (interpolated, like) = interpolated(args, &grid)?;
     let space = space(args, &grid)?;
-    let addressed = Addressed { page_size: grid.page.0, pages: space.pages() };
+    let addressed = AddressSpace { page_size: grid.page.0, pages: space.pages() };
     let spec = args.workload.spec();
     let mut loaded = args.wanted(&spec).load(addressed, watched)?;
     let predicted = interpolated.predict(space, args.pieces(), &mut loaded.requests);
@@ -45,7 +46,7 @@ pub fn predict(
     let cases = cases("grid", like);
     let factors = Factors::of(&cases, args.confidence);
     let told = |of: &dyn Fn(f64, f64) -> f64| {
-        interpolated.counts().then(|| Predicted::of((erases, programs / pages), factors, of))
+        interpolated.counts().then(|| PredictedValue::of((erases, programs / pages), factors, of))
     };
     Ok(PredictionReport {
         schema_version: PREDICTION_VERSION,
@@ -61,8 +62,8 @@ pub fn predict(
         erases: told(&|erases, _| erases),
         write_amplification: told(&|_, amplification| amplification),
         equivalent_throughput: told(&|erases, _| fewest / erases),
-        ns_per_page: Predicted::alone(nanos),
-        bytes_per_second: Predicted::alone(1e9 * grid.page.0 as f64 / nanos),
+        ns_per_page: PredictedValue::alone(nanos),
+        bytes_per_second: PredictedValue::alone(1e9 * grid.page.0 as f64 / nanos),
         validation: Validation { level: args.confidence, cases: cases.len() as u64 },
         not_modelled: loaded.not_modelled().into_iter().collect(),
         lifetime: None,
@@ -72,13 +73,16 @@ pub fn predict(
 }
 
 /// Builds the model that interpolates a grid, and returns the name of the assumed FTL with it.
-fn interpolated(args: &PredictArgs, grid: &Grid) -> Result<(Interpolated, &'static str), Failure> {
+fn interpolated(
+    args: &PredictArgs,
+    grid: &Grid,
+) -> Result<(InterpolatedModel, &'static str), Failure> {
     let points: Vec<Point> = grid.points.iter().map(point).collect();
     let (family, like) = match args.like {
         LikeArg::Bast => (Family::Bast, "bast"),
         LikeArg::Fast => (Family::Fast, "fast"),
     };
-    let interpolated = Interpolated::new(&points, family)
+    let interpolated = InterpolatedModel::new(&points, family)
         .map_err(|error| usage(anyhow!("the grid cannot be interpolated: {error}")))?;
     Ok((interpolated, like))
 }

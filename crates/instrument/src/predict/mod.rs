@@ -2,7 +2,7 @@
 
 mod args;
 mod grid;
-mod wanted;
+mod request;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,13 +12,13 @@ use flashscope_drive::Clock;
 use flashscope_sim::Profile;
 use flashscope_twin::predict::validation::{self, Case};
 use flashscope_twin::predict::{
-    PredictError, PredictionReport, Requests, Simulated, SimulatedReport,
+    PredictError, PredictionReport, Requests, SimulatedDrive, SimulatedReport,
 };
 
 pub use self::args::{PredictArgs, WorkloadArgs};
-use self::wanted::Addressed;
-pub use self::wanted::{Made, Wanted};
-use crate::{Failure, Onlooker, Step, Unit, usage};
+use self::request::AddressSpace;
+pub use self::request::{Prediction, PredictionRequest};
+use crate::{Failure, ProgressSink, Step, Unit, usage};
 
 /// Predicts the performance of a workload on a drive.
 ///
@@ -27,23 +27,23 @@ use crate::{Failure, Onlooker, Step, Unit, usage};
 pub fn predict(
     args: &PredictArgs,
     stop: &AtomicBool,
-    onlooker: &mut dyn Onlooker,
+    sink: &mut dyn ProgressSink,
 ) -> Result<PredictionReport, Failure> {
     args.memory.apply();
     if let Some(result) = &args.grid {
-        return grid::predict(args, result, (stop, onlooker));
+        return grid::predict(args, result, (stop, sink));
     }
     let spec = args.workload.spec();
     let wanted = args.wanted(&spec);
-    let Made { profile, mut report, numbers, span } = wanted.make((stop, onlooker))?;
+    let Prediction { profile, mut report, numbers, span } = wanted.make((stop, sink))?;
     if args.lifetime {
         let per_day = per_day(args.per_day, span, &report)?;
         report.lifetime = Some(numbers.lifetime(args.worn.into(), per_day));
     }
     if args.compare {
         let layout = profile.layout().map_err(usage)?;
-        let mut again = wanted.load(Addressed::of(&layout), (stop, onlooker))?;
-        let shown = (stop, onlooker);
+        let mut again = wanted.load(AddressSpace::of(&layout), (stop, sink))?;
+        let shown = (stop, sink);
         report.simulated = Some(simulate(&profile, &report, &mut again.requests, shown)?);
     }
     Ok(report)
@@ -76,12 +76,12 @@ fn simulate(
     profile: &Profile,
     report: &PredictionReport,
     requests: &mut Requests,
-    (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
+    (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
 ) -> Result<SimulatedReport, Failure> {
     let clock = Clock::new();
     let begun = clock.now();
-    let mut simulated = Simulated::new(profile).map_err(usage)?;
-    let tell = &mut |share| tell(onlooker, "simulating", share, stop);
+    let mut simulated = SimulatedDrive::new(profile).map_err(usage)?;
+    let tell = &mut |share| tell(sink, "simulating", share, stop);
     let done = report.passes.simulate(&mut simulated, requests, tell).map_err(failure)?;
     Ok(SimulatedReport::beside(report, done, clock.now() - begun))
 }
@@ -92,9 +92,9 @@ fn simulate(
     clippy::cast_sign_loss,
     reason = "a share in thousandths"
 )]
-fn tell(onlooker: &mut dyn Onlooker, phase: &str, share: f64, stop: &AtomicBool) -> bool {
+fn tell(sink: &mut dyn ProgressSink, phase: &str, share: f64, stop: &AtomicBool) -> bool {
     let (done, total) = ((1e3 * share) as u64, Some(1000));
-    onlooker.show(&Step { phase, now: "", done, total, unit: Unit::Share });
+    sink.show(&Step { phase, now: "", done, total, unit: Unit::Share });
     !stop.load(Ordering::Relaxed)
 }
 

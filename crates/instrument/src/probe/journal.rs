@@ -6,7 +6,7 @@ use flashscope_block::Record;
 use flashscope_probe::{Diary, Event, Keeper, RunInProgress, RunSummary};
 use flashscope_result::{Error, ProbeFolder, Recorder};
 
-use crate::{Onlooker, Step, Unit};
+use crate::{ProgressSink, Step, Unit};
 
 /// Records IOs and findings of a probe, and reports its progress.
 pub struct Journal<'a> {
@@ -14,7 +14,7 @@ pub struct Journal<'a> {
     pub recorder: Recorder,
     /// The error, if records could not be written.
     pub failed: Option<Error>,
-    onlooker: &'a mut dyn Onlooker,
+    sink: &'a mut dyn ProgressSink,
     /// The current probe.
     probe: &'static str,
 }
@@ -23,9 +23,9 @@ pub struct Journal<'a> {
 const SHOWN_EVERY: u64 = 64;
 
 impl<'a> Journal<'a> {
-    pub fn new(folder: &ProbeFolder, onlooker: &'a mut dyn Onlooker) -> Self {
+    pub fn new(folder: &ProbeFolder, sink: &'a mut dyn ProgressSink) -> Self {
         let (diary, recorder) = (Diary::default(), folder.recorder());
-        Journal { diary, recorder, failed: None, onlooker, probe: "" }
+        Journal { diary, recorder, failed: None, sink, probe: "" }
     }
 
     pub fn tell(&mut self, event: &Event<'_>) {
@@ -44,9 +44,9 @@ impl<'a> Journal<'a> {
 }
 
 /// A journal shared by the lab, which reports IOs, and the investigation, which reports findings.
-pub struct Shared<'a>(pub RefCell<Journal<'a>>);
+pub struct SharedJournal<'a>(pub RefCell<Journal<'a>>);
 
-impl Keeper for &Shared<'_> {
+impl Keeper for &SharedJournal<'_> {
     fn io(&mut self, run: &RunInProgress<'_>, record: &Record) {
         let journal = &mut *self.0.borrow_mut();
         journal.record(|recorder| {
@@ -58,7 +58,7 @@ impl Keeper for &Shared<'_> {
         if run.ios.is_multiple_of(SHOWN_EVERY) {
             let phase = format!("{}: {}", journal.probe, run.purpose);
             let (done, total) = (run.ios, run.of);
-            journal.onlooker.show(&Step { phase: &phase, now: "", done, total, unit: Unit::Count });
+            journal.sink.show(&Step { phase: &phase, now: "", done, total, unit: Unit::Count });
         }
     }
 

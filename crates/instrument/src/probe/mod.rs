@@ -25,17 +25,17 @@ use flashscope_probe::{
 use flashscope_result::{PROBE_VERSION, ProbeFolder, write_text};
 
 pub use args::ProbeArgs;
-use journal::{Journal, Shared};
+use journal::{Journal, SharedJournal};
 
 use crate::bench::{LOOK, default_output};
 use crate::drives::{self, Purpose};
-use crate::{Failure, Onlooker, interrupted, not_made, usage};
+use crate::{Failure, ProgressSink, interrupted, not_made, usage};
 
 /// The default limit on bytes written, in drive capacities.
 const DRIVE_WRITES: u64 = 10;
 
 /// The result of a probe, complete or not.
-pub struct Probed {
+pub struct ProbeResult {
     /// The result folder.
     pub folder: ProbeFolder,
     /// The findings; [`outcome`] reports whether the probe is complete.
@@ -51,8 +51,8 @@ pub struct Probed {
 pub fn probe(
     args: &ProbeArgs,
     stop: &AtomicBool,
-    onlooker: &mut dyn Onlooker,
-) -> Result<Probed, Failure> {
+    sink: &mut dyn ProgressSink,
+) -> Result<ProbeResult, Failure> {
     args.memory.apply();
     let name = match (&args.drive, &args.file) {
         (Some(drive), _) => drive.clone(),
@@ -83,10 +83,10 @@ pub fn probe(
             .with_context(|| format!("cannot remove {} again", path.display()))?;
     }
     let mut folder = folder?;
-    let report = probed(args, device.as_mut(), wanted, &folder, (stop, onlooker))?;
+    let report = probed(args, device.as_mut(), wanted, &folder, (stop, sink))?;
     folder.write(&report)?;
-    save_profile(args, &report, onlooker)?;
-    Ok(Probed { folder, report })
+    save_profile(args, &report, sink)?;
+    Ok(ProbeResult { folder, report })
 }
 
 /// Checks that the probe is complete.
@@ -145,13 +145,13 @@ fn probed(
     device: &mut dyn Device,
     wanted: Vec<Parameter>,
     folder: &ProbeFolder,
-    (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
+    (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
 ) -> Result<ProbeReport, Failure> {
     let (drive, began) = (device.info().clone(), timestamp());
     let by_default = Bytes(drive.capacity.0.saturating_mul(DRIVE_WRITES));
     let bytes = if args.read_only { Bytes(0) } else { args.budget_bytes.unwrap_or(by_default) };
     let budget = Budget { bytes, time: args.budget_time.unwrap_or(Nanos::MAX) };
-    let journal = Shared(RefCell::new(Journal::new(folder, onlooker)));
+    let journal = SharedJournal(RefCell::new(Journal::new(folder, sink)));
     let mut keeper = &journal;
     let mut lab = Lab::new(device, budget, args.seed, stop, &mut keeper);
     let mut tell = |event: &Event<'_>| journal.0.borrow_mut().tell(event);
@@ -185,7 +185,7 @@ fn probed(
 fn save_profile(
     args: &ProbeArgs,
     report: &ProbeReport,
-    onlooker: &mut dyn Onlooker,
+    sink: &mut dyn ProgressSink,
 ) -> Result<(), Failure> {
     match (&args.profile, &report.profile) {
         (Some(path), Some(toml)) => {
@@ -193,7 +193,7 @@ fn save_profile(
         }
         (Some(path), None) => {
             let path = path.display();
-            onlooker.note(&format!("--profile: {path} is not written: no flash was found"));
+            sink.note(&format!("--profile: {path} is not written: no flash was found"));
             Ok(())
         }
         (None, _) => Ok(()),

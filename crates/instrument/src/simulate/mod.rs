@@ -18,11 +18,13 @@ use flashscope_drive::{Clock, OpenError};
 use flashscope_measure::Phase;
 use flashscope_result::{SimulationFolder, SimulationStatus};
 use flashscope_sim::observe::{Events, Observed, Observer, Window};
-use flashscope_twin::simulate::{Asked, Error, Hooks, Simulated, Simulation, Simulator, Work};
+use flashscope_twin::simulate::{
+    Error, Hooks, Simulation, SimulationRequest, SimulationResult, Simulator, Work,
+};
 use flashscope_workload::trace::Progress;
 
 pub use self::args::{FillState, SimulateArgs, WorkArgs};
-use crate::{Failure, Onlooker, Step, Unit, interrupted, not_made, trace, usage};
+use crate::{Failure, ProgressSink, Step, Unit, interrupted, not_made, trace, usage};
 
 /// The default length of an event trace.
 const DEFAULT_TRACE: Nanos = Nanos::millis(100);
@@ -31,7 +33,7 @@ const DEFAULT_TRACE: Nanos = Nanos::millis(100);
 pub type Each<'a> = dyn FnMut(&Io, Nanos, Nanos) + 'a;
 
 /// The result of a simulation, complete or not.
-pub struct Done {
+pub struct SimulationOutcome {
     /// The document.
     pub simulation: Simulation,
     /// A note for the user if the drive is worn out.
@@ -45,18 +47,18 @@ pub struct Done {
 /// Setting `stop` ends it with the measurements up to then.
 ///
 /// # Errors
-/// If the request is invalid, or nothing was measured. [`Done::outcome`] reports an incomplete simulation or a failure to
+/// If the request is invalid, or nothing was measured. [`SimulationOutcome::outcome`] reports an incomplete simulation or a failure to
 /// write the folder.
 pub fn simulate(
     args: &SimulateArgs,
     stop: &AtomicBool,
-    onlooker: &mut dyn Onlooker,
+    sink: &mut dyn ProgressSink,
     each: Option<&mut Each<'_>>,
-) -> Result<Done, Failure> {
+) -> Result<SimulationOutcome, Failure> {
     args.memory.apply();
     let clock = Clock::new();
     let begun = clock.now();
-    let mut shown = Shown { onlooker, each, events: None };
+    let mut shown = SimulationHooks { sink, each, events: None };
     let mut simulator = Simulator::open(&asked(args), stop, &mut shown).map_err(failure)?;
     shown.events = events(args, &mut simulator)?;
     let folder =
@@ -64,13 +66,13 @@ pub fn simulate(
     let mut folder = folder.transpose()?;
     let simulated = simulator.run(stop, &mut shown).map_err(failure);
     shown.close(args)?;
-    let Simulated { simulation: found, end_of_life } = simulated?;
+    let SimulationResult { simulation: found, end_of_life } = simulated?;
     let simulation = Simulation { wall_ns: clock.now() - begun, ..found };
     let written = folder.as_mut().map_or(Ok(()), |folder| folder.write(&simulation));
-    Ok(Done { simulation, end_of_life, written })
+    Ok(SimulationOutcome { simulation, end_of_life, written })
 }
 
-impl Done {
+impl SimulationOutcome {
     /// Checks that the simulation is complete and saved.
     ///
     /// # Errors
@@ -91,10 +93,10 @@ impl Done {
     }
 }
 
-fn asked(args: &SimulateArgs) -> Asked {
+fn asked(args: &SimulateArgs) -> SimulationRequest {
     let work =
         Work { observe: args.observe.clone(), pictures: args.output.is_some(), ..args.work.work() };
-    Asked { drive: args.drive.clone(), work }
+    SimulationRequest { drive: args.drive.clone(), work }
 }
 
 /// Classifies an error as one of usage, an interruption or a failure.
@@ -108,19 +110,19 @@ pub fn failure(error: Error) -> Failure {
 }
 
 /// Reports the progress of a simulation, and writes the event trace.
-struct Shown<'a, 'b> {
-    onlooker: &'a mut dyn Onlooker,
+struct SimulationHooks<'a, 'b> {
+    sink: &'a mut dyn ProgressSink,
     each: Option<&'a mut Each<'b>>,
     events: Option<Observed<Events<File>>>,
 }
 
-impl Hooks for Shown<'_, '_> {
+impl Hooks for SimulationHooks<'_, '_> {
     fn reading(&mut self, progress: &Progress) {
-        trace::show(self.onlooker, "reading the trace", progress);
+        trace::show(self.sink, "reading the trace", progress);
     }
 
     fn notes(&mut self, notes: &[String]) {
-        notes.iter().for_each(|note| self.onlooker.note(note));
+        notes.iter().for_each(|note| self.sink.note(note));
     }
 
     fn progress(&mut self, phase: Phase, done: u64, total: u64) {
@@ -129,7 +131,7 @@ impl Hooks for Shown<'_, '_> {
             Phase::WarmUp => ("warming up", Unit::Share),
             Phase::Measure => ("measuring", Unit::Share),
         };
-        self.onlooker.show(&Step { phase, now: "", done, total: Some(total), unit });
+        self.sink.show(&Step { phase, now: "", done, total: Some(total), unit });
     }
 
     fn wants_each(&self) -> bool {
@@ -149,7 +151,7 @@ impl Hooks for Shown<'_, '_> {
     }
 }
 
-impl Shown<'_, '_> {
+impl SimulationHooks<'_, '_> {
     fn close(&self, args: &SimulateArgs) -> anyhow::Result<()> {
         let (Some(events), Some(path)) = (&self.events, &args.trace_events) else { return Ok(()) };
         events.lock().finish().with_context(|| format!("--trace-events: {}", path.display()))

@@ -11,10 +11,10 @@ use flashscope_result::sweep::{Row, Sweep, SweepFolder, SweepStatus};
 use flashscope_twin::sweep::{Runner, Space, Workers, explore, finish};
 
 pub use self::args::{Engine, SweepArgs};
-use crate::{Failure, Onlooker, Step, Unit, interrupted, not_made, usage};
+use crate::{Failure, ProgressSink, Step, Unit, interrupted, not_made, usage};
 
 /// A sweep that is ready to start or resume.
-pub struct Begun {
+pub struct PreparedSweep {
     space: Space,
     path: PathBuf,
     folder: SweepFolder,
@@ -22,29 +22,33 @@ pub struct Begun {
 }
 
 /// The result of a sweep, complete or not.
-pub struct Swept {
+pub struct SweepResult {
     /// The document; [`outcome`] reports whether the sweep is complete.
     pub sweep: Sweep,
     /// The folder, with the table of all rows.
     pub path: PathBuf,
 }
 
-impl Begun {
+impl PreparedSweep {
     /// Creates the folder of a new sweep, or opens that of a sweep to resume. `text` is the space if it is not read from a
     /// file; `args.space` is then only its name.
     ///
     /// # Errors
     /// If the space is invalid, or the folder exists already or cannot be resumed.
-    pub fn new(args: &SweepArgs, text: Option<&str>) -> Result<Begun, Failure> {
+    pub fn new(args: &SweepArgs, text: Option<&str>) -> Result<PreparedSweep, Failure> {
         args.memory.apply();
         match (&args.resume, &args.space) {
-            (Some(path), _) => Begun::resume(path),
-            (None, Some(space)) => Begun::begin(space, text, args.output.as_deref()),
+            (Some(path), _) => PreparedSweep::resume(path),
+            (None, Some(space)) => PreparedSweep::begin(space, text, args.output.as_deref()),
             (None, None) => Err(usage(anyhow!("name a space, or a sweep to --resume"))),
         }
     }
 
-    fn begin(space: &Path, text: Option<&str>, output: Option<&Path>) -> Result<Begun, Failure> {
+    fn begin(
+        space: &Path,
+        text: Option<&str>,
+        output: Option<&Path>,
+    ) -> Result<PreparedSweep, Failure> {
         let name = || space.display().to_string();
         let parsed = match text {
             Some(text) => Space::parse(text).map_err(usage)?,
@@ -59,13 +63,13 @@ impl Begun {
         let path = output.map_or_else(|| stem.with_extension("flashscope"), Path::to_path_buf);
         let nothing = finish(&parsed, &[], SweepStatus::Unfinished);
         let folder = SweepFolder::create(&path, &nothing).map_err(not_made)?;
-        Ok(Begun { space: parsed, path, folder, rows: Vec::new() })
+        Ok(PreparedSweep { space: parsed, path, folder, rows: Vec::new() })
     }
 
-    fn resume(path: &Path) -> Result<Begun, Failure> {
+    fn resume(path: &Path) -> Result<PreparedSweep, Failure> {
         let (folder, sweep, rows) = SweepFolder::resume(path).map_err(usage)?;
         let space = Space::parse(&sweep.space).map_err(usage)?;
-        Ok(Begun { space, path: path.into(), folder, rows })
+        Ok(PreparedSweep { space, path: path.into(), folder, rows })
     }
 
     /// Simulates the remaining points and saves the rows. Runs `jobs` simulations at once, unless `workers` run them.
@@ -79,14 +83,14 @@ impl Begun {
         jobs: usize,
         workers: Option<&mut dyn Workers>,
         stop: &AtomicBool,
-        onlooker: &mut dyn Onlooker,
-    ) -> Result<Swept, Failure> {
-        let Begun { space, path, mut folder, rows } = self;
+        sink: &mut dyn ProgressSink,
+    ) -> Result<SweepResult, Failure> {
+        let PreparedSweep { space, path, mut folder, rows } = self;
         let names: Vec<String> = space.names().into_iter().map(String::from).collect();
         let total = Some(space.asked());
         let mut told = |done: u64| {
             let (phase, unit) = ("simulating points", Unit::Count);
-            onlooker.show(&Step { phase, now: "", done, total, unit });
+            sink.show(&Step { phase, now: "", done, total, unit });
         };
         let mut runner = Runner::new(jobs, stop, &mut told)
             .by(workers.map(|workers| workers as &mut dyn Workers))
@@ -101,7 +105,7 @@ impl Begun {
             Some(rows) => folder.finish(&sweep, rows)?,
             None => folder.write(&sweep)?,
         }
-        Ok(Swept { sweep, path })
+        Ok(SweepResult { sweep, path })
     }
 }
 
@@ -109,7 +113,7 @@ impl Begun {
 ///
 /// # Errors
 /// If the sweep was interrupted, or no point can be simulated.
-pub fn outcome(Swept { sweep, path }: &Swept) -> Result<(), Failure> {
+pub fn outcome(SweepResult { sweep, path }: &SweepResult) -> Result<(), Failure> {
     let counts = sweep.counts;
     if sweep.status == SweepStatus::Unfinished {
         let (kept, path) = (counts.done + counts.impossible + counts.failed, path.display());

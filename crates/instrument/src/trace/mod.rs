@@ -1,15 +1,15 @@
 //! Plays traces on drives.
 
-mod benched;
+mod bench_trace;
 mod playback;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use benched::{Benched, LONGEST_IO};
+pub use bench_trace::{BenchTrace, LONGEST_IO};
 use flashscope_workload::trace::{Error, Progress, Reader, Request, Trace};
 pub use playback::{each_io, survey};
 
-use crate::{Failure, Onlooker, Step, Unit, usage};
+use crate::{Failure, ProgressSink, Step, Unit, usage};
 
 /// Classifies an error as one of usage or a failure.
 #[must_use]
@@ -27,7 +27,7 @@ pub fn failure(error: Error) -> Failure {
 pub fn each_batch(
     trace: &mut Trace,
     phase: &str,
-    (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
+    (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
     mut each: impl FnMut(&[Request]),
 ) -> Result<bool, Failure> {
     let mut batch = Vec::new();
@@ -37,13 +37,13 @@ pub fn each_batch(
             return Ok(true);
         }
         each(&batch);
-        show(onlooker, phase, trace.progress());
+        show(sink, phase, trace.progress());
     }
     Ok(false)
 }
 
 /// Reports how much of a trace is read.
-pub fn show(onlooker: &mut dyn Onlooker, phase: &str, progress: &Progress) {
+pub fn show(sink: &mut dyn ProgressSink, phase: &str, progress: &Progress) {
     let (done, total) = (progress.done(), progress.total());
-    onlooker.show(&Step { phase, now: "", done, total, unit: Unit::Bytes });
+    sink.show(&Step { phase, now: "", done, total, unit: Unit::Bytes });
 }

@@ -7,7 +7,7 @@ use flashscope_workload::Stream;
 use flashscope_workload::trace::{Playback, Survey};
 
 use super::{failure, show};
-use crate::{Failure, Onlooker, interrupted};
+use crate::{Failure, ProgressSink, interrupted};
 
 /// Reads a trace once, to learn its length and the space that it needs, and reports its notes.
 ///
@@ -16,12 +16,12 @@ use crate::{Failure, Onlooker, interrupted};
 pub fn survey(
     playback: &Playback,
     stop: &AtomicBool,
-    onlooker: &mut dyn Onlooker,
+    sink: &mut dyn ProgressSink,
 ) -> Result<Survey, Failure> {
-    let survey = playback.survey(stop, |progress| show(onlooker, "reading the trace", progress));
+    let survey = playback.survey(stop, |progress| show(sink, "reading the trace", progress));
     let survey = survey.map_err(failure)?;
     let survey = survey.ok_or_else(|| interrupted("nothing was measured yet"))?;
-    survey.notes.iter().for_each(|note| onlooker.note(note));
+    survey.notes.iter().for_each(|note| sink.note(note));
     Ok(survey)
 }
 

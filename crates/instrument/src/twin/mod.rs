@@ -7,11 +7,13 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use flashscope_block::Bytes;
-use flashscope_twin::fit::{Check, FitError, Fitting, How, Sources, Twin, TwinPrediction};
+use flashscope_twin::fit::{
+    Check, FitError, FitOptions, FitProgress, Sources, Twin, TwinPrediction,
+};
 use flashscope_twin::simulate::Work;
 
 pub use self::args::{CheckArgs, FitArgs, PredictArgs, TwinArgs, TwinCommand};
-use crate::{Failure, Onlooker, Step, Unit, interrupted, simulate, usage};
+use crate::{Failure, ProgressSink, Step, Unit, interrupted, simulate, usage};
 
 /// Fits a twin and writes its files.
 ///
@@ -20,21 +22,21 @@ use crate::{Failure, Onlooker, Step, Unit, interrupted, simulate, usage};
 pub fn fit(
     args: &FitArgs,
     stop: &AtomicBool,
-    onlooker: &mut dyn Onlooker,
+    sink: &mut dyn ProgressSink,
 ) -> Result<Twin, Failure> {
     args.memory.apply();
     check_output(&args.output)?;
     let sources = Sources::read(&args.results).map_err(failure)?;
     let work = sources.measured.iter().map(|one| one.least_work().0);
     if let Some(note) = takes_long(Bytes(work.fold(0, u64::saturating_add))) {
-        onlooker.note(&note);
+        sink.note(&note);
     }
     let FitArgs { seed, confidence, sample, .. } = *args;
-    let how = How { seed, confidence, sample, threads: args.jobs.count() };
-    let twin = sources.fit(how, stop, &mut |Fitting { what, misfit, simulations: done }| {
+    let how = FitOptions { seed, confidence, sample, threads: args.jobs.count() };
+    let twin = sources.fit(how, stop, &mut |FitProgress { what, misfit, simulations: done }| {
         let fitted = misfit.map(|misfit| format!("{what} fitted, misfit {misfit:.3}; "));
         let now = fitted.unwrap_or_default() + "simulations";
-        onlooker.show(&Step { phase: "fitting", now: &now, done, total: None, unit: Unit::Count });
+        sink.show(&Step { phase: "fitting", now: &now, done, total: None, unit: Unit::Count });
     });
     let twin = twin.map_err(failure)?;
     twin.write(&args.output)?;
@@ -86,12 +88,12 @@ pub fn read(path: &Path) -> Result<Twin, Failure> {
 pub fn check(
     args: &CheckArgs,
     stop: &AtomicBool,
-    onlooker: &mut dyn Onlooker,
+    sink: &mut dyn ProgressSink,
 ) -> Result<Check, Failure> {
     args.memory.apply();
     let twin = read(&args.twin)?;
     let sources = Sources::read(&args.results).map_err(failure)?;
-    Check::new(&twin, &sources, stop, args.jobs.count(), &mut simulated(onlooker)).map_err(failure)
+    Check::new(&twin, &sources, stop, args.jobs.count(), &mut simulated(sink)).map_err(failure)
 }
 
 /// Predicts the performance of a workload on a drive, by its twin.
@@ -101,7 +103,7 @@ pub fn check(
 pub fn predict(
     args: &PredictArgs,
     stop: &AtomicBool,
-    onlooker: &mut dyn Onlooker,
+    sink: &mut dyn ProgressSink,
 ) -> Result<TwinPrediction, Failure> {
     args.memory.apply();
     let twin = read(&args.twin)?;
@@ -113,16 +115,16 @@ pub fn predict(
         seed: args.seed,
         ..Work::default()
     };
-    let tell = &mut simulated(onlooker);
+    let tell = &mut simulated(sink);
     twin.predict(&work, args.draws, stop, args.jobs.count(), tell).map_err(failure)
 }
 
 /// Returns a callback that reports how many drives were simulated.
-fn simulated(onlooker: &mut dyn Onlooker) -> impl FnMut(usize, usize) + Send {
+fn simulated(sink: &mut dyn ProgressSink) -> impl FnMut(usize, usize) + Send {
     |done, total| {
         let phase = "simulating the twin, and drives that fit as well";
         let (done, total, unit) = (done as u64, Some(total as u64), Unit::Count);
-        onlooker.show(&Step { phase, now: "", done, total, unit });
+        sink.show(&Step { phase, now: "", done, total, unit });
     }
 }
 

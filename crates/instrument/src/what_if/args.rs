@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use flashscope_twin::simulate::Asked;
-use flashscope_twin::what_if::{Asking, MOST_REPEATS, Question, changes};
+use flashscope_twin::simulate::SimulationRequest;
+use flashscope_twin::what_if::{MOST_REPEATS, Question, VariantRequest, changes};
 
 use crate::simulate::WorkArgs;
 use crate::{Failure, JobsArgs, MemoryArgs, usage};
@@ -80,10 +80,14 @@ impl WhatIfArgs {
         }
         let mut names = self.name.iter();
         let asking = |text: &String| {
-            Ok(Asking { name: names.next().cloned(), changes: changes(text).map_err(usage)? })
+            Ok(VariantRequest {
+                name: names.next().cloned(),
+                changes: changes(text).map_err(usage)?,
+            })
         };
-        let variants: Result<Vec<Asking>, Failure> = self.change.iter().map(asking).collect();
-        let base = Asked { drive: self.drive.clone(), work: self.work.work() };
+        let variants: Result<Vec<VariantRequest>, Failure> =
+            self.change.iter().map(asking).collect();
+        let base = SimulationRequest { drive: self.drive.clone(), work: self.work.work() };
         let repeats = self.repeats.unwrap_or_else(|| repeats(&base));
         Question::new(base, variants?, repeats).map_err(usage)
     }
@@ -91,6 +95,6 @@ impl WhatIfArgs {
 
 /// Returns the default number of simulations: 1 for a trace, of which all repeats would be equal.
 #[must_use]
-pub fn repeats(base: &Asked) -> u32 {
+pub fn repeats(base: &SimulationRequest) -> u32 {
     if base.work.workload.starts_with("trace:") { 1 } else { REPEATS }
 }

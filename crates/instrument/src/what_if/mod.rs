@@ -9,17 +9,17 @@ use flashscope_result::sweep::{Row, RowStatus};
 use flashscope_result::what_if::{
     ClosedForm, Expected, Quantity, WhatIf, WhatIfFolder, WhatIfStatus,
 };
-use flashscope_twin::predict::{Predicted, PredictionReport};
-use flashscope_twin::simulate::Asked;
+use flashscope_twin::predict::{PredictedValue, PredictionReport};
+use flashscope_twin::simulate::SimulationRequest;
 use flashscope_twin::sweep::Runner;
 use flashscope_twin::what_if::{Answer, Question};
 
 pub use self::args::{WhatIfArgs, repeats};
-use crate::predict::{Made, Wanted};
-use crate::{Failure, Onlooker, Step, Unit, interrupted, not_made, usage};
+use crate::predict::{Prediction, PredictionRequest};
+use crate::{Failure, ProgressSink, Step, Unit, interrupted, not_made, usage};
 
 /// Receives progress and each row of an answer as it arrives.
-pub trait Watcher: Onlooker {
+pub trait Watcher: ProgressSink {
     /// Called when the prediction for variant `nth` (0 is the baseline) is there, or the reason why there is none. All
     /// predictions come before the first simulation, in order.
     fn predicted(&mut self, so_far: &WhatIf, nth: usize);
@@ -30,14 +30,14 @@ pub trait Watcher: Onlooker {
 }
 
 /// The answer to a what-if question, complete or not.
-pub struct Answered {
+pub struct WhatIfResult {
     /// The document.
     pub what_if: WhatIf,
     /// The result of writing the requested folder; `Ok` if none was requested.
     pub written: Result<(), flashscope_result::Error>,
 }
 
-impl Answered {
+impl WhatIfResult {
     /// Checks that the answer is complete and saved.
     ///
     /// # Errors
@@ -65,19 +65,19 @@ impl Answered {
 /// Setting `stop` ends it with the rows up to then.
 ///
 /// # Errors
-/// If the question is invalid. [`Answered::outcome`] reports an incomplete answer.
+/// If the question is invalid. [`WhatIfResult::outcome`] reports an incomplete answer.
 pub fn what_if(
     args: &WhatIfArgs,
     stop: &AtomicBool,
     watcher: &mut dyn Watcher,
-) -> Result<Answered, Failure> {
+) -> Result<WhatIfResult, Failure> {
     args.memory.apply();
     let question = args.question()?;
     let folder = args.output.as_deref().map(|path| WhatIfFolder::create(path).map_err(not_made));
     let mut folder = folder.transpose()?;
     let what_if = answer(&question, args.jobs.count(), stop, watcher);
     let written = folder.as_mut().map_or(Ok(()), |folder| folder.write(&what_if));
-    Ok(Answered { what_if, written })
+    Ok(WhatIfResult { what_if, written })
 }
 
 /// Answers a question with `jobs` simulations at once. The answer does not depend on `jobs`.
@@ -116,16 +116,16 @@ pub fn answer(
 
 /// Returns the prediction of a model, or the reason why there is none.
 fn predict(
-    asked: &Asked,
+    asked: &SimulationRequest,
     stop: &AtomicBool,
-    onlooker: &mut dyn Onlooker,
+    sink: &mut dyn ProgressSink,
 ) -> Result<ClosedForm, String> {
     let (drive, work) = (&asked.drive, &asked.work);
-    let made = Wanted::of(drive, &work.workload, work.seed).make((stop, onlooker));
+    let made = PredictionRequest::of(drive, &work.workload, work.seed).make((stop, sink));
     made.map(|made| closed_form(&made)).map_err(|failure| failure.message())
 }
 
-fn closed_form(Made { report, numbers, .. }: &Made) -> ClosedForm {
+fn closed_form(Prediction { report, numbers, .. }: &Prediction) -> ClosedForm {
     let PredictionReport { model, validation, not_modelled, write_amplification, .. } = report;
     let known = [
         (Quantity::BytesPerSecond, Some(report.bytes_per_second)),
@@ -134,7 +134,7 @@ fn closed_form(Made { report, numbers, .. }: &Made) -> ClosedForm {
         (Quantity::Endurance, numbers.endurance()),
     ];
     let expected = known.into_iter().filter_map(|(quantity, predicted)| {
-        let Predicted { value, interval } = predicted?;
+        let PredictedValue { value, interval } = predicted?;
         let (low, high) = interval.map(|ends| (ends.low, ends.high)).unzip();
         Some(Expected { quantity, value, low, high, relative: None })
     });
@@ -147,9 +147,9 @@ fn closed_form(Made { report, numbers, .. }: &Made) -> ClosedForm {
 }
 
 /// Passes progress on, but drops the notes about a trace, which each variant would repeat.
-struct WithoutNotes<'a>(&'a mut dyn Onlooker);
+struct WithoutNotes<'a>(&'a mut dyn ProgressSink);
 
-impl Onlooker for WithoutNotes<'_> {
+impl ProgressSink for WithoutNotes<'_> {
     fn show(&mut self, step: &Step<'_>) {
         self.0.show(step);
     }

@@ -89,7 +89,7 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
 fn workload(
     drive: &Drive,
     model: &str,
-    points: &flashscope_twin::predict::Interpolated,
+    points: &flashscope_twin::predict::InterpolatedModel,
     traits: &Traits,
     run: &Run<'_>,
 ) -> Result<Workload, Error> {

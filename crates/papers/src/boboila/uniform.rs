@@ -1,6 +1,6 @@
 use flashscope_model::{Prediction, Uniform, bast, fast, fast_refined};
 use flashscope_sim::Profile;
-use flashscope_twin::predict::{Request, Simulated};
+use flashscope_twin::predict::{Request, SimulatedDrive};
 
 use super::writes::Writes;
 use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State, Tolerance};
@@ -108,7 +108,8 @@ impl Drive {
 /// The equivalent throughput of a simulated drive under uniform writes of geometric lengths.
 #[allow(clippy::cast_precision_loss, reason = "counts are below 2^53")]
 fn simulated(profile: &Profile, drive: &Drive, w: f64, run: &Run<'_>) -> Result<f64, Error> {
-    let mut simulated = Simulated::new(profile).map_err(|error| Error::input("drive", &error))?;
+    let mut simulated =
+        SimulatedDrive::new(profile).map_err(|error| Error::input("drive", &error))?;
     let mut writes = Writes::new(drive.pages, w);
     let erasures = if run.full { 10.0 * ERASURES } else { ERASURES };
     let filled = simulated.total().0;

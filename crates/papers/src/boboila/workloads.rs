@@ -7,8 +7,8 @@ use flashscope_model::trace::{Ranges, Stretches, Total};
 use flashscope_sim::{Profile, ftl::Layout};
 use flashscope_twin::drawn::{EIGHT, Traits};
 use flashscope_twin::predict::{
-    Chosen, Cost, Found, Interpolated, Passes, Pieces, Point, Pools, PredictError, Request,
-    Requests, Simulated, space,
+    Cost, CountedPasses, InterpolatedModel, Passes, Pieces, Point, Pools, PredictError, Request,
+    Requests, SelectedModel, SimulatedDrive, space,
 };
 
 use super::SEED;
@@ -99,13 +99,13 @@ impl Drive {
     pub fn simulate(&self, traits: &Traits, run: &Run<'_>) -> Result<Simulation, Error> {
         let mut go_on = |_| !run.stop.load(Ordering::Relaxed);
         let mut requests = self.requests(traits);
-        let chosen = Chosen::for_drive(&self.layout).map_err(failed)?;
+        let chosen = SelectedModel::for_drive(&self.layout).map_err(failed)?;
         let mut pools = self.pools(chosen)?;
-        let Found { passes, .. } =
+        let CountedPasses { passes, .. } =
             Passes::find(&mut pools, self.free_pages(), &mut requests, &mut go_on)
                 .map_err(failed)?;
         let mut drive =
-            Simulated::new(&self.profile).map_err(|error| Error::input("drive", &error))?;
+            SimulatedDrive::new(&self.profile).map_err(|error| Error::input("drive", &error))?;
         let (total, took) =
             passes.simulate(&mut drive, &mut requests, &mut go_on).map_err(failed)?;
         #[allow(clippy::cast_precision_loss, reason = "below 2^53 ns")]
@@ -114,7 +114,7 @@ impl Drive {
         Ok(Simulation { requests, passes, total, nanos, block })
     }
 
-    fn pools(&self, chosen: Chosen) -> Result<Pools, Error> {
+    fn pools(&self, chosen: SelectedModel) -> Result<Pools, Error> {
         Pools::new(&self.layout, chosen, STRETCHES).map_err(|error| Error::input("drive", &error))
     }
 
@@ -128,7 +128,7 @@ impl Drive {
     /// # Errors
     /// There is no such model of the drive.
     pub fn predict(&self, model: &str, of: &mut Simulation) -> Result<f64, Error> {
-        let chosen = Chosen::named(model, &self.layout).map_err(failed)?;
+        let chosen = SelectedModel::named(model, &self.layout).map_err(failed)?;
         let total = of.passes.repeat(&mut self.pools(chosen)?, &mut of.requests).map_err(failed)?;
         Ok(throughput(&total, of.block))
     }
@@ -137,7 +137,11 @@ impl Drive {
     ///
     /// # Errors
     /// Nothing is written.
-    pub fn interpolate(&self, points: &Interpolated, of: &mut Simulation) -> Result<Cost, Error> {
+    pub fn interpolate(
+        &self,
+        points: &InterpolatedModel,
+        of: &mut Simulation,
+    ) -> Result<Cost, Error> {
         let found = points.predict(space(&self.layout), STRETCHES, &mut of.requests);
         found.map(|(_, cost)| cost).map_err(failed)
     }
@@ -151,18 +155,19 @@ impl Drive {
         lens: &[f64],
         frees: &[f64],
         run: &Run<'_>,
-    ) -> Result<Interpolated, Error> {
+    ) -> Result<InterpolatedModel, Error> {
         let mut points = Vec::new();
         for mean_len in lens {
-            let mut drive =
-                Simulated::new(&self.profile).map_err(|error| Error::input("drive", &error))?;
+            let mut drive = SimulatedDrive::new(&self.profile)
+                .map_err(|error| Error::input("drive", &error))?;
             // Each part after a smaller one, so that one drive does for all.
             for free_space in frees.iter().rev() {
                 run.go_on()?;
                 points.push(self.point(&mut drive, *mean_len, *free_space));
             }
         }
-        Interpolated::new(&points, self.family()).map_err(|error| Error::input("drive", &error))
+        InterpolatedModel::new(&points, self.family())
+            .map_err(|error| Error::input("drive", &error))
     }
 
     /// What is written comes round three times before anything is counted, and once while it is.
@@ -172,7 +177,7 @@ impl Drive {
         clippy::cast_sign_loss,
         reason = "pages of a drive"
     )]
-    fn point(&self, drive: &mut Simulated, mean_len: f64, free_space: f64) -> Point {
+    fn point(&self, drive: &mut SimulatedDrive, mean_len: f64, free_space: f64) -> Point {
         let free = self.free_pages();
         let target = ((free as f64 / free_space) as u64).min(space(&self.layout).pages());
         let mut writes = Writes::new(target, mean_len);

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::scan::{Found, Stamps};
+use super::scan::{FoundResult, Stamps};
 use crate::limits;
 
 /// The part of a simulation that the shelf needs.
@@ -48,7 +48,7 @@ struct ProbeRun {
 }
 
 /// Returns the item for a result under `id`.
-pub fn item(found: &Found, id: String) -> ShelfItem {
+pub fn item(found: &FoundResult, id: String) -> ShelfItem {
     let kind = match found.stamps {
         Stamps { manifest: Some(_), .. } => ResultKind::Measurement,
         Stamps { simulation: Some(_), .. } => ResultKind::Simulation,
@@ -71,17 +71,17 @@ pub fn item(found: &Found, id: String) -> ShelfItem {
 }
 
 /// Replaces the path on this machine in a problem, since the client may be on another machine.
-fn without_path(problem: &str, found: &Found) -> String {
+fn without_path(problem: &str, found: &FoundResult) -> String {
     problem.replace(&found.path.display().to_string(), &found.name)
 }
 
-fn measurement(found: &Found, id: &str) -> Result<ShelfItem, String> {
+fn measurement(found: &FoundResult, id: &str) -> Result<ShelfItem, String> {
     let (_, manifest) = open(&found.path)?;
     let facts = facts(&found.path, &manifest);
     Ok(ShelfItem::measurement(id.into(), found.name.clone(), manifest, facts))
 }
 
-fn simulation(found: &Found, id: &str) -> Result<ShelfItem, String> {
+fn simulation(found: &FoundResult, id: &str) -> Result<ShelfItem, String> {
     let path = &found.path;
     let head = serde_json::from_value(simulation_json(path)?);
     let head: SimulationHead =
@@ -90,7 +90,7 @@ fn simulation(found: &Found, id: &str) -> Result<ShelfItem, String> {
     Ok(ShelfItem::simulation(id.into(), found.name.clone(), drive, workload, ios))
 }
 
-fn probe(found: &Found, id: &str) -> Result<ShelfItem, String> {
+fn probe(found: &FoundResult, id: &str) -> Result<ShelfItem, String> {
     let path = &found.path;
     let head = serde_json::from_value(probe_json(path)?);
     // A canary for the fuzz targets: code that does not handle an incomplete probe.
@@ -104,13 +104,13 @@ fn probe(found: &Found, id: &str) -> Result<ShelfItem, String> {
     Ok(ShelfItem::probe(id.into(), found.name.clone(), drive, began, status, runs))
 }
 
-fn sweep(found: &Found, id: &str) -> Result<ShelfItem, String> {
+fn sweep(found: &FoundResult, id: &str) -> Result<ShelfItem, String> {
     check(&found.path.join("sweep.json"), u64::MAX)?;
     let sweep = read_sweep(&found.path).map_err(|error| error.to_string())?;
     Ok(ShelfItem::sweep(id.into(), found.name.clone(), sweep))
 }
 
-fn what_if(found: &Found, id: &str) -> Result<ShelfItem, String> {
+fn what_if(found: &FoundResult, id: &str) -> Result<ShelfItem, String> {
     let what_if = kept_what_if(&found.path)?;
     Ok(ShelfItem::what_if(id.into(), found.name.clone(), &what_if))
 }

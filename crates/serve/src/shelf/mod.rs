@@ -17,11 +17,11 @@ use flashscope_result::sweep::Explored;
 use flashscope_result::what_if::WhatIf;
 pub use query::{LARGEST, ShelfQuery, Sort, whole};
 use quick_cache::sync::Cache;
-use scan::{Found, Stamps};
+use scan::{FoundResult, Stamps};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::library::{Library, Opened};
+use crate::library::{Library, OpenMeasurement};
 use crate::limits;
 use crate::problem::Problem;
 
@@ -29,7 +29,7 @@ use crate::problem::Problem;
 pub struct Folders {
     folders: Vec<PathBuf>,
     index: Mutex<Index>,
-    open: Cache<Key, Arc<Opened>>,
+    open: Cache<Key, Arc<OpenMeasurement>>,
     /// Facts that were computed because the saved ones are missing or outdated.
     computed: Cache<Key, Arc<Facts>>,
 }
@@ -148,7 +148,7 @@ impl Library for Folders {
         Ok(shelf)
     }
 
-    fn open(&self, id: &str) -> Result<Arc<Opened>, Problem> {
+    fn open(&self, id: &str) -> Result<Arc<OpenMeasurement>, Problem> {
         let item = self.item_of(ResultKind::Measurement, id)?;
         let key = (id.to_string(), item.stamps);
         self.open.get_or_insert_with(&key, || {
@@ -162,7 +162,7 @@ impl Library for Folders {
                 })?,
             };
             let (name, version) = (item.shown.name.clone(), version(&item.stamps));
-            Ok(Arc::new(Opened::new(id.into(), name, version, folder, manifest, facts)))
+            Ok(Arc::new(OpenMeasurement::new(id.into(), name, version, folder, manifest, facts)))
         })
     }
 
@@ -203,11 +203,11 @@ impl Library for Folders {
     }
 
     /// Does nothing: the records are already in the folder.
-    fn fetch(&self, _: &Opened, _: &[u32]) -> Result<(), Problem> {
+    fn fetch(&self, _: &OpenMeasurement, _: &[u32]) -> Result<(), Problem> {
         Ok(())
     }
 
-    fn marks(&self, opened: &Opened) -> Result<Marks, Problem> {
+    fn marks(&self, opened: &OpenMeasurement) -> Result<Marks, Problem> {
         let path = opened.folder.path();
         let hidden = |error: String| error.replace(&path.display().to_string(), &opened.name);
         item::marks(&opened.folder).map_err(|error| Problem::damaged(hidden(error)))
@@ -215,7 +215,7 @@ impl Library for Folders {
 }
 
 impl Index {
-    fn add(&mut self, found: Found, id: String, known: Option<Item>) {
+    fn add(&mut self, found: FoundResult, id: String, known: Option<Item>) {
         let read = || Item {
             path: found.path.clone(),
             stamps: found.stamps,
@@ -228,7 +228,7 @@ impl Index {
 }
 
 /// Returns an unused id from the name of a result, without characters that are special in addresses or paths.
-fn free_id(found: &Found, items: &BTreeMap<String, Item>) -> String {
+fn free_id(found: &FoundResult, items: &BTreeMap<String, Item>) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let name: String =
         found.name.chars().take(80).map(|c| if plain(c) { c } else { '-' }).collect();

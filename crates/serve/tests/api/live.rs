@@ -11,13 +11,13 @@ use crate::{Answer, ask};
 
 /// The query that the drive received.
 #[derive(Serialize, JsonSchema)]
-struct Asked {
+struct ReceivedQuery {
     after: Option<u64>,
 }
 
 fn get(path: &str, host: &str) -> Answer {
     let attachment = Attachment {
-        live: Box::new(|after| Asked { after }),
+        live: Box::new(|after| ReceivedQuery { after }),
         metrics: Box::new(|| "up 1\n".into()),
         metrics_type: "text/plain; version=0",
     };

@@ -62,7 +62,7 @@ impl Place {
     fn empty() -> Place {
         let folder = tempfile::tempdir().unwrap();
         let folders = Folders::new(vec![folder.path().into()]);
-        let app = app_answering(folders, Access::Loopback, what_if::Scripted::default());
+        let app = app_answering(folders, Access::Loopback, what_if::ScriptedWhatIfs::default());
         Place { folder, app }
     }
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request, header};
-use flashscope_report::{WhatIfAsked, WhatIfChoices};
+use flashscope_report::{WhatIfChoices, WhatIfQuestion};
 use flashscope_result::what_if::{Variant, WHAT_IF_VERSION, WhatIf, WhatIfStatus};
-use flashscope_serve::what_if::{Answering, Tell, WhatIfs};
+use flashscope_serve::what_if::{AnswerFn, Tell, WhatIfs};
 use flashscope_serve::{Access, Folders, app_answering, openapi};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -19,7 +19,7 @@ use crate::{Answer, Place, ask};
 /// A service that answers with one step per variant. A request for the drive `endless` runs until it is cancelled, which
 /// is recorded. The only other drive is `sim`.
 #[derive(Clone, Default)]
-pub struct Scripted {
+pub struct ScriptedWhatIfs {
     stopped: Arc<Mutex<bool>>,
 }
 
@@ -43,13 +43,13 @@ fn what_if(variants: usize, status: WhatIfStatus) -> WhatIf {
     WhatIf { schema_version: WHAT_IF_VERSION, status, seed: 1, repeats: 1, base, variants }
 }
 
-impl WhatIfs for Scripted {
+impl WhatIfs for ScriptedWhatIfs {
     fn choices(&self) -> WhatIfChoices {
         let none = Vec::new;
         WhatIfChoices { drives: none(), workloads: none(), fields: none(), changes: none() }
     }
 
-    fn ask(&self, asked: &WhatIfAsked) -> Result<Box<Answering>, String> {
+    fn ask(&self, asked: &WhatIfQuestion) -> Result<Box<AnswerFn>, String> {
         let (steps, stopped) = (asked.variants.len(), Arc::clone(&self.stopped));
         match asked.drive.as_str() {
             "sim" => Ok(Box::new(move |_: &AtomicBool, tell: &mut Tell<'_>| {
@@ -68,8 +68,8 @@ impl WhatIfs for Scripted {
     }
 }
 
-fn app(access: Access) -> (Router, Scripted) {
-    let scripted = Scripted::default();
+fn app(access: Access) -> (Router, ScriptedWhatIfs) {
+    let scripted = ScriptedWhatIfs::default();
     (app_answering(Folders::new(Vec::new()), access, scripted.clone()), scripted)
 }
 

@@ -151,7 +151,7 @@ mod tests {
     use flashscope_model::trace::Space;
 
     use super::*;
-    use crate::drawn::Measured;
+    use crate::drawn::TraitSummary;
 
     /// The paper's drive.
     const PAPER: Space =
@@ -173,7 +173,7 @@ mod tests {
         ];
         for (traits, (name, reads, mean, longest)) in EIGHT.iter().zip(known) {
             let traits = Traits { requests: 200_000, ..*traits };
-            let of = Measured::of(traits.requests(PAPER, SEED), 64);
+            let of = TraitSummary::of(traits.requests(PAPER, SEED), 64);
             assert_eq!(traits.name, name);
             assert!((of.reads - reads).abs() < 0.01, "{name} {of:?}");
             assert!((of.mean / mean - 1.0).abs() < 0.05, "{name} {of:?}");

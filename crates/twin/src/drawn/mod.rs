@@ -4,4 +4,4 @@ mod eight;
 mod traits;
 
 pub use eight::{DEA2, EIGHT, FIN1, FIN2, LAIR62B, PROJ2, PRXY0, RSRCH0, SRC11};
-pub use traits::{Hot, Lengths, Measured, Traits};
+pub use traits::{Hot, Lengths, TraitSummary, Traits};

@@ -172,7 +172,7 @@ const STREAMS: usize = 32;
 
 /// The traits of existing requests.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Measured {
+pub struct TraitSummary {
     /// The number of writes.
     pub writes: usize,
     /// The share of requests that read.
@@ -195,12 +195,12 @@ pub struct Measured {
     pub hottest: f64,
 }
 
-impl Measured {
+impl TraitSummary {
     /// Measures `requests`, for blocks of `block` pages. Without any write, the traits of writes are NaN.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-    pub fn of(requests: impl Iterator<Item = Request>, block: u64) -> Measured {
-        let mut of = Measured::default();
+    pub fn of(requests: impl Iterator<Item = Request>, block: u64) -> TraitSummary {
+        let mut of = TraitSummary::default();
         let (mut reads, mut squares) = (0.0, 0.0);
         let (mut ends, mut pages) = (VecDeque::new(), Vec::new());
         for request in requests {
@@ -264,7 +264,7 @@ mod tests {
         let write = |page, pages| request(true, page, pages);
         let read = request(false, 0, 9);
         let requests = [write(64, 2), read, write(66, 4), write(64, 2), write(1000, 4)];
-        let of = Measured::of(requests.into_iter(), 64);
+        let of = TraitSummary::of(requests.into_iter(), 64);
         assert_eq!((of.writes, of.reads, of.longest), (4, 0.2, 4));
         assert_eq!((of.mean, of.deviation), (3.0, 1.0));
         assert_eq!((of.goes_on, of.aligned), (0.25, 0.5));

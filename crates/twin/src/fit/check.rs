@@ -34,14 +34,14 @@ pub struct RunCheck {
     /// The micro-benchmark, the experiment and the value of the parameter.
     pub title: String,
     /// The mean response time, in ns.
-    pub mean: Compared,
+    pub mean: Comparison,
     /// The 99th percentile of response times, in ns.
-    pub p99: Compared,
+    pub p99: Comparison,
 }
 
 /// A measured number next to its prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Compared {
+pub struct Comparison {
     /// The measured value.
     pub measured: f64,
     /// The value that the twin predicts, with its interval.
@@ -122,23 +122,27 @@ fn runs(
     let runs = sources.measured.iter().flat_map(|one| one.runs.iter().map(move |run| (one, run)));
     let compared = |nth: usize, at: usize, measured: f64, spread: f64| {
         let draws = drawn.iter().map(|numbers| numbers[nth][at]).collect();
-        Compared::new(measured, Range::around(best[nth][at], draws, twin.confidence).wider(spread))
+        Comparison::new(
+            measured,
+            Range::around(best[nth][at], draws, twin.confidence).wider(spread),
+        )
     };
-    let check = |(nth, (one, run)): (usize, (&super::Measured, &super::MeasuredRun))| RunCheck {
-        result: one.name.clone(),
-        run: run.id,
-        title: run.title.clone(),
-        mean: compared(nth, 0, run.numbers[0], twin.spread[0]),
-        p99: compared(nth, LAST, run.numbers[LAST], twin.spread[1]),
-    };
+    let check =
+        |(nth, (one, run)): (usize, (&super::MeasuredResult, &super::MeasuredRun))| RunCheck {
+            result: one.name.clone(),
+            run: run.id,
+            title: run.title.clone(),
+            mean: compared(nth, 0, run.numbers[0], twin.spread[0]),
+            p99: compared(nth, LAST, run.numbers[LAST], twin.spread[1]),
+        };
     Ok(runs.enumerate().map(check).collect())
 }
 
-impl Compared {
-    fn new(measured: f64, predicted: Range) -> Compared {
+impl Comparison {
+    fn new(measured: f64, predicted: Range) -> Comparison {
         let error = predicted.value / measured - 1.0;
         let covered = (predicted.low..=predicted.high).contains(&measured);
-        Compared { measured, predicted, error, covered }
+        Comparison { measured, predicted, error, covered }
     }
 }
 
@@ -163,13 +167,13 @@ fn levels(twin: &Twin, sources: &Sources) -> Result<Vec<LevelCheck>, FitError> {
 }
 
 fn summary(runs: &[RunCheck]) -> Summary {
-    let median = |of: fn(&RunCheck) -> Compared| {
+    let median = |of: fn(&RunCheck) -> Comparison| {
         let mut errors: Vec<f64> = runs.iter().map(|run| of(run).error.abs()).collect();
         errors.sort_unstable_by(f64::total_cmp);
         errors[errors.len() / 2]
     };
     #[allow(clippy::cast_precision_loss, reason = "runs")]
-    let covered = |of: fn(&RunCheck) -> Compared| {
+    let covered = |of: fn(&RunCheck) -> Comparison| {
         runs.iter().filter(|run| of(run).covered).count() as f64 / runs.len() as f64
     };
     Summary {

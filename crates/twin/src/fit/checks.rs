@@ -2,22 +2,22 @@
 
 use super::document::Twin;
 use super::knobs::KNOBS;
-use super::{FitError, Measured, MeasuredRun};
+use super::{FitError, MeasuredResult, MeasuredRun};
 
 /// Limits above which two results of the same run contradict each other: a number of standard errors, and a relative
 /// difference. Both must be exceeded.
 const APART: (f64, f64) = (6.0, 0.25);
 
 /// Returns an error if the results name different drives, or if most runs that they share took different times.
-pub(super) fn one_drive(measured: &[Measured]) -> Result<(), FitError> {
+pub(super) fn one_drive(measured: &[MeasuredResult]) -> Result<(), FitError> {
     let Some((first, others)) = measured.split_first() else { return Ok(()) };
-    let identity = |one: &Measured| {
+    let identity = |one: &MeasuredResult| {
         let device = &one.manifest.device;
         (device.model.clone(), device.serial.clone(), device.capacity)
     };
     for other in others {
         if identity(first) != identity(other) {
-            let who = |one: &Measured| {
+            let who = |one: &MeasuredResult| {
                 let device = &one.manifest.device;
                 let model = device.model.as_deref().unwrap_or(&device.name);
                 format!("{} is of `{model}`, {}", one.name, device.capacity)
@@ -37,7 +37,7 @@ pub(super) fn one_drive(measured: &[Measured]) -> Result<(), FitError> {
     Ok(())
 }
 
-fn same_answers(one: &Measured, other: &Measured) -> Result<(), FitError> {
+fn same_answers(one: &MeasuredResult, other: &MeasuredResult) -> Result<(), FitError> {
     let median = |run: &MeasuredRun| (run.numbers[2], run.errors[2]);
     let differ = |a: &MeasuredRun, b: &MeasuredRun| {
         let ((of_a, error_a), (of_b, error_b)) = (median(a), median(b));
@@ -68,7 +68,7 @@ fn same_answers(one: &Measured, other: &Measured) -> Result<(), FitError> {
 }
 
 /// Returns an error if there are fewer runs than times to fit.
-pub(super) fn enough(measured: &[Measured]) -> Result<(), FitError> {
+pub(super) fn enough(measured: &[MeasuredResult]) -> Result<(), FitError> {
     let runs: usize = measured.iter().map(|one| one.runs.len()).sum();
     // The count of times that matter to every drive.
     let least = KNOBS.len();

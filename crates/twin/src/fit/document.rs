@@ -44,7 +44,7 @@ pub struct Twin {
     /// The fitted times.
     pub times: Vec<Time>,
     /// The fitted structure, as far as alternatives were tried.
-    pub choices: Vec<Told>,
+    pub choices: Vec<StructureChoice>,
     /// The measured and simulated times of each run that the twin was fitted to.
     pub runs: Vec<RunFit>,
     /// The model that was fitted to a fill sweep.
@@ -72,7 +72,7 @@ pub struct Time {
 
 /// A structural choice of a twin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Told {
+pub struct StructureChoice {
     /// The dotted name of the profile field.
     pub field: String,
     /// The chosen value.

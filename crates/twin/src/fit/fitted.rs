@@ -9,10 +9,10 @@ use flashscope_block::{Bytes, Nanos};
 use flashscope_result::read_probe;
 use flashscope_sim::{Profile, profile};
 
-use super::document::{RunFit, TWIN_VERSION, Time, Told, Twin};
+use super::document::{RunFit, StructureChoice, TWIN_VERSION, Time, Twin};
 use super::knobs::Knob;
-use super::tuning::{Said, Target, Tuned};
-use super::{FillFit, FitError, Found, Level, Measured, Range, read_levels, search};
+use super::tuning::{SearchEvent, Target, TunedDrive};
+use super::{FillFit, FitError, Level, MeasuredResult, Range, SearchResult, read_levels, search};
 
 /// The sources that a twin is fitted to.
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub struct Sources {
     /// The paths of the sources, as the user gave them.
     pub names: Vec<String>,
     /// Results of micro-benchmarks.
-    pub measured: Vec<Measured>,
+    pub measured: Vec<MeasuredResult>,
     /// The profile that a probe inferred.
     pub probed: Option<Profile>,
     /// The levels of a fill sweep.
@@ -29,7 +29,7 @@ pub struct Sources {
 
 /// The options of a fit.
 #[derive(Debug, Clone, Copy)]
-pub struct How {
+pub struct FitOptions {
     /// The seed of all random choices.
     pub seed: u64,
     /// The share of intervals that are meant to contain the true value (0 to 1).
@@ -43,7 +43,7 @@ pub struct How {
 
 /// The progress of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Fitting {
+pub struct FitProgress {
     /// The last thing that was fitted: `times`, or the field of a choice; empty before the first.
     pub what: &'static str,
     /// The misfit of the best drive so far, over the runs that the search uses; absent before the first.
@@ -53,7 +53,7 @@ pub struct Fitting {
 }
 
 /// A callback that receives the progress of a fit.
-pub type TellFitting<'a> = dyn FnMut(Fitting) + Send + 'a;
+pub type FitProgressFn<'a> = dyn FnMut(FitProgress) + Send + 'a;
 
 /// The number of drives that are drawn from those that fit as well.
 const DRAWS: usize = 40;
@@ -75,7 +75,7 @@ impl Sources {
             if let Some(folder) = folder.filter(|folder| flashscope_result::is_probe(folder)) {
                 sources.probed = Some(probed(folder)?);
             } else if path.is_dir() {
-                sources.measured.push(Measured::read(path)?);
+                sources.measured.push(MeasuredResult::read(path)?);
             } else {
                 sources.levels.extend(levels(path)?);
             }
@@ -89,9 +89,9 @@ impl Sources {
     /// If the sources are of several drives or are too few.
     pub fn fit(
         &self,
-        how: How,
+        how: FitOptions,
         stop: &AtomicBool,
-        tell: &mut TellFitting<'_>,
+        tell: &mut FitProgressFn<'_>,
     ) -> Result<Twin, FitError> {
         let mut twin = Twin {
             schema_version: TWIN_VERSION,
@@ -127,12 +127,14 @@ impl Sources {
         }
         super::checks::one_drive(&self.measured)?;
         super::checks::enough(&self.measured)?;
-        let so_far = Mutex::new((Fitting::default(), tell));
-        let say = |said: Said| {
+        let so_far = Mutex::new((FitProgress::default(), tell));
+        let say = |said: SearchEvent| {
             let (fitting, tell) = &mut *so_far.lock().expect("nobody panics while telling");
             match said {
-                Said::Simulated => fitting.simulations += 1,
-                Said::Fitted(what, misfit) => (fitting.what, fitting.misfit) = (what, Some(misfit)),
+                SearchEvent::Simulated => fitting.simulations += 1,
+                SearchEvent::Fitted(what, misfit) => {
+                    (fitting.what, fitting.misfit) = (what, Some(misfit))
+                }
             }
             tell(*fitting);
         };
@@ -157,7 +159,7 @@ impl Sources {
         start
     }
 
-    fn describe(&self, twin: &mut Twin, target: &Target<'_>, found: &Found) {
+    fn describe(&self, twin: &mut Twin, target: &Target<'_>, found: &SearchResult) {
         let best = &found.best;
         twin.drive = self.measured.first().map(name).unwrap_or_default();
         twin.misfit = Some(best.misfit);
@@ -174,15 +176,17 @@ impl Sources {
         twin.profile = format!("{head}{sources}\n{text}");
     }
 
-    fn runs(&self, best: &Tuned) -> Vec<RunFit> {
+    fn runs(&self, best: &TunedDrive) -> Vec<RunFit> {
         let runs = self.measured.iter().flat_map(|one| one.runs.iter().map(move |run| (one, run)));
         let fit =
-            |((one, run), twin): ((&Measured, &super::MeasuredRun), &super::Numbers)| RunFit {
-                result: one.name.clone(),
-                run: run.id,
-                title: run.title.clone(),
-                measured_ns: [run.numbers[0], run.numbers[super::LAST]],
-                twin_ns: [twin[0], twin[super::LAST]],
+            |((one, run), twin): ((&MeasuredResult, &super::MeasuredRun), &super::Numbers)| {
+                RunFit {
+                    result: one.name.clone(),
+                    run: run.id,
+                    title: run.title.clone(),
+                    measured_ns: [run.numbers[0], run.numbers[super::LAST]],
+                    twin_ns: [twin[0], twin[super::LAST]],
+                }
             };
         runs.zip(&best.numbers).map(fit).collect()
     }
@@ -195,7 +199,7 @@ fn unknown() -> Profile {
     profile::parse(spec).expect("the profile is among those that are built in")
 }
 
-fn name(measured: &Measured) -> String {
+fn name(measured: &MeasuredResult) -> String {
     let device = &measured.manifest.device;
     device.model.clone().unwrap_or_else(|| device.name.clone())
 }
@@ -218,7 +222,7 @@ fn levels(path: &Path) -> Result<Vec<Level>, FitError> {
 /// Draws drives that fit the measurements about as well as the best one. Each has its times fitted to a bootstrap sample
 /// of the runs (B. Efron, *The Annals of Statistics* 7(1), 1979). Every other one also has a structural choice that fits
 /// as well.
-fn draws(target: &Target<'_>, found: &Found, seed: u64) -> Vec<BTreeMap<String, String>> {
+fn draws(target: &Target<'_>, found: &SearchResult, seed: u64) -> Vec<BTreeMap<String, String>> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let (runs, best) = (target.runs(), &found.best);
     let base = best.profile.fields();
@@ -238,7 +242,7 @@ fn draws(target: &Target<'_>, found: &Found, seed: u64) -> Vec<BTreeMap<String, 
     (0..DRAWS).map(draw).collect()
 }
 
-fn times(target: &Target<'_>, found: &Found, twin: &Twin) -> Vec<Time> {
+fn times(target: &Target<'_>, found: &SearchResult, twin: &Twin) -> Vec<Time> {
     let time = |(nth, knob): (usize, &&'static Knob)| {
         let value = knob.get(&found.best.profile);
         #[allow(clippy::cast_precision_loss, reason = "times are below 2^53 ns")]
@@ -257,7 +261,7 @@ fn times(target: &Target<'_>, found: &Found, twin: &Twin) -> Vec<Time> {
 }
 
 /// True if the measurements depend on the time with index `nth`.
-fn tells(target: &Target<'_>, found: &Found, nth: usize) -> bool {
+fn tells(target: &Target<'_>, found: &SearchResult, nth: usize) -> bool {
     let runs = target.measured.iter().flat_map(|one| &one.runs);
     let half = found.slopes.knobs[nth].get(&found.best.profile) / 2.0;
     runs.zip(&found.slopes.slopes[nth]).any(|(run, slopes)| {
@@ -266,7 +270,7 @@ fn tells(target: &Target<'_>, found: &Found, nth: usize) -> bool {
     })
 }
 
-fn choices(found: &Found) -> Vec<Told> {
+fn choices(found: &SearchResult) -> Vec<StructureChoice> {
     let of = |profile: &Profile, field: &str| {
         let fields = profile.fields();
         fields
@@ -285,7 +289,7 @@ fn choices(found: &Found) -> Vec<Told> {
             as_well.push(other);
         }
     }
-    let told = |(field, as_well): (&str, Vec<String>)| Told {
+    let told = |(field, as_well): (&str, Vec<String>)| StructureChoice {
         field: field.into(),
         value: value(field),
         as_well,

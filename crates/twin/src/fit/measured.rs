@@ -24,7 +24,7 @@ pub type Numbers = [f64; NUMBERS];
 
 /// A measured result: a twin is fitted to it or compared with it.
 #[derive(Clone)]
-pub struct Measured {
+pub struct MeasuredResult {
     /// The path of the result, for messages.
     pub name: String,
     /// The manifest of the result.
@@ -57,12 +57,12 @@ const UNKNOWN_ERROR: f64 = 0.1;
 /// The least response times of a run. With fewer, the 99th percentile means nothing.
 const LEAST_IOS: usize = 16;
 
-impl Measured {
+impl MeasuredResult {
     /// Reads the result in the folder at `path`.
     ///
     /// # Errors
     /// If the result cannot be read, or none of its runs is complete.
-    pub fn read(path: &Path) -> Result<Measured, FitError> {
+    pub fn read(path: &Path) -> Result<MeasuredResult, FitError> {
         let (folder, manifest) = ResultFolder::open(path)?;
         let mut runs = Vec::new();
         for id in order(&manifest.micro_benchmarks) {
@@ -97,7 +97,7 @@ impl Measured {
                 needed: "measure with `flashscope bench`, to the end".into(),
             });
         }
-        Ok(Measured { name, manifest, runs })
+        Ok(MeasuredResult { name, manifest, runs })
     }
 
     /// Returns the capacity of the drive.
@@ -122,7 +122,7 @@ impl Measured {
         stop: &AtomicBool,
         each: impl FnMut(&MeasuredRun, &Numbers) -> ControlFlow<()>,
     ) -> Option<Vec<Numbers>> {
-        let mut seen = Seen {
+        let mut seen = RunCollector {
             runs: &self.runs,
             under_way: (0, 0),
             times: Vec::new(),
@@ -138,7 +138,7 @@ impl Measured {
 }
 
 /// The state of a simulation that repeats measured runs.
-struct Seen<'m, F> {
+struct RunCollector<'m, F> {
     /// The runs whose numbers are collected, in order.
     runs: &'m [MeasuredRun],
     /// The number of the current run, and how many of its IOs are complete.
@@ -150,7 +150,7 @@ struct Seen<'m, F> {
     each: F,
 }
 
-impl<F: FnMut(&MeasuredRun, &Numbers) -> ControlFlow<()>> Seen<'_, F> {
+impl<F: FnMut(&MeasuredRun, &Numbers) -> ControlFlow<()>> RunCollector<'_, F> {
     fn see(&mut self, run: &Run, completion: &Completion) -> ControlFlow<()> {
         if run.id != self.under_way.0 {
             self.end_run()?;

@@ -19,17 +19,17 @@ mod tuning;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use check::{Check, Compared, LevelCheck, RunCheck, Summary};
-pub use document::{RunFit, TWIN_VERSION, Time, Told, Twin};
-pub use fitted::{Fitting, How, Sources, TellFitting};
+pub use check::{Check, Comparison, LevelCheck, RunCheck, Summary};
+pub use document::{RunFit, StructureChoice, TWIN_VERSION, Time, Twin};
+pub use fitted::{FitOptions, FitProgress, FitProgressFn, Sources};
 use measured::NUMBERS;
-pub use measured::{Measured, MeasuredRun, Numbers, SHARES};
+pub use measured::{MeasuredResult, MeasuredRun, Numbers, SHARES};
 pub use predict::{PredictedLatency, TwinPrediction};
-pub use search::{Found, search};
+pub use search::{SearchResult, search};
 pub use sweep::{FillFit, FillModel, Level, POLICIES, Policy, PolicyFit};
 pub use table::read_levels;
 use tuning::side_by_side_telling;
-pub use tuning::{Target, Tell, Tuned};
+pub use tuning::{Target, Tell, TunedDrive};
 
 /// The index of the 99th percentile in [`Numbers`].
 const LAST: usize = NUMBERS - 1;

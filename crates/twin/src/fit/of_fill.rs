@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use flashscope_block::{Bytes, Nanos};
 use flashscope_sim::{Profile, profile};
 
-use super::document::{Told, Twin};
+use super::document::{StructureChoice, Twin};
 use super::{FillFit, FillModel};
 
 /// Returns the share of the flash that holds no data at the fullest level.
@@ -34,7 +34,7 @@ pub(super) fn complete(twin: &mut Twin, fill: &FillFit, like: Option<&Profile>) 
     twin.draws = fill.draws.iter().map(draw).collect();
     twin.drive = format!("a drive of {fullest}");
     let others = fill.policies.iter().skip(1).filter(|fit| fit.fits_as_well);
-    twin.choices = vec![Told {
+    twin.choices = vec![StructureChoice {
         field: "cleaning.policy".into(),
         value: drive.cleaning.policy.clone(),
         as_well: others.map(|fit| fit.model.policy.clone()).collect(),

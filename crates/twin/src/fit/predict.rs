@@ -46,7 +46,7 @@ pub struct PredictedLatency {
 }
 
 /// A drive and the result of a simulation on it.
-struct Ran {
+struct SimulatedDraw {
     blocks: f64,
     lifetime: f64,
     simulation: Simulation,
@@ -71,18 +71,19 @@ impl Twin {
         let ran = side_by_side_telling(&all, threads, tell, |profile| run(profile, work, stop));
         let mut ran = ran.into_iter();
         let best = ran.next().ok_or(FitError::NoStart)??;
-        let others: Vec<Ran> = ran.flatten().collect();
+        let others: Vec<SimulatedDraw> = ran.flatten().collect();
         if stop.load(std::sync::atomic::Ordering::Relaxed) {
             return Err(FitError::Interrupted);
         }
-        let range = |spread: f64, of: &dyn Fn(&Ran) -> Option<f64>| {
+        let range = |spread: f64, of: &dyn Fn(&SimulatedDraw) -> Option<f64>| {
             let draws = others.iter().filter_map(of).collect();
             Some(Range::around(of(&best)?, draws, self.confidence).wider(spread))
         };
-        let always =
-            |spread, of: &dyn Fn(&Ran) -> Option<f64>| range(spread, of).unwrap_or_default();
+        let always = |spread, of: &dyn Fn(&SimulatedDraw) -> Option<f64>| {
+            range(spread, of).unwrap_or_default()
+        };
         let [of_means, of_tails] = self.spread;
-        let mean = |ran: &Ran| Some(ran.simulation.latency_ns.as_ref()?.mean.value);
+        let mean = |ran: &SimulatedDraw| Some(ran.simulation.latency_ns.as_ref()?.mean.value);
         Ok(TwinPrediction {
             drive: self.drive.clone(),
             workload: work.workload.clone(),
@@ -104,22 +105,22 @@ impl Twin {
     }
 }
 
-fn run(profile: &Profile, work: &Work, stop: &AtomicBool) -> Result<Ran, FitError> {
+fn run(profile: &Profile, work: &Work, stop: &AtomicBool) -> Result<SimulatedDraw, FitError> {
     let drive = Drive::new("sim:twin", profile)?;
     let geometry = *drive.members()[0].nand().geometry();
     let blocks = f64::from(geometry.blocks()) * f64::from(profile.raid.drives);
     let simulated = Simulator::on(drive, work, stop, &mut ())?.run(stop, &mut ())?;
     let lifetime = f64::from(profile.reliability.block_lifetime);
-    Ok(Ran { blocks, lifetime, simulation: simulated.simulation })
+    Ok(SimulatedDraw { blocks, lifetime, simulation: simulated.simulation })
 }
 
-fn bytes_per_second(ran: &Ran) -> Option<f64> {
+fn bytes_per_second(ran: &SimulatedDraw) -> Option<f64> {
     let Simulation { bytes_read, bytes_written, simulated_ns, .. } = &ran.simulation;
     Some(whole(bytes_read.0 + bytes_written.0) / simulated_ns.as_secs_f64())
 }
 
 /// Returns the bytes that the host can write until the blocks are worn out, at the simulated bytes per erase.
-fn lifetime(ran: &Ran) -> Option<f64> {
+fn lifetime(ran: &SimulatedDraw) -> Option<f64> {
     let erases: u64 = ran.simulation.erases.values().sum();
     let written = whole(ran.simulation.bytes_written.0);
     (erases > 0).then(|| ran.blocks * ran.lifetime * written / whole(erases))

@@ -6,17 +6,17 @@ use std::collections::BTreeSet;
 use flashscope_block::Bytes;
 use flashscope_result::manifest::{Experiment, Progress, Run, State};
 
-use super::Measured;
+use super::MeasuredResult;
 
 /// The widest step between the values of a parameter that a sample keeps: one of every four.
 const WIDEST_STEP: usize = 4;
 
-impl Measured {
+impl MeasuredResult {
     /// Returns a sample of the runs that reads and writes at most `most` bytes, preparation included. It leaves out repeats
     /// first, then values between others. A simulation of the sample runs no other runs. If no sample is small enough,
     /// returns the smallest.
     #[must_use]
-    pub fn sampled(&self, most: Bytes) -> Measured {
+    pub fn sampled(&self, most: Bytes) -> MeasuredResult {
         if self.work(&self.kept(|_, _| true)) <= most {
             return self.clone();
         }
@@ -27,7 +27,7 @@ impl Measured {
             run.progress = Progress::Pending;
         }
         let runs = self.runs.iter().filter(|run| kept.contains(&run.id)).cloned().collect();
-        Measured { name: self.name.clone(), manifest, runs }
+        MeasuredResult { name: self.name.clone(), manifest, runs }
     }
 
     /// Returns the bytes that a simulation of the smallest sample reads and writes.

@@ -6,17 +6,17 @@ use flashscope_block::Bytes;
 use flashscope_sim::Profile;
 
 use super::choices::alternatives;
-use super::tuning::{Outcome, REACH, Said, Slopes, Target, Tuned};
-use super::{FitError, Measured};
+use super::tuning::{Outcome, REACH, SearchEvent, Slopes, Target, TunedDrive};
+use super::{FitError, MeasuredResult};
 
 /// The result of a search.
-pub struct Found {
+pub struct SearchResult {
     /// The drive that fits best.
-    pub best: Tuned,
+    pub best: TunedDrive,
     /// How its response times change with its fitted times.
     pub slopes: Slopes,
     /// Drives that differ from `best` by one choice and fit as well, with the field of the choice.
-    pub as_well: Vec<(&'static str, Tuned)>,
+    pub as_well: Vec<(&'static str, TunedDrive)>,
     /// The fields whose alternatives all fit worse.
     pub told: Vec<&'static str>,
 }
@@ -49,9 +49,10 @@ const EXACT: f64 = 0.01;
 ///
 /// # Errors
 /// If the drive `start` cannot be simulated.
-pub fn search(target: &Target<'_>, most: Bytes, start: &Profile) -> Result<Found, FitError> {
+pub fn search(target: &Target<'_>, most: Bytes, start: &Profile) -> Result<SearchResult, FitError> {
     let share = Bytes(most.0 / target.measured.len().max(1) as u64);
-    let sampled: Vec<Measured> = target.measured.iter().map(|one| one.sampled(share)).collect();
+    let sampled: Vec<MeasuredResult> =
+        target.measured.iter().map(|one| one.sampled(share)).collect();
     let sample = Target { measured: &sampled, ..*target };
     let start = start.sized(target.capacity()).map_err(|_| FitError::NoStart)?;
     let found = descend(&sample, &start)?;
@@ -60,21 +61,21 @@ pub fn search(target: &Target<'_>, most: Bytes, start: &Profile) -> Result<Found
     }
     let best = target.one(&found.best.profile).ok_or(FitError::NoStart)?;
     let best = target.tune(&best, STEPS.0);
-    (target.say)(Said::Fitted("times", best.misfit));
+    (target.say)(SearchEvent::Fitted("times", best.misfit));
     let (slopes, tried) = (target.slopes(&best), tried(target, &best, None, 0));
     Ok(concluded(best, slopes, tried))
 }
 
 /// Descends to a drive that no single choice improves. After a success it retries only the fields of the best
 /// alternatives, and all fields once those bring no gain.
-fn descend(target: &Target<'_>, start: &Profile) -> Result<Found, FitError> {
+fn descend(target: &Target<'_>, start: &Profile) -> Result<SearchResult, FitError> {
     let mut best = target.one(start).ok_or(FitError::NoStart)?;
     let (mut round, mut promising) = (0, None);
     loop {
         let every = promising.is_none();
         if every {
             best = target.tune(&best, STEPS.0);
-            (target.say)(Said::Fitted("times", best.misfit));
+            (target.say)(SearchEvent::Fitted("times", best.misfit));
         }
         let slopes = target.slopes(&best);
         if !every {
@@ -87,7 +88,7 @@ fn descend(target: &Target<'_>, start: &Profile) -> Result<Found, FitError> {
             Some((field, better)) => {
                 best = better;
                 promising = Some(tried.fields(PROMISING));
-                (target.say)(Said::Fitted(field, best.misfit));
+                (target.say)(SearchEvent::Fitted(field, best.misfit));
             }
             None if every => return Ok(concluded(best, slopes, tried)),
             None => promising = None,
@@ -97,14 +98,14 @@ fn descend(target: &Target<'_>, start: &Profile) -> Result<Found, FitError> {
 }
 
 /// The alternatives to a drive that were tried, each with one choice changed.
-struct Tried {
+struct Alternatives {
     /// The alternatives that were simulated to the end, with the field of the choice, the best first.
-    within: Vec<(&'static str, Tuned)>,
+    within: Vec<(&'static str, TunedDrive)>,
     /// The fields with at least one alternative that can be built.
     works: BTreeSet<&'static str>,
 }
 
-impl Tried {
+impl Alternatives {
     /// Returns the fields of the `best` first alternatives.
     fn fields(&self, best: usize) -> BTreeSet<&'static str> {
         self.within.iter().take(best).map(|(field, _)| *field).collect()
@@ -115,15 +116,15 @@ impl Tried {
 /// as the drive.
 fn tried(
     target: &Target<'_>,
-    best: &Tuned,
+    best: &TunedDrive,
     fields: Option<&BTreeSet<&'static str>>,
     most: usize,
-) -> Tried {
+) -> Alternatives {
     let others = alternatives(&best.profile, target.capacity());
     let others = others.into_iter().filter(|(field, _)| fields.is_none_or(|f| f.contains(field)));
     let (fields, others): (Vec<_>, Vec<_>) = others.unzip();
     let outcomes = target.race(&others, most, as_well(best));
-    let mut tried = Tried { within: vec![], works: BTreeSet::new() };
+    let mut tried = Alternatives { within: vec![], works: BTreeSet::new() };
     for (field, outcome) in fields.into_iter().zip(outcomes) {
         match outcome {
             Outcome::Unable => continue,
@@ -141,12 +142,12 @@ fn tried(
 /// slopes.
 fn better(
     target: &Target<'_>,
-    best: &Tuned,
+    best: &TunedDrive,
     slopes: &Slopes,
-    tried: &Tried,
+    tried: &Alternatives,
     worth: bool,
-) -> Option<(&'static str, Tuned)> {
-    let least = |tune: &dyn Fn(&Tuned) -> Tuned| {
+) -> Option<(&'static str, TunedDrive)> {
+    let least = |tune: &dyn Fn(&TunedDrive) -> TunedDrive| {
         let tuned = tried.within.iter().take(TUNED).map(|(field, other)| (*field, tune(other)));
         let least = tuned.min_by(|(_, one), (_, other)| one.misfit.total_cmp(&other.misfit));
         least.filter(|(_, least)| least.misfit < best.misfit * (1.0 - BETTER))
@@ -156,15 +157,15 @@ fn better(
 }
 
 /// Returns the largest misfit that counts as equal to that of `best`.
-fn as_well(best: &Tuned) -> f64 {
+fn as_well(best: &TunedDrive) -> f64 {
     best.misfit * (1.0 + AS_WELL.0) + AS_WELL.1
 }
 
 /// Builds the result of the search from the best drive and its alternatives.
-fn concluded(best: Tuned, slopes: Slopes, tried: Tried) -> Found {
-    let Tried { within, mut works } = tried;
+fn concluded(best: TunedDrive, slopes: Slopes, tried: Alternatives) -> SearchResult {
+    let Alternatives { within, mut works } = tried;
     let most = as_well(&best);
     let as_well: Vec<_> = within.into_iter().filter(|(_, other)| other.misfit <= most).collect();
     works.retain(|field| as_well.iter().all(|(other, _)| other != field));
-    Found { best, slopes, as_well, told: works.into_iter().collect() }
+    SearchResult { best, slopes, as_well, told: works.into_iter().collect() }
 }

@@ -15,7 +15,7 @@ use flashscope_sim::Profile;
 use flashscope_sim::budget::queued;
 
 use super::knobs::Knob;
-use super::measured::{Measured, MeasuredRun, NUMBERS, Numbers};
+use super::measured::{MeasuredResult, MeasuredRun, NUMBERS, Numbers};
 use super::optimum::least;
 
 /// A callback that receives the number of simulated drives, and the number of all.
@@ -64,17 +64,17 @@ fn side_by_side<T: Sync, R: Send>(
 /// The measurements to fit, and the settings of the search.
 pub struct Target<'m> {
     /// The measured results, each from a new drive.
-    pub measured: &'m [Measured],
+    pub measured: &'m [MeasuredResult],
     /// Set to end the search early.
     pub stop: &'m AtomicBool,
     /// The number of simulations at once.
     pub threads: usize,
     /// Receives the progress of the search.
-    pub say: &'m (dyn Fn(Said) + Sync),
+    pub say: &'m (dyn Fn(SearchEvent) + Sync),
 }
 
 /// An event of a search.
-pub enum Said {
+pub enum SearchEvent {
     /// A drive was simulated.
     Simulated,
     /// There is a new best drive. Holds what was fitted (`times`, or the field of a choice) and the misfit.
@@ -83,7 +83,7 @@ pub enum Said {
 
 /// A drive with its simulated response times.
 #[derive(Clone)]
-pub struct Tuned {
+pub struct TunedDrive {
     /// The profile of the drive.
     pub profile: Profile,
     /// The numbers of each run.
@@ -116,7 +116,7 @@ const BETTER: f64 = 0.01;
 /// The outcome of simulating a drive.
 pub enum Outcome {
     /// The drive runs everything and fits well enough.
-    Within(Box<Tuned>),
+    Within(Box<TunedDrive>),
     /// The drive fits too badly or fails a run, or the search was stopped.
     Worse,
     /// The drive cannot be built, or is too small.
@@ -125,7 +125,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Returns the drive if it fits well enough.
-    pub fn within(self) -> Option<Tuned> {
+    pub fn within(self) -> Option<TunedDrive> {
         match self {
             Outcome::Within(tuned) => Some(*tuned),
             Outcome::Worse | Outcome::Unable => None,
@@ -163,11 +163,11 @@ impl Target<'_> {
 
     /// Returns the capacity to simulate: that of the largest measured drive.
     pub fn capacity(&self) -> Bytes {
-        self.measured.iter().map(Measured::capacity).max().unwrap_or_default()
+        self.measured.iter().map(MeasuredResult::capacity).max().unwrap_or_default()
     }
 
     /// Simulates drives in parallel. An entry is `None` if the drive cannot run everything.
-    pub fn simulate(&self, profiles: &[Profile]) -> Vec<Option<Tuned>> {
+    pub fn simulate(&self, profiles: &[Profile]) -> Vec<Option<TunedDrive>> {
         side_by_side(profiles, self.threads, |profile| self.one(profile))
     }
 
@@ -193,14 +193,14 @@ impl Target<'_> {
     }
 
     /// Simulates a drive; `None` if it cannot run everything.
-    pub fn one(&self, profile: &Profile) -> Option<Tuned> {
+    pub fn one(&self, profile: &Profile) -> Option<TunedDrive> {
         self.within(profile, &|| f64::INFINITY).within()
     }
 
     /// Simulates a drive until its misfit must exceed `bar`, which is evaluated after every run.
     fn within(&self, profile: &Profile, bar: &dyn Fn() -> f64) -> Outcome {
         let outcome = self.simulated(profile, bar);
-        (self.say)(Said::Simulated);
+        (self.say)(SearchEvent::Simulated);
         outcome
     }
 
@@ -219,7 +219,7 @@ impl Target<'_> {
             numbers.extend(simulated);
         }
         let misfit = self.misfit(&numbers, &vec![1.0; numbers.len()]);
-        Outcome::Within(Box::new(Tuned { profile: profile.clone(), numbers, misfit }))
+        Outcome::Within(Box::new(TunedDrive { profile: profile.clone(), numbers, misfit }))
     }
 
     /// Returns the misfit: the mean loss of the runs, each weighted by its count. The loss is the pseudo-Huber loss of the
@@ -235,7 +235,7 @@ impl Target<'_> {
     }
 
     /// Fits the times of a drive, in at most `steps` steps.
-    pub fn tune(&self, from: &Tuned, steps: u32) -> Tuned {
+    pub fn tune(&self, from: &TunedDrive, steps: u32) -> TunedDrive {
         let (mut best, mut reach) = (from.clone(), REACH);
         for _ in 0..steps {
             if self.stopped() {
@@ -257,7 +257,7 @@ impl Target<'_> {
 
     /// Returns the drive with the times, within `reach`, that fit best by the linear model, or `from` if that does not fit
     /// better.
-    pub fn step(&self, from: &Tuned, slopes: &Slopes, reach: f64) -> Tuned {
+    pub fn step(&self, from: &TunedDrive, slopes: &Slopes, reach: f64) -> TunedDrive {
         let even = vec![1.0; from.numbers.len()];
         let wanted = [reach, reach / 4.0].map(|reach| {
             let values = slopes.best(self, from, &even, reach);
@@ -269,7 +269,7 @@ impl Target<'_> {
     }
 
     /// Measures how response times change with each time, near a drive.
-    pub fn slopes(&self, at: &Tuned) -> Slopes {
+    pub fn slopes(&self, at: &TunedDrive) -> Slopes {
         let knobs = Knob::of(&at.profile);
         let values: Vec<f64> = knobs.iter().map(|knob| knob.get(&at.profile)).collect();
         let changed: Vec<Profile> = knobs
@@ -281,7 +281,7 @@ impl Target<'_> {
                 profile
             })
             .collect();
-        let slope = |(nth, there): (usize, Option<Tuned>)| {
+        let slope = |(nth, there): (usize, Option<TunedDrive>)| {
             let by = knobs[nth].get(&changed[nth]) - values[nth];
             let Some(there) = there else { return vec![[0.0; NUMBERS]; at.numbers.len()] };
             let pairs = at.numbers.iter().zip(&there.numbers);
@@ -294,7 +294,7 @@ impl Target<'_> {
 
 impl Slopes {
     /// Predicts the numbers of a drive with other times, by the linear model.
-    fn numbers(&self, of: &Tuned, values: &[f64]) -> Vec<Numbers> {
+    fn numbers(&self, of: &TunedDrive, values: &[f64]) -> Vec<Numbers> {
         let mut numbers = of.numbers.clone();
         for ((slopes, value), knob) in self.slopes.iter().zip(values).zip(&self.knobs) {
             let by = value - knob.get(&of.profile);
@@ -308,7 +308,13 @@ impl Slopes {
     }
 
     /// Returns the times of a drive, within `reach`, that fit best by the linear model. `counts` weights the runs.
-    pub fn best(&self, target: &Target<'_>, of: &Tuned, counts: &[f64], reach: f64) -> Vec<f64> {
+    pub fn best(
+        &self,
+        target: &Target<'_>,
+        of: &TunedDrive,
+        counts: &[f64],
+        reach: f64,
+    ) -> Vec<f64> {
         let times: Vec<f64> = self.knobs.iter().map(|knob| knob.get(&of.profile)).collect();
         let values = |x: &[f64]| -> Vec<f64> {
             let scaled = x.iter().zip(&times).zip(&self.knobs);

@@ -20,7 +20,7 @@ pub struct Point {
 }
 
 /// A performance model that interpolates between measured points.
-pub struct Interpolated {
+pub struct InterpolatedModel {
     /// The assumed FTL family, which decides how free space is divided.
     family: Family,
     nanos: Surface,
@@ -41,13 +41,13 @@ pub struct Cost {
 /// The erases per page for a point at which the drive erased nothing.
 const LEAST_ERASURES: f64 = 1e-9;
 
-impl Interpolated {
+impl InterpolatedModel {
     /// Builds the model from points that form a grid: each length with each free space. Costs are assumed to fall with free
     /// space, which noise may hide.
     ///
     /// # Errors
     /// If points are missing, or values are not above 0.
-    pub fn new(points: &[Point], family: Family) -> Result<Interpolated, BadGrid> {
+    pub fn new(points: &[Point], family: Family) -> Result<InterpolatedModel, BadGrid> {
         let axis = |of: fn(&Point) -> f64| {
             let mut values: Vec<f64> = points.iter().map(of).collect();
             values.sort_unstable_by(f64::total_cmp);
@@ -74,7 +74,7 @@ impl Interpolated {
             )),
             false => None,
         };
-        Ok(Interpolated { family, nanos, counts })
+        Ok(InterpolatedModel { family, nanos, counts })
     }
 
     /// True if the drive reported erases and programs.
@@ -109,7 +109,7 @@ impl Interpolated {
     }
 }
 
-impl Performance for Interpolated {
+impl Performance for InterpolatedModel {
     type Sum = Cost;
 
     fn family(&self) -> Family {
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn shorter_writes_cost_more_and_counts_need_reports() {
         for counted in [false, true] {
-            let grid = Interpolated::new(&points(counted), Family::Fast).unwrap();
+            let grid = InterpolatedModel::new(&points(counted), Family::Fast).unwrap();
             assert_eq!(grid.counts(), counted);
             let of = |len| grid.predict(SPACE, Pieces::default(), &mut writes(len)).unwrap().1;
             let (short, long) = (of(1), of(8));
@@ -186,7 +186,7 @@ mod tests {
         let points: Vec<Point> = axis(1.0, 12)
             .flat_map(|len| axis(1e-3, 21).map(move |free| point(len, free)))
             .collect();
-        let grid = Interpolated::new(&points, Family::Fast).unwrap();
+        let grid = InterpolatedModel::new(&points, Family::Fast).unwrap();
         for len in [1, 6, 100] {
             let Pieces { ranges, stretches } = Pieces::default();
             let mut by_model = Decomposition::new(model, SPACE, ranges, stretches).unwrap();
@@ -209,6 +209,6 @@ mod tests {
     #[test]
     fn incomplete_grid_is_an_error() {
         let points = &points(false)[1..];
-        assert!(matches!(Interpolated::new(points, Family::Fast), Err(BadGrid::Count { .. })));
+        assert!(matches!(InterpolatedModel::new(points, Family::Fast), Err(BadGrid::Count { .. })));
     }
 }

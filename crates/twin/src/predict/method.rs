@@ -108,31 +108,31 @@ impl Default for Pieces {
 /// The model that makes a prediction: a [`Method`], or equations for uniform writes that are applied to stretches of time
 /// and ranges of space.
 #[derive(Clone, Copy)]
-pub enum Chosen {
+pub enum SelectedModel {
     /// One of [`METHODS`].
     Method(&'static Method),
     /// One of [`MODELS`].
     Equations(&'static model::Model),
 }
 
-impl Chosen {
+impl SelectedModel {
     /// Returns the model that predicts a drive best.
     ///
     /// # Errors
     /// If no model predicts the drive's FTL.
-    pub fn for_drive(layout: &Layout) -> Result<Chosen, PredictError> {
+    pub fn for_drive(layout: &Layout) -> Result<SelectedModel, PredictError> {
         let ftl = layout.ftl.name;
         let method = METHODS.iter().find(|method| method.ftls.contains(&ftl));
-        method.map(Chosen::Method).ok_or(PredictError::NoModel { ftl })
+        method.map(SelectedModel::Method).ok_or(PredictError::NoModel { ftl })
     }
 
     /// Returns the model with a name.
     ///
     /// # Errors
     /// If there is none, or it is not for the drive's FTL.
-    pub fn named(name: &str, layout: &Layout) -> Result<Chosen, PredictError> {
-        let method = METHODS.iter().find(|method| method.name == name).map(Chosen::Method);
-        let found = method.or_else(|| model::Model::named(name).map(Chosen::Equations));
+    pub fn named(name: &str, layout: &Layout) -> Result<SelectedModel, PredictError> {
+        let method = METHODS.iter().find(|method| method.name == name).map(SelectedModel::Method);
+        let found = method.or_else(|| model::Model::named(name).map(SelectedModel::Equations));
         let chosen = found.ok_or_else(|| PredictError::UnknownModel {
             name: name.into(),
             known: METHODS
@@ -152,8 +152,8 @@ impl Chosen {
     fn predicts(self, layout: &Layout) -> bool {
         let ftl = layout.ftl.name;
         match self {
-            Chosen::Method(method) => method.ftls.contains(&ftl),
-            Chosen::Equations(model) => match model.family {
+            SelectedModel::Method(method) => method.ftls.contains(&ftl),
+            SelectedModel::Equations(model) => match model.family {
                 model::Family::Bast => ftl == "bast",
                 model::Family::Fast => ftl == "fast",
                 model::Family::PageMap => {
@@ -167,8 +167,8 @@ impl Chosen {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Chosen::Method(method) => method.name,
-            Chosen::Equations(model) => model.name,
+            SelectedModel::Method(method) => method.name,
+            SelectedModel::Equations(model) => model.name,
         }
     }
 
@@ -182,8 +182,10 @@ impl Chosen {
         pieces: Pieces,
     ) -> Result<Vec<Box<dyn Predictor>>, OutOfRange> {
         match self {
-            Chosen::Method(method) => (0..layout.pools).map(|_| (method.new)(layout)).collect(),
-            Chosen::Equations(model) => {
+            SelectedModel::Method(method) => {
+                (0..layout.pools).map(|_| (method.new)(layout)).collect()
+            }
+            SelectedModel::Equations(model) => {
                 let block = f64::from(layout.slots_per_block());
                 match model.solves.then(|| Table::of(model, block)).flatten().map(Rc::new) {
                     Some(table) => decomposed(layout, pieces, &table),

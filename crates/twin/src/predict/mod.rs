@@ -12,17 +12,17 @@ pub mod validation;
 use flashscope_model::{Nand, OutOfRange};
 use flashscope_sim::ftl::{Eviction, Frontiers, Layout, Transfer};
 
-pub use interpolated::{Cost, Interpolated, Point};
-pub use method::{Chosen, METHODS, Method, Pieces};
+pub use interpolated::{Cost, InterpolatedModel, Point};
+pub use method::{METHODS, Method, Pieces, SelectedModel};
 pub use pools::{Pools, space};
 pub(crate) use report::GIB;
 pub use report::{
-    LifetimeReport, Numbers, PREDICTION_VERSION, Predicted, PredictionReport, SimulatedReport,
+    LifetimeReport, Numbers, PREDICTION_VERSION, PredictedValue, PredictionReport, SimulatedReport,
     Validation,
 };
 pub use requests::{Request, Requests};
-pub use run::{Found, Passes};
-pub use simulated::Simulated;
+pub use run::{CountedPasses, Passes};
+pub use simulated::SimulatedDrive;
 
 /// The reason why a prediction failed.
 #[derive(Debug, thiserror::Error)]

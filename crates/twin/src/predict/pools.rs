@@ -6,7 +6,7 @@ use flashscope_model::OutOfRange;
 use flashscope_model::trace::{Predictor, Space, Total};
 use flashscope_sim::ftl::{Family, Layout};
 
-use super::{Chosen, Pieces, Request};
+use super::{Pieces, Request, SelectedModel};
 
 /// The predictors of a drive's pools. Pools hold consecutive stripes of logical pages in turn.
 pub struct Pools {
@@ -20,7 +20,11 @@ impl Pools {
     ///
     /// # Errors
     /// If the drive is outside the range of the model.
-    pub fn new(layout: &Layout, chosen: Chosen, pieces: Pieces) -> Result<Pools, OutOfRange> {
+    pub fn new(
+        layout: &Layout,
+        chosen: SelectedModel,
+        pieces: Pieces,
+    ) -> Result<Pools, OutOfRange> {
         Ok(Pools { stripe: layout.stripe as usize, pools: chosen.predictors(layout, pieces)? })
     }
 

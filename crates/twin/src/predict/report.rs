@@ -39,15 +39,15 @@ pub struct PredictionReport {
     /// Bytes that the host wrote in the counted passes.
     pub bytes_written: Bytes,
     /// Blocks erased in the counted passes; absent for a measured drive that does not report them.
-    pub erases: Option<Predicted>,
+    pub erases: Option<PredictedValue>,
     /// Pages programmed per page that the host wrote; absent for a measured drive that does not report them.
-    pub write_amplification: Option<Predicted>,
+    pub write_amplification: Option<PredictedValue>,
     /// The smallest possible number of erases for these writes, relative to the predicted one; absent if nothing is erased.
-    pub equivalent_throughput: Option<Predicted>,
+    pub equivalent_throughput: Option<PredictedValue>,
     /// Nanoseconds of flash time per page that the host wrote; for a measured drive, response time per page.
-    pub ns_per_page: Predicted,
+    pub ns_per_page: PredictedValue,
     /// Bytes written per second while writes keep all packages busy; for a measured drive, with one write at a time.
-    pub bytes_per_second: Predicted,
+    pub bytes_per_second: PredictedValue,
     /// The cases that the intervals are based on.
     pub validation: Validation,
     /// The features of the drive that the model ignores, in words.
@@ -60,11 +60,11 @@ pub struct PredictionReport {
     pub wall_ns: u64,
 }
 
-impl Predicted {
+impl PredictedValue {
     /// Returns a number without an interval.
     #[must_use]
-    pub const fn alone(value: f64) -> Predicted {
-        Predicted { value, interval: None }
+    pub const fn alone(value: f64) -> PredictedValue {
+        PredictedValue { value, interval: None }
     }
 
     /// Computes a number from erases and write amplification with `of`, which rises or falls with both. The interval follows
@@ -74,20 +74,20 @@ impl Predicted {
         (erases, amplification): (f64, f64),
         factors: Option<Factors>,
         of: impl Fn(f64, f64) -> f64,
-    ) -> Predicted {
+    ) -> PredictedValue {
         let interval = factors.map(|factors| {
             let low =
                 of(erases / factors.erases, (amplification / factors.write_amplification).max(1.0));
             let high = of(erases * factors.erases, amplification * factors.write_amplification);
             Interval { low: low.min(high), high: low.max(high) }
         });
-        Predicted { value: of(erases, amplification), interval }
+        PredictedValue { value: of(erases, amplification), interval }
     }
 }
 
 /// A predicted number.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Predicted {
+pub struct PredictedValue {
     /// The value.
     pub value: f64,
     /// The interval of the value; absent if too few cases are known, or the drive has features that the model ignores.
@@ -111,11 +111,11 @@ pub struct LifetimeReport {
     /// The erases of each block so far.
     pub erases_per_block: f64,
     /// Bytes of this workload that the host can still write.
-    pub endurance_left_bytes: Predicted,
+    pub endurance_left_bytes: PredictedValue,
     /// Bytes that the host writes per day.
     pub bytes_per_day: f64,
     /// Days until the blocks wear out.
-    pub days: Predicted,
+    pub days: PredictedValue,
 }
 
 /// The result of simulating the same passes.
@@ -189,55 +189,55 @@ impl Numbers {
         }
     }
 
-    fn predicted(&self, of: impl Fn(f64, f64) -> f64) -> Predicted {
+    fn predicted(&self, of: impl Fn(f64, f64) -> f64) -> PredictedValue {
         let counts = (self.total.erasures, self.total.write_amplification());
-        Predicted::of(counts, self.factors, of)
+        PredictedValue::of(counts, self.factors, of)
     }
 
     /// Returns the blocks erased.
     #[must_use]
-    pub fn erases(&self) -> Predicted {
+    pub fn erases(&self) -> PredictedValue {
         self.predicted(|erases, _| erases)
     }
 
     /// Returns the pages programmed per page that the host wrote.
     #[must_use]
-    pub fn write_amplification(&self) -> Predicted {
+    pub fn write_amplification(&self) -> PredictedValue {
         self.predicted(|_, amplification| amplification)
     }
 
     /// Returns [`PredictionReport::equivalent_throughput`].
     #[must_use]
-    pub fn equivalent_throughput(&self) -> Option<Predicted> {
+    pub fn equivalent_throughput(&self) -> Option<PredictedValue> {
         let fewest = self.total.pages as f64 / self.pages_per_block;
         (self.total.erasures > 0.0).then(|| self.predicted(|erases, _| fewest / erases))
     }
 
     /// Returns [`PredictionReport::ns_per_page`], without an interval: times were not validated.
     #[must_use]
-    pub fn ns_per_page(&self) -> Predicted {
+    pub fn ns_per_page(&self) -> PredictedValue {
         let erasures = self.total.erasures / self.total.pages as f64;
         let copies = self.total.write_amplification() - 1.0;
         let prediction = Prediction { erasures, copies, merges: None };
-        Predicted::alone(prediction.nanos_per_page(&self.nand))
+        PredictedValue::alone(prediction.nanos_per_page(&self.nand))
     }
 
     /// Returns [`PredictionReport::bytes_per_second`], without an interval: times were not validated.
     #[must_use]
-    pub fn bytes_per_second(&self) -> Predicted {
-        Predicted::alone(1e9 * self.packages * self.page_size / self.ns_per_page().value)
+    pub fn bytes_per_second(&self) -> PredictedValue {
+        PredictedValue::alone(1e9 * self.packages * self.page_size / self.ns_per_page().value)
     }
 
     /// Returns the bytes that the host can write to a drive without any wear; `None` if nothing is erased.
     #[must_use]
-    pub fn endurance(&self) -> Option<Predicted> {
+    pub fn endurance(&self) -> Option<PredictedValue> {
         let finite = self.total.erasures > 0.0;
         finite.then(|| self.predicted(|erases, _| self.endurance_left(0.0, erases)))
     }
 
     /// Returns the blocks erased per GiB that the host writes.
     #[must_use]
-    pub fn erases_per_gib(&self) -> Predicted {
+    pub fn erases_per_gib(&self) -> PredictedValue {
         self.predicted(|erases, _| erases / self.written() * GIB)
     }
 

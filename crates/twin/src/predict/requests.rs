@@ -66,7 +66,7 @@ pub enum Requests {
 }
 
 /// The number of requests between two calls of `go_on`: some milliseconds for any model.
-const ASKED_EVERY: u64 = 1 << 14;
+const CHECK_INTERVAL: u64 = 1 << 14;
 
 impl Requests {
     /// True if a stream had trims, which the models ignore.
@@ -95,7 +95,7 @@ impl Requests {
         let (mut written, mut told) = (0_u64, 0_u64);
         let mut tell = |request: Option<Request>| {
             told += 1;
-            if told.is_multiple_of(ASKED_EVERY) && !go_on() {
+            if told.is_multiple_of(CHECK_INTERVAL) && !go_on() {
                 return Err(PredictError::Interrupted);
             }
             if let Some(request) = request {
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn interrupted_pass_ends_soon() {
         let write = Request::of(&io(Op::Write, 0, 4096), 2048).unwrap();
-        let mut requests = Requests::Repeated((0..10 * ASKED_EVERY).map(|_| write).collect());
+        let mut requests = Requests::Repeated((0..10 * CHECK_INTERVAL).map(|_| write).collect());
         let (mut asked, mut told) = (0, 0);
         let mut go_on = || {
             asked += 1;
@@ -158,6 +158,6 @@ mod tests {
         };
         let ended = requests.pass_while(&mut go_on, &mut |_| told += 1);
         assert!(matches!(ended, Err(PredictError::Interrupted)));
-        assert_eq!(told, 3 * ASKED_EVERY - 1);
+        assert_eq!(told, 3 * CHECK_INTERVAL - 1);
     }
 }

@@ -5,7 +5,7 @@ use flashscope_model::trace::Total;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Pools, PredictError, Request, Requests, Simulated};
+use super::{Pools, PredictError, Request, Requests, SimulatedDrive};
 
 /// The repetitions of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,10 +22,10 @@ pub struct Passes {
 const TURNS: f64 = 3.0;
 
 /// The cycles through the pages after which the warm-up ends without convergence, if the log blocks cycle too slowly.
-const PATIENCE: f64 = 60.0;
+const MOST_TURNS: f64 = 60.0;
 
 /// The result of repeating a workload.
-pub struct Found {
+pub struct CountedPasses {
     /// The number of passes.
     pub passes: Passes,
     /// The totals over the counted passes.
@@ -44,8 +44,8 @@ impl Passes {
         free_pages: u64,
         requests: &mut Requests,
         tell: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Found, PredictError> {
-        let (mut warm_up, mut written, mut touched) = (0, 0, Touched::default());
+    ) -> Result<CountedPasses, PredictError> {
+        let (mut warm_up, mut written, mut touched) = (0, 0, TouchedPages::default());
         let mut share = 0.0;
         let converged = loop {
             let is_first = warm_up == 0;
@@ -58,17 +58,17 @@ impl Passes {
             warm_up += 1;
             let turns = ratio(written, touched.pages + free_pages);
             let least = turns.min(pools.turns());
-            share = (least / TURNS).max(turns / PATIENCE).min(1.0);
+            share = (least / TURNS).max(turns / MOST_TURNS).min(1.0);
             if !tell(share) {
                 return Err(PredictError::Interrupted);
             }
-            if least >= TURNS || turns >= PATIENCE {
+            if least >= TURNS || turns >= MOST_TURNS {
                 break least >= TURNS;
             }
         };
         let passes = Passes { warm_up, counted: warm_up.div_ceil(3), converged };
         let rest = Passes { warm_up: 0, ..passes };
-        Ok(Found { passes, total: rest.counted(pools, requests, &mut || tell(1.0))? })
+        Ok(CountedPasses { passes, total: rest.counted(pools, requests, &mut || tell(1.0))? })
     }
 
     /// Repeats the same passes on other pools and returns the totals of the counted ones.
@@ -105,12 +105,12 @@ impl Passes {
     /// If nothing is written, or `tell` returned false.
     pub fn simulate(
         &self,
-        simulated: &mut Simulated,
+        simulated: &mut SimulatedDrive,
         requests: &mut Requests,
         tell: &mut dyn FnMut(f64) -> bool,
     ) -> Result<(Total, Nanos), PredictError> {
         let (all, mut done) = (f64::from(self.warm_up + self.counted), 0.0);
-        let pass = |simulated: &mut Simulated| {
+        let pass = |simulated: &mut SimulatedDrive| {
             let each = &mut |request| simulated.request(request);
             requests.pass_while(&mut || tell(done / all), each)?;
             done += 1.0;
@@ -136,12 +136,12 @@ impl Passes {
 
 /// The set of pages written at least once, as bits.
 #[derive(Default)]
-struct Touched {
+struct TouchedPages {
     words: Vec<u64>,
     pages: u64,
 }
 
-impl Touched {
+impl TouchedPages {
     fn add(&mut self, request: Request) {
         for page in request.page..request.page.saturating_add(request.pages()) {
             let (word, bit) = ((page / 64) as usize, 1 << (page % 64));
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn rewritten_pages_count_once() {
-        let mut touched = Touched::default();
+        let mut touched = TouchedPages::default();
         for (offset, len) in [(0, 4), (2, 4), (100, 1), (0, 6)] {
             let (offset, len) = (Bytes(offset * 2048), Bytes(len * 2048));
             let io = Io { op: Op::Write, stream: 0, offset, len, data: Data::Random, at: Nanos(0) };

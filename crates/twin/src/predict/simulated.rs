@@ -7,21 +7,21 @@ use flashscope_sim::{Profile, ProfileError, SimDevice};
 use super::Request;
 
 /// A simulated drive that executes requests one at a time.
-pub struct Simulated {
+pub struct SimulatedDrive {
     drive: SimDevice,
     page_size: u64,
 }
 
-impl Simulated {
+impl SimulatedDrive {
     /// Creates the drive and writes every page once, in order.
     ///
     /// # Errors
     /// If the profile has a field with which the drive cannot work; the error names the first.
-    pub fn new(profile: &Profile) -> Result<Simulated, ProfileError> {
+    pub fn new(profile: &Profile) -> Result<SimulatedDrive, ProfileError> {
         let page_size = u64::from(profile.layout()?.logical_page_size());
         let drive = SimDevice::new("sim:predicted", profile)?;
         let capacity = drive.info().capacity.0;
-        let mut simulated = Simulated { drive, page_size };
+        let mut simulated = SimulatedDrive { drive, page_size };
         // A multiple of the page size.
         let step = (FILL / page_size).max(1) * page_size;
         let mut offset = 0;

@@ -11,9 +11,9 @@ use flashscope_workload::pattern::Reference;
 use flashscope_workload::synthetic::{self, Ios, Target};
 use flashscope_workload::trace::{Passes, Playback, Survey};
 
-use super::found::{failure, found};
+use super::document::{document, failure};
 use super::load::load;
-use super::{Asked, Error, Hooks, Simulation, Work, asked};
+use super::{Error, Hooks, Simulation, SimulationRequest, Work, request};
 
 /// The most time steps of the latency heat map.
 const HEAT_MAP_STRETCHES: usize = 256;
@@ -35,7 +35,7 @@ pub struct Simulator {
 
 /// The result of a simulation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Simulated {
+pub struct SimulationResult {
     /// The document; its wall time is left at 0.
     pub simulation: Simulation,
     /// A note for the user if the drive is worn out.
@@ -48,11 +48,11 @@ impl Simulator {
     /// # Errors
     /// If the request is invalid.
     pub fn open(
-        asked: &Asked,
+        request: &SimulationRequest,
         stop: &AtomicBool,
         hooks: &mut dyn Hooks,
     ) -> Result<Simulator, Error> {
-        Simulator::on(asked::drive(&asked.drive)?, &asked.work, stop, hooks)
+        Simulator::on(request::drive(&request.drive)?, &request.work, stop, hooks)
     }
 
     /// Prepares a simulation on `drive`, which must be empty, as [`Drive::new`] creates it.
@@ -96,23 +96,24 @@ impl Simulator {
     ///
     /// # Errors
     /// If nothing was measured, or a trace cannot be read again.
-    pub fn run(self, stop: &AtomicBool, hooks: &mut dyn Hooks) -> Result<Simulated, Error> {
+    pub fn run(self, stop: &AtomicBool, hooks: &mut dyn Hooks) -> Result<SimulationResult, Error> {
         let Simulator { name, mut drive, ios, load, fill, watch, pictures } = self;
         let glances = drive.only().map(|device| Glances::new(device.attention()));
         let heat_map = pictures.then(|| HeatMap::new(3, HEAT_MAP_STRETCHES));
         let counts = pictures || hooks.wants_each();
-        let told = RefCell::new(Told { hooks, watch: &watch, glances, heat_map });
+        let callbacks = RefCell::new(Callbacks { hooks, watch: &watch, glances, heat_map });
         let session = Session {
             device: &mut drive,
             load,
             gauge: GAUGE,
             stop,
-            begin: &mut |now| told.borrow_mut().begin(now),
-            progress: &mut |phase, done, total| told.borrow_mut().progress(phase, done, total),
+            begin: &mut |now| callbacks.borrow_mut().begin(now),
+            progress: &mut |phase, done, total| callbacks.borrow_mut().progress(phase, done, total),
         };
-        let mut each = |io: &Io, at: Nanos, latency: Nanos| told.borrow_mut().each(io, at, latency);
+        let mut each =
+            |io: &Io, at: Nanos, latency: Nanos| callbacks.borrow_mut().each(io, at, latency);
         let outcome = play(session, ios, counts.then_some(&mut each as &mut Each<'_>))?;
-        let latency_heat_map = told.into_inner().heat_map.as_ref().map(LatencyHeatMap::of);
+        let latency_heat_map = callbacks.into_inner().heat_map.as_ref().map(LatencyHeatMap::of);
         let end_of_life = end_of_life(&drive);
         let Some(measured) = &outcome.measured else {
             return Err(nothing_measured(&outcome, end_of_life));
@@ -121,21 +122,21 @@ impl Simulator {
             erases: observe::erases(drive.members()),
             observed: watch.report(measured.began + measured.took),
         };
-        let found = found(&drive, &load, &outcome, measured, observations);
-        let simulation = Simulation { workload: name, fill, latency_heat_map, ..found };
-        Ok(Simulated { simulation, end_of_life })
+        let document = document(&drive, &load, &outcome, measured, observations);
+        let simulation = Simulation { workload: name, fill, latency_heat_map, ..document };
+        Ok(SimulationResult { simulation, end_of_life })
     }
 }
 
 /// Fans simulation events out to hooks, observers and the heat map.
-struct Told<'a> {
+struct Callbacks<'a> {
     hooks: &'a mut dyn Hooks,
     watch: &'a Watch,
     glances: Option<Glances>,
     heat_map: Option<HeatMap>,
 }
 
-impl Told<'_> {
+impl Callbacks<'_> {
     fn begin(&mut self, now: Nanos) {
         self.glances.iter().for_each(Glances::measure);
         self.watch.restart(now);

@@ -11,8 +11,8 @@ use super::*;
 const SMALL: &str = "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&\
                      flash.blocks_per_plane=64";
 
-fn asked(drive: &str, work: Work) -> Asked {
-    Asked { drive: drive.into(), work }
+fn asked(drive: &str, work: Work) -> SimulationRequest {
+    SimulationRequest { drive: drive.into(), work }
 }
 
 fn small(work: Work) -> Result<Simulation, Error> {
@@ -35,15 +35,17 @@ fn requests_survive_serialization() {
     let work = Work { warm_up: Some(WarmUp::Capacities(2.5)), pictures: true, ..Work::default() };
     for asked in [asked("demo", Work::default()), asked(SMALL, work)] {
         let text = serde_json::to_string(&asked).unwrap();
-        assert_eq!(serde_json::from_str::<Asked>(&text).unwrap(), asked, "{text}");
+        assert_eq!(serde_json::from_str::<SimulationRequest>(&text).unwrap(), asked, "{text}");
     }
-    let least: Asked = serde_json::from_str(r#"{"drive":"demo"}"#).unwrap();
+    let least: SimulationRequest = serde_json::from_str(r#"{"drive":"demo"}"#).unwrap();
     assert_eq!(least, asked("demo", Work::default()));
-    assert!(serde_json::from_str::<Asked>(r#"{"drive":"demo","warm_up":"often"}"#).is_err());
+    assert!(
+        serde_json::from_str::<SimulationRequest>(r#"{"drive":"demo","warm_up":"often"}"#).is_err()
+    );
 }
 
 /// Counts events, and stops the simulation after `most` measured IOs.
-struct Counting<'a> {
+struct EventCounter<'a> {
     stop: &'a AtomicBool,
     most: u64,
     phases: Vec<Phase>,
@@ -51,7 +53,7 @@ struct Counting<'a> {
     each: u64,
 }
 
-impl Hooks for Counting<'_> {
+impl Hooks for EventCounter<'_> {
     fn progress(&mut self, phase: Phase, _done: u64, _total: u64) {
         self.phases.push(phase);
     }
@@ -76,7 +78,7 @@ fn hooks_get_all_events_and_stop_keeps_measurements() {
     let work = Work { ios: Some(50_000), warm_up: Some(WarmUp::Ios(5000)), ..Work::default() };
     for most in [0, 100] {
         let stop = AtomicBool::new(false);
-        let mut hooks = Counting { stop: &stop, most, phases: Vec::new(), begun: 0, each: 0 };
+        let mut hooks = EventCounter { stop: &stop, most, phases: Vec::new(), begun: 0, each: 0 };
         let found = simulate(&asked(SMALL, work.clone()), &stop, &mut hooks).unwrap().simulation;
         assert_eq!((hooks.begun, hooks.each), (1, if most == 0 { 0 } else { found.ios }));
         assert!(hooks.phases.contains(&Phase::Fill) && hooks.phases.contains(&Phase::WarmUp));

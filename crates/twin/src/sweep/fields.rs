@@ -3,7 +3,7 @@
 use flashscope_workload::{synthetic, trace};
 
 use super::SpaceError;
-use crate::simulate::Asked;
+use crate::simulate::SimulationRequest;
 
 const DRIVE: &str = "drive";
 const WORKLOAD: &str = "workload";
@@ -38,7 +38,7 @@ pub fn known(place: &'static str, name: &str) -> Result<(), SpaceError> {
 
 /// Returns a copy of a request with the settings applied. Their names must be [known]. The last one of a name counts.
 #[must_use]
-pub fn set(base: &Asked, settings: &[(&str, String)]) -> Asked {
+pub fn set(base: &SimulationRequest, settings: &[(&str, String)]) -> SimulationRequest {
     let mut asked = base.clone();
     for (name, value) in settings {
         match *name {

@@ -7,7 +7,7 @@ use flashscope_result::sweep::{
 
 use super::effects::{effects, interactions};
 use super::front::front;
-use super::regressed::{Found, regressed};
+use super::regressed::{Conclusions, regressed};
 use super::{Sampling, Space};
 
 /// Builds the document of a sweep, complete or not, from rows in the order of points and repeats.
@@ -32,8 +32,8 @@ pub fn finish(space: &Space, rows: &[Row], status: SweepStatus) -> Sweep {
             reason: row.reason.clone().unwrap_or_default(),
         })
     });
-    let Found { effects, interactions, regressions } = match space.sampling {
-        Sampling::Full => Found {
+    let Conclusions { effects, interactions, regressions } = match space.sampling {
+        Sampling::Full => Conclusions {
             effects: effects(space, &measured),
             interactions: interactions(space, &measured),
             regressions: Vec::new(),

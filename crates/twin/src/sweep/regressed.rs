@@ -12,7 +12,7 @@ const POINTS_FOR_EACH: usize = 2;
 
 /// The result of a regression over points.
 #[derive(Default)]
-pub struct Found {
+pub struct Conclusions {
     pub effects: Vec<Effect>,
     pub interactions: Vec<Interaction>,
     /// The share of each objective's variation that the regression explains.
@@ -62,15 +62,20 @@ fn columns(index: usize, factor: &Factor, points: &[&Measured<'_>]) -> Vec<Colum
 }
 
 /// Computes effects and interactions of all factors, for each objective.
-pub fn regressed(space: &Space, measured: &[Measured<'_>]) -> Found {
-    let mut found = Found::default();
+pub fn regressed(space: &Space, measured: &[Measured<'_>]) -> Conclusions {
+    let mut found = Conclusions::default();
     for nth in 0..space.objectives.len() {
         of_objective(space, measured, nth, &mut found);
     }
     found
 }
 
-fn of_objective(space: &Space, measured: &[Measured<'_>], objective: usize, found: &mut Found) {
+fn of_objective(
+    space: &Space,
+    measured: &[Measured<'_>],
+    objective: usize,
+    found: &mut Conclusions,
+) {
     let (points, values): (Vec<&Measured<'_>>, Vec<f64>) =
         measured.iter().filter_map(|point| Some((point, point.estimate(objective)?.value))).unzip();
     let factors = space.factors.iter().enumerate();

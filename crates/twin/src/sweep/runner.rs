@@ -15,7 +15,7 @@ use super::{Trial, run_trial};
 const KEPT: usize = 64;
 
 /// A callback that receives the number of rows so far.
-pub type Told<'a> = dyn FnMut(u64) + Send + 'a;
+pub type RowCountFn<'a> = dyn FnMut(u64) + Send + 'a;
 
 /// A callback that receives each row as it arrives, in no order.
 pub type Each<'a> = dyn FnMut(&Row) + Send + 'a;
@@ -31,7 +31,7 @@ pub trait Workers: Send {
 pub struct Runner<'a> {
     jobs: usize,
     stop: &'a AtomicBool,
-    told: &'a mut Told<'a>,
+    told: &'a mut RowCountFn<'a>,
     each: Option<&'a mut Each<'a>>,
     workers: Option<&'a mut (dyn Workers + 'a)>,
     /// The folder in which rows are saved, with the names of the factors.
@@ -43,7 +43,7 @@ pub struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     /// Creates a runner for `jobs` trials at once. Setting `stop` ends the run. `told` receives the number of rows.
-    pub fn new(jobs: usize, stop: &'a AtomicBool, told: &'a mut Told<'a>) -> Runner<'a> {
+    pub fn new(jobs: usize, stop: &'a AtomicBool, told: &'a mut RowCountFn<'a>) -> Runner<'a> {
         let (rows, kept) = (BTreeMap::new(), 0);
         Runner {
             jobs: jobs.max(1),

@@ -71,15 +71,15 @@ impl State<'_, '_> {
 
 /// Access to the state for the parts of the optimizer.
 #[derive(Clone, Copy)]
-struct Shared<'s, 'a, 'b>(&'s Mutex<State<'a, 'b>>);
+struct SharedState<'s, 'a, 'b>(&'s Mutex<State<'a, 'b>>);
 
-impl<'s, 'a, 'b> Shared<'s, 'a, 'b> {
+impl<'s, 'a, 'b> SharedState<'s, 'a, 'b> {
     fn lock(&self) -> MutexGuard<'s, State<'a, 'b>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Problem for Shared<'_, '_, '_> {
+impl Problem for SharedState<'_, '_, '_> {
     type Decision = Shares;
 
     fn objectives(&self) -> ObjectiveSpace {
@@ -99,7 +99,7 @@ impl Problem for Shared<'_, '_, '_> {
     }
 }
 
-impl Initializer<Shares> for Shared<'_, '_, '_> {
+impl Initializer<Shares> for SharedState<'_, '_, '_> {
     fn initialize(&mut self, size: usize, _rng: &mut Rng) -> Vec<Shares> {
         let mut state = self.lock();
         let size = u32::try_from(size).unwrap_or(u32::MAX);
@@ -113,14 +113,14 @@ impl Initializer<Shares> for Shared<'_, '_, '_> {
 
 /// A variation that records the points of another one. While a child is a known point, it redraws one of its factors.
 /// Without this, factors with few levels would mostly give children equal to their parents.
-struct Noting<'s, 'a, 'b, V> {
+struct RecordingVariation<'s, 'a, 'b, V> {
     inner: V,
     /// Draws a share for each factor, and one more to choose the factor to replace.
     anew: RealBounds,
-    state: Shared<'s, 'a, 'b>,
+    state: SharedState<'s, 'a, 'b>,
 }
 
-impl<V: Variation<Shares>> Variation<Shares> for Noting<'_, '_, '_, V> {
+impl<V: Variation<Shares>> Variation<Shares> for RecordingVariation<'_, '_, '_, V> {
     fn vary(&mut self, parents: &[Shares], rng: &mut Rng) -> Vec<Shares> {
         let mut children = self.inner.vary(parents, rng);
         for child in &mut children {
@@ -162,7 +162,7 @@ pub fn search(space: &Space, run: &mut Batch<'_>) -> Option<Vec<Row>> {
         rows: Vec::new(),
         stopped: false,
     });
-    let shared = Shared(&state);
+    let shared = SharedState(&state);
     let bounds = vec![(0.0, 1.0); factors];
     let inner = CompositeVariation {
         crossover: SimulatedBinaryCrossover::new(bounds.clone(), CROSSOVER, 0.9),
@@ -174,7 +174,7 @@ pub fn search(space: &Space, run: &mut Batch<'_>) -> Option<Vec<Row>> {
         generations: (space.samples / space.population).saturating_sub(1) as usize,
         seed: space.seed(),
     };
-    Nsga2::new(config, shared, Noting { inner, anew, state: shared }).run(&shared);
+    Nsga2::new(config, shared, RecordingVariation { inner, anew, state: shared }).run(&shared);
     let state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
     (!state.stopped).then_some(state.rows)
 }

@@ -10,7 +10,7 @@ use super::conditions::{Condition, Settings, apply, flat};
 use super::sampling::{MOST_FACTORS, MOST_SAMPLES, latin_hypercube, sobol};
 use super::trial::number_names;
 use super::{Factor, Sampling, SpaceError, Trial, Values, fields};
-use crate::simulate::{Asked, Work};
+use crate::simulate::{SimulationRequest, Work};
 
 /// The table of factors.
 const FACTORS: &str = "[factors]";
@@ -39,14 +39,14 @@ pub struct Space {
     /// Simulations per point, with consecutive seeds.
     pub repeats: u32,
     /// The drive and the work on it before factors apply, with the seed of the first repeat.
-    base: Asked,
+    base: SimulationRequest,
     conditions: Vec<Condition>,
 }
 
 /// A space as TOML.
 #[derive(Deserialize)]
 #[serde(default)]
-struct Written {
+struct SpaceToml {
     drive: String,
     workload: String,
     fill: SimulationFill,
@@ -64,10 +64,10 @@ struct Written {
     conditions: Vec<Table>,
 }
 
-impl Default for Written {
-    fn default() -> Written {
+impl Default for SpaceToml {
+    fn default() -> SpaceToml {
         let Work { workload, fill, ios, queue_depth, seed, .. } = Work::default();
-        Written {
+        SpaceToml {
             drive: "sim:demo".into(),
             workload,
             fill,
@@ -121,7 +121,7 @@ impl Space {
         if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
             return Err(SpaceError::unknown("a space", key, KEYS));
         }
-        let written: Written = toml::from_str(text).map_err(toml)?;
+        let written: SpaceToml = toml::from_str(text).map_err(toml)?;
         let factors = flat(&written.factors);
         let factors: Result<Vec<Factor>, SpaceError> =
             factors.into_iter().map(|(name, value)| factor(&name, value)).collect();
@@ -302,7 +302,7 @@ pub(super) struct Points {
 }
 
 /// A taken point and its trials.
-pub(super) struct Taken {
+pub(super) struct TakenPoint {
     /// The number of the point; `None` if it is excluded.
     pub point: Option<u32>,
     /// The trials, if the point is new.
@@ -310,7 +310,7 @@ pub(super) struct Taken {
 }
 
 /// A point with its number and settings.
-struct Placed {
+struct PlacedPoint {
     point: u32,
     levels: Vec<Option<Level>>,
     set: Settings,
@@ -320,16 +320,16 @@ struct Placed {
 
 impl Points {
     /// Takes the point at these shares of the factors. Returns its number and, if it is new, its trials.
-    pub fn take(&mut self, space: &Space, shares: &[f64]) -> Taken {
-        let Some(Placed { point, levels, set, is_new }) = self.place(space, shares) else {
-            return Taken { point: None, new: None };
+    pub fn take(&mut self, space: &Space, shares: &[f64]) -> TakenPoint {
+        let Some(PlacedPoint { point, levels, set, is_new }) = self.place(space, shares) else {
+            return TakenPoint { point: None, new: None };
         };
         let new = is_new.then(|| space.trials_of(point, &levels, &set));
-        Taken { point: Some(point), new }
+        TakenPoint { point: Some(point), new }
     }
 
     /// Finds the point at these shares of the factors; `None` if it is excluded.
-    fn place(&mut self, space: &Space, shares: &[f64]) -> Option<Placed> {
+    fn place(&mut self, space: &Space, shares: &[f64]) -> Option<PlacedPoint> {
         let levels =
             space.factors.iter().zip(shares).map(|(factor, share)| Some(factor.at(*share)));
         let mut levels: Vec<Option<Level>> = levels.collect();
@@ -337,7 +337,7 @@ impl Points {
         let key = format!("{levels:?} {set:?}");
         let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
         let point = *self.numbers.entry(key).or_insert(next);
-        Some(Placed { point, levels, set, is_new: point == next })
+        Some(PlacedPoint { point, levels, set, is_new: point == next })
     }
 }
 
@@ -381,7 +381,7 @@ fn objectives(written: &[String]) -> Result<Vec<Objective>, SpaceError> {
     written.iter().map(objective).collect()
 }
 
-fn base(written: &Written) -> Result<Asked, SpaceError> {
+fn base(written: &SpaceToml) -> Result<SimulationRequest, SpaceError> {
     let warm_up = written.warm_up.as_ref().map(|text| text.parse()).transpose();
     let warm_up = warm_up.map_err(|error: flashscope_measure::ParseWarmUpError| {
         SpaceError::invalid("warm_up", error.to_string())
@@ -398,5 +398,5 @@ fn base(written: &Written) -> Result<Asked, SpaceError> {
         seed: written.seed,
         ..Work::default()
     };
-    Ok(Asked { drive: written.drive.clone(), work })
+    Ok(SimulationRequest { drive: written.drive.clone(), work })
 }

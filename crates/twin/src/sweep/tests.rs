@@ -246,11 +246,11 @@ fn threads_and_interruptions_change_nothing() {
 }
 
 /// Workers that return rows out of order, twice and unrequested, and lose the last `lost` trials.
-struct Unruly {
+struct UnrulyWorkers {
     lost: usize,
 }
 
-impl Workers for Unruly {
+impl Workers for UnrulyWorkers {
     fn run(&mut self, trials: &[&Trial], give: &mut dyn FnMut(Row) -> bool) {
         let stop = AtomicBool::new(false);
         for trial in trials[self.lost.min(trials.len())..].iter().rev() {
@@ -271,11 +271,11 @@ fn remote_workers_give_the_same_rows() {
              workload.reads = [0.0, 0.5]"
         ));
         let (stop, mut told) = (AtomicBool::new(false), |_| {});
-        let mut workers = Unruly { lost: 2 };
+        let mut workers = UnrulyWorkers { lost: 2 };
         let mut runner = Runner::new(1, &stop, &mut told).by(Some(&mut workers));
         assert_eq!(explore(&space, &mut |trials| runner.run(trials)), None);
         let kept = runner.finish().unwrap();
-        let mut workers = Unruly { lost: 0 };
+        let mut workers = UnrulyWorkers { lost: 0 };
         let mut told = |_| {};
         let mut runner = Runner::new(1, &stop, &mut told).by(Some(&mut workers));
         assert_eq!(explore(&space, &mut |trials| runner.run(trials)).unwrap(), run(&space, 1));

@@ -6,7 +6,7 @@ use flashscope_result::sweep::{Level, Row, RowStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::simulate::{Asked, Simulation, simulate};
+use crate::simulate::{Simulation, SimulationRequest, simulate};
 
 /// A simulation of a sweep, as data that can run on any machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct Trial {
     /// The level of each factor; `None` for a factor that a condition drops.
     pub levels: Vec<Option<Level>>,
     /// The simulation to run.
-    pub asked: Asked,
+    pub asked: SimulationRequest,
 }
 
 /// Runs a trial. The same trial gives the same row on any machine. Returns `None` if `stop` was set.
@@ -94,6 +94,6 @@ pub(super) fn number_names() -> Vec<String> {
     };
     let drive = "demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&\
                  flash.blocks_per_plane=64";
-    let found = simulate(&Asked { drive: drive.into(), work }, &false.into(), &mut ());
+    let found = simulate(&SimulationRequest { drive: drive.into(), work }, &false.into(), &mut ());
     found.map(|found| numbers(&found.simulation).into_keys().collect()).unwrap_or_default()
 }

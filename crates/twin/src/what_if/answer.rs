@@ -6,7 +6,7 @@ use flashscope_result::sweep::{Row, RowStatus};
 use flashscope_result::what_if::{ClosedForm, Variant, WhatIf, WhatIfStatus};
 
 use super::Question;
-use super::compare::{Measured, lasts};
+use super::compare::{VariantNumbers, lasts};
 
 /// An answer that is updated as rows arrive.
 pub struct Answer {
@@ -14,7 +14,7 @@ pub struct Answer {
     /// Rows of unfinished variants, by variant and repeat.
     rows: BTreeMap<u32, BTreeMap<u32, Row>>,
     /// The numbers of the baseline, once all of them are there.
-    base: Option<Measured>,
+    base: Option<VariantNumbers>,
     /// The number of finished variants, including the baseline.
     done: usize,
 }
@@ -90,7 +90,7 @@ impl Answer {
             return;
         }
         let numbers = rows.iter().map(|row| row.numbers.clone()).collect();
-        let measured = Measured { numbers, lasts: lasts(&variant.drive) };
+        let measured = VariantNumbers { numbers, lasts: lasts(&variant.drive) };
         let simulated = measured.beside(self.base.as_ref());
         if nth == 0 {
             self.base = Some(measured);

@@ -9,14 +9,14 @@ use crate::predict::GIB;
 use crate::simulate::profile_name;
 
 /// The numbers of a variant's simulations, one map per repeat.
-pub struct Measured {
+pub struct VariantNumbers {
     /// Numbers by dotted path, see [`Row`](flashscope_result::sweep::Row).
     pub numbers: Vec<BTreeMap<String, f64>>,
     /// Erases that all blocks of the drive together endure; `None` if the drive is impossible.
     pub lasts: Option<f64>,
 }
 
-impl Measured {
+impl VariantNumbers {
     /// Returns a quantity in each repeat; `None` if a repeat lacks it.
     fn values(&self, quantity: Quantity) -> Option<Vec<f64>> {
         self.numbers.iter().map(|numbers| self.value(quantity, numbers)).collect()
@@ -42,7 +42,7 @@ impl Measured {
     }
 
     /// Returns the simulated quantities, with their differences from the baseline if it is given.
-    pub fn beside(&self, base: Option<&Measured>) -> Vec<Simulated> {
+    pub fn beside(&self, base: Option<&VariantNumbers>) -> Vec<Simulated> {
         let simulated = |quantity| {
             let values = self.values(quantity)?;
             let before = base.and_then(|base| base.values(quantity));

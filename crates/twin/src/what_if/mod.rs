@@ -9,7 +9,9 @@ mod compare;
 mod question;
 
 pub use answer::Answer;
-pub use question::{Asking, BASE, MOST_REPEATS, MOST_VARIANTS, Question, WhatIfError, changes};
+pub use question::{
+    BASE, MOST_REPEATS, MOST_VARIANTS, Question, VariantRequest, WhatIfError, changes,
+};
 
 #[cfg(test)]
 mod tests;

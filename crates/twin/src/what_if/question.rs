@@ -5,7 +5,7 @@ use flashscope_result::SimulationFill;
 use flashscope_result::what_if::{Change, Variant, WHAT_IF_VERSION, WhatIf, WhatIfStatus};
 use flashscope_workload::synthetic::{self, Target};
 
-use crate::simulate::{self, Asked};
+use crate::simulate::{self, SimulationRequest};
 use crate::sweep::{SpaceError, Trial, fields};
 
 /// The name of the baseline.
@@ -51,7 +51,7 @@ pub enum WhatIfError {
 
 /// A request for a variant. Without a name it is named after its changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asking {
+pub struct VariantRequest {
     /// The name of the variant.
     pub name: Option<String>,
     /// The fields to change.
@@ -62,7 +62,7 @@ pub struct Asking {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// The requests: the baseline, then each variant.
-    asked: Vec<Asked>,
+    asked: Vec<SimulationRequest>,
     named: Vec<(String, Vec<Change>)>,
     repeats: u32,
 }
@@ -93,7 +93,11 @@ impl Question {
     ///
     /// # Errors
     /// If the question is invalid. A variant that cannot be simulated is no error here; its row gives the reason.
-    pub fn new(base: Asked, variants: Vec<Asking>, repeats: u32) -> Result<Question, WhatIfError> {
+    pub fn new(
+        base: SimulationRequest,
+        variants: Vec<VariantRequest>,
+        repeats: u32,
+    ) -> Result<Question, WhatIfError> {
         if !(1..=MOST_VARIANTS).contains(&variants.len()) {
             return Err(WhatIfError::Variants);
         }
@@ -103,7 +107,7 @@ impl Question {
         can_be(&base)?;
         let mut asked = vec![base];
         let mut named = vec![(BASE.to_owned(), Vec::new())];
-        for Asking { name, changes } in variants {
+        for VariantRequest { name, changes } in variants {
             let name = name.unwrap_or_else(|| said(&changes));
             if changes.is_empty() {
                 return Err(WhatIfError::NoChange { change: name });
@@ -126,7 +130,7 @@ impl Question {
 
     /// Returns the requests: the baseline, then each variant.
     #[must_use]
-    pub fn asked(&self) -> &[Asked] {
+    pub fn asked(&self) -> &[SimulationRequest] {
         &self.asked
     }
 
@@ -139,7 +143,7 @@ impl Question {
     /// Returns all trials: of the baseline, then of each variant.
     #[must_use]
     pub fn trials(&self) -> Vec<Trial> {
-        let trial = |point: usize, asked: &Asked, repeat: u32| Trial {
+        let trial = |point: usize, asked: &SimulationRequest, repeat: u32| Trial {
             point: u32::try_from(point).unwrap_or(u32::MAX),
             repeat,
             levels: Vec::new(),
@@ -181,7 +185,7 @@ fn said(changes: &[Change]) -> String {
 }
 
 /// Checks that the drive and the workload of the baseline exist and fit together.
-fn can_be(base: &Asked) -> Result<(), simulate::Error> {
+fn can_be(base: &SimulationRequest) -> Result<(), simulate::Error> {
     let info = simulate::drive(&base.drive)?.info().clone();
     let target = Target {
         capacity: info.capacity,

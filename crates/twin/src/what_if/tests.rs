@@ -4,20 +4,20 @@ use flashscope_result::what_if::{Quantity, Variant, WhatIf, WhatIfStatus};
 use flashscope_stats::mean_of_repeats;
 
 use super::*;
-use crate::simulate::{Asked, Work, simulate};
+use crate::simulate::{SimulationRequest, Work, simulate};
 use crate::sweep::Runner;
 
 /// A drive so small that filling it takes no time.
 const SMALL: &str = "sim:demo?flash.packages=1&flash.dies_per_package=1&flash.planes_per_die=1&\
                      flash.blocks_per_plane=64";
 
-fn base() -> Asked {
+fn base() -> SimulationRequest {
     let work = Work { ios: Some(4000), warm_up: Some(WarmUp::Ios(4000)), ..Work::default() };
-    Asked { drive: SMALL.into(), work }
+    SimulationRequest { drive: SMALL.into(), work }
 }
 
-fn asking(text: &str) -> Asking {
-    Asking { name: None, changes: changes(text).unwrap() }
+fn asking(text: &str) -> VariantRequest {
+    VariantRequest { name: None, changes: changes(text).unwrap() }
 }
 
 fn question(texts: &[&str], repeats: u32) -> Question {
@@ -62,16 +62,16 @@ fn changes_may_contain_commas_and_must_set_known_fields() {
 
 #[test]
 fn invalid_questions_are_errors() {
-    let of = |base: Asked, variants: Vec<Asking>, repeats| {
+    let of = |base: SimulationRequest, variants: Vec<VariantRequest>, repeats| {
         Question::new(base, variants, repeats).unwrap_err().to_string()
     };
     let one = || asking("ftl=fast");
     assert!(of(base(), vec![one(), one()], 1).contains("two variants are called `ftl=fast`"));
-    let named = Asking { name: Some(BASE.into()), ..one() };
+    let named = VariantRequest { name: Some(BASE.into()), ..one() };
     assert!(of(base(), vec![named], 1).contains("called `as it is`"));
     assert!(of(base(), Vec::new(), 1).contains("at least one variant"));
     assert!(of(base(), vec![one()], 0).contains("from 1 to"));
-    let drive = |drive: &str| Asked { drive: drive.into(), ..base() };
+    let drive = |drive: &str| SimulationRequest { drive: drive.into(), ..base() };
     assert!(of(drive("sim:dmo"), vec![one()], 1).contains("did you mean `demo`?"));
     assert!(
         of(drive("sim:demo?over_provisioning=2"), vec![one()], 1).contains("over_provisioning")

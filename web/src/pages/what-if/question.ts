@@ -1,5 +1,5 @@
 // A question as it stands in the form and in the address.
-import type { WhatIfAsked } from '../../data/views.gen';
+import type { WhatIfQuestion } from '../../data/views.gen';
 
 /** What the form holds: texts, as they are typed. */
 export interface Question {
@@ -43,7 +43,7 @@ const filled = ({ changes }: Question) =>
   changes.map((change) => change.trim()).filter((change) => change !== '');
 
 /** The question as the server takes it. */
-export function askedOf(question: Question): WhatIfAsked {
+export function askedOf(question: Question): WhatIfQuestion {
   const whole = (text: string) => (text.trim() === '' ? null : Number(text));
   return {
     drive: question.drive.trim(),

@@ -23,7 +23,7 @@ pub fn failure(FailedIo { errno, offset, .. }: FailedIo) -> String {
 }
 
 /// Builds the document from a measurement. The caller adds the request, the heat map and the wall time.
-pub fn found(
+pub fn document(
     drive: &Drive,
     load: &Load,
     outcome: &Outcome<Counters>,

@@ -8,7 +8,7 @@ use super::Error;
 
 /// A request for a simulation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct SimulationRequest {
     /// The simulated drive: a profile or a TOML file, with or without `sim:`, and any fields to set after `?`.
     pub drive: String,
     /// The work to do on the drive.
@@ -16,14 +16,14 @@ pub struct Asked {
     pub work: Work,
 }
 
-impl Asked {
+impl SimulationRequest {
     /// Returns the request for repeat `nth`, from 0. The seed increases by 1 per repeat, so that the same repeats of
     /// different drives share their seed (common random numbers).
     #[must_use]
-    pub fn repeated(&self, nth: u32) -> Asked {
-        let mut asked = self.clone();
-        asked.work.seed = asked.work.seed.wrapping_add(nth.into());
-        asked
+    pub fn repeated(&self, nth: u32) -> SimulationRequest {
+        let mut request = self.clone();
+        request.work.seed = request.work.seed.wrapping_add(nth.into());
+        request
     }
 }
 

@@ -9,19 +9,19 @@ use flashscope_sim::ftl::Layout;
 use flashscope_sim::{Profile, profile};
 use flashscope_twin::predict::validation::Factors;
 use flashscope_twin::predict::{
-    Chosen, Found, Numbers, PREDICTION_VERSION, Passes, Pieces, Pools, PredictionReport, Request,
-    Requests, Validation, not_modelled, space,
+    CountedPasses, Numbers, PREDICTION_VERSION, Passes, Pieces, Pools, PredictionReport, Request,
+    Requests, SelectedModel, Validation, not_modelled, space,
 };
 use flashscope_twin::simulate::profile_name;
 use flashscope_workload::synthetic::{self, Ios, Target};
 
 use super::args::{CONFIDENCE, PASS_IOS};
 use super::{cases, failure, tell};
-use crate::{Failure, Onlooker, trace, usage};
+use crate::{Failure, ProgressSink, trace, usage};
 
 /// A request for a prediction.
 #[derive(Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct PredictionRequest<'a> {
     /// The simulated drive.
     pub drive: &'a str,
     /// The workload.
@@ -39,7 +39,7 @@ pub struct Wanted<'a> {
 }
 
 /// A prediction, with the drive and the numbers behind it.
-pub struct Made {
+pub struct Prediction {
     /// The drive.
     pub profile: Profile,
     /// The document of the prediction.
@@ -50,11 +50,11 @@ pub struct Made {
     pub span: Option<Nanos>,
 }
 
-impl Wanted<'_> {
+impl PredictionRequest<'_> {
     /// Creates the request for the best prediction of a workload on a drive.
     #[must_use]
-    pub fn of<'a>(drive: &'a str, workload: &'a str, seed: u64) -> Wanted<'a> {
-        Wanted {
+    pub fn of<'a>(drive: &'a str, workload: &'a str, seed: u64) -> PredictionRequest<'a> {
+        PredictionRequest {
             drive,
             workload,
             model: None,
@@ -71,8 +71,8 @@ impl Wanted<'_> {
     /// If the request cannot be predicted, or `stop` was set first.
     pub fn make(
         &self,
-        (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
-    ) -> Result<Made, Failure> {
+        (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+    ) -> Result<Prediction, Failure> {
         let clock = Clock::new();
         let begun = clock.now();
         let profile = profile(self.drive)?;
@@ -80,15 +80,15 @@ impl Wanted<'_> {
         // A model keeps no more state per page than the simulated drive does.
         let _memory = profile.reserve(self.drive).map_err(usage)?;
         let chosen = match self.model {
-            Some(name) => Chosen::named(name, &layout),
-            None => Chosen::for_drive(&layout),
+            Some(name) => SelectedModel::named(name, &layout),
+            None => SelectedModel::for_drive(&layout),
         }
         .map_err(usage)?;
-        let mut loaded = self.load(Addressed::of(&layout), (stop, onlooker))?;
+        let mut loaded = self.load(AddressSpace::of(&layout), (stop, sink))?;
         let mut pools = Pools::new(&layout, chosen, self.pieces).map_err(usage)?;
-        let tell = &mut |share| tell(onlooker, "predicting", share, stop);
+        let tell = &mut |share| tell(sink, "predicting", share, stop);
         let free_pages = free_pages(&layout);
-        let Found { passes, total } =
+        let CountedPasses { passes, total } =
             Passes::find(&mut pools, free_pages, &mut loaded.requests, tell).map_err(failure)?;
         let cases = cases(chosen.name(), layout.ftl.name);
         let mut not_modelled = not_modelled(&layout);
@@ -118,15 +118,15 @@ impl Wanted<'_> {
             simulated: None,
             wall_ns,
         };
-        Ok(Made { profile, report, numbers, span: loaded.span })
+        Ok(Prediction { profile, report, numbers, span: loaded.span })
     }
 
     /// Reads the workload.
     pub(super) fn load(
         &self,
-        Addressed { page_size, pages }: Addressed,
-        (stop, onlooker): (&AtomicBool, &mut dyn Onlooker),
-    ) -> Result<Loaded, Failure> {
+        AddressSpace { page_size, pages }: AddressSpace,
+        (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+    ) -> Result<LoadedWorkload, Failure> {
         let target = Target {
             capacity: Bytes(pages * page_size),
             logical_block: Bytes(page_size.min(4096)),
@@ -141,7 +141,7 @@ impl Wanted<'_> {
             Ios::Endless(generator) => endless(generator),
             Ios::Application(application) => endless(application),
             Ios::Trace(playback) => {
-                trace::survey(&playback, stop, onlooker)?;
+                trace::survey(&playback, stop, sink)?;
                 let (mut requests, mut last) = (Vec::new(), Nanos(0));
                 trace::each_io(&playback, stop, |io| {
                     requests.extend(Request::of(io, page_size));
@@ -157,12 +157,12 @@ impl Wanted<'_> {
                 )));
             }
         };
-        Ok(Loaded { requests, seed, span, trims })
+        Ok(LoadedWorkload { requests, seed, span, trims })
     }
 }
 
 /// A workload, read into memory or as a stream.
-pub(super) struct Loaded {
+pub(super) struct LoadedWorkload {
     pub requests: Requests,
     pub seed: u64,
     /// The time from the first to the last request of a trace with times.
@@ -171,7 +171,7 @@ pub(super) struct Loaded {
     trims: bool,
 }
 
-impl Loaded {
+impl LoadedWorkload {
     /// Describes what the models ignore in it, once it was predicted.
     pub fn not_modelled(&self) -> Option<String> {
         let trims = self.trims || self.requests.have_trimmed();
@@ -181,17 +181,17 @@ impl Loaded {
 
 /// The address space of the host.
 #[derive(Clone, Copy)]
-pub(super) struct Addressed {
+pub(super) struct AddressSpace {
     /// Bytes per page.
     pub page_size: u64,
     /// The number of pages.
     pub pages: u64,
 }
 
-impl Addressed {
-    pub fn of(layout: &Layout) -> Addressed {
+impl AddressSpace {
+    pub fn of(layout: &Layout) -> AddressSpace {
         let page_size = layout.logical_page_size().into();
-        Addressed { page_size, pages: layout.logical_pages().into() }
+        AddressSpace { page_size, pages: layout.logical_pages().into() }
     }
 }
 

@@ -15,30 +15,30 @@ use flashscope_result::plan::{Costs, Estimate};
 use flashscope_workload::state::LARGEST_FILL_IO;
 use flashscope_workload::uflip::{self, PREPARATION, PerBaseline, Setup, needs};
 
-use super::args::Asked;
+use super::args::BenchOptions;
 use crate::drives::{self, Purpose};
-use crate::trace::{Benched, LONGEST_IO};
-use crate::{Failure, Onlooker, names, usage};
+use crate::trace::{BenchTrace, LONGEST_IO};
+use crate::{Failure, ProgressSink, names, usage};
 
 /// A request for a benchmark, checked as far as possible without the drive.
-pub struct Wanted<'a> {
-    asked: &'a Asked,
+pub struct BenchRequest<'a> {
+    asked: &'a BenchOptions,
     benchmarks: Vec<&'static uflip::MicroBenchmark>,
-    trace: Option<Benched>,
+    trace: Option<BenchTrace>,
     test: Option<&'static Test>,
     grid: Option<grid::Choice>,
     pub purpose: Purpose,
 }
 
-impl Wanted<'_> {
+impl BenchRequest<'_> {
     /// Checks a request. `confirmation` is what the user typed to allow writing; `seed` is that of the data written.
     pub fn new(
-        asked: &Asked,
+        asked: &BenchOptions,
         confirmation: Option<String>,
         seed: u64,
-    ) -> Result<Wanted<'_>, Failure> {
+    ) -> Result<BenchRequest<'_>, Failure> {
         let benchmarks = names::micro_benchmarks(&asked.only).map_err(usage)?;
-        let trace = asked.trace.as_deref().map(Benched::parse).transpose()?;
+        let trace = asked.trace.as_deref().map(BenchTrace::parse).transpose()?;
         let test = asked.test.as_deref().map(names::test).transpose().map_err(usage)?;
         if let Some(test) = test.filter(|_| asked.read_only) {
             let name = test.name;
@@ -51,7 +51,7 @@ impl Wanted<'_> {
             physical_capacity: asked.capacity_inside,
         });
         let purpose = Purpose::default();
-        let mut wanted = Wanted { asked, benchmarks, trace, test, grid, purpose };
+        let mut wanted = BenchRequest { asked, benchmarks, trace, test, grid, purpose };
         let prepared = wanted.benchmarks.iter().any(|benchmark| benchmark.name == PREPARATION.name);
         if !prepared && wanted.methodology().finds() {
             wanted.benchmarks.insert(0, PREPARATION);
@@ -81,13 +81,13 @@ impl Wanted<'_> {
         &self,
         device: &mut dyn Device,
         stop: &AtomicBool,
-        onlooker: &mut dyn Onlooker,
+        sink: &mut dyn ProgressSink,
     ) -> Result<Planned, Failure> {
         if self.methodology().budget != Budget::default() {
-            return self.estimated(device, None, stop, onlooker);
+            return self.estimated(device, None, stop, sink);
         }
         let mut options = self.options(device)?;
-        let micro_benchmarks = self.runs(&mut options, device.info(), stop, onlooker)?;
+        let micro_benchmarks = self.runs(&mut options, device.info(), stop, sink)?;
         let (estimate, left_out) = (Estimate::default(), vec![]);
         Ok(Planned { options, micro_benchmarks, estimate, left_out })
     }
@@ -99,7 +99,7 @@ impl Wanted<'_> {
         device: &mut dyn Device,
         costs: Option<Costs>,
         stop: &AtomicBool,
-        onlooker: &mut dyn Onlooker,
+        sink: &mut dyn ProgressSink,
     ) -> Result<Planned, Failure> {
         let mut options = self.options(device)?;
         let costs = match costs {
@@ -107,7 +107,7 @@ impl Wanted<'_> {
             None => self.costs(device, &options, stop)?,
         };
         if self.trace.is_some() || self.test.is_some() {
-            let micro_benchmarks = self.runs(&mut options, device.info(), stop, onlooker)?;
+            let micro_benchmarks = self.runs(&mut options, device.info(), stop, sink)?;
             let estimate = estimate_rounds(&micro_benchmarks, &options, &costs);
             return Ok(Planned { options, micro_benchmarks, estimate, left_out: vec![] });
         }
@@ -141,11 +141,11 @@ impl Wanted<'_> {
         options: &mut Options,
         info: &DeviceInfo,
         stop: &AtomicBool,
-        onlooker: &mut dyn Onlooker,
+        sink: &mut dyn ProgressSink,
     ) -> Result<Vec<MicroBenchmark>, Failure> {
         let read_only = self.asked.read_only;
         if let Some(test) = self.test {
-            let Asked { round, queue_depth, most_rounds, .. } = *self.asked;
+            let BenchOptions { round, queue_depth, most_rounds, .. } = *self.asked;
             let choice = Choice { round, queue_depth, most_rounds };
             let (rule, runs) = test.plan(&options.setup, choice, info).map_err(usage)?;
             options.rounds = Some(rule);
@@ -155,7 +155,7 @@ impl Wanted<'_> {
             return choice.plan(rule, options, info).map_err(usage);
         }
         Ok(match &self.trace {
-            Some(trace) => trace_plan(trace.reference(info, read_only, stop, onlooker)?),
+            Some(trace) => trace_plan(trace.reference(info, read_only, stop, sink)?),
             None => plan(&self.benchmarks, options, info, read_only),
         })
     }

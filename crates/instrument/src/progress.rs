@@ -18,6 +18,7 @@ pub struct Step<'a> {
 /// The unit of progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
+    /// Bytes.
     Bytes,
     /// Things, such as IOs.
     Count,
@@ -26,7 +27,7 @@ pub enum Unit {
 }
 
 /// Receives progress and notes for the user, from any thread.
-pub trait Onlooker: Send {
+pub trait ProgressSink: Send {
     /// Reports progress.
     fn show(&mut self, step: &Step<'_>);
 

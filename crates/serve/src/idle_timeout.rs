@@ -15,14 +15,14 @@ use tokio::time::{Sleep, sleep};
 use crate::limits;
 
 /// A timer that expires after a time without progress.
-struct Patience {
+struct IdleTimer {
     limit: Duration,
     waited: Option<Pin<Box<Sleep>>>,
 }
 
-impl Patience {
-    fn new(limit: Duration) -> Patience {
-        Patience { limit, waited: None }
+impl IdleTimer {
+    fn new(limit: Duration) -> IdleTimer {
+        IdleTimer { limit, waited: None }
     }
 
     /// Passes progress on and resets the timer, or fails once the time is over.
@@ -38,30 +38,30 @@ impl Patience {
 }
 
 /// A stream that fails if the client reads nothing of what is written.
-pub struct Taken<S> {
+pub struct WriteTimeout<S> {
     stream: S,
-    patience: Patience,
+    timer: IdleTimer,
 }
 
-impl<S> Taken<S> {
+impl<S> WriteTimeout<S> {
     /// Wraps a stream whose client must read something within each `limit`.
-    pub fn new(stream: S, limit: Duration) -> Taken<S> {
-        Taken { stream, patience: Patience::new(limit) }
+    pub fn new(stream: S, limit: Duration) -> WriteTimeout<S> {
+        WriteTimeout { stream, timer: IdleTimer::new(limit) }
     }
 }
 
-impl<S: AsyncWrite + Unpin> Taken<S> {
+impl<S: AsyncWrite + Unpin> WriteTimeout<S> {
     fn write<T>(
         &mut self,
         cx: &mut Context<'_>,
         write: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         let written = write(Pin::new(&mut self.stream), cx);
-        self.patience.wait(cx, written).map(|written| written?)
+        self.timer.wait(cx, written).map(|written| written?)
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Taken<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -71,7 +71,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Taken<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Taken<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -102,17 +102,17 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Taken<S> {
 }
 
 /// Wraps the body of a request, which then fails if the client sends nothing for the idle timeout.
-pub async fn sent_on(request: Request) -> Request {
-    request.map(|body| Body::new(Sent { body, patience: Patience::new(limits::STUCK_TIME) }))
+pub async fn with_read_timeout(request: Request) -> Request {
+    request.map(|body| Body::new(ReadTimeout { body, timer: IdleTimer::new(limits::STUCK_TIME) }))
 }
 
 /// A request body with an idle timeout.
-struct Sent<B> {
+struct ReadTimeout<B> {
     body: B,
-    patience: Patience,
+    timer: IdleTimer,
 }
 
-impl<B> hyper::body::Body for Sent<B>
+impl<B> hyper::body::Body for ReadTimeout<B>
 where
     B: hyper::body::Body<Data = Bytes, Error = axum::Error> + Unpin,
 {
@@ -124,7 +124,7 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(cx);
-        let frame = self.patience.wait(cx, frame);
+        let frame = self.timer.wait(cx, frame);
         frame.map(|frame| frame.unwrap_or_else(|late| Some(Err(axum::Error::new(late)))))
     }
 
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn client_that_does_not_read_is_dropped() {
         wait(async {
-            let mut stuck = Taken::new(Client { takes: false }, Duration::from_millis(1));
+            let mut stuck = WriteTimeout::new(Client { takes: false }, Duration::from_millis(1));
             let write = poll_fn(|cx| Pin::new(&mut stuck).poll_write(cx, b"answer")).await;
             assert_eq!(write.unwrap_err().kind(), io::ErrorKind::TimedOut);
             let shut = poll_fn(|cx| Pin::new(&mut stuck).poll_shutdown(cx)).await;
@@ -207,13 +207,13 @@ mod tests {
     fn progress_resets_the_timer() {
         wait(async {
             let mut cx = Context::from_waker(Waker::noop());
-            let mut stream = Taken::new(Client { takes: false }, Duration::from_secs(3600));
+            let mut stream = WriteTimeout::new(Client { takes: false }, Duration::from_secs(3600));
             assert!(Pin::new(&mut stream).poll_write(&mut cx, b"answer").is_pending());
-            assert!(stream.patience.waited.is_some());
+            assert!(stream.timer.waited.is_some());
             stream.stream.takes = true;
             let write = Pin::new(&mut stream).poll_write(&mut cx, b"answer");
             assert!(matches!(write, Poll::Ready(Ok(6))));
-            assert!(stream.patience.waited.is_none());
+            assert!(stream.timer.waited.is_none());
         });
     }
 
@@ -221,11 +221,11 @@ mod tests {
     #[test]
     fn body_without_progress_fails() {
         wait(async {
-            let patience = || Patience::new(Duration::from_millis(1));
-            let stuck = Body::new(Sent { body: Client { takes: false }, patience: patience() });
+            let timer = || IdleTimer::new(Duration::from_millis(1));
+            let stuck = Body::new(ReadTimeout { body: Client { takes: false }, timer: timer() });
             let late = axum::body::to_bytes(stuck, 9).await.unwrap_err();
             assert!(late.to_string().contains("timed out"), "{late}");
-            let mut going = Sent { body: Client { takes: true }, patience: patience() };
+            let mut going = ReadTimeout { body: Client { takes: true }, timer: timer() };
             let frame = poll_fn(|cx| hyper::body::Body::poll_frame(Pin::new(&mut going), cx)).await;
             assert!(matches!(frame, Some(Ok(_))));
         });

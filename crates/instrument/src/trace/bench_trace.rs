@@ -9,7 +9,7 @@ use flashscope_workload::synthetic::{self, Ios, Target};
 use flashscope_workload::trace::{Pace, Playback};
 
 use super::playback::survey;
-use crate::{Failure, Onlooker, usage};
+use crate::{Failure, ProgressSink, usage};
 
 /// The default number of IOs in flight of a timed trace.
 const TIMED_DEPTH: u32 = 64;
@@ -18,7 +18,7 @@ const TIMED_DEPTH: u32 = 64;
 pub const LONGEST_IO: Bytes = Bytes::MIB;
 
 /// A trace to play, before the drive is open.
-pub struct Benched {
+pub struct BenchTrace {
     spec: String,
     /// The IOs in flight that the user requested, if any.
     asked: Option<u32>,
@@ -26,17 +26,17 @@ pub struct Benched {
     pub queue_depth: u32,
 }
 
-impl Benched {
+impl BenchTrace {
     /// Parses a trace from the command line.
     ///
     /// # Errors
     /// If the trace or one of its fields is invalid.
-    pub fn parse(trace: &str) -> Result<Benched, Failure> {
+    pub fn parse(trace: &str) -> Result<BenchTrace, Failure> {
         let spec = format!("trace:{trace}");
         let anywhere = Bytes(u64::MAX);
         let (playback, asked) = open(&spec, anywhere, Bytes(512))?;
         let usual = if playback.pace == Pace::Timed { TIMED_DEPTH } else { 1 };
-        Ok(Benched { spec, asked, queue_depth: asked.unwrap_or(usual) })
+        Ok(BenchTrace { spec, asked, queue_depth: asked.unwrap_or(usual) })
     }
 
     /// Checks that the trace fits the drive, and returns the reference to play it.
@@ -48,11 +48,11 @@ impl Benched {
         device: &DeviceInfo,
         read_only: bool,
         stop: &AtomicBool,
-        onlooker: &mut dyn Onlooker,
+        sink: &mut dyn ProgressSink,
     ) -> Result<Reference, Failure> {
         let (mut playback, _) = open(&self.spec, device.capacity, device.logical_block)?;
         playback.longest = LONGEST_IO;
-        let found = survey(&playback, stop, onlooker)?;
+        let found = survey(&playback, stop, sink)?;
         if read_only && found.modifies() {
             return Err(usage(anyhow!(
                 "the trace writes, and --read-only forbids it: `ops=read` plays only its reads"
