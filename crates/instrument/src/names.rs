@@ -185,7 +185,7 @@ mod tests {
     fn unknown_names_get_the_nearest_and_the_list() {
         let message = |name: &str| micro_benchmarks(&[name.into()]).err().unwrap().to_string();
         assert!(message("granulrity").contains("did you mean `granularity`?"));
-        assert!(message("xyzzy").starts_with("`xyzzy` is no micro-benchmark\nthere are: prep"));
+        assert!(message("xyzzy").starts_with("`xyzzy` is not a micro-benchmark\nthere are: prep"));
         assert_eq!(micro_benchmarks(&[]).unwrap().len(), 10);
         let two = micro_benchmarks(&["pause".into(), "order".into()]).unwrap();
         assert_eq!(two.iter().map(|b| b.name).collect::<Vec<_>>(), ["order", "pause"]);
@@ -201,7 +201,7 @@ mod tests {
         for (text, reason) in [
             ("many", "write it like"),
             ("SR=x", "`x` is not a number"),
-            ("XX=1", "`XX` is no baseline"),
+            ("XX=1", "`XX` is not a baseline"),
         ] {
             assert!(io_count(text).unwrap_err().to_string().contains(reason));
         }

@@ -142,7 +142,7 @@ fn what_cannot_be_predicted() {
         (&["--drive", "kingston-dti"][..], "`flashscope simulate` runs the workload"),
         (&["--drive", "/dev/null"], "--profile` has saved"),
         (&["--drive", "demo?raid.drives=2"], "set raid.drives=1"),
-        (&["--model", "bast"], "the model `bast` is not of ftl = \"page-map\""),
+        (&["--model", "bast"], "the model `bast` is not for ftl = \"page-map\""),
         (&["--model", "gready"], "there are: fragment-bast"),
         (&["--workload", "uflip:granularity"], "runs of uFLIP are not predicted"),
         (&["--lifetime"], "--per-day SIZE"),

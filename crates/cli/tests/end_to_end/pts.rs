@@ -364,7 +364,7 @@ fn refusals() {
         message
     };
     assert_snapshot!(refused("null:", "--test pts-iop"), @"
-    flashscope: `pts-iop` is no test, did you mean `pts-iops`?
+    flashscope: `pts-iop` is not a test, did you mean `pts-iops`?
       there are: pts-iops, pts-throughput, pts-throughput-128k, pts-latency, pts-write-saturation
     ");
     assert_snapshot!(refused("null:", "--test pts-iops --read-only"), @"flashscope: pts-iops writes to the drive, and --read-only forbids it");

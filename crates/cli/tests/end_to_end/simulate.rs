@@ -356,7 +356,7 @@ fn traced() {
 
     fs::create_dir(place.at("folder")).unwrap();
     let refused = place.run(&arguments(&["--trace-events", "folder"])).says(2, &place);
-    assert!(refused.contains("--trace-events: folder is no file"), "{refused}");
+    assert!(refused.contains("--trace-events: folder is not a file"), "{refused}");
     let refused = place.run(&arguments(&["--trace-events", "no/where.json"])).says(1, &place);
     assert!(refused.contains("--trace-events: cannot create `no/where.json`: "), "{refused}");
     let refused = place.run(&arguments(&["--json", "--observe", "erasures"])).says(2, &place);

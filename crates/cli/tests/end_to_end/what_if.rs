@@ -122,7 +122,7 @@ fn wrong() {
         (&["--change", "over_provisionin=0.1"][..], "did you mean `over_provisioning`?"),
         (&["--change", "fast"], "`fast` changes nothing: write it like"),
         (&["--change", "ftl=fast", "--name", "a", "--name", "b"], "--name is given 2 times"),
-        (&["--change", "ftl=fast", "--change", "ftl=fast"], "two variants are called `ftl=fast`"),
+        (&["--change", "ftl=fast", "--change", "ftl=fast"], "two variants are named `ftl=fast`"),
         (&["--change", "ftl=fast", "--repeats", "0"], "--repeats"),
         (&["--change", "ftl=fast", "--workload", "unifrm"], "did you mean `uniform`?"),
         (&[], "--change"),

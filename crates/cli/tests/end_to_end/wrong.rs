@@ -53,7 +53,7 @@ fn kinds_of_drives() {
       known drives: /dev/NAME, file:PATH, sim:PROFILE, null:
     ");
     assert_snapshot!(bench("usb:stick", ""), @"
-    flashscope: `usb:stick` is no drive
+    flashscope: `usb:stick` is not a drive
       known drives: /dev/NAME, file:PATH, sim:PROFILE, null:
     ");
     assert_snapshot!(bench("some/scratch.img?size=1GiB", ""), @"

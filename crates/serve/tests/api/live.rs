@@ -31,7 +31,7 @@ fn each_request_gets_a_fresh_snapshot() {
     assert_eq!(json("/api/attached"), json!({ "after": null }));
     assert_eq!(json("/api/attached?after=7"), json!({ "after": 7 }));
     let error = get("/api/attached?after=x", "localhost").error(400);
-    assert!(error.contains("the query is not understood"), "{error}");
+    assert!(error.contains("the query is invalid"), "{error}");
     let parameters = &json("/api/openapi.json")["paths"]["/api/attached"]["get"]["parameters"];
     assert_eq!(parameters[0]["name"], "after");
 }

@@ -36,11 +36,11 @@ fn unreadable_manifests_are_reported_by_every_address() {
             let deep = format!("{{\"schema_version\":3,\"more\":{}", "[".repeat(100_000));
             fs::write(path.join("manifest.json"), deep).unwrap();
         }),
-        ("link", "is no file", |path| {
+        ("link", "is not a regular file", |path| {
             fs::remove_file(path.join("manifest.json")).unwrap();
             symlink("/dev/zero", path.join("manifest.json")).unwrap();
         }),
-        ("pipe", "is no file", |path| {
+        ("pipe", "is not a regular file", |path| {
             fs::remove_file(path.join("manifest.json")).unwrap();
             let status = Command::new("mkfifo").arg(path.join("manifest.json")).status();
             assert!(status.unwrap().success());

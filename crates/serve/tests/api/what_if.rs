@@ -122,10 +122,10 @@ fn invalid_requests_are_refused() {
     };
     for (body, status, words) in [
         (asked("dmo", 1), 422, "there is no drive `dmo`"),
-        (asked("sim", 0), 422, "`variants`: how many there are is from 1 to"),
+        (asked("sim", 0), 422, "the number of `variants` must be from 1 to"),
         (asked("sim", 33), 422, "from 1 to 32"),
-        (with("repeats", json!(31)), 422, "`repeats` is from 1 to 30"),
-        (with("ios", json!(0)), 422, "`ios` is from 1 to"),
+        (with("repeats", json!(31)), 422, "`repeats` must be from 1 to 30"),
+        (with("ios", json!(0)), 422, "`ios` must be from 1 to"),
         (with("colour", json!("red")), 422, "unknown field `colour`"),
         (with("drive", json!("x".repeat(70_000))), 413, "too large"),
         (json!({}), 422, "missing field"),

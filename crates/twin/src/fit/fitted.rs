@@ -129,7 +129,7 @@ impl Sources {
         super::checks::enough(&self.measured)?;
         let so_far = Mutex::new((FitProgress::default(), tell));
         let say = |said: SearchEvent| {
-            let (fitting, tell) = &mut *so_far.lock().expect("nobody panics while telling");
+            let (fitting, tell) = &mut *so_far.lock().expect("no callback panics");
             match said {
                 SearchEvent::Simulated => fitting.simulations += 1,
                 SearchEvent::Fitted(what, misfit) => {

@@ -74,7 +74,7 @@ mod tests {
             ("fill,wa\n", "line 1: the columns are `fill`, `wa`"),
             ("fill,mb_per_s\n1GiB,2\n1GiB\n", "line 3: it has 1 values"),
             ("fill,mb_per_s\nmuch,2\n", "line 2: "),
-            ("fill,mb_per_s\n1GiB,fast\n", "line 2: `fast` is no number"),
+            ("fill,mb_per_s\n1GiB,fast\n", "line 2: `fast` is not a number"),
         ] {
             let error = read_levels(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");

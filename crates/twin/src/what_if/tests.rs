@@ -66,7 +66,7 @@ fn invalid_questions_are_errors() {
         Question::new(base, variants, repeats).unwrap_err().to_string()
     };
     let one = || asking("ftl=fast");
-    assert!(of(base(), vec![one(), one()], 1).contains("two variants are called `ftl=fast`"));
+    assert!(of(base(), vec![one(), one()], 1).contains("two variants are named `ftl=fast`"));
     let named = VariantRequest { name: Some(BASE.into()), ..one() };
     assert!(of(base(), vec![named], 1).contains("called `as it is`"));
     assert!(of(base(), Vec::new(), 1).contains("at least one variant"));
