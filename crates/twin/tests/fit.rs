@@ -181,13 +181,13 @@ fn contradictory_or_too_few_results_are_errors() {
     let slower = measured(&place, "two.flashscope", &slower, &["locality", "order"]);
     let error = fit(&[&one, &slower]).unwrap_err().to_string();
     assert!(
-        error.contains("contradict each other") && error.contains("took another time"),
+        error.contains("contradict each other") && error.contains("differ in their times"),
         "{error}"
     );
     let larger = format!("{HIDDEN}&flash.blocks_per_plane=160");
     let larger = measured(&place, "three.flashscope", &larger, &["locality"]);
     let error = fit(&[&one, &larger]).unwrap_err().to_string();
-    assert!(error.contains("a twin is that of one drive"), "{error}");
+    assert!(error.contains("fit a separate twin for each drive"), "{error}");
     let few = measured(&place, "few.flashscope", HIDDEN, &["pause"]);
     let mut sources = Sources::read(&[few]).unwrap();
     sources.measured[0].runs.truncate(4);

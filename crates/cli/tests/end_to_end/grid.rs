@@ -78,7 +78,7 @@ fn erasures_are_those_of_theory() {
     }
     assert!(at(&grid, 8, 1.0).erasures_per_page < at(&grid, 8, 0.2).erasures_per_page);
     assert!(told.contains("blocks erased for each page, by mean length in pages"), "{told}");
-    assert!(!told.contains("not level"), "{told}");
+    assert!(!told.contains("not steady"), "{told}");
     let again = place.run(&["report", "r", "--terminal"]).ok().stdout;
     assert!(told.starts_with(&again), "{again}");
     place.run(&["report", "r"]).ok();

@@ -144,7 +144,7 @@ fn what_cannot_be_predicted() {
         (&["--drive", "demo?raid.drives=2"], "set raid.drives=1"),
         (&["--model", "bast"], "the model `bast` is not for ftl = \"page-map\""),
         (&["--model", "gready"], "there are: fragment-bast"),
-        (&["--workload", "uflip:granularity"], "runs of uFLIP are not predicted"),
+        (&["--workload", "uflip:granularity"], "uFLIP runs cannot be predicted"),
         (&["--lifetime"], "--per-day SIZE"),
         (&["--trace", "reads.csv"], "writes nothing"),
         (&["--worn", "5"], "--lifetime"),

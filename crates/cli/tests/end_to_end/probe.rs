@@ -235,10 +235,10 @@ fn refused() {
     let drive = "file:drive?size=8MiB";
     for (arguments, says) in [
         (&["--only", "page-sizes"][..], "did you mean `page-size`?"),
-        (&["--budget-bytes", "0"], "say --read-only"),
+        (&["--budget-bytes", "0"], "use --read-only"),
         (&["--output", "there"], "exists already"),
         (&["--profile", "there.toml"], "exists already"),
-        (&["--profile", "twin"], "ends in .toml"),
+        (&["--profile", "twin"], "must end in .toml"),
         (&["--read-only", "--budget-bytes", "1MB"], "cannot be used with"),
         (&["--file", "other"], "cannot be used with"),
     ] {

@@ -150,7 +150,7 @@ fn a_file_that_was_created_is_not_asked_for_again_and_goes_once_the_plan_is_comp
     assert!(disk.at("drive").exists(), "what is left of the plan needs it");
     let resumed = place.run(&["bench", "--resume", "r"]).ok();
     assert!(
-        resumed.stderr.contains("was created for this; --keep leaves it"),
+        resumed.stderr.contains("was created for this run; --keep keeps it"),
         "{}",
         resumed.stderr
     );

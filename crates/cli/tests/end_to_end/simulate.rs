@@ -556,5 +556,5 @@ fn a_few_erased_blocks_are_said_to_tell_nothing() {
     let few = says("30");
     assert!(few.contains("too few to extrapolate to more writes"), "{few}");
     assert!(few.contains("was steady at the end of that"), "{few}");
-    assert!(!says("30000").contains("too few to tell"));
+    assert!(!says("30000").contains("too few to extrapolate"));
 }

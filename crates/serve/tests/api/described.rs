@@ -149,7 +149,7 @@ fn each_documented_problem_occurs_with_a_message() {
         ("/api/what-ifs/demo", 404, "`demo` is a measurement"),
         ("/api/what-ifs/nobody", 404, "there is no result `nobody` on the shelf"),
         ("/api/results/demo/runs/x/ios", 400, "the address is invalid"),
-        ("/api/results/demo/runs/99/ios", 404, "`demo` has no records of that"),
+        ("/api/results/demo/runs/99/ios", 404, "`demo` has no such records"),
         (
             "/api/results/demo/runs/1/ios?count=1001",
             400,
@@ -162,10 +162,10 @@ fn each_documented_problem_occurs_with_a_message() {
             "is more than 9007199254740991",
         ),
         ("/api/results/demo/colours?experiment=SR", 400, "missing field `micro_benchmark`"),
-        ("/api/results/demo/colours?micro_benchmark=pause&experiment=XX", 404, "no records"),
+        ("/api/results/demo/colours?micro_benchmark=pause&experiment=XX", 404, "no such records"),
         ("/api/comparison?ids=demo,nobody", 404, "`nobody`"),
         ("/api/comparison?ids=a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a", 400, "at most 16 results"),
-        ("/api/nothing", 404, "there is nothing at this address"),
+        ("/api/nothing", 404, "there is no such address"),
     ] {
         let error = place.get(path).error(status);
         assert!(error.contains(words), "{path}: {error}");
@@ -178,7 +178,7 @@ fn each_documented_problem_occurs_with_a_message() {
             .unwrap(),
     )
     .error(405);
-    assert!(error.contains("used otherwise"), "{error}");
+    assert!(error.contains("does not support the method"), "{error}");
 }
 
 #[test]

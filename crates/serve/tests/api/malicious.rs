@@ -45,7 +45,7 @@ fn unreadable_manifests_are_reported_by_every_address() {
             let status = Command::new("mkfifo").arg(path.join("manifest.json")).status();
             assert!(status.unwrap().success());
         }),
-        ("huge", "more than 67108864 are not read", |path| {
+        ("huge", "more than the limit of 67108864", |path| {
             let file = fs::File::create(path.join("manifest.json")).unwrap();
             file.set_len(1 << 40).unwrap();
         }),

@@ -146,7 +146,7 @@ fn invalid_requests_are_refused() {
 fn network_servers_refuse_what_ifs() {
     let (open, _) = app(Access::Network);
     let error = ask(&open, request(&asked("sim", 1), &[])).error(403);
-    assert!(error.contains("a server of this machine alone"), "{error}");
+    assert!(error.contains("a server that listens on this machine alone"), "{error}");
     let nothing = flashscope_serve::app(Folders::new(Vec::new()), Access::Loopback);
     ask(&nothing, request(&asked("sim", 1), &[])).error(403);
     Place::empty().get("/api/what-if").ok();
