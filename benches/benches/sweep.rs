@@ -13,8 +13,8 @@ use std::time::Instant;
 
 use flashscope_benches::{median, verdict};
 use flashscope_result::sweep::{SweepFolder, SweepStatus};
-use flashscope_twin::simulate::{Simulator, simulate};
-use flashscope_twin::sweep::{Runner, Space, explore, finish};
+use flashscope_simulate::sweep::{Runner, Space, explore, finish};
+use flashscope_simulate::{Simulator, simulate};
 
 /// The most that a point may cost beside its simulation, in ms.
 const OVERHEAD_LIMIT: f64 = 1.0;

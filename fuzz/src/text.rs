@@ -2,14 +2,14 @@
 
 use flashscope_attach::{Speed, nbd};
 use flashscope_block::{Bytes, Nanos, ParseUnitError};
+use flashscope_command::names;
 use flashscope_drive::{EngineKind, OpenOptions};
-use flashscope_instrument::names;
+use flashscope_fit::read_levels;
 use flashscope_measure::WarmUp;
 use flashscope_sim::profile;
-use flashscope_twin::fit::read_levels;
-use flashscope_twin::simulate::{SimulationRequest, Work};
-use flashscope_twin::sweep::Space;
-use flashscope_twin::what_if::{Question, VariantRequest, changes};
+use flashscope_simulate::sweep::Space;
+use flashscope_simulate::what_if::{Question, VariantRequest, changes};
+use flashscope_simulate::{SimulationRequest, Work};
 use flashscope_workload::Stream;
 use flashscope_workload::synthetic::{self, Ios, Target};
 use flashscope_workload::trace::{Source, Spec};

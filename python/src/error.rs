@@ -1,7 +1,7 @@
 //! Failures as exceptions, with the words of the command line.
 
 use anyhow::anyhow;
-use flashscope_instrument::Failure;
+use flashscope_command::Failure;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::{PyErr, create_exception};

@@ -38,7 +38,7 @@ mod _native {
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         use pyo3::prelude::*;
 
-        flashscope_instrument::panics::hide_caught();
+        flashscope_command::panics::hide_caught();
         module.add("version", env!("CARGO_PKG_VERSION"))
     }
 }

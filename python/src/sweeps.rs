@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::anyhow;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array};
-use flashscope_instrument::sweep::{PreparedSweep, SweepArgs, SweepResult, outcome};
-use flashscope_instrument::{Failure, usage};
+use flashscope_command::sweep::{PreparedSweep, SweepArgs, SweepResult, outcome};
+use flashscope_command::{Failure, usage};
 use flashscope_result::sweep::{Column, Row, columns, read_rows, read_sweep};
-use flashscope_twin::sweep::{Trial, Workers, run_trial as simulated};
+use flashscope_simulate::sweep::{Trial, Workers, run_trial as simulated};
 use pyo3::prelude::*;
 
 use crate::asked::parse;

@@ -3,8 +3,8 @@
 use anyhow::anyhow;
 use flashscope_analysis::trace::Characteristics;
 use flashscope_block::Bytes;
-use flashscope_instrument::trace::{each_batch, failure};
-use flashscope_instrument::{Failure, usage};
+use flashscope_command::trace::{each_batch, failure};
+use flashscope_command::{Failure, usage};
 use flashscope_workload::trace::{FieldError, Reader, Spec, Trace};
 use pyo3::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use flashscope_instrument::twin::{CheckArgs, FitArgs, PredictArgs, check, fit, predict, read};
+use flashscope_command::twin::{CheckArgs, FitArgs, PredictArgs, check, fit, predict, read};
 use pyo3::prelude::*;
 
 use crate::asked::parse;

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use flashscope_instrument::{Failure, ProgressSink, Step, Unit};
+use flashscope_command::{Failure, ProgressSink, Step, Unit};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 

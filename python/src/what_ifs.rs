@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashscope_instrument::what_if::{Watcher, WhatIfArgs, what_if as answer};
-use flashscope_instrument::{ProgressSink, Step};
+use flashscope_command::what_if::{Watcher, WhatIfArgs, what_if as answer};
+use flashscope_command::{ProgressSink, Step};
 use flashscope_result::what_if::{WhatIf, WhatIfStatus};
 use pyo3::prelude::*;
 

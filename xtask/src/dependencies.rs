@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Each crate with the crates of ours that it may use. One that is missing here is refused.
-const RULES: [(&str, &[&str]); 25] = [
+const RULES: [(&str, &[&str]); 27] = [
     ("block", &[]),
     ("stats", &[]),
     ("model", &[]),
@@ -20,12 +20,24 @@ const RULES: [(&str, &[&str]); 25] = [
     ("analysis", &["block", "result", "stats", "workload"]),
     ("probe", &["block", "measure", "stats", "workload"]),
     ("probe-bench", &["block", "probe", "sim"]),
-    ("twin", &["block", "measure", "model", "result", "sim", "stats", "workload"]),
+    ("simulate", &["block", "measure", "result", "sim", "stats", "workload"]),
+    ("predict", &["block", "model", "sim", "workload"]),
+    ("fit", &["block", "measure", "model", "result", "sim", "simulate", "stats", "workload"]),
     (
         "twin-bench",
-        &["block", "measure", "probe", "probe-bench", "result", "sim", "twin", "workload"],
+        &[
+            "block",
+            "measure",
+            "probe",
+            "probe-bench",
+            "result",
+            "sim",
+            "simulate",
+            "fit",
+            "workload",
+        ],
     ),
-    ("models-bench", &["block", "model", "sim", "twin", "workload"]),
+    ("models-bench", &["block", "model", "predict", "sim", "workload"]),
     ("report", &["analysis", "block", "result", "stats", "workload"]),
     ("serve", &["analysis", "block", "report", "result", "stats", "workload"]),
     (
@@ -33,43 +45,24 @@ const RULES: [(&str, &[&str]); 25] = [
         &["analysis", "block", "probe", "report", "result", "serve", "sim", "stats", "workload"],
     ),
     (
-        "instrument",
+        "command",
         &[
-            "analysis", "block", "drive", "measure", "model", "probe", "result", "sim", "twin",
-            "workload",
+            "analysis", "block", "drive", "measure", "model", "predict", "probe", "result", "sim",
+            "simulate", "fit", "workload",
         ],
     ),
     (
         "python",
         &[
-            "analysis",
-            "block",
-            "drive",
-            "instrument",
-            "measure",
-            "model",
-            "probe",
-            "result",
-            "sim",
-            "stats",
-            "twin",
-            "workload",
+            "analysis", "block", "drive", "command", "measure", "model", "probe", "result", "sim",
+            "stats", "fit", "predict", "simulate", "workload",
         ],
     ),
     (
         "papers",
         &[
-            "analysis",
-            "block",
-            "instrument",
-            "measure",
-            "model",
-            "probe",
-            "result",
-            "sim",
-            "stats",
-            "twin",
-            "workload",
+            "analysis", "block", "command", "measure", "model", "probe", "result", "sim", "stats",
+            "fit", "predict", "simulate", "workload",
         ],
     ),
     ("cli", EVERYTHING),
@@ -78,29 +71,15 @@ const RULES: [(&str, &[&str]); 25] = [
     (
         "xtask",
         &[
-            "analysis", "attach", "drive", "papers", "probe", "report", "result", "sim", "twin",
-            "workload",
+            "analysis", "attach", "drive", "papers", "probe", "report", "result", "sim", "fit",
+            "predict", "simulate", "workload",
         ],
     ),
 ];
 
 const EVERYTHING: &[&str] = &[
-    "analysis",
-    "attach",
-    "block",
-    "drive",
-    "instrument",
-    "measure",
-    "model",
-    "papers",
-    "probe",
-    "registry",
-    "report",
-    "result",
-    "serve",
-    "sim",
-    "stats",
-    "twin",
+    "analysis", "attach", "block", "drive", "command", "measure", "model", "papers", "probe",
+    "registry", "report", "result", "serve", "sim", "stats", "fit", "predict", "simulate",
     "workload",
 ];
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use flashscope_model::trace::Total;
-use flashscope_twin::predict::validation::{Case, Factors};
+use flashscope_predict::validation::{Case, Factors};
 
 use crate::cases;
 
@@ -177,7 +177,7 @@ impl Book {
             let _ =
                 writeln!(cases, "{model},{ftl},{workload},{erases:.5},{write_amplification:.5}");
         }
-        fs::write(root.join("crates/twin/src/predict/validation.csv"), cases)?;
+        fs::write(root.join("crates/predict/src/validation.csv"), cases)?;
         let page = include_str!("page.md")
             .replace("PAPERS TABLE\n", &self.table(true))
             .replace("PAPERS WORST\n", &self.worst(true))

@@ -1,9 +1,9 @@
 //! Which workloads on which drives.
 
 use flashscope_model::trace::{Ranges, Space, Stretches};
+use flashscope_predict::drawn::Traits;
+use flashscope_predict::{Pieces, Request};
 use flashscope_sim::{Profile, profile};
-use flashscope_twin::drawn::Traits;
-use flashscope_twin::predict::{Pieces, Request};
 
 use crate::requests;
 

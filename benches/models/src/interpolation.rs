@@ -2,7 +2,7 @@
 
 use flashscope_model::Family;
 use flashscope_model::trace::{Space, Total};
-use flashscope_twin::predict::{Cost, InterpolatedModel, Point, Request, SimulatedDrive};
+use flashscope_predict::{Cost, InterpolatedModel, Point, Request, SimulatedDrive};
 
 use crate::cases;
 

@@ -5,7 +5,7 @@
 //! ours on drives that they fill. Names are parts of names of workloads, all unless given. With `--vary` come
 //! workloads that differ in one trait; with `--traits`, what they are like instead of what is predicted of
 //! them; with `--speed`, how fast models and predictors are, of which names are parts then; `--write` keeps
-//! the errors as the cases that intervals come from (crates/twin/src/predict/validation.csv) and
+//! the errors as the cases that intervals come from (crates/predict/src/validation.csv) and
 //! docs/models-accuracy.md.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints")]
@@ -22,8 +22,8 @@ mod workloads;
 use std::path::Path;
 use std::time::Instant;
 
-use flashscope_twin::drawn::{EIGHT, TraitSummary, Traits};
-use flashscope_twin::predict::{
+use flashscope_predict::drawn::{EIGHT, TraitSummary, Traits};
+use flashscope_predict::{
     CountedPasses, Passes, Pieces, Pools, Request, Requests, SelectedModel, SimulatedDrive, space,
 };
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use flashscope_block::{Bytes, Nanos};
-use flashscope_twin::predict::Request;
+use flashscope_predict::Request;
 use flashscope_workload::Stream;
 use flashscope_workload::synthetic::{self, Ios, Target};
 

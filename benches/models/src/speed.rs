@@ -5,8 +5,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use flashscope_model::{MODELS, Prediction, Table, Uniform};
-use flashscope_twin::drawn::{PRXY0, Traits};
-use flashscope_twin::predict::{Pools, Requests, SelectedModel};
+use flashscope_predict::drawn::{PRXY0, Traits};
+use flashscope_predict::{Pools, Requests, SelectedModel};
 
 use crate::cases;
 

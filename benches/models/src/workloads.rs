@@ -1,6 +1,6 @@
 //! Workloads that differ in one trait.
 
-use flashscope_twin::drawn::{DEA2, Hot, LAIR62B, Lengths, PROJ2, Traits};
+use flashscope_predict::drawn::{DEA2, Hot, LAIR62B, Lengths, PROJ2, Traits};
 
 const fn fixed(share: f64, pages: u64) -> Lengths {
     Lengths::Fixed(share, pages)

@@ -9,7 +9,7 @@ use std::io::{Write, stderr, stdout};
 use std::time::Duration;
 
 use clap::Parser;
-use flashscope_twin::fit::FitProgress;
+use flashscope_fit::FitProgress;
 
 use trial::{CONFIDENCE, Predicted, Trial, trial};
 

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use flashscope_block::{Bytes, Device};
+use flashscope_fit::{Check, FitOptions, FitProgressFn, Range, Sources, Twin};
 use flashscope_probe_bench::trial::probe;
 use flashscope_sim::{Drive, profile};
-use flashscope_twin::fit::{Check, FitOptions, FitProgressFn, Range, Sources, Twin};
-use flashscope_twin::simulate::{Simulator, Work};
+use flashscope_simulate::{Simulator, Work};
 
 use crate::hidden;
 
@@ -91,7 +91,7 @@ pub fn trial(
     let check = Check::new(&twin, &held, &stop, jobs, &mut |_, _| {})?;
     let (mut means, mut p99s) = (Vec::new(), Vec::new());
     for run in check.runs {
-        let predicted = |compared: flashscope_twin::fit::Comparison| Predicted {
+        let predicted = |compared: flashscope_fit::Comparison| Predicted {
             title: run.title.clone(),
             truth: compared.measured,
             predicted: compared.predicted,

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{ColorChoice, Parser, Subcommand};
-use flashscope_instrument::MemoryArgs;
-use flashscope_instrument::bench::{BenchArgs, PlanArgs};
-use flashscope_instrument::predict::PredictArgs;
-use flashscope_instrument::probe::ProbeArgs;
-use flashscope_instrument::simulate::SimulateArgs;
-use flashscope_instrument::sweep::SweepArgs;
-use flashscope_instrument::twin::TwinArgs;
-use flashscope_instrument::what_if::WhatIfArgs;
+use flashscope_command::MemoryArgs;
+use flashscope_command::bench::{BenchArgs, PlanArgs};
+use flashscope_command::predict::PredictArgs;
+use flashscope_command::probe::ProbeArgs;
+use flashscope_command::simulate::SimulateArgs;
+use flashscope_command::sweep::SweepArgs;
+use flashscope_command::twin::TwinArgs;
+use flashscope_command::what_if::WhatIfArgs;
 
 #[cfg(feature = "attach")]
 use crate::attach::AttachArgs;
@@ -26,7 +26,7 @@ use crate::trace::TraceArgs;
 
 /// One instrument for flash storage: measure a drive, see how it behaves.
 #[derive(Parser)]
-#[command(version = flashscope_instrument::build::VERSION, propagate_version = true, max_term_width = 100)]
+#[command(version = flashscope_command::build::VERSION, propagate_version = true, max_term_width = 100)]
 #[command(
     after_help = "Defaults of options: ~/.config/flashscope/config.toml, such as `seed = 7` or, under `[bench]`, \
 `precision = \"1%\"`; and the environment, such as FLASHSCOPE_SEED=7.

@@ -1,6 +1,6 @@
 //! `flashscope bench` and `flashscope plan`.
 
-use flashscope_instrument::bench::{self, BenchArgs, BenchResult, PlanArgs, outcome};
+use flashscope_command::bench::{self, BenchArgs, BenchResult, PlanArgs, outcome};
 use flashscope_measure::order;
 use flashscope_report::{Summary, terminal};
 use flashscope_result::plan::Plan;

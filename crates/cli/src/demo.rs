@@ -10,7 +10,7 @@
 
 use std::path::PathBuf;
 
-use flashscope_instrument::bench::{Inside, SideChannels, create, manifest, measure, outcome};
+use flashscope_command::bench::{Inside, SideChannels, create, manifest, measure, outcome};
 use flashscope_measure::{LEAST_RUN_PAUSE, plan};
 use flashscope_report::{Summary, terminal};
 use flashscope_result::manifest::{OnError, Options, State};

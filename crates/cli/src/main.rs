@@ -36,8 +36,8 @@ use std::process::ExitCode;
 use args::{Args, Command};
 use clap::{CommandFactory, FromArgMatches};
 #[cfg(any(feature = "attach", feature = "serve"))]
-use flashscope_instrument::names;
-use flashscope_instrument::{Failure, interrupted, usage};
+use flashscope_command::names;
+use flashscope_command::{Failure, interrupted, usage};
 use print::notice;
 
 /// The encoder of records takes and gives back large buffers all the time; the C library's
@@ -47,7 +47,7 @@ use print::notice;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    flashscope_instrument::panics::hide_caught();
+    flashscope_command::panics::hide_caught();
     let args = match parsed() {
         Ok(args) => args,
         Err(status) => std::process::exit(status),

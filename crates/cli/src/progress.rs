@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Nanos};
+use flashscope_command::{ProgressSink, Step, Unit};
 use flashscope_drive::Clock;
-use flashscope_instrument::{ProgressSink, Step, Unit};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::print::{self, escape_untrusted, notice};

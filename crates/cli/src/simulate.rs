@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use flashscope_instrument::simulate::{self, SimulateArgs};
+use flashscope_command::simulate::{self, SimulateArgs};
 use flashscope_sim::observe;
 use flashscope_sim::profile;
-use flashscope_twin::simulate::Simulation;
+use flashscope_simulate::Simulation;
 use flashscope_workload::Field;
 use flashscope_workload::synthetic;
 

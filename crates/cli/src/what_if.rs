@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use flashscope_instrument::what_if::{self, Watcher, WhatIfArgs};
-use flashscope_instrument::{ProgressSink, Step};
+use flashscope_command::what_if::{self, Watcher, WhatIfArgs};
+use flashscope_command::{ProgressSink, Step};
 use flashscope_report::{
     what_if_end, what_if_expected, what_if_expected_head, what_if_question, what_if_simulated,
     what_if_simulated_head,

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use flashscope_attach::Speed;
 use flashscope_block::Bytes;
-use flashscope_instrument::simulate::FillState;
-use flashscope_instrument::{ConsentArgs, MemoryArgs};
+use flashscope_command::simulate::FillState;
+use flashscope_command::{ConsentArgs, MemoryArgs};
 
 use crate::serve::address;
 

@@ -14,8 +14,8 @@ use flashscope_attach::{
     Answer, Attached, Export, RoundTrip, Speed, Store, Tell, Timing, fuse, nbd, ublk,
 };
 use flashscope_block::{Bytes, Device, NullDevice, Op};
+use flashscope_command::drives::{self, NULL_CAPACITY};
 use flashscope_drive::{Access, Clock, Contents, OpenOptions, StoreHeader};
-use flashscope_instrument::drives::{self, NULL_CAPACITY};
 use serde_json::json;
 
 use crate::print::notice;

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use anyhow::anyhow;
 use flashscope_attach::Tell;
 use flashscope_block::{Bytes, Completion, Nanos, Op};
-use flashscope_instrument::trace::failure;
+use flashscope_command::trace::failure;
 use flashscope_workload::trace::writer::{self, Output, WRITERS, Writer};
 use flashscope_workload::trace::{Error, Request, Volumes};
 

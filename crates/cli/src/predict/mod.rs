@@ -4,7 +4,7 @@ mod text;
 
 use std::io::Write;
 
-use flashscope_instrument::predict::{self, PredictArgs};
+use flashscope_command::predict::{self, PredictArgs};
 
 use crate::progress::LateBar;
 use crate::{Failure, print};

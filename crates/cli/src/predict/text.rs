@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use flashscope_block::Bytes;
 use flashscope_model::MODELS;
-use flashscope_twin::predict::{
+use flashscope_predict::{
     LifetimeReport, METHODS, PredictedValue, PredictionReport, SimulatedReport,
 };
 

@@ -5,7 +5,7 @@ mod text;
 use std::io::Write;
 use std::path::Path;
 
-use flashscope_instrument::probe::{self, ProbeArgs, outcome};
+use flashscope_command::probe::{self, ProbeArgs, outcome};
 use flashscope_probe::ProbeReport;
 
 pub use text::text;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use flashscope_instrument::MemoryArgs;
+use flashscope_command::MemoryArgs;
 
 /// Reproduce tables and figures of the papers: what is printed, what is found, and how far these are
 /// apart.

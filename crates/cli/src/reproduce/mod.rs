@@ -7,8 +7,8 @@ mod text;
 use std::io::Write;
 
 use anyhow::anyhow;
+use flashscope_command::{ProgressSink, Step, Unit};
 use flashscope_drive::Clock;
-use flashscope_instrument::{ProgressSink, Step, Unit};
 use flashscope_papers::{
     Error, ITEMS, Inputs, Item, Reproduction, Reproductions, Run, State, item,
 };

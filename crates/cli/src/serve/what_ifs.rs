@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use flashscope_instrument::what_if::{Watcher, answer, repeats};
-use flashscope_instrument::{ProgressSink, Step};
+use flashscope_command::what_if::{Watcher, answer, repeats};
+use flashscope_command::{ProgressSink, Step};
 use flashscope_report::{WhatIfChoice, WhatIfChoices, WhatIfQuestion, WhatIfQuestionVariant};
 use flashscope_result::what_if::{Change, WhatIf};
 use flashscope_serve::what_if::{AnswerFn, Tell, WhatIfs};
 use flashscope_sim::profile;
-use flashscope_twin::simulate::{self, Work};
-use flashscope_twin::what_if::{Question, VariantRequest, changes};
+use flashscope_simulate::what_if::{Question, VariantRequest, changes};
+use flashscope_simulate::{self, Work};
 use flashscope_workload::{synthetic, trace};
 
 /// What is often asked, and what it means.
@@ -64,7 +64,8 @@ impl WhatIfs for Simulating {
     fn ask(&self, asked: &WhatIfQuestion) -> Result<Box<AnswerFn>, String> {
         let work =
             Work { workload: self.workload(&asked.workload)?, ios: asked.ios, ..Work::default() };
-        let base = simulate::SimulationRequest { drive: self.drive(&asked.drive)?, work };
+        let base =
+            flashscope_simulate::SimulationRequest { drive: self.drive(&asked.drive)?, work };
         let variants: Result<Vec<VariantRequest>, String> =
             asked.variants.iter().map(|variant| self.variant(variant)).collect();
         let repeats = asked.repeats.unwrap_or_else(|| repeats(&base));

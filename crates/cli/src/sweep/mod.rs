@@ -2,7 +2,7 @@
 
 mod ray;
 
-use flashscope_instrument::sweep::{Engine, PreparedSweep, SweepArgs, SweepResult, outcome};
+use flashscope_command::sweep::{Engine, PreparedSweep, SweepArgs, SweepResult, outcome};
 
 use crate::progress::LateBar;
 use crate::{Failure, print, stop};

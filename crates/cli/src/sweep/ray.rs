@@ -18,7 +18,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use flashscope_instrument::sweep::{SweepArgs, SweepResult};
+use flashscope_command::sweep::{SweepArgs, SweepResult};
 use flashscope_result::sweep::read_sweep;
 use serde::Deserialize;
 

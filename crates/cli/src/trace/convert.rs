@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::anyhow;
 use flashscope_block::{Bytes, nearest};
-use flashscope_instrument::trace::{failure, show};
+use flashscope_command::trace::{failure, show};
 use flashscope_report::Conversion;
 use flashscope_workload::trace::writer::{self, Kind, WRITERS};
 use flashscope_workload::trace::{Reader, Request};

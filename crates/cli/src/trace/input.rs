@@ -1,7 +1,7 @@
 //! The trace that a command reads.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
-use flashscope_instrument::trace::failure;
+use flashscope_command::trace::failure;
 use flashscope_workload::Field;
 use flashscope_workload::trace::writer::Output;
 use flashscope_workload::trace::{FIELDS, FieldError, Spec, Trace};

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use flashscope_block::{Bytes, Nanos};
+use flashscope_command::{ProgressSink, Step, Unit};
 use flashscope_drive::record::{RecordError, Recording, Report, Scope, is_on_device};
-use flashscope_instrument::{ProgressSink, Step, Unit};
 use flashscope_workload::trace::writer::{Kind, Output};
 use flashscope_workload::trace::{Options, Reader, Request, Source, format};
 

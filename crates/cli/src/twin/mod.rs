@@ -4,7 +4,7 @@ mod text;
 
 use std::path::Path;
 
-use flashscope_instrument::twin::{self, FitArgs, TwinArgs, TwinCommand};
+use flashscope_command::twin::{self, FitArgs, TwinArgs, TwinCommand};
 
 use crate::progress::LateBar;
 use crate::{Failure, print};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use flashscope_block::Nanos;
-use flashscope_twin::fit::{Check, FillFit, Range, Twin, TwinPrediction};
+use flashscope_fit::{Check, FillFit, Range, Twin, TwinPrediction};
 
 /// What was fitted.
 pub fn twin(twin: &Twin) -> String {

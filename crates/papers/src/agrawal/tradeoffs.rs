@@ -4,7 +4,7 @@ use flashscope_block::Bytes;
 use flashscope_result::sweep::{Effect, Interaction, Sweep, SweepStatus};
 use flashscope_sim::ftl::{Scope, Transfer};
 use flashscope_sim::{Profile, profile};
-use flashscope_twin::sweep::{Runner, Space, explore, finish};
+use flashscope_simulate::sweep::{Runner, Space, explore, finish};
 
 use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State};
 

@@ -1,4 +1,4 @@
-use flashscope_twin::drawn::{EIGHT, Traits};
+use flashscope_predict::drawn::{EIGHT, Traits};
 
 use super::predictions::FREES;
 use super::workloads::{Drive, NOT_PUBLIC, by_workload, name_of};

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use flashscope_model::trace::{Decomposition, Predictor, Ranges, Space, Stretches};
 use flashscope_model::{Model, Uniform};
-use flashscope_twin::drawn::{RSRCH0, Traits};
-use flashscope_twin::predict::Request;
+use flashscope_predict::Request;
+use flashscope_predict::drawn::{RSRCH0, Traits};
 
 use super::SEED;
 use crate::{Claim, Error, Found, Input, Item, Paper, Run, State};

@@ -1,5 +1,5 @@
+use flashscope_predict::drawn::{DEA2, EIGHT, LAIR62B, Lengths, Traits};
 use flashscope_sim::Profile;
-use flashscope_twin::drawn::{DEA2, EIGHT, LAIR62B, Lengths, Traits};
 
 use super::workloads::{Drive, NOT_PUBLIC, by_workload};
 use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State};
@@ -89,7 +89,7 @@ fn run(run: &Run<'_>) -> Result<Found, Error> {
 fn workload(
     drive: &Drive,
     model: &str,
-    points: &flashscope_twin::predict::InterpolatedModel,
+    points: &flashscope_predict::InterpolatedModel,
     traits: &Traits,
     run: &Run<'_>,
 ) -> Result<Workload, Error> {

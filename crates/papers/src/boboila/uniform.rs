@@ -1,6 +1,6 @@
 use flashscope_model::{Prediction, Uniform, bast, fast, fast_refined};
+use flashscope_predict::{Request, SimulatedDrive};
 use flashscope_sim::Profile;
-use flashscope_twin::predict::{Request, SimulatedDrive};
 
 use super::writes::Writes;
 use crate::{Axis, Claim, Error, Figure, Found, Input, Item, Paper, Run, Series, State, Tolerance};

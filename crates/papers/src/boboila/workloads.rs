@@ -4,12 +4,12 @@ use std::sync::atomic::Ordering;
 
 use flashscope_model::Family;
 use flashscope_model::trace::{Ranges, Stretches, Total};
-use flashscope_sim::{Profile, ftl::Layout};
-use flashscope_twin::drawn::{EIGHT, Traits};
-use flashscope_twin::predict::{
+use flashscope_predict::drawn::{EIGHT, Traits};
+use flashscope_predict::{
     Cost, CountedPasses, InterpolatedModel, Passes, Pieces, Point, Pools, PredictError, Request,
     Requests, SelectedModel, SimulatedDrive, space,
 };
+use flashscope_sim::{Profile, ftl::Layout};
 
 use super::SEED;
 use super::writes::Writes;

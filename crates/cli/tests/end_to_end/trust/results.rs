@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use flashscope_analysis::analyse;
+use flashscope_fit::Twin;
 use flashscope_result::manifest::{Progress, Status};
 use flashscope_result::{Error, ResultFolder};
-use flashscope_twin::fit::Twin;
 
 use super::disk::Disk;
 use super::tree::Left;

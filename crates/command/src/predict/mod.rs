@@ -1,0 +1,106 @@
+//! `flashscope predict`: predicts the performance of a workload without simulating it.
+
+mod args;
+mod grid;
+mod request;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::anyhow;
+use flashscope_block::{Bytes, Nanos};
+use flashscope_drive::Clock;
+use flashscope_predict::validation::{self, Case};
+use flashscope_predict::{
+    PredictError, PredictionReport, Requests, SimulatedDrive, SimulatedReport,
+};
+use flashscope_sim::Profile;
+
+pub use self::args::{PredictArgs, WorkloadArgs};
+use self::request::AddressSpace;
+pub use self::request::{Prediction, PredictionRequest};
+use crate::{Failure, ProgressSink, Step, Unit, usage};
+
+/// Predicts the performance of a workload on a drive.
+///
+/// # Errors
+/// If the request cannot be predicted, or `stop` was set first.
+pub fn predict(
+    args: &PredictArgs,
+    stop: &AtomicBool,
+    sink: &mut dyn ProgressSink,
+) -> Result<PredictionReport, Failure> {
+    args.memory.apply();
+    if let Some(result) = &args.grid {
+        return grid::predict(args, result, (stop, sink));
+    }
+    let spec = args.workload.spec();
+    let wanted = args.wanted(&spec);
+    let Prediction { profile, mut report, numbers, span } = wanted.make((stop, sink))?;
+    if args.lifetime {
+        let per_day = per_day(args.per_day, span, &report)?;
+        report.lifetime = Some(numbers.lifetime(args.worn.into(), per_day));
+    }
+    if args.compare {
+        let layout = profile.layout().map_err(usage)?;
+        let mut again = wanted.load(AddressSpace::of(&layout), (stop, sink))?;
+        let shown = (stop, sink);
+        report.simulated = Some(simulate(&profile, &report, &mut again.requests, shown)?);
+    }
+    Ok(report)
+}
+
+/// Returns the validation cases of a model and an FTL.
+fn cases(model: &str, ftl: &str) -> Vec<Case<'static>> {
+    validation::cases().filter(|case| case.model == model && case.ftl == ftl).collect()
+}
+
+/// Returns the bytes that the host writes per day.
+#[allow(clippy::cast_precision_loss, reason = "bytes of a workload are below 2^53")]
+fn per_day(
+    given: Option<Bytes>,
+    span: Option<Nanos>,
+    report: &PredictionReport,
+) -> Result<f64, Failure> {
+    if let Some(given) = given {
+        return Ok(given.0 as f64);
+    }
+    let span = span.ok_or_else(|| {
+        usage(anyhow!("--lifetime: the workload has no times of its own: give the bytes written per day with --per-day SIZE"))
+    })?;
+    let pass = report.bytes_written.0 as f64 / f64::from(report.passes.counted);
+    Ok(pass / span.0 as f64 * 86_400e9)
+}
+
+/// Runs the same passes on the simulator.
+fn simulate(
+    profile: &Profile,
+    report: &PredictionReport,
+    requests: &mut Requests,
+    (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+) -> Result<SimulatedReport, Failure> {
+    let clock = Clock::new();
+    let begun = clock.now();
+    let mut simulated = SimulatedDrive::new(profile).map_err(usage)?;
+    let tell = &mut |share| tell(sink, "simulating", share, stop);
+    let done = report.passes.simulate(&mut simulated, requests, tell).map_err(failure)?;
+    Ok(SimulatedReport::beside(report, done, clock.now() - begun))
+}
+
+/// Reports progress. Returns true to continue.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share in thousandths"
+)]
+fn tell(sink: &mut dyn ProgressSink, phase: &str, share: f64, stop: &AtomicBool) -> bool {
+    let (done, total) = ((1e3 * share) as u64, Some(1000));
+    sink.show(&Step { phase, now: "", done, total, unit: Unit::Share });
+    !stop.load(Ordering::Relaxed)
+}
+
+fn failure(error: PredictError) -> Failure {
+    match error {
+        PredictError::Interrupted => Failure::Interrupted(error.into()),
+        error => usage(error),
+    }
+}

@@ -1,0 +1,213 @@
+//! Requests for predictions, and their execution.
+
+use std::sync::atomic::AtomicBool;
+
+use anyhow::anyhow;
+use flashscope_block::{Bytes, Nanos, Op};
+use flashscope_drive::Clock;
+use flashscope_predict::validation::Factors;
+use flashscope_predict::{
+    CountedPasses, Numbers, PREDICTION_VERSION, Passes, Pieces, Pools, PredictionReport, Request,
+    Requests, SelectedModel, Validation, not_modelled, space,
+};
+use flashscope_sim::ftl::Layout;
+use flashscope_sim::{Profile, profile};
+use flashscope_simulate::profile_name;
+use flashscope_workload::synthetic::{self, Ios, Target};
+
+use super::args::{CONFIDENCE, PASS_IOS};
+use super::{cases, failure, tell};
+use crate::{Failure, ProgressSink, trace, usage};
+
+/// A request for a prediction.
+#[derive(Clone, Copy)]
+pub struct PredictionRequest<'a> {
+    /// The simulated drive.
+    pub drive: &'a str,
+    /// The workload.
+    pub workload: &'a str,
+    /// The model; by default the best for the drive.
+    pub model: Option<&'a str>,
+    /// The settings of equations.
+    pub pieces: Pieces,
+    /// The IOs in a pass of an endless workload.
+    pub ios: u64,
+    /// The confidence level of intervals, from 0 to 1.
+    pub confidence: f64,
+    /// The seed of all random choices, unless the workload has its own.
+    pub seed: u64,
+}
+
+/// A prediction, with the drive and the numbers behind it.
+pub struct Prediction {
+    /// The drive.
+    pub profile: Profile,
+    /// The document of the prediction.
+    pub report: PredictionReport,
+    /// The predicted numbers.
+    pub numbers: Numbers,
+    /// The time from the first to the last request of a trace with times.
+    pub span: Option<Nanos>,
+}
+
+impl PredictionRequest<'_> {
+    /// Creates the request for the best prediction of a workload on a drive.
+    #[must_use]
+    pub fn of<'a>(drive: &'a str, workload: &'a str, seed: u64) -> PredictionRequest<'a> {
+        PredictionRequest {
+            drive,
+            workload,
+            model: None,
+            pieces: Pieces::default(),
+            ios: PASS_IOS,
+            confidence: CONFIDENCE,
+            seed,
+        }
+    }
+
+    /// Makes the prediction.
+    ///
+    /// # Errors
+    /// If the request cannot be predicted, or `stop` was set first.
+    pub fn make(
+        &self,
+        (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+    ) -> Result<Prediction, Failure> {
+        let clock = Clock::new();
+        let begun = clock.now();
+        let profile = profile(self.drive)?;
+        let layout = profile.layout().map_err(usage)?;
+        // A model keeps no more state per page than the simulated drive does.
+        let _memory = profile.reserve(self.drive).map_err(usage)?;
+        let chosen = match self.model {
+            Some(name) => SelectedModel::named(name, &layout),
+            None => SelectedModel::for_drive(&layout),
+        }
+        .map_err(usage)?;
+        let mut loaded = self.load(AddressSpace::of(&layout), (stop, sink))?;
+        let mut pools = Pools::new(&layout, chosen, self.pieces).map_err(usage)?;
+        let tell = &mut |share| tell(sink, "predicting", share, stop);
+        let free_pages = free_pages(&layout);
+        let CountedPasses { passes, total } =
+            Passes::find(&mut pools, free_pages, &mut loaded.requests, tell).map_err(failure)?;
+        let cases = cases(chosen.name(), layout.ftl.name);
+        let mut not_modelled = not_modelled(&layout);
+        not_modelled.extend(loaded.not_modelled());
+        // The validation cases have drives and workloads without any features that models ignore.
+        let factors = Factors::of(&cases, self.confidence).filter(|_| not_modelled.is_empty());
+        let numbers = Numbers::new(&layout, total, factors);
+        let wall_ns = (clock.now() - begun).0;
+        let report = PredictionReport {
+            schema_version: PREDICTION_VERSION,
+            drive: self.drive.into(),
+            ftl: layout.ftl.name.into(),
+            workload: self.workload.into(),
+            seed: loaded.seed,
+            model: chosen.name().into(),
+            passes,
+            host_pages_written: total.pages,
+            bytes_written: Bytes(total.pages * u64::from(layout.logical_page_size())),
+            erases: Some(numbers.erases()),
+            write_amplification: Some(numbers.write_amplification()),
+            equivalent_throughput: numbers.equivalent_throughput(),
+            ns_per_page: numbers.ns_per_page(),
+            bytes_per_second: numbers.bytes_per_second(),
+            validation: Validation { level: self.confidence, cases: cases.len() as u64 },
+            not_modelled,
+            lifetime: None,
+            simulated: None,
+            wall_ns,
+        };
+        Ok(Prediction { profile, report, numbers, span: loaded.span })
+    }
+
+    /// Reads the workload.
+    pub(super) fn load(
+        &self,
+        AddressSpace { page_size, pages }: AddressSpace,
+        (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
+    ) -> Result<LoadedWorkload, Failure> {
+        let target = Target {
+            capacity: Bytes(pages * page_size),
+            logical_block: Bytes(page_size.min(4096)),
+            filled: true,
+            seed: self.seed,
+        };
+        let workload = synthetic::open(self.workload, &target).map_err(usage)?;
+        let (seed, ios) = (workload.seed, self.ios);
+        let endless = |stream| Requests::Endless { stream, page_size, ios, trims: false };
+        let (mut span, mut trims) = (None, false);
+        let requests = match workload.ios {
+            Ios::Endless(generator) => endless(generator),
+            Ios::Application(application) => endless(application),
+            Ios::Trace(playback) => {
+                trace::survey(&playback, stop, sink)?;
+                let (mut requests, mut last) = (Vec::new(), Nanos(0));
+                trace::each_io(&playback, stop, |io| {
+                    requests.extend(Request::of(io, page_size));
+                    trims |= io.op == Op::Trim;
+                    last = last.max(io.at);
+                })?;
+                span = (workload.open_loop && last.0 > 0).then_some(last);
+                Requests::Repeated(requests)
+            }
+            Ios::Runs(_) => {
+                return Err(usage(anyhow!(
+                    "uFLIP runs cannot be predicted: name another workload (`flashscope simulate --list`)"
+                )));
+            }
+        };
+        Ok(LoadedWorkload { requests, seed, span, trims })
+    }
+}
+
+/// A workload, read into memory or as a stream.
+pub(super) struct LoadedWorkload {
+    pub requests: Requests,
+    pub seed: u64,
+    /// The time from the first to the last request of a trace with times.
+    span: Option<Nanos>,
+    /// True if a trace has trims.
+    trims: bool,
+}
+
+impl LoadedWorkload {
+    /// Describes what the models ignore in it, once it was predicted.
+    pub fn not_modelled(&self) -> Option<String> {
+        let trims = self.trims || self.requests.have_trimmed();
+        trims.then(|| "trims, which leave less to be moved".into())
+    }
+}
+
+/// The address space of the host.
+#[derive(Clone, Copy)]
+pub(super) struct AddressSpace {
+    /// Bytes per page.
+    pub page_size: u64,
+    /// The number of pages.
+    pub pages: u64,
+}
+
+impl AddressSpace {
+    pub fn of(layout: &Layout) -> AddressSpace {
+        let page_size = layout.logical_page_size().into();
+        AddressSpace { page_size, pages: layout.logical_pages().into() }
+    }
+}
+
+/// Parses the profile of the drive, which must not be an array.
+fn profile(name: &str) -> Result<Profile, Failure> {
+    let profile = profile::parse(profile_name(name).map_err(usage)?).map_err(usage)?;
+    if profile.raid.drives > 1 {
+        return Err(usage(anyhow!(
+            "`{name}` is an array of {} drives, but a prediction needs a single drive: set raid.drives=1",
+            profile.raid.drives
+        )));
+    }
+    Ok(profile)
+}
+
+fn free_pages(layout: &Layout) -> u64 {
+    let space = space(layout);
+    u64::from(layout.pools) * u64::from(space.free_blocks) * u64::from(space.pages_per_block)
+}

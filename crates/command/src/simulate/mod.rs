@@ -1,0 +1,185 @@
+//! `flashscope simulate`: simulates a workload on a drive.
+
+#![cfg_attr(
+    lint_writes,
+    expect(clippy::disallowed_methods, reason = "a trace of events: check_output")
+)]
+
+mod args;
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, anyhow};
+use flashscope_block::{Io, Nanos};
+use flashscope_drive::guard::create_output;
+use flashscope_drive::{Clock, OpenError};
+use flashscope_measure::Phase;
+use flashscope_result::{SimulationFolder, SimulationStatus};
+use flashscope_sim::observe::{Events, Observed, Observer, Window};
+use flashscope_simulate::{
+    Error, Hooks, Simulation, SimulationRequest, SimulationResult, Simulator, Work,
+};
+use flashscope_workload::trace::Progress;
+
+pub use self::args::{FillState, SimulateArgs, WorkArgs};
+use crate::{Failure, ProgressSink, Step, Unit, interrupted, not_made, trace, usage};
+
+/// The default length of an event trace.
+const DEFAULT_TRACE: Nanos = Nanos::millis(100);
+
+/// A callback for each measured IO, with its completion time from the start of the measurement, and its latency.
+pub type Each<'a> = dyn FnMut(&Io, Nanos, Nanos) + 'a;
+
+/// The result of a simulation, complete or not.
+pub struct SimulationOutcome {
+    /// The document.
+    pub simulation: Simulation,
+    /// A note for the user if the drive is worn out.
+    pub end_of_life: Option<String>,
+    /// The result of writing the requested folder; `Ok` if none was requested.
+    pub written: Result<(), flashscope_result::Error>,
+}
+
+/// Simulates a workload.
+///
+/// Setting `stop` ends it with the measurements up to then.
+///
+/// # Errors
+/// If the request is invalid, or nothing was measured. [`SimulationOutcome::outcome`] reports an incomplete simulation or a failure to
+/// write the folder.
+pub fn simulate(
+    args: &SimulateArgs,
+    stop: &AtomicBool,
+    sink: &mut dyn ProgressSink,
+    each: Option<&mut Each<'_>>,
+) -> Result<SimulationOutcome, Failure> {
+    args.memory.apply();
+    let clock = Clock::new();
+    let begun = clock.now();
+    let mut shown = SimulationHooks { sink, each, events: None };
+    let mut simulator = Simulator::open(&asked(args), stop, &mut shown).map_err(failure)?;
+    shown.events = events(args, &mut simulator)?;
+    let folder =
+        args.output.as_deref().map(|path| SimulationFolder::create(path).map_err(not_made));
+    let mut folder = folder.transpose()?;
+    let simulated = simulator.run(stop, &mut shown).map_err(failure);
+    shown.close(args)?;
+    let SimulationResult { simulation: found, end_of_life } = simulated?;
+    let simulation = Simulation { wall_ns: clock.now() - begun, ..found };
+    let written = folder.as_mut().map_or(Ok(()), |folder| folder.write(&simulation));
+    Ok(SimulationOutcome { simulation, end_of_life, written })
+}
+
+impl SimulationOutcome {
+    /// Checks that the simulation is complete and saved.
+    ///
+    /// # Errors
+    /// If it was interrupted, the drive failed, or the folder could not be written.
+    pub fn outcome(self) -> Result<(), Failure> {
+        self.written?;
+        match self.simulation.status {
+            SimulationStatus::Complete => Ok(()),
+            SimulationStatus::Interrupted => {
+                Err(interrupted("the results shown were measured before"))
+            }
+            SimulationStatus::Failed => Err(Failure::Failed(anyhow!(
+                "{}{}: the results shown were measured before",
+                self.simulation.error.unwrap_or_default(),
+                self.end_of_life.unwrap_or_default()
+            ))),
+        }
+    }
+}
+
+fn asked(args: &SimulateArgs) -> SimulationRequest {
+    let work =
+        Work { observe: args.observe.clone(), pictures: args.output.is_some(), ..args.work.work() };
+    SimulationRequest { drive: args.drive.clone(), work }
+}
+
+/// Classifies an error as one of usage, an interruption or a failure.
+#[must_use]
+pub fn failure(error: Error) -> Failure {
+    match error {
+        Error::Interrupted => Failure::Interrupted(error.into()),
+        error if error.is_input() => usage(error),
+        error => Failure::Failed(error.into()),
+    }
+}
+
+/// Reports the progress of a simulation, and writes the event trace.
+struct SimulationHooks<'a, 'b> {
+    sink: &'a mut dyn ProgressSink,
+    each: Option<&'a mut Each<'b>>,
+    events: Option<Observed<Events<File>>>,
+}
+
+impl Hooks for SimulationHooks<'_, '_> {
+    fn reading(&mut self, progress: &Progress) {
+        trace::show(self.sink, "reading the trace", progress);
+    }
+
+    fn notes(&mut self, notes: &[String]) {
+        notes.iter().for_each(|note| self.sink.note(note));
+    }
+
+    fn progress(&mut self, phase: Phase, done: u64, total: u64) {
+        let (phase, unit) = match phase {
+            Phase::Fill => ("filling the drive", Unit::Bytes),
+            Phase::WarmUp => ("warming up", Unit::Share),
+            Phase::Measure => ("measuring", Unit::Share),
+        };
+        self.sink.show(&Step { phase, now: "", done, total: Some(total), unit });
+    }
+
+    fn wants_each(&self) -> bool {
+        self.each.is_some()
+    }
+
+    fn each(&mut self, io: &Io, at: Nanos, latency: Nanos) {
+        if let Some(each) = &mut self.each {
+            each(io, at, latency);
+        }
+    }
+
+    fn begin(&mut self, now: Nanos) {
+        if let Some(events) = &self.events {
+            events.lock().restart(now);
+        }
+    }
+}
+
+impl SimulationHooks<'_, '_> {
+    fn close(&self, args: &SimulateArgs) -> anyhow::Result<()> {
+        let (Some(events), Some(path)) = (&self.events, &args.trace_events) else { return Ok(()) };
+        events.lock().finish().with_context(|| format!("--trace-events: {}", path.display()))
+    }
+}
+
+/// Creates the event trace, if one was requested.
+fn events(
+    args: &SimulateArgs,
+    simulator: &mut Simulator,
+) -> Result<Option<Observed<Events<File>>>, Failure> {
+    let Some(path) = &args.trace_events else { return Ok(None) };
+    let device = simulator.only().map_err(failure)?;
+    let window = Window {
+        after: args.trace_from.unwrap_or_default(),
+        length: args.trace_for.unwrap_or(DEFAULT_TRACE),
+    };
+    let events = Events::waiting(device, create(path)?, window);
+    Ok(Some(device.observe(events)))
+}
+
+/// Creates the file of an event trace. Replaces only a file that nobody uses.
+fn create(path: &Path) -> Result<File, Failure> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(usage(anyhow!("--trace-events: {} is not a file", path.display())));
+    }
+    create_output(path).map_err(|error| match error {
+        OpenError::System { .. } => Failure::from(anyhow!("--trace-events: {error}")),
+        _ => usage(anyhow!("--trace-events: {error}")),
+    })
+}

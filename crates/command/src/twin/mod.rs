@@ -1,0 +1,148 @@
+//! `flashscope twin`: fits a simulated drive to a measured one.
+
+mod args;
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::anyhow;
+use flashscope_block::Bytes;
+use flashscope_fit::{Check, FitError, FitOptions, FitProgress, Sources, Twin, TwinPrediction};
+use flashscope_simulate::Work;
+
+pub use self::args::{CheckArgs, FitArgs, PredictArgs, TwinArgs, TwinCommand};
+use crate::{Failure, ProgressSink, Step, Unit, interrupted, simulate, usage};
+
+/// Fits a twin and writes its files.
+///
+/// # Errors
+/// If the results do not allow a fit, the files cannot be written, or `stop` was set first.
+pub fn fit(
+    args: &FitArgs,
+    stop: &AtomicBool,
+    sink: &mut dyn ProgressSink,
+) -> Result<Twin, Failure> {
+    args.memory.apply();
+    check_output(&args.output)?;
+    let sources = Sources::read(&args.results).map_err(failure)?;
+    let work = sources.measured.iter().map(|one| one.least_work().0);
+    if let Some(note) = takes_long(Bytes(work.fold(0, u64::saturating_add))) {
+        sink.note(&note);
+    }
+    let FitArgs { seed, confidence, sample, .. } = *args;
+    let how = FitOptions { seed, confidence, sample, threads: args.jobs.count() };
+    let twin = sources.fit(how, stop, &mut |FitProgress { what, misfit, simulations: done }| {
+        let fitted = misfit.map(|misfit| format!("{what} fitted, misfit {misfit:.3}; "));
+        let now = fitted.unwrap_or_default() + "simulations";
+        sink.show(&Step { phase: "fitting", now: &now, done, total: None, unit: Unit::Count });
+    });
+    let twin = twin.map_err(failure)?;
+    twin.write(&args.output)?;
+    Ok(twin)
+}
+
+/// The work of a simulation above which a note is shown: more takes some seconds.
+const LONG: Bytes = Bytes::gib(64);
+
+/// Returns a note for the user if each simulation of a fit takes long.
+fn takes_long(work: Bytes) -> Option<String> {
+    (work > LONG).then(|| {
+        format!(
+            "each of hundreds of simulations reads and writes {work}, some seconds for every {LONG}: to have a twin \
+             within minutes, measure a part of the drive with `flashscope bench --target-size 4GiB`"
+        )
+    })
+}
+
+/// Fails if an output file exists already. The check comes before the fit, which takes long.
+fn check_output(output: &Path) -> Result<(), Failure> {
+    for path in [output, &Twin::path_beside(output)] {
+        if path.exists() {
+            let path = path.display();
+            return Err(usage(anyhow!(
+                "--output: {path} exists already: choose another name, or remove it"
+            )));
+        }
+    }
+    if output.extension().is_none_or(|extension| extension != "toml") {
+        let path = output.display();
+        return Err(usage(anyhow!("--output: {path} must end in .toml, so that sim: opens it")));
+    }
+    Ok(())
+}
+
+/// Reads the twin that belongs to the profile at `path`.
+///
+/// # Errors
+/// If it is missing, is damaged or has a later version.
+pub fn read(path: &Path) -> Result<Twin, Failure> {
+    Twin::read(path).map_err(failure)
+}
+
+/// Compares a twin with results that it was not fitted to.
+///
+/// # Errors
+/// If they cannot be compared, or `stop` was set first.
+pub fn check(
+    args: &CheckArgs,
+    stop: &AtomicBool,
+    sink: &mut dyn ProgressSink,
+) -> Result<Check, Failure> {
+    args.memory.apply();
+    let twin = read(&args.twin)?;
+    let sources = Sources::read(&args.results).map_err(failure)?;
+    Check::new(&twin, &sources, stop, args.jobs.count(), &mut simulated(sink)).map_err(failure)
+}
+
+/// Predicts the performance of a workload on a drive, by its twin.
+///
+/// # Errors
+/// If the request cannot be predicted, or `stop` was set first.
+pub fn predict(
+    args: &PredictArgs,
+    stop: &AtomicBool,
+    sink: &mut dyn ProgressSink,
+) -> Result<TwinPrediction, Failure> {
+    args.memory.apply();
+    let twin = read(&args.twin)?;
+    let work = Work {
+        workload: args.workload.spec().into_owned(),
+        warm_up: args.warmup,
+        ios: args.ios,
+        queue_depth: args.queue_depth,
+        seed: args.seed,
+        ..Work::default()
+    };
+    let tell = &mut simulated(sink);
+    twin.predict(&work, args.draws, stop, args.jobs.count(), tell).map_err(failure)
+}
+
+/// Returns a callback that reports how many drives were simulated.
+fn simulated(sink: &mut dyn ProgressSink) -> impl FnMut(usize, usize) + Send {
+    |done, total| {
+        let phase = "simulating the twin, and drives that fit as well";
+        let (done, total, unit) = (done as u64, Some(total as u64), Unit::Count);
+        sink.show(&Step { phase, now: "", done, total, unit });
+    }
+}
+
+/// Converts the error of a fit. Unsuitable results are a usage error; a failed simulation may not be.
+fn failure(error: FitError) -> Failure {
+    match error {
+        FitError::Interrupted => interrupted("nothing was written"),
+        FitError::Simulate(error) => simulate::failure(error),
+        error => usage(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_fits_get_a_note_with_advice() {
+        assert_eq!(takes_long(LONG), None);
+        let note = takes_long(Bytes::gib(512)).unwrap();
+        assert!(note.contains("512 GiB") && note.contains("--target-size"), "{note}");
+    }
+}

@@ -1,0 +1,158 @@
+//! `flashscope what-if`: compares a workload on a drive with variants of both.
+
+mod args;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::anyhow;
+use flashscope_predict::{PredictedValue, PredictionReport};
+use flashscope_result::sweep::{Row, RowStatus};
+use flashscope_result::what_if::{
+    ClosedForm, Expected, Quantity, WhatIf, WhatIfFolder, WhatIfStatus,
+};
+use flashscope_simulate::SimulationRequest;
+use flashscope_simulate::sweep::Runner;
+use flashscope_simulate::what_if::{Answer, Question};
+
+pub use self::args::{WhatIfArgs, repeats};
+use crate::predict::{Prediction, PredictionRequest};
+use crate::{Failure, ProgressSink, Step, Unit, interrupted, not_made, usage};
+
+/// Receives progress and each row of an answer as it arrives.
+pub trait Watcher: ProgressSink {
+    /// Called when the prediction for variant `nth` (0 is the baseline) is there, or the reason why there is none. All
+    /// predictions come before the first simulation, in order.
+    fn predicted(&mut self, so_far: &WhatIf, nth: usize);
+
+    /// Called when the simulations of variant `nth` are done, or turned out impossible. Variants come in order, the baseline
+    /// first.
+    fn simulated(&mut self, so_far: &WhatIf, nth: usize);
+}
+
+/// The answer to a what-if question, complete or not.
+pub struct WhatIfResult {
+    /// The document.
+    pub what_if: WhatIf,
+    /// The result of writing the requested folder; `Ok` if none was requested.
+    pub written: Result<(), flashscope_result::Error>,
+}
+
+impl WhatIfResult {
+    /// Checks that the answer is complete and saved.
+    ///
+    /// # Errors
+    /// If it was interrupted, could not be written, or none of its variants can be simulated.
+    pub fn outcome(self) -> Result<(), Failure> {
+        self.written?;
+        let all = self.what_if.variants.len();
+        if self.what_if.status == WhatIfStatus::Unfinished {
+            let done = self.what_if.variants.iter().filter(|one| one.status.is_some()).count();
+            return Err(interrupted(format_args!(
+                "{done} of {all} variants were simulated; the rows shown are from before"
+            )));
+        }
+        if self.what_if.count(RowStatus::Done) > 0 {
+            return Ok(());
+        }
+        let first = self.what_if.variants.into_iter().next().and_then(|variant| variant.reason);
+        let first = first.unwrap_or_default();
+        Err(usage(anyhow!("none of the {all} variants can be simulated; the first: {first}")))
+    }
+}
+
+/// Answers a question, and writes the answer to a folder if one is requested.
+///
+/// Setting `stop` ends it with the rows up to then.
+///
+/// # Errors
+/// If the question is invalid. [`WhatIfResult::outcome`] reports an incomplete answer.
+pub fn what_if(
+    args: &WhatIfArgs,
+    stop: &AtomicBool,
+    watcher: &mut dyn Watcher,
+) -> Result<WhatIfResult, Failure> {
+    args.memory.apply();
+    let question = args.question()?;
+    let folder = args.output.as_deref().map(|path| WhatIfFolder::create(path).map_err(not_made));
+    let mut folder = folder.transpose()?;
+    let what_if = answer(&question, args.jobs.count(), stop, watcher);
+    let written = folder.as_mut().map_or(Ok(()), |folder| folder.write(&what_if));
+    Ok(WhatIfResult { what_if, written })
+}
+
+/// Answers a question with `jobs` simulations at once. The answer does not depend on `jobs`.
+///
+/// Setting `stop` ends it with the rows up to then.
+pub fn answer(
+    question: &Question,
+    jobs: usize,
+    stop: &AtomicBool,
+    watcher: &mut dyn Watcher,
+) -> WhatIf {
+    let mut answer = Answer::to(question);
+    for (nth, asked) in question.asked().iter().enumerate() {
+        // Notes about the trace are shown once.
+        let predicted = match nth {
+            0 => predict(asked, stop, watcher),
+            _ => predict(asked, stop, &mut WithoutNotes(watcher)),
+        };
+        if stop.load(Ordering::Relaxed) {
+            return answer.finish();
+        }
+        answer.predicted(nth, predicted);
+        watcher.predicted(answer.so_far(), nth);
+    }
+    let trials = question.trials();
+    let (mut done, total) = (0, Some(trials.len() as u64));
+    let mut each = |row: &Row| {
+        done += 1;
+        let (phase, unit) = ("simulating", Unit::Count);
+        watcher.show(&Step { phase, now: "", done, total, unit });
+        answer.simulated(row, &mut |so_far, nth| watcher.simulated(so_far, nth));
+    };
+    Runner::new(jobs, stop, &mut |_| {}).telling(&mut each).run(&trials);
+    answer.finish()
+}
+
+/// Returns the prediction of a model, or the reason why there is none.
+fn predict(
+    asked: &SimulationRequest,
+    stop: &AtomicBool,
+    sink: &mut dyn ProgressSink,
+) -> Result<ClosedForm, String> {
+    let (drive, work) = (&asked.drive, &asked.work);
+    let made = PredictionRequest::of(drive, &work.workload, work.seed).make((stop, sink));
+    made.map(|made| closed_form(&made)).map_err(|failure| failure.message())
+}
+
+fn closed_form(Prediction { report, numbers, .. }: &Prediction) -> ClosedForm {
+    let PredictionReport { model, validation, not_modelled, write_amplification, .. } = report;
+    let known = [
+        (Quantity::BytesPerSecond, Some(report.bytes_per_second)),
+        (Quantity::WriteAmplification, *write_amplification),
+        (Quantity::ErasesPerGib, Some(numbers.erases_per_gib())),
+        (Quantity::Endurance, numbers.endurance()),
+    ];
+    let expected = known.into_iter().filter_map(|(quantity, predicted)| {
+        let PredictedValue { value, interval } = predicted?;
+        let (low, high) = interval.map(|ends| (ends.low, ends.high)).unzip();
+        Some(Expected { quantity, value, low, high, relative: None })
+    });
+    ClosedForm {
+        model: model.clone(),
+        level: validation.level,
+        expected: expected.collect(),
+        not_modelled: not_modelled.clone(),
+    }
+}
+
+/// Passes progress on, but drops the notes about a trace, which each variant would repeat.
+struct WithoutNotes<'a>(&'a mut dyn ProgressSink);
+
+impl ProgressSink for WithoutNotes<'_> {
+    fn show(&mut self, step: &Step<'_>) {
+        self.0.show(step);
+    }
+
+    fn note(&mut self, _text: &str) {}
+}

@@ -1,0 +1,123 @@
+//! Predicts how a workload performs on a drive, without simulating it.
+
+pub mod drawn;
+mod interpolated;
+mod method;
+mod pools;
+mod report;
+mod requests;
+mod run;
+mod simulated;
+pub mod validation;
+
+use flashscope_model::{Nand, OutOfRange};
+use flashscope_sim::ftl::{Eviction, Frontiers, Layout, Transfer};
+
+pub use interpolated::{Cost, InterpolatedModel, Point};
+pub use method::{METHODS, Method, Pieces, SelectedModel};
+pub use pools::{Pools, space};
+
+pub use report::{
+    LifetimeReport, Numbers, PREDICTION_VERSION, PredictedValue, PredictionReport, SimulatedReport,
+    Validation,
+};
+pub use requests::{Request, Requests};
+pub use run::{CountedPasses, Passes};
+pub use simulated::SimulatedDrive;
+
+/// The reason why a prediction failed.
+#[derive(Debug, thiserror::Error)]
+pub enum PredictError {
+    /// The FTL of the drive has no model.
+    #[error("no model predicts ftl = \"{ftl}\": `flashscope simulate` runs the workload on it")]
+    NoModel {
+        /// The FTL.
+        ftl: &'static str,
+    },
+    /// There is no model of that name.
+    #[error("there is no model `{name}`; there are: {}", .known.join(", "))]
+    UnknownModel {
+        /// The name that was given.
+        name: String,
+        /// The names of all models.
+        known: Vec<&'static str>,
+    },
+    /// The model is for another FTL.
+    #[error(
+        "the model `{name}` is not for ftl = \"{ftl}\": leave it out to use the best one, or see `flashscope predict --list`"
+    )]
+    OtherFtl {
+        /// The model.
+        name: String,
+        /// The FTL of the drive.
+        ftl: &'static str,
+    },
+    /// The workload only reads.
+    #[error("the workload writes nothing, so nothing is erased: there is nothing to predict")]
+    NothingWritten,
+    /// The caller stopped the prediction.
+    #[error("interrupted before anything was predicted")]
+    Interrupted,
+    /// The drive is outside the range of the model.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+}
+
+/// Returns the times of a drive's flash.
+#[must_use]
+#[allow(clippy::cast_precision_loss, reason = "times are far below 2^53 ns")]
+pub fn nand(layout: &Layout) -> Nand {
+    let timing = &layout.timing;
+    Nand {
+        read: timing.page_read.0 as f64,
+        program: timing.page_program.0 as f64,
+        erase: timing.block_erase.0 as f64,
+        transfer: timing.page_transfer.0 as f64,
+        copy_back: layout.transfer == Transfer::CopyBack,
+    }
+}
+
+/// Lists, in words, the features of a drive that the models ignore.
+#[must_use]
+pub fn not_modelled(layout: &Layout) -> Vec<String> {
+    let logs = layout.ftl.name == "bast" || layout.ftl.name == "fast";
+    let mut left_out = Vec::new();
+    let mut add = |is_so: bool, what: &str| {
+        if is_so {
+            left_out.push(what.to_owned());
+        }
+    };
+    add(layout.cache.pages > 0, "the write buffer, which takes pages that are soon written again");
+    add(
+        layout.background_below > 0,
+        "background cleaning, which cleans blocks before it has to, and so moves more",
+    );
+    add(
+        layout.map_cache.entries_per_page > 0 && !layout.map_cache.batch,
+        "map_cache.batch = false: entries of a translation page are taken to be written back together",
+    );
+    add(layout.slc_blocks_per_lane > 0, "the blocks used as SLC");
+    add(
+        !logs && layout.lanes_per_pool > 1,
+        "active_blocks: blocks are taken to be cleaned whichever part of their pool they are in",
+    );
+    add(layout.wear.name != "none", "wear levelling");
+    add(
+        logs && layout.logs.eviction != Eviction::Fifo,
+        "log.eviction: log blocks are taken to be given up first come, first served",
+    );
+    add(
+        logs && !layout.logs.switch,
+        "log.switch = false: full log blocks are taken to become data blocks",
+    );
+    let policy = layout.policy.name;
+    add(
+        !logs && policy != "greedy" && policy != "fifo",
+        &format!("cleaning.policy = \"{policy}\": blocks are taken to be cleaned greedily"),
+    );
+    add(
+        !logs && layout.frontiers != Frontiers::One,
+        "cleaning.frontiers: what cleaning moves is taken to mix with what the host writes",
+    );
+    left_out
+}

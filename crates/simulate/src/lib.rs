@@ -1,0 +1,47 @@
+//! Simulates a workload on a drive: fill, warm-up, measurement. This is `flashscope simulate` as a function.
+//!
+//! It reads no real clock; the caller measures how long the simulation takes.
+
+mod document;
+mod error;
+mod hooks;
+mod load;
+mod request;
+mod simulator;
+pub mod sweep;
+pub mod what_if;
+
+pub use error::Error;
+use flashscope_sim::observe::Findings;
+pub use hooks::Hooks;
+pub use request::{SimulationRequest, Work, drive, profile_name};
+pub use simulator::{SimulationResult, Simulator};
+use std::sync::atomic::AtomicBool;
+
+/// The document of a simulation.
+pub type Simulation = flashscope_result::Simulation<Findings>;
+
+/// Runs a simulation. Setting `stop` ends it early; the measurements up to then are kept.
+///
+/// ```
+/// use flashscope_simulate::{SimulationRequest, Work, simulate};
+///
+/// let work = Work { ios: Some(1000), ..Work::default() };
+/// let request = SimulationRequest { drive: "sim:demo?over_provisioning=0.28".into(), work };
+/// let result = simulate(&request, &false.into(), &mut ())?.simulation;
+/// assert_eq!(result.ios, 1000);
+/// # Ok::<(), flashscope_simulate::Error>(())
+/// ```
+///
+/// # Errors
+/// If the request is invalid ([`Error::is_input`]) or the simulation fails.
+pub fn simulate(
+    request: &SimulationRequest,
+    stop: &AtomicBool,
+    hooks: &mut dyn Hooks,
+) -> Result<SimulationResult, Error> {
+    Simulator::open(request, stop, hooks)?.run(stop, hooks)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! Looks up fields of drives and workloads by name, and changes them in a request.
+
+use flashscope_workload::{synthetic, trace};
+
+use super::SpaceError;
+use crate::SimulationRequest;
+
+const DRIVE: &str = "drive";
+const WORKLOAD: &str = "workload";
+/// The prefix of the names of workload fields.
+const OF_WORKLOAD: &str = "workload.";
+
+/// True for the name of a whole drive or workload.
+pub fn is_whole(name: &str) -> bool {
+    name == DRIVE || name == WORKLOAD
+}
+
+/// Checks that a name can be set: a profile field by its dotted name, a workload field as `workload.FIELD`, or `drive` or
+/// `workload` as a whole. `place` names the part of the document, for the error.
+///
+/// # Errors
+/// [`SpaceError::Unknown`], with the nearest known name.
+pub fn known(place: &'static str, name: &str) -> Result<(), SpaceError> {
+    let fields = synthetic::KINDS.iter().flat_map(|kind| kind.all_fields()).chain(trace::FIELDS);
+    let workload = fields.map(|field| format!("{OF_WORKLOAD}{}", field.name));
+    let whole = [DRIVE, WORKLOAD].map(String::from);
+    let names: Vec<String> = flashscope_sim::profile::field_names()
+        .iter()
+        .cloned()
+        .chain(workload)
+        .chain(whole)
+        .collect();
+    match names.iter().any(|known| known == name) {
+        true => Ok(()),
+        false => Err(SpaceError::unknown(place, name, names.iter().map(String::as_str))),
+    }
+}
+
+/// Returns a copy of a request with the settings applied. Their names must be [known]. The last one of a name counts.
+#[must_use]
+pub fn set(base: &SimulationRequest, settings: &[(&str, String)]) -> SimulationRequest {
+    let mut asked = base.clone();
+    for (name, value) in settings {
+        match *name {
+            DRIVE => asked.drive.clone_from(value),
+            WORKLOAD => asked.work.workload.clone_from(value),
+            _ => {}
+        }
+    }
+    for (name, value) in settings.iter().filter(|(name, _)| !is_whole(name)) {
+        let (spec, field) = match name.strip_prefix(OF_WORKLOAD) {
+            Some(field) => (&mut asked.work.workload, field),
+            None => (&mut asked.drive, *name),
+        };
+        let sign = if spec.contains('?') { '&' } else { '?' };
+        *spec += &format!("{sign}{field}={value}");
+    }
+    asked
+}

@@ -1,0 +1,198 @@
+//! Questions: a baseline and its variants.
+
+use flashscope_block::Device;
+use flashscope_result::SimulationFill;
+use flashscope_result::what_if::{Change, Variant, WHAT_IF_VERSION, WhatIf, WhatIfStatus};
+use flashscope_workload::synthetic::{self, Target};
+
+use crate::SimulationRequest;
+use crate::sweep::{SpaceError, Trial, fields};
+
+/// The name of the baseline.
+pub const BASE: &str = "as it is";
+
+/// The most variants of a question.
+pub const MOST_VARIANTS: usize = 1000;
+
+/// The most simulations of a variant.
+pub const MOST_REPEATS: u32 = 10_000;
+
+/// An error in a question.
+#[derive(Debug, thiserror::Error)]
+pub enum WhatIfError {
+    /// An unknown field.
+    #[error(transparent)]
+    Field(#[from] SpaceError),
+    /// A variant without changes.
+    #[error(
+        "`{change}` changes nothing: write it like `over_provisioning=0.28` or \
+         `ftl=fast,over_provisioning=0.1`"
+    )]
+    NoChange {
+        /// The text of the change.
+        change: String,
+    },
+    /// Two variants with the same name.
+    #[error("two variants are named `{name}`: give each another name")]
+    Twice {
+        /// The name.
+        name: String,
+    },
+    /// No variants, or too many.
+    #[error("a what-if has at least one variant, at most {MOST_VARIANTS}")]
+    Variants,
+    /// The number of repeats is out of range.
+    #[error("repeats: give a whole number from 1 to {MOST_REPEATS}")]
+    Repeats,
+    /// The baseline cannot be simulated.
+    #[error(transparent)]
+    Base(#[from] crate::Error),
+}
+
+/// A request for a variant. Without a name it is named after its changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VariantRequest {
+    /// The name of the variant.
+    pub name: Option<String>,
+    /// The fields to change.
+    pub changes: Vec<Change>,
+}
+
+/// A what-if question: a baseline and variants of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The requests: the baseline, then each variant.
+    asked: Vec<SimulationRequest>,
+    named: Vec<(String, Vec<Change>)>,
+    repeats: u32,
+}
+
+/// Parses changes, `field=value,field=value`. A part without `=` continues the previous value, so values may contain
+/// commas.
+///
+/// # Errors
+/// If the text sets nothing, or an unknown field; the error has the nearest known one.
+pub fn changes(text: &str) -> Result<Vec<Change>, WhatIfError> {
+    let mut changes: Vec<Change> = Vec::new();
+    for part in text.split(',') {
+        match (part.split_once('='), changes.last_mut()) {
+            (Some((field, value)), _) => {
+                let (field, value) = (field.trim().to_owned(), value.trim().to_owned());
+                fields::known("a drive or workload", &field)?;
+                changes.push(Change { field, value });
+            }
+            (None, Some(last)) => last.value += &format!(",{}", part.trim()),
+            (None, None) => return Err(WhatIfError::NoChange { change: text.into() }),
+        }
+    }
+    Ok(changes)
+}
+
+impl Question {
+    /// Creates the question of how each variant differs from `base`, with `repeats` simulations of each.
+    ///
+    /// # Errors
+    /// If the question is invalid. A variant that cannot be simulated is no error here; its row gives the reason.
+    pub fn new(
+        base: SimulationRequest,
+        variants: Vec<VariantRequest>,
+        repeats: u32,
+    ) -> Result<Question, WhatIfError> {
+        if !(1..=MOST_VARIANTS).contains(&variants.len()) {
+            return Err(WhatIfError::Variants);
+        }
+        if !(1..=MOST_REPEATS).contains(&repeats) {
+            return Err(WhatIfError::Repeats);
+        }
+        can_be(&base)?;
+        let mut asked = vec![base];
+        let mut named = vec![(BASE.to_owned(), Vec::new())];
+        for VariantRequest { name, changes } in variants {
+            let name = name.unwrap_or_else(|| said(&changes));
+            if changes.is_empty() {
+                return Err(WhatIfError::NoChange { change: name });
+            }
+            if named.iter().any(|(taken, _)| *taken == name) {
+                return Err(WhatIfError::Twice { name });
+            }
+            for Change { field, .. } in &changes {
+                fields::known("a drive or workload", field)?;
+            }
+            let settings: Vec<(&str, String)> = changes
+                .iter()
+                .map(|Change { field, value }| (field.as_str(), value.clone()))
+                .collect();
+            asked.push(fields::set(&asked[0], &settings));
+            named.push((name, changes));
+        }
+        Ok(Question { asked, named, repeats })
+    }
+
+    /// Returns the requests: the baseline, then each variant.
+    #[must_use]
+    pub fn asked(&self) -> &[SimulationRequest] {
+        &self.asked
+    }
+
+    /// Returns the number of simulations of each variant.
+    #[must_use]
+    pub fn repeats(&self) -> u32 {
+        self.repeats
+    }
+
+    /// Returns all trials: of the baseline, then of each variant.
+    #[must_use]
+    pub fn trials(&self) -> Vec<Trial> {
+        let trial = |point: usize, asked: &SimulationRequest, repeat: u32| Trial {
+            point: u32::try_from(point).unwrap_or(u32::MAX),
+            repeat,
+            levels: Vec::new(),
+            asked: asked.repeated(repeat),
+        };
+        let of = |(point, asked)| (0..self.repeats).map(move |repeat| trial(point, asked, repeat));
+        self.asked.iter().enumerate().flat_map(of).collect()
+    }
+
+    /// Returns the document without any results.
+    pub(super) fn unanswered(&self) -> WhatIf {
+        let mut all = self.asked.iter().zip(&self.named).map(|(asked, (name, changes))| Variant {
+            name: name.clone(),
+            changes: changes.clone(),
+            drive: asked.drive.clone(),
+            workload: asked.work.workload.clone(),
+            closed_form: None,
+            not_predicted: None,
+            status: None,
+            reason: None,
+            simulated: Vec::new(),
+        });
+        WhatIf {
+            schema_version: WHAT_IF_VERSION,
+            status: WhatIfStatus::Unfinished,
+            seed: self.asked[0].work.seed,
+            repeats: self.repeats,
+            base: all.next().expect("there is a base"),
+            variants: all.collect(),
+        }
+    }
+}
+
+/// Formats changes as on the command line.
+fn said(changes: &[Change]) -> String {
+    let said: Vec<String> =
+        changes.iter().map(|Change { field, value }| format!("{field}={value}")).collect();
+    said.join(", ")
+}
+
+/// Checks that the drive and the workload of the baseline exist and fit together.
+fn can_be(base: &SimulationRequest) -> Result<(), crate::Error> {
+    let info = crate::drive(&base.drive)?.info().clone();
+    let target = Target {
+        capacity: info.capacity,
+        logical_block: info.logical_block,
+        filled: base.work.fill != SimulationFill::None,
+        seed: base.work.seed,
+    };
+    synthetic::open(&base.work.workload, &target)?;
+    Ok(())
+}
