@@ -166,7 +166,7 @@ fn a_budget_leaves_a_coarser_grid() {
     at(&grid, 64, 1.0);
     let small = [&ASKED[..], &["--budget-bytes", "200MiB"]].concat();
     let refused = place.run(&[&["bench", DRIVE, "--output", "s"][..], &small].concat());
-    assert_snapshot!(refused.says(2, &place), @"flashscope: the budget cannot be met: the least of use takes 4731 s and writes 1.56 GiB, 119 MiB of it to bring the drive into its state; allow more, use less of the drive with --grid-spaces, or leave its state with --state keep");
+    assert_snapshot!(refused.says(2, &place), @"flashscope: the budget cannot be met: the smallest useful plan takes 4731 s and writes 1.56 GiB, 119 MiB of it to bring the drive into its state; allow more, use less of the drive with --grid-spaces, or leave its state with --state keep");
 }
 
 // Is a grid that is killed and gone on with the same in the end, byte for byte but for its history?
@@ -222,7 +222,7 @@ fn wrong_grids_are_refused() {
     assert_snapshot!(refused(&["--grid", "--grid-spaces", "much"]), @"error: invalid value 'much' for '--grid-spaces <RATIOS>': write it like `0.1` or `10`: more than 0");
     assert_snapshot!(refused(&["--grid", "--grid-lengths", "0"]), @"error: invalid value '0' for '--grid-lengths <PAGES>': 0 is not in 1..=4096");
     assert_snapshot!(refused(&["--grid", "--grid-page", "1000"]), @"flashscope: nothing can be run on `DRIVE`; the reason for the first run: PageSize = 1000 B: must be a multiple of the logical block, 512 B");
-    assert_snapshot!(refused(&["--grid", "--capacity-inside", "100MiB"]), @"flashscope: the flash of `DRIVE` is said to hold 100 MiB, and the drive 119 MiB: it holds more than the drive (--capacity-inside)");
+    assert_snapshot!(refused(&["--grid", "--capacity-inside", "100MiB"]), @"flashscope: the flash of `DRIVE` cannot hold 100 MiB: the drive holds 119 MiB, and its flash must hold more (--capacity-inside)");
     assert_snapshot!(refused(&["--grid", "--state", "random"]), @"flashscope: --grid: all of the drive must hold data, in order, or nobody knows how much of its free space a part of it has: choose --state sequential, or keep where that is so");
     assert_snapshot!(refused(&["--grid", "--read-only"]), @"error: the argument '--grid' cannot be used with '--read-only'");
     assert_snapshot!(refused(&["--grid-lengths", "1"]), @r"
