@@ -8,7 +8,7 @@ use std::path::Path;
 use flashscope_drive::guard::{System, reservation};
 use flashscope_drive::identify::decode;
 use flashscope_drive::inventory::devices;
-use flashscope_measure::{Asked, Surroundings};
+use flashscope_measure::{IoCount, Surroundings};
 use flashscope_result::environment::{Health, HealthChange};
 use tempfile::TempDir;
 
@@ -171,7 +171,7 @@ fn texts(bytes: &[u8]) {
         let snapshots = [(); 3].map(|()| surroundings.snapshot());
         fs::write(&path, before).expect("it is as before");
         let between = [(); 2].map(|()| surroundings.snapshot());
-        let asked = Asked::default();
+        let asked = IoCount::default();
         let _ = surroundings.conditions([&snapshots[0], &between[0], &snapshots[1]], asked);
         let _ = surroundings.conditions([&between[0], &snapshots[1], &between[1]], asked);
     });

@@ -1,4 +1,4 @@
-//! What was measured on one drive, done again on another.
+//! Repeats the runs of one drive's result on another drive.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -8,16 +8,18 @@ use flashscope_block::{Bytes, Completion, Device, Nanos};
 use flashscope_result::manifest::{Manifest, Progress, Run};
 use flashscope_workload::trace;
 
-use crate::execute::{Ended, execute, fill};
+use crate::execute::{RunEnd, execute, fill};
 use crate::execution::Until;
 use crate::order;
 use crate::state::{rest_after_state, state_fill};
 
-/// Does on `device` what was done for `manifest`: the state, the pauses, and as many IOs of each run as
-/// were recorded, in the same order and with the same seeds; `each` is told of every completion with its
-/// run and the time at which that began, and may end everything. Up to `last`, a run that is done, and no further where that is given.
+/// Repeats on `device` the recorded work of `manifest`: the state, the pauses and as many IOs of each run as were recorded, in
+/// the same order and with the same seeds.
 ///
-/// A state into which a drive brings itself is taken for a trimmed one that the drive has already.
+/// Passes every completion to `each`, with its run and the start time of that run; `each` may end everything. Stops after run
+/// `last`, which must be done, if one is given.
+///
+/// If the recorded drive reached its state by erasing itself, assumes that `device` is already trimmed.
 ///
 /// # Errors
 /// A trace of the plan cannot be read.
@@ -27,7 +29,7 @@ pub fn again<D: Device + ?Sized>(
     last: Option<u32>,
     stop: &AtomicBool,
     mut each: impl FnMut(&Run, Nanos, &Completion) -> ControlFlow<()>,
-) -> Result<Ended, trace::Error> {
+) -> Result<RunEnd, trace::Error> {
     let mut pause = manifest.options.run_pause_ns;
     let mut fresh = enforce(device, manifest, pause, stop);
     for id in order(&manifest.micro_benchmarks) {
@@ -40,7 +42,7 @@ pub fn again<D: Device + ?Sized>(
         }
         device.idle_until(device.now() + pause);
         let ended = repeat(device, run, stop, &mut each)?;
-        if ended != Ended::Complete || last == Some(id) {
+        if ended != RunEnd::Complete || last == Some(id) {
             return Ok(ended);
         }
         fresh = !run.reference.writes();
@@ -49,10 +51,10 @@ pub fn again<D: Device + ?Sized>(
             pause = looks.find(|look| look.run == id).map_or(pause, |look| look.run_pause_ns);
         }
     }
-    Ok(Ended::Complete)
+    Ok(RunEnd::Complete)
 }
 
-/// Brings the drive into its state, and lets it rest: whether there was one to bring it into.
+/// Brings the drive into its state and lets it rest. Returns `false` if the options ask for no writes or trims.
 fn enforce<D: Device + ?Sized>(
     device: &mut D,
     manifest: &Manifest,
@@ -67,13 +69,13 @@ fn enforce<D: Device + ?Sized>(
     true
 }
 
-/// As many IOs of a run as were recorded.
+/// Repeats as many IOs of a run as were recorded.
 fn repeat<D: Device + ?Sized>(
     device: &mut D,
     run: &Run,
     stop: &AtomicBool,
     each: &mut impl FnMut(&Run, Nanos, &Completion) -> ControlFlow<()>,
-) -> Result<Ended, trace::Error> {
+) -> Result<RunEnd, trace::Error> {
     let enough = Cell::new(false);
     let streams = run.reference.streams()?.into_iter();
     let mut streams: Vec<_> = streams.map(|stream| Until { stream, enough: &enough }).collect();
@@ -81,11 +83,11 @@ fn repeat<D: Device + ?Sized>(
     let mut done = 0;
     let ended = execute(device, &mut streams, depth, stop, |_, completion| {
         done += 1;
-        // Those in flight with the last were recorded, too.
+        // The record also holds the IOs that were in flight when the last one completed.
         enough.set(done + u64::from(depth) * u64::from(run.reference.streams_count()) > recorded);
         match each(run, began, completion) {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Ended::Interrupted),
+            ControlFlow::Break(()) => Err(RunEnd::Interrupted),
         }
     });
     Ok(ended.unwrap_or_else(|ended| ended))

@@ -9,7 +9,7 @@ use crate::execution::Execution;
 use crate::surroundings::Surroundings;
 use crate::timestamp;
 
-/// Why a benchmark could not go on.
+/// An error that ends a benchmark.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The result could not be written.
@@ -18,7 +18,7 @@ pub enum Error {
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] flashscope_workload::trace::Error),
-    /// A trace ended before what was found when it was looked at.
+    /// A trace ended before the number of IOs counted when it was opened.
     #[error("the trace ended after {ios} of {planned} IOs: it was changed while it was played")]
     Short {
         /// IOs done.
@@ -29,15 +29,15 @@ pub enum Error {
     /// The drive failed while its state was enforced.
     #[error("cannot bring the drive into its state: {0}{hint}", hint = hint(.0.errno))]
     State(FailedIo),
-    /// The drive was gone before anything was measured.
+    /// The drive disappeared before anything was measured.
     #[error("the drive is gone: {0}; nothing was measured")]
     Gone(FailedIo),
     /// The drive was not erased.
     #[error("cannot bring the drive into its state: {0}")]
     NotErased(#[from] NotErased),
-    /// The benchmark was stopped while the drive erased itself.
+    /// The user stopped the benchmark while the drive was erasing itself.
     #[error(
-        "interrupted, but the drive goes on erasing itself, after a loss of power too, and answers \
+        "interrupted, but the drive continues to erase itself, even after a loss of power, and answers \
          nothing else until it is done (`nvme sanitize-log` tells how far it is)"
     )]
     ErasesOn,
@@ -45,19 +45,17 @@ pub enum Error {
 
 fn hint(errno: Errno) -> &'static str {
     match errno {
-        Errno::EOPNOTSUPP => {
-            "; a drive that knows no trims cannot be purged, choose another --state"
-        }
+        Errno::EOPNOTSUPP => "; a drive without TRIM cannot be purged, choose another --state",
         errno if errno.is_of_a_drive_that_is_gone() => "; it was removed",
         _ => "",
     }
 }
 
-/// Is told what happens while a plan is executed. What is left out is not told; `()` is told nothing.
+/// Receives the events of a plan's execution. Every method does nothing by default; `()` ignores all events.
 pub trait Observer {
-    /// So much of the state of the drive is enforced.
+    /// Reports how much of the state is enforced.
     fn state(&mut self, _done: Bytes, _total: Bytes) {}
-    /// A run begins, `now` on the clock of the drive: where the times of its records count from.
+    /// Reports the start of a run at `now` on the clock of the drive. The times of its records count from there.
     fn run_started(
         &mut self,
         _benchmark: &MicroBenchmark,
@@ -66,40 +64,38 @@ pub trait Observer {
         _now: Nanos,
     ) {
     }
-    /// So many IOs of the current run are answered.
+    /// Reports the IOs of the current run answered so far.
     fn progress(&mut self, _ios: u64) {}
-    /// The current run ended after so many IOs, for better or worse, and so long on the clock of the
-    /// drive.
+    /// Reports the end of the current run, with or without success: its IOs and its duration on the clock of the drive.
     fn run_finished(&mut self, _run: &Run, _ios: u64, _took: Nanos) {}
 }
 
 impl Observer for () {}
 
-/// The execution of the plan in a manifest: every IO of every run is kept.
+/// Executes the plan of a manifest and records every IO of every run.
 pub struct Bench<'a, D: Device + ?Sized> {
-    /// What is measured. It accepts as many IOs in flight as the plan has concurrent streams.
+    /// The drive to measure. It must accept as many IOs in flight as the plan has concurrent streams.
     pub device: &'a mut D,
-    /// Where the result goes.
+    /// The result folder to write to.
     pub folder: &'a ResultFolder,
-    /// The plan; the progress of its runs is noted in it, and written after each.
+    /// The plan. The execution updates the progress of its runs and writes the manifest after each run.
     pub manifest: &'a mut Manifest,
-    /// Whether the drive has lost what earlier executions of the plan did to it, as a simulated one
-    /// does with its process: then runs that were done are repeated, and their records left as they
-    /// are, so that the rest finds the drive as it would have been.
+    /// True if the drive has lost the effects of earlier executions of the plan, as a simulated drive does when its process ends.
+    /// Runs that were done are then repeated without touching their records, so that the remaining runs meet the same drive.
     pub forgot: bool,
-    /// Set to end early: what was done is kept.
+    /// Set to end early; completed work is kept.
     pub stop: &'a AtomicBool,
-    /// Is told what happens.
+    /// Receives the events of the execution.
     pub observer: &'a mut dyn Observer,
-    /// What else happens on the drive and the machine is recorded from here, for a real drive.
+    /// Records what else happens on the drive and the machine; `None` for a drive that is not real.
     pub surroundings: Option<&'a Surroundings>,
 }
 
 impl<D: Device + ?Sized> Bench<'_, D> {
-    /// Enforces the state, executes what is pending, and writes the manifest as it goes.
+    /// Enforces the state, executes the pending runs, and writes the manifest after each.
     ///
-    /// An error of the drive ends its run and, as the options say, the rest; a drive that is gone ends
-    /// everything. An error of the result folder does, too; what was written before is intact.
+    /// A failed IO ends its run and, depending on the options, the remaining runs. A drive that disappears ends everything, and
+    /// so does an error of the result folder. Everything written before stays intact.
     pub fn run(&mut self) -> Result<Status, Error> {
         let outcome = Execution::new(self).run();
         self.manifest.status = match outcome {

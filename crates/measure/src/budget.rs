@@ -1,4 +1,4 @@
-//! What can be run within a budget.
+//! Fits a plan into a budget.
 
 use flashscope_block::{Bytes, DeviceInfo, Nanos};
 use flashscope_result::manifest::{MicroBenchmark, Options};
@@ -9,26 +9,26 @@ use flashscope_workload::uflip;
 use crate::estimate::estimate;
 use crate::plan::plan_every;
 
-/// Of the values of a parameter, every so many are kept at the most.
+/// The widest thinning of a parameter's values: one in this many is kept.
 const WIDEST_STEP: usize = 4;
 
-/// What is to be run.
+/// A plan that fits the budget.
 #[derive(Debug)]
-pub struct Planned {
-    /// The options, with as many repeats as there is room for.
+pub struct BudgetedPlan {
+    /// The options, with as many repeats as the budget allows.
     pub options: Options,
     /// The runs.
     pub micro_benchmarks: Vec<MicroBenchmark>,
-    /// What they take.
+    /// The cost of the runs.
     pub estimate: Estimate,
-    /// What was left out, in words.
+    /// The parts that were left out, as text for the user.
     pub left_out: Vec<String>,
 }
 
-/// Nothing of use can be run within the budget.
+/// Not even the smallest useful plan fits the budget.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the budget cannot be met: the least of use takes {time} and writes {bytes}, {states} of it to \
+    "the budget cannot be met: the smallest useful plan takes {time} and writes {bytes}, {states} of it to \
      bring the drive into its state; allow more, use less of the drive with {less}, or leave its \
      state with --state keep"
 )]
@@ -40,25 +40,25 @@ pub struct Unaffordable {
 }
 
 impl Unaffordable {
-    /// By what the least takes on a space of `size`, of which the option `less` uses less.
+    /// Creates the error from the cost of the smallest plan on a space of `size`; the option `less` makes that space smaller.
     pub(crate) fn least(least: &Estimate, size: Bytes, less: &'static str) -> Unaffordable {
         let (takes, states) = (least.expected, Bytes(least.states * size.0));
         Unaffordable { time: takes.time_ns, bytes: takes.bytes_written, states, less }
     }
 }
 
-/// The runs of `benchmarks` that fit into the budget of the options: if not all do, first repeats
-/// are left out, then values of parameters between others, then micro-benchmarks from the last on.
+/// Plans the runs of `benchmarks` that fit into the budget of the options. If not all fit, it drops repeats first, then
+/// intermediate parameter values, then micro-benchmarks from the last on.
 ///
 /// # Errors
-/// Where even the least does not fit.
+/// If even the smallest plan does not fit.
 pub fn fitting(
     benchmarks: &[&uflip::MicroBenchmark],
     options: &Options,
     device: &DeviceInfo,
     read_only: bool,
     costs: &Costs,
-) -> Result<Planned, Unaffordable> {
+) -> Result<BudgetedPlan, Unaffordable> {
     let mut tried = None;
     for reduction in reductions(benchmarks, &options.methodology) {
         let methodology = Methodology { repeats: reduction.repeats, ..options.methodology };
@@ -68,7 +68,7 @@ pub fn fitting(
         let estimate = estimate(&micro_benchmarks, &options, costs);
         if fits(&estimate, &methodology) {
             let left_out = reduction.left_out(benchmarks, tried.is_some());
-            return Ok(Planned { options, micro_benchmarks, estimate, left_out });
+            return Ok(BudgetedPlan { options, micro_benchmarks, estimate, left_out });
         }
         tried = Some(estimate);
     }
@@ -76,14 +76,14 @@ pub fn fitting(
     Err(Unaffordable::least(&least, options.setup.target_size, "--target-size"))
 }
 
-/// Whether a plan that takes so much keeps within the budget.
+/// Returns true if a plan with this estimate keeps within the budget.
 pub(crate) fn fits(estimate: &Estimate, methodology: &Methodology) -> bool {
     let (budget, takes) = (methodology.budget, estimate.expected);
     budget.time_ns.is_none_or(|time| takes.time_ns <= time)
         && budget.bytes.is_none_or(|bytes| takes.bytes_written <= bytes)
 }
 
-/// What is kept of a plan.
+/// A smaller version of a plan.
 struct Reduction {
     repeats: u32,
     step: usize,
@@ -104,7 +104,7 @@ impl Reduction {
     }
 }
 
-/// Ever smaller plans.
+/// Returns ever smaller versions of the plan.
 fn reductions(
     benchmarks: &[&uflip::MicroBenchmark],
     methodology: &Methodology,

@@ -1,4 +1,4 @@
-//! What IOs take, measured in a moment so that a plan can be estimated.
+//! Measures what IOs cost with a short sample, to estimate a plan.
 
 use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
@@ -10,35 +10,33 @@ use flashscope_workload::pattern::{Address, Pattern, Timing};
 use flashscope_workload::uflip::Setup;
 
 use crate::bench::Error;
-use crate::execute::{Ended, execute, fill};
+use crate::execute::{RunEnd, execute, fill};
 use crate::state::state_fill;
 
-/// IOs of each size: enough for a mean that is right within a factor of two.
+/// IOs per size: enough for a mean that is right within a factor of two.
 const IOS: u64 = 256;
 
-/// The sizes that are measured, within what there is room for.
+/// The IO sizes to measure, limited by the target space.
 const SIZES: [Bytes; 2] = [Bytes::kib(4), Bytes::kib(128)];
 
-/// Random writes are taken to take so many times as long as reads, as long as nobody has measured
-/// them.
+/// How many times the time of a read a random write is assumed to take, if writes may not be measured.
 const ASSUMED_RANDOM_WRITE: f64 = 4.0;
 
-/// What may be done to a drive to find what IOs take on it.
+/// What the cost measurement may do to a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sample {
-    /// It may be read. Sequential writes are assumed to take as long as reads, and random ones four
-    /// times as long.
+    /// Read only. Sequential writes are assumed to take as long as reads, and random writes four times as long.
     Reads,
-    /// It may be written, too.
+    /// Read and write.
     Writes,
-    /// It may be brought into the state that is wanted, as a simulated one can be in a moment.
+    /// Bring the drive into its target state first, then read and write. For simulated drives, where that takes a moment.
     InState,
 }
 
-/// What IOs take on a drive, by some of each kind.
+/// Measures the cost of each kind of IO on a drive.
 ///
 /// # Errors
-/// [`Error::Gone`]. Any other error of the drive is for the benchmark to meet: here it only ends a sample.
+/// [`Error::Gone`]. Any other error of the drive only ends a sample; the benchmark itself reports it.
 pub fn measure_costs<D: Device + ?Sized>(
     device: &mut D,
     options: &Options,
@@ -68,10 +66,10 @@ pub fn measure_costs<D: Device + ?Sized>(
     Ok(Costs { read, sequential_write, random_write })
 }
 
-/// Whether nothing was asked of a drive that is gone.
-fn check_there(ended: Ended) -> Result<(), Error> {
+/// Returns an error if the drive disappeared.
+fn check_there(ended: RunEnd) -> Result<(), Error> {
     match ended {
-        Ended::Failed { first, gone: true, .. } => Err(Error::Gone(first)),
+        RunEnd::Failed { first, gone: true, .. } => Err(Error::Gone(first)),
         _ => Ok(()),
     }
 }
@@ -104,7 +102,7 @@ fn measure<D: Device + ?Sized>(
     Ok(Cost::through(small?, large?))
 }
 
-/// The mean response time of a pattern in ns.
+/// Returns the mean response time of a pattern in ns.
 #[allow(clippy::cast_precision_loss)]
 fn mean<D: Device + ?Sized>(
     device: &mut D,

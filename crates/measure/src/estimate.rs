@@ -1,4 +1,4 @@
-//! What a plan will take.
+//! Estimates the cost of a plan.
 
 use flashscope_block::{Bytes, Nanos, Op};
 use flashscope_result::manifest::{MicroBenchmark, Options, Progress, Run, State};
@@ -9,18 +9,18 @@ use flashscope_workload::state::{LARGEST_FILL_IO, MEAN_RANDOM_FILL_IO};
 
 use crate::state::rest_after_state;
 
-/// How long runs are that end when their mean is known.
+/// The case to estimate, for runs that end when their mean is known.
 #[derive(Debug, Clone, Copy)]
 enum Case {
-    /// At the first look.
+    /// Runs end at the first check.
     Least,
-    /// After twice as many IOs.
+    /// Runs end after twice as many IOs.
     Expected,
-    /// At the caps.
+    /// Runs end at their caps.
     Most,
 }
 
-/// What `plan` takes with IOs that take what `costs` says.
+/// Estimates `plan` from the cost of each kind of IO.
 pub fn estimate(plan: &[MicroBenchmark], options: &Options, costs: &Costs) -> Estimate {
     let runs = || {
         let runs = plan.iter().flat_map(|benchmark| {
@@ -57,11 +57,11 @@ fn add(a: Amount, b: Amount) -> Amount {
     }
 }
 
-/// What it takes to bring the drive into its state once.
+/// Returns the cost of bringing the drive into its state once.
 fn of_state(options: &Options, costs: &Costs) -> Amount {
     let size = options.setup.target_size;
     let (cost, io) = match options.state {
-        // How long a drive takes to erase itself, nobody knows before.
+        // No one can predict how long a drive takes to erase itself.
         State::Keep | State::Purged | State::Formatted | State::Sanitized => {
             return Amount::default();
         }
@@ -89,7 +89,7 @@ fn of_run(run: &Run, prepares: bool, options: &Options, costs: &Costs, case: Cas
     };
     let shares = shares(&run.reference);
     let one: f64 = shares.iter().map(|(pattern, share)| share * time(pattern, costs)).sum();
-    // Several in flight take no longer than one after the other, and at best all at once.
+    // The bounds for several IOs in flight: one after the other at worst, all at once at best.
     let time = match (&run.reference, case) {
         (Reference::Blend { queue_depth, .. }, Case::Expected | Case::Most) => {
             one / f64::from(*queue_depth)
@@ -101,7 +101,7 @@ fn of_run(run: &Run, prepares: bool, options: &Options, costs: &Costs, case: Cas
         _ => 0.0,
     };
     let bytes: f64 = shares.iter().map(written).sum();
-    // What ends a run early ends both.
+    // The cap that is reached first ends the run.
     let most_time = methodology.most_run_time_ns.into_iter().chain(run.reference.time()).min();
     let time_allowed = most_time.map_or(1.0, |most| ratio(most.0, time * whole(ios)));
     let bytes_allowed =
@@ -114,7 +114,7 @@ fn of_run(run: &Run, prepares: bool, options: &Options, costs: &Costs, case: Cas
     }
 }
 
-/// IOs of a run up to the first look at how well its mean is known.
+/// Returns the number of IOs up to the first check of how well the mean is known.
 fn least_ios(reference: &Reference) -> u64 {
     let per_second = match reference {
         Reference::Mixed { ratio, .. } => ratio + 1,
@@ -123,7 +123,7 @@ fn least_ios(reference: &Reference) -> u64 {
     (LEAST_COUNT as u64).saturating_mul(per_second)
 }
 
-/// The patterns of a reference, each with its share of the IOs.
+/// Returns the patterns of a reference, each with its share of the IOs.
 fn shares(reference: &Reference) -> Vec<(Pattern, f64)> {
     match reference {
         Reference::Mixed { first, second, ratio } => {
@@ -134,7 +134,7 @@ fn shares(reference: &Reference) -> Vec<(Pattern, f64)> {
             let reads = f64::from(*reads_percent) / 100.0;
             vec![(Pattern { op: Op::Read, ..*pattern }, reads), (*pattern, 1.0 - reads)]
         }
-        // What they take is proportional to their length, but for what each IO takes.
+        // The cost of these writes is linear in their length, so the mean length stands for all.
         Reference::Uniform { writes } => vec![(mean_write(writes), 1.0)],
         _ => {
             let all = whole(reference.io_count().max(1));
@@ -149,7 +149,7 @@ fn shares(reference: &Reference) -> Vec<(Pattern, f64)> {
     }
 }
 
-/// Random writes of the mean length.
+/// Returns a pattern of random writes of the mean length.
 fn mean_write(writes: &UniformWrites) -> Pattern {
     Pattern {
         op: Op::Write,
@@ -165,7 +165,7 @@ fn mean_write(writes: &UniformWrites) -> Pattern {
     }
 }
 
-/// What an IO of a pattern takes in ns, with its share of the pauses.
+/// Returns the time of an IO of a pattern in ns, including its share of the pauses.
 fn time(pattern: &Pattern, costs: &Costs) -> f64 {
     let cost: Cost = match (pattern.op, pattern.address) {
         (Op::Read | Op::Flush, _) => costs.read,
@@ -180,7 +180,7 @@ fn time(pattern: &Pattern, costs: &Costs) -> f64 {
     cost.of(pattern.io_size) + pause
 }
 
-/// How much of `wanted` there may be, at most all.
+/// Returns the share of `wanted` that `most` allows, at most 1.
 fn ratio(most: u64, wanted: f64) -> f64 {
     if wanted > 0.0 { (whole(most) / wanted).min(1.0) } else { 1.0 }
 }

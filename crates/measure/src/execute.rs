@@ -10,32 +10,32 @@ use flashscope_workload::Stream;
 /// the machine's.
 const LONGEST_WAIT: Nanos = Nanos::millis(100);
 
-/// The last time that can be waited for. [`Device::complete`] takes the end of time for no deadline.
+/// The last time that can be waited for: [`Device::complete`] reads the end of time as "no deadline".
 const END: Nanos = Nanos(u64::MAX - 1);
 
-/// How many IOs of a fill are in flight: it prepares, so it may be as fast as the drive allows.
+/// IOs in flight during a fill. A fill is not measured, so it may be as fast as the drive allows.
 pub(crate) const FILL_DEPTH: u32 = 16;
 
-/// How often progress is told, on the clock of the drive.
+/// The interval between progress reports, on the clock of the drive.
 pub(crate) const PROGRESS_INTERVAL: Nanos = Nanos::millis(100);
 
-/// By how much the clocks of two processors may differ.
+/// The largest difference accepted between the clocks of two processors.
 const CLOCK_SLACK: Nanos = Nanos::millis(1);
 
-/// How a run ended.
+/// The way a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// Every IO was answered without an error.
+pub enum RunEnd {
+    /// Every IO completed without an error.
     Complete,
-    /// `stop` was set; IOs in flight were waited for.
+    /// `stop` was set; the IOs in flight were completed.
     Interrupted,
-    /// An IO failed; no further one was submitted.
+    /// An IO failed, and no further one was submitted.
     Failed {
-        /// How many failed: those in flight with the first may have failed as well.
+        /// The number of failed IOs; others in flight with the first may have failed as well.
         errors: u64,
-        /// The first of them.
+        /// The first failed IO.
         first: FailedIo,
-        /// Whether the drive was removed, or does not answer any more: nothing may be asked of it then.
+        /// True if the drive was removed or no longer answers; nothing may be submitted to it then.
         gone: bool,
     },
 }
@@ -45,11 +45,11 @@ pub enum Ended {
 pub struct FailedIo {
     /// Its error.
     pub errno: Errno,
-    /// What it was to do.
+    /// Its operation.
     pub op: Op,
-    /// Where it was to read or write.
+    /// The offset of its first byte.
     pub offset: Bytes,
-    /// How much.
+    /// Its length.
     pub len: Bytes,
 }
 
@@ -60,27 +60,25 @@ impl fmt::Display for FailedIo {
     }
 }
 
-/// Runs concurrent streams on a drive, each with `depth` IOs in flight, and gives every completion
-/// to `each` with the drive as it is then, in the order of completion.
+/// Runs concurrent streams on a drive, each with `depth` IOs in flight. Passes every completion to `each` in the order of
+/// completion, together with the drive at that moment.
 ///
-/// A stream that says when its IOs are due without regard to answers is an open loop: what is due
-/// while `depth` IOs are in flight is held back, in order.
+/// A stream whose IOs are due regardless of answers is an open loop. IOs that fall due while `depth` IOs are in flight are held
+/// back, in order.
 ///
-/// The streams must be numbered as they stand (the IOs of one alone may bear any number), and the
-/// drive must accept `depth` IOs for each. An error of `each` ends the run and is returned. In
-/// every case nothing is left in flight.
+/// The streams must be numbered by position (the IOs of a single stream may bear any number), and the drive must accept `depth`
+/// IOs for each. An error of `each` ends the run and is returned. When this function returns, nothing is left in flight.
 ///
-/// An answer that cannot be true, of an IO that was not asked for or before it was, is taken for an IO that
-/// failed with `EPROTO`: as it is when a clock goes back. What the drive will never answer is given to `each`
-/// with `ETIMEDOUT`.
+/// An impossible answer (to an IO that was not submitted, or with a time before its submission) counts as an IO that failed with
+/// `EPROTO`; this happens if a clock goes back. IOs that the drive will never answer are passed to `each` with `ETIMEDOUT`.
 pub fn execute<D: Device + ?Sized, S: Stream, E>(
     device: &mut D,
     streams: &mut [S],
     depth: u32,
     stop: &AtomicBool,
     mut each: impl FnMut(&D, &Completion) -> Result<(), E>,
-) -> Result<Ended, E> {
-    let mut ended = Ended::Complete;
+) -> Result<RunEnd, E> {
+    let mut ended = RunEnd::Complete;
     let mut outcome = Ok(());
     // IOs that are not due yet: at most `depth` of each stream.
     let mut waiting: Vec<Io> = Vec::new();
@@ -99,7 +97,7 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
         let until = waiting.iter().map(due).min();
         let until = until.map_or(Nanos::MAX, |until| step_towards(device, until));
         let answered = device.complete(until).map(|answered| in_flight.take(answered));
-        // Where there is nothing but answers to wait for, none means that there will be none.
+        // With nothing but answers to wait for, no answer means that none will come.
         let silent = answered.is_none() && waiting.is_empty();
         let given_up = if silent { in_flight.unanswered(device) } else { None };
         match answered.or(given_up) {
@@ -108,10 +106,10 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
                     outcome = each(device, &completion);
                 }
                 note_error(&mut ended, &completion, answered.is_none());
-                if ended == Ended::Complete && stop.load(Ordering::Relaxed) {
-                    ended = Ended::Interrupted;
+                if ended == RunEnd::Complete && stop.load(Ordering::Relaxed) {
+                    ended = RunEnd::Interrupted;
                 }
-                if ended != Ended::Complete || outcome.is_err() {
+                if ended != RunEnd::Complete || outcome.is_err() {
                     waiting.clear();
                     continue;
                 }
@@ -126,7 +124,7 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
             }
             None if waiting.is_empty() => return outcome.map(|()| ended),
             None if stop.load(Ordering::Relaxed) => {
-                ended = Ended::Interrupted;
+                ended = RunEnd::Interrupted;
                 waiting.clear();
             }
             None => {}
@@ -138,14 +136,13 @@ pub fn execute<D: Device + ?Sized, S: Stream, E>(
     }
 }
 
-/// When an IO is submitted, at the end of time at the latest.
+/// Returns the time at which an IO is due, limited to the last time that can be waited for.
 fn due(io: &Io) -> Nanos {
     io.at.min(END)
 }
 
-/// How far to wait at once, towards `until`: a step after which an interruption is noticed, as
-/// often as the drive has something to do meanwhile. A step ends where it would end if all of them
-/// had the same length, so that what the drive does is independent of how many are passed over.
+/// Returns how far to wait at once, towards `until`, so that an interruption is noticed soon. If the drive has nothing to do,
+/// several steps become one. Steps always end on the same grid, so the drive behaves the same however many are skipped.
 pub(crate) fn step_towards<D: Device + ?Sized>(device: &D, until: Nanos) -> Nanos {
     let (now, quiet, until) = (device.now(), device.quiet_until(), until.min(END));
     if quiet >= until {
@@ -155,7 +152,7 @@ pub(crate) fn step_towards<D: Device + ?Sized>(device: &D, until: Nanos) -> Nano
     until.min(now + Nanos(steps * LONGEST_WAIT.0))
 }
 
-/// What was asked of a drive and is not answered yet, in this order: most drives answer in it.
+/// Submitted IOs without an answer, in submission order, because most drives answer in that order.
 #[derive(Default)]
 struct InFlight(VecDeque<Io>);
 
@@ -165,7 +162,7 @@ impl InFlight {
         self.0.push_back(io);
     }
 
-    /// Takes an answer, as one that failed if it cannot be true.
+    /// Removes the IO of an answer; an impossible answer becomes a failed one.
     fn take(&mut self, answered: Completion) -> Completion {
         let index = self.0.iter().position(|io| *io == answered.io);
         let asked = index.and_then(|index| self.0.remove(index)).is_some();
@@ -175,7 +172,7 @@ impl InFlight {
         Completion { result, ..answered }
     }
 
-    /// The next of what is never answered, as an IO that was given up now.
+    /// Gives up the next IO that will never be answered, as failed now.
     fn unanswered<D: Device + ?Sized>(&mut self, device: &D) -> Option<Completion> {
         let (io, now) = (self.0.pop_front()?, device.now());
         let result = Err(Errno::ETIMEDOUT);
@@ -183,13 +180,13 @@ impl InFlight {
     }
 }
 
-/// Fills a space of a drive as fast as the drive allows, and tells how much is done.
+/// Fills a space of a drive as fast as the drive allows, and reports the bytes done to `tell`.
 pub(crate) fn fill<D: Device + ?Sized>(
     device: &mut D,
     fill: impl Stream,
     stop: &AtomicBool,
     mut tell: impl FnMut(Bytes),
-) -> Ended {
+) -> RunEnd {
     let depth = device.info().queue_depth.min(FILL_DEPTH);
     let (mut done, mut tell_at) = (Bytes(0), Nanos(0));
     let filled = execute(device, &mut [fill], depth, stop, |_, completion| {
@@ -205,15 +202,15 @@ pub(crate) fn fill<D: Device + ?Sized>(
     ended
 }
 
-fn note_error(ended: &mut Ended, completion: &Completion, unanswered: bool) {
+fn note_error(ended: &mut RunEnd, completion: &Completion, unanswered: bool) {
     let Err(errno) = completion.result else { return };
     let is_gone = unanswered || errno.is_of_a_drive_that_is_gone();
     match ended {
-        Ended::Failed { errors, gone, .. } => (*errors, *gone) = (*errors + 1, *gone || is_gone),
+        RunEnd::Failed { errors, gone, .. } => (*errors, *gone) = (*errors + 1, *gone || is_gone),
         _ => {
             let Io { op, offset, len, .. } = completion.io;
             let first = FailedIo { errno, op, offset, len };
-            *ended = Ended::Failed { errors: 1, first, gone: is_gone };
+            *ended = RunEnd::Failed { errors: 1, first, gone: is_gone };
         }
     }
 }
@@ -224,8 +221,8 @@ mod tests {
 
     use super::*;
 
-    /// A drive on virtual time that answers at once, and counts how often it is waited for. After an IO it works in
-    /// the background for `busy`, a piece every second.
+    /// A drive on virtual time that answers at once and counts how often it is waited for. After an IO it works in the background
+    /// for `busy`, one step per second.
     struct Virtual {
         info: DeviceInfo,
         now: Nanos,
@@ -279,7 +276,7 @@ mod tests {
         }
     }
 
-    /// IOs at these times.
+    /// A stream of IOs at these times.
     struct At(VecDeque<Nanos>);
 
     impl Stream for At {
@@ -289,7 +286,7 @@ mod tests {
         }
     }
 
-    /// When the IOs at these times were answered, and how often the drive was waited for.
+    /// Returns the times at which the IOs at `times` were answered, and the number of waits.
     fn played(busy: Nanos, times: &[Nanos]) -> (Vec<Nanos>, u64) {
         let (mut drive, mut answered) = (drive(busy), Vec::new());
         let mut streams = [At(times.iter().copied().collect())];
@@ -297,12 +294,11 @@ mod tests {
             answered.push(completion.completed);
             Ok::<(), Infallible>(())
         });
-        assert_eq!(ended, Ok(Ended::Complete));
+        assert_eq!(ended, Ok(RunEnd::Complete));
         (answered, drive.waits)
     }
 
-    // Is a gap of 300 years waited for in one step where the drive has nothing to do, and otherwise in one for each
-    // piece of work?
+    // A gap of 300 years takes one step if the drive is idle, and otherwise one per background step.
     #[test]
     fn a_gap_of_centuries_takes_a_step() {
         let year = 365 * 86_400 * SECOND.0;
@@ -314,9 +310,8 @@ mod tests {
         assert!(waits <= 3 + 2 * 6, "{waits} waits");
     }
 
-    // Are IOs at the end of time submitted, rather than waited for without an end?
     #[test]
-    fn the_end_of_time_is_reached() {
+    fn ios_at_the_end_of_time_are_submitted() {
         let times = [Nanos(5), Nanos(u64::MAX - 1), Nanos::MAX, Nanos::MAX];
         let (answered, _) = played(Nanos(0), &times);
         assert_eq!(answered, [Nanos(5), END, END, END]);

@@ -12,30 +12,30 @@ use flashscope_workload::Stream;
 use flashscope_workload::pattern::Reference;
 
 use crate::bench::{Bench, Error};
-use crate::execute::{Ended, FILL_DEPTH, FailedIo, PROGRESS_INTERVAL, execute, step_towards};
+use crate::execute::{FILL_DEPTH, FailedIo, PROGRESS_INTERVAL, RunEnd, execute, step_towards};
 use crate::length::{Aim, Limits, Watch};
-use crate::level::{Leveled, Leveling};
+use crate::level::{LevelDetector, LevelOutcome};
 use crate::rounds::{self, Meter};
 use crate::state::{eraser, erasure, rest_after_state, state_fill};
-use crate::surroundings::{Asked, Snapshot, Surroundings};
+use crate::surroundings::{IoCount, Snapshot, Surroundings};
 use crate::{findings, order};
 
-/// How often it is noted how far a fill is, on the clock of the drive: what a crash loses of it.
+/// The interval at which the progress of a fill is saved, on the clock of the drive. A crash loses at most this much.
 const NOTE_INTERVAL: Nanos = Nanos::secs(10);
 
-/// IOs before those that are noted as done which may not be: more than are ever in flight.
+/// The number of IOs before the saved progress that may be unfinished: more than are ever in flight.
 const IN_FLIGHT: u64 = 1024;
 
-/// A plan that is being executed.
+/// A plan in execution.
 pub(crate) struct Execution<'b, 'a, D: Device + ?Sized> {
     bench: &'b mut Bench<'a, D>,
-    /// What was spent before, and the clock of the drive at the start.
+    /// Time and bytes spent before; `began` is the clock of the drive at the start.
     before: Spent,
     began: Nanos,
     written: Bytes,
-    /// Whether the state was enforced and nothing done to the drive since.
+    /// True if nothing was written since the state was enforced.
     fresh: bool,
-    /// The pause between runs, once it was found.
+    /// The pause between runs, once it is known.
     pause: Option<Nanos>,
 }
 
@@ -43,7 +43,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
     pub(crate) fn new(bench: &'b mut Bench<'a, D>) -> Self {
         let before = if bench.forgot { Spent::default() } else { bench.manifest.spent };
         let began = bench.device.now();
-        // What is repeated finds the pauses that there were then.
+        // Repeated runs must use the pauses of the first execution.
         let finds = bench.manifest.options.methodology.finds_run_pause && !bench.forgot;
         let found = findings::run_pause(&bench.manifest.findings).filter(|_| finds);
         let (written, fresh) = (Bytes(0), false);
@@ -52,13 +52,13 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
 
     pub(crate) fn run(&mut self) -> Result<Status, Error> {
         let under_way = !self.bench.forgot && rounds::begun(self.bench.manifest);
-        if !under_way && self.enforce_state()? == Ended::Interrupted {
+        if !under_way && self.enforce_state()? == RunEnd::Interrupted {
             return Ok(Status::Interrupted);
         }
         let mut recorder = self.bench.folder.recorder();
         for id in order(&self.bench.manifest.micro_benchmarks) {
             let Some(run) = self.bench.manifest.run_mut(id) else { continue };
-            // Of a test that ended meanwhile.
+            // The run belongs to a test that has ended meanwhile.
             if matches!(run.progress, Progress::Skipped { .. }) {
                 continue;
             }
@@ -76,7 +76,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 self.bench.folder.write_manifest(self.bench.manifest)?;
                 continue;
             }
-            if reset && !self.fresh && self.enforce_state()? == Ended::Interrupted {
+            if reset && !self.fresh && self.enforce_state()? == RunEnd::Interrupted {
                 return Ok(Status::Interrupted);
             }
             let status = if over { self.repeat(id)? } else { self.measure(id, &mut recorder)? };
@@ -88,7 +88,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         Ok(Status::Complete)
     }
 
-    /// Lets the pauses from here on be those that run `id` showed, where it did.
+    /// Takes the pause between runs from what run `id` showed, if it showed one.
     fn follow(&mut self, id: u32) {
         let manifest = &*self.bench.manifest;
         let mut looks = manifest.findings.interference.iter();
@@ -97,21 +97,20 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         self.pause = found.map(|found| found.run_pause_ns).or(self.pause);
     }
 
-    /// Does again what was done before, for a drive that has forgotten it. The status with which
-    /// everything ends, if it does.
+    /// Repeats a run for a drive that has forgotten it. Returns the final status if the repetition ends the execution.
     fn repeat(&mut self, id: u32) -> Result<Option<Status>, Error> {
         if !self.rest(self.run_pause()) {
             return Ok(Some(Status::Interrupted));
         }
         let executed = self.execute(id, None, None)?;
         Ok(executed.and_then(|executed| match executed.ended {
-            Ended::Interrupted => Some(Status::Interrupted),
-            Ended::Failed { gone: true, .. } => Some(Status::Failed),
-            Ended::Complete | Ended::Failed { .. } => None,
+            RunEnd::Interrupted => Some(Status::Interrupted),
+            RunEnd::Failed { gone: true, .. } => Some(Status::Failed),
+            RunEnd::Complete | RunEnd::Failed { .. } => None,
         }))
     }
 
-    /// Measures a run that is pending. The status with which everything ends, if it does.
+    /// Measures a pending run. Returns the final status if it ends the execution.
     fn measure(&mut self, id: u32, recorder: &mut Recorder) -> Result<Option<Status>, Error> {
         self.adapt(id);
         let mut disturbed_before = None;
@@ -125,9 +124,9 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             };
             let mut conditions = executed.conditions;
             let disturbed = conditions.as_ref().is_some_and(|c| !c.disturbed_by.is_empty());
-            let again = disturbed && executed.ended == Ended::Complete;
+            let again = disturbed && executed.ended == RunEnd::Complete;
             if again && disturbed_before.is_none() {
-                // Once: who is disturbed all the time learns it, and gets to the end.
+                // Repeat only once: if the disturbance is permanent, the benchmark still finishes and reports it.
                 disturbed_before = conditions.map(|conditions| conditions.disturbed_by);
                 self.bench.folder.discard_unfinished(self.bench.manifest)?;
                 continue;
@@ -145,7 +144,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             }
             self.learn(id, &executed.series, executed.totals);
             self.bench.folder.write_manifest(self.bench.manifest)?;
-            let gone = matches!(executed.ended, Ended::Failed { gone: true, .. });
+            let gone = matches!(executed.ended, RunEnd::Failed { gone: true, .. });
             let stops = gone || self.bench.manifest.options.on_error == OnError::Stop;
             return Ok(match progress {
                 Progress::Interrupted { .. } => Some(Status::Interrupted),
@@ -155,7 +154,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         }
     }
 
-    /// Lets a run that is pending follow what was found. The preparation itself stays as planned.
+    /// Applies the findings to a pending run. The preparation itself stays as planned.
     fn adapt(&mut self, id: u32) {
         let manifest = &mut *self.bench.manifest;
         let found = find_run(&manifest.micro_benchmarks, id);
@@ -168,7 +167,7 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         manifest.findings = findings;
     }
 
-    /// Learns from a run that was run to its end what it tells of those after it.
+    /// Updates the findings with a run that was completed.
     fn learn(&mut self, id: u32, series: &[f64], totals: Option<Totals>) {
         let manifest = &mut *self.bench.manifest;
         let found = find_run(&manifest.micro_benchmarks, id);
@@ -189,20 +188,20 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         totals.into_iter().for_each(|totals| rounds::keep(manifest, totals));
     }
 
-    /// What the plan has taken so far.
+    /// Returns what the plan has consumed so far.
     fn spent(&self) -> Spent {
         let time = self.bench.device.now().since(self.began);
         Spent { time_ns: self.before.time_ns + time, bytes: self.before.bytes + self.written }
     }
 
-    /// Why nothing more is to be run, if so.
+    /// Returns the reason to run nothing more, if the budget is exhausted.
     fn exhausted(&self) -> Option<String> {
         let (budget, spent) = (self.bench.manifest.options.methodology.budget, self.spent());
         if let Some(time) = budget.time_ns.filter(|time| spent.time_ns >= *time) {
-            return Some(format!("the time of the budget, {time}, is used up"));
+            return Some(format!("the time budget, {time}, is used up"));
         }
         let bytes = budget.bytes.filter(|bytes| spent.bytes >= *bytes)?;
-        Some(format!("the bytes of the budget, {bytes}, are written"))
+        Some(format!("the write budget, {bytes}, is used up"))
     }
 
     fn limits(&self) -> Limits {
@@ -223,18 +222,17 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         Ok(self.bench.folder.write_manifest(self.bench.manifest)?)
     }
 
-    /// The pause between runs, as far as it is known.
+    /// Returns the pause between runs, or the configured one while it is not known.
     fn run_pause(&self) -> Nanos {
         self.pause.unwrap_or(self.bench.manifest.options.run_pause_ns)
     }
 
-    /// Lets the drive rest, in steps, so that an interruption does not wait for it; `false` when there
-    /// was one.
+    /// Lets the drive rest in steps, so that an interruption takes effect soon. Returns `false` if interrupted.
     fn rest(&mut self, pause: Nanos) -> bool {
         let Bench { device, stop, .. } = &mut *self.bench;
         let start = device.now();
         let end = Nanos(start.0.saturating_add(pause.0));
-        // A clock that goes back shall not keep it waiting for longer than the pause.
+        // If the clock goes back, stop waiting rather than wait for longer than the pause.
         while (start..end).contains(&device.now()) && !stop.load(Ordering::Relaxed) {
             let step = step_towards(&**device, end);
             device.idle_until(step);
@@ -242,25 +240,24 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         !stop.load(Ordering::Relaxed)
     }
 
-    /// Executes a run, keeping its records. `before` is what the surroundings were like before the
-    /// pause.
+    /// Executes a run and records it. `before` is a snapshot of the surroundings from before the pause.
     fn record(
         &mut self,
         id: u32,
         before: Option<&Snapshot>,
         recorder: &mut Recorder,
-    ) -> Result<Option<(Progress, Executed)>, Error> {
+    ) -> Result<Option<(Progress, RunOutcome)>, Error> {
         recorder.begin(id)?;
         let Some(executed) = self.execute(id, before, Some(recorder))? else { return Ok(None) };
         let ios = recorder.end()?;
         let planned = executed.planned;
-        if executed.ended == Ended::Complete && executed.length.is_none() && ios < planned {
+        if executed.ended == RunEnd::Complete && executed.length.is_none() && ios < planned {
             return Err(Error::Short { ios, planned });
         }
         let progress = match executed.ended {
-            Ended::Complete => Progress::Done { ios },
-            Ended::Interrupted => Progress::Interrupted { ios },
-            Ended::Failed { errors, first: FailedIo { errno, offset, .. }, .. } => {
+            RunEnd::Complete => Progress::Done { ios },
+            RunEnd::Interrupted => Progress::Interrupted { ios },
+            RunEnd::Failed { errors, first: FailedIo { errno, offset, .. }, .. } => {
                 let error = errno.to_string();
                 Progress::Failed { ios, errors, errno, error, offset_bytes: offset }
             }
@@ -268,13 +265,13 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         Ok(Some((progress, executed)))
     }
 
-    /// Executes a run of the plan, if there is such a one, and gives each IO to the recorder.
+    /// Executes a run of the plan and passes each IO to the recorder. Returns `None` if the plan has no run `id`.
     fn execute(
         &mut self,
         id: u32,
         before: Option<&Snapshot>,
         mut recorder: Option<&mut Recorder>,
-    ) -> Result<Option<Executed>, Error> {
+    ) -> Result<Option<RunOutcome>, Error> {
         let mut limits = self.limits();
         let Bench { device, manifest, stop, observer, surroundings, .. } = &mut *self.bench;
         let found = find_run(&manifest.micro_benchmarks, id);
@@ -289,26 +286,26 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         let began = surroundings.map(Surroundings::snapshot);
         let start = device.now();
         let period = findings::period(&manifest.findings, &run.reference);
-        // The preparation is to show what comes late, so it is as long as it was planned.
+        // The preparation looks for late effects, so it keeps its planned length.
         let precision = manifest.options.methodology.precision.filter(|_| !prepares);
         let aim = match (&manifest.options.grid, &run.reference) {
             (Some(rule), Reference::Uniform { writes }) => {
-                Aim::Level(Box::new(Leveling::new(rule, writes, precision, device.flash())))
+                Aim::Level(Box::new(LevelDetector::new(rule, writes, precision, device.flash())))
             }
             _ => Aim::statistic(precision, period),
         };
         let mut watch = Watch::new(aim, limits, (run.reference.io_ignore(), period), start);
         let mut series = Vec::new();
         let mut meter = manifest.options.rounds.as_ref().map(|_| Meter::default());
-        let (mut asked, mut tell_at) = (Asked::default(), start + PROGRESS_INTERVAL);
+        let (mut own, mut tell_at) = (IoCount::default(), start + PROGRESS_INTERVAL);
         let ended = execute(&mut **device, &mut streams, depth, stop, |device, completion| {
-            asked.add(completion);
+            own.add(completion);
             if let Some(meter) = &mut meter {
                 meter.take(completion);
             }
             if completion.completed >= tell_at {
                 tell_at = completion.completed + PROGRESS_INTERVAL;
-                observer.progress(asked.ios);
+                observer.progress(own.ios);
             }
             if watch.take(completion, || device.flash()) {
                 enough.set(true);
@@ -324,39 +321,38 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
             })
         })?;
         let took = device.now().since(start);
-        // What is still to be recorded is written after this, perhaps to the same drive.
+        // The remaining records are written after this snapshot, perhaps to the same drive.
         let conditions =
             surroundings.zip(before).zip(began).map(|((surroundings, before), began)| {
-                surroundings.conditions([before, &began, &surroundings.snapshot()], asked)
+                surroundings.conditions([before, &began, &surroundings.snapshot()], own)
             });
-        observer.run_finished(run, asked.ios, took);
+        observer.run_finished(run, own.ios, took);
         let planned = run.reference.io_count();
         self.written += watch.written();
         self.fresh &= watch.written() == Bytes(0);
         let (length, totals) = (watch.length(), meter.map(|meter| meter.totals(id)));
         let leveled = watch.level(device.flash());
-        Ok(Some(Executed { planned, ended, length, leveled, series, totals, conditions }))
+        Ok(Some(RunOutcome { planned, ended, length, leveled, series, totals, conditions }))
     }
 
-    /// Brings the drive into its state, and lets it rest.
-    fn enforce_state(&mut self) -> Result<Ended, Error> {
+    /// Brings the drive into its state and lets it rest.
+    fn enforce_state(&mut self) -> Result<RunEnd, Error> {
         let began = self.bench.device.now();
         let ended = match erasure(self.bench.manifest.options.state) {
             Some(erasure) => self.erase(erasure)?,
             None => match self.fill()? {
                 Some(ended) => ended,
-                None => return Ok(Ended::Complete),
+                None => return Ok(RunEnd::Complete),
             },
         };
         self.fresh = true;
         let rest = rest_after_state(self.bench.device.now().since(began), self.run_pause());
-        let rested = ended == Ended::Interrupted || self.rest(rest);
-        Ok(if rested { ended } else { Ended::Interrupted })
+        let rested = ended == RunEnd::Interrupted || self.rest(rest);
+        Ok(if rested { ended } else { RunEnd::Interrupted })
     }
 
-    /// Fills or trims the drive as its state wants it, from where that was left on; `None` where it
-    /// wants nothing.
-    fn fill(&mut self) -> Result<Option<Ended>, Error> {
+    /// Fills or trims the drive for its state, continuing an interrupted fill. Returns `None` if the state needs neither.
+    fn fill(&mut self) -> Result<Option<RunEnd>, Error> {
         let forgot = self.bench.forgot;
         let Bench { device, manifest, stop, observer, folder, .. } = &mut *self.bench;
         let block = device.info().logical_block;
@@ -383,18 +379,18 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
         if manifest.options.state != State::Purged {
             self.written += done.bytes - left_before;
         }
-        manifest.enforcing = Some(done).filter(|_| ended != Ended::Complete);
+        manifest.enforcing = Some(done).filter(|_| ended != RunEnd::Complete);
         match ended {
-            Ended::Failed { first, .. } => Err(Error::State(first)),
+            RunEnd::Failed { first, .. } => Err(Error::State(first)),
             ended => Ok(Some(ended)),
         }
     }
 
-    /// Has the drive erase itself.
-    fn erase(&mut self, erasure: Erasure) -> Result<Ended, Error> {
+    /// Makes the drive erase itself.
+    fn erase(&mut self, erasure: Erasure) -> Result<RunEnd, Error> {
         let Bench { device, manifest, stop, observer, .. } = &mut *self.bench;
         if stop.load(Ordering::Relaxed) {
-            return Ok(Ended::Interrupted);
+            return Ok(RunEnd::Interrupted);
         }
         let size = manifest.options.setup.target_size;
         observer.state(Bytes(0), size);
@@ -405,19 +401,19 @@ impl<'b, 'a, D: Device + ?Sized> Execution<'b, 'a, D> {
                 false => ControlFlow::Continue(()),
             }
         };
-        // Other namespaces may have come since it was asked last.
+        // Check again: other namespaces may have appeared since the last check.
         let left = eraser(&**device, &manifest.options, erasure)?.erase(&mut tell)?;
         match left {
             ControlFlow::Break(()) => Err(Error::ErasesOn),
             ControlFlow::Continue(()) => {
                 observer.state(size, size);
-                Ok(Ended::Complete)
+                Ok(RunEnd::Complete)
             }
         }
     }
 }
 
-/// Passes over what was done of a fill before, but for what may have been in flight then.
+/// Skips the finished part of an interrupted fill, except for what may have been in flight.
 fn skip(done: &mut Enforcing, fill: &mut dyn Stream) {
     let ios = done.ios.saturating_sub(IN_FLIGHT);
     *done = Enforcing::default();
@@ -428,7 +424,7 @@ fn skip(done: &mut Enforcing, fill: &mut dyn Stream) {
     }
 }
 
-/// A stream that ends once there is enough.
+/// A stream that ends once `enough` is set.
 pub(crate) struct Until<'a, S> {
     pub stream: S,
     pub enough: &'a Cell<bool>,
@@ -440,17 +436,17 @@ impl<S: Stream> Stream for Until<'_, S> {
     }
 }
 
-/// A run that was executed.
-struct Executed {
-    /// How many IOs it was to have.
+/// The result of an executed run.
+struct RunOutcome {
+    /// The number of planned IOs.
     planned: u64,
-    ended: Ended,
+    ended: RunEnd,
     length: Option<Length>,
-    /// What came of waiting for the drive to become used to it, of a grid.
-    leveled: Option<Leveled>,
-    /// Response times in ns, of the preparation alone.
+    /// For a grid: whether and when the drive reached its level.
+    leveled: Option<LevelOutcome>,
+    /// Response times in ns; filled for the preparation only.
     series: Vec<f64>,
-    /// What it came to, of a test in rounds.
+    /// The totals of the run, for a test in rounds.
     totals: Option<Totals>,
     conditions: Option<Conditions>,
 }

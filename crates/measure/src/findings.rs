@@ -1,5 +1,4 @@
-//! What the preparation shows, and what follows from it for the runs after it (uFLIP sections 4.2
-//! and 4.3).
+//! Derives findings from the preparation and applies them to the runs after it (uFLIP sections 4.2 and 4.3).
 
 use flashscope_block::{Nanos, Op};
 use flashscope_result::manifest::Run;
@@ -8,20 +7,19 @@ use flashscope_stats::{Phases, lingering};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
 use flashscope_workload::uflip::{Baseline, INTERFERENCE};
 
-/// IOIgnore is so much more than the start-up phase, which is found within 5 %.
+/// IOIgnore relative to the start-up phase, whose length is known within 5 %.
 const IGNORE_MARGIN: f64 = 1.1;
 
-/// The pause between runs is so many times as long as writes were seen to linger.
+/// The pause between runs relative to the time for which writes linger.
 pub const PAUSE_MARGIN: u64 = 2;
 
-/// The shortest pause between runs that is chosen: the paper's for drives whose writes do not linger
-/// (section 5.1).
+/// The shortest pause between runs: the paper's value for drives whose writes do not linger (section 5.1).
 pub const LEAST_RUN_PAUSE: Nanos = Nanos::secs(1);
 
-/// Periods that do not divide each other are joined up to here.
+/// The longest common period; longer ones are not joined.
 const LONGEST_JOINT_PERIOD: u64 = 4096;
 
-/// Adds what a run of the preparation showed, by its response times in ns.
+/// Adds the findings of a preparation run, from its response times in ns.
 pub fn learn(findings: &mut Findings, experiment: &str, run: &Run, series: &[f64]) {
     if experiment == INTERFERENCE {
         let least = run_pause(findings).unwrap_or(LEAST_RUN_PAUSE);
@@ -36,7 +34,7 @@ pub fn learn(findings: &mut Findings, experiment: &str, run: &Run, series: &[f64
     }
 }
 
-/// Leaves its own start-up phase out of what a run of the preparation says of the running phase.
+/// Excludes the start-up phase of a preparation run from its own statistics.
 pub(crate) fn ignore_start_up(findings: &Findings, run: &mut Run) {
     let of_run = findings.phases.iter().find(|phases| phases.run == run.id);
     let start_up = of_run.and_then(|phases| phases.start_up);
@@ -45,7 +43,7 @@ pub(crate) fn ignore_start_up(findings: &Findings, run: &mut Run) {
     }
 }
 
-/// How long writes linger in the reads after them, and the pause that follows, of `least` at least.
+/// Returns how long writes linger in the reads after them, and the pause that follows, at least `least`.
 fn interference(run: &Run, series: &[f64], least: Nanos) -> Option<Interference> {
     let Reference::Sequence { patterns } = &run.reference else { return None };
     let ends: Vec<usize> =
@@ -65,14 +63,13 @@ fn interference(run: &Run, series: &[f64], least: Nanos) -> Option<Interference>
     })
 }
 
-/// The pause between runs; `None` while it is not known.
+/// Returns the pause between runs; `None` while it is not known.
 pub(crate) fn run_pause(findings: &Findings) -> Option<Nanos> {
     findings.interference.last().map(|found| found.run_pause_ns)
 }
 
-/// Gives a run the IOIgnore that covers the start-up phases of its operations, and as many more
-/// IOs. Those are upper bounds across the baselines, as the paper takes them: writes in another
-/// order may behave as random ones do.
+/// Sets the IOIgnore of a run to cover the start-up phases of its operations, and adds as many IOs. The start-up phases are upper
+/// bounds across the baselines, as in the paper: writes in another order may behave as random ones do.
 pub(crate) fn adapt(findings: &Findings, run: &mut Run) {
     let ops: Vec<Op> = run.reference.patterns().iter().map(|pattern| pattern.op).collect();
     let start_up = start_up(findings, &ops);
@@ -82,7 +79,7 @@ pub(crate) fn adapt(findings: &Findings, run: &mut Run) {
     };
     match &mut run.reference {
         Reference::Basic { pattern } | Reference::Parallel { pattern, .. } => adapt(pattern),
-        // What counts of a mix follows from its second pattern.
+        // The second pattern of a mix determines the IOs that count.
         Reference::Mixed { second, .. } => adapt(second),
         Reference::Sequence { .. }
         | Reference::Blend { .. }
@@ -91,7 +88,8 @@ pub(crate) fn adapt(findings: &Findings, run: &mut Run) {
     }
 }
 
-/// IOs that cover every start-up phase of baselines with one of `ops`, with the margin of an IOIgnore.
+/// Returns the number of IOs that covers every start-up phase of the baselines with one of `ops`, including the margin of an
+/// IOIgnore.
 pub fn start_up(findings: &Findings, ops: &[Op]) -> u64 {
     let relevant = findings.phases.iter().filter(|phases| ops.contains(&phases.baseline.op()));
     let longest = relevant.filter_map(|phases| phases.start_up).map(|found| found.ios).max();
@@ -103,8 +101,7 @@ fn with_margin(start_up: u64) -> u64 {
     (start_up as f64 * IGNORE_MARGIN).ceil() as u64
 }
 
-/// The period, in IOs, in which the response times of a run repeat themselves as far as known; 1
-/// for none.
+/// Returns the known period, in IOs, of a run's response times; 1 if they do not oscillate.
 pub(crate) fn period(findings: &Findings, reference: &Reference) -> u64 {
     let of = |pattern: &Pattern| joint(oscillation(findings, pattern), cycle(pattern));
     match reference {
@@ -117,7 +114,7 @@ pub(crate) fn period(findings: &Findings, reference: &Reference) -> u64 {
     }
 }
 
-/// The period of the baseline that a pattern derives from.
+/// Returns the period of the baseline that a pattern derives from.
 fn oscillation(findings: &Findings, pattern: &Pattern) -> u64 {
     let random = pattern.address == Address::Random;
     let same = |phases: &&BaselinePhases| {
@@ -126,7 +123,7 @@ fn oscillation(findings: &Findings, pattern: &Pattern) -> u64 {
     findings.phases.iter().find(same).and_then(|phases| phases.period).map_or(1, |found| found.ios)
 }
 
-/// The period that a pattern has by itself.
+/// Returns the period inherent in a pattern: its bursts and partitions.
 fn cycle(pattern: &Pattern) -> u64 {
     let in_time = match pattern.timing {
         Timing::Burst { burst, .. } => burst,
@@ -138,7 +135,7 @@ fn cycle(pattern: &Pattern) -> u64 {
     }
 }
 
-/// Least common multiple where that is of use, else the longer one.
+/// Returns the least common multiple, or the longer period if the multiple is too long.
 fn joint(a: u64, b: u64) -> u64 {
     let (mut divisor, mut rest) = (a, b);
     while rest > 0 {

@@ -1,9 +1,8 @@
-//! A grid of uniform writes: what a drive makes of each mean length with each amount of free space
-//! (Boboila and Desnoyers, "Performance Models of Flash-Based Solid-State Drives for Real Workloads",
-//! MSST 2011, section IV).
+//! A grid of uniform writes: the cost of each mean length at each amount of free space (Boboila and Desnoyers, "Performance
+//! Models of Flash-Based Solid-State Drives for Real Workloads", MSST 2011, section IV).
 //!
-//! The free space of a drive cannot be varied, but the space that is written can: all of the free space
-//! of the drive is there for a part of it, too, once the drive has become used to that.
+//! The free space of a drive is fixed, but the written space is not. If only a part of the drive is written, that part has all of
+//! the free space, once the drive has settled.
 
 use flashscope_block::{Bytes, Device, DeviceInfo};
 use flashscope_result::grid::GridRule;
@@ -13,7 +12,7 @@ use flashscope_workload::pattern::{Reference, UniformWrites};
 use flashscope_workload::seed_for;
 use flashscope_workload::uflip::Unit;
 
-use crate::budget::{Planned, Unaffordable, fits};
+use crate::budget::{BudgetedPlan, Unaffordable, fits};
 use crate::estimate::estimate;
 use crate::plan::refusal;
 use crate::steady::PTS;
@@ -21,89 +20,89 @@ use crate::steady::PTS;
 /// The name of the micro-benchmark.
 pub const GRID: &str = "grid";
 
-/// The mean lengths in pages, unless others are asked for.
+/// The default mean lengths, in pages.
 pub const LENGTHS: [u32; 5] = [1, 4, 16, 64, 256];
 
-/// The most free space that is measured, relative to what is written, unless more is asked for.
+/// The largest default free space, relative to the written space.
 const MOST_FREE_SPACE: f64 = 100.0;
 
-/// A target space holds so many writes of the longest mean length at least.
+/// The fewest writes of the longest mean length that a target space must hold.
 const LEAST_WRITES: u64 = 8;
 
-/// A real drive has so much free space at least, as a share of its capacity: none is sold with less
-/// than what lies between a GB and a GiB, and the capacity itself may be rounded up a little.
+/// The least free space of a real drive, as a share of its capacity. Every drive has at least the difference between a GB and a
+/// GiB; the capacity itself may be rounded up a little.
 const LEAST_SPARE: f64 = 0.05;
 
-/// What is chosen of a grid.
+/// The options of a grid.
 #[derive(Debug, Clone)]
 pub struct Choice {
     /// The unit of lengths and places.
     pub page: Bytes,
     /// Mean lengths in pages; empty for [`LENGTHS`].
     pub lengths: Vec<u32>,
-    /// Free space relative to what is written; empty for that of the drive, and from there on in steps
-    /// of 1, 2 and 5.
+    /// Free space relative to the written space. If empty, starts at the free space of the drive and continues in steps of 1, 2
+    /// and 5.
     pub free_spaces: Vec<f64>,
-    /// What the flash of the drive holds in all; `None` for what the drive tells or, where it does not,
-    /// the next usual size.
+    /// Capacity of the flash inside the drive. `None` uses the value reported by the drive or, if it reports none, the next usual
+    /// size.
     pub physical_capacity: Option<Bytes>,
 }
 
-/// Why there is no grid.
+/// An error in the options of a grid.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nothing is left to be free.
+    /// The flash is no larger than the drive.
     #[error(
-        "the flash of `{name}` is said to hold {physical}, and the drive {capacity}: it holds more \
-         than the drive (--capacity-inside)"
+        "the flash of `{name}` cannot hold {physical}: the drive holds {capacity}, and its flash must \
+         hold more (--capacity-inside)"
     )]
     NoFreeSpace {
-        /// The drive.
+        /// The name of the drive.
         name: String,
-        /// What its flash is said to hold.
+        /// The capacity of its flash.
         physical: Bytes,
-        /// What the drive holds.
+        /// The capacity of the drive.
         capacity: Bytes,
     },
-    /// Less free space than there is always.
+    /// Less free space than the drive always has.
     #[error(
         "a free space of {wanted}: `{name}` has {least:.3} times what is written when all of it is, and \
          more when less is; ask for no less (--grid-spaces)"
     )]
     TooLittle {
-        /// The drive.
+        /// The name of the drive.
         name: String,
-        /// What is wanted.
+        /// The requested free space.
         wanted: f64,
-        /// What there is at least.
+        /// The least possible free space.
         least: f64,
     },
-    /// So much free space that the rest holds no writes.
+    /// So much free space that the written part is too small.
     #[error(
         "a free space of {wanted}: that would be writes to {target}, and {LEAST_WRITES} of the mean \
          length of {length} pages take {least}; ask for less (--grid-spaces), or for shorter writes \
          (--grid-lengths)"
     )]
     TooMuch {
-        /// What is wanted.
+        /// The requested free space.
         wanted: f64,
-        /// What would be written.
+        /// The size of the written part.
         target: Bytes,
         /// The longest mean length.
         length: u32,
-        /// What is needed.
+        /// The least size of the written part.
         least: Bytes,
     },
 }
 
 impl Choice {
-    /// The largest IO.
+    /// Returns the largest IO of the grid.
     pub fn largest_io(&self) -> Bytes {
         let length = self.lengths().iter().copied().max().unwrap_or(1);
         self.writes(length, Bytes(u64::MAX), 0).longest()
     }
 
-    /// Mean lengths, rising.
+    /// Returns the mean lengths in rising order.
     fn lengths(&self) -> Vec<u32> {
         let chosen = if self.lengths.is_empty() { LENGTHS.to_vec() } else { self.lengths.clone() };
         rising(chosen, u32::cmp)
@@ -121,10 +120,10 @@ impl Choice {
         }
     }
 
-    /// The rule by which the runs on a drive are measured.
+    /// Returns the rule that decides how the runs on a drive are measured.
     ///
     /// # Errors
-    /// Where the drive is said to hold no more inside than outside.
+    /// If the flash is not larger than the drive.
     pub fn rule<D: Device + ?Sized>(&self, device: &D) -> Result<GridRule, Error> {
         let info = device.info();
         let known = self.physical_capacity.or(device.flash().map(|flash| flash.capacity));
@@ -147,7 +146,7 @@ impl Choice {
         })
     }
 
-    /// The spaces that are written, each with all lengths: the smallest first.
+    /// Returns the sizes of the written spaces, the smallest first. Each is written with all lengths.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // far below 2^53 bytes
     fn targets(&self, rule: &GridRule, device: &DeviceInfo) -> Result<Vec<Bytes>, Error> {
         let length = self.lengths().last().copied().unwrap_or(1);
@@ -175,15 +174,13 @@ impl Choice {
         Ok(rising(targets.collect::<Result<_, _>>()?, Bytes::cmp))
     }
 
-    /// The runs of the grid on a drive, numbered in the order of execution: by rising target spaces,
-    /// each with all lengths.
+    /// Plans the runs of the grid on a drive, numbered in the order of execution: by rising target spaces, each with all lengths.
     ///
-    /// In another order data that is left alone would share blocks with what was written before, and
-    /// some of the free space would stay in them: a drive that maps by pages does not clean such blocks
-    /// as long as others hold less.
+    /// In another order, data that is left alone would share blocks with data written before and keep some of the free space in
+    /// those blocks. A drive that maps by pages does not clean such blocks while others hold less valid data.
     ///
     /// # Errors
-    /// Where the drive has no such free space.
+    /// If the drive does not have such free space.
     pub fn plan(
         &self,
         rule: &GridRule,
@@ -193,8 +190,8 @@ impl Choice {
         self.plan_up_to(u32::MAX, rule, options, device)
     }
 
-    /// The same of the first levels alone: those of the first are the corners of the grid, and each level
-    /// with those before it is a grid again.
+    /// Plans the runs of the first levels. Level 0 holds the corners of the grid; each level together with those before it forms
+    /// a complete grid.
     fn plan_up_to(
         &self,
         most: u32,
@@ -236,17 +233,17 @@ impl Choice {
         }])
     }
 
-    /// The finest grid that fits into the budget of the options.
+    /// Plans the finest grid that fits into the budget of the options.
     ///
     /// # Errors
-    /// Where even its corners do not fit.
+    /// If even the corners do not fit.
     pub fn fitting(
         &self,
         options: &Options,
         rule: &GridRule,
         device: &DeviceInfo,
         costs: &Costs,
-    ) -> Result<Planned, Refused> {
+    ) -> Result<BudgetedPlan, FittingError> {
         let counts = [self.lengths().len(), self.targets(rule, device)?.len()];
         let deepest = counts.into_iter().flat_map(levels).max().unwrap_or(0);
         let (mut all, mut least) = (None, Estimate::default());
@@ -258,7 +255,7 @@ impl Choice {
                 let points = format!("points between others: {runs} of {all} are measured");
                 let left_out = if runs < all { vec![points] } else { vec![] };
                 let options = options.clone();
-                return Ok(Planned { options, micro_benchmarks, estimate, left_out });
+                return Ok(BudgetedPlan { options, micro_benchmarks, estimate, left_out });
             }
             least = estimate;
         }
@@ -266,18 +263,18 @@ impl Choice {
     }
 }
 
-/// Why a grid is not planned within a budget.
+/// A grid that cannot be planned within a budget.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
-    /// There is no such grid.
+pub enum FittingError {
+    /// The options of the grid are wrong.
     #[error(transparent)]
     Grid(#[from] Error),
-    /// It takes too much.
+    /// The grid exceeds the budget.
     #[error(transparent)]
     Budget(#[from] Unaffordable),
 }
 
-/// Sorted, each once.
+/// Sorts the values and removes duplicates.
 fn rising<T: PartialEq>(
     mut values: Vec<T>,
     order: impl FnMut(&T, &T) -> std::cmp::Ordering,
@@ -287,13 +284,12 @@ fn rising<T: PartialEq>(
     values
 }
 
-/// 0.001, 0.002, 0.005, 0.01 and so on.
+/// Returns 0.001, 0.002, 0.005, 0.01 and so on.
 fn steps() -> impl Iterator<Item = f64> {
     (-3..=2).flat_map(|exponent| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(exponent)))
 }
 
-/// The level of each of `count` values in a row: 0 for the first and the last, and for each halving of
-/// the gaps one more.
+/// Returns the level of each of `count` values in a row: 0 for the first and the last, and one more for each halving of the gaps.
 fn levels(count: usize) -> Vec<u32> {
     let mut levels = vec![u32::MAX; count];
     let last = count.saturating_sub(1);
@@ -314,8 +310,8 @@ fn levels(count: usize) -> Vec<u32> {
     levels
 }
 
-/// What the flash of a drive is likely to hold that has `capacity`: the next of 2ⁿ and 2ⁿ + 2ⁿ⁻¹ GiB (or
-/// MiB) that leaves it a twentieth to spare. The paper has 64 GiB for 64 GB.
+/// Returns the likely capacity of the flash in a drive of `capacity`: the next of 2ⁿ and 2ⁿ + 2ⁿ⁻¹ GiB (or MiB) that leaves a
+/// twentieth to spare. The paper has 64 GiB for 64 GB.
 fn usual_size(capacity: Bytes) -> Bytes {
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let least = (capacity.0 as f64 * (1.0 + LEAST_SPARE)) as u64;
@@ -328,9 +324,8 @@ fn usual_size(capacity: Bytes) -> Bytes {
 mod tests {
     use super::*;
 
-    // Do levels halve the gaps, the ends first, and leave nothing out?
     #[test]
-    fn levels_go_from_coarse_to_fine() {
+    fn levels_halve_the_gaps_and_omit_no_value() {
         assert_eq!(levels(1), [0]);
         assert_eq!(levels(2), [0, 0]);
         assert_eq!(levels(5), [0, 2, 1, 2, 0]);
@@ -338,9 +333,8 @@ mod tests {
         assert!(levels(100).iter().all(|level| *level <= 7));
     }
 
-    // Is the flash of drives as large as their makers build it, by the capacity that they are sold with?
     #[test]
-    fn usual_sizes() {
+    fn usual_sizes_match_drives_on_sale() {
         let gib = |gb: f64| {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             let size = usual_size(Bytes((gb * 1e9) as u64));

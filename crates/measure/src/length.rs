@@ -1,22 +1,22 @@
-//! When a run is long enough.
+//! Decides when a run is long enough.
 
 use flashscope_block::{Bytes, Completion, Flash, Nanos};
 use flashscope_result::methodology::{EndedBy, Length, Methodology, Precision};
 use flashscope_stats::{Rule, Statistic};
 
-use crate::level::{Leveled, Leveling};
+use crate::level::{LevelDetector, LevelOutcome};
 
-/// What a run may take.
+/// The limits of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Time from its start on.
+    /// Time since the start of the run.
     pub time: Nanos,
     /// Bytes written.
     pub bytes: Bytes,
 }
 
 impl Limits {
-    /// Those of each run, within what is left for all.
+    /// Returns the limits of one run, within `left`, the limits left for all runs.
     pub(crate) fn of(methodology: &Methodology, left: Limits) -> Limits {
         Limits {
             time: methodology.most_run_time_ns.map_or(left.time, |most| most.min(left.time)),
@@ -25,18 +25,19 @@ impl Limits {
     }
 }
 
-/// What a run is to find while it runs.
+/// The quantity that a run measures while it runs, which decides when it ends.
 pub(crate) enum Aim {
-    /// Nothing: its length is given.
+    /// No quantity: the length of the run is given.
     Given,
-    /// A statistic of its response times.
+    /// A statistic of the response times.
     Statistic(flashscope_stats::Length),
-    /// What a byte comes to once the drive is used to the run.
-    Level(Box<Leveling>),
+    /// The cost of a byte once the drive has settled.
+    Level(Box<LevelDetector>),
 }
 
 impl Aim {
-    /// A statistic as well as wanted, where it is, of a run that oscillates with `period` IOs.
+    /// Aims at a statistic with the `wanted` precision, for a run that oscillates with `period` IOs. Without a precision, the
+    /// length is given.
     pub(crate) fn statistic(wanted: Option<Precision>, period: u64) -> Aim {
         wanted.map_or(Aim::Given, |wanted| {
             Aim::Statistic(flashscope_stats::Length::new(rule(wanted, period)))
@@ -44,7 +45,7 @@ impl Aim {
     }
 }
 
-/// Watches a run: whether it knows what it is to know, or has taken what it may take.
+/// Watches a run and decides when it has reached its aim or its limits.
 pub(crate) struct Watch {
     /// IOs at the start that do not count.
     ignored: u64,
@@ -58,7 +59,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// For a run that begins at `start`, leaves out `ignored` IOs and oscillates with `period` IOs.
+    /// Watches a run that begins at `start`, ignores `ignored` IOs and oscillates with `period` IOs.
     pub(crate) fn new(
         aim: Aim,
         limits: Limits,
@@ -68,8 +69,7 @@ impl Watch {
         Watch { ignored, seen: 0, period, aim, limits, start, written: Bytes(0), ended_by: None }
     }
 
-    /// Takes an IO that was answered; whether the run is over. `flash` is what the drive tells of its
-    /// flash then.
+    /// Takes a completed IO and returns true if the run is over. `flash` returns the drive's flash counters at that moment.
     pub(crate) fn take(
         &mut self,
         completion: &Completion,
@@ -104,21 +104,21 @@ impl Watch {
         self.ended_by.is_some()
     }
 
-    /// Of a run that waits for the drive to become used to it, what came of that; `flash` is what
-    /// the drive tells at its end.
-    pub(crate) fn level(&self, flash: Option<Flash>) -> Option<Leveled> {
+    /// Returns the level that the drive reached, for a run that waits for one. `flash` holds the drive's flash counters at the
+    /// end of the run.
+    pub(crate) fn level(&self, flash: Option<Flash>) -> Option<LevelOutcome> {
         match &self.aim {
             Aim::Level(level) => Some(level.outcome(flash)),
             Aim::Given | Aim::Statistic(_) => None,
         }
     }
 
-    /// Bytes written.
+    /// Returns the bytes written.
     pub(crate) fn written(&self) -> Bytes {
         self.written
     }
 
-    /// How the run came to its length; `None` where that was given and kept.
+    /// Returns the length of the run and what ended it; `None` for a run of given length that was not cut short.
     pub(crate) fn length(&self) -> Option<Length> {
         let limited = !matches!(self.aim, Aim::Given) || self.ended_by.is_some();
         let interval = match &self.aim {

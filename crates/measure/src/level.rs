@@ -1,4 +1,4 @@
-//! Runs that count only once a drive has become used to them.
+//! Runs of a grid: IOs count only once the cost of a byte is level.
 
 use flashscope_block::{Bytes, Completion, Flash};
 use flashscope_result::grid::{GridRule, Inside, Level};
@@ -9,31 +9,31 @@ use flashscope_workload::pattern::{Reference, UniformWrites};
 
 use crate::steady::Criterion;
 
-/// Waits until what a byte comes to is level, and then finds what that is.
+/// Waits until the cost of a byte is level, and then measures it.
 ///
-/// What has to be level is what the drive programs for each byte, where it tells: that has no noise
-/// but that of the writes. Elsewhere it is the response time for each byte.
-pub(crate) struct Leveling {
+/// The cost is the bytes that the drive programs per byte, if it reports them: the writes are the only noise in that. On other
+/// drives it is the response time per byte.
+pub(crate) struct LevelDetector {
     rule: GridRule,
     precision: Option<Precision>,
     /// Bytes in a window.
     window: u64,
-    /// Bytes and ns of the current window so far, and what the drive told when it began.
+    /// Bytes and ns of the current window so far, and the flash counters at its start.
     bytes: u64,
     nanos: u64,
     flash: Option<Flash>,
     seen: u64,
-    /// What each window before the IOs that count came to.
+    /// The cost in each window before the IOs that count.
     values: Vec<f64>,
-    counting: Option<Counting>,
+    counting: Option<CountedPart>,
 }
 
-/// What counts of a run.
-struct Counting {
+/// The part of a run that counts.
+struct CountedPart {
     steady: bool,
-    /// IOs before.
+    /// IOs before it.
     ignored: u64,
-    /// What the drive told when it began.
+    /// The flash counters at its start.
     flash: Option<Flash>,
     /// ns for each byte.
     cost: Ratio,
@@ -41,21 +41,21 @@ struct Counting {
     windows: u32,
 }
 
-/// What came of waiting for a drive.
-pub(crate) struct Leveled {
+/// The level that a drive reached in a run.
+pub(crate) struct LevelOutcome {
     level: Level,
     ignored: u64,
 }
 
-impl Leveling {
-    /// Of `writes`, to a drive that tells `flash` of itself now.
+impl LevelDetector {
+    /// Creates the detector for `writes` to a drive whose flash counters are `flash` now.
     pub(crate) fn new(
         rule: &GridRule,
         writes: &UniformWrites,
         precision: Option<Precision>,
         flash: Option<Flash>,
-    ) -> Leveling {
-        Leveling {
+    ) -> LevelDetector {
+        LevelDetector {
             rule: *rule,
             precision,
             window: rule.window(writes).0,
@@ -68,8 +68,7 @@ impl Leveling {
         }
     }
 
-    /// Takes an IO that was answered; what ends the run, if something does. `flash` is what the drive
-    /// tells then.
+    /// Takes a completed IO and returns what ends the run, if anything. `flash` returns the flash counters at that moment.
     #[allow(clippy::cast_precision_loss)] // far below 2^53 ns and bytes
     pub(crate) fn take(
         &mut self,
@@ -102,7 +101,7 @@ impl Leveling {
         }
     }
 
-    /// What the window that ends now came to.
+    /// Returns the cost in the window that ends now.
     #[allow(clippy::cast_precision_loss)]
     fn value(&self, flash: Option<Flash>) -> f64 {
         let programmed =
@@ -110,7 +109,7 @@ impl Leveling {
         programmed.unwrap_or(self.nanos) as f64 / self.bytes as f64
     }
 
-    /// Lets IOs count from now on, if the drive is used to them or never will be.
+    /// Starts to count IOs if the cost is level, or after the last window in which it could become level.
     fn begin(&mut self, flash: Option<Flash>) {
         let rule = &self.rule;
         let level = Criterion {
@@ -122,11 +121,11 @@ impl Leveling {
         let steady = level.holds(&self.values);
         if steady || self.values.len() >= level.most {
             let (ignored, cost) = (self.seen, Ratio::default());
-            self.counting = Some(Counting { steady, ignored, flash, cost, windows: 0 });
+            self.counting = Some(CountedPart { steady, ignored, flash, cost, windows: 0 });
         }
     }
 
-    /// What ends the run after a window that counts, if something does.
+    /// Returns what ends the run after a window that counts, if anything.
     fn is_over(&self) -> Option<EndedBy> {
         let windows = self.counting.as_ref()?.windows;
         let known = match (self.precision, self.interval()) {
@@ -141,13 +140,13 @@ impl Leveling {
         }
     }
 
-    /// The ns for each byte with their interval; `None` while too few IOs count.
+    /// Returns the ns per byte with its interval; `None` while too few IOs count.
     pub(crate) fn interval(&self) -> Option<Interval> {
         self.counting.as_ref()?.cost.interval(self.precision.unwrap_or_default().confidence)
     }
 
-    /// What came of it so far; `flash` is what the drive tells now.
-    pub(crate) fn outcome(&self, flash: Option<Flash>) -> Leveled {
+    /// Returns the level so far. `flash` holds the flash counters now.
+    pub(crate) fn outcome(&self, flash: Option<Flash>) -> LevelOutcome {
         let begun = self.counting.as_ref();
         let since = begun.and_then(|counting| counting.flash).zip(flash);
         let inside = since.map(|(then, now)| Inside {
@@ -157,12 +156,12 @@ impl Leveling {
         });
         let steady = begun.is_some_and(|counting| counting.steady);
         let ignored = begun.map_or(self.seen, |counting| counting.ignored);
-        Leveled { level: Level { steady, inside }, ignored }
+        LevelOutcome { level: Level { steady, inside }, ignored }
     }
 }
 
-impl Leveled {
-    /// Notes it of the run that it came of.
+impl LevelOutcome {
+    /// Writes the level into its run.
     pub(crate) fn note(self, run: &mut Run) {
         run.level = Some(self.level);
         if let Reference::Uniform { writes } = &mut run.reference {

@@ -1,4 +1,4 @@
-//! A workload on a drive: fill it, warm it up until it is steady, and measure.
+//! Puts a workload on a drive: fills it, warms it up until it is steady, and measures.
 
 use std::sync::atomic::AtomicBool;
 
@@ -7,17 +7,17 @@ use flashscope_stats::Summary;
 use flashscope_workload::Stream;
 use flashscope_workload::state::{RandomFill, SequentialFill};
 
-use crate::execute::{Ended, execute, fill};
+use crate::execute::{RunEnd, execute, fill};
 use crate::steady::STEADY;
 use crate::warm_up::WarmUp;
 
-/// Progress is told after so many IOs.
+/// The number of IOs between progress reports.
 const TELL_EVERY: u64 = 1 << 12;
 
-/// What the drive holds at first.
+/// The initial contents of the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
-    /// What it holds.
+    /// Unchanged.
     None,
     /// Every byte written once, from start to end.
     Sequential,
@@ -25,109 +25,107 @@ pub enum Fill {
     Random,
 }
 
-/// How long it is measured, unless the workload ends before.
+/// The length of the measurement, unless the workload ends earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// For so many IOs.
+    /// This many IOs.
     Ios(u64),
-    /// For so long on the clock of the drive.
+    /// This long on the clock of the drive.
     Time(Nanos),
-    /// To the end of the workload.
+    /// Until the workload ends.
     Whole,
 }
 
-/// What is done with a workload.
+/// The settings of a load session.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Load {
-    /// What the drive holds at first.
+    /// The initial contents of the drive.
     pub fill: Fill,
     /// How long the workload runs before anything is measured.
     pub warm_up: WarmUp,
-    /// How long it is measured.
+    /// The length of the measurement.
     pub length: Length,
-    /// How many IOs each stream of the workload has in flight.
+    /// The IOs in flight of each stream of the workload.
     pub queue_depth: u32,
-    /// Whether IOs are due whatever is in flight. Then the latency counts from when an IO was
-    /// due, also where it had to wait for others (else their *coordinated omission* would hide
-    /// what a user waits for).
+    /// True if IOs are due regardless of what is in flight. The latency then counts from the time at which an IO was due,
+    /// including its wait for earlier IOs. Otherwise *coordinated omission* would hide the wait of a user.
     pub open_loop: bool,
     /// Seed of a random fill.
     pub seed: u64,
 }
 
-/// What else is read off the drive beside the completions, such as what it counts.
+/// Reads values of the drive that the completions do not show, such as its counters.
 pub struct Gauge<D: ?Sized, R> {
-    /// Reads it.
+    /// Reads the values.
     pub read: fn(&D) -> R,
-    /// The metric that has to become steady, from one reading to a later one; `None` where it
-    /// has no value.
+    /// The metric that must become steady, from one reading to a later one; `None` if it has no value.
     pub metric: fn(&R, &R) -> Option<f64>,
 }
 
-/// What a session is doing.
+/// The phase of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// It fills the drive.
+    /// The session fills the drive.
     Fill,
-    /// It warms the drive up.
+    /// The session warms the drive up.
     WarmUp,
-    /// It measures.
+    /// The session measures.
     Measure,
 }
 
-/// A workload that is put on a drive.
+/// A workload on a drive.
 pub struct Session<'a, D, R> {
-    /// The drive. It accepts as many IOs at once as all streams have in flight.
+    /// The drive. It must accept the IOs in flight of all streams at once.
     pub device: &'a mut D,
-    /// What is done.
+    /// The settings.
     pub load: Load,
-    /// What is read off the drive.
+    /// The values to read from the drive.
     pub gauge: Gauge<D, R>,
-    /// Set to end early: what was measured is kept.
+    /// Set to end early; completed measurements are kept.
     pub stop: &'a AtomicBool,
-    /// Is told when the measurement begins, on the clock of the drive.
+    /// Receives the start of the measurement, on the clock of the drive.
     pub begin: &'a mut dyn FnMut(Nanos),
-    /// Is told how much is done of how much (in bytes, IOs or nanoseconds), as far as known.
+    /// Receives the amount done and the total (in bytes, IOs or nanoseconds), as far as known.
     pub progress: &'a mut dyn FnMut(Phase, u64, u64),
 }
 
-/// What came of a session.
+/// The outcome of a session.
 pub struct Outcome<R> {
-    /// How it ended. If it failed, then at the first error.
-    pub ended: Ended,
-    /// The warm-up, as far as it went.
-    pub warm_up: WarmedUp,
-    /// What was measured; `None` where it ended before.
-    pub measured: Option<Measured<R>>,
+    /// How the session ended: at the first error if it failed.
+    pub ended: RunEnd,
+    /// The warm-up, as far as it ran.
+    pub warm_up: WarmUpOutcome,
+    /// The measurement; `None` if the session ended before it began.
+    pub measured: Option<Measurement<R>>,
 }
 
 /// A warm-up.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct WarmedUp {
-    /// How many IOs were answered.
+pub struct WarmUpOutcome {
+    /// IOs answered.
     pub ios: u64,
-    /// How many bytes were read, written and trimmed.
+    /// Bytes read, written and trimmed.
     pub bytes: Bytes,
     /// The metric in each window; empty unless it was to become steady.
     pub windows: Vec<f64>,
-    /// Whether it became steady; `None` where it was not looked at.
+    /// True if the metric became steady; `None` if it was not checked.
     pub steady: Option<bool>,
 }
 
-/// What was measured.
+/// A measurement.
 #[derive(Debug, Clone)]
-pub struct Measured<R> {
-    /// When it began, at the end of the warm-up, on the clock of the drive.
+pub struct Measurement<R> {
+    /// Its start, at the end of the warm-up, on the clock of the drive.
     pub began: Nanos,
-    /// From then to the last answer that counts, on the clock of the drive.
+    /// The time from the start to the last answer that counts, on the clock of the drive.
     pub took: Nanos,
-    /// Bytes read, written and trimmed, by operation code.
+    /// Bytes read, written and trimmed, indexed by operation code.
     pub bytes: [Bytes; Op::ALL.len()],
-    /// The latencies of what was carried out; an IO that fails is not counted.
+    /// The latencies of the successful IOs; failed IOs do not count.
     pub latencies: Latencies,
-    /// The gauge at the start.
+    /// The reading of the gauge at the start.
     pub before: R,
-    /// The gauge at the end.
+    /// The reading of the gauge at the end.
     pub after: R,
 }
 
@@ -135,18 +133,18 @@ pub struct Measured<R> {
 #[derive(Debug, Clone, Default)]
 pub struct Latencies {
     all: Summary,
-    /// The operation of all IOs so far, as long as there is but one: no need to count twice.
+    /// The operation of all IOs so far, while there is only one; saves counting twice.
     only: Option<Op>,
     apart: Option<Box<[Summary; Op::ALL.len()]>>,
 }
 
 impl Latencies {
-    /// Those of all IOs.
+    /// Returns the latencies of all IOs.
     pub fn all(&self) -> &Summary {
         &self.all
     }
 
-    /// Those of one operation; `None` where there was none.
+    /// Returns the latencies of one operation; `None` if there were none.
     pub fn of(&self, op: Op) -> Option<&Summary> {
         match &self.apart {
             Some(apart) => Some(&apart[usize::from(op.code())]).filter(|s| s.count() > 0),
@@ -179,42 +177,41 @@ impl Latencies {
     }
 }
 
-/// Ends the execution of a stream: what was to be measured is measured.
+/// Ends the execution of a stream when the measurement is complete.
 struct Enough;
 
-/// Is told of every IO that is measured: what it did where, when it was answered, from the begin of the
-/// measurement, and its latency.
-pub type Each<'a> = dyn FnMut(&Io, Nanos, Nanos) + 'a;
+/// Receives every measured IO: the IO, its completion time since the start of the measurement, and its latency.
+pub type IoCallback<'a> = dyn FnMut(&Io, Nanos, Nanos) + 'a;
 
 impl<D: Device, R> Session<'_, D, R> {
-    /// Fills, warms up and measures. `runs` are executed one after the other, each with its
-    /// concurrent streams; warm-up and measurement follow upon each other without a break.
+    /// Fills, warms up and measures. `runs` are executed one after the other, each with its concurrent streams. Warm-up and
+    /// measurement follow each other without a break.
     pub fn run<S: Stream>(self, runs: impl IntoIterator<Item = Vec<S>>) -> Outcome<R> {
-        self.run_and_tell(runs, None)
+        self.run_with_callback(runs, None)
     }
 
-    /// As [`Session::run`], and tells of every IO that is measured.
-    pub fn run_and_tell<S: Stream>(
+    /// Does the same as [`Session::run`], and passes every measured IO to `each`.
+    pub fn run_with_callback<S: Stream>(
         self,
         runs: impl IntoIterator<Item = Vec<S>>,
-        each: Option<&mut Each<'_>>,
+        each: Option<&mut IoCallback<'_>>,
     ) -> Outcome<R> {
         let Session { device, load, gauge, stop, begin, progress } = self;
         let mut tell = |done: Bytes, size: Bytes| progress(Phase::Fill, done.0, size.0);
         let filled = fill_drive(device, load.fill, load.seed, stop, &mut tell);
-        let mut meter = Meter::new(device, load, gauge, Told { begin, each, progress });
-        if filled != Ended::Complete {
+        let mut meter = Meter::new(device, load, gauge, Callbacks { begin, each, progress });
+        if filled != RunEnd::Complete {
             meter.measured = None;
             return meter.outcome(filled);
         }
-        let mut ended = Ended::Complete;
+        let mut ended = RunEnd::Complete;
         for mut streams in runs {
             let depth = load.queue_depth;
             let executed = execute(device, &mut streams, depth, stop, |device, completion| {
                 meter.take(device, completion)
             });
             match executed {
-                Ok(Ended::Complete) => {}
+                Ok(RunEnd::Complete) => {}
                 Ok(early) => {
                     ended = early;
                     break;
@@ -222,62 +219,61 @@ impl<D: Device, R> Session<'_, D, R> {
                 Err(Enough) => return meter.outcome(ended),
             }
         }
-        // The workload ended, or was ended, before its time.
+        // The workload ended, or was stopped, before the measurement was complete.
         meter.read_off(device);
         meter.outcome(ended)
     }
 }
 
-/// Brings a drive to hold what `state` says, all of it; `seed` is that of the random one. `progress` is told
-/// how many bytes of how many are written.
+/// Fills the whole drive as `state` says; `seed` seeds the random fill. `progress` receives the bytes written and the total.
 pub fn fill_drive<D: Device>(
     device: &mut D,
     state: Fill,
     seed: u64,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(Bytes, Bytes),
-) -> Ended {
+) -> RunEnd {
     let info = device.info();
     let block = info.logical_block;
     let size = info.capacity.round_down(block);
     let tell = |done: Bytes| progress(done, size);
     match state {
-        Fill::None => Ended::Complete,
+        Fill::None => RunEnd::Complete,
         Fill::Sequential => fill(device, SequentialFill::new(Bytes(0), size), stop, tell),
         Fill::Random => fill(device, RandomFill::new(Bytes(0), size, block, seed), stop, tell),
     }
 }
 
-/// Those who are told how a session goes.
-struct Told<'a, 'e> {
+/// The callbacks of a session.
+struct Callbacks<'a, 'e> {
     begin: &'a mut dyn FnMut(Nanos),
-    each: Option<&'a mut Each<'e>>,
+    each: Option<&'a mut IoCallback<'e>>,
     progress: &'a mut dyn FnMut(Phase, u64, u64),
 }
 
-/// Counts what is answered, and knows when to measure and when it is enough.
+/// Counts completions, and decides when the measurement starts and ends.
 struct Meter<'a, 'e, D, R> {
     load: Load,
     gauge: Gauge<D, R>,
-    told: Told<'a, 'e>,
-    /// Bytes in a window of the warm-up, where it goes by bytes.
+    callbacks: Callbacks<'a, 'e>,
+    /// Bytes in a window of the warm-up, if windows are measured in bytes.
     window: u64,
-    /// The bytes of the warm-up at which the next window ends, and the gauge where it began.
+    /// The bytes of the warm-up at which the next window ends, and the gauge at its start.
     window_end: u64,
     window_start: R,
-    warm_up: WarmedUp,
+    warm_up: WarmUpOutcome,
     start: Nanos,
     end: Nanos,
-    measured: Option<Measured<R>>,
+    measured: Option<Measurement<R>>,
 }
 
-/// How many windows a warm-up is expected to take: one more as long as it is not steady.
+/// Returns how many windows a warm-up is expected to take: one more while it is not steady.
 fn expected(windows: &[f64]) -> u64 {
     STEADY.windows.max(windows.len() + 1) as u64
 }
 
 impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
-    fn new(device: &D, load: Load, gauge: Gauge<D, R>, told: Told<'a, 'e>) -> Self {
+    fn new(device: &D, load: Load, gauge: Gauge<D, R>, callbacks: Callbacks<'a, 'e>) -> Self {
         let capacity = device.info().capacity.0;
         #[allow(
             clippy::cast_possible_truncation,
@@ -290,12 +286,12 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
         };
         let mut meter = Meter {
             load,
-            told,
+            callbacks,
             window,
             window_end: window,
             window_start: (gauge.read)(device),
             gauge,
-            warm_up: WarmedUp::default(),
+            warm_up: WarmUpOutcome::default(),
             start: Nanos(0),
             end: Nanos::MAX,
             measured: None,
@@ -336,13 +332,13 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
         }
     }
 
-    /// Notes a window of the warm-up; returns whether it was the last.
+    /// Records a window of the warm-up. Returns true if it was the last.
     fn end_window(&mut self, device: &D) -> bool {
         let reading = (self.gauge.read)(device);
         let value = (self.gauge.metric)(&self.window_start, &reading);
         self.window_start = reading;
         self.window_end += self.window;
-        // Where the metric has no value, nothing happens that could change the drive.
+        // If the metric has no value, nothing changes the drive, so it is steady.
         let steady = value.is_none_or(|value| {
             self.warm_up.windows.push(value);
             STEADY.holds(&self.warm_up.windows)
@@ -352,24 +348,24 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
     }
 
     fn tell_warm_up(&mut self) {
-        let WarmedUp { ios, bytes, windows, .. } = &self.warm_up;
+        let WarmUpOutcome { ios, bytes, windows, .. } = &self.warm_up;
         let (done, total) = match self.load.warm_up {
             WarmUp::Ios(total) => (*ios, total),
             WarmUp::Steady => (bytes.0, expected(windows).saturating_mul(self.window)),
             WarmUp::Passes { ios: pass } => (*ios, expected(windows).saturating_mul(pass)),
             _ => (bytes.0, self.window),
         };
-        (self.told.progress)(Phase::WarmUp, done, total);
+        (self.callbacks.progress)(Phase::WarmUp, done, total);
     }
 
     fn begin(&mut self, device: &D, now: Nanos) {
         self.start = now;
-        (self.told.begin)(now);
+        (self.callbacks.begin)(now);
         if let Length::Time(time) = self.load.length {
             self.end = Nanos(now.0.saturating_add(time.0));
         }
         let read = || (self.gauge.read)(device);
-        self.measured = Some(Measured {
+        self.measured = Some(Measurement {
             began: now,
             took: Nanos(0),
             bytes: Default::default(),
@@ -398,7 +394,7 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
         };
         measured.latencies.push(io.op, latency);
         measured.bytes[usize::from(io.op.code())] += io.len;
-        if let Some(each) = &mut self.told.each {
+        if let Some(each) = &mut self.callbacks.each {
             each(io, measured.took, latency);
         }
         let ios = measured.latencies.all().count();
@@ -412,19 +408,19 @@ impl<'a, 'e, D: Device, R> Meter<'a, 'e, D, R> {
                 Length::Time(time) => (measured.took.0, time.0),
                 Length::Whole => (ios, ios),
             };
-            (self.told.progress)(Phase::Measure, done, total);
+            (self.callbacks.progress)(Phase::Measure, done, total);
         }
         Ok(())
     }
 
-    /// Takes the last reading of what was measured so far.
+    /// Takes the last reading of the gauge for the measurement.
     fn read_off(&mut self, device: &D) {
         if let Some(measured) = &mut self.measured {
             measured.after = (self.gauge.read)(device);
         }
     }
 
-    fn outcome(self, ended: Ended) -> Outcome<R> {
+    fn outcome(self, ended: RunEnd) -> Outcome<R> {
         Outcome { ended, warm_up: self.warm_up, measured: self.measured }
     }
 }

@@ -1,11 +1,11 @@
-//! What is recorded of the machine that measures.
+//! Describes the machine that measures.
 
 use std::fs;
 
 use flashscope_block::Bytes;
 use flashscope_result::manifest::Machine;
 
-/// The machine this runs on. What the kernel does not tell is `unknown`.
+/// Returns a description of this machine. Values that the kernel does not report are `unknown`.
 pub fn describe() -> Machine {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let processor = field(&read("/proc/cpuinfo"), "model name");
@@ -25,7 +25,7 @@ pub fn describe() -> Machine {
     }
 }
 
-/// The first `name: value` of a file in /proc.
+/// Returns the value of the first `name: value` line of a file in /proc.
 fn field(text: &str, name: &str) -> Option<String> {
     let value = |line: &str| {
         let (key, value) = line.split_once(':')?;
@@ -38,15 +38,13 @@ fn field(text: &str, name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    // Is a field found by its whole name, and an absent one absent?
     #[test]
-    fn reads_fields() {
+    fn fields_match_by_their_whole_name() {
         let text = "model\t\t: 17\nmodel name\t: Some CPU @ 2 GHz: fast\nmodel name\t: other\n";
         assert_eq!(field(text, "model name").as_deref(), Some("Some CPU @ 2 GHz: fast"));
         assert_eq!(field(text, "name"), None);
     }
 
-    // Is the machine that runs this test described at all?
     #[test]
     fn describes_this_machine() {
         let machine = describe();

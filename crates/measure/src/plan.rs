@@ -5,16 +5,15 @@ use flashscope_workload::pattern::{Address, Pattern, Reference};
 use flashscope_workload::seed_for;
 use flashscope_workload::uflip::{self, Setup, Unit};
 
-/// Where target spaces begin: at multiples of this, which every usual flash block divides.
+/// The alignment of target spaces, a multiple of every usual flash block.
 const ALIGNMENT: Bytes = Bytes::mib(1);
 
-/// The runs of `benchmarks` on a drive, each with its target space and, where the drive cannot do
-/// it within the space that the options allow, why it is skipped. With `read_only`, runs that write
-/// are skipped.
+/// Plans the runs of `benchmarks` on a drive, each with its target space. A run is skipped, with the reason, if the drive cannot
+/// do it within the space that the options allow. With `read_only`, runs that write are skipped.
 ///
-/// Sequential writes are what disturbs the state of a drive most, so each run of a basic or
-/// parallel pattern that does them gets a target space of its own as long as there is room. When
-/// there is none, the state is enforced again and the next begins at the start (uFLIP section 4.1).
+/// Sequential writes disturb the state of a drive most. Each run of a basic or parallel pattern that writes sequentially
+/// therefore gets a target space of its own, as long as there is room. When the space is used up, the state is enforced again and
+/// the next run begins at the start (uFLIP section 4.1).
 pub fn plan(
     benchmarks: &[&uflip::MicroBenchmark],
     options: &Options,
@@ -24,7 +23,7 @@ pub fn plan(
     plan_where(|_, _, _| true, benchmarks, options, device, read_only)
 }
 
-/// The same with one in `step` values of each parameter, the first and the last among them.
+/// Plans like [`plan`], with one in `step` values of each parameter, including the first and the last.
 pub(crate) fn plan_every(
     step: usize,
     benchmarks: &[&uflip::MicroBenchmark],
@@ -40,7 +39,7 @@ pub(crate) fn plan_every(
     plan_where(wanted, benchmarks, options, device, read_only)
 }
 
-/// The same with those runs alone that are `wanted`, by their micro-benchmark, experiment and value.
+/// Plans like [`plan`], with only the runs that `wanted` accepts by their micro-benchmark, experiment and value.
 pub fn plan_where(
     wanted: impl Fn(&uflip::MicroBenchmark, &uflip::Experiment, i64) -> bool,
     benchmarks: &[&uflip::MicroBenchmark],
@@ -49,7 +48,7 @@ pub fn plan_where(
     read_only: bool,
 ) -> Vec<MicroBenchmark> {
     let setup = &options.setup;
-    // Nothing outside of the space that may be used is read or written.
+    // Runs must not read or write outside the allowed space.
     let end = device.capacity.min(setup.target_offset + setup.target_size);
     let mut id = 0;
     let mut plan_run = |value: i64, reference: Reference| {
@@ -89,9 +88,8 @@ pub fn plan_where(
     plan
 }
 
-/// How often the runs of an experiment are done: those of the preparation, which characterize the
-/// drive, once; but how long writes linger is looked at again with each pass over the rest, at
-/// least once more.
+/// Returns how often the runs of an experiment are done. Preparation runs characterize the drive and are done once. The
+/// interference run repeats with each pass over the other runs, at least once more, to check how long writes linger.
 fn repeats(benchmark: &uflip::MicroBenchmark, name: &str, methodology: &Methodology) -> u32 {
     match benchmark.name == uflip::PREPARATION.name {
         true if name != uflip::INTERFERENCE => 1,
@@ -101,7 +99,7 @@ fn repeats(benchmark: &uflip::MicroBenchmark, name: &str, methodology: &Methodol
     }
 }
 
-/// The same with other random addresses.
+/// Returns the reference with other random addresses for repeat `repeat`.
 fn repeated(reference: &Reference, repeat: u32) -> Reference {
     let mut reference = reference.clone();
     if repeat > 1 {
@@ -112,14 +110,14 @@ fn repeated(reference: &Reference, repeat: u32) -> Reference {
     reference
 }
 
-/// Gives sequential writes target spaces in the order in which they are run, and says before which the state is enforced
-/// again: of a plan whose order was changed, too.
+/// Assigns target spaces to sequential writes in the order of execution, and marks the runs before which the state is enforced
+/// again. Call it again if the order of a plan changes.
 pub fn place(plan: &mut [MicroBenchmark], options: &Options) {
     let mut spaces = Spaces::new(&options.setup);
     let order = order(plan);
     let mut runs: Vec<&mut Run> =
         plan.iter_mut().flat_map(|m| &mut m.experiments).flat_map(|e| &mut e.runs).collect();
-    // Runs are numbered from 1, as they stand.
+    // Runs are numbered from 1 in this order.
     for id in order {
         let run = &mut runs[id as usize - 1];
         run.reset = spaces.resets(&run.reference) && options.state != State::Keep;
@@ -127,7 +125,7 @@ pub fn place(plan: &mut [MicroBenchmark], options: &Options) {
     }
 }
 
-/// The plan that plays a trace once, as `reference` says.
+/// Plans a single run that plays the trace of `reference` once.
 pub fn trace_plan(reference: Reference) -> Vec<MicroBenchmark> {
     let pace = if reference.is_open_loop() { "timed" } else { "asap" };
     let value = i64::from(reference.queue_depth());
@@ -142,7 +140,7 @@ pub fn trace_plan(reference: Reference) -> Vec<MicroBenchmark> {
     }]
 }
 
-/// Why a run cannot be done within the space that ends at `end`, if it cannot.
+/// Returns why a run cannot be done within the space that ends at `end`, or `None` if it can.
 pub(crate) fn refusal(
     reference: &Reference,
     device: &DeviceInfo,
@@ -159,11 +157,12 @@ pub(crate) fn refusal(
     reference.validate(end, device.logical_block).err().map(|error| error.to_string())
 }
 
-/// The numbers of the runs that can be run in the order of execution: the preparation first, and of
-/// it first what tells how long to pause; then what does not write sequentially, then what does;
-/// of both everything once before anything is repeated, so that repeats show what changes over the
-/// plan. What several IOs are in flight of is run as it is numbered: the rounds of a test follow upon
-/// each other.
+/// Returns the numbers of the runs in the order of execution, without skipped ones.
+///
+/// The preparation comes first, starting with the run that measures the pause. Then follow the runs that do not write
+/// sequentially, then those that do. Within both groups every run is done once before any is repeated, so that repeats show
+/// changes over the plan. Blends, which the rounds of a test use, are executed in the order of their numbers, because the rounds
+/// must follow each other.
 pub fn order(plan: &[MicroBenchmark]) -> Vec<u32> {
     let mut runs: Vec<(u8, u32, u32)> = Vec::new();
     for benchmark in plan {
@@ -193,13 +192,12 @@ fn writes_in_order(pattern: &Pattern) -> bool {
     pattern.op.modifies() && pattern.address != Address::Random
 }
 
-/// Hands out disjoint target spaces, from the start of the space that may be used to its end, and
-/// again from the start when it is used up.
+/// Hands out disjoint target spaces from the start of the allowed space to its end, and then again from the start.
 struct Spaces {
     start: u64,
     end: u64,
     next: u64,
-    /// Bytes that were written sequentially since the state was enforced.
+    /// Bytes written sequentially since the state was enforced.
     disturbed: u64,
 }
 
@@ -209,9 +207,9 @@ impl Spaces {
         Spaces { start, end: start + setup.target_size.0, next: start, disturbed: 0 }
     }
 
-    /// Gives a pattern that writes sequentially a space of its own, as long as there is one.
+    /// Gives a pattern that writes sequentially a space of its own, while there is one.
     fn place(&mut self, reference: &mut Reference) {
-        // The two halves of a mix and the parts of a sequence belong together: they stay.
+        // The two halves of a mix, and the parts of a sequence, must keep their places relative to each other.
         let (Reference::Basic { pattern } | Reference::Parallel { pattern, .. }) = reference else {
             return;
         };
@@ -227,8 +225,8 @@ impl Spaces {
         self.next = (self.start + used.next_multiple_of(ALIGNMENT.0)).min(self.end);
     }
 
-    /// Counts what a run disturbs, and whether the state has to be enforced again before it: what
-    /// was written sequentially since, together with this, is more than the whole space.
+    /// Adds the sequential writes of a run, and returns true if the state must be enforced before it: if all sequential writes
+    /// since then, with this run, exceed the whole space.
     fn resets(&mut self, reference: &Reference) -> bool {
         let disturbs = |pattern: &&Pattern| writes_in_order(pattern);
         let space = |pattern: &Pattern| {
@@ -289,9 +287,8 @@ mod tests {
         plan.iter().flat_map(|m| &m.experiments).flat_map(|e| &e.runs)
     }
 
-    // Is every run planned once, and the preparation executed first, sequential writes last?
     #[test]
-    fn order_is_that_of_the_paper() {
+    fn preparation_runs_first_and_sequential_writes_last() {
         let plan = everything(Bytes::gib(32), Bytes(512), false);
         let order = order(&plan);
         assert_eq!(order.len(), runs(&plan).count());
@@ -306,7 +303,6 @@ mod tests {
         assert!(rest[first..].iter().all(in_order));
     }
 
-    // Do sequential writes get target spaces that do not overlap while there is room?
     #[test]
     fn sequential_writes_are_disjoint() {
         let plan = everything(Bytes::gib(512), Bytes(512), false);
@@ -323,9 +319,8 @@ mod tests {
         assert!(spaces.windows(2).all(|pair| pair[0].1 <= pair[1].0));
     }
 
-    // Is what a drive cannot do skipped with the reason, and nothing left that it cannot do?
     #[test]
-    fn impossible_runs_are_skipped() {
+    fn impossible_runs_are_skipped_with_the_reason() {
         for (capacity, block) in [(Bytes::mib(64), Bytes(4096)), (Bytes::mib(3), Bytes(512))] {
             let plan = everything(capacity, block, false);
             let skipped = runs(&plan).filter(|r| matches!(r.progress, Progress::Skipped { .. }));
@@ -340,7 +335,6 @@ mod tests {
         assert_eq!(first.progress, Progress::Skipped { reason });
     }
 
-    // Does every run stay within the space that may be used, though the drive is larger?
     #[test]
     fn plans_stay_within_the_target_space() {
         let benchmarks: Vec<_> = uflip::all().collect();
@@ -356,9 +350,8 @@ mod tests {
         assert!(locality.count() > 0);
     }
 
-    // Are more processes than the drive takes IOs skipped with the reason?
     #[test]
-    fn too_many_processes_are_skipped() {
+    fn more_processes_than_the_queue_depth_are_skipped() {
         let benchmarks = [uflip::find("parallelism").unwrap()];
         let shallow = DeviceInfo { queue_depth: 4, ..device(Bytes::gib(1), Bytes(512)) };
         let options = options(Setup::paper(Bytes::gib(1), 1));
@@ -370,7 +363,6 @@ mod tests {
         }
     }
 
-    // Does a read-only plan write nothing?
     #[test]
     fn read_only_plans_do_not_write() {
         let plan = everything(Bytes::gib(32), Bytes(512), true);
@@ -379,10 +371,9 @@ mod tests {
         assert!(pending.all(|run| !run.reference.writes()));
     }
 
-    // Is everything run once before anything is repeated, with other random addresses each time, and
-    // how writes linger looked at with each pass?
+    // Repeats use other random addresses, and each pass checks again how long writes linger.
     #[test]
-    fn repeats_are_passes() {
+    fn all_runs_are_done_once_before_any_repeat() {
         let benchmarks = [uflip::PREPARATION, uflip::find("locality").unwrap()];
         let methodology =
             Methodology { repeats: 3, finds_run_pause: true, ..Methodology::default() };
@@ -408,9 +399,8 @@ mod tests {
         assert!(seeds[0] != seeds[1] && seeds[1] != seeds[2] && seeds[0] != seeds[2]);
     }
 
-    // Is the state enforced again just when sequential writes would pass over more than the space?
     #[test]
-    fn the_state_is_reset_when_it_is_used_up() {
+    fn the_state_is_enforced_again_when_sequential_writes_exceed_the_space() {
         let benchmarks = [uflip::find("granularity").unwrap()];
         let resets = |capacity, state| {
             let setup = Setup::paper(capacity, 1);

@@ -1,4 +1,4 @@
-//! Whether a test in rounds goes on, judged from what it has measured.
+//! Decides from the results whether a test in rounds continues.
 
 use flashscope_block::{Completion, Nanos};
 use flashscope_result::Manifest;
@@ -6,7 +6,7 @@ use flashscope_result::manifest::{Progress, Run};
 use flashscope_result::rounds::{Rounds, Totals};
 use flashscope_stats::Steadiness;
 
-/// Counts what a run comes to.
+/// Accumulates the totals of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     totals: Totals,
@@ -14,7 +14,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Takes an IO that was answered.
+    /// Takes a completed IO.
     pub(crate) fn take(&mut self, completion: &Completion) {
         if completion.result.is_err() {
             return;
@@ -27,13 +27,13 @@ impl Meter {
         totals.duration_ns = totals.duration_ns.max(completion.completed.since(first));
     }
 
-    /// What it came to.
+    /// Returns the totals.
     pub(crate) fn totals(self, run: u32) -> Totals {
         Totals { run, ..self.totals }
     }
 }
 
-/// Keeps what a run came to, where the rule of the test looks at it.
+/// Keeps the totals of a run if the rule of the test tracks it.
 pub(crate) fn keep(manifest: &mut Manifest, totals: Totals) {
     let id = totals.run;
     let tracked = manifest.rounds().is_some_and(|(rule, test)| {
@@ -46,16 +46,16 @@ pub(crate) fn keep(manifest: &mut Manifest, totals: Totals) {
     }
 }
 
-/// Whether a test is under way: then the drive is as its rounds have left it, and its state must not
-/// be enforced again.
+/// Returns true if a test has started. The drive is then in the state that its rounds have left, which must not be enforced
+/// again.
 pub(crate) fn begun(manifest: &Manifest) -> bool {
     let over = |run: &Run| matches!(run.progress, Progress::Done { .. } | Progress::Failed { .. });
     manifest.options.rounds.is_some() && manifest.runs().any(over)
 }
 
-/// Why run `id` and all of its test that are not run yet are not needed, if so.
+/// Returns why run `id` and all later runs of its test are unnecessary, or `None` if they are needed.
 ///
-/// Of the rounds before it alone, so that a test that is gone on with ends where it would have ended.
+/// Uses only the rounds before the run, so that a resumed test ends where it would have ended.
 pub(crate) fn over(manifest: &Manifest, id: u32) -> Option<String> {
     let (rule, test) = manifest.rounds()?;
     let run = test.experiments.iter().flat_map(|e| &e.runs).find(|run| run.id == id)?;
@@ -69,7 +69,7 @@ pub(crate) fn over(manifest: &Manifest, id: u32) -> Option<String> {
     (written >= most).then(|| format!("{written} were written by round {}", run.value - 1))
 }
 
-/// Whether everything that is tracked was steady after `round` rounds.
+/// Returns true if everything tracked was steady after `round` rounds.
 fn is_steady(manifest: &Manifest, rule: &Rounds, round: u32) -> bool {
     let holds = |experiment: &String| {
         let window = rule.window_of(&manifest.tracked_values(experiment), round);
@@ -79,7 +79,7 @@ fn is_steady(manifest: &Manifest, rule: &Rounds, round: u32) -> bool {
     !rule.tracked.is_empty() && rule.tracked.iter().all(holds)
 }
 
-/// Skips every run of the test that is not run yet.
+/// Skips every run of the test that was not run yet.
 pub(crate) fn end(manifest: &mut Manifest, reason: &str) {
     let Some(name) = manifest.options.rounds.as_ref().map(|rule| rule.test.clone()) else { return };
     let tests = manifest.micro_benchmarks.iter_mut().filter(|test| test.name == name);

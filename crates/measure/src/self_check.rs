@@ -1,4 +1,4 @@
-//! What the harness itself takes.
+//! Measures the cost of the harness itself.
 
 use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
@@ -8,14 +8,14 @@ use flashscope_workload::pattern::{Address, Pattern, Timing};
 
 use crate::execute::execute;
 
-/// IOs of a batch.
+/// IOs in a batch.
 const IOS: u32 = 4096;
 
-/// The fastest of so many batches counts: what disturbs one only makes it slower.
+/// The number of batches. The fastest counts, because disturbances only make a batch slower.
 const BATCHES: usize = 8;
 
-/// What an IO takes on a drive that answers at once, in ns: from it nothing is subtracted, but a
-/// drive that is not much slower is not what is measured. Takes a few milliseconds on `clock`.
+/// Returns the cost of an IO on a drive that answers at once, in ns, measured on `clock` in a few milliseconds. The cost is not
+/// subtracted from results. It shows how much of the time on a fast drive the harness itself takes.
 pub fn harness_cost(clock: impl Fn() -> Nanos) -> f64 {
     let mut null = NullDevice::new(Bytes::gib(1), 1, clock);
     let pattern = Pattern {
@@ -52,9 +52,9 @@ mod tests {
 
     use super::*;
 
-    // Is the cost that of an IO: on a clock that ticks at each reading, the readings that one takes?
+    // On a clock that ticks at each reading, the cost is the number of readings per IO.
     #[test]
-    fn cost_is_that_of_one_io() {
+    fn harness_cost_is_the_cost_of_one_io() {
         let ticks = Cell::new(0);
         let clock = || {
             ticks.set(ticks.get() + 10);

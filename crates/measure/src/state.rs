@@ -1,16 +1,14 @@
-//! What brings a drive into the state that is wanted of it: writes and trims, or a command of its own.
+//! Brings a drive into its target state, by writes and trims or by a command of the drive.
 
 use flashscope_block::{Bytes, Device, Erase, Erasure, Nanos, NotErased};
 use flashscope_result::manifest::{Options, State};
 use flashscope_workload::Stream;
 use flashscope_workload::state::{Purge, RandomFill, SequentialFill};
 
-/// Whether a drive can be brought into the state that is wanted, as far as that can be known without
-/// changing anything on it.
+/// Checks that a drive can be brought into its target state, as far as that is possible without changing the drive.
 ///
 /// # Errors
-/// The state is one into which the drive is to bring itself, and it cannot, or would erase more than
-/// the options let be used.
+/// If the state requires an erase command of the drive, and the drive lacks it or would erase more than the options allow.
 pub fn check_state<D: Device + ?Sized>(device: &D, options: &Options) -> Result<(), NotErased> {
     match erasure(options.state) {
         Some(erasure) => eraser(device, options, erasure).map(drop),
@@ -18,7 +16,7 @@ pub fn check_state<D: Device + ?Sized>(device: &D, options: &Options) -> Result<
     }
 }
 
-/// The command of the drive itself that brings it into a state, if one does.
+/// Returns the drive's own erase command that produces a state, if there is one.
 pub(crate) fn erasure(state: State) -> Option<Erasure> {
     match state {
         State::Formatted => Some(Erasure::Format),
@@ -27,7 +25,7 @@ pub(crate) fn erasure(state: State) -> Option<Erasure> {
     }
 }
 
-/// What has the drive erase itself.
+/// Returns the handle that makes the drive erase itself.
 pub(crate) fn eraser<'d, D: Device + ?Sized>(
     device: &'d D,
     options: &Options,
@@ -45,7 +43,7 @@ pub(crate) fn eraser<'d, D: Device + ?Sized>(
     Ok(eraser)
 }
 
-/// The writes or trims that bring the drive into the state that is wanted, if any do.
+/// Returns the writes or trims that bring the drive into its target state, if any.
 pub(crate) fn state_fill(
     options: &Options,
     logical_block: Bytes,
@@ -60,9 +58,8 @@ pub(crate) fn state_fill(
     }
 }
 
-/// How long the drive rests after it was brought into its state, which took so long: a twentieth of
-/// that, and five pauses between runs at least, so that what it has put off is not taken for the effect
-/// of the runs after it.
+/// Returns the rest of a drive after a state that took `took` to enforce: a twentieth of that time, and at least five pauses
+/// between runs. Work that the drive has deferred then does not distort the next runs.
 pub(crate) fn rest_after_state(took: Nanos, run_pause: Nanos) -> Nanos {
     Nanos(took.0 / 20).max(Nanos(5 * run_pause.0))
 }

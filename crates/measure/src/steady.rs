@@ -1,37 +1,37 @@
-//! When a drive is in its steady state.
+//! Decides when a drive is in its steady state.
 
 use std::fmt;
 
 use flashscope_stats::Steadiness;
 
-/// What is asked of a metric before the drive counts as steady: over the last windows its values
-/// lie close together, and the line fitted to them is nearly level.
+/// The criterion for a steady metric: over the last windows its values lie close together, and the line fitted to them is nearly
+/// level.
 ///
 /// The form is that of the Solid State Storage Performance Test Specification (SNIA SSS PTS 2.0,
 /// definition of *steady state*: five rounds, a range of at most 20 % of the mean, and a fitted
 /// line that rises or falls by at most 10 % of it).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Criterion {
-    /// How many windows are looked at.
+    /// The number of windows to check.
     pub windows: usize,
-    /// How far the largest value may be from the smallest, relative to the mean.
+    /// The largest difference between the largest and the smallest value, relative to the mean.
     pub range: f64,
-    /// How far the fitted line may rise or fall over these windows, relative to the mean.
+    /// The largest rise or fall of the fitted line over these windows, relative to the mean.
     pub slope: f64,
-    /// After so many windows it is given up.
+    /// The number of windows after which to give up.
     pub most: usize,
 }
 
-/// SNIA's criterion with a tenth of its tolerances: they are made for throughput, which a real
-/// drive changes by some percent on its own; what a simulated drive counts has no such noise, and
-/// write amplification that still falls by 10 % is not steady.
+/// SNIA's criterion with a tenth of its tolerances. SNIA's tolerances are made for throughput, which varies by some percent on a
+/// real drive. The counters of a simulated drive have no such noise, and write amplification that still falls by 10 % is not
+/// steady.
 pub const STEADY: Criterion = Criterion { windows: 5, range: 0.02, slope: 0.01, most: 50 };
 
-/// SNIA's criterion as it is specified: a test is given up after 25 rounds.
+/// SNIA's criterion as specified: a test gives up after 25 rounds.
 pub const PTS: Criterion = Criterion { windows: 5, range: 0.2, slope: 0.1, most: 25 };
 
 impl Criterion {
-    /// Whether the last of `values` fulfil it.
+    /// Returns true if the last of `values` meet the criterion.
     pub fn holds(&self, values: &[f64]) -> bool {
         let start = values.len().checked_sub(self.windows);
         let last = start.and_then(|start| Steadiness::of(&values[start..]));
@@ -40,7 +40,7 @@ impl Criterion {
 }
 
 impl fmt::Display for Criterion {
-    /// The criterion in words.
+    /// Describes the criterion in words.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (range, slope) = (100.0 * self.range, 100.0 * self.slope);
         write!(
@@ -56,9 +56,8 @@ impl fmt::Display for Criterion {
 mod tests {
     use super::*;
 
-    // Does the criterion hold exactly where both of its bounds are kept?
     #[test]
-    fn bounds_of_the_criterion() {
+    fn the_criterion_holds_exactly_within_both_bounds() {
         let snia = PTS;
         assert!(!snia.holds(&[1.0; 4]));
         assert!(snia.holds(&[1.0; 5]));
@@ -74,7 +73,7 @@ mod tests {
         assert!(snia.holds(&[10.0, 11.0, 10.0, 9.0, 10.0]));
         assert!(snia.holds(&[95.0, 97.5, 100.0, 102.5, 105.0]));
         assert!(!snia.holds(&[94.9, 97.5, 100.0, 102.5, 105.1]));
-        // What came before does not count.
+        // Earlier values do not count.
         assert!(snia.holds(&[9.0, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0]));
     }
 }

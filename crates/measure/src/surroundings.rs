@@ -1,4 +1,4 @@
-//! What others do while a real drive is measured, from the kernel's counters.
+//! Records the activity of other processes while a real drive is measured, from the kernel's counters.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,23 +7,23 @@ use std::str::FromStr;
 use flashscope_block::{Bytes, Completion, Op};
 use flashscope_result::environment::{Conditions, Disturbance, Environment, Queue};
 
-/// The sectors in which `stat` of a drive counts.
+/// The sector size of the counters in a drive's `stat`.
 const SECTOR: u64 = 512;
 
-/// What IOs of others are taken to be at least, where the kernel's count of requests includes those
-/// into which it split ours: a page, as what goes through the page cache.
+/// The assumed least size of other processes' IOs: a page, as for IOs through the page cache. It matters where the kernel's
+/// request count includes the parts into which it split our IOs.
 const LEAST_IO: u64 = 4096;
 
-/// A run has at most this share of IOs of others before it is flagged: one in so many.
+/// A run is flagged if other processes did more than one IO for this many of its own.
 const IOS_PER_OTHER: u64 = 100;
 
-/// The share of the processors' time from which on others are a disturbance.
+/// The share of processor time from which other processes count as a disturbance.
 const PROCESSOR_SHARE: f64 = 0.25;
 
-/// Ticks of all the processors below which shares of them are noise.
+/// The number of ticks of all processors below which shares of them are noise.
 const LEAST_TICKS: u64 = 50;
 
-/// Where the kernel tells of the machine and of the drive that is measured.
+/// The kernel's sources of information about the machine and the measured drive.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
     root: PathBuf,
@@ -45,7 +45,7 @@ struct Traffic {
     sectors: u64,
 }
 
-/// Time of all the processors, in ticks.
+/// Processor time of all processors, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ticks {
     total: u64,
@@ -53,17 +53,17 @@ struct Ticks {
     own: u64,
 }
 
-/// What a run itself asked of the drive.
+/// The IOs that a run itself submitted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asked {
-    /// IOs.
+pub struct IoCount {
+    /// The number of IOs.
     pub ios: u64,
-    /// Their bytes, where they move any data.
+    /// Their bytes, for IOs that move data.
     pub bytes: Bytes,
 }
 
-impl Asked {
-    /// Counts one more.
+impl IoCount {
+    /// Counts a completed IO.
     #[inline]
     pub fn add(&mut self, completion: &Completion) {
         self.ios += 1;
@@ -74,8 +74,8 @@ impl Asked {
 }
 
 impl Surroundings {
-    /// Those of the drive whose directory in sysfs is `disk`, with the file that tells its
-    /// temperature; `/proc` and `/sys` are below `root`.
+    /// Describes the drive whose sysfs directory is `disk` and whose temperature is in the file `sensor`; `/proc` and `/sys` are
+    /// below `root`.
     pub fn at(root: &Path, disk: Option<PathBuf>, sensor: Option<PathBuf>) -> Surroundings {
         Surroundings { root: root.into(), disk, sensor }
     }
@@ -84,7 +84,7 @@ impl Surroundings {
         text(&self.root.join(path))
     }
 
-    /// The settings as they are now.
+    /// Returns the current settings of the machine.
     pub fn environment(&self) -> Environment {
         let cpus = "sys/devices/system/cpu";
         let (name, exit_us) = self.deepest_idle_state().unzip();
@@ -109,7 +109,7 @@ impl Surroundings {
         governors
     }
 
-    /// Its name, and how long leaving it takes. States are numbered from the lightest on.
+    /// Returns the name of the deepest idle state and its exit latency in µs. States are numbered from the lightest on.
     fn deepest_idle_state(&self) -> Option<(String, Option<u64>)> {
         let states = self.root.join("sys/devices/system/cpu/cpu0/cpuidle");
         let state = |n: u32| Some(states.join(format!("state{n}"))).filter(|path| path.exists());
@@ -122,7 +122,7 @@ impl Surroundings {
         self.text("proc/loadavg")?.split(' ').next()?.parse().ok()
     }
 
-    /// The counters now.
+    /// Returns the current counters.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
             drive: self.disk.as_ref().and_then(|disk| traffic(&text(&disk.join("stat"))?)),
@@ -138,25 +138,25 @@ impl Surroundings {
     fn ticks(&self) -> Option<Ticks> {
         let stat = self.text("proc/stat")?;
         let fields = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
-        // Of user, nice, system, idle, iowait, irq, softirq, steal; guests are part of user.
+        // The fields are user, nice, system, idle, iowait, irq, softirq and steal; guests are part of user.
         let ticks: Vec<u64> = fields.take(8).map_while(|field| field.parse().ok()).collect();
         let total: u64 = ticks.iter().sum();
         let idle: u64 = ticks.get(3..5)?.iter().sum();
-        // The name of a program, in parentheses, may hold anything; the third field follows it.
+        // The program's name, in parentheses, may hold any character; the third field follows it.
         let own = self.text("proc/self/stat")?;
         let own = own.rsplit_once(')')?.1.split_whitespace().skip(11).take(2);
         let own = own.map(|field| field.parse::<u64>().ok()).sum::<Option<u64>>()?;
         Some(Ticks { total, busy: total - idle, own })
     }
 
-    /// What happened around a run that `asked` for so much, from the counters before the pause
-    /// before it, at its beginning, and at its end.
-    pub fn conditions(&self, snapshots: [&Snapshot; 3], asked: Asked) -> Conditions {
+    /// Returns the conditions of a run that submitted `own`, from the counters before the preceding pause, at its start, and at
+    /// its end.
+    pub fn conditions(&self, snapshots: [&Snapshot; 3], own: IoCount) -> Conditions {
         let [pause, start, end] = snapshots;
-        let others = others(start, end, asked);
+        let others = others(start, end, own);
         let share = processor_share(start, end);
         let mut disturbed_by = Vec::new();
-        if others.is_some_and(|others| others.ios.saturating_mul(IOS_PER_OTHER) > asked.ios) {
+        if others.is_some_and(|others| others.ios.saturating_mul(IOS_PER_OTHER) > own.ios) {
             disturbed_by.push(Disturbance::Ios);
         }
         if share.is_some_and(|share| share >= PROCESSOR_SHARE) {
@@ -177,16 +177,16 @@ impl Surroundings {
 }
 
 fn others_in(pause: &Snapshot, start: &Snapshot) -> Option<u64> {
-    others(pause, start, Asked::default()).map(|others| others.ios)
+    others(pause, start, IoCount::default()).map(|others| others.ios)
 }
 
-/// What was done on the drive beyond what was `asked`.
-fn others(from: &Snapshot, to: &Snapshot, asked: Asked) -> Option<Asked> {
+/// Returns the IOs on the drive that are not among `own`.
+fn others(from: &Snapshot, to: &Snapshot, own: IoCount) -> Option<IoCount> {
     let (from, to) = (from.drive?, to.drive?);
     let moved = to.sectors.saturating_sub(from.sectors).saturating_mul(SECTOR);
-    let bytes = Bytes(moved.saturating_sub(asked.bytes.0));
-    let requests = to.ios.saturating_sub(from.ios).saturating_sub(asked.ios);
-    Some(Asked { ios: requests.min(bytes.0.div_ceil(LEAST_IO)), bytes })
+    let bytes = Bytes(moved.saturating_sub(own.bytes.0));
+    let requests = to.ios.saturating_sub(from.ios).saturating_sub(own.ios);
+    Some(IoCount { ios: requests.min(bytes.0.div_ceil(LEAST_IO)), bytes })
 }
 
 fn processor_share(from: &Snapshot, to: &Snapshot) -> Option<f64> {
@@ -200,8 +200,8 @@ fn processor_share(from: &Snapshot, to: &Snapshot) -> Option<f64> {
     (total >= LEAST_TICKS).then_some(share)
 }
 
-/// The counters of a drive (`Documentation/block/stat.rst`): for reads, writes and discards each
-/// the IOs, those that were merged into others, the sectors, and the time.
+/// Reads the counters of a drive (`Documentation/block/stat.rst`): for each of reads, writes and discards, the IOs, the merged
+/// IOs, the sectors, and the time.
 fn traffic(stat: &str) -> Option<Traffic> {
     let fields: Vec<u64> = stat.split_whitespace().map_while(|field| field.parse().ok()).collect();
     let kinds = [fields.get(0..3), fields.get(4..7), fields.get(11..14)];
@@ -240,7 +240,7 @@ fn number<T: FromStr>(path: &Path) -> Option<T> {
     text(path)?.parse().ok()
 }
 
-/// How many numbers there are in a list of the kernel's, such as `0-3,6`.
+/// Returns how many numbers are in a kernel list such as `0-3,6`.
 fn count(list: &str) -> Option<u32> {
     let range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -254,7 +254,7 @@ fn count(list: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// A machine with the disk sda, and files in it.
+    /// A machine with the disk sda and these files.
     fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Surroundings) {
         let root = tempfile::tempdir().unwrap();
         write(root.path(), files);
@@ -272,9 +272,9 @@ mod tests {
         }
     }
 
-    // Are the settings found, the deepest state being the deepest that is allowed?
+    // C6 is disabled, so C1 is the deepest idle state.
     #[test]
-    fn settings() {
+    fn settings_name_the_deepest_enabled_idle_state() {
         let cpu = "sys/devices/system/cpu";
         let state = |n, what| format!("{cpu}/cpu0/cpuidle/state{n}/{what}");
         let mut files = vec![
@@ -316,20 +316,19 @@ mod tests {
         assert_eq!(surroundings.environment(), expected);
     }
 
-    // Does a machine that tells nothing yield nothing, and flag nothing?
     #[test]
-    fn nothing_is_told() {
+    fn a_machine_without_counters_flags_nothing() {
         let root = tempfile::tempdir().unwrap();
         let surroundings = Surroundings::at(root.path(), None, None);
         assert_eq!(surroundings.environment(), Environment::default());
         let snapshot = surroundings.snapshot();
-        let asked = Asked { ios: 10, bytes: Bytes(40_960) };
-        let conditions = surroundings.conditions([&snapshot; 3], asked);
+        let own = IoCount { ios: 10, bytes: Bytes(40_960) };
+        let conditions = surroundings.conditions([&snapshot; 3], own);
         assert_eq!(conditions, Conditions::default());
     }
 
-    /// The conditions of a run of 1000 IOs of 4 KiB, during which the drive's counters say `ios`
-    /// and `sectors`, and the processors were busy for `busy` of 400 ticks, 60 of them by the run.
+    /// Returns the conditions of a run of 1000 IOs of 4 KiB. During the run the drive counts `ios` and `sectors`, and the
+    /// processors are busy for `busy` of 400 ticks, 60 of them for the run.
     fn run(ios: u64, sectors: u64, busy: u64) -> Conditions {
         let stat = |ios, sectors| format!("{ios} 0 {sectors} 0 5 1 8 0 0 0 0 0 0 0 0");
         let cpu = |busy: u64, idle: u64| format!("cpu  {busy} 0 0 {idle} 0 0 0 0 9 9");
@@ -350,13 +349,12 @@ mod tests {
         let pause = at(files(100, 800, 1000, 5000, 0, "30000"));
         let start = at(files(103, 824, 1000, 5000, 0, "31000"));
         let end = at(files(103 + ios, 824 + sectors, 1000 + busy, 5400 - busy, 60, "45500"));
-        let asked = Asked { ios: 1000, bytes: Bytes::kib(4000) };
-        surroundings.conditions([&pause, &start, &end], asked)
+        let own = IoCount { ios: 1000, bytes: Bytes::kib(4000) };
+        surroundings.conditions([&pause, &start, &end], own)
     }
 
-    // Is an undisturbed run not flagged, with what it was like kept?
     #[test]
-    fn an_undisturbed_run() {
+    fn an_undisturbed_run_is_not_flagged() {
         let conditions = run(1000, 8000, 90);
         assert_eq!(conditions.disturbed_by, []);
         assert_eq!((conditions.others_ios, conditions.others_bytes), (Some(0), Some(Bytes(0))));
@@ -366,31 +364,27 @@ mod tests {
         assert_eq!(conditions.others_processor_share, Some(0.075));
     }
 
-    // Is a run flagged from more than 1 % of IOs of others on, and not at 1 %?
     #[test]
-    fn others_on_the_drive() {
+    fn more_than_one_percent_of_foreign_ios_flags_a_run() {
         assert_eq!(run(1010, 8080, 60).disturbed_by, []);
         assert_eq!(run(1011, 8088, 60).disturbed_by, [Disturbance::Ios]);
         assert_eq!(run(1011, 8088, 60).others_ios, Some(11));
     }
 
-    // Are the pieces into which the kernel splits the run's own IOs not taken for others'?
     #[test]
-    fn split_ios_are_not_those_of_others() {
+    fn ios_that_the_kernel_split_are_not_foreign() {
         assert_eq!(run(2000, 8000, 60).others_ios, Some(0));
         assert_eq!(run(2001, 8008, 60).others_ios, Some(1));
     }
 
-    // Is a run flagged from a quarter of the processors' time on, its own time apart?
     #[test]
-    fn others_on_the_processors() {
+    fn a_quarter_of_processor_time_elsewhere_flags_a_run() {
         assert_eq!(run(1000, 8000, 159).disturbed_by, []);
         assert_eq!(run(1000, 8000, 160).disturbed_by, [Disturbance::Processors]);
     }
 
-    // Are lists of the kernel's counted, and what is none not?
     #[test]
-    fn lists() {
+    fn kernel_lists_are_counted() {
         assert_eq!(["0", "0-3", "0-1,3"].map(count), [Some(1), Some(4), Some(3)]);
         assert_eq!(["", "x", "3-1"].map(count), [None; 3]);
     }

@@ -1,33 +1,33 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The most IOs in a run: years of them on any drive, and what follows from it fits in 64 bits.
+/// The largest number of IOs in a run: years of work on any drive, and small enough for 64-bit sums.
 pub const MOST_IOS: u64 = 1_000_000_000_000;
 
 /// The longest warm-up, in capacities: more than any flash endures.
 const MOST_CAPACITIES: f64 = 1e6;
 
-/// How long the workload runs before anything is measured.
+/// The duration of the warm-up, before the measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WarmUp {
-    /// Not at all.
+    /// No warm-up.
     None,
-    /// For so many IOs.
+    /// This many IOs.
     Ios(u64),
-    /// Until so many times the capacity of the drive is read, written and trimmed.
+    /// Until the workload has read, written and trimmed this many times the capacity of the drive.
     Capacities(f64),
-    /// Until the metric of the gauge fulfils [`STEADY`](crate::STEADY), or has no value; each window reads,
-    /// writes and trims as many bytes as the drive has.
+    /// Until the metric of the gauge meets [`STEADY`](crate::STEADY) or has no value. Each window reads, writes and trims the
+    /// capacity of the drive once.
     Steady,
-    /// The same, with passes of a workload that is repeated as windows: until it has converged, as
-    /// Boboila and Desnoyers (section IV) repeat their traces.
+    /// Like `Steady`, with passes of a repeated workload as windows, as Boboila and Desnoyers (section IV) repeat their traces
+    /// until they converge.
     Passes {
         /// IOs in a pass.
         ios: u64,
     },
 }
 
-/// A text that is no [`WarmUp`].
+/// A text that is not a [`WarmUp`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "write it like `steady`, `none`, `100000` (IOs) or `10x` (times the capacity, up to \
@@ -55,7 +55,7 @@ impl FromStr for WarmUp {
 }
 
 impl fmt::Display for WarmUp {
-    /// As it is read; passes are asked for as `steady`.
+    /// Writes the text that [`FromStr`] reads; passes are written as `steady`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             WarmUp::None => f.write_str("none"),
@@ -70,9 +70,8 @@ impl fmt::Display for WarmUp {
 mod tests {
     use super::*;
 
-    // Is a warm-up read as it is written, and everything else refused?
     #[test]
-    fn warm_ups_are_texts() {
+    fn warm_ups_survive_a_round_trip_through_text() {
         for text in ["none", "steady", "0", "1000000000000", "10x", "0.5x"] {
             assert_eq!(text.parse::<WarmUp>().map(|read| read.to_string()), Ok(text.into()));
         }

@@ -1,4 +1,4 @@
-//! Workloads on a drive whose every answer can be worked out by hand.
+//! Workloads on a drive whose answers can be worked out by hand.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use flashscope_block::{
     Bytes, Completion, Data, Device, DeviceInfo, DeviceKind, Errno, Io, Nanos, Op,
 };
 use flashscope_measure::{
-    Ended, FailedIo, Fill, Gauge, Length, Load, Outcome, Phase, STEADY, Session, WarmUp,
+    FailedIo, Fill, Gauge, Length, Load, Outcome, Phase, RunEnd, STEADY, Session, WarmUp,
 };
 use flashscope_workload::Stream;
 
@@ -15,7 +15,7 @@ const BLOCK: Bytes = Bytes::kib(4);
 const BLOCKS: u64 = 64;
 const SERVICE: Nanos = Nanos::micros(10);
 
-/// Serves one IO after the other on virtual time, each in 10 µs but one, which takes 1 ms.
+/// Serves one IO after the other on virtual time, each in 10 µs except one, which takes 1 ms.
 struct Server {
     info: DeviceInfo,
     now: Nanos,
@@ -88,7 +88,7 @@ impl Device for Server {
     }
 }
 
-/// One block after the other, by turns a write and a read; due all so often, or after answers.
+/// One block after the other, alternately written and read; due at fixed intervals or after answers.
 struct Blocks {
     issued: u64,
     count: u64,
@@ -105,7 +105,7 @@ impl Stream for Blocks {
         let op = self.ops[usize::from(self.issued % 2 == 1)];
         let offset = Bytes(self.issued % BLOCKS * BLOCK.0);
         self.issued += 1;
-        // Its number says nothing about who issued it: there is one stream alone.
+        // The stream number must not matter, because there is only one stream.
         Some(Io { op, stream: 7, offset, len: BLOCK, at, data: Data::Random })
     }
 }
@@ -123,7 +123,7 @@ const LOAD: Load = Load {
     seed: 1,
 };
 
-/// The metric falls from 2 towards 1 with the IOs that were submitted, and is steady in the end.
+/// A metric that falls from 2 towards 1 with the submitted IOs, and becomes steady.
 #[allow(clippy::cast_precision_loss)]
 fn falling(server: &Server) -> f64 {
     1.0 + (-(server.submitted as f64) / (2.0 * BLOCKS as f64)).exp()
@@ -139,13 +139,12 @@ fn run(server: &mut Server, load: Load, runs: Vec<Vec<Blocks>>) -> Outcome<f64> 
         .run(runs)
 }
 
-// Is a closed loop kept at its depth, and what it measures counted whole, by operation?
 #[test]
-fn closed_loop() {
+fn a_closed_loop_keeps_its_depth_and_counts_by_operation() {
     let server = &mut Server::new(8);
     let mixed = Blocks { ops: [Op::Write, Op::Read], ..blocks(1000) };
     let outcome = run(server, Load { queue_depth: 4, ..LOAD }, vec![vec![mixed]]);
-    assert_eq!(outcome.ended, Ended::Complete);
+    assert_eq!(outcome.ended, RunEnd::Complete);
     assert_eq!((server.submitted, server.most_in_flight), (1000, 4));
     let measured = outcome.measured.unwrap();
     assert_eq!(measured.took, Nanos(1000 * SERVICE.0));
@@ -160,15 +159,14 @@ fn closed_loop() {
     assert!(latencies.of(Op::Trim).is_none());
 }
 
-// Is the latency of one operation there where there is no other?
 #[test]
-fn one_operation_alone() {
+fn a_single_operation_has_its_own_latencies() {
     let measured = run(&mut Server::new(1), LOAD, vec![vec![blocks(10)]]).measured.unwrap();
     assert_eq!(measured.latencies.of(Op::Write).unwrap().count(), 10);
     assert!(measured.latencies.of(Op::Read).is_none());
 }
 
-// Does an open loop go on while an IO takes long, and count the time that the others had to wait?
+// The open loop continues while an IO is slow, and counts the wait of the others.
 #[test]
 fn open_loop_counts_from_when_an_io_was_due() {
     for (depth, every) in [(1, 20), (4, 20), (64, 20)] {
@@ -178,22 +176,21 @@ fn open_loop_counts_from_when_an_io_was_due() {
         let load = Load { queue_depth: depth, open_loop: true, ..LOAD };
         let outcome = run(server, load, vec![vec![stream]]);
         let latencies = outcome.measured.unwrap().latencies;
-        // The eleventh is due at 200 µs and done at 1200; the next are due 20 µs apart and served
-        // 10 µs apart, so the wait falls by 10 µs with each: 990, 980, … however many are let in.
+        // The eleventh IO is due at 200 µs and done at 1200 µs. The next are due 20 µs apart and served 10 µs apart, so the wait
+        // falls by 10 µs with each: 990, 980, …, whatever the depth.
         assert_eq!(latencies.all().max(), Some(1_000_000));
         let waited = (1..=99).map(|i| f64::from(i) * 10_000.0).sum::<f64>() + 1_000_000.0;
         let mean = (waited + 900.0 * 10_000.0) / 1000.0;
         let found = latencies.all().mean().value;
         assert!((found - mean).abs() < 1.0, "depth {depth}: {found}, not {mean}");
-        // What is due is let in as far as the depth allows.
+        // IOs that are due are submitted as far as the depth allows.
         let waiting_at_most = if depth == 64 { 50..=51 } else { depth as usize..=depth as usize };
         assert!(waiting_at_most.contains(&server.most_in_flight), "{}", server.most_in_flight);
     }
 }
 
-// Does each kind of warm-up last as long as it says, and the measurement begin right after it?
 #[test]
-fn warm_ups_and_lengths() {
+fn each_warm_up_lasts_as_specified() {
     for (warm_up, length, warm_ios, ios) in [
         (WarmUp::None, Length::Ios(10), 0, 10),
         (WarmUp::Ios(0), Length::Ios(10), 0, 10),
@@ -215,9 +212,8 @@ fn warm_ups_and_lengths() {
     }
 }
 
-// Is a workload that ends repeated until whole passes of it are steady, and then measured once?
 #[test]
-fn passes_until_converged() {
+fn a_workload_repeats_until_its_passes_are_steady() {
     const PASS: u64 = 37;
     let warm_up = WarmUp::Passes { ios: PASS };
     let load = Load { warm_up, length: Length::Ios(PASS), ..LOAD };
@@ -232,9 +228,9 @@ fn passes_until_converged() {
     assert_eq!(server.submitted, warm_up.ios + PASS);
 }
 
-// Does the warm-up end when the metric is steady, and say so, or that it never was?
+// Three gauges: one that becomes steady, one without a value, and one that never becomes steady.
 #[test]
-fn warm_up_until_steady() {
+fn the_warm_up_ends_when_steady_or_after_the_most_windows() {
     let load = Load { warm_up: WarmUp::Steady, length: Length::Ios(100), ..LOAD };
     let outcome = run(&mut Server::new(1), load, vec![vec![blocks(u64::MAX)]]);
     let warm_up = &outcome.warm_up;
@@ -279,9 +275,8 @@ fn warm_up_until_steady() {
     assert_eq!(outcome.measured.unwrap().latencies.all().count(), 100);
 }
 
-// Is every byte of the drive written by a fill, and nothing of it measured?
 #[test]
-fn fills() {
+fn a_fill_writes_every_byte_and_is_not_measured() {
     for fill in [Fill::Sequential, Fill::Random] {
         let server = &mut Server::new(4);
         let outcome = run(server, Load { fill, ..LOAD }, vec![vec![blocks(100)]]);
@@ -290,7 +285,6 @@ fn fills() {
     }
 }
 
-// Are runs executed one after the other, each with its streams at once?
 #[test]
 fn runs_follow_each_other() {
     let server = &mut Server::new(4);
@@ -298,9 +292,8 @@ fn runs_follow_each_other() {
     assert_eq!(outcome.measured.unwrap().latencies.all().count(), 100);
 }
 
-// Is what was measured kept when it is interrupted, in every phase, and when the drive fails?
 #[test]
-fn early_ends() {
+fn measurements_survive_interruptions_and_failures() {
     let interrupted = |phase: Phase| {
         let stop = AtomicBool::new(false);
         let mut progress = |now: Phase, done: u64, _: u64| {
@@ -330,15 +323,15 @@ fn early_ends() {
     let measured = measuring.measured.unwrap();
     assert!(measured.latencies.all().count() >= 4096);
     assert!(measured.after <= measured.before);
-    assert_eq!(measuring.ended, Ended::Interrupted);
+    assert_eq!(measuring.ended, RunEnd::Interrupted);
 
     let server = &mut Server::new(4);
     server.broken = Some(50);
     let failed = run(server, LOAD, vec![vec![blocks(100)], vec![blocks(100)]]);
     let offset = Bytes(49 * BLOCK.0);
     let first = FailedIo { errno: Errno::EIO, op: Op::Write, offset, len: BLOCK };
-    assert_eq!(failed.ended, Ended::Failed { errors: 1, first, gone: false });
-    // What has failed does not count.
+    assert_eq!(failed.ended, RunEnd::Failed { errors: 1, first, gone: false });
+    // Failed IOs do not count.
     let measured = failed.measured.unwrap();
     assert_eq!((measured.latencies.all().count(), measured.bytes[1]), (49, Bytes(49 * BLOCK.0)));
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Bytes, Device, DeviceInfo, Errno, Io, Nanos, Op, Record};
-use flashscope_measure::{Ended, FailedIo, execute};
+use flashscope_measure::{FailedIo, RunEnd, execute};
 use flashscope_workload::Stream;
 
 use crate::{IoErrors, Request, Run, RunSummary, Scene};
@@ -329,7 +329,7 @@ impl<'a> Lab<'a> {
             self.written += written;
             self.keeper.end(summary.clone());
         }
-        if let Ended::Failed { errors, first, gone } = ended {
+        if let RunEnd::Failed { errors, first, gone } = ended {
             self.gone = gone;
             // What a drive does not know is an answer.
             if !matches!(first.errno, Errno::EOPNOTSUPP | Errno::EINVAL) {
@@ -338,13 +338,13 @@ impl<'a> Lab<'a> {
             }
         }
         match (ended, script.halt) {
-            (Ended::Failed { gone: true, .. }, _) => Err(Halt::Gone),
-            (Ended::Failed { first: FailedIo { errno, offset, .. }, .. }, _) => {
+            (RunEnd::Failed { gone: true, .. }, _) => Err(Halt::Gone),
+            (RunEnd::Failed { first: FailedIo { errno, offset, .. }, .. }, _) => {
                 Err(Halt::Failed { errno, offset })
             }
-            (Ended::Interrupted, _) => Err(Halt::Interrupted),
-            (Ended::Complete, Some(halt)) => Err(halt),
-            (Ended::Complete, None) => Ok(summary),
+            (RunEnd::Interrupted, _) => Err(Halt::Interrupted),
+            (RunEnd::Complete, Some(halt)) => Err(halt),
+            (RunEnd::Complete, None) => Ok(summary),
         }
     }
 

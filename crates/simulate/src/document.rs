@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use flashscope_block::{Device, Errno, Nanos, Op};
-use flashscope_measure::{Ended, FailedIo, Load, Measured, Outcome, STEADY};
+use flashscope_measure::{FailedIo, Load, Measurement, Outcome, RunEnd, STEADY};
 use flashscope_result::{
     Cleaning, LatencyNs, SIMULATION_VERSION, SimulationFill, SimulationStatus, SimulationWarmUp,
 };
@@ -27,7 +27,7 @@ pub fn document(
     drive: &Drive,
     load: &Load,
     outcome: &Outcome<Counters>,
-    measured: &Measured<Counters>,
+    measured: &Measurement<Counters>,
     observations: Findings,
 ) -> Simulation {
     let counted = measured.after.since(&measured.before);
@@ -38,9 +38,9 @@ pub fn document(
     #[allow(clippy::cast_precision_loss)]
     let rate = ios as f64 / measured.took.as_secs_f64();
     let (status, error) = match outcome.ended {
-        Ended::Complete => (SimulationStatus::Complete, None),
-        Ended::Interrupted => (SimulationStatus::Interrupted, None),
-        Ended::Failed { first, .. } => (SimulationStatus::Failed, Some(failure(first))),
+        RunEnd::Complete => (SimulationStatus::Complete, None),
+        RunEnd::Interrupted => (SimulationStatus::Interrupted, None),
+        RunEnd::Failed { first, .. } => (SimulationStatus::Failed, Some(failure(first))),
     };
     let data_pages = drive.members()[0].nand().geometry().data_pages();
     Simulation {

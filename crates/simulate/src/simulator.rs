@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 
 use flashscope_block::{Device, Io, Nanos, Op};
-use flashscope_measure::{Each, Ended, Gauge, Load, Outcome, Phase, Session};
+use flashscope_measure::{Gauge, IoCallback, Load, Outcome, Phase, RunEnd, Session};
 use flashscope_result::{LatencyHeatMap, SimulationFill};
 use flashscope_sim::observe::{self, Findings, Glances, Watch};
 use flashscope_sim::{Counters, Drive, SimDevice};
@@ -112,7 +112,7 @@ impl Simulator {
         };
         let mut each =
             |io: &Io, at: Nanos, latency: Nanos| callbacks.borrow_mut().each(io, at, latency);
-        let outcome = play(session, ios, counts.then_some(&mut each as &mut Each<'_>))?;
+        let outcome = play(session, ios, counts.then_some(&mut each as &mut IoCallback<'_>))?;
         let latency_heat_map = callbacks.into_inner().heat_map.as_ref().map(LatencyHeatMap::of);
         let end_of_life = end_of_life(&drive);
         let Some(measured) = &outcome.measured else {
@@ -170,18 +170,18 @@ const fn heat_map_kind(op: Op) -> usize {
 fn play(
     session: Session<'_, Drive, Counters>,
     ios: Ios,
-    each: Option<&mut Each<'_>>,
+    each: Option<&mut IoCallback<'_>>,
 ) -> Result<Outcome<Counters>, Error> {
     Ok(match ios {
-        Ios::Endless(generator) => session.run_and_tell([vec![*generator]], each),
-        Ios::Application(application) => session.run_and_tell([vec![*application]], each),
+        Ios::Endless(generator) => session.run_with_callback([vec![*generator]], each),
+        Ios::Application(application) => session.run_with_callback([vec![*application]], each),
         Ios::Runs(runs) => {
             let streams: Result<Vec<_>, _> = runs.iter().map(Reference::streams).collect();
-            session.run_and_tell(streams?, each)
+            session.run_with_callback(streams?, each)
         }
         Ios::Trace(playback) => {
             let mut passes = Passes::of(playback);
-            let outcome = session.run_and_tell(&mut passes, each);
+            let outcome = session.run_with_callback(&mut passes, each);
             passes.finish()?;
             outcome
         }
@@ -231,8 +231,8 @@ fn end_of_life(device: &Drive) -> Option<String> {
 
 fn nothing_measured(outcome: &Outcome<Counters>, end_of_life: Option<String>) -> Error {
     match outcome.ended {
-        Ended::Interrupted => Error::Interrupted,
-        Ended::Failed { first, .. } => Error::Failed { failure: failure(first), end_of_life },
-        Ended::Complete => Error::NothingLeft { ios: outcome.warm_up.ios },
+        RunEnd::Interrupted => Error::Interrupted,
+        RunEnd::Failed { first, .. } => Error::Failed { failure: failure(first), end_of_life },
+        RunEnd::Complete => Error::NothingLeft { ios: outcome.warm_up.ios },
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::anyhow;
 use flashscope_block::Bytes;
 use flashscope_command::simulate::FillState;
-use flashscope_measure::{Ended, Fill, fill_drive};
+use flashscope_measure::{RunEnd, Fill, fill_drive};
 use flashscope_sim::{Drive, profile};
 
 use super::AttachArgs;
@@ -36,8 +36,8 @@ fn fill(drive: &mut Drive, state: Fill, stop: &AtomicBool) -> Result<(), Failure
     let filled = fill_drive(drive, state, SEED, stop, &mut progress);
     bar.finish();
     match filled {
-        Ended::Complete => Ok(()),
-        Ended::Failed { first, .. } => {
+        RunEnd::Complete => Ok(()),
+        RunEnd::Failed { first, .. } => {
             Err(Failure::Failed(anyhow!("the drive cannot be filled: {first}")))
         }
         _ => Err(Failure::Failed(anyhow!("stopped before the drive was attached"))),

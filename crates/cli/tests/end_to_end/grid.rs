@@ -166,7 +166,7 @@ fn a_budget_leaves_a_coarser_grid() {
     at(&grid, 64, 1.0);
     let small = [&ASKED[..], &["--budget-bytes", "200MiB"]].concat();
     let refused = place.run(&[&["bench", DRIVE, "--output", "s"][..], &small].concat());
-    assert_snapshot!(refused.says(2, &place), @"flashscope: the budget cannot be met: the least of use takes 4731 s and writes 1.56 GiB, 119 MiB of it to bring the drive into its state; allow more, use less of the drive with --grid-spaces, or leave its state with --state keep");
+    assert_snapshot!(refused.says(2, &place), @"flashscope: the budget cannot be met: the smallest useful plan takes 4731 s and writes 1.56 GiB, 119 MiB of it to bring the drive into its state; allow more, use less of the drive with --grid-spaces, or leave its state with --state keep");
 }
 
 // Is a grid that is killed and gone on with the same in the end, byte for byte but for its history?

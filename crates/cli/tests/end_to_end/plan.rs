@@ -127,7 +127,9 @@ fn impossible_budgets() {
     let arguments = ["bench", &drive, "--output", "r", "--budget-bytes", "16MiB"];
     let message = place.run(&arguments).says(2, &place);
     let (reason, advice) = message.split_once("; ").unwrap();
-    assert!(reason.starts_with("flashscope: the budget cannot be met: the least of use takes "));
+    assert!(
+        reason.starts_with("flashscope: the budget cannot be met: the smallest useful plan takes ")
+    );
     assert!(reason.ends_with(" of it to bring the drive into its state"), "{reason}");
     assert_snapshot!(advice, @"allow more, use less of the drive with --target-size, or leave its state with --state keep");
     assert!(!disk.at("drive").exists() && place.names().is_empty());

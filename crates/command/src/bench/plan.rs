@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, anyhow};
 use flashscope_analysis::{analyse, costs};
 use flashscope_block::Device;
-use flashscope_measure::Planned;
+use flashscope_measure::BudgetedPlan;
 use flashscope_result::plan::{Costs, Estimate, PLAN_SCHEMA_VERSION, Plan};
 use flashscope_result::{ResultFolder, write_output};
 
@@ -62,7 +62,7 @@ fn planned(
     args: &PlanArgs,
     (stop, sink): (&AtomicBool, &mut dyn ProgressSink),
 ) -> Result<Plan, Failure> {
-    let Planned { options, micro_benchmarks, estimate, left_out } =
+    let BudgetedPlan { options, micro_benchmarks, estimate, left_out } =
         wanted.estimated(device, like, stop, sink)?;
     #[allow(clippy::cast_precision_loss)]
     let share = args

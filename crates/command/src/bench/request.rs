@@ -7,7 +7,7 @@ use flashscope_block::{Device, DeviceInfo, DeviceKind, Nanos};
 use flashscope_measure::grid;
 use flashscope_measure::pts::{Choice, Test, estimate_rounds};
 use flashscope_measure::{
-    LEAST_RUN_PAUSE, Planned, Sample, check_state, fitting, measure_costs, plan, trace_plan,
+    BudgetedPlan, LEAST_RUN_PAUSE, Sample, check_state, fitting, measure_costs, plan, trace_plan,
 };
 use flashscope_result::manifest::{MicroBenchmark, Options, State};
 use flashscope_result::methodology::{Budget, Methodology, Precision};
@@ -82,14 +82,14 @@ impl BenchRequest<'_> {
         device: &mut dyn Device,
         stop: &AtomicBool,
         sink: &mut dyn ProgressSink,
-    ) -> Result<Planned, Failure> {
+    ) -> Result<BudgetedPlan, Failure> {
         if self.methodology().budget != Budget::default() {
             return self.estimated(device, None, stop, sink);
         }
         let mut options = self.options(device)?;
         let micro_benchmarks = self.runs(&mut options, device.info(), stop, sink)?;
         let (estimate, left_out) = (Estimate::default(), vec![]);
-        Ok(Planned { options, micro_benchmarks, estimate, left_out })
+        Ok(BudgetedPlan { options, micro_benchmarks, estimate, left_out })
     }
 
     /// Creates the plan with an estimate of its time and bytes. The cost of IOs is `costs` or, without, measured by some
@@ -100,7 +100,7 @@ impl BenchRequest<'_> {
         costs: Option<Costs>,
         stop: &AtomicBool,
         sink: &mut dyn ProgressSink,
-    ) -> Result<Planned, Failure> {
+    ) -> Result<BudgetedPlan, Failure> {
         let mut options = self.options(device)?;
         let costs = match costs {
             Some(costs) => costs,
@@ -109,7 +109,7 @@ impl BenchRequest<'_> {
         if self.trace.is_some() || self.test.is_some() {
             let micro_benchmarks = self.runs(&mut options, device.info(), stop, sink)?;
             let estimate = estimate_rounds(&micro_benchmarks, &options, &costs);
-            return Ok(Planned { options, micro_benchmarks, estimate, left_out: vec![] });
+            return Ok(BudgetedPlan { options, micro_benchmarks, estimate, left_out: vec![] });
         }
         if let (Some(choice), Some(rule)) = (&self.grid, &options.grid) {
             return choice.fitting(&options, rule, device.info(), &costs).map_err(usage);

@@ -1,10 +1,9 @@
-//! The tests of the Solid State Storage Performance Test Specification (SNIA SSS PTS 2.0), as far
-//! as they are ready plans: IOPS, throughput, latency and write saturation.
+//! The tests of the Solid State Storage Performance Test Specification (SNIA SSS PTS 2.0) that exist as ready plans: IOPS,
+//! throughput, latency and write saturation.
 //!
-//! Each purges the drive, writes all of it twice in sequence where the specification asks for that
-//! (*workload-independent preconditioning*), and then repeats a round of runs of one minute until
-//! what it tracks is steady. Of the two variants of the specification this is the one for enterprise
-//! drives: all of the drive is used.
+//! Each test purges the drive and writes all of it twice in sequence if the specification requires that (*workload-independent
+//! preconditioning*). It then repeats a round of one-minute runs until the tracked values are steady. This is the specification's
+//! variant for enterprise drives: it uses the whole drive.
 
 mod iops;
 mod latency;
@@ -32,26 +31,25 @@ pub const TESTS: [&Test; 5] = [
     &saturation::SATURATION,
 ];
 
-/// Finds a test by its name.
+/// Returns the test of this name.
 pub fn find(name: &str) -> Option<&'static Test> {
     TESTS.into_iter().find(|test| test.name == name)
 }
 
-/// How long each run of a round is.
+/// The length of each run of a round.
 pub const ROUND: Nanos = Nanos::secs(60);
 
-/// How many IOs are in flight, where a test leaves that to its operator: 32 for each of four threads,
-/// as recommended.
+/// The recommended IOs in flight, for tests that leave the number to the operator: 32 for each of four threads.
 pub const QUEUE_DEPTH: u32 = 128;
 
-/// After so many rounds it is given up that the drive becomes steady.
+/// The number of rounds after which a test gives up waiting for a steady drive.
 #[allow(clippy::cast_possible_truncation, reason = "a small constant")]
 const MOST_ROUNDS: u32 = PTS.most as u32;
 
-/// The IOs of the preconditioning.
+/// The size of the IOs of the preconditioning.
 const PRECONDITIONING_IO: Bytes = Bytes::kib(128);
 
-/// More IOs than any drive answers in a run: time ends it.
+/// More IOs than any drive completes in a run, so that time ends the run.
 const ENDLESS: u64 = 1_000_000_000_000;
 
 /// The name of the micro-benchmark that writes the drive before the rounds.
@@ -60,48 +58,48 @@ pub const PRECONDITIONING: &str = "preconditioning";
 /// A test of the specification.
 #[derive(Debug)]
 pub struct Test {
-    /// How it is named on the command line and in results.
+    /// The name on the command line and in results.
     pub name: &'static str,
-    /// How it is named to people.
+    /// The name shown to people.
     pub title: &'static str,
     /// The question it answers.
     pub question: &'static str,
-    /// Where it is defined.
+    /// The section of the specification.
     pub source: &'static str,
-    /// How often the whole target space is written in sequence before the first round.
+    /// The number of sequential passes over the target space before the first round.
     preconditioning: u32,
-    /// Where its IOs go.
+    /// The order of the addresses.
     address: Address,
     /// The shares of reads in percent, in the order of a round.
     reads_percent: &'static [u8],
     /// The sizes of IOs for each of them, in the order of a round.
     sizes: &'static [Bytes],
-    /// How many IOs are in flight; `None` where that is the choice of its operator.
+    /// IOs in flight; `None` if the operator chooses.
     queue_depth: Option<u32>,
-    /// What is tracked: shares of reads and sizes.
+    /// The tracked experiments, as shares of reads and sizes.
     tracked: &'static [(u8, Bytes)],
-    /// What of it.
+    /// The metric to track.
     metric: Metric,
-    /// Rounds at most.
+    /// The most rounds.
     pub most_rounds: u32,
-    /// Whether it ends as soon as the drive is steady.
+    /// True if the test ends as soon as the drive is steady.
     until_steady: bool,
-    /// It ends when its rounds have written the target space so many times.
+    /// The test ends when its rounds have written the target space this many times.
     most_capacities: Option<u64>,
 }
 
-/// What the operator of a test chooses.
+/// The operator's settings of a test.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice {
-    /// How long each run of a round is.
+    /// The length of each run of a round.
     pub round: Nanos,
-    /// How many IOs are in flight; `None` for as many as recommended, or as the drive takes.
+    /// IOs in flight; `None` for the recommended number, limited to what the drive takes.
     pub queue_depth: Option<u32>,
-    /// Rounds at most; `None` for as many as the specification has.
+    /// The most rounds; `None` for the number in the specification.
     pub most_rounds: Option<u32>,
 }
 
-/// More IOs are to be in flight than there can be.
+/// The requested queue depth is larger than the test or the drive allows.
 #[derive(Debug, thiserror::Error)]
 #[error("QueueDepth = {wanted}: {}", match most {
     1 => "there is one IO in flight at most".to_string(),
@@ -113,20 +111,20 @@ pub struct TooDeep {
 }
 
 impl Test {
-    /// The largest IO.
+    /// Returns the size of the largest IO.
     pub fn largest_io(&self) -> Bytes {
         self.sizes.iter().copied().fold(PRECONDITIONING_IO, Bytes::max)
     }
 
-    /// How many IOs the drive has to take at once, if it can.
+    /// Returns the queue depth to request of the drive.
     pub fn deepest(&self, wanted: Option<u32>) -> u32 {
         wanted.filter(|_| self.queue_depth.is_none()).unwrap_or(QUEUE_DEPTH)
     }
 
-    /// How many IOs are in flight on a drive that takes `most`.
+    /// Returns the IOs in flight on a drive that takes `most`.
     ///
     /// # Errors
-    /// Where more are wanted than the test or the drive allows.
+    /// If `wanted` exceeds what the test or the drive allows.
     pub fn depth(&self, wanted: Option<u32>, most: u32) -> Result<u32, TooDeep> {
         let most = self.queue_depth.map_or(most, |fixed| fixed.min(most));
         match wanted {
@@ -136,11 +134,11 @@ impl Test {
         }
     }
 
-    /// The rule and the runs of the test on a drive, round after round. What the drive cannot do is
-    /// skipped with the reason, and not tracked.
+    /// Plans the test on a drive: its rule and its runs, round after round. Runs that the drive cannot do are skipped with the
+    /// reason, and not tracked.
     ///
     /// # Errors
-    /// As [`Test::depth`].
+    /// See [`Test::depth`].
     pub fn plan(
         &self,
         setup: &Setup,
@@ -149,7 +147,7 @@ impl Test {
     ) -> Result<(Rounds, Vec<MicroBenchmark>), TooDeep> {
         let depth = self.depth(choice.queue_depth, device.queue_depth)?;
         let mut planner = Planner { setup, device, id: 0 };
-        // How the drive is written first does not depend on how it is measured then.
+        // The preconditioning does not depend on the queue depth of the measurement.
         let deep = self.queue_depth.map_or(depth, |_| QUEUE_DEPTH.min(device.queue_depth));
         let first = self.preconditioning(deep, &mut planner);
         let most = choice.most_rounds.unwrap_or(self.most_rounds);
@@ -182,7 +180,7 @@ impl Test {
         Ok((rule, first.into_iter().chain([rounds]).collect()))
     }
 
-    /// The runs of each share and size in all rounds, numbered in the order of execution.
+    /// Plans the runs of each share and size in all rounds, numbered in the order of execution.
     fn experiments(
         &self,
         queue_depth: u32,
@@ -209,7 +207,7 @@ impl Test {
         experiments
     }
 
-    /// The workload-independent preconditioning, where there is one.
+    /// Plans the workload-independent preconditioning, if the test has one.
     fn preconditioning(&self, queue_depth: u32, planner: &mut Planner) -> Option<MicroBenchmark> {
         if self.preconditioning == 0 {
             return None;
@@ -230,7 +228,7 @@ impl Test {
     }
 }
 
-/// The experiment with a share of reads and a size, as `65/35 64 KiB` (reads/writes).
+/// Returns the name of the experiment with a share of reads and a size, such as `65/35 64 KiB` (reads/writes).
 fn name(reads_percent: u8, size: Bytes) -> String {
     format!("{reads_percent}/{} {size}", 100 - reads_percent)
 }
@@ -243,7 +241,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// Writes on the whole target space, with random addresses of the next run's own.
+    /// Returns a pattern of writes on the whole target space, with the seed of the next run.
     fn pattern(&self, address: Address, io_size: Bytes, io_count: u64) -> Pattern {
         Pattern {
             op: Op::Write,
@@ -270,9 +268,10 @@ impl Planner<'_> {
     }
 }
 
-/// What a test takes: one that ends when the drive is steady as many rounds as are looked at together
-/// at least; one that ends when enough is written those that write it, and all where writes take
-/// longer than they are taken to.
+/// Estimates the cost of a test.
+///
+/// A test that ends when the drive is steady takes at least one window of rounds. A test that ends after enough bytes takes the
+/// rounds that write them; if writes are slower than assumed, it takes all rounds.
 pub fn estimate_rounds(plan: &[MicroBenchmark], options: &Options, costs: &Costs) -> Estimate {
     let all = estimate(plan, options, costs);
     let Some(rule) = &options.rounds else { return all };
@@ -287,7 +286,7 @@ pub fn estimate_rounds(plan: &[MicroBenchmark], options: &Options, costs: &Costs
     Estimate { least: enough.least, expected: enough.expected, ..all }
 }
 
-/// A plan with the first so many rounds alone.
+/// Returns the plan limited to its first `rounds` rounds.
 fn first_rounds(plan: &[MicroBenchmark], rule: &Rounds, rounds: i64) -> Vec<MicroBenchmark> {
     let mut plan = plan.to_vec();
     let tests = plan.iter_mut().filter(|test| test.name == rule.test);

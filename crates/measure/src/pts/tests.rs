@@ -29,9 +29,8 @@ fn planned(test: &Test, device: &DeviceInfo) -> (Rounds, Vec<MicroBenchmark>) {
     test.plan(&setup(), AS_SPECIFIED, device).unwrap()
 }
 
-// Has each test a name that finds it, a source, and something to track that it runs?
 #[test]
-fn the_registry_is_whole() {
+fn each_test_is_found_by_name_and_runs_what_it_tracks() {
     for test in TESTS {
         assert_eq!(find(test.name).map(|found| found.name), Some(test.name));
         assert!(test.source.contains("SNIA") && test.question.ends_with('?'));
@@ -42,8 +41,6 @@ fn the_registry_is_whole() {
     assert!(find("iops").is_none());
 }
 
-// Are the rounds those of the specification: how many runs, of which mixes and sizes, how long, how
-// many IOs in flight, and written how often before?
 #[test]
 fn rounds_are_as_specified() {
     let device = device(Bytes(512), 256);
@@ -79,10 +76,8 @@ fn rounds_are_as_specified() {
     );
 }
 
-// Is a plan executed round after round, what is written in sequence among it, with other addresses
-// in each run?
 #[test]
-fn rounds_follow_upon_each_other() {
+fn rounds_run_in_order_with_different_addresses() {
     for name in ["pts-iops", "pts-throughput"] {
         let (_, plan) = planned(find(name).unwrap(), &device(Bytes(512), 256));
         let order = order(&plan);
@@ -99,10 +94,9 @@ fn rounds_follow_upon_each_other() {
     }
 }
 
-// Is what a drive cannot do skipped with the reason and not waited for, and are more IOs in flight
-// than it takes refused, but the recommended number lowered to what it takes?
+// A requested queue depth above the drive's is an error; the recommended depth is lowered instead.
 #[test]
-fn drives_have_limits() {
+fn impossible_runs_are_skipped_and_too_deep_queues_are_refused() {
     let iops = find("pts-iops").unwrap();
     let (rule, plan) = planned(iops, &device(Bytes::kib(8), 32));
     let skipped: Vec<&str> = plan[1]
@@ -127,10 +121,9 @@ fn drives_have_limits() {
     assert_eq!(refused(latency, 2), "QueueDepth = 2: there is one IO in flight at most");
 }
 
-// Does an estimate say the least and the most that a test takes: five rounds or all of a minute each,
-// and of a saturation what is written at the most?
+// A steady-state test takes between five and all rounds of a minute each; a saturation test at most until its bytes are written.
 #[test]
-fn estimates_are_of_rounds() {
+fn estimates_cover_the_fewest_and_the_most_rounds() {
     let device = device(Bytes(512), 128);
     let cost = flashscope_result::plan::Cost { per_io_ns: 1e6, per_byte_ns: 0.0, measured: true };
     let costs = Costs { read: cost, sequential_write: cost, random_write: cost };

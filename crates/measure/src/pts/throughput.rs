@@ -4,7 +4,7 @@ use flashscope_workload::pattern::Address;
 
 use super::{MOST_ROUNDS, Test};
 
-/// Large sequential reads and writes. Each size is a test of its own, from the purge on.
+/// Large sequential reads and writes. Each size is a separate test, starting with a purge.
 pub(super) const THROUGHPUT: Test = Test {
     name: "pts-throughput",
     title: "SNIA PTS throughput, 1 MiB",
@@ -23,7 +23,7 @@ pub(super) const THROUGHPUT: Test = Test {
     most_capacities: None,
 };
 
-/// The same with the smaller IOs that are asked for of enterprise drives.
+/// The same test with the smaller IOs that the specification requires for enterprise drives.
 pub(super) const THROUGHPUT_128K: Test = Test {
     name: "pts-throughput-128k",
     title: "SNIA PTS throughput, 128 KiB",

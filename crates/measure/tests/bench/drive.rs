@@ -1,4 +1,4 @@
-//! A drive whose every answer is known, and what it takes to measure it.
+//! A drive with scripted answers, and helpers to measure it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use flashscope_result::manifest::{
 use flashscope_result::methodology::Methodology;
 use flashscope_workload::uflip::{self, PerBaseline, Setup};
 
-/// How long an IO takes that is submitted at that time.
+/// The latency of an IO that is submitted at that time.
 type Latency = Box<dyn FnMut(&Io, Nanos) -> Nanos>;
 
 /// Answers every IO when its script says so, in the order of submission, on virtual time.
@@ -20,18 +20,18 @@ pub struct Scripted {
     pub info: DeviceInfo,
     pub now: Nanos,
     latency: Latency,
-    /// When they are answered, what they are and which number they have.
+    /// Completion time, submission time, IO and its number.
     in_flight: VecDeque<(Nanos, Nanos, Io, usize)>,
-    /// Every IO that was submitted, with when.
+    /// Every submitted IO with its submission time.
     pub log: Vec<(Nanos, Io)>,
     pub fail_at: Option<usize>,
     pub knows_trims: bool,
-    /// Sets the flag once so many IOs were submitted.
+    /// The number of submitted IOs after which the flag is set.
     pub stop_at: Option<(usize, &'static AtomicBool)>,
 }
 
 impl Scripted {
-    /// Every IO takes as long as the script says.
+    /// A drive whose latencies come from the script.
     pub fn new(latency: impl FnMut(&Io, Nanos) -> Nanos + 'static) -> Scripted {
         Scripted {
             info: DeviceInfo {
@@ -55,7 +55,7 @@ impl Scripted {
         }
     }
 
-    /// Every IO takes as long.
+    /// A drive with the same latency for every IO.
     pub fn even(latency: Nanos) -> Scripted {
         Scripted::new(move |_, _| latency)
     }
@@ -103,14 +103,14 @@ pub fn short(state: State, on_error: OnError) -> Options {
     Options { setup, state, run_pause_ns, on_error, methodology, rounds: None, grid: None }
 }
 
-/// What is about to be measured of these micro-benchmarks.
+/// Returns the manifest for these micro-benchmarks.
 pub fn manifest(device: &Scripted, names: &[&str], options: Options) -> Manifest {
     let benchmarks: Vec<_> = names.iter().map(|name| uflip::find(name).unwrap()).collect();
     let plan = plan(&benchmarks, &options, &device.info, false);
     planned(device, options, plan)
 }
 
-/// What is about to be measured by a plan.
+/// Returns the manifest for a plan.
 pub fn planned(device: &Scripted, options: Options, plan: Vec<MicroBenchmark>) -> Manifest {
     let calibration = Calibration {
         clock_resolution_ns: Nanos(1),
@@ -130,7 +130,7 @@ pub fn bench(
     bench_among(device, manifest, stop, None)
 }
 
-/// The same, with what surrounds the drive recorded.
+/// Does the same as [`bench`], and records the surroundings of the drive.
 pub fn bench_among(
     device: &mut Scripted,
     manifest: &mut Manifest,
@@ -143,7 +143,7 @@ pub fn bench_among(
     (status.unwrap(), folder, parent)
 }
 
-/// Goes on with a result.
+/// Continues a result.
 pub fn go_on(
     device: &mut Scripted,
     manifest: &mut Manifest,

@@ -1,4 +1,4 @@
-//! Drives that bring themselves into a state.
+//! Drives with an erase command of their own.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,15 +16,15 @@ use crate::drive::{Scripted, manifest, short};
 
 const LATENCY: Nanos = Nanos::micros(100);
 
-/// A drive that erases itself where it agrees to.
+/// A drive that erases itself if `agrees` is set.
 struct Erasable {
     drive: Scripted,
     agrees: bool,
-    /// After so many of the four steps of an erasure the flag is set.
+    /// The step of the four steps of an erasure at which the flag is set.
     stop_at: Option<(u64, &'static AtomicBool)>,
-    /// What was erased, and how many IOs were submitted before.
+    /// Each erasure with the number of IOs submitted before it.
     erased: std::sync::Mutex<Vec<(Erasure, usize)>>,
-    told: AtomicU64,
+    reports: AtomicU64,
 }
 
 impl Erasable {
@@ -32,7 +32,7 @@ impl Erasable {
         let mut drive = Scripted::even(LATENCY);
         drive.info.capacity = Bytes::mib(64);
         let (agrees, stop_at) = (true, None);
-        Erasable { drive, agrees, stop_at, erased: Default::default(), told: AtomicU64::new(0) }
+        Erasable { drive, agrees, stop_at, erased: Default::default(), reports: AtomicU64::new(0) }
     }
 }
 
@@ -48,7 +48,7 @@ impl Erase for Eraser<'_> {
             if let Some((at, stop)) = self.0.stop_at {
                 stop.fetch_or(done == at, Ordering::Relaxed);
             }
-            self.0.told.fetch_add(1, Ordering::Relaxed);
+            self.0.reports.fetch_add(1, Ordering::Relaxed);
             if tell(done, 4).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -94,10 +94,10 @@ fn run(
     (outcome, ResultFolder::open(folder.path()).unwrap().1.status)
 }
 
-// Does a drive erase itself before the first IO in the way that was asked for, with nothing written that
-// the plan does not write, and again where sequential writes have used the state up?
+// The drive erases itself before the first IO, and again where sequential writes have used the state up. The plan writes nothing
+// else.
 #[test]
-fn drives_erase_themselves() {
+fn drives_erase_themselves_in_the_requested_way() {
     for (state, erasure) in
         [(State::Formatted, Erasure::Format), (State::Sanitized, Erasure::Sanitize)]
     {
@@ -116,14 +116,13 @@ fn drives_erase_themselves() {
         assert_eq!(erased[0].1, 0);
         assert!(erased[1].1 > 0);
         assert!(device.drive.log.iter().all(|(_, io)| matches!(io.op, Op::Read | Op::Write)));
-        assert_eq!(device.told.load(Ordering::Relaxed), 4 * erased.len() as u64);
+        assert_eq!(device.reports.load(Ordering::Relaxed), 4 * erased.len() as u64);
     }
 }
 
-// Is a benchmark that is stopped while the drive erases itself interrupted, with a word that the drive
-// goes on, and one that is stopped before never begun?
+// A benchmark stopped before the erasure does not begin it.
 #[test]
-fn stopped_while_erasing() {
+fn stopping_during_an_erasure_reports_that_it_continues() {
     static STOP: AtomicBool = AtomicBool::new(false);
     let mut device = Erasable::new();
     device.stop_at = Some((1, &STOP));
@@ -131,9 +130,9 @@ fn stopped_while_erasing() {
     let (outcome, status) = run(&mut device, &["order"], options.clone(), &STOP);
     let error = outcome.unwrap_err();
     assert!(matches!(error, Error::ErasesOn), "{error}");
-    assert!(error.to_string().contains("the drive goes on erasing itself"), "{error}");
+    assert!(error.to_string().contains("the drive continues to erase itself"), "{error}");
     assert_eq!((status, device.drive.log.len()), (Status::Interrupted, 0));
-    assert_eq!(device.told.load(Ordering::Relaxed), 2);
+    assert_eq!(device.reports.load(Ordering::Relaxed), 2);
 
     let mut device = Erasable::new();
     let (outcome, status) = run(&mut device, &["order"], options, &AtomicBool::new(true));
@@ -141,10 +140,10 @@ fn stopped_while_erasing() {
     assert_eq!(*device.erased.lock().unwrap(), []);
 }
 
-// Is a drive that refuses, that knows no such command, or of which only a part may be used left as it is,
-// and is that known beforehand?
+// A drive is left alone if it refuses, has no erase command, or may be used only in part; `check_state` detects each case
+// beforehand.
 #[test]
-fn drives_that_are_not_erased() {
+fn drives_that_cannot_be_erased_are_refused_beforehand() {
     let part = |offset, size| {
         let mut options = short(State::Formatted, OnError::Stop);
         (options.setup.target_offset, options.setup.target_size) = (offset, size);

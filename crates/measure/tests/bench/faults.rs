@@ -1,5 +1,5 @@
-//! Drives that fail while they are measured, in every way and at points drawn from seeds: what is kept of each
-//! kind of run, and what is said of the fault.
+//! Drives that fail in every way, at points generated from seeds, while they are measured: the records that survive each kind of
+//! run, and the report of the fault.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,11 +20,11 @@ use crate::drive::{Scripted, planned, short};
 
 const LATENCY: Nanos = Nanos::micros(100);
 
-/// Points at which each fault strikes each kind of run, in the tests that are always run.
+/// The number of points at which each fault strikes each kind of run, in the tests that always run.
 const POINTS: u64 = 4;
 
-/// Every kind of fault, drawn where it has a size. A clock that goes back by less than an IO takes cannot be
-/// told from a fast IO.
+/// Returns every kind of fault, with random sizes. A clock that goes back by less than the latency of an IO looks the same as a
+/// fast IO.
 fn faults(random: &mut fastrand::Rng) -> [Fault; 10] {
     let long = Nanos(random.u64(2 * LATENCY.0..10_000_000_000));
     [
@@ -41,8 +41,8 @@ fn faults(random: &mut fastrand::Rng) -> [Fault; 10] {
     ]
 }
 
-/// The error by which a fault is told that strikes an IO; `None` where it is no error.
-fn told_by(fault: Fault, io: &Io) -> Option<Errno> {
+/// Returns the error that reports a fault on `io`; `None` if the fault is no error.
+fn reported_as(fault: Fault, io: &Io) -> Option<Errno> {
     match fault {
         Fault::Refused(errno) => Some(errno),
         Fault::Short | Fault::Shrunk(_) if io.op == flashscope_block::Op::Read => {
@@ -56,7 +56,7 @@ fn told_by(fault: Fault, io: &Io) -> Option<Errno> {
     }
 }
 
-/// A drive that takes longer for some than for others, the same each time.
+/// A drive with varying latencies, the same each time.
 fn drive() -> Scripted {
     let mut ios = 0;
     Scripted::new(move |_, _| {
@@ -65,7 +65,7 @@ fn drive() -> Scripted {
     })
 }
 
-/// Some runs of each experiment of a micro-benchmark: its first and its last.
+/// Plans the first and the last run of each experiment of a micro-benchmark.
 fn some_runs(name: &str) -> Vec<MicroBenchmark> {
     let benchmark = flashscope_workload::uflip::find(name).unwrap();
     let options = short(State::Keep, OnError::Continue);
@@ -81,7 +81,7 @@ fn some_runs(name: &str) -> Vec<MicroBenchmark> {
     plan
 }
 
-/// A plan that plays a trace, which is written to a folder: 100 requests, one each millisecond.
+/// Plans the replay of a trace, which it writes to a folder: 100 requests, one each millisecond.
 fn replay(pace: Pace, folder: &Path) -> Vec<MicroBenchmark> {
     let request = |i: u32| format!("{i}.0 0 {} 8 {}\n", i * 7919 % 100_000, i % 2);
     let file = folder.join("trace.ascii").display().to_string();
@@ -100,7 +100,7 @@ fn replay(pace: Pace, folder: &Path) -> Vec<MicroBenchmark> {
     trace_plan(Reference::Trace { playback, queue_depth: 4, ios, modifies })
 }
 
-/// Every kind of run, by name; what they need lies in `folder`.
+/// Returns every kind of run by name, with its files in `folder`.
 fn kinds(folder: &Path) -> Vec<(String, Vec<MicroBenchmark>)> {
     let names = MICRO_BENCHMARKS.iter().map(|benchmark| benchmark.name);
     let mut kinds: Vec<_> =
@@ -110,21 +110,21 @@ fn kinds(folder: &Path) -> Vec<(String, Vec<MicroBenchmark>)> {
     kinds
 }
 
-/// What came of a plan on a drive that fails.
-struct Measured {
+/// The outcome of a plan on a failing drive.
+struct FaultOutcome {
     ended: Result<Status, Error>,
     manifest: Manifest,
-    /// Of each run that has some.
+    /// The records of each run that has any.
     records: BTreeMap<u32, Vec<Record>>,
     struck: Vec<(Fault, Io)>,
     asked: u64,
 }
 
-fn measure(plan: &[MicroBenchmark], state: State, faults: &[(u64, Fault)]) -> Measured {
+fn measure(plan: &[MicroBenchmark], state: State, faults: &[(u64, Fault)]) -> FaultOutcome {
     let within = drive();
     let mut manifest = planned(&within, short(state, OnError::Continue), plan.to_vec());
     let mut device = Faulty::new(within, faults.iter().copied());
-    // In memory, where there is such a place: files are made durable, which takes a disk a while.
+    // In memory if possible: result files are synced, which is slow on a disk.
     let parent = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let folder = ResultFolder::create(&parent.path().join("r.flashscope"), &manifest).unwrap();
     let stop = AtomicBool::new(false);
@@ -143,16 +143,16 @@ fn measure(plan: &[MicroBenchmark], state: State, faults: &[(u64, Fault)]) -> Me
     let of = |run: &Run| (run.id, folder.records(run).unwrap().to_vec().unwrap());
     let records = manifest.runs().filter(|run| run.progress.ios() > 0).map(of).collect();
     let (struck, asked) = (device.struck().to_vec(), device.asked());
-    Measured { ended, manifest, records, struck, asked }
+    FaultOutcome { ended, manifest, records, struck, asked }
 }
 
-/// How many records from the first on are the same in both.
+/// Returns the length of the common prefix of both.
 fn common(one: &[Record], other: &[Record]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
-/// Asserts that all that was answered before IO `number` of the plan is in the records, bit for bit.
-fn assert_kept(sound: &Measured, measured: &Measured, number: u64, what: &str) {
+/// Asserts that the records hold everything answered before IO `number` of the plan, bit for bit.
+fn assert_kept(sound: &FaultOutcome, measured: &FaultOutcome, number: u64, what: &str) {
     let mut before = 0;
     for id in flashscope_measure::order(&sound.manifest.micro_benchmarks) {
         let Some(whole) = sound.records.get(&id) else { continue };
@@ -161,7 +161,7 @@ fn assert_kept(sound: &Measured, measured: &Measured, number: u64, what: &str) {
         if before + whole.len() as u64 <= number {
             assert!(kept == whole, "{what}: run {id} was over before the fault");
         } else {
-            // Others may have been in flight with the one that was struck.
+            // Others may have been in flight with the failed IO.
             let answered = usize::try_from(number - before).unwrap().saturating_sub(16);
             let same = common(kept, whole);
             assert!(same >= answered, "{what}: {same} of {answered} records of run {id} are there");
@@ -171,14 +171,14 @@ fn assert_kept(sound: &Measured, measured: &Measured, number: u64, what: &str) {
     }
 }
 
-/// Asserts that the fault is told of, by the run that it struck and by the record of its IO.
-fn assert_told(measured: &Measured, what: &str) {
+/// Asserts that the fault is reported by the run that it struck and by the record of its IO.
+fn assert_reported(measured: &FaultOutcome, what: &str) {
     let [(fault, io), ..] = measured.struck[..] else { panic!("{what}: nothing was struck") };
     let plan = &measured.manifest.micro_benchmarks;
     let runs = flashscope_measure::order(plan).into_iter().filter_map(|id| find_run(plan, id));
     let failed =
         runs.map(|(.., run)| run).find(|run| matches!(run.progress, Progress::Failed { .. }));
-    let Some(errno) = told_by(fault, &io) else {
+    let Some(errno) = reported_as(fault, &io) else {
         assert!(failed.is_none(), "{what}: {:?}", failed.map(|run| &run.progress));
         return;
     };
@@ -196,7 +196,7 @@ fn assert_told(measured: &Measured, what: &str) {
     assert_eq!(measured.manifest.status, expected, "{what}");
 }
 
-/// Has each kind of run meet each fault at so many points, drawn from `seed`; how many that were.
+/// Injects each fault into each kind of run at `points` points generated from `seed`; returns the number of injections.
 fn inject(points: u64, seed: u64) -> u64 {
     let mut random = fastrand::Rng::with_seed(seed);
     let folder = tempfile::tempdir().unwrap();
@@ -212,7 +212,7 @@ fn inject(points: u64, seed: u64) -> u64 {
                 let what = format!("{name}, {fault:?} at IO {number}");
                 let measured = measure(plan, State::Keep, &[(number, fault)]);
                 assert_kept(&sound, &measured, number, &what);
-                assert_told(&measured, &what);
+                assert_reported(&measured, &what);
                 injected += 1;
             }
         }
@@ -220,8 +220,8 @@ fn inject(points: u64, seed: u64) -> u64 {
     injected
 }
 
-// Of every kind of run, is everything kept that was measured before a drive failed, whatever the fault and
-// wherever it strikes, is it readable, and does the result say what failed at which IO?
+// For every kind of run and fault: the records from before the fault are kept and readable, and the result names the fault and
+// its IO.
 #[test]
 fn what_was_measured_is_kept_and_the_fault_is_told() {
     println!("{} faults were injected while drives were measured", inject(POINTS, 13));
@@ -234,9 +234,8 @@ fn what_was_measured_is_kept_at_many_points() {
     println!("{} faults were injected while drives were measured", inject(40 * POINTS, 16));
 }
 
-// Does a drive that fails while it is filled end the plan with a word about it, and a result that opens?
 #[test]
-fn faults_while_a_state_is_enforced() {
+fn a_fault_during_a_fill_ends_the_plan_and_is_reported() {
     let mut random = fastrand::Rng::with_seed(14);
     let plan = some_runs("order");
     for _ in 0..POINTS {
@@ -244,7 +243,7 @@ fn faults_while_a_state_is_enforced() {
             let number = random.u64(0..512);
             let measured = measure(&plan, State::Sequential, &[(number, fault)]);
             let [(_, io)] = measured.struck[..] else { panic!("{:?}", measured.struck) };
-            let Some(errno) = told_by(fault, &io) else {
+            let Some(errno) = reported_as(fault, &io) else {
                 assert_eq!(measured.ended.unwrap(), Status::Complete);
                 continue;
             };
@@ -260,28 +259,28 @@ fn faults_while_a_state_is_enforced() {
     }
 }
 
-// Does an answer that never comes end the run it belongs to as one that timed out? It was taken for a run at
-// its end that had fewer IOs than planned, and said that a trace had been changed.
+// A regression test: the missing answer was taken for the end of a run that was shorter than planned, with the message that a
+// trace had been changed.
 #[test]
-fn a_lost_answer_was_a_short_trace() {
+fn a_lost_answer_times_out_instead_of_ending_a_short_trace() {
     let measured = measure(&some_runs("order"), State::Keep, &[(5, Fault::Lost)]);
     assert_eq!(measured.ended.unwrap(), Status::Failed);
     let records = &measured.records[&1];
     assert_eq!((records.len(), records[5].result), (6, Err(Errno::ETIMEDOUT)));
 }
 
-// Is nothing more asked of a drive that was removed? Each run that was left was tried, with its pause.
+// A regression test: each remaining run was tried, with its pause.
 #[test]
-fn a_removed_drive_was_measured_on() {
+fn a_removed_drive_gets_no_further_ios() {
     let measured = measure(&some_runs("order"), State::Keep, &[(40, Fault::Removed)]);
     assert_eq!(measured.asked, 41);
     let pending = measured.manifest.runs().filter(|run| run.progress == Progress::Pending);
     assert!(pending.count() > 1);
 }
 
-// Does a clock that goes back end its run? The difference of times had wrapped around to centuries.
+// A regression test: the difference of times wrapped around to centuries.
 #[test]
-fn a_clock_that_went_back_wrapped_around() {
+fn a_clock_that_goes_back_ends_its_run() {
     let back = Fault::Back(Nanos::millis(3));
     let measured = measure(&some_runs("order"), State::Keep, &[(35, back), (70, back)]);
     assert!(measured.manifest.spent.time_ns < Nanos::secs(3600), "{:?}", measured.manifest.spent);

@@ -1,4 +1,4 @@
-//! Runs that count only once the drive is used to them.
+//! Runs of a grid, in which IOs count only once the cost is level.
 
 use std::sync::atomic::AtomicBool;
 
@@ -11,7 +11,7 @@ use flashscope_workload::uflip::Setup;
 
 use crate::drive::{Scripted, bench, planned, short};
 
-/// One point: writes of a page to 8 MiB, with 8 MiB beside them.
+/// Plans one point: writes of a page to 8 MiB, with 8 MiB of free space.
 fn one_point(device: &mut Scripted) -> Manifest {
     device.info.capacity = Bytes::mib(16);
     let choice = Choice {
@@ -40,7 +40,6 @@ fn only_run(manifest: &Manifest) -> (&Run, &UniformWrites) {
 /// Writes in a window of 8 MiB.
 const WINDOW: u64 = 2048;
 
-// Does a drive count at once that is level from the start, and for as long as it must?
 #[test]
 fn a_level_drive_counts_after_five_windows() {
     let mut device = Scripted::even(Nanos::micros(100));
@@ -52,9 +51,8 @@ fn a_level_drive_counts_after_five_windows() {
     assert_eq!(run.length.unwrap().ended_by, EndedBy::Precision);
 }
 
-// Is what comes before the drive is level left out, however long that takes?
 #[test]
-fn what_comes_before_is_left_out() {
+fn ios_before_the_level_are_ignored() {
     let mut count = 0;
     let mut device = Scripted::new(move |_, _| {
         count += 1;
@@ -64,13 +62,12 @@ fn what_comes_before_is_left_out() {
     bench(&mut device, &mut manifest, &AtomicBool::new(false));
     let (run, writes) = only_run(&manifest);
     assert!(run.level.unwrap().steady);
-    // From the thirteenth window on. The line through the one before it and four of them rises by 6 %.
+    // The level starts at the thirteenth window. The line through the window before it and four of its windows rises by 6 %.
     assert_eq!(writes.io_ignore, 17 * WINDOW);
 }
 
-// Is a drive that never is level measured all the same, and said not to be?
 #[test]
-fn a_drive_that_is_never_level_is_said_not_to_be() {
+fn a_drive_that_is_never_level_is_measured_and_marked() {
     let mut count = 0;
     let mut device = Scripted::new(move |_, _| {
         count += 1;

@@ -1,4 +1,4 @@
-//! Whole benchmarks against a drive whose every answer is known.
+//! Whole benchmarks on a drive with scripted answers.
 
 mod again;
 mod drive;
@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 
 use drive::{Scripted, bench, manifest, short};
 use flashscope_block::{Bytes, Completion, Errno, Nanos, Op};
-use flashscope_measure::{Ended, execute};
+use flashscope_measure::{RunEnd, execute};
 use flashscope_result::ResultFolder;
 use flashscope_result::manifest::{OnError, Progress, State, Status};
 use flashscope_workload::pattern::{Address, Pattern, Reference, Timing};
@@ -34,7 +34,7 @@ fn pattern(timing: Timing, io_count: u64) -> Pattern {
     }
 }
 
-fn run(device: &mut Scripted, reference: &Reference) -> (Ended, Vec<Completion>) {
+fn run(device: &mut Scripted, reference: &Reference) -> (RunEnd, Vec<Completion>) {
     let mut completions = vec![];
     let stop = AtomicBool::new(false);
     let ended = execute(device, &mut reference.streams().unwrap(), 1, &stop, |_, completion| {
@@ -44,13 +44,13 @@ fn run(device: &mut Scripted, reference: &Reference) -> (Ended, Vec<Completion>)
     (ended.unwrap(), completions)
 }
 
-// Are parallel patterns concurrent streams: one IO of each in flight, each at its own pace?
+// One IO of each stream is in flight, and each stream keeps its own pace.
 #[test]
 fn parallel_streams_are_concurrent() {
     let mut device = Scripted::even(LATENCY);
     let reference = Reference::Parallel { pattern: pattern(Timing::Consecutive, 40), degree: 4 };
     let (ended, completions) = run(&mut device, &reference);
-    assert_eq!((ended, completions.len()), (Ended::Complete, 40));
+    assert_eq!((ended, completions.len()), (RunEnd::Complete, 40));
     assert_eq!(device.now, Nanos(LATENCY.0 * 10));
     for stream in 0..4 {
         let own: Vec<_> = completions.iter().filter(|c| c.io.stream == stream).collect();
@@ -58,7 +58,7 @@ fn parallel_streams_are_concurrent() {
     }
 }
 
-// Is a pause counted from the completion of an IO, to the nanosecond?
+// A pause counts from the completion of an IO, to the nanosecond.
 #[test]
 fn pauses_are_exact() {
     let mut device = Scripted::even(LATENCY);
@@ -69,21 +69,20 @@ fn pauses_are_exact() {
     assert_eq!(submitted, [0, 350, 700, 1050, 1400]);
 }
 
-// Does a stream that pauses hold up no other?
 #[test]
 fn pauses_of_one_stream_do_not_delay_others() {
     let mut device = Scripted::even(LATENCY);
     let timing = Timing::Burst { pause: Nanos::millis(1), burst: 2 };
     let reference = Reference::Parallel { pattern: pattern(timing, 12), degree: 3 };
     let (ended, completions) = run(&mut device, &reference);
-    assert_eq!((ended, completions.len()), (Ended::Complete, 12));
+    assert_eq!((ended, completions.len()), (RunEnd::Complete, 12));
     let submitted: Vec<u64> = device.log.iter().map(|(at, _)| at.0 / 1000).collect();
     assert_eq!(submitted, [0, 0, 0, 100, 100, 100, 1200, 1200, 1200, 1300, 1300, 1300]);
 }
 
-// Does an error end its run only, with errno and offset, and everything before it kept?
+// The error is recorded with errno and offset, and everything before it is kept.
 #[test]
-fn an_error_ends_its_run() {
+fn an_error_ends_only_its_run() {
     let mut device = Scripted::even(LATENCY);
     device.fail_at = Some(5);
     let mut manifest = manifest(&device, &["order"], short(State::Keep, OnError::Continue));
@@ -109,9 +108,8 @@ fn an_error_ends_its_run() {
     assert!(done.count() > 5);
 }
 
-// Does an error end everything where that was asked for?
 #[test]
-fn an_error_stops_where_asked() {
+fn an_error_ends_the_benchmark_if_the_options_say_so() {
     let mut device = Scripted::even(LATENCY);
     device.fail_at = Some(5);
     let mut manifest = manifest(&device, &["order"], short(State::Keep, OnError::Stop));
@@ -120,9 +118,8 @@ fn an_error_stops_where_asked() {
     assert_eq!(manifest.runs().filter(|run| run.progress.ios() > 0).count(), 1);
 }
 
-// Is everything kept that was done before an interruption, and nothing done after it?
 #[test]
-fn an_interruption_keeps_what_was_done() {
+fn an_interruption_keeps_the_completed_ios() {
     static STOP: AtomicBool = AtomicBool::new(false);
     let mut device = Scripted::even(LATENCY);
     device.stop_at = Some((100, &STOP));
@@ -135,7 +132,7 @@ fn an_interruption_keeps_what_was_done() {
     assert_eq!(ResultFolder::open(folder.path()).unwrap().1, manifest);
 }
 
-// Is the state enforced before the first run: the whole target space, nothing but writes?
+// The whole target space is written once, before any other IO.
 #[test]
 fn the_state_is_enforced_first() {
     for state in [State::Sequential, State::Random] {
@@ -152,9 +149,8 @@ fn the_state_is_enforced_first() {
     }
 }
 
-// Is there the pause between runs that was asked for?
 #[test]
-fn runs_are_apart() {
+fn runs_are_separated_by_the_requested_pause() {
     let mut device = Scripted::even(LATENCY);
     let mut manifest = manifest(&device, &["order"], short(State::Keep, OnError::Continue));
     bench(&mut device, &mut manifest, &AtomicBool::new(false));

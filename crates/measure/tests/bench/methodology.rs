@@ -1,4 +1,4 @@
-//! What the methodology finds of a drive whose truth is known, and what follows from it.
+//! Findings of the methodology on a drive with known behaviour, and their effect on later runs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,27 +15,26 @@ use flashscope_workload::uflip::{PerBaseline, Setup};
 
 use crate::drive::{Scripted, bench, bench_among, manifest, short};
 
-/// Cheap random writes after a rest of half a second.
+/// The number of fast random writes after a rest of half a second.
 const START_UP: u64 = 125;
 
-/// Then half of so many are dear, by turns.
+/// After the start-up phase, half of each period of this many writes is slow.
 const PERIOD: u64 = 128;
 
-/// Reads after random writes that are slower, unless the drive had two and a half seconds for
-/// itself.
+/// The number of slower reads after random writes, unless the drive rests for two and a half seconds.
 const LINGERING: u64 = 3000;
 
-const CHEAP: Nanos = Nanos::micros(400);
-const DEAR: Nanos = Nanos::millis(27);
+const FAST: Nanos = Nanos::micros(400);
+const SLOW: Nanos = Nanos::millis(27);
 
-/// What random writes cost in the running phase, in the mean.
+/// The mean cost of random writes in the running phase, in ns.
 #[allow(clippy::cast_precision_loss)]
 fn running_mean() -> f64 {
-    (DEAR.0 + CHEAP.0) as f64 / 2.0
+    (SLOW.0 + FAST.0) as f64 / 2.0
 }
 
-/// A drive as section 4 of the paper describes them: random writes are cheap at first and then
-/// oscillate, and reads are slow for a while after them.
+/// A drive as in section 4 of the paper: random writes are fast at first and then oscillate, and reads are slow for a while after
+/// them.
 fn drive() -> Scripted {
     let (mut random_writes, mut affected, mut last, mut noise) = (0u64, 0u64, Nanos(0), 1u64);
     let mut next = 0;
@@ -48,21 +47,21 @@ fn drive() -> Scripted {
         }
         let sequential = io.offset.0 == next;
         (last, next) = (now, io.offset.0 + io.len.0);
-        // Ten per cent, as real drives have.
+        // Noise of ten percent, as on real drives.
         noise =
             noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let share = 950 + (noise >> 40) % 100;
         let time = match (io.op, sequential) {
             (Op::Read, _) if affected > 0 => {
                 affected -= 1;
-                2 * CHEAP.0
+                2 * FAST.0
             }
-            (Op::Read, _) | (_, true) => CHEAP.0,
+            (Op::Read, _) | (_, true) => FAST.0,
             (_, false) => {
                 random_writes += 1;
                 affected = LINGERING;
                 let running = random_writes.checked_sub(START_UP + 1);
-                if running.is_some_and(|n| n % PERIOD < PERIOD / 2) { DEAR.0 } else { CHEAP.0 }
+                if running.is_some_and(|n| n % PERIOD < PERIOD / 2) { SLOW.0 } else { FAST.0 }
             }
         };
         Nanos(time * share / 1000)
@@ -91,17 +90,16 @@ fn mean(records: &[Record]) -> f64 {
     records.iter().map(|record| record.latency.0 as f64).sum::<f64>() / records.len() as f64
 }
 
-/// The mean of what counts of a run.
+/// Returns the mean of the counted IOs of a run.
 fn counted_mean(folder: &ResultFolder, run: &Run) -> f64 {
     let records = folder.rows(run.id).unwrap().to_vec().unwrap();
     mean(&records[usize::try_from(run.reference.io_ignore()).unwrap()..])
 }
 
-// Are start-up, period and lingering reads found within 5 %, one IO and 10 %; do IOIgnore, the pauses
-// and the length of the runs follow; and is their mean that of the running phase, where 512 IOs as
-// they come are far too low (section 4.2)?
+// Start-up, period and lingering reads are found within 5 %, one IO and 10 %. IOIgnore, the pauses and the length of the runs
+// follow from them. The mean is that of the running phase, while the mean of the first 512 IOs is far too low (section 4.2).
 #[test]
-fn a_drive_of_the_paper() {
+fn the_preparation_finds_the_phases_of_the_papers_drive() {
     let mut device = drive();
     let mut manifest = found_while_measuring(&["preparation", "alignment", "mix"], &device);
     let (status, folder, _parent) = bench(&mut device, &mut manifest, &AtomicBool::new(false));
@@ -116,7 +114,7 @@ fn a_drive_of_the_paper() {
     for look in &found.interference {
         let reads = look.reads.unwrap_or_else(|| panic!("{found:?}"));
         assert!(reads.ios.abs_diff(LINGERING) * 10 <= LINGERING && look.settled, "{look:?}");
-        assert!(look.run_pause_ns.0 >= PAUSE_MARGIN * LINGERING * 2 * CHEAP.0 * 9 / 10);
+        assert!(look.run_pause_ns.0 >= PAUSE_MARGIN * LINGERING * 2 * FAST.0 * 9 / 10);
     }
     assert_eq!(found.interference.len(), 2);
 
@@ -132,19 +130,18 @@ fn a_drive_of_the_paper() {
         assert_eq!((length.ended_by, length.period_ios), (EndedBy::Precision, period.ios));
         assert!(run.progress.ios() >= 20 * PERIOD);
     }
-    // A mix scales both: so many reads come before the writes of the start-up phase are over.
+    // The reads of a mix scale both values: they come before the writes of the start-up phase are over.
     let mix = runs_of(&manifest, "mix", "SR/RW").iter().find(|run| run.value == 4).unwrap();
     assert!(mix.reference.io_ignore() >= 5 * START_UP);
     assert_eq!(mix.length.unwrap().period_ios, 5 * period.ios);
-    // Pauses are what was found: nothing begins sooner after another.
+    // The pauses are those found: each next run starts at least that much later.
     let pause = found.interference[0].run_pause_ns;
     let rests = device.log.windows(2).filter(|pair| pair[1].0.0 - pair[0].0.0 >= pause.0).count();
     assert!(rests >= runs.len());
 }
 
-// Does a run end at the caps for IOs, time and bytes, with what was not reached said?
 #[test]
-fn caps_end_a_run() {
+fn each_cap_ends_a_run_and_is_reported() {
     for (most_time, most_bytes, by) in [
         (None, None, EndedBy::Ios),
         (Some(Nanos::secs(1)), None, EndedBy::Time),
@@ -166,15 +163,14 @@ fn caps_end_a_run() {
                 EndedBy::Ios => assert_eq!(ios, run.reference.io_count()),
                 EndedBy::Precision => unreachable!(),
             }
-            // Of few IOs nothing is said.
+            // With few IOs there is no precision.
             assert!(length.relative_precision.is_none_or(|found| found > 1e-4));
         }
     }
 }
 
-// Is nothing run once the budget is used up, and is it kept to within an IO?
 #[test]
-fn budgets_are_kept() {
+fn nothing_runs_beyond_the_budget() {
     let budgets = [
         Budget { time_ns: Some(Nanos::secs(10)), bytes: None },
         Budget { time_ns: None, bytes: Some(Bytes::mib(70)) },
@@ -189,11 +185,11 @@ fn budgets_are_kept() {
             |wanted: fn(&Progress) -> bool| manifest.runs().filter(|r| wanted(&r.progress)).count();
         let done = of(|progress| matches!(progress, Progress::Done { .. }));
         let skipped = of(
-            |progress| matches!(progress, Progress::Skipped { reason } if reason.contains("of the budget")),
+            |progress| matches!(progress, Progress::Skipped { reason } if reason.contains(" budget, ")),
         );
         assert!(done > 0 && skipped > 0 && done + skipped == 22, "{done} {skipped}");
         let spent = manifest.spent;
-        let slack = Nanos(DEAR.0 + Nanos::secs(1).0);
+        let slack = Nanos(SLOW.0 + Nanos::secs(1).0);
         assert!(budget.time_ns.is_none_or(|time| spent.time_ns.0 <= time.0 + slack.0));
         assert!(budget.bytes.is_none_or(|bytes| spent.bytes.0 <= bytes.0 + Bytes::kib(32).0));
         let written: u64 =
@@ -202,9 +198,8 @@ fn budgets_are_kept() {
     }
 }
 
-// Is the state enforced again where the plan says so, and nothing else written between runs?
 #[test]
-fn the_state_is_enforced_again() {
+fn the_state_is_enforced_again_only_where_planned() {
     let mut device = drive();
     let setup = Setup { io_count: PerBaseline::same(512), ..Setup::paper(Bytes::mib(64), 1) };
     let options = Options { setup, ..short(State::Sequential, OnError::Stop) };
@@ -220,9 +215,8 @@ fn the_state_is_enforced_again() {
     assert_eq!(manifest.spent.bytes.0, (1 + resets) * Bytes::mib(64).0 + of_runs);
 }
 
-// Does a fill that was interrupted go on where it stopped, and cover every byte in the end?
 #[test]
-fn a_fill_goes_on() {
+fn an_interrupted_fill_continues_and_covers_every_byte() {
     static STOP: AtomicBool = AtomicBool::new(false);
     let mut device = Scripted::even(Nanos::micros(100));
     device.stop_at = Some((3000, &STOP));
@@ -249,7 +243,7 @@ fn a_fill_goes_on() {
     assert_eq!(all, Bytes::mib(256).0);
 }
 
-/// A machine on which others use the drive while the IOs of `disturbed` are done.
+/// A machine on which other processes use the drive during the IOs of `disturbed`.
 fn disturbed_drive(root: &std::path::Path, disturbed: std::ops::Range<u64>) -> Scripted {
     let stat = root.join("sys/block/sda/stat");
     fs::create_dir_all(stat.parent().unwrap()).unwrap();
@@ -264,7 +258,6 @@ fn disturbed_drive(root: &std::path::Path, disturbed: std::ops::Range<u64>) -> S
     })
 }
 
-// Is a run that others disturbed done once more, and only once, with the first time left out?
 #[test]
 fn disturbed_runs_are_repeated_once() {
     for (disturbed, still) in [(10..20, false), (10..1000, true)] {
@@ -293,7 +286,7 @@ fn disturbed_runs_are_repeated_once() {
     }
 }
 
-/// 1,000 IOs a second for 10 s, each due at its time.
+/// 1,000 IOs per second for 10 s, each due at its time.
 struct Arrivals(u64);
 
 impl Stream for Arrivals {
@@ -305,10 +298,10 @@ impl Stream for Arrivals {
     }
 }
 
-// Can a stall not hide: 1,000 IOs a second for 10 s, of which the drive stalls for one, wait for 900 ms
-// at the 99th percentile, though hardly any takes long once it is submitted?
+// The drive stalls for 1 s of 10 s. The open loop sees a wait of 900 ms at the 99th percentile, though hardly any IO takes long
+// once submitted.
 #[test]
-fn a_stall_is_seen() {
+fn an_open_loop_shows_a_stall() {
     let p99 = |open_loop| {
         let mut device = Scripted::new(|_, now| {
             let stalls = (Nanos::secs(5)..Nanos::secs(6)).contains(&now);

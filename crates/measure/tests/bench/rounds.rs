@@ -1,4 +1,4 @@
-//! Tests in rounds on a drive that is known to become steady in a certain round, or never.
+//! Tests in rounds on a drive that becomes steady in a known round, or never.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,8 +16,8 @@ use crate::drive::{Scripted, bench, go_on, planned, short};
 
 const MOST: i64 = 25;
 
-/// Answers one IO after the other, each as slowly (in µs) as the mebibyte says in which it lies, the
-/// last for all that follow.
+/// Answers one IO after the other. The latency in µs depends on the mebibyte of the IO; the last entry holds for all later
+/// mebibytes.
 fn aging(micros: &'static [u64]) -> Scripted {
     let mut idle_from = Nanos(0);
     let mut device = Scripted::new(move |io: &Io, now: Nanos| {
@@ -29,7 +29,7 @@ fn aging(micros: &'static [u64]) -> Scripted {
     device
 }
 
-/// Bytes that were written, or trimmed.
+/// Bytes of one operation.
 fn moved(device: &Scripted, op: Op) -> Bytes {
     Bytes(device.log.iter().filter(|(_, io)| io.op == op).map(|(_, io)| io.len.0).sum())
 }
@@ -49,8 +49,7 @@ fn manifest(
     planned(device, options, plan)
 }
 
-/// Rounds of writes for 100 ms each, in round n to the n-th mebibyte, and of reads that are not
-/// tracked.
+/// Rounds of writes for 100 ms each, in round n to the n-th mebibyte, and of reads, which are not tracked.
 fn in_rounds(device: &Scripted) -> Manifest {
     let run = |op: Op, round: i64, id: u32| {
         let pattern = Pattern {
@@ -98,7 +97,7 @@ fn in_rounds(device: &Scripted) -> Manifest {
     manifest(device, State::Keep, vec![test], rule)
 }
 
-/// The rounds that were run, and why the rest was not.
+/// Returns the last round that was run, and the reasons for skipping the others.
 fn rounds(manifest: &Manifest) -> (i64, Vec<String>) {
     let done = manifest.runs().filter(|run| matches!(run.progress, Progress::Done { .. }));
     let mut reasons: Vec<String> = manifest
@@ -116,8 +115,7 @@ fn rounds(manifest: &Manifest) -> (i64, Vec<String>) {
 /// the mean; over rounds 4 to 8 it is 11 % and the line falls by 9 %.
 const DECAYING: &[u64] = &[100, 120, 150, 180, 200];
 
-// Does a test end in the very round in which the drive is steady, with all of that round run, and say
-// so of what is left?
+// The steady round is run completely, and the remaining runs name the reason for being skipped.
 #[test]
 fn a_test_ends_when_the_drive_is_steady() {
     let mut device = aging(DECAYING);
@@ -132,15 +130,14 @@ fn a_test_ends_when_the_drive_is_steady() {
     assert_eq!(values.join(" "), "10000 8333 6667 5556 5000 5000 5000 5000");
 }
 
-// Does a drive that never is steady, by its range or by its slope, go through all rounds?
 #[test]
-fn what_is_never_steady_is_run_to_the_end() {
-    // Up and down by a quarter.
+fn a_drive_that_is_never_steady_runs_all_rounds() {
+    // Alternates by a quarter.
     let unsteady: &[u64] = &[
         100, 130, 100, 130, 100, 130, 100, 130, 100, 130, 100, 130, 100, 130, 100, 130, 100, 130,
         100, 130, 100, 130, 100, 130, 100,
     ];
-    // Ever slower, by 3 % a round: a range of 12 %, within bounds, but so is the fall.
+    // Slows down by 3 % a round: the range of 12 % is within bounds, but the fall is not.
     let falling: &[u64] = &[
         1000, 1030, 1061, 1093, 1126, 1159, 1194, 1230, 1267, 1305, 1344, 1384, 1426, 1469, 1513,
         1558, 1605, 1653, 1702, 1754, 1806, 1860, 1916, 1974, 2033,
@@ -154,9 +151,8 @@ fn what_is_never_steady_is_run_to_the_end() {
     }
 }
 
-// Does a test that is interrupted, wherever, and gone on with end in the same round?
 #[test]
-fn interruptions_change_nothing() {
+fn a_resumed_test_ends_in_the_same_round() {
     let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
     for stop_at in [3, 1_990, 2_400, 6_000, 9_000, 10_090] {
         let mut device = aging(DECAYING);
@@ -179,12 +175,11 @@ fn interruptions_change_nothing() {
     }
 }
 
-// Is a drive that is under way in a test left as it is when that is gone on with, and purged again
-// only when nothing of the test was done?
+// The drive is purged again only if no run of the test was done.
 #[test]
-fn a_test_goes_on_with_the_drive_as_it_is() {
+fn a_resumed_test_leaves_the_drive_as_it_is() {
     let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
-    // In the preconditioning of 1,024 writes, and in the rounds.
+    // Stops once in the preconditioning of 1,024 writes, and once in the rounds.
     for (stop_at, purges) in [(500, 2), (1_100, 1)] {
         let mut device = aging(&[10_000]);
         let mut manifest = of_snia(&device, "pts-throughput-128k", State::Purged);
@@ -204,11 +199,11 @@ fn a_test_goes_on_with_the_drive_as_it_is() {
     }
 }
 
-// Does a round that an error ended keep the drive from being steady as long as it is looked at?
+// The failed round has no value, so the windows that hold it are not steady.
 #[test]
 fn a_failed_round_is_not_steady() {
     let mut device = aging(&[100]);
-    // In the writes of round 2.
+    // The failure is among the writes of round 2.
     device.fail_at = Some(3_500);
     let mut manifest = in_rounds(&device);
     bench(&mut device, &mut manifest, &AtomicBool::new(false));
@@ -223,14 +218,12 @@ fn of_snia(device: &Scripted, name: &str, state: State) -> Manifest {
     manifest(device, state, plan, rule)
 }
 
-// Does a write saturation end with the round in which four times the capacity are written, though the
-// drive is steady all the time?
 #[test]
-fn saturation_ends_when_enough_is_written() {
+fn saturation_ends_after_four_capacities_though_steady() {
     let mut device = aging(&[10]);
     let mut manifest = of_snia(&device, "pts-write-saturation", State::Purged);
     bench(&mut device, &mut manifest, &AtomicBool::new(false));
-    // 10,000 writes in each round and 15 that are in flight then: 65,536 are four times 64 MiB.
+    // Each round has 10,000 writes and 15 that are in flight at its end; 65,536 writes are four times 64 MiB.
     let (rounds, reasons) = rounds(&manifest);
     assert_eq!((rounds, reasons.len()), (7, 1));
     assert!(reasons[0].ends_with("were written by round 7"), "{reasons:?}");
@@ -240,10 +233,9 @@ fn saturation_ends_when_enough_is_written() {
     assert_eq!(manifest.written_before(i64::MAX), moved(&device, Op::Write));
 }
 
-// Is a drive that knows no trims told apart before anything is written, and is it tested all the same
-// from another state?
+// The purge fails before anything is written, and the test runs from another state.
 #[test]
-fn drives_without_trims() {
+fn drives_without_trim_are_refused_a_purge() {
     let mut device = aging(&[10]);
     device.knows_trims = false;
     let mut manifest = of_snia(&device, "pts-throughput", State::Purged);

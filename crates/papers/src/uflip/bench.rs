@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use flashscope_analysis::{Facts, analyse_records};
 use flashscope_block::{Bytes, Device, Nanos, Op, Record};
-use flashscope_measure::{Ended, LEAST_RUN_PAUSE, again, learn, place, plan_where, start_up};
+use flashscope_measure::{LEAST_RUN_PAUSE, RunEnd, again, learn, place, plan_where, start_up};
 use flashscope_result::Manifest;
 use flashscope_result::manifest::{
     self, Calibration, Experiment, Machine, OnError, Options, Progress, State, Tool, find_run,
@@ -171,9 +171,9 @@ pub(super) fn execute_on(
         ControlFlow::Continue(())
     });
     match ended {
-        Ok(Ended::Complete) => {}
-        Ok(Ended::Interrupted) => return Err(Error::Interrupted),
-        Ok(Ended::Failed { .. }) | Err(_) => return Err(Error::Failed),
+        Ok(RunEnd::Complete) => {}
+        Ok(RunEnd::Interrupted) => return Err(Error::Interrupted),
+        Ok(RunEnd::Failed { .. }) | Err(_) => return Err(Error::Failed),
     }
     let mut repeats = Vec::new();
     for experiment in manifest.micro_benchmarks.iter_mut().flat_map(|b| &mut b.experiments) {
