@@ -14,9 +14,9 @@ use crate::{cache, gc, wear};
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// An allocation pool, whatever it is.
+    /// An allocation pool, of whatever size.
     Pool,
-    /// A package, or the packages that a logical page spans.
+    /// A package, or all packages that a logical page spans.
     Package,
     /// A die.
     Die,
@@ -24,7 +24,7 @@ pub enum Scope {
     Plane,
 }
 
-/// As in a profile.
+/// Formats the scope as in a profile.
 impl std::fmt::Display for Scope {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -36,157 +36,158 @@ impl std::fmt::Display for Scope {
     }
 }
 
-/// Which data share an active block.
+/// The separation of data into active blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Frontiers {
-    /// What the host writes and what cleaning moves.
+    /// One active block for host writes and garbage collection together.
     One,
-    /// What the host writes has one, what cleaning moves another.
+    /// One active block for host writes, and one for garbage collection.
     HostAndCleaning,
-    /// Hot data has one, cold data another, in cleaning too; the host says which is which.
+    /// One active block for hot data and one for cold data, also during garbage collection. The
+    /// host marks cold data.
     HotAndCold,
 }
 
-/// How cleaning moves pages.
+/// The way in which garbage collection moves pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transfer {
-    /// Through the controller, over the serial bus and back.
+    /// Through the controller, with two transfers over the serial bus.
     InterPlane,
     /// Within the plane, without the bus.
     CopyBack,
 }
 
-/// When a log block that is full is merged.
+/// The time at which a full log block is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Merge {
-    /// With the write that fills it.
+    /// As part of the write that fills it.
     Eager,
-    /// With the write that needs its room.
+    /// As part of the write that needs its room.
     Lazy,
 }
 
-/// Which log block is given up for another.
+/// The choice of the log block to evict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Eviction {
-    /// The one that has been in use for longest.
+    /// The one that has been in use the longest.
     Fifo,
-    /// The one whose last write is longest ago.
+    /// The one that was written least recently.
     Lru,
-    /// Any, all equally likely.
+    /// A random one; all are equally likely.
     Random,
 }
 
 /// The log blocks of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Logs {
-    /// How many each pool has at most.
+    /// Maximum number of log blocks in each pool.
     pub per_pool: u32,
-    /// When one that is full is merged.
+    /// The time at which a full log block is merged.
     pub merge: Merge,
-    /// Whether one that is in order becomes the data block, whole or once it is completed.
+    /// Is true if a log block in order may become the data block, by a switch or a partial merge.
     pub switch: bool,
-    /// Which is given up for another.
+    /// The choice of the log block to evict.
     pub eviction: Eviction,
-    /// Logical blocks that share log blocks.
+    /// Number of logical blocks that share log blocks.
     pub group: u32,
-    /// How many log blocks a group may have.
+    /// Maximum number of log blocks of a group.
     pub per_group: u32,
-    /// How many pages one takes that are not in order.
+    /// Number of pages that a log block takes out of order.
     pub unordered: u32,
-    /// Bytes from which on a write is long; `u64::MAX` where that is of no consequence.
+    /// Bytes from which a write counts as long; `u64::MAX` if the FTL does not distinguish.
     pub long: u64,
-    /// How many of those of a pool are for long writes.
+    /// Number of log blocks of each pool for long writes.
     pub sequential: u32,
-    /// How many of the others are for pages that are written again soon.
+    /// Number of the other log blocks that are for hot pages, which are soon rewritten.
     pub hot: u32,
-    /// Within how many writes that is.
+    /// Maximum number of writes between two writes of a hot page.
     pub hot_interval: u32,
-    /// Where the random numbers for it begin.
+    /// Seed of the random evictions.
     pub seed: u64,
 }
 
-/// The memory for entries of a map that is on the flash.
+/// The memory for entries of a mapping table on the flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MapCache {
-    /// How many it holds, at least 1.
+    /// Capacity in entries, at least 1.
     pub entries: u32,
-    /// How many are on a page of the flash; 0 where none are.
+    /// Entries on a page of the flash; 0 if the mapping table is not on the flash.
     pub entries_per_page: u32,
-    /// Whether one that is written back takes the others of its page with it.
+    /// Is true if a write-back also writes the other changed entries of the same translation page.
     pub batch: bool,
-    /// How many more the memory holds that the host lends; 0 if it lends none.
+    /// Further capacity in the host memory buffer, in entries; 0 without such a buffer.
     pub host_entries: u32,
-    /// How long what is fetched from there is under way.
+    /// Access time of the host memory buffer.
     pub host_access: Nanos,
 }
 
-/// What a profile comes to: everything that the parts of a drive need to know, checked.
+/// The validated settings of all parts of a drive, derived from a profile.
 #[derive(Debug, Clone)]
 pub struct Layout {
-    /// How the flash is divided.
+    /// The dimensions of the flash.
     pub geometry: Geometry,
-    /// How long its commands take.
+    /// The durations of its commands.
     pub timing: Timing,
-    /// How its packages are connected.
+    /// The connections between its packages.
     pub wiring: Wiring,
-    /// Which commands fail, and how long blocks live.
+    /// Bad blocks, failing commands and block lifetime.
     pub reliability: Reliability,
-    /// Whether commands take time.
+    /// Is true if commands take time.
     pub timed: bool,
-    /// Allocation pools. Logical pages belong to them in turn, `stripe` at a time (the static
-    /// part of the map).
+    /// Number of allocation pools. Logical pages are assigned to them in turn, `stripe` at a time
+    /// (the static part of the mapping).
     pub pools: u32,
-    /// Parts of each pool that have active blocks and are cleaned each for itself.
+    /// Number of lanes in each pool. Each lane has its own active blocks and garbage collection.
     pub lanes_per_pool: u32,
-    /// Consecutive logical pages that belong to one pool.
+    /// Number of consecutive logical pages that belong to one pool.
     pub stripe: u32,
-    /// Logical pages of each pool that the host can address.
+    /// Number of logical pages in each pool that the host can address.
     pub logical_pages_per_pool: u32,
-    /// Whether the map is in memory that survives a power cut; otherwise it is rebuilt from the
-    /// metadata of pages.
+    /// Is true if the mapping table is in memory that survives a power cut. Otherwise it is rebuilt
+    /// from the metadata of pages.
     pub map_survives: bool,
-    /// Logical pages whose trims one internal page records; 0 if the map survives without, or there
-    /// are no trims.
+    /// Number of logical pages whose trims one internal page records; 0 if the mapping survives
+    /// power cuts without records, or there are no trims.
     pub pages_per_record: u32,
-    /// Blocks are cleaned in the foreground while a lane has fewer free ones than this.
+    /// Foreground garbage collection runs while a lane has fewer free blocks than this.
     pub clean_below: u32,
-    /// Blocks are cleaned in the background while a lane has fewer free ones than this; 0 if
-    /// they are not.
+    /// Background garbage collection runs while a lane has fewer free blocks than this; 0 if there
+    /// is none.
     pub background_below: u32,
-    /// Which data share an active block.
+    /// The separation of data into active blocks.
     pub frontiers: Frontiers,
-    /// How cleaning moves pages.
+    /// The way in which garbage collection moves pages.
     pub transfer: Transfer,
-    /// Blocks of each lane that are used as SLC, in front of the others.
+    /// Number of blocks of each lane that form its SLC region.
     pub slc_blocks_per_lane: u32,
-    /// Logical pages that fit in a block used as SLC.
+    /// Number of logical pages that fit in a block used as SLC.
     pub slc_slots_per_block: u32,
-    /// The log blocks, where the FTL has any.
+    /// The log blocks, if the FTL has any.
     pub logs: Logs,
-    /// How victims are chosen.
+    /// The policy for victim selection.
     pub policy: gc::Kind,
-    /// What the policy is told.
+    /// The options of that policy.
     pub cleaning: gc::Options,
-    /// Where the random numbers of the drive begin.
+    /// Seed of the drive's random numbers.
     pub seed: u64,
-    /// How wear is levelled.
+    /// The wear-levelling policy.
     pub wear: wear::Kind,
-    /// Its parameters.
+    /// The options of that policy.
     pub wear_options: wear::Options,
-    /// How logical pages are found.
+    /// The flash translation layer.
     pub ftl: Kind,
-    /// Where the map is.
+    /// The memory for mapping entries, if the mapping table is on the flash.
     pub map_cache: MapCache,
-    /// The buffer memory.
+    /// The write buffer.
     pub cache: cache::Setup,
 }
 
 impl Layout {
-    /// What the array is made of.
+    /// Returns the parts of the flash array.
     pub fn parts(&self) -> Parts {
         Parts {
             geometry: self.geometry,
@@ -199,20 +200,22 @@ impl Layout {
         }
     }
 
-    /// Lanes of the drive: parts of the pools that have active blocks and are cleaned each for
-    /// itself.
+    /// Returns the number of lanes in the drive. A lane is a part of a pool with its own active
+    /// blocks and garbage collection.
     pub const fn lanes(&self) -> u32 {
         self.pools * self.lanes_per_pool
     }
 
-    /// Blocks in each lane.
+    /// Returns the number of blocks in each lane.
     pub const fn blocks_per_lane(&self) -> u32 {
         self.geometry.blocks() / self.lanes()
     }
 
-    /// The first block of a lane. Consecutive pools are on different elements; so are, where they
-    /// can be, consecutive lanes of a pool, else on different dies, or, for the sake of two-plane
-    /// commands, on the two planes of a pair.
+    /// Returns the first block of a lane.
+    ///
+    /// Consecutive pools are on different elements. Consecutive lanes of a pool are on different
+    /// elements if possible, and otherwise on different dies. With two-plane commands they are on
+    /// the two planes of a pair.
     pub fn first_block(&self, lane: u32) -> BlockId {
         let elements = self.geometry.elements();
         let (pool, nth) = (lane / self.lanes_per_pool, lane % self.lanes_per_pool);
@@ -224,7 +227,7 @@ impl Layout {
             pool * pool_size
         };
         let size = self.blocks_per_lane();
-        // The lanes of the pool, by the element, die and plane where they begin.
+        // The lanes of the pool are numbered by the element, die and plane of their first block.
         let within = |scope: u32| (pool_size / scope).max(1);
         let elements = within(self.geometry.blocks_per_element()).min(self.lanes_per_pool);
         let dies = (within(self.geometry.blocks_per_die()) / elements)
@@ -237,8 +240,8 @@ impl Layout {
         BlockId(start + ((element * dies + die) * planes + plane) * size)
     }
 
-    /// The blocks of a lane, in the order in which they are used first: in turn from every die, then
-    /// every plane, so that successive ones can work side by side.
+    /// Returns the blocks of a lane in the order of first use: one from each die, then one from
+    /// each plane, so that consecutive blocks can work in parallel.
     pub fn blocks_of_lane(&self, lane: u32) -> Vec<BlockId> {
         let (first, size) = (self.first_block(lane).0, self.blocks_per_lane());
         let plane = self.geometry.blocks_per_plane.min(size);
@@ -246,7 +249,7 @@ impl Layout {
         let per_die = self.geometry.planes_per_die.min(planes);
         let in_turn = (0..plane).flat_map(|block| {
             (0..planes).map(move |part| {
-                // The planes of the lane, with those of one die apart from each other.
+                // Visits the dies in turn before the next plane of the same die.
                 let dies = planes / per_die;
                 let place = part % dies * per_die + part / dies;
                 BlockId(first + place * plane + block)
@@ -255,37 +258,37 @@ impl Layout {
         in_turn.collect()
     }
 
-    /// Logical pages that fit in a block.
+    /// Returns the number of logical pages that fit in a block.
     pub const fn slots_per_block(&self) -> u32 {
         self.geometry.slots_per_block
     }
 
-    /// Logical pages that share a page of the flash; 1 where none do.
+    /// Returns the number of logical pages that share a flash page; 1 if none do.
     pub const fn slots_per_page(&self) -> u32 {
         self.geometry.slots_per_page
     }
 
-    /// Valid logical pages that a block may hold for its cleaning to gain a page.
+    /// Returns the maximum number of valid logical pages of a block whose collection gains a page.
     pub const fn most_valid(&self) -> u32 {
         self.geometry.slots_per_block - self.geometry.slots_per_page
     }
 
-    /// Bytes of a logical page.
+    /// Returns the bytes of a logical page.
     pub fn logical_page_size(&self) -> u32 {
         self.geometry.logical_page_size
     }
 
-    /// Pages that the host can address.
+    /// Returns the number of logical pages that the host can address.
     pub const fn logical_pages(&self) -> u32 {
         self.pools * self.logical_pages_per_pool
     }
 
-    /// Pages of the FTL's own, numbered after those of the host.
+    /// Returns the number of internal pages of the FTL. They are numbered after the host's pages.
     pub const fn internal_pages(&self) -> u32 {
         self.records() + self.translation_pages()
     }
 
-    /// Internal pages that record trims: the first of them.
+    /// Returns the number of internal pages that record trims. They are the first internal pages.
     pub const fn records(&self) -> u32 {
         match self.pages_per_record {
             0 => 0,
@@ -293,7 +296,7 @@ impl Layout {
         }
     }
 
-    /// Internal pages that hold the map: those after the records.
+    /// Returns the number of translation pages. They follow the records of trims.
     pub const fn translation_pages(&self) -> u32 {
         match self.map_cache.entries_per_page {
             0 => 0,
@@ -301,14 +304,17 @@ impl Layout {
         }
     }
 
-    /// The number of translation page `page`.
+    /// Returns the logical page number of translation page `page`.
     pub const fn translation_page(&self, page: u32) -> Lpn {
         Lpn(self.logical_pages() + self.records() + page)
     }
 
-    /// How many blocks of a lane hold translation pages before those are cleaned first. Translation
-    /// pages are few and change often: given four times the blocks that they fill, nearly all of
-    /// them are superseded before a block is cleaned; but what is spare is for data first.
+    /// Returns the number of translation blocks of a lane above which these are garbage-collected
+    /// first.
+    ///
+    /// Translation pages are few and change often. With four times the blocks that they fill,
+    /// nearly all of them are superseded before their block is collected. At most a quarter of the
+    /// spare blocks goes to them, because data needs the rest.
     pub fn translation_blocks_per_lane(&self) -> u32 {
         let blocks = |pages: u32| pages.div_ceil(self.lanes()).div_ceil(self.slots_per_block());
         let filled = blocks(self.translation_pages());
@@ -317,12 +323,13 @@ impl Layout {
         filled + (3 * filled).min(others.saturating_sub(used) / 4)
     }
 
-    /// Whether a logical page is internal.
+    /// Returns true if a logical page is an internal page.
     pub const fn is_internal(&self, lpn: Lpn) -> bool {
         lpn.0 >= self.logical_pages()
     }
 
-    /// Which internal page records the trims of a logical page; beyond them all if none does.
+    /// Returns the index of the record for the trims of a logical page, or `usize::MAX` if trims
+    /// are not recorded.
     pub const fn record_of(&self, lpn: Lpn) -> usize {
         match self.pages_per_record {
             0 => usize::MAX,
@@ -330,13 +337,13 @@ impl Layout {
         }
     }
 
-    /// The logical pages whose trims internal page `record` records.
+    /// Returns the logical pages whose trims record `record` holds.
     pub fn recorded_by(&self, record: usize) -> Range<usize> {
         let start = record * self.pages_per_record as usize;
         start..(start + self.pages_per_record as usize).min(self.logical_pages() as usize)
     }
 
-    /// The number of internal page `record`.
+    /// Returns the logical page number of record `record`.
     pub fn record(&self, record: usize) -> Lpn {
         let record = u32::try_from(record).expect("an internal page");
         Lpn(self.logical_pages() + record)

@@ -1,6 +1,6 @@
-//! Flash translation layers: where a logical page is on the flash.
+//! Flash translation layers, which map each logical page to its place on the flash.
 //!
-//! An FTL is one file and its line in the registry below.
+//! Each FTL is one file and one line in the registry below.
 
 mod dftl;
 mod layout;
@@ -15,26 +15,26 @@ use crate::nand::{Array, Fault, Illegal, Lpn, Page, Slot};
 pub use layout::{Eviction, Frontiers, Layout, Logs, MapCache, Merge, Scope, Transfer};
 use log_block::{bast, block_map, fast, last, n_k, superblock};
 
-/// The part of a request that falls on one logical page or, where several fit on a page of the
-/// flash, on some of those that would share one.
+/// The part of a request that falls on one logical page. If several logical pages fit on a flash
+/// page, it may span those that share one flash page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slice {
-    /// The logical page, or the first of them.
+    /// The logical page, or the first of several.
     pub lpn: Lpn,
-    /// Where the part begins in that page, in bytes.
+    /// Offset of the part in that page, in bytes.
     pub start: u32,
-    /// Bytes of the part.
+    /// Length of the part in bytes.
     pub len: u32,
-    /// Whether the data is zeros; of no consequence for a read.
+    /// Is true if the data is all zeros; ignored for a read.
     pub zero: bool,
-    /// Whether the write that it is of is a long one: see [`Logs::long`]. Of no consequence for a read.
+    /// Is true if the part belongs to a long write: see [`Logs::long`]. Ignored for a read.
     pub long: bool,
-    /// What the host says of the data: see [`flashscope_block::Io::stream`].
+    /// The stream that the host assigned to the data: see [`flashscope_block::Io::stream`].
     pub stream: StreamId,
 }
 
 impl Slice {
-    /// The parts of it on each logical page, of `size` bytes each.
+    /// Splits the slice at the boundaries of logical pages of `size` bytes.
     pub(crate) fn pages(self, size: u32) -> impl Iterator<Item = Slice> {
         let end = self.start + self.len;
         (0..end.div_ceil(size)).map(move |nth| {
@@ -45,80 +45,79 @@ impl Slice {
     }
 }
 
-/// What a translation layer must do.
+/// The interface of every translation layer.
 ///
-/// Requests take the time `at` which they reach the flash controller, which never decreases from
-/// one to the next, but for copies that the buffer makes, which come when they were read. Methods
-/// that return a time return when the page is done.
+/// The argument `at` is the time at which a request reaches the flash controller. It never
+/// decreases from one request to the next, except for copies made by the write buffer, which arrive
+/// when their data was read. A returned time is the time at which the page is done.
 pub trait Ftl {
-    /// A hint that `lpn`, which may be any number, is written soon: what has to be looked up may be
-    /// fetched from memory in the meantime.
+    /// Prefetches the mapping of `lpn`, which will soon be written. `lpn` may be any number.
     fn expect(&self, _lpn: Lpn) {}
 
-    /// Writes a logical page, or a part of it with the rest kept.
+    /// Writes a logical page, or a part of it while keeping the rest.
     ///
     /// # Errors
-    /// `ENOSPC` when no page can be freed, `EIO` when the flash refuses a command.
+    /// Returns `ENOSPC` if no page can be freed, `EIO` if the flash refuses a command.
     fn write(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno>;
 
-    /// Reads a logical page or a part of it; one that holds nothing is there at once, without a
-    /// flash command.
+    /// Reads a logical page or a part of it. A page without data is done at once, without a flash
+    /// command.
     ///
     /// # Errors
-    /// As [`Ftl::write`], should background cleaning go wrong.
+    /// See [`Ftl::write`]; errors come from background work.
     fn read(&mut self, nand: &mut Array, slice: Slice, at: Nanos) -> Result<Nanos, Errno>;
 
-    /// Forgets the data of a logical page.
+    /// Discards the data of a logical page.
     ///
     /// # Errors
-    /// As [`Ftl::write`], should background cleaning go wrong; `EOPNOTSUPP` where not
+    /// See [`Ftl::write`]; errors come from background work. Returns `EOPNOTSUPP` if not
     /// [`Kind::trims`].
     fn trim(&mut self, nand: &mut Array, lpn: Lpn, at: Nanos) -> Result<(), Errno>;
 
-    /// Puts on the flash what a power cut would lose. Returns when it is there.
+    /// Makes all state durable against a power cut. Returns the time at which it is on the flash.
     ///
     /// # Errors
-    /// As [`Ftl::write`].
+    /// See [`Ftl::write`].
     fn flush(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno>;
 
-    /// Works in the background on idle flash, starting nothing at or after `until`. Returns until
-    /// when it would start nothing more: `until` if it started anything, as one piece of work may
-    /// lead to another, and [`Nanos::MAX`] if nothing is left.
+    /// Works in the background while the flash is idle, and starts nothing at or after `until`.
+    /// Returns the time before which a later call would start nothing: `until` if this call started
+    /// anything, because one operation may lead to another, or [`Nanos::MAX`] if no work is left.
     ///
     /// # Errors
-    /// As [`Ftl::write`].
+    /// See [`Ftl::write`].
     fn background(&mut self, nand: &mut Array, until: Nanos) -> Result<Nanos, Errno>;
 
-    /// Brings what [`Array`] says of its pages up to date with the last writes, which the FTL may
-    /// have put off.
+    /// Updates the page states in [`Array`] for the last writes, whose bookkeeping the FTL may have
+    /// deferred.
     fn catch_up(&mut self, nand: &mut Array);
 
-    /// From now on, remembers what a power cut would take back.
+    /// Starts recording what a power cut would undo.
     fn expect_power_cuts(&mut self);
 
-    /// Forgets what a power cut at or after `now` can no longer take back.
+    /// Forgets what a power cut at or after `now` can no longer undo.
     fn settle(&mut self, now: Nanos);
 
-    /// Finds out what is where after the power was cut at `at`.
+    /// Recovers the mapping after a power cut at `at`.
     ///
     /// # Errors
-    /// As [`Ftl::write`].
+    /// See [`Ftl::write`].
     fn recover(&mut self, nand: &mut Array, at: Nanos) -> Result<Recovery, Errno>;
 
-    /// Where the newest copy of a logical page is, if there is one.
+    /// Returns the flash page with the newest copy of a logical page, if there is one.
     fn locate(&self, nand: &Array, lpn: Lpn) -> Option<Page>;
 
-    /// As [`Ftl::locate`], as the place whose metadata is that of the logical page.
+    /// Returns the slot with the newest copy of a logical page, if there is one.
     fn slot(&self, lpn: Lpn) -> Option<Slot>;
 
-    /// Where the drive stands in its life.
+    /// Returns the drive's health.
     fn health(&self) -> Health;
 
-    /// The free blocks of each lane.
+    /// Returns the number of free blocks of each lane.
     fn free_blocks(&self) -> Vec<u32>;
 }
 
-/// Where the drive stands in its life.
+/// The health of a drive: blocks lost, cold data migrated, and end of life.
 #[derive(
     Debug,
     Clone,
@@ -133,20 +132,20 @@ pub trait Ftl {
 pub struct Health {
     /// Blocks that were bad from the factory.
     pub factory_bad_blocks: u64,
-    /// Blocks taken out of use because a program or an erase failed.
+    /// Blocks retired because a program or an erase failed.
     pub failed_blocks: u64,
-    /// Blocks taken out of use because their lifetime had passed.
+    /// Blocks retired because they reached the end of their lifetime.
     pub expired_blocks: u64,
     /// Blocks of cold data that wear levelling has moved.
     pub migrations: u64,
-    /// When the drive refused a write for the first time because too few blocks were left: the
-    /// end of its life.
+    /// End of life: the time at which the drive first refused a write because too few blocks were
+    /// left.
     #[serde(rename = "end_of_life_ns")]
     pub end_of_life: Option<Nanos>,
 }
 
 impl Health {
-    /// That of two drives together; its end of life is the first of theirs.
+    /// Returns the health of two drives together. The end of life is the earlier one.
     pub(crate) fn plus(self, other: Health) -> Health {
         Health {
             factory_bad_blocks: self.factory_bad_blocks + other.factory_bad_blocks,
@@ -158,22 +157,22 @@ impl Health {
     }
 }
 
-/// What it took to find the map when the power came back.
+/// The cost of recovering the mapping after a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recovery {
-    /// When the drive was ready.
+    /// Time at which the drive was ready.
     pub done: Nanos,
-    /// Pages read: a summary for each full block, and those of the others one by one.
+    /// Pages read: one summary for each full block, and each page of the other blocks.
     pub pages_read: u64,
 }
 
-/// The stream of an [`flashscope_block::Io`] with which a host says that data is cold, where the
-/// drive separates temperatures (section 5.2, content volatility). Others are hot.
+/// The [`flashscope_block::Io`] stream by which a host marks data as cold, on drives that separate
+/// temperatures (section 5.2, content volatility). Data of other streams is hot.
 pub const COLD_STREAM: StreamId = 2;
 
 impl From<Illegal> for Errno {
-    /// A command that the flash refuses is a bug of the FTL: it stops a debug build, and is an
-    /// input/output error to the host otherwise.
+    /// Converts a refused flash command, which is a bug of the FTL. Panics in a debug build;
+    /// otherwise the host gets an input/output error.
     fn from(illegal: Illegal) -> Errno {
         debug_assert!(false, "{illegal}");
         Errno::EIO
@@ -181,7 +180,7 @@ impl From<Illegal> for Errno {
 }
 
 impl From<Fault> for Errno {
-    /// What cannot be read is an input/output error to the host.
+    /// Converts a failed command to an input/output error for the host.
     fn from(fault: Fault) -> Errno {
         match fault {
             Fault::Illegal(illegal) => illegal.into(),
@@ -193,62 +192,64 @@ impl From<Fault> for Errno {
 /// A registered FTL.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// Its name in a profile.
+    /// Name in a profile.
     pub name: &'static str,
-    /// How it maps, in a sentence.
+    /// One-sentence description of the mapping.
     pub summary: &'static str,
-    /// Where it is described.
+    /// Publication that describes the FTL.
     pub source: &'static str,
-    /// What of a profile it goes by.
+    /// The sections of a profile that the FTL uses.
     pub family: Family,
-    /// Makes one for an empty drive of this layout.
+    /// Creates the FTL for an empty drive of this layout.
     pub new: fn(&Layout, &mut Array) -> AnyFtl,
-    /// What it takes.
+    /// Returns the memory that the FTL needs.
     pub(crate) footprint: fn(&Layout) -> Size,
 }
 
 impl Kind {
-    /// Whether any page may be anywhere.
+    /// Returns true if a logical page may be on any page of its pool.
     pub fn is_page_mapped(&self) -> bool {
         matches!(self.family, Family::PageMapped { .. })
     }
 
-    /// Whether a page can be forgotten. The drives that had log blocks came before the command.
+    /// Returns true if the FTL supports trim. Drives with log blocks predate the command.
     pub fn trims(&self) -> bool {
         self.is_page_mapped()
     }
 }
 
-/// What of a profile an FTL goes by. A profile that asks for what its FTL does not do is refused.
+/// The sections of a profile that an FTL uses. A profile that sets unsupported options is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// Any page may be anywhere: blocks are cleaned, by `[cleaning]`, and levelled.
+    /// Page mapping: any logical page may be on any page. Uses `[cleaning]` and wear levelling.
     PageMapped {
-        /// Whether the map is on the flash, with the memory of `[map_cache]` for some of its entries.
+        /// Is true if the mapping table is on the flash and `[map_cache]` sizes the memory for some
+        /// of its entries.
         map_on_flash: bool,
     },
-    /// Data is mapped by whole blocks, with the log blocks of `[log]` in front.
+    /// Block mapping, with the log blocks of `[log]`.
     LogBlock(LogUse),
 }
 
-/// What of `[log]` an FTL with log blocks goes by.
+/// The options of `[log]` that an FTL with log blocks uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogUse {
-    /// How many log blocks a pool must have.
+    /// Minimum number of log blocks in a pool.
     pub least: u32,
-    /// Whether groups of logical blocks share them.
+    /// Is true if groups of logical blocks share log blocks.
     pub groups: bool,
-    /// Whether those of a data block take its pages in any order.
+    /// Is true if a log block takes the pages of its data block in any order.
     pub any_order: bool,
-    /// Whether some are for long writes alone, and some for what is written again soon.
+    /// Is true if some log blocks are only for long writes, and some only for pages that are soon
+    /// rewritten.
     pub localities: bool,
 }
 
-/// Makes [`AnyFtl`] and [`KINDS`] from one list, so that a call on the path of a page is a match
+/// Generates [`AnyFtl`] and [`KINDS`] from one list. Calls on the path of a page are then a `match`
 /// and not a virtual call.
 macro_rules! registry {
     ($($module:ident :: $ftl:ident),+ $(,)?) => {
-        /// Any registered FTL.
+        /// Any of the registered FTLs.
         #[allow(clippy::large_enum_variant, reason = "a drive has one")]
         pub enum AnyFtl {
             $(#[doc = concat!("See [`KINDS`]: `", stringify!($module), "`.")]
@@ -303,7 +304,7 @@ macro_rules! registry {
             }
         }
 
-        /// Every FTL, in the order in which they are shown.
+        /// All FTLs, in display order.
         pub const KINDS: &[Kind] = &[$($module::KIND),+];
     };
 }

@@ -4,13 +4,13 @@ use crate::footprint::{Size, fixed};
 use crate::ftl::Layout;
 use crate::nand::BlockId;
 
-/// Blocks in one queue for each lane and number of valid pages. A superseded page moves its block
-/// to the end of the next queue; both that and taking the best are O(1), the latter amortized over
-/// the steps by which `lowest` was lowered.
+/// Queues of blocks, one for each lane and number of valid pages. A superseded page moves its block
+/// to the end of the next lower queue. That step is O(1). Taking the best block is O(1) amortized
+/// over the steps that lowered `lowest`.
 pub(super) struct Buckets {
-    /// One list for each lane and number of valid pages, from none to a full block.
+    /// One list for each lane and each number of valid pages, from 0 to a full block.
     lists: Lists,
-    /// For each lane, a number of valid pages below which every bucket is empty.
+    /// For each lane, a number of valid pages below which all queues are empty.
     lowest: Vec<u32>,
     slots_per_block: u32,
     most_valid: u32,
@@ -30,7 +30,7 @@ impl Buckets {
         }
     }
 
-    /// What they take.
+    /// Returns the memory for the queues.
     pub(super) fn footprint(layout: &Layout) -> Size {
         let (lanes, blocks) = (u64::from(layout.lanes()), layout.geometry.blocks());
         let buckets = lanes * (u64::from(layout.slots_per_block()) + 1);
@@ -53,13 +53,13 @@ impl Buckets {
         self.lists.unlink(self.list(lane, valid), block);
     }
 
-    /// A hint that a page of `block` is superseded soon.
+    /// Prefetches the state of `block`, one of whose pages will soon be superseded.
     #[inline]
     pub(super) fn expect_supersede(&self, block: BlockId) {
         self.lists.expect(block);
     }
 
-    /// Notes that `block` is down to `valid` valid pages, if it is in a bucket.
+    /// Records that `block` is down to `valid` valid pages, if it is in a queue.
     #[inline]
     pub(super) fn superseded(&mut self, lane: u32, block: BlockId, valid: u32) {
         if self.lists.contains(block) {
@@ -68,13 +68,13 @@ impl Buckets {
         }
     }
 
-    /// The block with the fewest valid pages, if it has at most [`Layout::most_valid`].
+    /// Returns the block with the fewest valid pages, if it has at most [`Layout::most_valid`].
     pub(super) fn likely(&self, lane: u32) -> Option<BlockId> {
         let mut buckets = self.lowest[lane as usize]..=self.most_valid;
         buckets.find_map(|valid| self.first(self.list(lane, valid)))
     }
 
-    /// The block of a list that is preferred among equals.
+    /// Returns the block of a list that the tie-break prefers.
     #[inline]
     fn first(&self, list: usize) -> Option<BlockId> {
         match self.ties {
@@ -83,8 +83,8 @@ impl Buckets {
         }
     }
 
-    /// Takes the block with the fewest valid pages, at most [`Layout::most_valid`], that `accept`
-    /// does not turn down.
+    /// Removes and returns the block with the fewest valid pages, at most [`Layout::most_valid`],
+    /// that `accept` takes.
     #[inline]
     pub(super) fn take(
         &mut self,

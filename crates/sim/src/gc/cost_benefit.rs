@@ -15,36 +15,36 @@ pub(super) const KIND: Kind = Kind {
     footprint: CostBenefit::footprint,
 };
 
-/// The candidates of each lane and number of valid pages, the oldest first: it is the best of
-/// them, so the best of all is among as many as a block may have valid pages.
+/// The candidates of each lane and number of valid pages, oldest first. The oldest of each is also
+/// the best of each, so the best of all is among them.
 ///
-/// The clock of a lane counts the blocks that were closed there: filled with pages of the host or
-/// of cleaning, so it is the pages written to the lane, in units of a block.
+/// The clock of a lane counts the blocks closed in it, filled by the host or by garbage collection.
+/// It thus counts the pages written to the lane, in units of a block.
 pub struct CostBenefit {
-    /// One for each lane and number of valid pages up to the most.
+    /// One heap for each lane and number of valid pages up to `most_valid`.
     ages: Vec<Ages>,
-    /// For each lane, the blocks closed so far.
+    /// For each lane, the number of blocks closed so far.
     clocks: Vec<u64>,
     blocks: Vec<Block>,
     slots_per_block: u32,
     most_valid: u32,
 }
 
-/// When a block was closed, and which; no two are equal.
+/// The time when a block was closed, and the block. No two are equal.
 type Closed = (u64, BlockId);
 
-/// Blocks by their age. One that has left stays in the heap, as a ghost, until it is at the top
-/// or there are more ghosts than blocks.
+/// A heap of blocks by age. The entry of a removed block stays in the heap as a *ghost* until it
+/// reaches the top, or until there are more ghosts than blocks.
 #[derive(Clone, Default)]
 struct Ages {
     heap: BinaryHeap<Reverse<Closed>>,
-    /// Entries of the heap that are no ghosts.
+    /// Number of entries that are not ghosts.
     present: usize,
 }
 
 #[derive(Clone, Copy)]
 struct Block {
-    /// When the block became a candidate, or [`NEVER`] if it is none.
+    /// The time when the block was closed, or [`NEVER`] if it is not a candidate.
     closed: u64,
     valid: u32,
 }
@@ -66,7 +66,7 @@ impl CostBenefit {
     fn footprint(layout: &Layout) -> Size {
         let (lanes, blocks) = (u64::from(layout.lanes()), layout.geometry.blocks());
         let heaps = lanes * (u64::from(layout.most_valid()) + 1);
-        // With its ghosts a heap has twice the blocks that are present, and 17 more.
+        // With its ghosts, a heap holds at most twice the present blocks plus 17.
         let entries = Size(size_of::<Reverse<Closed>>() as u64)
             * heaps.saturating_mul(17).saturating_add(2 * u64::from(blocks))
             * 2;
@@ -96,7 +96,7 @@ impl CostBenefit {
         ages.present += 1;
     }
 
-    /// Notes that a block has left those with `valid` valid pages.
+    /// Records that a block no longer has `valid` valid pages.
     #[inline]
     fn leave(&mut self, lane: u32, valid: u32) {
         if valid <= self.most_valid {
@@ -105,7 +105,7 @@ impl CostBenefit {
         }
     }
 
-    /// The oldest block with `valid` valid pages.
+    /// Returns the oldest block with `valid` valid pages.
     #[inline]
     fn oldest(&mut self, lane: u32, valid: u32) -> Option<Closed> {
         let index = self.index(lane, valid);
@@ -119,7 +119,8 @@ impl CostBenefit {
         None
     }
 
-    /// The best block, the one with fewer valid pages among equals, out of its heap.
+    /// Removes the best block from its heap and returns it; among equals the one with fewer valid
+    /// pages.
     fn pop(&mut self, lane: u32) -> Option<(u32, Closed)> {
         let clock = self.clocks[lane as usize];
         let mut best: Option<(u32, Closed, Benefit)> = None;
@@ -144,7 +145,7 @@ fn is_present(blocks: &[Block], valid: u32, (closed, block): Closed) -> bool {
     block.closed == closed && block.valid == valid
 }
 
-/// The benefit of cleaning for its cost, (1 - u) age / (1 + u), as a fraction.
+/// The benefit-to-cost ratio of collecting a block, (1 - u) age / (1 + u), as a fraction.
 #[derive(Clone, Copy)]
 struct Benefit {
     numerator: u128,
@@ -213,7 +214,6 @@ impl VictimPolicy for CostBenefit {
 mod tests {
     use crate::gc::testing::{OPTIONS, agrees_with, layout};
 
-    // Does it agree with a search through all candidates, after any sequence of calls?
     #[test]
     fn agrees_with_a_full_search() {
         let layout = layout("cost-benefit", OPTIONS);

@@ -11,9 +11,9 @@ pub(super) const KIND: Kind = Kind {
     footprint: Sample::footprint,
 };
 
-/// Draws some of the candidates, no block twice, and takes the best of them, among equals the one
-/// drawn first. Those that are turned down are followed by the next best of the draw, and a draw
-/// of which none would do by another of the others.
+/// Draws some candidates, no block twice, and takes the best of them; among equals the one drawn
+/// first. If that is rejected, the next best of the draw follows. If none of the draw is accepted,
+/// draws again among the other candidates.
 pub struct DChoices {
     candidates: Sample,
     choices: usize,
@@ -72,8 +72,8 @@ mod tests {
     use crate::gc::{Options, VictimPolicy};
     use crate::nand::BlockId;
 
-    // Of ten candidates with 0 to 9 valid pages, is each taken as often as it is the best of
-    // three drawn: in C(9 - v, 2) of C(10, 3) draws?
+    // Of ten candidates with 0 to 9 valid pages, the one with v is the best of three in C(9 - v, 2)
+    // of C(10, 3) draws.
     #[test]
     fn takes_the_best_of_the_drawn() {
         let layout = layout("d-choices", Options { choices: 3, ..OPTIONS });
@@ -92,8 +92,7 @@ mod tests {
         assert_eq!(taken[8..], [0, 0]);
     }
 
-    // With as many choices as candidates, is it greedy, and are those that are turned down
-    // followed by the next best?
+    // With as many choices as candidates the policy is greedy, also after rejections.
     #[test]
     fn is_greedy_with_many_choices() {
         let layout = layout("d-choices", Options { choices: u32::MAX, ..OPTIONS });

@@ -15,11 +15,11 @@ pub(super) const KIND: Kind = Kind {
     },
 };
 
-/// The candidates of each lane in the order in which they were closed.
+/// The candidates of each lane, in the order in which they were closed.
 pub struct Fifo {
     /// One queue for each lane.
     queues: Lists,
-    /// For each block, whether its cleaning gains a page.
+    /// For each block, true if its collection would gain a page.
     gains: Vec<bool>,
     most_valid: u32,
 }
@@ -44,7 +44,7 @@ impl VictimPolicy for Fifo {
 
     #[inline]
     fn superseded(&mut self, _: u32, block: BlockId, valid: u32) {
-        // Pages are superseded one by one, so each block passes here once.
+        // Pages are superseded one at a time, so each block reaches this number exactly once.
         if valid == self.most_valid {
             self.gains[block.0 as usize] = true;
         }
@@ -72,7 +72,7 @@ impl VictimPolicy for Fifo {
 mod tests {
     use crate::gc::testing::{OPTIONS, agrees_with, layout};
 
-    // Is the block that was closed first taken, after any sequence of calls?
+    // The policy offers blocks in the order in which they were closed.
     #[test]
     fn agrees_with_a_full_search() {
         agrees_with(&layout("fifo", OPTIONS), |candidates, _| {

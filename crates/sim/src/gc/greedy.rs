@@ -11,7 +11,7 @@ pub(super) const KIND: Kind = Kind {
     footprint: Buckets::footprint,
 };
 
-/// Every candidate, by its number of valid pages.
+/// The candidates of each lane, in queues by number of valid pages.
 pub struct Greedy {
     buckets: Buckets,
 }
@@ -51,8 +51,7 @@ mod tests {
     use crate::gc::testing::{Candidate, OPTIONS, agrees_with, layout};
     use crate::gc::{Options, Ties};
 
-    // Does it agree with a search through all candidates, after any sequence of calls, with ties
-    // broken by who got there first or last?
+    // Covers both tie-breaks.
     #[test]
     fn agrees_with_a_full_search() {
         let oldest = Options { ties: Ties::Oldest, ..OPTIONS };

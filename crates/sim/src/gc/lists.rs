@@ -2,9 +2,9 @@ use crate::footprint::{Size, fixed};
 use crate::memory::prefetch;
 use crate::nand::BlockId;
 
-/// No block: the end of a list.
+/// The value for "no block", at the end of a list.
 const NONE: u32 = u32::MAX;
-/// The `next` of a block that is in no list.
+/// The value of `next` for a block that is in no list.
 const DETACHED: u32 = u32::MAX - 1;
 
 #[derive(Clone, Copy)]
@@ -19,9 +19,9 @@ struct Ends {
     back: u32,
 }
 
-/// Doubly linked lists of blocks, each block in one of them at most; every step is O(1).
+/// Doubly linked lists of blocks. Each block is in at most one of them. Every operation is O(1).
 pub(super) struct Lists {
-    /// One for each block of the drive.
+    /// One link for each block of the drive.
     links: Vec<Link>,
     ends: Vec<Ends>,
 }
@@ -31,12 +31,12 @@ const fn some(block: u32) -> Option<BlockId> {
 }
 
 impl Lists {
-    /// What they take.
+    /// Returns the memory for `lists` lists over `blocks` blocks.
     pub(super) fn footprint(blocks: u32, lists: u64) -> Size {
         fixed::<Link>(blocks) + fixed::<Ends>(lists)
     }
 
-    /// As many empty lists, for the blocks 0 to `blocks - 1`.
+    /// Creates `lists` empty lists for the blocks 0 to `blocks - 1`.
     pub(super) fn new(blocks: u32, lists: usize) -> Self {
         Lists {
             links: vec![Link { previous: NONE, next: DETACHED }; blocks as usize],
@@ -44,7 +44,7 @@ impl Lists {
         }
     }
 
-    /// Puts a block that is in no list at the end of one.
+    /// Appends a block that is in no list.
     #[inline]
     pub(super) fn push(&mut self, list: usize, block: BlockId) {
         let previous = std::mem::replace(&mut self.ends[list].back, block.0);
@@ -56,7 +56,7 @@ impl Lists {
         self.links[block.0 as usize] = Link { previous, next: NONE };
     }
 
-    /// Takes a block out of `list`, the one that it is in.
+    /// Removes a block from `list`, which must contain it.
     #[inline]
     pub(super) fn unlink(&mut self, list: usize, block: BlockId) {
         let Link { previous, next } = self.links[block.0 as usize];
@@ -73,37 +73,37 @@ impl Lists {
         }
     }
 
-    /// A hint that a block is moved soon.
+    /// Prefetches the link of a block that will soon move.
     #[inline]
     pub(super) fn expect(&self, block: BlockId) {
         prefetch(&self.links, block.0 as usize);
     }
 
-    /// Whether a block is in any list.
+    /// Returns true if a block is in any list.
     #[inline]
     pub(super) fn contains(&self, block: BlockId) -> bool {
         self.links[block.0 as usize].next != DETACHED
     }
 
-    /// The first block of a list: the one that has been in it for longest.
+    /// Returns the first block of a list, which has been in it the longest.
     #[inline]
     pub(super) fn front(&self, list: usize) -> Option<BlockId> {
         some(self.ends[list].front)
     }
 
-    /// The last block of a list.
+    /// Returns the last block of a list.
     #[inline]
     pub(super) fn back(&self, list: usize) -> Option<BlockId> {
         some(self.ends[list].back)
     }
 
-    /// The block after one that is in a list.
+    /// Returns the block after one that is in a list.
     #[inline]
     pub(super) fn next(&self, block: BlockId) -> Option<BlockId> {
         some(self.links[block.0 as usize].next)
     }
 
-    /// The block before one that is in a list.
+    /// Returns the block before one that is in a list.
     #[inline]
     pub(super) fn previous(&self, block: BlockId) -> Option<BlockId> {
         some(self.links[block.0 as usize].previous)

@@ -1,6 +1,6 @@
-//! Victim selection: which block is cleaned next.
+//! Victim selection: the policies that choose the next block to garbage-collect.
 //!
-//! A policy is one file and its line in the registry below.
+//! Each policy is one file and one line in the registry below.
 
 mod buckets;
 mod cost_benefit;
@@ -20,37 +20,37 @@ use crate::footprint::Size;
 use crate::ftl::Layout;
 use crate::nand::BlockId;
 
-/// A policy that chooses the block to clean.
+/// A policy that chooses the block to garbage-collect.
 ///
-/// It knows the *candidates* of each lane ([`Layout::lanes`]): blocks that are full and that
-/// nothing else works on.
+/// It tracks the *candidates* of each lane ([`Layout::lanes`]): the full blocks that no other
+/// operation is using.
 pub trait VictimPolicy {
-    /// `block` has become a candidate, with `valid` of its logical pages valid.
+    /// Adds `block`, with `valid` valid logical pages, to the candidates.
     fn closed(&mut self, lane: u32, block: BlockId, valid: u32);
 
-    /// A hint that a page of `block` is superseded soon.
+    /// Prefetches the state of `block`, one of whose pages will soon be superseded.
     fn expect_supersede(&self, _block: BlockId) {}
 
-    /// A page of `block` was superseded and `valid` are left. Blocks that are no candidates are
-    /// to be ignored.
+    /// Records that a page of `block` was superseded and `valid` pages are left. Ignores a block
+    /// that is not a candidate.
     fn superseded(&mut self, lane: u32, block: BlockId, valid: u32);
 
-    /// Chooses among the candidates with at most [`Layout::most_valid`] valid pages, in the order
-    /// in which the policy prefers them, the first that `accept` takes; it is a candidate no
-    /// longer. Those that `accept` turns down stay as they are. A policy that draws at random
-    /// draws anew, and in the end offers every candidate once.
+    /// Removes and returns the best candidate that `accept` takes, among those with at most
+    /// [`Layout::most_valid`] valid pages. Calls `accept` in the policy's order of preference.
+    /// Candidates that it rejects stay. A random policy draws again after a rejection, and offers
+    /// every candidate once.
     fn take(&mut self, lane: u32, accept: impl FnMut(BlockId) -> bool) -> Option<BlockId>;
 
-    /// A hint which candidate [`VictimPolicy::take`] would choose now.
+    /// Returns a guess of the block that [`VictimPolicy::take`] would choose now.
     fn likely(&self, _lane: u32) -> Option<BlockId> {
         None
     }
 
-    /// `block`, a candidate with `valid` valid pages, is one no longer.
+    /// Removes `block`, with `valid` valid pages, from the candidates.
     fn remove(&mut self, lane: u32, block: BlockId, valid: u32);
 }
 
-/// What a profile says to the policies; each heeds what it needs.
+/// The policy options of a profile. Each policy uses those that it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// See [`crate::profile::Cleaning::ties`].
@@ -61,36 +61,36 @@ pub struct Options {
     pub choices: u32,
 }
 
-/// Which of the blocks with equally few valid pages a greedy policy prefers.
+/// The tie-break of greedy policies among blocks with equally few valid pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ties {
-    /// The one that reached that number of valid pages first.
+    /// Prefer the block that reached this number of valid pages first.
     Oldest,
-    /// The one that reached that number of valid pages last.
+    /// Prefer the block that reached this number of valid pages last.
     Youngest,
 }
 
 /// A registered policy.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// Its name in a profile.
+    /// Name in a profile.
     pub name: &'static str,
-    /// What it chooses, in a sentence.
+    /// One-sentence description of the chosen block.
     pub summary: &'static str,
-    /// Where it is described.
+    /// Publication that describes the policy.
     pub source: &'static str,
-    /// Makes one for a drive of this layout.
+    /// Creates the policy for a drive of this layout.
     pub new: fn(&Layout) -> Policy,
-    /// What it takes.
+    /// Returns the memory that the policy needs.
     pub(crate) footprint: fn(&Layout) -> Size,
 }
 
-/// Makes [`Policy`] and [`KINDS`] from one list, so that a call on the path of a page is a
-/// match and not a virtual call.
+/// Generates [`Policy`] and [`KINDS`] from one list. Calls on the path of a page are then a `match`
+/// and not a virtual call.
 macro_rules! registry {
     ($($module:ident :: $policy:ident),+ $(,)?) => {
-        /// Any registered policy.
+        /// Any of the registered policies.
         pub enum Policy {
             $(#[doc = concat!("See [`KINDS`]: `", stringify!($module), "`.")]
             $policy($module::$policy),)+
@@ -125,12 +125,12 @@ macro_rules! registry {
             }
         }
 
-        /// Every policy, in the order in which they are shown.
+        /// All policies, in display order.
         pub const KINDS: &[Kind] = &[$($module::KIND),+];
     };
 }
 
-/// The policy for blocks that no profile says one for.
+/// The policy for blocks that no profile setting covers.
 pub(crate) const GREEDY: Kind = greedy::KIND;
 
 registry![

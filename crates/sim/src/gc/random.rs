@@ -10,11 +10,11 @@ pub(super) const KIND: Kind = Kind {
     footprint: Sample::footprint,
 };
 
-/// The best of one that is drawn.
+/// The d-choices policy with one draw.
 ///
-/// A block without a superseded page is drawn again, while the paper cleans it for nothing: uniform
-/// random writes have a write amplification of 1/(1 - rho + rho/b) for b pages a block, the share
-/// rho of them valid, where the paper has 1/(1 - rho).
+/// A block without a superseded page is drawn again, whereas the paper cleans it for nothing. Under
+/// uniform random writes the write amplification is 1/(1 - rho + rho/b) for b pages a block, of
+/// which the share rho is valid. The paper has 1/(1 - rho).
 pub type Random = DChoices;
 
 #[cfg(test)]
@@ -23,7 +23,8 @@ mod tests {
     use crate::gc::testing::{OPTIONS, layout};
     use crate::nand::BlockId;
 
-    // Is every candidate drawn equally often, whatever its valid pages, the full one never?
+    // Each candidate is drawn equally often, however many valid pages it has. A full block is never
+    // drawn.
     #[test]
     fn draws_are_uniform() {
         let layout = layout("random", OPTIONS);
@@ -36,7 +37,7 @@ mod tests {
             drawn[block.0 as usize] += 1;
             policy.closed(0, block, block.0);
         }
-        // 10,000 each; a standard deviation is 95.
+        // Each is expected 10,000 times, with a standard deviation of 95.
         assert!(drawn[..10].iter().all(|count| (count - 10_000).abs() < 500), "{drawn:?}");
         assert_eq!(drawn[10], 0);
     }

@@ -6,10 +6,11 @@ use crate::footprint::{Size, fixed, grown};
 use crate::ftl::Layout;
 use crate::nand::BlockId;
 
-/// The candidates of each lane in no order, to draw from at random; every step is O(1).
+/// The candidates of each lane, unordered, for random draws. Every operation except sorting is
+/// O(1).
 pub(super) struct Sample {
     lanes: Vec<Vec<BlockId>>,
-    /// For each block, its index in its lane's vector, and its valid pages.
+    /// For each block, its index in the vector of its lane, and its number of valid pages.
     blocks: Vec<Block>,
     random: Rng,
 }
@@ -21,7 +22,7 @@ struct Block {
 }
 
 impl Sample {
-    /// What it takes.
+    /// Returns the memory for the sample.
     pub(super) fn footprint(layout: &Layout) -> Size {
         let lanes = u64::from(layout.lanes());
         fixed::<Vec<BlockId>>(lanes)
@@ -55,7 +56,8 @@ impl Sample {
         }
     }
 
-    /// Notes how many valid pages a block has; of no effect on one that is no candidate.
+    /// Records the number of valid pages of a block. Has no effect on later draws if the block is
+    /// not a candidate.
     #[inline]
     pub(super) fn superseded(&mut self, block: BlockId, valid: u32) {
         self.blocks[block.0 as usize].valid = valid;
@@ -70,14 +72,14 @@ impl Sample {
         self.lanes[lane as usize].len()
     }
 
-    /// The block in a place of a lane.
+    /// Returns the block at an index of a lane.
     #[inline]
     pub(super) fn at(&self, lane: u32, place: usize) -> BlockId {
         self.lanes[lane as usize][place]
     }
 
-    /// Draws one of the blocks of a lane from place `drawn` on and puts it there: called with 0,
-    /// 1, 2, ... it draws every block once.
+    /// Draws one of the blocks of a lane from index `drawn` on and swaps it there. Calls with 0, 1,
+    /// 2, ... draw every block once.
     #[inline]
     pub(super) fn draw(&mut self, lane: u32, drawn: usize) -> BlockId {
         let at = self.random.usize(drawn..self.len(lane));
@@ -87,7 +89,7 @@ impl Sample {
         self.at(lane, drawn)
     }
 
-    /// Sorts the blocks in some places by their number of valid pages; equals stay in order.
+    /// Sorts the blocks in a range of indices by number of valid pages, stably.
     #[inline]
     pub(super) fn sort(&mut self, lane: u32, places: Range<usize>) {
         let blocks = &self.blocks;
@@ -96,7 +98,7 @@ impl Sample {
         self.index(lane, places);
     }
 
-    /// Notes where the blocks in some places are.
+    /// Updates the stored indices of the blocks in a range.
     #[inline]
     fn index(&mut self, lane: u32, places: Range<usize>) {
         #[allow(clippy::cast_possible_truncation)] // fewer than the blocks of the drive

@@ -1,4 +1,4 @@
-//! A plain model of the candidates, to compare every policy with.
+//! A simple model of the candidates, as the oracle for every policy.
 
 use fastrand::Rng;
 
@@ -7,10 +7,10 @@ use crate::ftl::Layout;
 use crate::nand::BlockId;
 use crate::profile::{MapMemory, Profile};
 
-/// What the default profile says.
+/// The options of the default profile.
 pub(super) const OPTIONS: Options = Options { ties: Ties::Oldest, window: 1024, choices: 10 };
 
-/// Two lanes of 64 blocks of 10 pages.
+/// Returns a layout with two lanes of 64 blocks of 10 pages.
 pub(super) fn layout(policy: &str, cleaning: Options) -> Layout {
     let mut profile = Profile { over_provisioning: 0.5, ..Profile::default() };
     profile.flash.packages = 2;
@@ -21,27 +21,27 @@ pub(super) fn layout(policy: &str, cleaning: Options) -> Layout {
     Layout { cleaning, seed: 3, ..profile.layout().expect("a small drive") }
 }
 
-/// A candidate, with the times of what befell it, in steps of the model.
+/// A candidate with the times of its changes, in steps of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) block: BlockId,
     pub(super) valid: u32,
-    /// Which one of the blocks closed in its lane it was.
+    /// The number of blocks closed in its lane, up to and including this one.
     pub(super) closed: u64,
-    /// When it reached its number of valid pages.
+    /// The step at which it reached its number of valid pages.
     pub(super) reached: u64,
-    /// When it became one of the [`Options::window`] oldest.
+    /// The step at which it became one of the [`Options::window`] oldest.
     pub(super) entered: u64,
 }
 
-/// What a policy was told of one lane.
+/// The state of one lane, from the calls that the policy received.
 #[derive(Default)]
 struct Lane {
     candidates: Vec<Candidate>,
     closed: u64,
 }
 
-/// A policy and the model of what it should know.
+/// A policy, and the model of its expected state.
 struct Model {
     layout: Layout,
     policy: Policy,
@@ -61,7 +61,7 @@ impl Model {
         }
     }
 
-    /// One random call, other than to choose a victim.
+    /// Makes one random call other than `take`.
     fn step(&mut self) {
         let lane = self.random.u32(..2);
         let candidates = &mut self.lanes[lane as usize].candidates;
@@ -72,7 +72,7 @@ impl Model {
                 self.policy.remove(lane, gone.block, gone.valid);
             }
             2 => {
-                // A page of a block that is no candidate.
+                // The block is not a candidate.
                 let block = self.free_block(lane);
                 self.policy.superseded(lane, block, self.random.u32(..10));
             }
@@ -106,7 +106,7 @@ impl Model {
             return;
         }
         let block = self.free_block(lane);
-        // Most blocks are closed with all their pages valid.
+        // Most blocks are closed with all pages valid.
         let valid = self.random.u32(5..16).min(self.layout.slots_per_block());
         let state = &mut self.lanes[lane as usize];
         state.closed += 1;
@@ -115,7 +115,7 @@ impl Model {
         self.policy.closed(lane, block, valid);
     }
 
-    /// Notes which blocks have come among the oldest of their lane.
+    /// Records which blocks have become the oldest of their lane.
     fn note_window(&mut self) {
         for lane in &mut self.lanes {
             lane.candidates.sort_by_key(|candidate| candidate.closed);
@@ -125,8 +125,9 @@ impl Model {
         }
     }
 
-    /// Lets the policy choose, turning some down; returns what it was offered, in order, after
-    /// checking that every offer was allowed and that none was missing if nothing was taken.
+    /// Lets the policy choose, rejecting some offers. Returns the offers in order, and the block
+    /// taken. Checks that every offer is allowed, and that all candidates were offered if none was
+    /// taken.
     fn take(&mut self, lane: u32, refusals: u32) -> (Vec<BlockId>, Option<BlockId>) {
         let mut offered = Vec::new();
         let mut random = self.random.fork();
@@ -156,7 +157,7 @@ impl Model {
 }
 
 /// Checks that, after any sequence of calls, a policy offers the candidates of a lane in the order
-/// in which `sort` puts them, which is given the number of blocks closed in the lane, too.
+/// of `sort`. The second argument of `sort` is the number of blocks closed in the lane.
 pub(super) fn agrees_with(layout: &Layout, sort: impl Fn(&mut [Candidate], u64)) {
     let mut model = Model::new(layout, 1);
     let mut taken = 0;
@@ -179,8 +180,8 @@ pub(super) fn agrees_with(layout: &Layout, sort: impl Fn(&mut [Candidate], u64))
     assert!(taken > 500, "only {taken} victims");
 }
 
-// Does every policy offer only candidates of the lane that have a superseded page, none twice,
-// take none that is turned down, and give up only when all were?
+// A policy offers only candidates of the lane that have a superseded page, and none twice. It takes
+// no rejected block, and gives up only if all were rejected.
 #[test]
 fn every_policy_chooses_among_its_candidates() {
     let small = Options { window: 5, choices: 3, ..OPTIONS };

@@ -20,17 +20,18 @@ pub(super) const KIND: Kind = Kind {
     },
 };
 
-/// The candidates of each lane in the order in which they were closed; the first of them, the
-/// *window*, by their number of valid pages, too.
+/// The candidates of each lane in the order in which they were closed. The first of them form the
+/// *window* and are also queued by number of valid pages.
 ///
-/// Among equals it counts when a block reached its number of valid pages in the window, or came
-/// into it with that. Should no block of the window do, the others follow in the order of closing.
+/// The tie-break compares when a block reached its number of valid pages within the window; for a
+/// block that entered with that number, when it entered. If no block of the window is accepted, the
+/// others follow in the order in which they were closed.
 pub struct WindowedGreedy {
     /// One queue for each lane.
     queues: Lists,
     window: Buckets,
     lanes: Vec<Lane>,
-    /// For each block, its valid pages, and whether it is in the window.
+    /// For each block, its number of valid pages, and whether it is in the window.
     blocks: Vec<Block>,
     size: u32,
     most_valid: u32,
@@ -38,9 +39,9 @@ pub struct WindowedGreedy {
 
 #[derive(Clone, Copy, Default)]
 struct Lane {
-    /// Blocks in the window.
+    /// Number of blocks in the window.
     inside: u32,
-    /// The first block of the queue that is not in the window.
+    /// The first block of the queue that is outside the window.
     outside: Option<BlockId>,
 }
 
@@ -70,8 +71,8 @@ impl WindowedGreedy {
         self.lanes[lane as usize].inside += 1;
     }
 
-    /// Takes a block that is out of its bucket, if it was in one, out of the queue; the next oldest
-    /// takes its place in the window.
+    /// Removes a block from the queue, after it was removed from its bucket if it had one. The
+    /// oldest block outside moves into the free place in the window.
     fn leave(&mut self, lane: u32, block: BlockId) {
         let outside = &mut self.lanes[lane as usize].outside;
         if *outside == Some(block) {
@@ -88,7 +89,7 @@ impl WindowedGreedy {
         }
     }
 
-    /// The oldest block outside the window that may be taken.
+    /// Returns the oldest block outside the window that may be taken.
     fn first_outside(
         &self,
         lane: u32,
@@ -143,8 +144,8 @@ mod tests {
     use crate::gc::testing::{Candidate, OPTIONS, agrees_with, layout};
     use crate::gc::{Options, Ties};
 
-    /// The window in the order of preference, then the others; `entered` tells since when a block
-    /// is in the window.
+    /// Sorts the window by preference, and the others after it. The field `entered` is the time
+    /// when a block entered the window.
     fn order(candidates: &mut [Candidate], window: usize, ties: Ties) {
         candidates.sort_by_key(|block| block.closed);
         let window = window.min(candidates.len());
@@ -154,8 +155,7 @@ mod tests {
         });
     }
 
-    // Does it agree with a search through the oldest candidates, and then the others, after any
-    // sequence of calls, for windows of one block, of some, and of more than there are?
+    // Covers windows of one block, of some blocks, and of more blocks than there are.
     #[test]
     fn agrees_with_a_full_search() {
         for (window, ties) in

@@ -20,71 +20,71 @@ use crate::observe::{Attention, Observer};
 
 pub use gathering::NOWHERE;
 
-/// What an [`Array`] is made of.
+/// The parts and settings of an [`Array`].
 #[derive(Debug, Clone)]
 pub struct Parts {
-    /// How it is divided.
+    /// The dimensions of the flash.
     pub geometry: Geometry,
-    /// How long its commands take.
+    /// The durations of its commands.
     pub timing: Timing,
-    /// How it is connected.
+    /// The connections between its packages.
     pub wiring: Wiring,
-    /// Which commands fail.
+    /// Bad blocks, failing commands and block lifetime.
     pub reliability: Reliability,
-    /// Whether commands take time; otherwise each is done when it is given.
+    /// Is true if commands take time; if false, each is done at once.
     pub timed: bool,
-    /// Whether the metadata of pages says when their data was written.
+    /// Is true if the metadata of a page contains its stamp.
     pub stamped: bool,
-    /// Whether pages may be superseded by programs on other units.
+    /// Is true if a program on another unit may supersede a page, so that erases must wait for it.
     pub settling: bool,
 }
 
-/// What [`Array::relocate`] moves.
+/// The logical pages to move and their destination, for [`Array::relocate`].
 #[derive(Debug, Clone, Copy)]
 pub struct Moves {
     /// The block whose first valid logical pages are moved.
     pub from: BlockId,
-    /// The place that the first goes to; the others follow.
+    /// The slot for the first page; the others follow it.
     pub to: Slot,
-    /// How many.
+    /// Number of logical pages to move.
     pub count: u32,
-    /// Within the plane; otherwise through the controller.
+    /// Is true to copy within the plane; otherwise the data passes through the controller.
     pub copy_back: bool,
 }
 
 /// The flash of a drive.
 ///
-/// A *unit* carries out one command at a time: a package, or with interleaving a die or a pair of
-/// planes, whose package's serial bus then carries one page at a time for all of them (section
-/// 2.2). Commands are served in the order in which they are given. Each method takes the time at
-/// which the command reaches the flash and returns when it is done; an illegal command changes
-/// nothing.
+/// A *unit* carries out one command at a time. It is a package, or, with interleaving, a die or a
+/// pair of planes. Interleaved units share the serial bus of their package, which carries one page
+/// at a time (section 2.2). Commands are served in the order of submission. Each method takes the
+/// time at which the command reaches the flash, and returns the time at which it is done. An
+/// illegal command changes nothing.
 pub struct Array {
     blocks: Blocks,
     schedule: Schedule,
     faults: Faults,
     disturbed: Option<Disturbed>,
-    /// Whether what is programmed for the host is data of its that are written anew.
+    /// Is true if programs by the host currently rewrite existing data to refresh it.
     refreshing: bool,
     counters: FlashCounters,
-    /// For each block, whether it is of the SLC region; empty where there is none.
+    /// For each block, true if it is in the SLC region; empty without an SLC region.
     slc: Vec<bool>,
     undo: Option<UndoLog>,
     block_lifetime: u32,
     observers: Vec<Box<dyn Observer>>,
     attention: Attention,
-    /// Whether there are observers, and they looked when the request began.
+    /// Is true if there were active observers when the request began.
     observed: bool,
-    /// See [`Array::is_plain`].
+    /// The value of [`Array::is_plain`], cached.
     plain: bool,
 }
 
 impl Array {
-    /// What one of these parts takes, with or without an SLC region.
+    /// Returns the memory for an array of these parts, with or without an SLC region.
     pub(crate) fn footprint(parts: &Parts, slc: bool) -> Size {
         let Parts { geometry, reliability, .. } = parts;
         let (blocks, pages) = (geometry.blocks(), u64::from(geometry.pages_per_block));
-        // A program that fails tears its pages, and ends the use of its block.
+        // A failed program tears its pages and ends the use of its block.
         let torn = match reliability.program_failures > 0.0 {
             true => u64::from(blocks) * u64::from(geometry.pages_per_slot),
             false => 0,
@@ -93,12 +93,12 @@ impl Array {
             + Schedule::footprint(geometry, parts.wiring)
             + Disturbed::footprint(reliability.read_disturb, u64::from(blocks) * pages)
             + fixed::<bool>(if slc { blocks } else { 0 })
-            // Which blocks are bad from the factory, and at the end how often each was erased.
+            // The factory bad blocks, and the erase counts that are collected at the end.
             + fixed::<u32>(geometry.blocks_per_plane)
             + grown::<u32>(blocks)
     }
 
-    /// Erased flash, idle at time 0.
+    /// Creates an erased array, idle at time 0.
     pub fn new(parts: &Parts) -> Self {
         let geometry = parts.geometry;
         let zeros = parts.timing.heeds_zeros();
@@ -131,44 +131,44 @@ impl Array {
         array
     }
 
-    /// Adds someone who looks on.
+    /// Adds an observer.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.observers.push(observer);
         self.heed();
     }
 
-    /// Whether those who look on do look.
+    /// Returns the switch that turns all observers on and off.
     pub const fn attention(&self) -> &Attention {
         &self.attention
     }
 
-    /// Whether observers have begun to look, or to look away, since [`Array::heed`].
+    /// Returns true if observers were switched on or off since [`Array::update_observed`].
     #[inline]
     pub fn has_news(&self) -> bool {
         !self.observers.is_empty() && self.attention.looks() != self.observed
     }
 
-    /// From now on, tells observers of what happens if they look, and only then. Returns whether
-    /// they do.
+    /// Applies the state of the observer switch from now on. Returns true if there are active
+    /// observers.
     pub fn heed(&mut self) -> bool {
         self.observed = !self.observers.is_empty() && self.attention.looks();
         self.plain = self.is_plain();
         self.observed
     }
 
-    /// Tells those who look on that the commands of merges that follow are about this log block.
+    /// Reports the log block that the following merge commands concern.
     #[inline]
     pub fn tell_merge(&mut self, log: BlockId) {
         self.tell(|observer| observer.merge(log));
     }
 
-    /// Whether anyone looks on.
+    /// Returns true if there are active observers.
     #[inline]
     pub const fn is_observed(&self) -> bool {
         self.observed
     }
 
-    /// Tells those who look on.
+    /// Calls `what` on each observer, if they are active.
     #[inline]
     pub fn tell(&mut self, what: impl Fn(&mut dyn Observer)) {
         if self.observed {
@@ -176,27 +176,28 @@ impl Array {
         }
     }
 
-    /// All observers, whether they look or not.
+    /// Returns all observers, active or not.
     pub const fn observers(&mut self) -> &mut Vec<Box<dyn Observer>> {
         &mut self.observers
     }
 
-    /// How many units there are. Theirs are the numbers from 0, package by package.
+    /// Returns the number of units. They are numbered from 0, package by package.
     pub fn units(&self) -> u32 {
         self.schedule.units()
     }
 
-    /// How many serial buses there are: one a package, or one a gang where its packages share it.
+    /// Returns the number of serial buses: one for each package, or one for each gang that shares
+    /// its bus.
     pub fn buses(&self) -> u32 {
         self.schedule.buses()
     }
 
-    /// The packages whose commands a unit carries out: one, or those of a gang with one queue.
+    /// Returns the packages that a unit serves: one, or all of a gang with a single queue.
     pub fn packages_of(&self, unit: u32) -> Range<u32> {
         self.schedule.packages_of(unit)
     }
 
-    /// Makes a block one of the SLC region: it is read and programmed at other speeds.
+    /// Adds a block to the SLC region, which has its own read and program times.
     pub fn make_slc(&mut self, block: BlockId) {
         self.slc.resize(self.geometry().blocks() as usize, false);
         self.slc[block.0 as usize] = true;
@@ -208,19 +209,19 @@ impl Array {
         self.slc.get(block.0 as usize).copied().unwrap_or_default()
     }
 
-    /// Which parts of the array commands on a block occupy.
+    /// Returns the parts of the array that commands on a block occupy.
     pub fn place(&self, block: BlockId) -> Place {
         self.schedule.place(block)
     }
 
-    /// Says that the commands from now on belong to another request.
+    /// Marks the commands from now on as belonging to another request.
     #[inline]
     pub fn next_request(&mut self) {
         self.schedule.next_request();
     }
 
-    /// Whether pages can be moved by [`Array::relocate`]: logical pages are as large as those of
-    /// an element, and every program succeeds.
+    /// Returns true if [`Array::relocate`] can move pages: a logical page is one page of an
+    /// element, and no program can fail.
     pub fn relocates(&self) -> bool {
         let geometry = self.geometry();
         self.faults.programs_succeed()
@@ -228,11 +229,11 @@ impl Array {
             && geometry.pages_per_slot == 1
     }
 
-    /// Reads a page of each of the packages `members` of its element into the controller.
+    /// Reads a page from each of the packages `members` of its element into the controller.
     ///
     /// # Errors
-    /// [`Illegal::ReadOfErasedPage`]; a page that no retry makes readable, where the host asks. What the drive
-    /// reads for itself may take as long as it takes, and is read.
+    /// Returns [`Illegal::ReadOfErasedPage`], or [`Fault::Failed`] if a host read fails after all
+    /// retries. The drive's own reads always succeed.
     #[inline]
     pub fn read(
         &mut self,
@@ -254,7 +255,7 @@ impl Array {
         Ok(done)
     }
 
-    /// Reads a page that was read by `at` again, as often as it needs.
+    /// Repeats a read that ended at `at`, as often as the page needs.
     #[cold]
     fn read_again(&mut self, page: Page, members: &Range<u32>, at: Nanos) -> Result<Nanos, Fault> {
         let Some(disturbed) = &mut self.disturbed else { return Ok(at) };
@@ -268,23 +269,21 @@ impl Array {
         if effort.readable { Ok(done) } else { Err(Fault::Failed(done)) }
     }
 
-    /// The pages whose data are to be written anew before they cannot be read, of those that were read since the
-    /// last time.
+    /// Returns the pages read since the last call that must be rewritten before they become
+    /// unreadable.
     pub fn take_refresh(&mut self) -> Vec<Page> {
         self.disturbed.as_mut().map(Disturbed::take_refresh).unwrap_or_default()
     }
 
-    /// Whether what is programmed for the host from now on are data that are written anew: a command of
-    /// [`Cause::Wear`].
+    /// Sets whether programs by the host from now on are refreshes, which count as [`Cause::Wear`].
     pub fn set_refreshing(&mut self, refreshing: bool) {
         self.refreshing = refreshing;
     }
 
-    /// Reads the metadata of a page alone, or with `summary` the summary of the block, which
-    /// starts there.
+    /// Reads only the metadata of a page or, with `summary`, the block summary that starts there.
     ///
     /// # Errors
-    /// [`Illegal::ReadOfErasedPage`].
+    /// Returns [`Illegal::ReadOfErasedPage`].
     pub fn read_metadata(
         &mut self,
         page: Page,
@@ -298,7 +297,7 @@ impl Array {
         Ok(self.schedule_read(page, 0..1, at, Cause::Mapping, transfer).done)
     }
 
-    /// Programs `pages` pages one after the other, each on every package of the element.
+    /// Programs `pages` consecutive pages, each on every package of the element.
     #[inline]
     fn program_pages(
         &mut self,
@@ -326,11 +325,12 @@ impl Array {
         Ok(done)
     }
 
-    /// Programs logical pages from the controller: one to the place `slot`, or, where several fit
-    /// on a page, up to that many to `slot` and after. `place` is [`Array::place`] of its block.
+    /// Programs logical pages from the controller: one to `slot` or, if several fit on a page, up
+    /// to that many to `slot` and those after it. `place` is the [`Array::place`] of its block.
     ///
     /// # Errors
-    /// [`Illegal::ProgramOutOfOrder`], [`Illegal::BadBlock`]; a program that fails.
+    /// Returns [`Illegal::ProgramOutOfOrder`], [`Illegal::BadBlock`], or [`Fault::Failed`] if the
+    /// program fails.
     #[inline]
     pub fn program(
         &mut self,
@@ -354,7 +354,7 @@ impl Array {
         Ok(done)
     }
 
-    /// As [`Array::program`] for an array that [`Array::is_plain`].
+    /// Does the same as [`Array::program`] for an array that [`Array::is_plain`].
     #[inline]
     fn program_plain(
         &mut self,
@@ -372,8 +372,8 @@ impl Array {
         Ok(done)
     }
 
-    /// Whether a program is of one logical page to one page, never fails, and nobody looks on: the
-    /// short way is as good.
+    /// Returns true if the fast path is equivalent: each program writes one logical page to one
+    /// page, never fails, and has no observers.
     fn is_plain(&self) -> bool {
         self.relocates()
             && self.disturbed.is_none()
@@ -397,10 +397,10 @@ impl Array {
         }
     }
 
-    /// Programs the summary of a block, behind its data.
+    /// Programs the summary of a block, after its data.
     ///
     /// # Errors
-    /// As [`Array::program`].
+    /// See [`Array::program`].
     pub fn program_summary(&mut self, block: BlockId, at: Nanos) -> Result<Nanos, Fault> {
         let page = Page { block, index: self.blocks.written(block) };
         let pages = self.geometry().summary_pages;
@@ -410,10 +410,10 @@ impl Array {
         Ok(done)
     }
 
-    /// Copies the logical page at `from` to the place `to` within the plane (section 2.1).
+    /// Copies the logical page at `from` to the slot `to` within the plane (section 2.1).
     ///
     /// # Errors
-    /// As [`Array::program`], and [`Illegal::CopyBackAcrossPlanes`].
+    /// See [`Array::program`]; also returns [`Illegal::CopyBackAcrossPlanes`].
     pub fn copy_back(
         &mut self,
         from: Slot,
@@ -452,13 +452,14 @@ impl Array {
         Ok(())
     }
 
-    /// Moves logical pages from block to block and calls `moved` with the numbers of some of them
-    /// and the place of the first, the others of which follow, until it has had all. The same as
-    /// reading, programming and superseding them one by one, all of them given at `at`. Only for
-    /// arrays with [`Array::relocates`].
+    /// Moves logical pages from one block to another. Equivalent to reading, programming and
+    /// superseding them one by one, all submitted at `at`. Requires [`Array::can_relocate`].
+    ///
+    /// Calls `moved` repeatedly, each time with some logical pages and the new slot of the first;
+    /// the others follow it without gaps.
     ///
     /// # Errors
-    /// As [`Array::program`], [`Array::copy_back`].
+    /// See [`Array::program`] and [`Array::copy_back`].
     #[inline]
     pub fn relocate(
         &mut self,
@@ -494,7 +495,8 @@ impl Array {
     /// Erases a block, once the programs that supersede its pages are done.
     ///
     /// # Errors
-    /// [`Illegal::EraseOfValidPages`], [`Illegal::BadBlock`]; an erase that fails.
+    /// Returns [`Illegal::EraseOfValidPages`], [`Illegal::BadBlock`], or [`Fault::Failed`] if the
+    /// erase fails.
     #[inline]
     pub fn erase(&mut self, block: BlockId, at: Nanos, cause: Cause) -> Result<Nanos, Fault> {
         self.blocks.check_erase(block)?;

@@ -10,35 +10,35 @@ use crate::memory::prefetch;
 
 use super::{BlockId, Geometry, Lpn, Page, Slot};
 
-/// A command that the flash refuses. It is a bug of the FTL that gave it.
+/// A command that the flash refuses. Each is a bug of the FTL that submitted it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Illegal {
     /// The page was not programmed since its block was erased.
     #[error("read of {0:?}, which holds nothing")]
     ReadOfErasedPage(Page),
-    /// The page is not the next one of its block: either it was programmed already and needs an
+    /// The page is not the next one of its block. Either it is already programmed and needs an
     /// erase first, or it would leave a gap.
     #[error("program of {page:?} while page {next} of the block is next")]
     ProgramOutOfOrder {
-        /// The page that was to be programmed.
+        /// The page of the refused program.
         page: Page,
-        /// The only page of that block that may be.
+        /// The only page of that block that may be programmed.
         next: u32,
     },
-    /// The block still holds pages that are not superseded.
+    /// The block still holds valid pages.
     #[error("erase of {block:?}, which holds {valid} valid pages")]
     EraseOfValidPages {
-        /// The block that was to be erased.
+        /// The block of the refused erase.
         block: BlockId,
-        /// Its logical pages that are not superseded.
+        /// Its number of valid logical pages.
         valid: u32,
     },
-    /// A copy-back works within a plane.
+    /// A copy-back names two blocks on different planes.
     #[error("copy-back from {from:?} to {to:?}, which is on another plane")]
     CopyBackAcrossPlanes {
-        /// The block that was to be read.
+        /// The source block.
         from: BlockId,
-        /// The block that was to be programmed.
+        /// The destination block.
         to: BlockId,
     },
     /// The block is marked bad.
@@ -46,50 +46,52 @@ pub enum Illegal {
     BadBlock(BlockId),
 }
 
-/// When data was written by the host, in logical pages written to the drive before, counted from
-/// 1. It travels with the data, so of two copies of a logical page the newer has the larger.
+/// The age of the host's data: its position in the sequence of logical pages written, counted from
+/// 1. A stamp moves with its data, so the newer of two copies of a logical page has the larger
+/// stamp.
 pub type Stamp = u32;
 
-/// What the metadata of a programmed page says (section 3.4).
+/// The metadata of a programmed logical page (section 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// The logical page that it holds.
+    /// The logical page number.
     pub lpn: Lpn,
-    /// When its data was written.
+    /// The stamp of its data.
     pub stamp: Stamp,
-    /// Whether its data is zeros; false where that is of no consequence.
+    /// Is true if the data is all zeros; false if the drive does not distinguish zeros.
     pub zero: bool,
 }
 
-/// What is written to a page beside its place: an internal page of the FTL.
+/// The contents of an internal page of the FTL, for example a page of the mapping table.
 pub type Note = Arc<[u64]>;
 
-/// The logical page of a place that was programmed without data for it.
+/// The logical page number of a slot that was programmed without data.
 const PADDING: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Block {
-    /// Pages programmed since the last erase: the next page to be programmed.
+    /// Number of pages programmed since the last erase; also the index of the next page to program.
     written: u32,
-    /// Logical pages programmed and not superseded.
+    /// Number of valid logical pages: programmed and not superseded.
     valid: u32,
-    /// Until when programs run that supersede a page of it: an erase before would destroy the only
-    /// copy if they failed.
+    /// Time until which programs run that supersede pages of this block. An earlier erase would
+    /// destroy the only copy of a page if such a program failed.
     settles: Nanos,
 }
 
-/// What of a block does not change with its pages.
+/// The state of a block that does not change with each programmed page.
 #[derive(Debug, Clone, Copy, Default)]
 struct Life {
     erases: u32,
-    /// The count of blocks opened when it was: part of the metadata of its first page.
+    /// The number of blocks opened up to and including this one; part of the metadata of its first
+    /// page.
     opened: u32,
-    /// What the FTL uses it for: as above.
+    /// The FTL's use for the block, also part of that metadata.
     role: u8,
     bad: bool,
 }
 
-/// The contents of a block: what an erase that does not take place must bring back.
+/// The contents of a block before an erase, needed to undo the erase.
 #[derive(Debug, Clone)]
 pub(super) struct Image {
     written: u32,
@@ -108,7 +110,7 @@ impl Image {
     }
 }
 
-/// Makes stamps their rank among `old`, from 1.
+/// Replaces each stamp by its rank in `old`, from 1.
 fn renumber(stamps: &mut [Stamp], old: &[Stamp]) {
     for stamp in stamps {
         let rank = old.partition_point(|other| other < stamp);
@@ -116,24 +118,24 @@ fn renumber(stamps: &mut [Stamp], old: &[Stamp]) {
     }
 }
 
-/// The state of every block and the metadata of every page, and the rules of what may follow what.
+/// The state of every block and the metadata of every page, with the rules for legal commands.
 pub(super) struct Blocks {
     geometry: Geometry,
     blocks: Vec<Block>,
     lives: Vec<Life>,
-    /// Whether erases wait for programs; not where the order of commands sees to it.
+    /// Is true if erases must wait for programs; false if the order of commands already ensures it.
     settling: bool,
-    /// One bit a place: programmed and not superseded.
+    /// One bit for each slot: programmed and not superseded.
     live: Vec<u64>,
-    /// For each place, the logical page it holds.
+    /// The logical page in each slot.
     logical: Vec<u32>,
-    /// For each place, the stamp of its data; empty where the map survives without.
+    /// The stamp of the data in each slot; empty if recovery does not need stamps.
     stamps: Vec<Stamp>,
-    /// One bit a place: its data is zeros. Empty where that is of no consequence.
+    /// One bit for each slot: the data is all zeros. Empty if the drive does not distinguish zeros.
     zeros: Vec<u64>,
-    /// What internal pages hold.
+    /// The contents of internal pages, by slot number.
     notes: BTreeMap<u32, Note>,
-    /// Pages whose program was cut short: they cannot be read.
+    /// Unreadable pages, whose program was interrupted or failed, as block and page index.
     torn: BTreeSet<(u32, u32)>,
     opened: u32,
 }
@@ -156,11 +158,12 @@ impl Blocks {
         }
     }
 
-    /// What one takes: see [`Blocks::new`]. `torn` pages cannot be read.
+    /// Returns the memory for the blocks that [`Blocks::new`] creates, with up to `torn` unreadable
+    /// pages.
     pub(super) fn footprint(geometry: &Geometry, stamped: bool, zeros: bool, torn: u64) -> Size {
         let (blocks, slots) = (geometry.blocks(), geometry.slot_numbers() as u64);
         let bits = fixed::<u64>(slots / 64);
-        // All stamps once more, when they are numbered anew.
+        // Renumbering takes a second copy of all stamps.
         let stamps = fixed::<Stamp>(if stamped { slots } else { 0 }) * 2;
         fixed::<Block>(blocks)
             + fixed::<Life>(blocks)
@@ -179,7 +182,7 @@ impl Blocks {
         &self.lives[block.0 as usize]
     }
 
-    /// Refuses to read a page that was not programmed.
+    /// Returns an error if the page is not programmed.
     #[inline]
     pub(super) fn check_read(&self, page: Page) -> Result<(), Illegal> {
         if page.index >= self.written(page.block) {
@@ -188,7 +191,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Takes note that `pages` pages from `page` on are programmed.
+    /// Marks `pages` pages, from `page` on, as programmed.
     #[inline]
     pub(super) fn advance(&mut self, page: Page, pages: u32) -> Result<(), Illegal> {
         let pages_per_block = self.geometry.pages_per_block;
@@ -203,7 +206,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Puts data into a place that was just programmed.
+    /// Stores the metadata of a slot that was just programmed.
     #[inline]
     pub(super) fn fill(&mut self, slot: Slot, entry: Entry) {
         let place = slot.0 as usize;
@@ -218,12 +221,12 @@ impl Blocks {
         self.blocks[self.geometry.block(slot).0 as usize].valid += 1;
     }
 
-    /// Leaves a place that was just programmed without data.
+    /// Marks a slot that was just programmed as holding no data.
     pub(super) fn pad(&mut self, slot: Slot) {
         self.logical[slot.0 as usize] = PADDING;
     }
 
-    /// Leaves the places of pages that were just programmed, if they have any, without data.
+    /// Marks the slots of pages that were just programmed, if they have any, as holding no data.
     pub(super) fn pad_pages(&mut self, page: Page, pages: u32) {
         let geometry = self.geometry;
         let place = |index: u32| index * geometry.slots_per_page / geometry.pages_per_slot;
@@ -243,9 +246,11 @@ impl Blocks {
         self.notes.get(&slot.0)
     }
 
-    /// Moves the first `count` valid places of `from` to places `to` and after, one a page, and
-    /// calls `moved` with some logical pages and the place of the first, the others of which
-    /// follow, until it has had all.
+    /// Moves the first `count` valid slots of `from` to slot `to` and those after it, one page
+    /// each.
+    ///
+    /// Calls `moved` repeatedly, each time with some logical pages and the new slot of the first;
+    /// the others follow it without gaps.
     #[inline]
     pub(super) fn relocate(
         &mut self,
@@ -282,7 +287,7 @@ impl Blocks {
         self.blocks[self.geometry.block(to).0 as usize].valid += count;
     }
 
-    /// Copies what the metadata of places says to those from `target` on.
+    /// Copies the metadata of the slots `places` to the slots from `target` on.
     #[inline]
     fn copy(&mut self, places: &[usize], target: usize) {
         for (nth, source) in places.iter().enumerate() {
@@ -310,13 +315,13 @@ impl Blocks {
         *word = if zero { *word | bit } else { *word & !bit };
     }
 
-    /// Whether the data of a place is zeros, where that is of consequence.
+    /// Returns true if the drive distinguishes zeros and the slot contains only zeros.
     #[inline]
     pub(super) fn is_zero(&self, place: usize) -> bool {
         self.zeros.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
-    /// Marks the places from `start` to before `end` as valid.
+    /// Marks the slots from `start` to before `end` as valid.
     #[inline]
     fn set_live(&mut self, start: usize, end: usize) {
         let mut place = start;
@@ -362,15 +367,15 @@ impl Blocks {
         start..start + self.geometry.words_per_block() * 64
     }
 
-    /// Those places, 64 in a word.
+    /// Returns the range of 64-slot words that cover the slots of a block.
     fn words(&self, block: BlockId) -> std::ops::Range<usize> {
         let std::ops::Range { start, end } = self.places(block);
         start / 64..end / 64
     }
 
-    /// Drops what internal pages of a block hold, from place `from` on.
+    /// Drops the contents of a block's internal pages, from slot index `from` on.
     fn drop_notes(&mut self, block: BlockId, from: u32) {
-        // Pages of the summary have no places.
+        // Summary pages have no slots.
         let std::ops::Range { start, end } = self.places(block);
         let dropped = start + from as usize..end;
         self.notes.retain(|place, _| !dropped.contains(&(*place as usize)));
@@ -383,8 +388,8 @@ impl Blocks {
         self.notes.range(range).map(|(place, note)| (*place, note.clone()))
     }
 
-    /// The data of a place is out of date, once a program that runs until `settles` is done.
-    /// Returns how many places of the block are still valid.
+    /// Marks the data of a slot as superseded by a program that runs until `settles`. Returns the
+    /// number of valid slots left in the block.
     #[inline]
     pub(super) fn supersede(&mut self, slot: Slot, settles: Nanos) -> u32 {
         let place = slot.0 as usize;
@@ -397,7 +402,7 @@ impl Blocks {
         block.valid
     }
 
-    /// A hint that a place is superseded soon.
+    /// Prefetches the state of a slot that will soon be superseded.
     #[inline]
     pub(super) fn expect_supersede(&self, slot: Slot) {
         let block = self.geometry.block(slot).0 as usize;
@@ -410,7 +415,7 @@ impl Blocks {
         &self.logical[slots.start as usize..slots.end as usize]
     }
 
-    /// A hint that a block is cleaned soon.
+    /// Prefetches the state of a block that garbage collection will soon reclaim.
     pub(super) fn expect_cleaning(&self, block: BlockId) {
         const PER_LINE: usize = 16;
         self.places(block).step_by(PER_LINE).for_each(|place| prefetch(&self.logical, place));
@@ -419,7 +424,7 @@ impl Blocks {
         prefetch(&self.lives, block.0 as usize);
     }
 
-    /// Programs that supersede places of a block run until `until`.
+    /// Records that programs which supersede slots of a block run until `until`.
     #[inline]
     pub(super) fn settle(&mut self, block: BlockId, until: Nanos) {
         if self.settling {
@@ -428,7 +433,7 @@ impl Blocks {
         }
     }
 
-    /// From when on a block may be erased.
+    /// Returns the earliest time at which a block may be erased.
     #[inline]
     pub(super) fn settled(&self, block: BlockId) -> Nanos {
         self.blocks[block.0 as usize].settles
@@ -449,7 +454,7 @@ impl Blocks {
         self.live[slot.0 as usize / 64] >> (slot.0 % 64) & 1 == 1
     }
 
-    /// The first valid place of a block, from place `from` on.
+    /// Returns the first valid slot of a block, from slot index `from` on.
     #[inline]
     pub(super) fn next_valid(&self, block: BlockId, from: u32) -> Option<Slot> {
         let words = self.geometry.words_per_block();
@@ -467,7 +472,7 @@ impl Blocks {
         None
     }
 
-    /// What the metadata of a place says, if it was programmed with data that can be read.
+    /// Returns the metadata of a slot, or `None` if it holds no readable data.
     pub(super) fn entry(&self, slot: Slot) -> Option<Entry> {
         let first = self.geometry.page(slot);
         let pages = first.index..first.index + self.geometry.pages_per_slot;
@@ -480,7 +485,7 @@ impl Blocks {
         (readable && lpn != PADDING).then_some(Entry { lpn: Lpn(lpn), stamp, zero })
     }
 
-    /// Takes note of what a block is used for, at its first page.
+    /// Records the FTL's use for a block when its first page is programmed.
     pub(super) fn open(&mut self, block: BlockId, role: u8) {
         self.opened += 1;
         let life = &mut self.lives[block.0 as usize];
@@ -497,7 +502,7 @@ impl Blocks {
         self.lives[block.0 as usize].bad = true;
     }
 
-    /// As if the block had not been marked bad.
+    /// Undoes [`Blocks::mark_bad`].
     pub(super) fn unmark_bad(&mut self, block: BlockId) {
         self.lives[block.0 as usize].bad = false;
     }
@@ -514,7 +519,7 @@ impl Blocks {
         self.lives.iter().map(|life| life.erases)
     }
 
-    /// Numbers the stamps anew, from 1, in their order; returns the old ones in that order.
+    /// Renumbers the stamps from 1, keeping their order. Returns the old stamps in that order.
     pub(super) fn renumber_stamps(&mut self) -> Vec<Stamp> {
         let mut old = self.stamps.clone();
         old.sort_unstable();
@@ -523,7 +528,7 @@ impl Blocks {
         old
     }
 
-    /// The torn pages of a block from a page on.
+    /// Returns the unreadable pages of a block, from `page` on.
     fn torn_from(&self, page: Page) -> impl Iterator<Item = (u32, u32)> {
         let block = page.block.0;
         self.torn.range((block, page.index)..=(block, u32::MAX)).copied()
@@ -533,7 +538,7 @@ impl Blocks {
         self.torn.contains(&(page.block.0, page.index))
     }
 
-    // What follows is for power cuts.
+    // The methods below are for power cuts.
 
     pub(super) fn keep_stamps(&mut self) {
         self.stamps.resize(self.logical.len(), 0);
@@ -555,7 +560,7 @@ impl Blocks {
         }
     }
 
-    /// As if the last erase of the block had never begun.
+    /// Restores a block to its contents before its last erase.
     pub(super) fn restore(&mut self, block: BlockId, image: &Image) {
         let places = self.places(block);
         self.blocks[block.0 as usize].written = image.written;
@@ -573,7 +578,7 @@ impl Blocks {
         self.torn.extend(image.torn.iter().map(|index| (block.0, *index)));
     }
 
-    /// As if `pages` pages from `page` on had never been programmed.
+    /// Restores the pages of a block from `page` on to their erased state.
     pub(super) fn unprogram(&mut self, page: Page) {
         self.blocks[page.block.0 as usize].written = page.index;
         let torn: Vec<_> = self.torn_from(page).collect();
@@ -586,20 +591,20 @@ impl Blocks {
         }
     }
 
-    /// Leaves pages of a block that cannot be read.
+    /// Marks pages as programmed but unreadable.
     pub(super) fn tear(&mut self, page: Page, pages: u32) {
         self.torn.extend((page.index..page.index + pages).map(|index| (page.block.0, index)));
         let block = &mut self.blocks[page.block.0 as usize];
         block.written = block.written.max(page.index + pages);
     }
 
-    /// Forgets which places are valid: the FTL has to find out.
+    /// Forgets which slots are valid; the FTL must recover that.
     pub(super) fn forget_validity(&mut self) {
         self.live.fill(0);
         self.blocks.iter_mut().for_each(|block| (block.valid, block.settles) = (0, Nanos(0)));
     }
 
-    /// Notes that a place that was programmed before holds the newest copy of its page.
+    /// Marks an already programmed slot as the newest copy of its logical page.
     pub(super) fn revalidate(&mut self, slot: Slot) {
         let place = slot.0 as usize;
         self.live[place / 64] |= 1 << (place % 64);

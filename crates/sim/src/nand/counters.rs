@@ -1,4 +1,4 @@
-/// Makes an enum of what is counted, and a struct with a counter for each, from one list.
+/// Defines an enum of counted things and a struct with one counter for each, from one list.
 macro_rules! counted {
     (
         $(#[$enum_doc:meta])* enum $kind:ident;
@@ -22,10 +22,10 @@ macro_rules! counted {
         }
 
         impl $kind {
-            /// Every one, in the order in which they are shown; as a number, each is its place.
+            /// All variants in display order. The discriminant of a variant is its index here.
             pub const ALL: &[$kind] = &[$($kind::$variant,)+];
 
-            /// Its name in what is printed.
+            /// Returns the name used in output.
             pub const fn name(self) -> &'static str {
                 match self { $($kind::$variant => $name,)+ }
             }
@@ -39,12 +39,12 @@ macro_rules! counted {
         }
 
         impl $counters {
-            /// All of them together.
+            /// Returns the sum of all counters.
             pub const fn total(&self) -> u64 {
                 0 $(+ self.$field)+
             }
 
-            /// Every one by its name.
+            /// Returns each counter with its name.
             pub const fn entries(&self) -> [(&'static str, u64); $kind::ALL.len()] {
                 [$(($name, self.$field),)+]
             }
@@ -63,84 +63,87 @@ macro_rules! counted {
 }
 
 counted! {
-    /// Why a flash command was given.
+    /// The reason for a flash command.
     enum Cause;
     /// Flash commands of one type, by cause.
     struct ByCause;
-    /// A request of the host, including the read of a read-modify-write.
+    /// A host request, including the read of a read-modify-write.
     Host host "host",
-    /// Moving pages out of a block, and erasing it.
+    /// Garbage collection: moving valid pages out of a victim block, and erasing it.
     Cleaning cleaning "cleaning",
-    /// Making a log block, which holds its data block whole and in order, the data block; and
-    /// erasing that.
+    /// A switch merge: a log block that holds its whole data block in order replaces it, and the
+    /// old data block is erased.
     SwitchMerge switch_merge "switch merges",
-    /// Copying to a log block in order what it lacks of its data block, then as a switch merge.
+    /// A partial merge: the pages that a log block in order still lacks are copied to it from its
+    /// data block; then as for a switch merge.
     PartialMerge partial_merge "partial merges",
-    /// Gathering the newest pages of data blocks from them and their log blocks, and erasing those.
+    /// A full merge: the newest pages of data blocks are gathered from them and their log blocks,
+    /// which are then erased.
     FullMerge full_merge "full merges",
-    /// Keeping the map: summaries of blocks, records of trims, pages of the map that are on the
-    /// flash, and reading them at power-on.
+    /// Maintenance of the mapping table: block summaries, trim records, mapping pages on the flash,
+    /// and reading all of these at power-on.
     Mapping mapping "mapping",
-    /// Moving pages from the SLC region to the rest.
+    /// Moving pages from the SLC region to the other blocks.
     Folding folding "folding",
-    /// Moving cold pages to worn blocks, and writing anew what reads have made hard to read.
+    /// Wear levelling, which moves cold pages to worn blocks, and read refresh, which rewrites
+    /// pages that have become hard to read.
     Wear wear "wear",
 }
 
 counted! {
-    /// What an FTL does that is more than one flash command.
+    /// An FTL operation that takes more than one flash command, or a lookup in the mapping cache.
     enum Event;
-    /// How often each [`Event`] has come.
+    /// The number of occurrences of each [`Event`].
     struct Events;
-    /// See [`Cause::SwitchMerge`].
+    /// A switch merge; see [`Cause::SwitchMerge`].
     SwitchMerge switch_merges "switch merges",
-    /// See [`Cause::PartialMerge`].
+    /// A partial merge; see [`Cause::PartialMerge`].
     PartialMerge partial_merges "partial merges",
-    /// See [`Cause::FullMerge`]; one for each data block that is made.
+    /// A full merge; see [`Cause::FullMerge`]. Counts one for each data block written.
     FullMerge full_merges "full merges",
-    /// A log block was given up for another.
+    /// A log block was evicted to make room for another.
     LogEviction log_evictions "evictions of log blocks",
-    /// An entry of the map was in the memory of the controller when it was needed.
+    /// A mapping entry was found in the controller's memory.
     MapHit map_hits "map hits",
-    /// It was in the memory that the host lends.
+    /// A mapping entry was found in the host memory buffer.
     MapHostHit map_host_hits "map hits in host memory",
-    /// It was in neither.
+    /// A mapping entry was in neither memory and was read from the flash.
     MapMiss map_misses "map misses",
-    /// A changed entry of the map was given up, and written to the flash.
+    /// A changed mapping entry was evicted from memory and written to the flash.
     MapWriteBack map_write_backs "map write-backs",
 }
 
-/// Every command that the flash has carried out. Commands on an element of several packages count
-/// once for each package.
+/// Counts of all commands that the flash has carried out. A command on an element of several
+/// packages counts once for each package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FlashCounters {
     /// Pages read over the serial bus.
     pub reads: ByCause,
-    /// Pages programmed, copies within a plane included.
+    /// Pages programmed, including copies within a plane.
     pub programs: ByCause,
     /// Pages copied within a plane, without the serial bus.
     pub copy_backs: ByCause,
     /// Blocks erased.
     pub erases: ByCause,
-    /// What they were given for, where that took more than one.
+    /// FTL operations and mapping lookups.
     pub events: Events,
-    /// Programs that failed; they are among `programs`.
+    /// Failed programs, also counted in `programs`.
     pub failed_programs: u64,
-    /// Erases that failed; they are among `erases`.
+    /// Failed erases, also counted in `erases`.
     pub failed_erases: u64,
-    /// How often pages were read again, since they could not be corrected; not among `reads`.
+    /// Retries of reads whose page could not be corrected, not counted in `reads`.
     pub read_retries: u64,
-    /// Reads of the host that no retry made readable; they are among `reads`.
+    /// Host reads that failed after all retries, also counted in `reads`.
     pub failed_reads: u64,
 }
 
 impl FlashCounters {
-    /// What was carried out since `earlier`, an earlier reading of the same flash.
+    /// Returns the counts since `earlier`, an earlier snapshot of the same flash.
     pub fn since(&self, earlier: &FlashCounters) -> FlashCounters {
         self.combine(earlier, |now, then| now - then)
     }
 
-    /// The sum of what two arrays have carried out.
+    /// Returns the sum of the counts of two arrays.
     pub fn plus(&self, other: &FlashCounters) -> FlashCounters {
         self.combine(other, |one, two| one + two)
     }

@@ -1,6 +1,8 @@
-//! Pages that become harder to read the more often they are read (read disturb): Cai, Luo, Ghose and Mutlu,
-//! "Read Disturb Errors in MLC NAND Flash Memory", DSN 2015. A page that is not corrected at once is read again
-//! with other reference voltages; Luo et al., "Improving 3D NAND Flash Memory Lifetime", SIGMETRICS 2018.
+//! Read disturb: pages become harder to read the more often they are read. Source: Cai, Luo, Ghose
+//! and Mutlu, "Read Disturb Errors in MLC NAND Flash Memory", DSN 2015.
+//!
+//! A page that cannot be corrected at once is read again with other reference voltages. Source: Luo
+//! et al., "Improving 3D NAND Flash Memory Lifetime", SIGMETRICS 2018.
 
 use std::collections::BTreeMap;
 
@@ -8,36 +10,36 @@ use crate::footprint::{Size, grown, tree};
 
 use super::{BlockId, Page};
 
-/// How reads disturb, and what is done against it.
+/// The settings of read disturb and of the retries and refreshes that counter it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReadDisturb {
-    /// Probability that a read of the host makes its page need one more retry from then on.
+    /// Probability that a host read makes its page need one more retry from then on.
     pub probability: f64,
-    /// How often a page is read again before it is given up.
+    /// Maximum number of retries before the read fails.
     pub most_retries: u32,
-    /// Retries from which on the data of a page are to be written anew.
+    /// Number of retries from which a page must be refreshed: its data rewritten elsewhere.
     pub refresh_from: u32,
 }
 
-/// What a read of a page takes.
+/// The outcome of a page read: the retries that it took, and whether it succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Effort {
     pub(super) retries: u32,
     pub(super) readable: bool,
 }
 
-/// How hard each page is to read.
+/// The number of read retries that each page needs.
 pub(super) struct Disturbed {
     how: ReadDisturb,
     random: fastrand::Rng,
-    /// The retries that pages need which need any.
+    /// Retries for each page that needs any, by block and page index.
     retries: BTreeMap<(BlockId, u32), u32>,
-    /// Pages that were found to be as hard to read as must not be, since they were asked for.
+    /// Pages that must be refreshed, collected since the last [`DisturbState::take_refresh`].
     to_refresh: Vec<Page>,
 }
 
 impl Disturbed {
-    /// None where reads disturb nothing.
+    /// Returns `None` if reads disturb nothing.
     pub(super) fn new(how: ReadDisturb, seed: u64) -> Option<Disturbed> {
         let random = fastrand::Rng::with_seed(seed.wrapping_add(1));
         let retries = BTreeMap::new();
@@ -49,16 +51,16 @@ impl Disturbed {
         })
     }
 
-    /// What one takes that knows of all `pages`.
+    /// Returns the memory for one with an entry for each of `pages`.
     pub(super) fn footprint(how: ReadDisturb, pages: u64) -> Size {
         match how.probability > 0.0 {
-            // The entries of a block are taken out of the tree, which is divided for that.
+            // Removing the entries of a block splits the tree in two.
             true => tree::<((BlockId, u32), u32)>(pages) + grown::<Page>(pages.min(1 << 16)),
             false => Size(0),
         }
     }
 
-    /// The host reads a page.
+    /// Records a host read of a page, and returns the retries that it needs.
     pub(super) fn read(&mut self, page: Page) -> Effort {
         let place = (page.block, page.index);
         let needed = self.retries.get(&place).copied().unwrap_or_default();
@@ -72,7 +74,7 @@ impl Disturbed {
         Effort { retries: needed.min(self.how.most_retries), readable }
     }
 
-    /// A block was erased: what is written to it now is as new.
+    /// Forgets the retries of an erased block: its pages read like new.
     pub(super) fn erased(&mut self, block: BlockId) {
         let BlockId(number) = block;
         let mut behind = self.retries.split_off(&(block, 0));

@@ -2,7 +2,7 @@ use flashscope_block::Nanos;
 
 use super::{Illegal, ReadDisturb};
 
-/// Which commands of the flash fail, and when its blocks are worn out.
+/// The settings for factory bad blocks, failing commands, read disturb and block lifetime.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reliability {
     /// Share of the blocks that are marked bad when the drive is new.
@@ -13,18 +13,18 @@ pub struct Reliability {
     pub erase_failures: f64,
     /// How reads make pages harder to read.
     pub read_disturb: ReadDisturb,
-    /// Erases after which a block has expired.
+    /// Erases after which a block reaches its end of life.
     pub block_lifetime: u32,
-    /// Where the random numbers begin.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
-/// Why a command was not carried out as it should.
+/// The reason that a command did not succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// It was refused.
+    /// The command was refused without effect.
     Illegal(Illegal),
-    /// It was carried out until this time and failed; what it was to program, or to read, cannot be read.
+    /// The command ran until this time and failed. The data to be programmed or read is unreadable.
     Failed(Nanos),
 }
 
@@ -34,7 +34,7 @@ impl From<Illegal> for Fault {
     }
 }
 
-/// Draws which commands fail.
+/// The random source that decides which commands fail.
 pub(super) struct Faults {
     random: fastrand::Rng,
     program: f64,
@@ -50,7 +50,7 @@ impl Faults {
         }
     }
 
-    /// Whether every program succeeds.
+    /// Returns true if no program can fail.
     #[inline]
     pub(super) fn programs_succeed(&self) -> bool {
         self.program == 0.0
@@ -66,7 +66,7 @@ impl Faults {
         self.erase > 0.0 && self.random.f64() < self.erase
     }
 
-    /// Which `count` of the blocks of a plane are bad from the factory.
+    /// Draws `count` factory bad blocks of a plane and returns their numbers in the plane.
     pub(super) fn born_bad(&mut self, count: u32, blocks_per_plane: u32) -> Vec<u32> {
         let mut blocks: Vec<u32> = (0..blocks_per_plane).collect();
         self.random.shuffle(&mut blocks);
@@ -75,7 +75,7 @@ impl Faults {
     }
 }
 
-/// How many of the blocks of a plane are bad when the drive is new.
+/// Returns how many blocks of a plane are bad when the drive is new.
 pub fn bad_blocks(share: f64, blocks_per_plane: u32) -> u32 {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // from 0 to the blocks
     let bad = (share * f64::from(blocks_per_plane)).round() as u32;

@@ -1,36 +1,37 @@
 use flashscope_block::Bytes;
 
-/// An erase block, counted over the array: element by element, die by die, plane by plane.
+/// The number of an erase block, counted over the array: element by element, die by die, plane by
+/// plane.
 ///
-/// An *element* is the packages that a logical page spans: one, or [`Dimensions::span`] that work
-/// in step. A block of an element is one block of each of its packages, erased together; a page of
-/// an element one page of each.
+/// An *element* is the set of packages that a logical page spans: one package, or
+/// [`Dimensions::span`] packages that work in step. A block of an element is one block of each of
+/// its packages, and all are erased together. A page of an element is one page of each package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(pub u32);
 
-/// A place for a logical page on the flash: [`Geometry::slot`] makes one of a block and the place
-/// in it.
+/// A slot: the physical place of one logical page. [`Geometry::slot`] computes it from a block and
+/// an index in the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub u32);
 
-/// A logical page number: the host's address space in logical pages.
+/// A logical page number: an address of the host in units of logical pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lpn(pub u32);
 
-/// A physical page as a block and the place in it.
+/// A physical page, given by its block and its index in the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// The block that holds it.
+    /// The block that holds the page.
     pub block: BlockId,
-    /// Its place in the block, from 0.
+    /// The index of the page in its block, from 0.
     pub index: u32,
 }
 
-/// How the flash is divided (Agrawal et al., section 2 and Table 1), and what a logical page is on
-/// it (section 3.1).
+/// The dimensions of the flash (Agrawal et al., section 2 and Table 1) and the size of a logical
+/// page (section 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dimensions {
-    /// Flash packages.
+    /// Number of flash packages.
     pub packages: u32,
     /// Packages that a logical page spans; divides `packages`.
     pub span: u32,
@@ -42,25 +43,25 @@ pub struct Dimensions {
     pub blocks_per_plane: u32,
     /// Pages in a block.
     pub pages_per_block: u32,
-    /// Data bytes in a page, without its metadata.
+    /// Data bytes of a page, without its metadata.
     pub page_size: Bytes,
     /// Pages at the end of each block that hold its summary.
     pub summary_pages: u32,
-    /// Bytes of a logical page: a divisor or a multiple of those of a page of an element.
+    /// Bytes of a logical page: a divisor or a multiple of the bytes of an element's page.
     pub logical_page_size: u32,
 }
 
-/// [`Dimensions`] and what follows from them.
+/// [`Dimensions`] and the values derived from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
     dimensions: Dimensions,
     /// Logical pages that fit in a block.
     pub slots_per_block: u32,
-    /// Logical pages in a page of an element; 1 for larger ones.
+    /// Logical pages in a page of an element; 1 if a logical page is larger.
     pub slots_per_page: u32,
-    /// Pages of an element in a logical page; 1 for smaller ones.
+    /// Pages of an element in a logical page; 1 if a logical page is smaller.
     pub pages_per_slot: u32,
-    /// Bits of a [`Slot`] that say where in the block it is.
+    /// Low bits of a [`Slot`] that hold the index in the block.
     slot_bits: u32,
 }
 
@@ -73,13 +74,13 @@ impl std::ops::Deref for Geometry {
 }
 
 impl Geometry {
-    /// Bits of a slot's place in its block, at least: validity is kept in words of 64.
+    /// Minimum number of index bits in a slot: the valid bits are stored in words of 64.
     const LEAST_SLOT_BITS: u32 = 6;
 
-    /// The geometry of these dimensions, of which none may be 0 but the summary.
+    /// Derives the geometry from `dimensions`. Only `summary_pages` may be 0.
     ///
     /// # Errors
-    /// How many places for logical pages there would be, if not all can be numbered by a `u32`.
+    /// Returns the number of slots if they cannot all be numbered by a `u32`.
     pub fn new(dimensions: Dimensions) -> Result<Geometry, u64> {
         let page = dimensions.page_size.0 * u64::from(dimensions.span);
         let logical = u64::from(dimensions.logical_page_size);
@@ -92,7 +93,7 @@ impl Geometry {
             slots_per_block.next_power_of_two().trailing_zeros().max(Self::LEAST_SLOT_BITS);
         let mut geometry =
             Geometry { dimensions, slots_per_block: 0, slots_per_page, pages_per_slot, slot_bits };
-        // One more than the last number must fit, too.
+        // One more than the last number must also fit.
         let numbers = u64::from(geometry.blocks()) << slot_bits;
         if numbers >= u64::from(u32::MAX) {
             return Err(numbers);
@@ -104,70 +105,70 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// Elements of the array.
+    /// Returns the number of elements in the array.
     pub const fn elements(&self) -> u32 {
         self.dimensions.packages / self.dimensions.span
     }
 
-    /// Blocks in a die of an element.
+    /// Returns the number of blocks in a die of an element.
     pub const fn blocks_per_die(&self) -> u32 {
         self.dimensions.planes_per_die * self.dimensions.blocks_per_plane
     }
 
-    /// Blocks in an element.
+    /// Returns the number of blocks in an element.
     pub const fn blocks_per_element(&self) -> u32 {
         self.dimensions.dies_per_package * self.blocks_per_die()
     }
 
-    /// Blocks in the array.
+    /// Returns the number of blocks in the array.
     pub const fn blocks(&self) -> u32 {
         self.elements() * self.blocks_per_element()
     }
 
-    /// Pages of a block that hold data.
+    /// Returns the number of pages of a block that hold data.
     pub const fn data_pages(&self) -> u32 {
         self.dimensions.pages_per_block - self.dimensions.summary_pages
     }
 
-    /// Bytes of a page of an element.
+    /// Returns the bytes of a page of an element.
     pub const fn element_page(&self) -> u64 {
         self.dimensions.page_size.0 * self.dimensions.span as u64
     }
 
-    /// Slot numbers of the array, some of which stand for no place.
+    /// Returns how many slot numbers the array uses. Some of them stand for no physical place.
     pub const fn slot_numbers(&self) -> usize {
         (self.blocks() as usize) << self.slot_bits
     }
 
-    /// Words of 64 slot numbers that each block has.
+    /// Returns how many words of 64 slot numbers a block has.
     pub const fn words_per_block(&self) -> usize {
         1 << (self.slot_bits - Self::LEAST_SLOT_BITS)
     }
 
-    /// Bits of a slot that say where in the block it is.
+    /// Returns how many low bits of a slot hold the index in the block.
     pub(super) const fn slot_bits(&self) -> u32 {
         self.slot_bits
     }
 
-    /// Place `index` of `block`.
+    /// Returns the slot at `index` of `block`.
     #[inline]
     pub const fn slot(&self, block: BlockId, index: u32) -> Slot {
         Slot((block.0 << self.slot_bits) | index)
     }
 
-    /// The block that a place is in.
+    /// Returns the block that contains the slot.
     #[inline]
     pub const fn block(&self, slot: Slot) -> BlockId {
         BlockId(slot.0 >> self.slot_bits)
     }
 
-    /// Which place of its block it is.
+    /// Returns the index of the slot in its block.
     #[inline]
     pub const fn index(&self, slot: Slot) -> u32 {
         slot.0 & ((1 << self.slot_bits) - 1)
     }
 
-    /// The page that a place is on, or the first of them.
+    /// Returns the page that contains the slot, or the first page if the slot spans several.
     #[inline]
     pub const fn page(&self, slot: Slot) -> Page {
         let index = self.index(slot) / self.slots_per_page * self.pages_per_slot;
@@ -194,8 +195,7 @@ mod tests {
         .expect("small")
     }
 
-    // Do logical pages from a quarter of a page to most of a block fill blocks as section 3.1 of
-    // the paper says, and is every place on the page that it should be on?
+    // Covers logical pages from a quarter of a page to most of a block (section 3.1).
     #[test]
     fn logical_pages_of_any_size_have_their_places() {
         for (span, size, per_block) in
@@ -217,7 +217,6 @@ mod tests {
         }
     }
 
-    // Is a drive refused whose places cannot be numbered?
     #[test]
     fn numbers_that_do_not_fit_are_refused() {
         let mut large = *geometry(1, 4096);

@@ -1,8 +1,7 @@
-//! The flash array: packages of dies of planes of blocks of pages, what a command on them takes,
-//! and which commands are legal.
+//! The flash array: packages, dies, planes, blocks and pages, the time that each command takes, and
+//! the rules that make a command legal.
 //!
-//! Nothing above this module counts flash operations: every command is counted here, once, by
-//! its [`Cause`].
+//! Flash operations are counted here and nowhere above: each command once, by its [`Cause`].
 
 mod array;
 mod blocks;

@@ -1,4 +1,5 @@
-//! When commands are carried out: which parts of the flash they occupy, and what waits for what.
+//! The schedule of commands: the parts of the flash that they occupy, and the order in which they
+//! wait.
 
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use crate::arithmetic::Divisor;
 use crate::footprint::{Size, fixed};
 use crate::observe::CommandKind;
 
-/// What works side by side within a package (section 2.2).
+/// The parts of a package that work in parallel (section 2.2).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
@@ -17,13 +18,13 @@ use crate::observe::CommandKind;
 pub enum Interleaving {
     /// A package carries out one command at a time.
     None,
-    /// Its dies work side by side.
+    /// The dies of a package work in parallel.
     Die,
-    /// Planes 0 & 1 of a die work beside planes 2 & 3, and dies side by side.
+    /// Dies work in parallel, and in each die planes 0 & 1 work in parallel with planes 2 & 3.
     PlanePair,
 }
 
-/// What the packages of a gang share (section 3.3, Figures 4 and 5).
+/// The resource that the packages of a gang share (section 3.3, Figures 4 and 5).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
@@ -31,36 +32,36 @@ pub enum Interleaving {
 pub enum Sharing {
     /// The serial bus, which carries one page at a time.
     Bus,
-    /// The control pins: a command starts on any number of packages of the gang at once, and the
-    /// next one when all are done. Each package has its own data pins.
+    /// The control pins. A command starts on any number of packages of the gang at once, and the
+    /// next one starts when all are done. Each package has its own data pins.
     Control,
 }
 
-/// How packages are connected.
+/// The connections between packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wiring {
-    /// What works side by side within a package.
+    /// The parts of a package that work in parallel.
     pub interleaving: Interleaving,
-    /// Whether two planes of a pair carry out one command each of the same kind at once, where
-    /// both belong to one request (section 2).
+    /// Is true if the two planes of a pair can carry out two commands of the same kind at once,
+    /// provided that both belong to one request (section 2).
     pub two_plane: bool,
     /// Packages in a gang; 1 without gangs, and at most 64.
     pub gang: u32,
-    /// What they share.
+    /// The resource that the packages of a gang share.
     pub sharing: Sharing,
-    /// Whether each package of a gang has a queue of its own; otherwise the gang as a whole
-    /// carries out one command at a time.
+    /// Is true if each package of a gang has its own queue; otherwise the whole gang carries out
+    /// one command at a time.
     pub queue_per_package: bool,
 }
 
-/// When a command began and when it was done.
+/// The start and the end of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) start: Nanos,
     pub(super) done: Nanos,
 }
 
-/// Which parts of the array the commands on a block occupy.
+/// The parts of the array that commands on a block occupy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// The unit of the first package of the element.
@@ -72,34 +73,34 @@ pub struct Place {
 }
 
 impl Place {
-    /// The unit, of an element of several packages that of the first.
+    /// Returns the unit; for an element of several packages, that of the first.
     pub(crate) const fn unit(self) -> u32 {
         self.unit
     }
 
-    /// Whether commands here and there are carried out one after the other.
+    /// Returns true if commands at both places are carried out one after the other.
     pub(crate) fn waits_for(self, other: Place) -> bool {
         self.unit == other.unit
     }
 }
 
-/// The command that a unit has carried out last, which the partner plane may join.
+/// The last command of a unit, which a command on the partner plane may join.
 #[derive(Clone, Copy, Default)]
 struct Last {
     request: u64,
     kind: Option<CommandKind>,
     plane: u32,
-    /// When its cells began to work.
+    /// The time at which its cells began to work.
     begun: Nanos,
 }
 
-/// A gang with shared control pins.
+/// A gang of packages with shared control pins.
 #[derive(Clone, Copy)]
 struct Gang {
     kind: Option<CommandKind>,
     start: Nanos,
     end: Nanos,
-    /// The packages that take part, a bit each.
+    /// The packages that take part in the present command, one bit each.
     members: u64,
 }
 
@@ -109,14 +110,14 @@ impl Gang {
     }
 }
 
-/// The free times of units (what carries out one command at a time), buses and gangs. Commands
-/// are served in the order in which they are given.
+/// The times at which units, buses and gangs become free. A unit carries out one command at a time.
+/// Commands are served in the order of submission.
 pub(super) struct Schedule {
     timing: Timing,
     wiring: Wiring,
-    /// Whether commands take time at all.
+    /// Is true if commands take time.
     timed: bool,
-    /// When the last command was given, where they take no time.
+    /// Time of the latest command, if commands take no time.
     latest: Nanos,
     span: u32,
     units_per_package: u32,
@@ -126,17 +127,17 @@ pub(super) struct Schedule {
     units: Vec<Nanos>,
     buses: Vec<Nanos>,
     gangs: Vec<Gang>,
-    /// For each unit; empty without two-plane commands.
+    /// The last command of each unit; empty without two-plane commands.
     last: Vec<Last>,
     request: u64,
 }
 
-/// How many units there are, before packages of a gang share one.
+/// Returns the number of units, as if each package of a gang had its own queue.
 pub(crate) fn units(geometry: &Geometry, wiring: Wiring) -> u64 {
     u64::from(geometry.packages) * u64::from(units_per_package(geometry, wiring))
 }
 
-/// What carries out one command at a time, in each package.
+/// Returns the number of units in each package.
 fn units_per_package(geometry: &Geometry, wiring: Wiring) -> u32 {
     match wiring.interleaving {
         Interleaving::None => 1,
@@ -146,7 +147,7 @@ fn units_per_package(geometry: &Geometry, wiring: Wiring) -> u32 {
 }
 
 impl Schedule {
-    /// What one takes.
+    /// Returns the memory for a schedule.
     pub(super) fn footprint(geometry: &Geometry, wiring: Wiring) -> Size {
         let units = units(geometry, wiring);
         fixed::<Nanos>(units)
@@ -206,7 +207,7 @@ impl Schedule {
         first..first + count
     }
 
-    /// From now on, commands belong to another request.
+    /// Marks the commands from now on as belonging to another request.
     #[inline]
     pub(super) fn next_request(&mut self) {
         self.request += 1;
@@ -233,7 +234,7 @@ impl Schedule {
         self.wiring.gang > 1 && self.wiring.sharing == Sharing::Control
     }
 
-    /// The unit and the bus of package `member` of the element.
+    /// Returns the unit and the bus of package `member` of the element.
     #[inline]
     pub(super) fn parts(&self, place: Place, member: u32) -> (usize, usize) {
         if member == 0 && self.wiring.gang == 1 {
@@ -249,9 +250,9 @@ impl Schedule {
         (unit as usize, bus as usize)
     }
 
-    /// When a command given at `at` can start on a unit, as far as the unit and a gang that shares
-    /// control pins go: side by side with the present command of the gang if that is of the same
-    /// kind and has not begun before.
+    /// Returns when a command submitted at `at` can start, considering its unit and the shared
+    /// control pins of its gang. It starts together with the present command of the gang if both
+    /// are of one kind and that one has not started before `at`.
     #[inline]
     fn gate(&mut self, kind: CommandKind, unit: usize, package: u32, at: Nanos) -> Nanos {
         if !self.shares_control() {
@@ -268,7 +269,7 @@ impl Schedule {
         gang.start
     }
 
-    /// Notes that a command occupies its unit, and the gang, until `done`.
+    /// Records that a command occupies its unit, and its gang, until `done`.
     #[inline]
     fn occupy(&mut self, unit: usize, package: u32, done: Nanos) {
         self.units[unit] = done;
@@ -278,8 +279,8 @@ impl Schedule {
         }
     }
 
-    /// When the cells of the last command of the unit began to work, if a command given at `at`
-    /// for the other plane of the pair can still join it. A pair is joined once.
+    /// Returns when the cells of the unit's last command begin to work, if a command submitted at
+    /// `at` for the other plane of the pair can still join it. A command is joined once.
     #[inline]
     fn join(&mut self, kind: CommandKind, unit: usize, plane: u32, at: Nanos) -> Option<Nanos> {
         let request = self.request;
@@ -302,9 +303,9 @@ impl Schedule {
         }
     }
 
-    /// When the cells of package `member` begin to work on a command whose data is in no need of
-    /// the bus before: with the last command of the unit where it joins that, else when the unit
-    /// is free.
+    /// Returns when the cells of package `member` begin to work on a command that needs no bus
+    /// beforehand. That is together with the unit's last command if it can join that, and otherwise
+    /// when the unit is free.
     #[inline]
     fn begin(&mut self, kind: CommandKind, place: Place, member: u32, at: Nanos) -> Nanos {
         let (unit, _) = self.parts(place, member);
@@ -315,7 +316,7 @@ impl Schedule {
         })
     }
 
-    /// Notes when a command is given that takes no time.
+    /// Records the time of a command that takes no time.
     #[inline]
     fn pass(&mut self, at: Nanos) -> Nanos {
         self.latest = self.latest.max(at);
@@ -342,7 +343,7 @@ impl Schedule {
         span
     }
 
-    /// Reads `transfer` worth of a page of each of these packages of the element.
+    /// Reads a page of each of these packages of the element. `transfer` is the time on each bus.
     #[inline]
     pub(super) fn read(
         &mut self,
@@ -363,8 +364,8 @@ impl Schedule {
         })
     }
 
-    /// Programs a page of each of these packages of the element, of which `transfer` goes over
-    /// each bus, into cells that take `cells`.
+    /// Programs a page of each of these packages of the element. `transfer` is the time on each
+    /// bus, and `cells` the program time of the cells.
     #[inline]
     pub(super) fn program(
         &mut self,
@@ -393,12 +394,12 @@ impl Schedule {
         })
     }
 
-    /// Whether every command is on one package that shares nothing and joins nothing.
+    /// Returns true if there are no gangs, no pages that span packages, and no two-plane commands.
     pub(super) fn is_plain(&self) -> bool {
         self.span == 1 && self.wiring.gang == 1 && self.last.is_empty()
     }
 
-    /// As [`Schedule::program`], of a page with its data, for a schedule that is plain.
+    /// Does the same as [`Schedule::program`] for a page with its data, if [`Schedule::is_plain`].
     #[inline]
     pub(super) fn program_plain(&mut self, place: Place, at: Nanos) -> Nanos {
         if !self.timed {
@@ -413,7 +414,7 @@ impl Schedule {
         done
     }
 
-    /// As [`Schedule::read`], of a page with its data, for a schedule that is plain.
+    /// Does the same as [`Schedule::read`] for a page with its data, if [`Schedule::is_plain`].
     #[inline]
     pub(super) fn read_plain(&mut self, place: Place, at: Nanos) -> Nanos {
         if !self.timed {
@@ -428,7 +429,7 @@ impl Schedule {
         done
     }
 
-    /// What occupies the units of these packages of an element for `duration` and no bus.
+    /// Schedules a command that occupies the units of these packages for `duration`, and no bus.
     #[inline]
     fn internal(
         &mut self,
@@ -451,7 +452,8 @@ impl Schedule {
         self.internal(CommandKind::Erase, place, members, at, self.timing.block_erase)
     }
 
-    /// Copies a page within a plane (section 2.1), to and from the blocks' cells as they are.
+    /// Copies a page within a plane (section 2.1). `slc` is true for the source and the destination
+    /// block in the SLC region.
     pub(super) fn copy_back(
         &mut self,
         place: Place,
@@ -465,9 +467,9 @@ impl Schedule {
         self.internal(CommandKind::CopyBack, place, members, at, later(read, program))
     }
 
-    /// As `count` times a read from one block, each followed by a program of another, where both
-    /// are on one unit that has its bus to itself: the same times without going through each.
-    /// So too where nothing takes time. None where neither is so.
+    /// Computes in one step the end of `count` reads from one block, each followed by a program to
+    /// another block. Returns `None` unless commands take no time, or both blocks are on one unit
+    /// and [`Schedule::is_plain`].
     #[inline]
     pub(super) fn moves_in_unit(
         &mut self,
@@ -486,7 +488,7 @@ impl Schedule {
         let Timing { page_read, page_program, page_transfer, .. } = self.timing;
         let started = at.max(self.units[unit]);
         let read = later(later(started, page_read).max(self.buses[bus]), page_transfer);
-        // The bus is free whenever the unit is, from the first read on.
+        // From the first read on, the bus is free whenever the unit is.
         let moved = page_transfer.0 + page_program.0;
         let each = page_read.0 + page_transfer.0 + moved;
         let done =
@@ -496,8 +498,8 @@ impl Schedule {
         Some(done)
     }
 
-    /// When the units of all blocks from that at `first` to that at `last`, which are on one
-    /// element or on neighbouring ones, have carried out what they were given.
+    /// Returns when all units become idle that hold the blocks from that at `first` to that at
+    /// `last`. Both blocks are on one element or on neighbouring ones.
     pub(super) fn idle_from(&self, first: Place, last: Place) -> Nanos {
         if !self.timed {
             return self.latest;
@@ -519,7 +521,7 @@ impl Schedule {
         members.copied().max().unwrap_or_default()
     }
 
-    /// Everything is idle at `now`.
+    /// Makes everything idle at `now`.
     pub(super) fn reset(&mut self, now: Nanos) {
         self.latest = now;
         self.units.fill(now);

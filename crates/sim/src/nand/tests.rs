@@ -26,7 +26,7 @@ const PLAIN: Wiring = Wiring {
     queue_per_package: true,
 };
 
-/// Packages of two dies of two planes, a block each.
+/// Creates an array of packages with two dies of two planes, a block in each.
 fn array(packages: u32, span: u32, wiring: Wiring) -> Array {
     let dimensions = Dimensions {
         packages,
@@ -92,7 +92,7 @@ fn read(array: &mut Array, block: u32, index: u32, at: u64) -> u64 {
     array.read(page(block, index), 0..span, Nanos(at), Cause::Host).expect("legal").0
 }
 
-// Are the commands that flash cannot carry out refused, counted nowhere and without effect?
+// A refused command is not counted and has no effect.
 #[test]
 fn refuses_illegal_commands() {
     let mut array = plain();
@@ -126,8 +126,7 @@ fn refuses_illegal_commands() {
     assert_eq!(array.counters().erases.total() + array.counters().reads.total(), 0);
 }
 
-// Does a superseded block become programmable again by an erase, not before the program that
-// superseded it is done, and count as erased once?
+// The erase waits for the program that superseded the page.
 #[test]
 fn erase_makes_a_block_new() {
     let mut array = plain();
@@ -144,8 +143,8 @@ fn erase_makes_a_block_new() {
     program(&mut array, 0, 0, 0);
 }
 
-// Does a command that comes while the unit is busy wait exactly until it is free: not at all
-// when it comes at that time t, one nanosecond at t - 1?
+// A command waits one nanosecond if it comes that much before the unit is free at t, and not at all
+// at t.
 #[test]
 fn a_busy_unit_makes_the_next_command_wait() {
     for early in [0, 1] {
@@ -159,8 +158,8 @@ fn a_busy_unit_makes_the_next_command_wait() {
     }
 }
 
-// With interleaving, do dies, or pairs of planes, program at once but for the transfer, which the
-// bus carries one at a time, to the nanosecond? Without, and within a pair, one after the other?
+// With interleaving, dies or pairs of planes program in parallel except for the transfers, which
+// share the bus. Without it, and within a pair, commands run one after the other.
 #[test]
 fn interleaved_units_share_the_bus() {
     let cases = [(Interleaving::None, 2, false), (Interleaving::Die, 2, true)];
@@ -175,15 +174,14 @@ fn interleaved_units_share_the_bus() {
         let mut array = interleaved(Interleaving::Die);
         program(&mut array, 0, 0, 0);
         assert_eq!(program(&mut array, 2, 0, 105_600 - early), 105_600 + WRITE);
-        // Both cells are read while the other die's page is on the bus.
+        // Both dies read their cells at once; the second page then waits for the bus.
         assert_eq!(read(&mut array, 0, 0, 500_000), 630_600);
         assert_eq!(read(&mut array, 2, 0, 500_000), 736_200);
     }
 }
 
-// Do the planes of a pair carry out reads, programs and erases of one request together, each page
-// taking its turn on the bus; but not with the plane of another die, with another request's, or
-// when the second comes a nanosecond after the first has begun?
+// Planes of a pair carry out commands of one request together, with one page at a time on the bus.
+// A plane of another die, another request, or a command one nanosecond late waits.
 #[test]
 fn two_planes_work_together() {
     let new = || array(1, 1, Wiring { two_plane: true, ..PLAIN });
@@ -195,7 +193,7 @@ fn two_planes_work_together() {
     let start = 1_000_000;
     assert_eq!(read(&mut both, 0, 0, start), start + READ);
     assert_eq!(read(&mut both, 1, 0, start), start + READ + 105_600);
-    // A pair is two planes: a third page starts anew.
+    // Only two planes form a pair, so a third page waits.
     assert_eq!(read(&mut both, 0, 0, start), start + READ + 105_600 + READ);
     for block in [0, 1] {
         let at = slot(&both, block, 0);
@@ -225,8 +223,7 @@ fn two_planes_work_together() {
     }
 }
 
-// Does a copy within the plane take a read and a program and leave the bus alone, and carry the
-// metadata along?
+// A copy within the plane takes one read and one program, and keeps the metadata.
 #[test]
 fn copy_back_stays_off_the_bus() {
     let mut array = array(1, 1, Wiring { interleaving: Interleaving::Die, ..PLAIN });
@@ -241,8 +238,7 @@ fn copy_back_stays_off_the_bus() {
     assert_eq!(array.counters().reads.total(), 0);
 }
 
-// Do the packages of a gang with a shared bus transfer one page at a time and work side by side
-// otherwise, or, with one queue for the gang, not at all?
+// Apart from the transfers, packages work in parallel, unless the gang has only one queue.
 #[test]
 fn a_shared_bus_carries_one_page_at_a_time() {
     let wiring = Wiring { gang: 2, ..PLAIN };
@@ -257,8 +253,7 @@ fn a_shared_bus_carries_one_page_at_a_time() {
     assert_eq!(program(&mut apart, 4, 0, 0), WRITE);
 }
 
-// Do commands of one kind on different packages of a gang with shared control pins run side by
-// side if they come in time, to the nanosecond, and all others one after the other?
+// Commands of another kind, and those that come a nanosecond late, wait for the gang.
 #[test]
 fn shared_control_pins_start_commands_of_one_kind_together() {
     let wiring = Wiring { gang: 2, sharing: Sharing::Control, ..PLAIN };
@@ -272,12 +267,11 @@ fn shared_control_pins_start_commands_of_one_kind_together() {
     program(&mut gang, 0, 0, 0);
     program(&mut gang, 0, 1, 0);
     assert_eq!(program(&mut gang, 4, 0, 0), 2 * WRITE);
-    // A read cannot go along with a program.
+    // A read cannot run together with a program.
     assert_eq!(read(&mut gang, 4, 0, 0), 2 * WRITE + READ);
 }
 
-// Do the packages that a page spans work in step, each over its own bus, and can a part be read
-// from one of them alone?
+// Each package has its own bus, and a part of the page can be read from one package alone.
 #[test]
 fn a_page_that_spans_packages_takes_the_time_of_one() {
     let mut wide = array(2, 2, PLAIN);
@@ -291,8 +285,7 @@ fn a_page_that_spans_packages_takes_the_time_of_one() {
     assert_eq!(wide.counters().reads.host, 4);
 }
 
-// Is moving many pages at once the same as reading, programming and superseding them one by one,
-// in times, contents and counts, on one unit and between units?
+// Compares times, contents and counts, on one unit and between units.
 #[test]
 fn relocation_is_the_sum_of_its_parts() {
     for interleaving in [Interleaving::None, Interleaving::Die] {
@@ -306,7 +299,7 @@ fn relocation_is_the_sum_of_its_parts() {
                 let hole = slot(array, from, 1);
                 array.supersede(hole, Nanos(0));
             }
-            // A copy-back needs room in the same block here, which has one page left.
+            // A copy-back stays in the same block here, which has one page left.
             let count = if copy_back { 1 } else { 2 };
             let at = Nanos(500_000);
             let [many, single] = &mut arrays;
@@ -356,8 +349,7 @@ fn relocation_is_the_sum_of_its_parts() {
     }
 }
 
-// Does the erase of a block wait for its pages that were moved to another die, to the nanosecond,
-// however early it is given? Until then they are the only copies.
+// Until the moves to another die are done, the block holds the only copies.
 #[test]
 fn an_erase_waits_for_moves_elsewhere() {
     let mut array = interleaved(Interleaving::Die);
@@ -369,8 +361,8 @@ fn an_erase_waits_for_moves_elsewhere() {
     assert_eq!(erased, Ok(Nanos(WRITE + READ + WRITE + 1_500_000)));
 }
 
-// Are programs and erases that have not begun at a power cut taken back, those under way left
-// unreadable, and those done kept, to the nanosecond?
+// At a power cut, commands that have not started are undone, those in progress leave unreadable
+// pages, and those done are kept.
 #[test]
 fn a_power_cut_takes_back_what_was_not_done() {
     for (cut, first, second) in [
@@ -404,9 +396,8 @@ fn a_power_cut_takes_back_what_was_not_done() {
     }
 }
 
-// Is a gathering of pages, some of which there are none of, the same as reading and programming them
-// one by one: times, counts, metadata; whether the blocks are on one unit, where it is worked out in
-// one go, or not?
+// Compares times, counts and metadata with single commands. On one unit the times are computed in
+// one step, on two units one by one. Some of the pages have no source.
 #[test]
 fn gathering_is_reading_and_programming() {
     for (wiring, target) in [(PLAIN, 3), (Wiring { interleaving: Interleaving::Die, ..PLAIN }, 3)] {
@@ -458,8 +449,7 @@ fn gathering_is_reading_and_programming() {
     }
 }
 
-// Does a gathering in which a program fails leave everything where it was, and the block with pages
-// that cannot be read?
+// The destination block keeps pages that cannot be read.
 #[test]
 fn a_gathering_that_fails_moves_nothing() {
     let mut failed = 0;
@@ -501,7 +491,7 @@ fn a_gathering_that_fails_moves_nothing() {
     assert!(failed > 3, "{failed} have failed");
 }
 
-// Are pages that were passed over not to be programmed any more, and hold nothing?
+// Skipped pages hold nothing and can no longer be programmed.
 #[test]
 fn what_is_left_out_stays_empty() {
     let mut array = plain();

@@ -12,15 +12,16 @@ enum Undo {
     Retire { block: BlockId },
 }
 
+/// A command with its start and end time.
 struct Timed {
     start: Nanos,
     done: Nanos,
     undo: Undo,
 }
 
-/// The programs and erases whose end lies in the future of the drive's clock, in the order in
-/// which they were given. Commands are worked out when they are given; if the power is cut before
-/// they are carried out, they have to be taken back.
+/// The programs and erases that end after the drive's current time, in the order of submission.
+/// Each command takes effect in the model when it is submitted, so a power cut before its end must
+/// undo it.
 #[derive(Default)]
 pub(super) struct UndoLog {
     commands: VecDeque<Timed>,
@@ -40,14 +41,14 @@ impl UndoLog {
         self.commands.push_back(Timed { start: at, done: at, undo: Undo::Retire { block } });
     }
 
-    /// Forgets what is done by `now`.
+    /// Forgets the commands that are done by `now`.
     pub(super) fn settle(&mut self, now: Nanos) {
         while self.commands.front().is_some_and(|command| command.done <= now) {
             self.commands.pop_front();
         }
     }
 
-    /// Stamps are now their rank among `old`, from 1.
+    /// Replaces each stamp by its rank in `old`, from 1.
     pub(super) fn renumber_stamps(&mut self, old: &[Stamp]) {
         for command in &mut self.commands {
             if let Undo::Erase { image, .. } = &mut command.undo {
@@ -56,8 +57,8 @@ impl UndoLog {
         }
     }
 
-    /// Takes back what is not done at `now`, the newest first. A page whose program was under way
-    /// cannot be read, nor a block that was being erased.
+    /// Undoes the commands that are not done at `now`, newest first. A page whose program was in
+    /// progress, and a block whose erase was in progress, become unreadable.
     pub(super) fn cut(&mut self, blocks: &mut Blocks, now: Nanos) {
         let pages_per_block = blocks.geometry().pages_per_block;
         while let Some(Timed { start, done, undo }) = self.commands.pop_back() {

@@ -1,36 +1,36 @@
-//! Wear levelling: whether a block that cleaning has chosen may be recycled (Agrawal et al.,
-//! section 5).
+//! Wear levelling: the policies that decide whether a block chosen by garbage collection may be
+//! recycled (Agrawal et al., section 5).
 //!
-//! A policy is one file and its line in the registry below.
+//! Each policy is one file and one line in the registry below.
 
 mod migrate;
 mod none;
 mod rate_limit;
 
-/// What becomes of a block that was chosen for cleaning.
+/// The decision about a block that garbage collection has chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is recycled.
+    /// Recycle the block.
     Recycle,
-    /// It is spared this time; another is chosen.
+    /// Spare the block this time and choose another.
     Spare,
-    /// It is cleaned, and cold data is moved into it, where it rests.
+    /// Collect the block, then move cold data into it so that it is rarely erased.
     Rest,
 }
 
 /// The parameters of wear levelling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
-    /// How far the remaining lifetime of a block may fall below the average, as a share of it,
-    /// before the block is rate-limited.
+    /// Rate limiting starts when a block's remaining lifetime is less than the average by more than
+    /// this share of the average.
     pub age_variance: f64,
-    /// The share of the average remaining lifetime below which a block gets cold data.
+    /// Share of the average remaining lifetime below which a block receives cold data.
     pub retirement_age: f64,
-    /// Where the random numbers begin.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
-/// A policy of wear levelling.
+/// A wear-levelling policy with its state.
 pub struct Wear {
     kind: Kind,
     options: Options,
@@ -40,22 +40,22 @@ pub struct Wear {
 /// A registered policy.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// Its name in a profile.
+    /// Name in a profile.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// One-sentence description of its effect.
     pub summary: &'static str,
-    /// Where it is described.
+    /// Publication that describes the policy.
     pub source: &'static str,
-    /// Whether it ever says anything but [`Verdict::Recycle`].
+    /// Is true if the policy ever returns a verdict other than [`Verdict::Recycle`].
     pub active: bool,
-    /// Whether it ever says [`Verdict::Rest`].
+    /// Is true if the policy ever returns [`Verdict::Rest`].
     pub migrates: bool,
-    /// Judges a block by its remaining lifetime over the average one, and a random number from 0
-    /// to 1.
+    /// Judges a block by the ratio of its remaining lifetime to the average, and a random number
+    /// from 0 to 1.
     judge: fn(&Options, f64, f64) -> Verdict,
 }
 
-/// Every policy, in the order in which they are shown.
+/// All policies, in display order.
 pub const KINDS: &[Kind] = &[none::KIND, rate_limit::KIND, migrate::KIND];
 
 impl Wear {
@@ -71,7 +71,7 @@ impl Wear {
         self.kind.migrates
     }
 
-    /// Judges a block that has `remaining` erases left where blocks have `average` in the mean.
+    /// Judges a block with `remaining` erases left, where the mean over all blocks is `average`.
     pub(crate) fn judge(&mut self, remaining: f64, average: f64) -> Verdict {
         let ratio = if average > 0.0 { remaining / average } else { 1.0 };
         (self.kind.judge)(&self.options, ratio, self.random.f64())
@@ -97,8 +97,8 @@ mod tests {
         counts
     }
 
-    // Does rate limiting recycle a block with a probability that falls linearly from 1 at 80 % of
-    // the average remaining lifetime to 0 at none, as section 5 has it?
+    // The probability of recycling falls from 1 at 80 % of the average remaining lifetime to 0 at
+    // none (section 5).
     #[test]
     fn rate_limiting_is_linear() {
         assert_eq!(verdicts(rate_limit::KIND, 0.8), [10_000, 0, 0]);
@@ -112,8 +112,7 @@ mod tests {
         }
     }
 
-    // Does migration set in below 85 %, before rate limiting, and at no block above; and does the
-    // greedy drive spare no block?
+    // Migration starts below 85 %. Without wear levelling no block is spared.
     #[test]
     fn migration_comes_before_rate_limiting() {
         assert_eq!(verdicts(migrate::KIND, 0.85), [10_000, 0, 0]);

@@ -1,4 +1,4 @@
-//! The translation pages that cleaning leaves behind, and how they catch up.
+//! Translation pages that garbage collection leaves out of date, and writing them.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -10,25 +10,25 @@ use crate::ftl::page_map::{NOWHERE, Role};
 use crate::gc::VictimPolicy;
 use crate::nand::{Array, Cause, Lpn, Slot, Stamp};
 
-/// The translation pages that lack entries which changed while these were not in memory: mostly
-/// because cleaning moved pages.
+/// The translation pages that lack entries which changed while they were not in memory, mostly
+/// because garbage collection moved pages.
 pub(super) struct Behind {
     is: Vec<bool>,
     pub(super) count: u32,
-    /// How many may wait.
+    /// Maximum number that may wait.
     pub(super) most: u32,
-    /// By pool. Some of these may have been written since.
+    /// The waiting pages of each pool. Some may have been written since.
     queues: Vec<VecDeque<u32>>,
-    /// What is written at once: translation pages, as numbers among all pages, and where they are.
+    /// The batch being written: translation pages, by logical page number, with their slots.
     taken: Vec<(Lpn, Slot)>,
 }
 
-/// How many places a queue may have for each translation page, and beside, before those are given
-/// up that have been written since.
+/// Queue capacity for each translation page, and in addition. When it is reached, pages that have
+/// been written since are removed.
 const QUEUED: (usize, usize) = (2, 64);
 
 impl Behind {
-    /// What it takes.
+    /// Returns the memory that it needs.
     pub(super) fn footprint(layout: &Layout) -> Size {
         let (pages, pools) = (u64::from(layout.translation_pages()), u64::from(layout.pools));
         let queued = QUEUED.0 as u64 * pages.div_ceil(pools) + QUEUED.1 as u64;
@@ -59,7 +59,7 @@ impl Behind {
         }
     }
 
-    /// Leaves in a queue each page that is behind, but the one that was just added, once.
+    /// Removes written pages and duplicates from a queue, to which a page is about to be added.
     #[cold]
     fn forget_written(&mut self, pool: u32) {
         let mut seen = BTreeSet::new();
@@ -72,7 +72,7 @@ impl Behind {
         self.count -= u32::from(std::mem::take(&mut self.is[page as usize]));
     }
 
-    /// The one of a pool that has waited for longest.
+    /// Returns the page of a pool that has waited the longest.
     pub(super) fn oldest(&mut self, pool: u32) -> Option<u32> {
         let queue = &mut self.queues[pool as usize];
         while let Some(page) = queue.front().copied() {
@@ -84,9 +84,9 @@ impl Behind {
         None
     }
 
-    /// Takes out those of a pool that have waited for longest, `most` at most, and notes where they
-    /// are, as `map` says; it ends before one that is nowhere. The number of the first translation
-    /// page is `first`.
+    /// Moves up to `most` pages of a pool that have waited the longest into `taken`, with their
+    /// slots from `map`. Stops before a page without a slot. `first` is the logical page number of
+    /// the first translation page.
     fn take(&mut self, pool: u32, most: u32, first: u32, map: &[u32]) {
         self.taken.clear();
         while self.taken.len() < most as usize
@@ -100,15 +100,16 @@ impl Behind {
     }
 }
 
-/// Writes the translation pages that are behind. Returns when they are there, or none if there was
-/// no room for some.
+/// Writes all translation pages that are out of date. Returns the time at which they are written,
+/// or `None` if there was no room for some.
 pub(super) fn catch_up(
     ftl: &mut Dftl,
     nand: &mut Array,
     at: Nanos,
 ) -> Result<Option<Nanos>, Errno> {
     let mut done = at;
-    // Writes for one pool may take cleaning, which leaves pages of others behind.
+    // Writes for one pool may need garbage collection, which makes translation pages of others out
+    // of date.
     while ftl.mapping.behind.count > 0 {
         for pool in 0..ftl.layout.pools {
             while let Some(page) = ftl.mapping.behind.oldest(pool) {
@@ -128,8 +129,8 @@ pub(super) fn catch_up(
     Ok(Some(done))
 }
 
-/// As [`write`], for as many of the pages of a pool that are behind as the open block has room for;
-/// none where they have to be written one by one.
+/// Does the same as [`write`] for as many of the pool's out-of-date pages as fit in the open block.
+/// Returns `None` if they must be written one by one.
 fn write_many(
     ftl: &mut Dftl,
     nand: &mut Array,

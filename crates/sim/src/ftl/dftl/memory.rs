@@ -1,10 +1,11 @@
-//! Where entries of the map are in memory: in that of the controller, the *cached mapping table*,
-//! or in what the host lends of its own (NVM Express 1.2, host memory buffer).
+//! The memory for map entries: the controller's *cached mapping table*, and the host memory buffer
+//! (NVM Express 1.2).
 //!
-//! The host's holds what the controller's gives up, and an entry that is used there goes back: an
-//! entry is in one of them at a time, and both together hold those that were used last. So what an
-//! entry costs goes by how many others were used since. What leaves the host's memory is given up,
-//! written back before if it has changed; what falls out of the controller's is only put there.
+//! The host memory buffer takes the entries that the controller evicts. An entry used there moves
+//! back. Each entry is in at most one of the two, and both together hold the most recently used
+//! entries. The cost of an access thus depends on how many other entries were used since. An entry
+//! that leaves the host memory buffer is dropped, after a write-back if it has changed. An entry
+//! that leaves the controller only moves.
 
 use std::ops::Range;
 
@@ -15,31 +16,31 @@ use crate::footprint::Size;
 use crate::ftl::MapCache;
 use crate::nand::Lpn;
 
-/// Where an entry was found.
+/// The memory in which an entry was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// In the memory of the controller.
+    /// The memory of the controller.
     Controller,
-    /// In the memory of the host.
+    /// The host memory buffer.
     Host,
-    /// In neither.
+    /// Neither memory.
     Nowhere,
 }
 
-/// What the host lends.
+/// The host memory buffer.
 struct Host {
     table: Table,
     access: Nanos,
 }
 
-/// The memory for entries of the map.
+/// The two memories for map entries.
 pub(super) struct Memory {
     controller: Table,
     host: Option<Host>,
 }
 
 impl Memory {
-    /// What one takes: see [`Memory::new`].
+    /// Returns the memory for what [`Memory::new`] creates.
     pub(super) fn footprint(cache: &MapCache, logical_pages: u32) -> Size {
         let host = match cache.host_entries {
             0 => Size(0),
@@ -48,7 +49,7 @@ impl Memory {
         Table::footprint(cache.entries, logical_pages) + host
     }
 
-    /// An empty one for a drive of so many logical pages.
+    /// Creates an empty memory for a drive of `logical_pages` logical pages.
     pub(super) fn new(cache: &MapCache, logical_pages: u32) -> Self {
         let host = (cache.host_entries > 0).then(|| Host {
             table: Table::new(cache.host_entries, logical_pages),
@@ -57,20 +58,19 @@ impl Memory {
         Memory { controller: Table::new(cache.entries, logical_pages), host }
     }
 
-    /// How long something is under way that is fetched from the memory of the host; nothing where
-    /// there is none.
+    /// Returns the access time of the host memory buffer; 0 if there is none.
     #[inline]
     pub(super) fn access(&self) -> Nanos {
         self.host.as_ref().map_or(Nanos(0), |host| host.access)
     }
 
-    /// A hint that an entry is asked for, or changes, soon.
+    /// Prefetches an entry that will soon be used or changed.
     #[inline]
     pub(super) fn expect(&self, lpn: Lpn) {
         self.controller.expect(lpn);
     }
 
-    /// Uses an entry, which is in the memory of the controller then if it was anywhere.
+    /// Uses an entry. If it was in either memory, it is in the controller's afterwards.
     #[inline]
     pub(super) fn touch(&mut self, lpn: Lpn) -> Found {
         if self.controller.touch(lpn) {
@@ -88,8 +88,8 @@ impl Memory {
         }
     }
 
-    /// Takes an entry out of the memory of the host, if it is there, and says whether it has
-    /// changed.
+    /// Removes an entry from the host memory buffer. Returns whether it has changed, or `None` if
+    /// it was not there.
     #[inline]
     fn take_from_host(&mut self, lpn: Lpn) -> Option<bool> {
         let host = self.host.as_mut()?;
@@ -97,7 +97,7 @@ impl Memory {
         host.table.remove(lpn).then_some(changed)
     }
 
-    /// The entry that is given up for the next one, if there has to be one.
+    /// Returns the entry that must be evicted for the next one, if there is no free room.
     #[inline]
     pub(super) fn victim(&mut self) -> Option<Lpn> {
         let victim = self.controller.victim()?;
@@ -107,7 +107,7 @@ impl Memory {
         }
     }
 
-    /// Takes up an entry that is not held, in the place of the victim.
+    /// Inserts an entry that is not held, in place of the victim.
     #[inline]
     pub(super) fn insert(&mut self, lpn: Lpn) {
         if let Some(host) = &mut self.host
@@ -122,20 +122,20 @@ impl Memory {
         self.controller.insert(lpn);
     }
 
-    /// Notes that an entry has changed; false where it is not held.
+    /// Marks an entry as changed. Returns false if it is not held.
     #[inline]
     pub(super) fn change(&mut self, lpn: Lpn) -> bool {
         self.controller.change(lpn) || self.host.as_mut().is_some_and(|host| host.table.change(lpn))
     }
 
-    /// Whether an entry is held that the flash does not have.
+    /// Returns true if an entry is held that has changed since its write to the flash.
     #[inline]
     pub(super) fn is_changed(&self, lpn: Lpn) -> bool {
         let on_host = || self.host.as_ref().is_some_and(|host| host.table.is_changed(lpn));
         self.controller.is_changed(lpn) || on_host()
     }
 
-    /// Notes that the entries of these logical pages are on the flash as they are.
+    /// Marks the entries of these logical pages as equal to those on the flash.
     #[inline]
     pub(super) fn settle(&mut self, lpns: Range<u32>) {
         if let Some(host) = &mut self.host {
@@ -144,7 +144,7 @@ impl Memory {
         self.controller.settle(lpns);
     }
 
-    /// Forgets all entries.
+    /// Drops all entries.
     pub(super) fn forget(&mut self) {
         self.controller.forget();
         self.host.iter_mut().for_each(|host| host.table.forget());
@@ -159,10 +159,10 @@ mod tests {
 
     const PAGES: u32 = 150;
 
-    /// A list of entries with whether they have changed, the one used last at the end.
+    /// The entries, each with whether it has changed, in order of last use.
     type Plain = Vec<(u32, bool)>;
 
-    /// Where in `plain` an entry is that is in memory.
+    /// Returns the memory that holds an entry, and the position of the entry in `plain`.
     fn found(plain: &Plain, controller: usize, lpn: u32) -> (Found, Option<usize>) {
         match plain.iter().position(|entry| entry.0 == lpn) {
             Some(nth) if nth + controller >= plain.len() => (Found::Controller, Some(nth)),
@@ -172,8 +172,8 @@ mod tests {
     }
 
     proptest! {
-        // Do both memories together hold what one list by last use does, the controller's its newest
-        // part, with what has changed, after any sequence of uses, changes and write-backs?
+        // The two memories together equal one list by last use, whose newest part is the
+        // controller's.
         #[test]
         fn agrees_with_one_list(
             controller in 1u32..6,
@@ -190,7 +190,7 @@ mod tests {
             let mut memory = Memory::new(&cache, PAGES);
             let mut plain: Plain = Vec::new();
             for (call, lpn) in calls {
-                // Enough uses of few entries that there is no room to record them all.
+                // Few entries and many uses exceed the room to record uses.
                 let lpn = if call == 0 { lpn % (controller + host + 2) } else { lpn };
                 let (place, nth) = found(&plain, controller as usize, lpn);
                 match call {

@@ -1,25 +1,27 @@
-//! DFTL, demand-based page mapping: the map is on the flash, and memory holds some of its entries.
+//! DFTL, demand-based page mapping: the mapping table is on the flash, and memory holds some of its
+//! entries.
 //!
-//! *Translation pages* hold the entries of consecutive logical pages each; the *global translation
-//! directory*, in memory, says where they are. They are internal pages of [`PageMap`], written to
-//! blocks of their own. A look-up that the *cached mapping table*
-//! does not answer reads a translation page; the entry takes the place of the one that was used
-//! last longest ago, which is written back if it has changed: the translation page is read, changed
-//! and programmed anew, with all other entries of it that have changed if writes are batched.
+//! Each *translation page* holds the entries of consecutive logical pages. The *global translation
+//! directory*, in memory, locates the translation pages. They are internal pages of [`PageMap`] in
+//! blocks of their own. A lookup that misses the *cached mapping table* reads a translation page.
+//! The new entry replaces the least recently used one, which is written back if it has changed: the
+//! translation page is read, changed and programmed. With batching, the write-back includes all
+//! other changed entries of that page.
 //!
-//! Blocks of translation pages are cleaned apart from those of data, as they are superseded much
-//! faster: a policy that chose among both would clean them too early.
+//! Translation blocks are collected separately from data blocks. Their pages are superseded much
+//! faster, so a common policy would collect them too early.
 //!
-//! Pages that cleaning moves change their entries: those in memory there, the others on the flash,
-//! once for each translation page, right after the block was cleaned. With background cleaning,
-//! which cleans a page at a time, as many as a block has pages may wait.
+//! Garbage collection of data blocks changes the entries of the pages that it moves. Entries in
+//! memory change there. Others change on the flash, in one write of each translation page right
+//! after the collection. With background collection, which moves one page at a time, up to a block
+//! of translation pages may wait.
 //!
-//! Where the host lends memory, entries that the cached mapping table gives up go there first
-//! ([`memory`]), as drives without memory of their own have it. A look-up that is answered there
-//! waits for the link, but reads no translation page.
+//! If the host lends memory, entries evicted from the cached mapping table go there first
+//! ([`memory`]), as in drives without memory of their own. A lookup that hits there waits for the
+//! link but reads no translation page.
 //!
-//! The paper's table is a segmented LRU; here it is a plain one, which is the same for accesses
-//! that are independent of each other.
+//! The paper's table is a segmented LRU. Here it is a plain LRU, which behaves the same for
+//! accesses that are independent of each other.
 
 mod behind;
 mod memory;
@@ -53,31 +55,33 @@ pub(super) const KIND: Kind = Kind {
     footprint: |layout| page_map_footprint(layout) + Cached::footprint(layout),
 };
 
-/// See [`KIND`].
+/// The DFTL; see [`KIND`].
 pub type Dftl = PageMap<Cached>;
 
-/// The map is on the flash, and some of its entries are in memory.
+/// A mapping table on the flash, with some of its entries in memory.
 pub struct Cached {
     memory: Memory,
-    /// Logical pages whose entries a translation page holds.
+    /// Number of logical pages whose entries fit on a translation page.
     per_page: Divisor,
     pools: Divisor,
-    /// The logical pages of the host.
+    /// Number of the host's logical pages.
     logical_pages: u32,
-    /// The number of the first translation page.
+    /// Logical page number of the first translation page.
     first: u32,
     batch: bool,
     behind: Behind,
     blocks: TranslationBlocks,
-    /// What of the contents of translation pages has to be known.
+    /// The state needed to write the contents of translation pages; `None` unless power cuts are
+    /// expected.
     contents: Option<Contents>,
 }
 
-/// The full blocks that hold translation pages, which are cleaned apart from those of data: the
-/// emptiest first.
+/// The full translation blocks. They are collected separately from data blocks, by fewest valid
+/// pages.
 struct TranslationBlocks {
     policy: Policy,
-    /// How many there are in each lane, and how many may be.
+    /// The number of blocks in each lane, and in `most` the number above which they are collected
+    /// first.
     count: Vec<u32>,
     most: u32,
 }
@@ -92,15 +96,15 @@ impl TranslationBlocks {
     }
 }
 
-/// Where power cuts are expected, translation pages have contents: for each entry, a place and one,
+/// The state needed to write the contents of translation pages. Each entry is a slot number plus 1,
 /// or [`NOWHERE`].
 struct Contents {
-    /// Entries that changed while they were not in memory, and are not on the flash.
+    /// Entries that changed while not in memory and are not yet on the flash.
     changed: BTreeSet<Lpn>,
 }
 
 impl Cached {
-    /// What it takes beside a page map.
+    /// Returns the memory that it needs in addition to a page map.
     fn footprint(layout: &Layout) -> Size {
         Memory::footprint(&layout.map_cache, layout.logical_pages())
             + Behind::footprint(layout)
@@ -108,25 +112,25 @@ impl Cached {
             + fixed::<u32>(layout.lanes())
     }
 
-    /// The translation page with the entry of a logical page.
+    /// Returns the translation page with the entry of a logical page.
     #[inline]
     fn page_of(&self, lpn: Lpn) -> u32 {
         self.per_page.quotient_of(lpn.0)
     }
 
-    /// The number of a translation page among all pages.
+    /// Returns the logical page number of a translation page.
     #[inline]
     fn lpn(&self, page: u32) -> Lpn {
         Lpn(self.first + page)
     }
 
-    /// The pool that a translation page belongs to.
+    /// Returns the pool of a translation page.
     #[inline]
     fn pool_of(&self, page: u32) -> u32 {
         self.pools.remainder_of(page)
     }
 
-    /// The logical pages whose entries are on a translation page.
+    /// Returns the logical pages whose entries are on a translation page.
     #[inline]
     fn lpns(&self, page: u32) -> Range<u32> {
         let per_page = u32::try_from(self.per_page.value()).expect("entries that fit in a page");
@@ -135,7 +139,7 @@ impl Cached {
     }
 }
 
-/// Reads a translation page, if there is one. Returns when it is there.
+/// Reads a translation page, if it exists. Returns the time at which the data is there.
 #[inline]
 fn fetch(ftl: &Dftl, nand: &mut Array, page: u32, at: Nanos) -> Result<Nanos, Errno> {
     let mapped = ftl.map[ftl.mapping.lpn(page).0 as usize];
@@ -143,7 +147,7 @@ fn fetch(ftl: &Dftl, nand: &mut Array, page: u32, at: Nanos) -> Result<Nanos, Er
         return Ok(at);
     }
     let geometry = *nand.geometry();
-    // A logical page is a page of the flash, or several.
+    // A logical page is one flash page or several.
     let slot = Slot(mapped - 1);
     let (block, first) = (geometry.block(slot), geometry.index(slot) * geometry.pages_per_slot);
     let mut ready = at;
@@ -154,8 +158,8 @@ fn fetch(ftl: &Dftl, nand: &mut Array, page: u32, at: Nanos) -> Result<Nanos, Er
     Ok(ready)
 }
 
-/// Writes a translation page anew: with the entry of `evicted`, with what it is behind with, and
-/// if writes are batched with all that have changed. Returns when it is there.
+/// Rewrites a translation page, with the entry `evicted`, the changes that it lacks, and with
+/// batching all changed entries in memory. Returns the time at which it is written.
 fn write(
     ftl: &mut Dftl,
     nand: &mut Array,
@@ -165,7 +169,7 @@ fn write(
 ) -> Result<Nanos, Errno> {
     let pool = ftl.mapping.pool_of(page);
     let front = ftl.make_room(nand, pool, Role::Map, at)?;
-    // What has changed in memory of the host comes over the link in the meantime.
+    // Changed entries in the host memory buffer are fetched over the link meanwhile.
     let ready = fetch(ftl, nand, page, at)?.max(later(at, ftl.mapping.memory.access()));
     let content = contents(ftl, nand, page, evicted);
     ftl.stamp = ftl.next_stamp(nand);
@@ -196,7 +200,7 @@ fn write(
     Ok(done)
 }
 
-/// What [`write`] writes, where that has to be known.
+/// Returns the contents that [`write`] writes, if they must be known.
 fn contents(ftl: &Dftl, nand: &Array, page: u32, evicted: Option<Lpn>) -> Option<Note> {
     let mapping = &ftl.mapping;
     let changed = &mapping.contents.as_ref()?.changed;
@@ -212,12 +216,13 @@ fn contents(ftl: &Dftl, nand: &Array, page: u32, evicted: Option<Lpn>) -> Option
     Some(Arc::from_iter(mapping.lpns(page).enumerate().map(entry)))
 }
 
-/// The entry of a logical page as it is.
+/// Returns the current entry of a logical page.
 fn truth(ftl: &Dftl, lpn: Lpn) -> u64 {
     ftl.slot_of(lpn).map_or(u64::from(NOWHERE), |slot| u64::from(slot.0) + 1)
 }
 
-/// Has an entry take its place in memory. Returns when it is known.
+/// Loads an entry that is not in memory, evicting another if needed. Returns the time at which the
+/// entry is known.
 fn miss(
     ftl: &mut Dftl,
     nand: &mut Array,
@@ -232,7 +237,7 @@ fn miss(
     {
         free = match write(ftl, nand, ftl.mapping.page_of(victim), Some(victim), at) {
             Ok(done) => done,
-            // The entry is read all the same, but not kept.
+            // The entry is read, but not kept in memory.
             Err(Errno::ENOSPC) if !write_follows => return fetch(ftl, nand, page, at),
             Err(errno) => return Err(errno),
         };
@@ -298,7 +303,7 @@ impl Mapping for Cached {
 
     #[inline]
     fn changed(&mut self, lpn: Lpn) {
-        // Of internal pages only the directory knows.
+        // Only the directory locates internal pages.
         if lpn.0 >= self.logical_pages || self.memory.change(lpn) {
             return;
         }

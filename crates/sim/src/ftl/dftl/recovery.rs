@@ -1,10 +1,10 @@
-//! What a power cut takes: the entries in memory, the host's as well, and with them changes that are
-//! on no translation page.
+//! Recovery of the translation pages after a power cut, which loses the entries in memory and in
+//! the host memory buffer, with changes that are on no translation page.
 //!
-//! Where every page is has been found by their metadata, as for any map that is rebuilt; so has
-//! the directory. Translation pages that say otherwise are written anew: those of entries that had
-//! changed in memory only, and those that were being written. Where memory survives, it knows which
-//! these are, and nothing has to be read.
+//! The metadata of all pages has already been read to rebuild the map and the directory.
+//! Translation pages with wrong entries are rewritten: those whose entries had changed only in
+//! memory, and those that were being written. If memory survives the cut, the drive knows which
+//! these are and reads nothing.
 
 use flashscope_block::Errno;
 
@@ -36,14 +36,14 @@ pub(super) fn recover(
             contents.changed.extend(stale);
         }
     }
-    // Without room for them, which a worn drive may lack, memory goes on knowing.
+    // A worn drive may lack room for them; the changes then stay in memory.
     if let Some(written) = catch_up(ftl, nand, recovery.done)? {
         recovery.done = recovery.done.max(written);
     }
     Ok(())
 }
 
-/// The logical pages whose entry on a translation page is not as it is.
+/// Returns the logical pages whose entry on a translation page is out of date.
 pub(super) fn stale(ftl: &Dftl, nand: &Array, page: u32) -> Vec<Lpn> {
     let mapped = ftl.map[ftl.mapping.lpn(page).0 as usize];
     let content = (mapped != NOWHERE).then(|| nand.note(Slot(mapped - 1))).flatten();

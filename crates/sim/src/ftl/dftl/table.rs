@@ -1,5 +1,4 @@
-//! Which entries of the map are in a memory, and which of them have changed since they were written
-//! to the flash.
+//! A table of the map entries in one memory, and of the changes not yet written to the flash.
 
 use std::ops::Range;
 
@@ -7,7 +6,7 @@ use crate::footprint::{Size, fixed};
 use crate::memory::prefetch;
 use crate::nand::Lpn;
 
-/// One bit for each of many things.
+/// A vector of bits.
 struct Bits(Vec<u64>);
 
 impl Bits {
@@ -31,7 +30,7 @@ impl Bits {
     }
 
     fn clear_range(&mut self, range: Range<u32>) {
-        // Whole words, as most ranges are, at once.
+        // Most ranges consist of whole words, which are cleared at once.
         let whole = range.start.next_multiple_of(64)..range.end / 64 * 64;
         if whole.is_empty() {
             range.for_each(|nth| self.clear(nth));
@@ -42,20 +41,20 @@ impl Bits {
     }
 }
 
-/// Of 64 logical pages that follow each other, a bit each.
+/// The state of 64 consecutive logical pages, one bit each.
 #[derive(Clone, Copy, Default)]
 #[repr(align(16))]
 struct Group {
-    /// Whether its entry is there.
+    /// Entries that are held.
     held: u64,
-    /// Whether the entry, which is held, has been used more than once since it came.
+    /// Entries that are held and were used more than once since they were inserted.
     used_again: u64,
 }
 
-/// Pages in a group.
+/// Logical pages in a group.
 const GROUP: u32 = 64;
 
-/// The place of the last use of what was taken out.
+/// The value of `last_use` for a removed entry.
 const NO_PLACE: u32 = u32::MAX;
 
 #[inline]
@@ -63,46 +62,47 @@ const fn bit(lpn: u32) -> u64 {
     1 << (lpn % GROUP)
 }
 
-/// The entries in a memory. The one that was used last longest ago is given up for another.
+/// The entries in one memory, with eviction of the least recently used one.
 ///
-/// Instead of a list by age, which takes steps all over memory, there is a record of all uses, in
-/// the order in which they were. Of those of an entry only the last counts; the others are passed
-/// over. What is asked of the next victims is then known well before, and fetched. Bits say whether
-/// an entry is there, whether it was used again, without which its only use is the last, and whether
-/// it has changed, so that most questions find the answer in the processor's cache.
+/// A list ordered by age would cause cache misses all over memory. This table keeps a ring of all
+/// uses in order instead. Only the last use of an entry counts; earlier ones are skipped. The next
+/// victims are known well in advance, so their state can be prefetched. Bits record whether an
+/// entry is held, was used again, and has changed. They answer most questions from the processor's
+/// cache. The only use of an entry that was not used again is also its last one.
 pub(super) struct Table {
-    /// A ring of uses: the logical pages whose entries were used.
+    /// A ring of uses: the logical page of each used entry.
     uses: Vec<u32>,
-    /// How many uses there may be.
+    /// Capacity of the ring.
     room: u32,
-    /// Where the oldest of them is, and how many there are.
+    /// Index of the oldest use, and number of uses.
     oldest: u32,
     count: u32,
-    /// For each logical page whose entry was used again, where in the ring its last use is; of the
-    /// newest uses only the ring knows.
+    /// For each logical page whose entry was used again, the index in the ring of its last use. Not
+    /// yet updated for the newest uses.
     last_use: Vec<u32>,
-    /// How many these are: noting them waits until memory has been fetched for it.
+    /// Number of those newest uses. Their update waits until its memory is prefetched.
     unnoted: u32,
     groups: Vec<Group>,
-    /// Only of those held.
+    /// Changed entries, among those held.
     changed: Bits,
     used: u32,
     entries: u32,
 }
 
 impl Table {
-    /// How many uses ahead of being passed over one is looked at, and twice as many. Memory takes
-    /// about as long as this many writes.
+    /// Distance in uses at which a use is prefetched before it is skipped; also at twice this
+    /// distance. A memory access takes about as long as this many writes.
     const AHEAD: u32 = 4;
-    /// How many uses may be not noted yet. Memory takes about as long as this many writes.
+    /// Maximum number of uses not yet in `last_use`. A memory access takes about as long as this
+    /// many writes.
     const UNNOTED: u32 = 4;
 
-    /// How many uses there may be of so many entries.
+    /// Returns the capacity of the ring for `entries` entries.
     fn room(entries: u32) -> u32 {
         entries.saturating_mul(2).saturating_add(2).max(2 * Self::AHEAD)
     }
 
-    /// What one takes: see [`Table::new`].
+    /// Returns the memory for what [`Table::new`] creates.
     pub(super) fn footprint(entries: u32, logical_pages: u32) -> Size {
         fixed::<u32>(Self::room(entries))
             + fixed::<u32>(logical_pages)
@@ -110,7 +110,8 @@ impl Table {
             + fixed::<u64>(logical_pages.div_ceil(64))
     }
 
-    /// An empty one with room for `entries`, at least 1, of those of `logical_pages`.
+    /// Creates an empty table with room for `entries`, at least 1, of `logical_pages` logical
+    /// pages.
     pub(super) fn new(entries: u32, logical_pages: u32) -> Self {
         let room = Self::room(entries);
         Table {
@@ -137,14 +138,14 @@ impl Table {
         self.groups[(lpn / GROUP) as usize].used_again & bit(lpn) != 0
     }
 
-    /// A hint that an entry is asked for, or changes, soon.
+    /// Prefetches the state of an entry that will soon be used or changed.
     #[inline]
     pub(super) fn expect(&self, lpn: Lpn) {
         prefetch(&self.groups, (lpn.0 / GROUP) as usize);
         prefetch(&self.changed.0, lpn.0 as usize / 64);
     }
 
-    /// Uses an entry; false where it is not held.
+    /// Uses an entry. Returns false if it is not held.
     #[inline]
     pub(super) fn touch(&mut self, lpn: Lpn) -> bool {
         let held = self.group(lpn.0).held & bit(lpn.0);
@@ -152,13 +153,13 @@ impl Table {
             return false;
         }
         prefetch(&self.last_use, lpn.0 as usize);
-        // In this order: making room for the use may leave the former ones of the entry one.
+        // The order matters: making room for the use may leave only one earlier use of the entry.
         self.note_use(lpn.0);
         self.group(lpn.0).used_again |= held;
         true
     }
 
-    /// The `nth` place of the ring from the oldest use on; for up to as many as there are places.
+    /// Returns the ring index of the `nth` use from the oldest; `nth` is at most the capacity.
     #[inline]
     fn place(&self, nth: u32) -> u32 {
         let left = self.room - self.oldest;
@@ -179,7 +180,7 @@ impl Table {
         self.unnoted += 1;
     }
 
-    /// Notes the oldest of the uses that are not yet.
+    /// Updates `last_use` for the oldest use that it lacks.
     #[inline]
     fn note_oldest(&mut self) {
         let place = self.place(self.count - self.unnoted);
@@ -190,7 +191,7 @@ impl Table {
         self.unnoted -= 1;
     }
 
-    /// Whether the oldest use, which is of this page, is the last of its entry.
+    /// Returns true if the oldest use, which is of this page, is the last use of its entry.
     #[inline]
     fn is_last(&mut self, lpn: u32) -> bool {
         if self.unnoted == self.count {
@@ -204,7 +205,7 @@ impl Table {
             && newest.into_iter().all(|nth| self.uses[self.place(nth) as usize] != lpn)
     }
 
-    /// Keeps of the uses of each entry the last alone: half of the ring or more is free then.
+    /// Keeps only the last use of each entry, which frees at least half of the ring.
     #[cold]
     fn forget_former_uses(&mut self) {
         while self.unnoted > 0 {
@@ -223,7 +224,7 @@ impl Table {
         self.count = kept;
     }
 
-    /// The entry that the next one takes the place of, if there is no other.
+    /// Returns the entry that the next one must replace, or `None` if there is free room.
     #[inline]
     pub(super) fn victim(&mut self) -> Option<Lpn> {
         if self.used < self.entries {
@@ -238,7 +239,7 @@ impl Table {
         }
     }
 
-    /// Takes out the oldest use.
+    /// Removes the oldest use.
     #[inline]
     fn pass_over(&mut self) {
         let ahead = |uses: u32| self.uses[self.place(uses) as usize];
@@ -251,7 +252,7 @@ impl Table {
         self.count -= 1;
     }
 
-    /// Takes up an entry that is not held, in the place of the victim.
+    /// Inserts an entry that is not held, in place of the victim.
     #[inline]
     pub(super) fn insert(&mut self, lpn: Lpn) {
         match self.victim() {
@@ -268,7 +269,8 @@ impl Table {
         self.note_use(lpn.0);
     }
 
-    /// Takes out an entry; false where it is not held. Its uses are left, all of them former ones.
+    /// Removes an entry. Returns false if it is not held. Its uses stay in the ring and no longer
+    /// count.
     pub(super) fn remove(&mut self, lpn: Lpn) -> bool {
         let held = self.group(lpn.0).held & bit(lpn.0);
         if held == 0 {
@@ -286,7 +288,7 @@ impl Table {
         true
     }
 
-    /// Notes that an entry has changed; false where it is not held.
+    /// Marks an entry as changed. Returns false if it is not held.
     #[inline]
     pub(super) fn change(&mut self, lpn: Lpn) -> bool {
         let held = self.group(lpn.0).held & bit(lpn.0) != 0;
@@ -296,19 +298,19 @@ impl Table {
         held
     }
 
-    /// Whether an entry is held that the flash does not have.
+    /// Returns true if an entry is held that has changed since its write to the flash.
     #[inline]
     pub(super) fn is_changed(&self, lpn: Lpn) -> bool {
         self.changed.get(lpn.0)
     }
 
-    /// Notes that the entries of these logical pages are on the flash as they are.
+    /// Marks the entries of these logical pages as equal to those on the flash.
     #[inline]
     pub(super) fn settle(&mut self, lpns: Range<u32>) {
         self.changed.clear_range(lpns);
     }
 
-    /// Forgets all entries.
+    /// Drops all entries.
     pub(super) fn forget(&mut self) {
         let pages = u32::try_from(self.last_use.len()).expect("logical pages are numbered so");
         *self = Table::new(self.entries, pages);
@@ -324,18 +326,17 @@ mod tests {
     const PAGES: u32 = 150;
 
     proptest! {
-        // Does the table hold, change and give up what a plain list does, after any sequence of
-        // uses, changes and write-backs?
+        // Compares with a list, after any sequence of uses, changes and write-backs.
         #[test]
         fn agrees_with_a_plain_list(
             entries in 1u32..6,
             calls in prop::collection::vec((0u32..3, 0..PAGES), 1..200),
         ) {
             let mut table = Table::new(entries, PAGES);
-            // The oldest first, with whether it has changed.
+            // Oldest entry first, each with whether it has changed.
             let mut plain: Vec<(u32, bool)> = Vec::new();
             for (call, lpn) in calls {
-                // Enough uses of few entries that there is no room to record them all.
+                // Few entries and many uses exceed the room to record uses.
                 let lpn = if call == 0 { lpn % (entries + 2) } else { lpn };
                 let found = plain.iter().position(|entry| entry.0 == lpn);
                 match call {

@@ -7,8 +7,8 @@ use crate::ftl::{Frontiers, Ftl, Slice};
 use crate::nand::BlockId;
 use crate::profile::MapMemory;
 
-/// A drive of two packages whose map takes 24 translation pages, of which memory holds so many
-/// entries, and memory of the host so many more.
+/// Returns a drive of two packages with 24 translation pages. The controller holds `entries` map
+/// entries, and the host memory buffer `on_host`.
 fn profile(entries: u64, on_host: u64) -> Profile {
     let mut profile = Profile { ftl: "dftl".into(), ..Profile::default() };
     profile.flash.packages = 2;
@@ -29,7 +29,7 @@ struct Drive {
     ftl: Dftl,
     nand: Array,
     random: fastrand::Rng,
-    /// When the last step began, and when it was answered.
+    /// The start of the last step, and the time at which it was answered.
     began: Nanos,
     now: Nanos,
 }
@@ -44,7 +44,7 @@ impl Drive {
         Drive { ftl, nand, random: fastrand::Rng::with_seed(9), began: Nanos(0), now: Nanos(0) }
     }
 
-    /// Something that the host does.
+    /// Carries out one random host request.
     fn step(&mut self) {
         self.began = self.now;
         self.nand.settle(self.began);
@@ -62,15 +62,15 @@ impl Drive {
         }
     }
 
-    /// Cuts the power at some time of the last step.
+    /// Cuts the power at a random time of the last step.
     fn cut_power(&mut self) {
         let cut = Nanos(self.random.u64(self.began.0..=self.now.0));
         self.nand.cut_power(cut);
         self.now = self.ftl.recover(&mut self.nand, cut).expect("it recovers").done;
     }
 
-    /// How many entries are newer in memory than on the translation pages; all others must be
-    /// there as they are.
+    /// Returns how many entries are newer in memory than on the translation pages, and checks that
+    /// all others are equal.
     fn changed_in_memory(&self) -> usize {
         let mapping = &self.ftl.mapping;
         let changed = &mapping.contents.as_ref().expect("power cuts are expected").changed;
@@ -83,8 +83,8 @@ impl Drive {
         stale.len()
     }
 
-    /// Checks that translation pages, and nothing else, are on blocks of their own, and says how
-    /// often each block that is one of those was erased before.
+    /// Checks that the translation blocks hold all translation pages and nothing else. Returns
+    /// these blocks with their erase counts.
     fn translation_blocks(&self) -> Vec<(BlockId, u32)> {
         let geometry = *self.nand.geometry();
         for lpn in (0..self.ftl.map.len()).map(|lpn| Lpn(u32::try_from(lpn).expect("small"))) {
@@ -101,8 +101,7 @@ impl Drive {
     }
 }
 
-// Is every entry of the map, whatever was written, trimmed and moved by cleaning, either on its
-// translation page as it is, or known in memory to have changed?
+// Each entry is up to date on its translation page, or known in memory to have changed.
 #[test]
 fn no_entry_is_lost() {
     let memories = [
@@ -140,27 +139,25 @@ fn no_entry_is_lost() {
     }
 }
 
-// Are translation pages on blocks of their own, are those cleaned, and are there no more of them
-// than are worth their room?
+// Translation blocks hold nothing else, are collected, and are limited in number.
 #[test]
 fn translation_blocks_are_cleaned() {
     let mut drive = Drive::new(&profile(20, 0));
     let layout = drive.ftl.layout.clone();
-    // Beside the full ones one is open, and one may be full and not cleaned yet.
+    // In addition to the full ones, one block is open, and one may be full and not yet collected.
     let most = (layout.translation_blocks_per_lane() + 2) * layout.lanes();
     let (mut erased, mut before) = (0, Vec::new());
     for round in 0..4000 {
         drive.step();
         erased += before.iter().filter(|(block, n)| drive.nand.erases(*block) > *n).count();
         before = drive.translation_blocks();
-        // While blocks are free, none is cleaned.
+        // None is collected while free blocks remain.
         assert!(round < 1000 || before.len() <= most as usize, "{before:?}, at most {most}");
     }
     assert!(erased > 200, "{erased} translation blocks were cleaned");
 }
 
-// Do translation pages say what is where after power cuts, all of them, with memory empty, that of the
-// host as well?
+// After a power cut all translation pages are correct, although both memories are empty.
 #[test]
 fn the_map_is_on_the_flash_after_power_cuts() {
     for map in [MapMemory::Summary, MapMemory::NvRam] {

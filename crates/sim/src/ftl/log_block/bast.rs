@@ -1,11 +1,11 @@
-//! The hybrid log-block FTL: each log block is tied to one data block.
+//! BAST, the hybrid log-block FTL: each log block belongs to one data block.
 
 use super::LogBlock;
 use super::core::Core;
 use super::tied::{Placing, Tied, Ties};
 use crate::ftl::{AnyFtl, Family, Kind, LogUse};
 
-/// See [`KIND`].
+/// The BAST FTL; see [`KIND`].
 pub type Bast = LogBlock<Tied>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {

@@ -1,11 +1,11 @@
-//! The block-mapped FTL: a page has its place in whichever block holds it.
+//! The block-mapped FTL: a page has the same index in every block that holds it.
 
 use super::LogBlock;
 use super::core::Core;
 use super::tied::{Placing, Tied, Ties};
 use crate::ftl::{AnyFtl, Family, Kind, LogUse};
 
-/// See [`KIND`].
+/// The block-mapped FTL; see [`KIND`].
 pub type BlockMap = LogBlock<Tied>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {

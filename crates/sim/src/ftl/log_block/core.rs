@@ -1,4 +1,4 @@
-//! What all FTLs with log blocks share: where pages are, free blocks, and merges.
+//! The state and operations that all FTLs with log blocks share: the map, free blocks and merges.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,14 +13,14 @@ use crate::nand::{
     Array, BlockId, Cause, Entry, Event, Fault, Lpn, NOWHERE, Page, Place, Slot, Stamp,
 };
 
-/// A logical page by where it belongs. Logical blocks are counted over the drive, pool by pool.
+/// A logical page with its position. Logical blocks are numbered over the drive, pool by pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostPage {
     pub(super) lpn: Lpn,
     pub(super) pool: u32,
-    /// Its logical block.
+    /// The logical block that contains the page.
     pub(super) logical: u32,
-    /// Its place in that.
+    /// The index of the page in that logical block.
     pub(super) index: u32,
 }
 
@@ -32,29 +32,29 @@ pub struct Log {
     pub(super) role: Role,
     /// The logical block of its first page.
     pub(super) logical: u32,
-    /// The next page to be programmed.
+    /// Index of the next page to program.
     pub(super) next: u32,
-    /// Whether every page of it so far is the page of `logical` with the same place; never of those
-    /// that are shared.
+    /// Is true if every page so far is the page of `logical` with the same index. Always false for
+    /// shared log blocks.
     pub(super) in_order: bool,
-    /// Whether a program of it has failed: it is to be taken out of use.
+    /// Is true if a program has failed and the block must be retired.
     pub(super) failed: bool,
 }
 
 impl Log {
-    /// One that holds nothing yet, and whose first page will be one of `logical`.
+    /// Creates a log block without data, whose first page will belong to `logical`.
     pub(super) fn new(nand: &Array, block: BlockId, role: Role, logical: u32) -> Self {
         let (place, in_order) = (nand.place(block), role == Role::Log);
         Log { block, place, role, logical, next: 0, in_order, failed: false }
     }
 
-    /// Its next place, from `at` on.
+    /// Returns its next slot, available from `at` on.
     #[inline]
     pub(super) fn room(&self, at: Nanos) -> Room {
         Room { block: self.block, place: self.place, index: self.next, at }
     }
 
-    /// A page was programmed at place `index`.
+    /// Records that a page was programmed at `index`.
     #[inline]
     pub(super) fn append(&mut self, page: HostPage, index: u32) {
         let follows = page.logical == self.logical && page.index == index && self.next == index;
@@ -62,31 +62,32 @@ impl Log {
         self.next = index + 1;
     }
 
-    /// A program has failed.
+    /// Records that a program has failed.
     pub(super) fn fail(&mut self, nand: &Array) {
         self.failed = true;
         self.next = nand.written(self.block);
     }
 
-    /// Whether it takes another page.
+    /// Returns true if it takes another page.
     #[inline]
     pub(super) fn has_room(&self, places: u32) -> bool {
         self.next < places && !self.failed
     }
 }
 
-/// How logical blocks are grouped: consecutive ones of a pool, the last group of which may be smaller.
+/// The division of logical blocks into groups. A group is consecutive logical blocks of a pool; the
+/// last group of a pool may be smaller.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Grouping {
     size: u32,
-    /// Logical blocks of each pool.
+    /// Logical blocks in each pool.
     blocks: u32,
-    /// Groups of each pool.
+    /// Groups in each pool.
     pub(super) groups: u32,
 }
 
 impl Grouping {
-    /// Groups of all pools.
+    /// Returns the number of groups in all pools.
     pub(super) fn all(layout: &Layout, size: u32) -> u64 {
         u64::from(layout.pools) * u64::from(Grouping::new(layout, size).groups)
     }
@@ -96,50 +97,51 @@ impl Grouping {
         Grouping { size, blocks, groups: blocks.div_ceil(size) }
     }
 
-    /// The group of a logical block. Groups are counted over the drive, pool by pool.
+    /// Returns the group of a logical block. Groups are numbered over the drive, pool by pool.
     #[inline]
     pub(super) fn group_of(&self, logical: u32) -> u32 {
         let (pool, within) = (logical / self.blocks, logical % self.blocks);
         pool * self.groups + within / self.size
     }
 
-    /// The pool of a group.
+    /// Returns the pool of a group.
     pub(super) fn pool_of(&self, group: u32) -> u32 {
         group / self.groups
     }
 
-    /// How many logical blocks are in group `nth` of a pool.
+    /// Returns the number of logical blocks in group `nth` of a pool.
     pub(super) fn blocks_in(&self, nth: u32) -> u32 {
         self.size.min(self.blocks - nth * self.size)
     }
 }
 
-/// Logical blocks of each pool.
+/// Returns the number of logical blocks in each pool.
 fn logical_blocks(layout: &Layout) -> u32 {
     layout.logical_pages_per_pool.div_ceil(layout.slots_per_block())
 }
 
 /// The blocks of an allocation pool.
 pub struct Pool {
-    /// In the order in which they are used first.
+    /// All blocks, in the order of first use.
     pub(super) blocks: Vec<BlockId>,
-    /// Erased ones; the one that has been free for longest is used first.
+    /// Erased blocks, in the order of next use: the one that has been free the longest first.
     pub(super) free: VecDeque<BlockId>,
-    /// Until when a merge keeps all else waiting.
+    /// Time until which a merge blocks all other operations.
     pub(super) busy: Nanos,
 }
 
-/// The state of the drive but for which log blocks there are.
+/// The state of the drive, except for its log blocks.
 pub struct Core {
     pub(super) layout: Layout,
     pools: Divisor,
     stripe: Divisor,
     places: Divisor,
-    /// Logical blocks of each pool.
+    /// Logical blocks in each pool.
     logical_blocks: u32,
-    /// For each page of each logical block, one more than where its newest copy is, or [`NOWHERE`].
+    /// For each page of each logical block, the slot number of its newest copy plus 1, or
+    /// [`NOWHERE`].
     pub(super) map: Vec<u32>,
-    /// For each logical block, one more than its data block, or 0.
+    /// For each logical block, the number of its data block plus 1, or 0.
     pub(super) data: Vec<u32>,
     pub(super) pool: Vec<Pool>,
     pub(super) stamp: Stamp,
@@ -147,7 +149,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// What one takes, with the logs of merges.
+    /// Returns the memory that it needs, including the vectors used by merges.
     pub(super) fn footprint(layout: &Layout) -> Size {
         let (pools, places) = (u64::from(layout.pools), u64::from(layout.slots_per_block()));
         let blocks = layout.geometry.blocks() / layout.pools;
@@ -157,7 +159,7 @@ impl Core {
             + grown::<u64>(places) * 4
     }
 
-    /// Entries of the map.
+    /// Returns the number of entries in the map.
     pub(super) fn map_entries(layout: &Layout) -> u64 {
         let places = u64::from(layout.slots_per_block());
         u64::from(layout.pools) * u64::from(logical_blocks(layout)) * places
@@ -187,18 +189,18 @@ impl Core {
         }
     }
 
-    /// Places in a block.
+    /// Returns the number of slots in a block.
     #[inline]
     pub(super) fn places(&self) -> u32 {
         self.layout.geometry.slots_per_block
     }
 
-    /// The pool of a logical block.
+    /// Returns the pool of a logical block.
     pub(super) fn pool_of(&self, logical: u32) -> u32 {
         logical / self.logical_blocks
     }
 
-    /// Where a logical page belongs.
+    /// Returns the position of a logical page.
     #[inline]
     pub(super) fn page(&self, lpn: Lpn) -> HostPage {
         let number = u64::from(lpn.0);
@@ -215,7 +217,7 @@ impl Core {
         }
     }
 
-    /// Where the pages of a logical block are in the map.
+    /// Returns the range of map entries of a logical block.
     #[inline]
     pub(super) fn pages_of(&self, logical: u32) -> Range<usize> {
         let places = self.places() as usize;
@@ -228,14 +230,14 @@ impl Core {
         self.pages_of(page.logical).start + page.index as usize
     }
 
-    /// Where the newest copy of a page is.
+    /// Returns the slot with the newest copy of a page.
     #[inline]
     pub(super) fn slot_of(&self, page: HostPage) -> Option<Slot> {
         let mapped = self.map[self.index_of(page)];
         (mapped != NOWHERE).then(|| Slot(mapped - 1))
     }
 
-    /// Until when a merge keeps the pool waiting.
+    /// Returns the time until which a merge blocks the pool.
     #[inline]
     pub(super) fn busy(&self, pool: u32) -> Nanos {
         self.pool[pool as usize].busy
@@ -245,14 +247,14 @@ impl Core {
         (0..self.layout.pools).map(|pool| self.free_in(pool)).collect()
     }
 
-    /// How many blocks of a pool are free.
+    /// Returns the number of free blocks in a pool.
     #[inline]
     pub(super) fn free_in(&self, pool: u32) -> u32 {
         let free = self.pool[pool as usize].free.len();
         u32::try_from(free).expect("fewer than the blocks of a pool, a u32")
     }
 
-    /// What the metadata of a page says that is written now.
+    /// Returns the metadata for a page that is written now.
     #[inline]
     pub(super) fn next_entry(&mut self, nand: &mut Array, page: HostPage, zero: bool) -> Entry {
         if self.stamp == Stamp::MAX {
@@ -263,7 +265,7 @@ impl Core {
         Entry { lpn: page.lpn, stamp: self.stamp, zero }
     }
 
-    /// A page of the host is at `slot`, once the program is done that runs until `done`.
+    /// Maps a host page to `slot`, whose program runs until `done`, and supersedes its former slot.
     #[inline]
     pub(super) fn put(&mut self, nand: &mut Array, page: HostPage, slot: Slot, done: Nanos) {
         let index = self.index_of(page);
@@ -273,7 +275,8 @@ impl Core {
         }
     }
 
-    /// Reads what these bytes of a page are on. Returns when that is there.
+    /// Reads the flash pages that hold any of the bytes `wanted`. Returns the time at which the
+    /// data is there.
     pub(super) fn read(
         &self,
         nand: &mut Array,
@@ -298,8 +301,8 @@ impl Core {
         Ok(ready)
     }
 
-    /// What a write is refused with: a drive without room that has lost blocks has come to its
-    /// end.
+    /// Returns the error for a refused write. A drive that has lost blocks and has no room left is
+    /// at its end of life.
     #[cold]
     pub(super) fn refusal(&mut self, nand: &Array, errno: Errno, at: Nanos) -> Errno {
         let failures = nand.counters().failed_programs + nand.counters().failed_erases;
@@ -311,7 +314,7 @@ impl Core {
         Errno::EROFS
     }
 
-    /// Tells those who look on how many blocks of a pool are free.
+    /// Reports the number of free blocks of a pool to observers.
     fn announce_free(&self, nand: &mut Array, pool: u32, at: Nanos) {
         if nand.is_observed() {
             let free = self.free_in(pool);
@@ -333,8 +336,8 @@ impl Core {
         Ok(block)
     }
 
-    /// Erases a block that holds nothing valid, and puts it among the free ones if it can be used
-    /// again. Returns when it is done.
+    /// Erases a block without valid pages. Adds it to the free blocks if it is still usable.
+    /// Returns the time at which that is done.
     pub(super) fn recycle(
         &mut self,
         nand: &mut Array,
@@ -361,7 +364,7 @@ impl Core {
         Ok(done)
     }
 
-    /// Takes a block out of use that holds nothing valid, as a program of it has failed.
+    /// Retires a block without valid pages after one of its programs failed.
     fn retire(&mut self, nand: &mut Array, pool: u32, block: BlockId, at: Nanos) {
         nand.mark_bad(block, at);
         self.health.failed_blocks += 1;
@@ -373,12 +376,12 @@ impl Core {
         *busy = until.max(*busy);
     }
 
-    /// Merges a log block with the data blocks that it holds newest pages of, and recycles it unless
-    /// it becomes one. Returns when that is done. If there is no room to go on, it is left with what
-    /// was not merged yet.
+    /// Merges a log block with the data blocks of its newest pages, and recycles it unless it
+    /// becomes a data block itself. Returns the time at which that is done. If there is no room to
+    /// continue, the pages not yet merged stay in the log block.
     ///
     /// # Errors
-    /// `ENOSPC` when no block is free, `EIO` when the flash refuses a command.
+    /// Returns `ENOSPC` if no block is free, `EIO` if the flash refuses a command.
     pub(super) fn merge(
         &mut self,
         nand: &mut Array,
@@ -395,7 +398,7 @@ impl Core {
             at = done;
         }
         while let Some(slot) = nand.next_valid(log.block, 0) {
-            // What is valid was programmed, and has not been torn since.
+            // A valid page was programmed and is readable.
             let entry = nand.entry(slot).ok_or(Errno::EIO)?;
             nand.tell_merge(log.block);
             at = self.rewrite(nand, self.page(entry.lpn).logical, at)?;
@@ -403,7 +406,7 @@ impl Core {
         self.release(nand, self.pool_of(log.logical), log, at, Cause::FullMerge)
     }
 
-    /// Lets go of a block that holds nothing valid any more. Returns when that is done.
+    /// Releases a block without valid pages. Returns the time at which that is done.
     pub(super) fn release(
         &mut self,
         nand: &mut Array,
@@ -419,8 +422,8 @@ impl Core {
         self.recycle(nand, pool, log.block, at, cause)
     }
 
-    /// Moves as many valid pages of a block as there is room for behind what another holds. If a
-    /// program fails, nothing is moved and there is no room any more.
+    /// Moves valid pages from a block to the next slots of another, as many as fit. If a program
+    /// fails, nothing is moved and the destination takes no more pages.
     pub(super) fn append_from(
         &mut self,
         nand: &mut Array,
@@ -453,8 +456,9 @@ impl Core {
         }
     }
 
-    /// Copies to a log block in order the pages before `index` that it does not hold yet, so that this
-    /// is its next place. Returns when that is done. If a program fails, there is no room any more.
+    /// Copies the pages that a log block in order lacks before `index`, so that `index` is its next
+    /// slot. Returns the time at which that is done. If a program fails, the log block takes no
+    /// more pages.
     pub(super) fn fill(
         &mut self,
         nand: &mut Array,
@@ -483,8 +487,8 @@ impl Core {
         }
     }
 
-    /// Whether a log block could become a data block: it is in order, and the data block has no
-    /// newer pages in its place, as when it was made anew from others.
+    /// Returns true if a log block can become a data block. It must be in order, and the data block
+    /// must not hold newer copies of its pages, as after a full merge.
     fn can_be_completed(&self, nand: &Array, log: &Log) -> bool {
         let may = self.layout.logs.switch && log.in_order && !log.failed;
         if !may || nand.valid(log.block) == 0 {
@@ -498,15 +502,16 @@ impl Core {
         nand.valid(log.block) == log.next || !self.map[pages][..log.next as usize].iter().any(newer)
     }
 
-    /// Whether a block holds newest pages of a logical block.
+    /// Returns true if a block holds the newest copy of any page of a logical block.
     pub(super) fn holds(&self, nand: &Array, block: BlockId, logical: u32) -> bool {
         let here =
             |mapped: &u32| *mapped != NOWHERE && nand.geometry().block(Slot(mapped - 1)) == block;
         self.map[self.pages_of(logical)].iter().any(here)
     }
 
-    /// Makes a log block in order the data block, with what it lacks of that copied behind: a
-    /// switch or a partial merge. Returns whether that could be done, and when it was.
+    /// Turns a log block in order into the data block, after copying the pages that it lacks: a
+    /// switch merge or a partial merge. Returns whether that succeeded, and the time at which it
+    /// was done.
     fn complete(
         &mut self,
         nand: &mut Array,
@@ -537,8 +542,8 @@ impl Core {
         Ok((true, self.replace_data(nand, pool, log.logical, log.block, done, cause)?))
     }
 
-    /// Gathers the newest pages of a logical block in a free one: a full merge. Returns when it is
-    /// done, its former data block erased.
+    /// Copies the newest pages of a logical block to a free block: a full merge. Returns the time
+    /// at which it is done, with the former data block erased.
     fn rewrite(&mut self, nand: &mut Array, logical: u32, at: Nanos) -> Result<Nanos, Errno> {
         let (pool, pages) = (self.pool_of(logical), self.pages_of(logical));
         let mut at = at;
@@ -560,7 +565,7 @@ impl Core {
         }
     }
 
-    /// Moves the pages of this part of the map to place `to` and those after it.
+    /// Moves the pages of a range of the map to slot `to` and those after it.
     fn move_to(
         &mut self,
         nand: &mut Array,
@@ -579,7 +584,7 @@ impl Core {
         Ok(done)
     }
 
-    /// From `at` on, `block` is the data block of a logical block: erases the one that was.
+    /// Makes `block` the data block of a logical block from `at` on, and erases the former one.
     fn replace_data(
         &mut self,
         nand: &mut Array,
@@ -596,7 +601,8 @@ impl Core {
         }
     }
 
-    /// When the pages of a block were read one by one from `at` on, as far as they were programmed.
+    /// Reads the metadata of the programmed pages of a block one by one, from `at` on. Returns the
+    /// time at which that is done, and the number of pages.
     pub(super) fn read_metadata(
         nand: &mut Array,
         block: BlockId,

@@ -1,5 +1,5 @@
-//! Fully associative sector translation: one log block for writes that begin a data block, and a
-//! ring of others that take whatever else there is.
+//! FAST, fully associative sector translation: one log block for sequential writes from the start
+//! of a data block, and a ring of log blocks for all other writes.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::footprint::{fixed, grown};
 use crate::ftl::{AnyFtl, Family, Kind, Layout, LogUse, Merge};
 use crate::nand::{Array, BlockId, Event};
 
-/// See [`KIND`].
+/// The FAST FTL; see [`KIND`].
 pub type Fast = LogBlock<Ring>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
@@ -37,14 +37,14 @@ pub(in crate::ftl) const KIND: Kind = Kind {
 #[derive(Default)]
 struct Logs {
     sequential: Option<Log>,
-    /// The oldest first; the last one is written to.
+    /// The shared log blocks, oldest first. Writes go to the last one.
     random: VecDeque<Log>,
 }
 
 /// The sequential log block and the ring of random ones of each pool.
 pub struct Ring {
     merge: Merge,
-    /// Random log blocks of a pool at most.
+    /// Maximum number of random log blocks in a pool.
     random: usize,
     pools: Vec<Logs>,
 }
@@ -77,9 +77,9 @@ impl Ring {
         Ok(done)
     }
 
-    /// Merges the oldest random log block of a pool with all data blocks that it holds newest pages
-    /// of. The sequential log block goes first where it is of one of them: it can be completed as
-    /// long as its data block was not made anew.
+    /// Merges the oldest random log block of a pool with all data blocks of its newest pages. If
+    /// the sequential log block belongs to one of these, it is merged first: it can only become a
+    /// data block before that data block is rewritten.
     fn merge_oldest(
         &mut self,
         core: &mut Core,
@@ -102,7 +102,7 @@ impl Ring {
         Ok(done)
     }
 
-    /// Sees to it that a block can be taken, beside the one that merges need.
+    /// Ensures that a block can be taken in addition to the one that merges need.
     fn free_one(
         &mut self,
         core: &mut Core,
@@ -120,7 +120,7 @@ impl Ring {
         Ok(at)
     }
 
-    /// Begins the sequential log block anew.
+    /// Starts a new sequential log block, after merging the present one.
     fn begin_sequential(
         &mut self,
         core: &mut Core,
@@ -136,7 +136,7 @@ impl Ring {
         Ok(log.room(at))
     }
 
-    /// The random log block that is written to, a new one where the last is full.
+    /// Returns the next slot of the random log block in use, or of a new one if that is full.
     fn random_room(
         &mut self,
         core: &mut Core,
@@ -160,7 +160,7 @@ impl Ring {
         Ok(log.room(at))
     }
 
-    /// The log block of a pool that `block` is.
+    /// Returns the log block of a pool that was last written to as `block`.
     fn log(&mut self, pool: u32, block: BlockId) -> Option<&mut Log> {
         let Logs { sequential, random } = self.logs(pool);
         sequential.as_mut().filter(|log| log.block == block).or_else(|| random.back_mut())

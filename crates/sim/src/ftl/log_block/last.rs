@@ -1,10 +1,10 @@
-//! Locality-aware sector translation: log blocks tied to data blocks for long writes, and for short
-//! ones others that all data blocks share, with those that are written again soon apart from the
-//! rest.
+//! LAST, locality-aware sector translation: log blocks that each belong to one data block for long
+//! writes, and shared log blocks for short writes. Pages that are soon rewritten have shared log
+//! blocks of their own.
 //!
-//! Pages that are written again soon leave blocks behind that hold nothing, which are erased without a
-//! merge. How the shared log blocks divide into hot and cold ones follows from which are the
-//! cheapest to merge.
+//! Such hot pages leave log blocks without valid pages, which are erased without a merge. The
+//! division of the shared log blocks into hot and cold ones follows from which are cheapest to
+//! merge.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use crate::footprint::{Size, fixed, grown};
 use crate::ftl::{AnyFtl, Family, Kind, Layout, LogUse};
 use crate::nand::{Array, BlockId, Event};
 
-/// See [`KIND`].
+/// The LAST FTL; see [`KIND`].
 pub type Last = LogBlock<Localities>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
@@ -38,12 +38,12 @@ pub(in crate::ftl) const KIND: Kind = Kind {
     footprint: |layout| Core::footprint(layout) + Localities::footprint(layout),
 };
 
-/// When pages were last written by short writes: the temporal locality.
+/// The temporal locality of pages: when each was last written by a short write.
 struct Recency {
-    /// For each place in the map, when, as a count of such writes; 0 if not within what is known.
+    /// For each map entry, the count of short writes at its last one; 0 if unknown.
     written: Vec<u32>,
     count: u32,
-    /// How many writes ago a page must have been written at most to be hot.
+    /// Maximum number of writes since the last write of a hot page.
     interval: u32,
 }
 
@@ -52,7 +52,7 @@ impl Recency {
         Recency { written: Vec::new(), count: 0, interval }
     }
 
-    /// The partition for a page that is written next.
+    /// Returns the partition for a page that is written next.
     #[inline]
     fn role(&self, index: usize) -> Role {
         match self.written.get(index) {
@@ -75,8 +75,8 @@ impl Recency {
     }
 }
 
-/// The log blocks of a pool that all data blocks share, those of each partition the oldest first: the last
-/// one is written to.
+/// The shared log blocks of a pool. Each partition has the oldest first, and writes go to the last
+/// one.
 #[derive(Default)]
 struct Random {
     hot: VecDeque<Log>,
@@ -93,24 +93,24 @@ impl Random {
     }
 }
 
-/// Finds the data blocks that log blocks hold newest pages of.
+/// A search for the data blocks of which a log block holds the newest pages.
 #[derive(Default)]
 struct Associated {
-    /// For each logical block, the search that has found it last.
+    /// For each logical block, the number of the last search that found it.
     found_by: Vec<u64>,
     search: u64,
     found: Vec<u32>,
 }
 
 impl Associated {
-    /// The data blocks that `block` holds newest pages of, as logical blocks.
+    /// Returns the logical blocks of which `block` holds newest pages.
     fn find(&mut self, core: &Core, nand: &Array, block: BlockId) -> Result<&[u32], Errno> {
         self.found_by.resize(core.data.len(), 0);
         self.search += 1;
         self.found.clear();
         let mut next = nand.next_valid(block, 0);
         while let Some(slot) = next {
-            // What is valid was programmed, and has not been torn since.
+            // A valid page was programmed and is readable.
             let logical = core.page(nand.entry(slot).ok_or(Errno::EIO)?.lpn).logical;
             let found_by = &mut self.found_by[logical as usize];
             if std::mem::replace(found_by, self.search) != self.search {
@@ -122,10 +122,10 @@ impl Associated {
     }
 }
 
-/// The log blocks of a drive, by the locality of what they take.
+/// The log blocks of a drive, separated by the locality of their pages.
 pub struct Localities {
     sequential: Tied,
-    /// How many sequential ones a pool may have, how many others, and how many hot ones of those.
+    /// Maximum numbers of log blocks in a pool: sequential, shared, and hot among the shared.
     most_sequential: usize,
     most_random: usize,
     most_hot: usize,
@@ -135,7 +135,7 @@ pub struct Localities {
 }
 
 impl Localities {
-    /// What one takes.
+    /// Returns the memory that it needs.
     fn footprint(layout: &Layout) -> Size {
         let (logs, entries) = (layout.logs, Core::map_entries(layout));
         let places = layout.slots_per_block();
@@ -165,7 +165,7 @@ impl Localities {
         &mut self.pools[pool as usize]
     }
 
-    /// The place for a page of a short write.
+    /// Returns the slot for a page of a short write.
     fn random_room(
         &mut self,
         core: &mut Core,
@@ -195,7 +195,7 @@ impl Localities {
         Ok(log.room(at))
     }
 
-    /// Gives up any log block of a pool, for a block where the pool has too few left.
+    /// Evicts any log block of a pool that has too few free blocks.
     fn free_one(
         &mut self,
         core: &mut Core,
@@ -209,9 +209,10 @@ impl Localities {
         self.give_up_cheapest(core, nand, pool, &[Role::Hot, Role::Shared], at)
     }
 
-    /// Merges the log block of these partitions that has newest pages of the fewest data blocks, the
-    /// oldest of those: one that has none is erased. The sequential log blocks of these data blocks go
-    /// first: they can be completed as long as their data block was not made anew.
+    /// Merges the log block of these partitions with newest pages of the fewest data blocks; among
+    /// equals the oldest. A log block without newest pages is only erased. The sequential log
+    /// blocks of these data blocks are merged first: they can only become data blocks before their
+    /// data block is rewritten.
     fn give_up_cheapest(
         &mut self,
         core: &mut Core,
@@ -233,7 +234,8 @@ impl Localities {
         Ok(at)
     }
 
-    /// Which log block costs the least to merge; one that has room left only if all have.
+    /// Returns the log block that is cheapest to merge. One with room left is chosen only if all
+    /// have room.
     fn cheapest(
         &mut self,
         core: &Core,
@@ -255,7 +257,7 @@ impl Localities {
         cheapest.map(|(_, role, nth)| (role, nth)).ok_or(Errno::ENOSPC)
     }
 
-    /// The shared log block of a pool that is written to and is `block`.
+    /// Returns the shared log block of a pool that is in use and is `block`.
     fn log(&mut self, pool: u32, block: BlockId) -> Option<&mut Log> {
         let Random { hot, cold } = self.random(pool);
         [hot, cold].into_iter().filter_map(VecDeque::back_mut).find(|log| log.block == block)
@@ -278,7 +280,7 @@ impl Scheme for Localities {
         let mut at = at;
         loop {
             match self.sequential.room(core, nand, page, long, at) {
-                // There is nothing more to give up among these.
+                // No log block in this partition can be evicted.
                 Err(Errno::ENOSPC) => at = self.free_one(core, nand, page.pool, at)?,
                 found => return found,
             }

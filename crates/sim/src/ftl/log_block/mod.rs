@@ -1,16 +1,17 @@
-//! FTLs that map data by whole blocks, with log blocks in front, in which writes land first.
+//! FTLs that map data by whole blocks, with log blocks for new writes.
 //!
-//! What they share is here: the path of the host, the merges of log blocks with data blocks
-//! ([`core`]), and finding out what is where after a power cut ([`recovery`]). They differ in which
-//! log block takes a page and which is merged when: a [`Scheme`], one file for each.
+//! This module has the parts that they share: the path of host requests, the merges of log blocks
+//! with data blocks ([`core`]), and recovery after a power cut ([`recovery`]). Each FTL is a
+//! [`Scheme`] in its own file. It decides which log block takes a page, and which log block is
+//! merged when.
 //!
-//! *Merges* have the names of Boboila and Desnoyers, MSST'11, section II. A log block that holds
-//! pages of one data block from its first on in order becomes the data block: as it is (*switch*),
-//! or once the rest is copied behind (*partial*). Else each data block that it holds newest pages
-//! of is made anew from wherever they are (*full*).
+//! *Merges* are named as by Boboila and Desnoyers, MSST'11, section II. A log block that holds the
+//! pages of one data block in order from the first becomes the data block: at once (*switch*), or
+//! after the rest is copied to it (*partial*). Otherwise each data block of its newest pages is
+//! rewritten from the newest copies (*full*).
 //!
-//! *A pool does one thing at a time*: nothing of it begins before a merge is done, its erases
-//! included. So a power cut finds one merge unfinished at most, which is what recovery rests on.
+//! *A pool does one operation at a time*: nothing in it begins before a merge and its erases are
+//! done. Recovery relies on that, because a power cut then leaves at most one merge unfinished.
 
 pub(super) mod bast;
 pub(super) mod block_map;
@@ -28,16 +29,16 @@ use self::core::{Core, HostPage, Log};
 use super::{Ftl, Health, Layout, Recovery, Slice};
 use crate::nand::{Array, BlockId, Cause, Fault, Lpn, Page, Place, Slot};
 
-/// What a block is used for, as its metadata says.
+/// The use of a block, as recorded in its metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Made by a full merge.
+    /// A data block, written by a full merge.
     Data = 0,
     /// A log block that may become a data block.
     Log = 1,
     /// A log block that takes pages of any data block.
     Shared = 2,
-    /// One for those that are written again soon.
+    /// A log block that takes hot pages of any data block.
     Hot = 3,
 }
 
@@ -52,26 +53,28 @@ impl Role {
     }
 }
 
-/// A place that was found for a page of the host.
+/// A slot that is available for a host page.
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
     block: BlockId,
     place: Place,
     index: u32,
-    /// From when on it is there.
+    /// Time from which the slot is available.
     at: Nanos,
 }
 
-/// What is particular to one of these FTLs: which log block takes a page, and which is merged when.
+/// The policy of one of these FTLs: the log block that takes a page, and the log block that is
+/// merged when.
 pub trait Scheme {
-    /// Whether data blocks, which hold each page at its place, are told from log blocks.
+    /// Is true if data blocks differ from log blocks: a data block holds each page at its own
+    /// index.
     const KEEPS_ORDER: bool = true;
 
-    /// Finds the place for a page that is written at `at`, by a `long` write or another, merging log
-    /// blocks if need be. Where it finds none, nothing is lost.
+    /// Finds the slot for a page that is written at `at`, by a long write if `long`. Merges log
+    /// blocks if needed. If it finds no slot, no data is lost.
     ///
     /// # Errors
-    /// `ENOSPC` when no block can be freed, `EIO` when the flash refuses a command.
+    /// Returns `ENOSPC` if no block can be freed, `EIO` if the flash refuses a command.
     fn room(
         &mut self,
         core: &mut Core,
@@ -81,10 +84,11 @@ pub trait Scheme {
         at: Nanos,
     ) -> Result<Room, Errno>;
 
-    /// The page is in the log block `block` from `done` on. Returns when the host is answered.
+    /// Records that the page is in the log block `block` from `done` on. Returns the time at which
+    /// the host is answered.
     ///
     /// # Errors
-    /// As [`Scheme::room`]; a merge that finds no room is not the concern of this page.
+    /// See [`Scheme::room`]. A merge that finds no room does not affect this page.
     fn written(
         &mut self,
         core: &mut Core,
@@ -94,11 +98,11 @@ pub trait Scheme {
         done: Nanos,
     ) -> Result<Nanos, Errno>;
 
-    /// The program of the page in the log block `block` has failed: that takes no more.
+    /// Records that the program of the page failed. The log block `block` takes no more pages.
     fn failed(&mut self, nand: &Array, page: HostPage, block: BlockId);
 
-    /// Starts anew with the log blocks that were found when the power came back, or all blocks if
-    /// not [`Scheme::KEEPS_ORDER`], the oldest first.
+    /// Restarts with the log blocks found after a power cut, oldest first. Without
+    /// [`Scheme::KEEPS_ORDER`] these are all blocks in use.
     fn adopt(&mut self, core: &mut Core, found: Vec<Log>);
 }
 
@@ -131,7 +135,7 @@ impl<S: Scheme> LogBlock<S> {
                     self.core.put(nand, page, slot, done);
                     let core = &mut self.core;
                     return match self.scheme.written(core, nand, page, room.block, done) {
-                        // The page is there. It is the next that finds no room.
+                        // The page is written. The next write will find no room.
                         Err(Errno::ENOSPC) => Ok(done),
                         answered => answered,
                     };
@@ -171,14 +175,14 @@ impl<S: Scheme> Ftl for LogBlock<S> {
         Ok(Nanos::MAX)
     }
 
-    /// All that was written is on the flash.
+    /// Does nothing, because all written data is already on the flash.
     fn flush(&mut self, _nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
         Ok(at)
     }
 
     fn catch_up(&mut self, _nand: &mut Array) {}
 
-    /// The flash remembers all there is.
+    /// Does nothing, because the flash holds all state that recovery needs.
     fn expect_power_cuts(&mut self) {}
 
     fn settle(&mut self, _now: Nanos) {}

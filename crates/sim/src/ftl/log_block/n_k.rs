@@ -5,7 +5,7 @@ use super::core::Core;
 use super::tied::{Placing, Tied, Ties};
 use crate::ftl::{AnyFtl, Family, Kind, LogUse};
 
-/// See [`KIND`].
+/// The N/K FTL; see [`KIND`].
 pub type NK = LogBlock<Tied>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {

@@ -1,9 +1,9 @@
-//! What is where, from the metadata of pages, when the power comes back.
+//! Recovery after a power cut from the metadata of pages.
 //!
-//! Of several copies of a page the newest counts; among equals, which a merge has made, the one in
-//! the block that was opened last. A data block that a merge was making is given up where all it
-//! holds is still elsewhere: before the first of its sources is erased that is so, and from then on
-//! it is whole. A block that holds nothing that counts is erased.
+//! Of several copies of a page the newest counts. Among equal copies, which a merge creates, the
+//! one in the most recently opened block counts. A data block that a merge was writing is discarded
+//! if all its pages still exist elsewhere. That holds until the first source block is erased, and
+//! by then the data block is complete. A block without valid pages is erased.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,13 @@ use super::core::{Core, Log};
 use crate::ftl::Recovery;
 use crate::nand::{Array, BlockId, Cause, NOWHERE, Slot};
 
-/// The places in use, in the order in which their blocks were opened.
+/// The blocks in use, in the order in which they were opened.
 type InUse = Vec<BlockId>;
 
 impl Core {
-    /// Finds out from the flash what is where, from `at` on, and erases what a merge has left.
-    /// Returns the log blocks as well, the oldest first: all blocks, if they are not told from data
-    /// blocks by the order of their pages.
+    /// Rebuilds the state from the flash, from `at` on, and erases the remains of an unfinished
+    /// merge. Also returns the log blocks, oldest first; these are all blocks in use unless
+    /// `ordered`, which separates data blocks by the order of their pages.
     pub(super) fn rebuild(
         &mut self,
         nand: &mut Array,
@@ -58,7 +58,8 @@ impl Core {
         Ok((recovery, found))
     }
 
-    /// Points the map to the newest copies in these blocks; says of how many equal ones.
+    /// Maps each page to its newest copy in these blocks. Returns the number of equally new copies
+    /// of each.
     fn find_newest(&mut self, nand: &Array, blocks: &[BlockId]) -> Vec<u32> {
         let geometry = *nand.geometry();
         self.map.fill(NOWHERE);
@@ -82,8 +83,8 @@ impl Core {
         copies
     }
 
-    /// The youngest data block of each pool that a merge has made, or was making, where all it
-    /// holds is elsewhere, too.
+    /// Returns the most recent data block of each pool that a merge has written or was writing, if
+    /// all its pages also exist elsewhere.
     fn unfinished(&self, nand: &Array, blocks: &[BlockId], copies: &[u32]) -> BTreeSet<BlockId> {
         let mut youngest = vec![None; self.pool.len()];
         for block in blocks.iter().filter(|block| nand.opened(**block).1 == Role::Data as u8) {
@@ -101,7 +102,7 @@ impl Core {
         youngest.into_iter().flatten().filter(doubled).collect()
     }
 
-    /// Counts the blocks that have been taken out of use.
+    /// Counts the retired blocks.
     fn count_bad(&mut self, nand: &Array) {
         let lifetime = self.layout.reliability.block_lifetime;
         let bad = (0..self.layout.geometry.blocks()).map(BlockId).filter(|b| nand.is_bad(*b));
@@ -110,8 +111,9 @@ impl Core {
         self.health.failed_blocks = others.len() as u64 - self.health.factory_bad_blocks;
     }
 
-    /// Finds the data blocks among those that hold what counts. A data block has each page at its
-    /// place; where there are two such of a logical block, a merge has made it, or it was there first.
+    /// Finds the data blocks among the blocks with valid pages. A data block holds each page at its
+    /// own index. If a logical block has two such blocks, the one written by a full merge is the
+    /// data block; without one, the older.
     fn find_data(&mut self, nand: &Array, holding: &[BlockId]) {
         self.data.fill(0);
         for role in [Role::Data, Role::Log] {
@@ -125,7 +127,7 @@ impl Core {
         }
     }
 
-    /// The logical block that all pages of a block are of, each at its place.
+    /// Returns the logical block to which all pages of a block belong, if each is at its own index.
     fn whole_of(&self, nand: &Array, block: BlockId) -> Option<u32> {
         let mut entries = entries(nand, block);
         let (index, _, first) = entries.next()?;
@@ -148,8 +150,8 @@ impl Core {
         Log { next, in_order: log.in_order && whole, ..log }
     }
 
-    /// Sorts blocks into free ones and others, and erases those that hold nothing that counts.
-    /// Returns when that is done.
+    /// Finds the free blocks, and erases blocks without valid pages. Returns the time at which that
+    /// is done.
     fn take_stock(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
         let mut done = at;
         for pool in 0..self.layout.pools {
@@ -169,7 +171,7 @@ impl Core {
     }
 }
 
-/// The blocks that hold anything, in the order in which they were opened.
+/// Returns the blocks with any data, in the order in which they were opened.
 fn blocks_in_use(nand: &Array) -> InUse {
     let all = (0..nand.geometry().blocks()).map(BlockId);
     let mut blocks: InUse =
@@ -178,7 +180,7 @@ fn blocks_in_use(nand: &Array) -> InUse {
     blocks
 }
 
-/// What a block holds: the places, and the logical pages there.
+/// Returns the contents of a block: for each page its index, slot and logical page.
 fn entries(nand: &Array, block: BlockId) -> impl Iterator<Item = (u32, Slot, crate::nand::Lpn)> {
     let geometry = *nand.geometry();
     (0..geometry.slots_per_block).filter_map(move |index| {

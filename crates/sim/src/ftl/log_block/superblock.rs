@@ -8,7 +8,7 @@ use crate::footprint::{Size, fixed, grown};
 use crate::ftl::{AnyFtl, Eviction, Family, Kind, Layout, LogUse, Logs, Merge};
 use crate::nand::{Array, BlockId, Cause, Event};
 
-/// See [`KIND`].
+/// The superblock FTL; see [`KIND`].
 pub type Superblock = LogBlock<Groups>;
 
 pub(in crate::ftl) const KIND: Kind = Kind {
@@ -30,9 +30,9 @@ pub(in crate::ftl) const KIND: Kind = Kind {
 /// A group of logical blocks.
 #[derive(Default)]
 struct Group {
-    /// Logical blocks in it: those of its blocks beyond that count as log blocks.
+    /// Number of logical blocks in the group. Any further blocks count as log blocks.
     logical: usize,
-    /// Its blocks; the last one is written to.
+    /// The blocks of the group. Writes go to the last one.
     blocks: Vec<Log>,
 }
 
@@ -46,7 +46,7 @@ impl Group {
 #[derive(Default)]
 struct Pool {
     count: usize,
-    /// The groups that have any, the one that gives one up next first.
+    /// The groups that have log blocks. The next to lose one is first.
     extended: Vec<u32>,
 }
 
@@ -60,10 +60,10 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// What they take.
+    /// Returns the memory that the groups need.
     fn footprint(layout: &Layout) -> Size {
         let groups = Grouping::all(layout, layout.logs.group);
-        // Each group has a list of its blocks; none is in two of them.
+        // Each group has a list of its blocks. No block is in two lists.
         let lists = grown::<Log>(0u32) * groups + grown::<Log>(layout.geometry.blocks());
         grown::<Group>(groups)
             + lists
@@ -99,7 +99,7 @@ impl Groups {
         &mut self.pools[self.grouping.pool_of(group) as usize]
     }
 
-    /// Gives a group a block, which is written to from now on.
+    /// Adds a block to a group, to which writes go from now on.
     fn extend(&mut self, group: u32, log: Log) {
         self.group(group).blocks.push(log);
         let extra = self.group(group).extra();
@@ -110,7 +110,7 @@ impl Groups {
         }
     }
 
-    /// Takes its block number `nth` from a group.
+    /// Removes block `nth` from a group.
     fn shorten(&mut self, group: u32, nth: usize) {
         let extra = self.group(group).extra();
         self.group(group).blocks.remove(nth);
@@ -121,7 +121,7 @@ impl Groups {
         }
     }
 
-    /// The group that gives up a log block for another.
+    /// Returns the group that must give up a log block for another group.
     fn victim(&mut self, pool: u32) -> Option<u32> {
         let extended = &self.pools[pool as usize].extended;
         match self.logs.eviction {
@@ -132,12 +132,12 @@ impl Groups {
         }
     }
 
-    /// Whether a group has all the blocks that it may.
+    /// Returns true if a group has its maximum number of log blocks.
     fn is_complete(&self, group: u32) -> bool {
         self.groups[group as usize].extra() >= self.logs.per_group as usize
     }
 
-    /// Whether a group may take a further block.
+    /// Returns true if a group may take another block.
     fn may_extend(&self, core: &Core, pool: u32, group: u32) -> bool {
         let Group { logical, blocks } = &self.groups[group as usize];
         let left = self.pools[pool as usize].count < self.logs.per_pool as usize;
@@ -145,8 +145,9 @@ impl Groups {
         (blocks.len() < *logical || spare) && core.free_in(pool) >= 2
     }
 
-    /// Moves the valid pages of the block of a group that has fewest, but for the one that is written
-    /// to, there and, if need be, to a further one, and erases it.
+    /// Moves the valid pages of the group's block with the fewest to the block that is written to,
+    /// and to another if needed. Then erases the emptied block. The block that is written to is
+    /// never chosen.
     fn clean(
         &mut self,
         core: &mut Core,
@@ -169,12 +170,12 @@ impl Groups {
             at = self.move_some(core, nand, group, victim, at)?;
         }
         let pool = core.pool_of(victim.logical);
-        // Pages were only added behind it.
+        // Moving pages only adds blocks after it, so its index is still valid.
         self.shorten(group, nth);
         core.release(nand, pool, &victim, at, Cause::Cleaning)
     }
 
-    /// Moves as many pages of a block as there is room for where its group is written to.
+    /// Moves pages of a block to the block of its group that is written to, as many as fit.
     fn move_some(
         &mut self,
         core: &mut Core,
@@ -192,7 +193,7 @@ impl Groups {
         core.append_from(nand, victim.block, log, at, Cause::Cleaning)
     }
 
-    /// Has a group give up a block.
+    /// Frees a block of a group.
     fn compact(
         &mut self,
         core: &mut Core,

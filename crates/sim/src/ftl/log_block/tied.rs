@@ -1,5 +1,5 @@
-//! Log blocks that are tied to groups of data blocks: one to each data block (`bast`, and the
-//! replacement blocks of `block-map`), or up to K to each N of them (`n-k`).
+//! Log blocks that belong to groups of data blocks: one for each data block (`bast`, and the
+//! replacement blocks of `block-map`), or up to K for each N data blocks (`n-k`).
 
 use flashscope_block::{Errno, Nanos};
 
@@ -13,65 +13,65 @@ use crate::nand::{Array, BlockId, Event};
 /// The end of a chain of log blocks.
 const NONE: u32 = u32::MAX;
 
-/// Which place of a log block takes a page.
+/// The slot of a log block that takes a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placing {
-    /// The next one.
+    /// The next slot.
     Any,
-    /// That which it has in the data block. The places in between are left out.
+    /// The slot with the page's index in the data block. Slots in between are skipped.
     InPlace,
-    /// As `InPlace`, with the pages in between copied: the log block is always in order.
+    /// As `InPlace`, but pages in between are copied, so the log block is always in order.
     InOrder,
 }
 
-/// How log blocks are tied to data blocks.
+/// The assignment of log blocks to data blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ties {
-    /// Consecutive logical blocks of a pool that share log blocks.
+    /// Number of consecutive logical blocks of a pool that share log blocks.
     pub(super) group: u32,
-    /// Log blocks that a group may have.
+    /// Maximum number of log blocks of a group.
     pub(super) per_group: u32,
     pub(super) placing: Placing,
 }
 
-/// A log block, and the one that its group had before it.
+/// A log block, and the number of its group's log block before it.
 struct Link {
     log: Log,
     older: u32,
 }
 
-/// The log blocks of a pool, by the order in which they are given up.
+/// The log blocks of a pool, in the order of eviction.
 struct Listed {
     order: List,
     unused: Vec<u32>,
 }
 
-/// Log blocks that are tied to groups of data blocks.
+/// Log blocks that belong to groups of data blocks.
 pub struct Tied {
     ties: Ties,
     merge: Merge,
     eviction: Eviction,
     per_pool: u32,
-    /// Pages that a log block takes out of order.
+    /// Number of pages that a log block takes out of order.
     unordered: u32,
     random: fastrand::Rng,
     grouping: Grouping,
     /// For each group, its newest log block, or [`NONE`].
     newest: Vec<u32>,
-    /// By number: those of the first pool, then of the next.
+    /// The log blocks by number, pool by pool.
     logs: Vec<Option<Link>>,
     pools: Vec<Listed>,
 }
 
 impl Tied {
-    /// What one takes whose groups have so many logical blocks: see [`Tied::new`].
+    /// Returns the memory for groups of `group` logical blocks: see [`TiedLogs::new`].
     pub(super) fn footprint(layout: &Layout, group: u32, per_pool: u32) -> Size {
         let lists = fixed::<Listed>(1u32) + List::footprint(per_pool) + fixed::<u32>(per_pool);
         fixed::<u32>(Grouping::all(layout, group))
             + (fixed::<Option<Link>>(per_pool) + lists) * layout.pools.into()
     }
 
-    /// Up to `per_pool` log blocks of each pool.
+    /// Creates the state for up to `per_pool` log blocks in each pool.
     pub(super) fn new(layout: &Layout, ties: Ties, per_pool: u32) -> Self {
         let logs = layout.logs;
         let mut tied = Tied {
@@ -108,14 +108,14 @@ impl Tied {
         self.logs[number as usize].as_ref().expect("a log block in use")
     }
 
-    /// The log blocks of a group, the newest first.
+    /// Returns the log blocks of a group, newest first.
     fn chain(&self, group: u32) -> impl Iterator<Item = u32> {
         let known = |number: u32| (number != NONE).then_some(number);
         let newest = known(self.newest[group as usize]);
         std::iter::successors(newest, move |number| known(self.link(*number).older))
     }
 
-    /// Whether a log block takes a page.
+    /// Returns true if a log block takes a page.
     #[inline]
     fn takes(&self, log: &Log, page: HostPage, places: u32) -> bool {
         let fits = self.ties.placing == Placing::Any || page.index >= log.next;
@@ -123,18 +123,18 @@ impl Tied {
         log.has_room(self.most(log.in_order && goes_on, places)) && fits
     }
 
-    /// How many pages a log block takes.
+    /// Returns the maximum number of pages in a log block.
     #[inline]
     fn most(&self, in_order: bool, places: u32) -> u32 {
         if in_order { places } else { places.min(self.unordered) }
     }
 
-    /// Whether a group has all the log blocks that it may.
+    /// Returns true if a group has its maximum number of log blocks.
     fn is_complete(&self, group: u32) -> bool {
         self.chain(group).count() >= self.ties.per_group as usize
     }
 
-    /// Merges a log block and lets go of it.
+    /// Merges a log block and removes it.
     fn give_up(
         &mut self,
         core: &mut Core,
@@ -161,7 +161,7 @@ impl Tied {
         Ok(done)
     }
 
-    /// Merges the log block of a pool that is given up for another.
+    /// Evicts a log block of a pool: merges it to make room for another.
     pub(super) fn evict(
         &mut self,
         core: &mut Core,
@@ -175,7 +175,7 @@ impl Tied {
         Ok(done)
     }
 
-    /// Merges the log blocks that are tied to a logical block.
+    /// Merges all log blocks of a logical block's group.
     pub(super) fn give_up_all_of(
         &mut self,
         core: &mut Core,
@@ -190,7 +190,7 @@ impl Tied {
         Ok(at)
     }
 
-    /// The log block of a pool that is given up for another, if there is one.
+    /// Returns the log block of a pool to evict, if there is one.
     fn victim(&mut self, pool: u32) -> Option<u32> {
         let first = pool * self.per_pool;
         let oldest = self.pools[pool as usize].order.oldest()?;
@@ -205,7 +205,7 @@ impl Tied {
         }
     }
 
-    /// Notes a log block, the newest of its group and of its pool.
+    /// Adds a log block as the newest of its group and pool.
     fn add(&mut self, pool: u32, log: Log) -> Option<u32> {
         let number = self.pools[pool as usize].unused.pop()?;
         self.pools[pool as usize].order.make_newest(number);
@@ -215,8 +215,8 @@ impl Tied {
         Some(number)
     }
 
-    /// Takes a further block as a log block for a page, giving up another where a pool has all it
-    /// may, or where the last free block would go, which merges need.
+    /// Allocates a log block for a page. Evicts another if the pool has its maximum number, or if
+    /// this would take the last free block, which merges need.
     fn allocate(
         &mut self,
         core: &mut Core,
@@ -233,7 +233,7 @@ impl Tied {
         Ok((number.ok_or(Errno::ENOSPC)?, at))
     }
 
-    /// The log block that takes a page, and from when on.
+    /// Returns the log block that takes a page, and the time from which it does.
     #[inline]
     fn log_for(
         &mut self,

@@ -1,20 +1,21 @@
-//! Looking ahead to the next cleaning.
+//! Prefetching for the next garbage collection.
 //!
-//! The pages of a victim have their entries all over the map. Which block is cleaned next can mostly
-//! be told when the one before is done; so the entries are fetched from memory with the writes in
-//! between, a few at a time. A guess that was wrong costs time, and changes nothing.
+//! The map entries of a victim's pages are scattered over the map. The next victim is mostly
+//! predictable as soon as the previous collection is done. Its entries are therefore prefetched
+//! during the writes in between, a few at a time. A wrong guess costs time and changes nothing
+//! else.
 
 use super::{Mapping, PageMap};
 use crate::gc::VictimPolicy;
 use crate::memory::prefetch;
 use crate::nand::{Array, Lpn};
 
-/// How many places of the next victim a write of the host looks at. Where that has three valid pages
-/// to one that is not, all of them are looked at in time.
+/// Number of slots of the next victim that each host write prefetches. This covers all slots in
+/// time if at most three of four pages are valid.
 const PLACES: u32 = 4;
 
 impl<M: Mapping> PageMap<M> {
-    /// Has some of what the next cleaning of a lane asks for fetched from memory.
+    /// Prefetches some of the map entries that the next garbage collection of a lane needs.
     #[inline]
     pub(super) fn look_ahead(&mut self, nand: &Array, lane: u32) {
         let Some(likely) = &mut self.lanes[lane as usize].likely else {
@@ -31,7 +32,7 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// Guesses what a lane cleans next.
+    /// Guesses the next victim of a lane.
     #[cold]
     fn guess(&mut self, nand: &Array, lane: u32) {
         let mut places = 0..0;

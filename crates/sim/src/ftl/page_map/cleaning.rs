@@ -1,5 +1,5 @@
-//! Cleaning (section 3.2), in the foreground and in the background, and what comes with it: wear
-//! levelling (section 5) and the folding of the SLC region.
+//! Garbage collection (section 3.2), in the foreground and in the background, with wear levelling
+//! (section 5) and the folding of the SLC region.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use crate::nand::{Array, BlockId, Cause, Entry, Fault, Lpn, Moves, Page, Slot};
 use crate::wear::Verdict;
 
 impl<M: Mapping> PageMap<M> {
-    /// Which frontier the next page of a victim goes to: another than it should where a lane has
-    /// room at that alone.
+    /// Returns the frontier for the next page of a victim. It differs from the preferred one if
+    /// only that frontier has room.
     pub(super) fn target(&self, nand: &Array, lane: u32, victim: BlockId) -> Front {
         let state = &self.lanes[lane as usize];
         let open = |role: Role| state.frontiers[role as usize].is_some();
@@ -25,7 +25,7 @@ impl<M: Mapping> PageMap<M> {
         Front { lane, role: *other.unwrap_or(&wanted) }
     }
 
-    /// Which frontier the pages of a victim should go to.
+    /// Returns the preferred frontier for the pages of a victim.
     fn wanted(&self, nand: &Array, victim: BlockId) -> Role {
         match (self.layout.frontiers, Role::of(nand.opened(victim).1)) {
             (_, Role::Map) => Role::Map,
@@ -37,7 +37,8 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// Cleans the block that is being cleaned, or another; false if no block would yield a page.
+    /// Collects the present victim, or chooses one and collects it. Returns false if no block would
+    /// yield a page.
     pub(super) fn clean_block(
         &mut self,
         nand: &mut Array,
@@ -61,7 +62,7 @@ impl<M: Mapping> PageMap<M> {
         Ok(true)
     }
 
-    /// Lets go of the block that is being cleaned if the rest of its data has no room.
+    /// Abandons the present victim if the rest of its data has no room.
     fn give_up_victim(&mut self, nand: &Array, lane: u32) {
         let Some(victim) = self.lanes[lane as usize].victim else { return };
         if !self.fits(nand, lane, victim) {
@@ -70,7 +71,7 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// The block that is being cleaned; if there is none, chooses one.
+    /// Returns the present victim of a lane, or chooses one.
     #[inline]
     fn choose_victim(&mut self, nand: &Array, lane: u32) -> Option<BlockId> {
         let victim = self.lanes[lane as usize].victim;
@@ -86,7 +87,8 @@ impl<M: Mapping> PageMap<M> {
         victim
     }
 
-    /// Takes a victim that `suits` from the candidates with pages of the map, or from the others.
+    /// Takes a victim that `suits` from the translation blocks if `of_map`, or from the data
+    /// blocks.
     #[inline]
     fn take(
         &mut self,
@@ -109,13 +111,13 @@ impl<M: Mapping> PageMap<M> {
             let remaining = lifetime - f64::from(nand.erases(block));
             suits(block) && wear.judge(remaining, average) != Verdict::Spare
         });
-        // Where every block is spared, one has to be recycled all the same.
+        // If the policy spares every block, one must be recycled anyway.
         judged.or_else(|| policy.take(lane, suits))
     }
 
-    /// The blocks of a lane that can be cleaned with a gain, where there is a doubt: failures and
-    /// power cuts may have used up the free blocks, so that not all data has room, and pages that
-    /// several logical pages share may not become fewer.
+    /// Returns the blocks of a lane whose collection gains a page, or `None` if all do. Failures
+    /// and power cuts may use up the free blocks, so that some data has no room. If several logical
+    /// pages share a flash page, a collection may not reduce the number of pages.
     #[inline]
     fn suited(&self, nand: &Array, lane: u32) -> Option<BTreeSet<BlockId>> {
         let state = &self.lanes[lane as usize];
@@ -126,7 +128,7 @@ impl<M: Mapping> PageMap<M> {
         })
     }
 
-    /// Whether there is room in a lane for the data of a block.
+    /// Returns true if a lane has room for the data of a block.
     pub(super) fn fits(&self, nand: &Array, lane: u32, block: BlockId) -> bool {
         let state = &self.lanes[lane as usize];
         let roles = Role::of(nand.opened(block).1).moves_to().iter();
@@ -135,12 +137,12 @@ impl<M: Mapping> PageMap<M> {
         nand.valid(block) <= room || !state.free.is_empty()
     }
 
-    /// The number of erases that a block has left.
+    /// Returns the number of erases that a block has left.
     fn remaining(&self, nand: &Array, block: BlockId) -> f64 {
         f64::from(self.layout.reliability.block_lifetime) - f64::from(nand.erases(block))
     }
 
-    /// The mean number of erases that the blocks of a lane have left.
+    /// Returns the mean number of erases that the blocks of a lane have left.
     fn average_remaining(&self, lane: u32) -> f64 {
         let state = &self.lanes[lane as usize];
         #[allow(clippy::cast_precision_loss)] // erases of a lane: far below 2^53
@@ -148,7 +150,7 @@ impl<M: Mapping> PageMap<M> {
         f64::from(self.layout.reliability.block_lifetime) - erases
     }
 
-    /// Moves valid pages of the victim, `most` at most and as many as the frontier has room for.
+    /// Moves valid pages of the victim, limited by `most` and by the room at the frontier.
     #[inline]
     fn move_pages(
         &mut self,
@@ -164,8 +166,8 @@ impl<M: Mapping> PageMap<M> {
         let copy_back = self.copies_back();
         let (map, mapping) = (&mut self.map, &mut self.mapping);
         let moved = |lpns: &[u32], first: Slot| {
-            // Entries are all over the map. Reads of them go on side by side where the processor
-            // would do one write after the other: once read, they are in the cache.
+            // The entries are scattered over the map. Reading them first lets the processor overlap
+            // the cache misses, which writes alone would take one after the other.
             lpns.iter().for_each(|lpn| mapping.expect_change(Lpn(*lpn)));
             let read = lpns.iter().fold(0, |all, lpn| all ^ map[*lpn as usize]);
             std::hint::black_box(read);
@@ -185,8 +187,8 @@ impl<M: Mapping> PageMap<M> {
         self.temperatures.get(block.0 as usize).copied().unwrap_or_default().into()
     }
 
-    /// Moves one page's worth of valid data of a block to the frontier for `role`, from `at` on.
-    /// Returns when that is done.
+    /// Moves one flash page of valid data of a block to the frontier `front`, from `at` on. Returns
+    /// the time at which that is done.
     pub(super) fn move_page(
         &mut self,
         nand: &mut Array,
@@ -215,8 +217,8 @@ impl<M: Mapping> PageMap<M> {
         Ok(done)
     }
 
-    /// Reads valid data of a block from the place `first` on, as much as fits on a page. Returns
-    /// where it was, what it is, and when it is there.
+    /// Reads up to one flash page of valid data of a block, from slot `first` on. Returns the slots
+    /// with their metadata, and the time at which the data is there.
     fn gather(
         &mut self,
         nand: &mut Array,
@@ -229,7 +231,7 @@ impl<M: Mapping> PageMap<M> {
         let (mut sources, mut ready) = (Vec::new(), at);
         let (mut next, mut page_read) = (Some(first), None);
         while let Some(slot) = next {
-            // What is valid was programmed, and has not been torn since.
+            // A valid page was programmed and is readable.
             let entry = nand.entry(slot).ok_or(Errno::EIO)?;
             let page = geometry.page(slot);
             if page_read != Some(page) {
@@ -240,7 +242,7 @@ impl<M: Mapping> PageMap<M> {
                 page_read = Some(page);
             }
             sources.push((slot, entry));
-            // An internal page has a page of the flash for itself.
+            // An internal page does not share its flash page.
             let full = sources.len() == geometry.slots_per_page as usize;
             next = match full || self.layout.is_internal(entry.lpn) {
                 true => None,
@@ -250,7 +252,7 @@ impl<M: Mapping> PageMap<M> {
         Ok((sources, ready))
     }
 
-    /// The first valid place of a block, from place `from` on, that holds no internal page.
+    /// Returns the first valid slot of a block, from index `from` on, that is not an internal page.
     fn next_data(&self, nand: &Array, block: BlockId, from: u32) -> Option<Slot> {
         let geometry = nand.geometry();
         let after = |slot: &Slot| nand.next_valid(block, geometry.index(*slot) + 1);
@@ -258,8 +260,8 @@ impl<M: Mapping> PageMap<M> {
             .find(|slot| nand.entry(*slot).is_none_or(|entry| !self.layout.is_internal(entry.lpn)))
     }
 
-    /// Whether the data of a block takes fewer pages elsewhere: internal pages, of which each has a
-    /// page for itself, may keep it from that where several logical pages share one.
+    /// Returns true if the data of a block needs fewer pages elsewhere. Internal pages, which do
+    /// not share a flash page, may prevent that.
     fn gains(&self, nand: &Array, block: BlockId) -> bool {
         let per_page = self.layout.geometry.slots_per_page;
         if per_page == 1 {
@@ -275,7 +277,7 @@ impl<M: Mapping> PageMap<M> {
         data.div_ceil(per_page as usize) + alone < pages as usize
     }
 
-    /// As [`PageMap::move_page`] within the plane.
+    /// Does the same as [`PageMap::move_page`] within the plane.
     fn copy_page(
         &mut self,
         nand: &mut Array,
@@ -295,8 +297,8 @@ impl<M: Mapping> PageMap<M> {
         Ok(done)
     }
 
-    /// The victim is empty: erases it once what was moved is programmed (`moved`), and lets cold
-    /// data rest in it if it is worn.
+    /// Erases an emptied victim once its pages are programmed elsewhere, at `moved`. If the block
+    /// is worn, moves cold data into it.
     fn finish(
         &mut self,
         nand: &mut Array,
@@ -316,8 +318,7 @@ impl<M: Mapping> PageMap<M> {
         Ok(done)
     }
 
-    /// Erases a block that holds nothing valid, and puts it among the free ones if it can be used
-    /// again.
+    /// Erases a block without valid pages. Adds it to the free blocks if it is still usable.
     pub(super) fn recycle(
         &mut self,
         nand: &mut Array,
@@ -348,8 +349,8 @@ impl<M: Mapping> PageMap<M> {
     }
 
     /// Moves the coldest data of the lane into `rest`, a worn block that was just erased, and
-    /// recycles the block where it was. Only data on blocks with more than the average lifetime
-    /// left is moved.
+    /// recycles the block that it came from. Only blocks with more than the average remaining
+    /// lifetime give up their data.
     fn migrate(
         &mut self,
         nand: &mut Array,
@@ -390,10 +391,11 @@ impl<M: Mapping> PageMap<M> {
         self.recycle(nand, lane, cold, moved, Cause::Wear)
     }
 
-    /// The candidate with the coldest data, among blocks with more than the average lifetime left.
+    /// Returns the candidate with the coldest data, among blocks with more than the average
+    /// remaining lifetime.
     fn coldest(&self, nand: &Array, lane: u32) -> Option<BlockId> {
         let (state, average) = (&self.lanes[lane as usize], self.average_remaining(lane));
-        // Pages of the map change too often to be cold, and keep to their own blocks.
+        // Translation pages change too often to be cold, and stay in their own blocks.
         let young = |block: &BlockId| {
             self.remaining(nand, *block) > average && nand.opened(*block).1 != Role::Map as u8
         };
@@ -402,8 +404,8 @@ impl<M: Mapping> PageMap<M> {
             .min_by_key(|block| self.temperatures[block.0 as usize])
     }
 
-    /// Moves the data of the next block that has failed elsewhere, and marks it bad; false if there
-    /// is none, or no room for its data.
+    /// Moves the data of the next failed block elsewhere, and marks the block bad. Returns false if
+    /// there is none, or no room for its data.
     pub(super) fn empty_failed(
         &mut self,
         nand: &mut Array,
@@ -425,7 +427,7 @@ impl<M: Mapping> PageMap<M> {
         Ok(true)
     }
 
-    /// Works on the lanes of one pool in the gaps that their flash had before `until`, a page or an
+    /// Works on the lanes of one pool while their flash was idle before `until`, one page or one
     /// erase at a time.
     #[inline]
     pub(super) fn background_in(
@@ -443,8 +445,8 @@ impl<M: Mapping> PageMap<M> {
         Ok(())
     }
 
-    /// As [`PageMap::background_in`] for one lane. Returns until when it would start nothing more:
-    /// see [`crate::ftl::Ftl::background`].
+    /// Does the same as [`PageMap::background_in`] for one lane. See
+    /// [`crate::ftl::Ftl::background`] for the returned time.
     pub(super) fn background_in_lane(
         &mut self,
         nand: &mut Array,
@@ -461,18 +463,18 @@ impl<M: Mapping> PageMap<M> {
             }
             match self.background_step(nand, lane, idle) {
                 Ok(true) => quiet = until,
-                // A drive that is worn out has no room for moves: writes will say so.
+                // A worn-out drive has no room for moves; its writes report that.
                 Ok(false) | Err(Errno::ENOSPC) => break,
                 Err(errno) => return Err(errno),
             }
         }
-        // What the host changes from now on can start no work in the past.
+        // Later changes by the host must not start work in the past.
         let state = self.lane(lane);
         state.settled = state.settled.max(until);
         Ok(quiet)
     }
 
-    /// Moves one page or erases one block, if there is need; false if not.
+    /// Moves one page or erases one block. Returns false if there is nothing to do.
     fn background_step(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<bool, Errno> {
         self.carry_out_all(nand);
         let state = &self.lanes[lane as usize];
@@ -487,7 +489,7 @@ impl<M: Mapping> PageMap<M> {
         self.fold_step(nand, lane, at)
     }
 
-    /// Moves one page out of the victim, or, where none is left, erases it.
+    /// Moves one page out of the victim, or erases it if it is empty.
     fn clean_step(
         &mut self,
         nand: &mut Array,
@@ -508,8 +510,8 @@ impl<M: Mapping> PageMap<M> {
         moved.map(drop)
     }
 
-    /// Moves one page out of the oldest full block of the SLC region, or erases it; false where
-    /// there is none, or no room for its pages.
+    /// Moves one page out of the oldest full block of the SLC region, or erases it if it is empty.
+    /// Returns false if there is none, or no room for its pages.
     fn fold_step(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<bool, Errno> {
         let state = &self.lanes[lane as usize];
         let Some(block) = state.slc_full.front().copied() else { return Ok(false) };

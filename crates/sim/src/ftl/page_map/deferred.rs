@@ -1,9 +1,9 @@
-//! Superseding, put off for a few writes.
+//! Deferral of map updates for a few writes.
 //!
-//! Where a page was before is somewhere in a map that no cache holds. A write does not depend on
-//! it: only cleaning does. So the last few writes are kept aside while memory is fetched for them,
-//! and are carried out, in their order, before anything looks. This changes nothing but the speed
-//! (by half on a drive of 16 GiB).
+//! The former map entry of a page is somewhere in a large map outside the processor's cache. Only
+//! garbage collection needs it, not the write itself. The last few writes are therefore queued
+//! while their map entries are prefetched, and are applied in order before anything reads their
+//! effects. This changes only the speed: on a drive of 16 GiB by half.
 
 use flashscope_block::Nanos;
 
@@ -12,9 +12,10 @@ use crate::gc::VictimPolicy;
 use crate::memory::prefetch;
 use crate::nand::{Array, Lpn, Slot};
 
-/// How many writes are put off at most. Memory takes about as long as this many.
+/// Maximum number of deferred writes. A memory access takes about as long as this many writes.
 const MOST: usize = 8;
-/// How many writes it takes until a map entry has been fetched, and says what to fetch next.
+/// Number of writes until a map entry is prefetched, so that the state of its slot can be
+/// prefetched next.
 const AHEAD: usize = MOST / 2;
 
 #[derive(Debug, Clone, Copy)]
@@ -24,12 +25,13 @@ struct Write {
     done: Nanos,
 }
 
-/// The writes that are put off, the oldest at `first` of a ring.
+/// The deferred writes, in a ring whose oldest is at `first`.
 pub(super) struct Deferred {
     ring: [Write; MOST],
     first: usize,
     count: usize,
-    /// How many of them, the oldest, have had fetched what they supersede.
+    /// Number of writes, counted from the oldest, for which the state of the superseded slot is
+    /// prefetched.
     fetched: usize,
 }
 
@@ -56,7 +58,8 @@ impl Deferred {
         Some(oldest)
     }
 
-    /// Where the newest of the writes has put a logical page, if one has.
+    /// Returns the slot to which the newest deferred write has written a logical page, if there is
+    /// one.
     #[inline]
     pub(super) fn slot_of(&self, lpn: Lpn) -> Option<Slot> {
         let newest_first = (0..self.count).rev().map(|nth| self.nth(nth));
@@ -65,8 +68,8 @@ impl Deferred {
 }
 
 impl<M: Mapping> PageMap<M> {
-    /// Points the map to `slot`, where `lpn` is written until `done`, and supersedes where it was
-    /// before, soon.
+    /// Defers mapping `lpn` to `slot`, whose program runs until `done`, and superseding its former
+    /// slot.
     #[inline]
     pub(super) fn point_soon(&mut self, nand: &mut Array, lpn: Lpn, slot: Slot, done: Nanos) {
         if self.deferred.count == MOST
@@ -81,8 +84,8 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// A hint that what the next of the writes supersedes, as far as the map knows, is superseded
-    /// soon.
+    /// Prefetches the state of the slot that the next deferred write supersedes according to the
+    /// map.
     #[inline]
     fn expect_supersede(&mut self, nand: &Array) {
         let write = self.deferred.nth(self.deferred.fetched);
@@ -101,10 +104,10 @@ impl<M: Mapping> PageMap<M> {
         self.put(nand, pool, write.lpn, write.slot, write.done);
     }
 
-    /// Carries out every write that was put off.
+    /// Applies every deferred write.
     #[inline]
     pub(super) fn carry_out_all(&mut self, nand: &mut Array) {
-        // What is missing of the newest of them is fetched side by side.
+        // Prefetches for the newest writes overlap.
         while self.deferred.fetched < self.deferred.count {
             self.expect_supersede(nand);
         }

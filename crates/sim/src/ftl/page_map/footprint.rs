@@ -1,4 +1,4 @@
-//! What a page-mapped FTL takes.
+//! The memory of a page-mapped FTL.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use crate::ftl::Layout;
 use crate::nand::{BlockId, Lpn, Note, Stamp};
 use crate::wear::Wear;
 
-/// That of one whose map is in memory as a whole, for a drive of this layout: see
-/// [`super::PageMap`].
+/// Returns the memory of a [`super::PageMap`] with its whole map in memory, for a drive of this
+/// layout.
 pub fn footprint(layout: &Layout) -> Size {
     let blocks = layout.geometry.blocks();
     let pages = u64::from(layout.logical_pages()) + u64::from(layout.internal_pages());
@@ -25,17 +25,17 @@ pub fn footprint(layout: &Layout) -> Size {
         + records(layout)
 }
 
-/// The lanes, with their lists of blocks.
+/// Returns the memory of the lanes with their lists of blocks.
 fn lanes(layout: &Layout) -> Size {
     let (lanes, size) = (u64::from(layout.lanes()), layout.blocks_per_lane());
-    // All blocks, and each in one of the lists of those that are free, full or failed.
+    // The list of all blocks, and one entry for each in the list of free, full or failed blocks.
     let lists = grown::<BlockId>(size) * 2 + grown::<BlockId>(layout.slc_blocks_per_lane) * 2;
     let suited = size_of::<BTreeSet<BlockId>>() as u64 + tree::<BlockId>(size).0;
     (fixed::<Lane>(1u32) + lists + fixed::<u32>(1u32)) * lanes + Size(suited)
 }
 
-/// Records of trims, and the pages whose trims are not recorded yet. A record is there twice while
-/// its block is cleaned.
+/// Returns the memory of the records of trims and of the pages with unrecorded trims. A record
+/// exists twice while its block is collected.
 fn records(layout: &Layout) -> Size {
     let records = u64::from(layout.records());
     if records == 0 {

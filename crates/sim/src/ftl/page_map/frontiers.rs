@@ -1,5 +1,4 @@
-//! Where pages are written: the open block of each role in a lane, from its first page until it is
-//! full.
+//! Frontiers: the open block of each role in a lane, from its first page until it is full.
 
 use flashscope_block::{Errno, Nanos};
 
@@ -10,10 +9,10 @@ use crate::gc::VictimPolicy;
 use crate::nand::{Array, BlockId, Cause, Entry, Fault, Slot, Stamp};
 
 impl<M: Mapping> PageMap<M> {
-    /// Programs logical pages, `heat` hot in all, at the frontier `front`, opening a block for it
-    /// where there is none. Returns where they are now and when that is done; the map and their
-    /// former places are left to the caller. A block that fails is set aside, and the next one
-    /// tried.
+    /// Programs logical pages at the frontier `front`, opening a block if there is none. `heat` is
+    /// the sum of their temperatures. Returns the first slot and the time at which the program is
+    /// done. The caller updates the map and supersedes the former slots. If a block fails, sets it
+    /// aside and tries the next one.
     #[inline]
     pub(in crate::ftl) fn append(
         &mut self,
@@ -29,7 +28,7 @@ impl<M: Mapping> PageMap<M> {
         })
     }
 
-    /// As [`PageMap::append`], with a page that is programmed as `program` does.
+    /// Does the same as [`PageMap::append`], with `program` to program the page.
     #[inline]
     pub(super) fn append_by(
         &mut self,
@@ -58,14 +57,14 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// A program on the open block has failed: what it holds is to be moved.
+    /// Sets the open block aside after a failed program. Its data must be moved.
     pub(super) fn set_aside(&mut self, front: Front, block: BlockId) {
         let lane = self.lane(front.lane);
         *lane.frontier(front.role) = None;
         lane.failed.push_back(block);
     }
 
-    /// The frontier, in a free block if there is no open one.
+    /// Returns the frontier, opening a free block if there is none.
     #[inline]
     pub(in crate::ftl) fn frontier(
         &mut self,
@@ -102,7 +101,7 @@ impl<M: Mapping> PageMap<M> {
         Ok(frontier)
     }
 
-    /// Tells those who look on how many blocks of a lane are free.
+    /// Reports the number of free blocks of a lane to observers.
     #[inline]
     pub(super) fn announce_free(&self, nand: &mut Array, lane: u32, at: Nanos) {
         if nand.is_observed() {
@@ -111,8 +110,8 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// Moves a frontier on by `places`, which were programmed by `done` with data of this heat in
-    /// all; a block that is full is closed.
+    /// Advances a frontier by `places` slots, which were programmed by `done`. `heat` is the sum of
+    /// their temperatures. Closes a block that is full.
     #[inline]
     pub(in crate::ftl) fn advance(
         &mut self,
@@ -134,7 +133,7 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// A block is full: it gets its summary, and may be cleaned from now on.
+    /// Closes a full block: writes its summary, and makes it a candidate for garbage collection.
     pub(super) fn close(&mut self, nand: &mut Array, front: Front, full: &Frontier, done: Nanos) {
         let (Front { lane, role }, block) = (front, full.block);
         self.carry_out_all(nand);
@@ -146,7 +145,7 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// Notes how hot the data of a block is that takes no more.
+    /// Stores the mean temperature of a block that takes no more data.
     pub(super) fn note_temperature(&mut self, full: &Frontier) {
         if let Some(temperature) = self.temperatures.get_mut(full.block.0 as usize) {
             let mean = full.temperature / u64::from(full.next.max(1));
@@ -154,7 +153,7 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// Puts a block that takes no more data among the full ones.
+    /// Adds a block that takes no more data to the full blocks.
     pub(super) fn file(&mut self, nand: &Array, lane: u32, slc: bool, block: BlockId) {
         if slc {
             self.lane(lane).slc_full.push_back(block);

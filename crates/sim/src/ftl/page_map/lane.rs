@@ -6,25 +6,25 @@ use flashscope_block::Nanos;
 use crate::ftl::Layout;
 use crate::nand::{Array, BlockId, Place};
 
-/// What a block is written for. Each lane has at most one open block for each.
+/// The kind of data that a block is written for. Each lane has at most one open block of each role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ftl) enum Role {
-    /// Data of the host; with separate temperatures, what it does not say is cold.
+    /// Host data; with separate temperatures, only hot data.
     Host = 0,
-    /// What cleaning moves, or data that is cold.
+    /// Data moved by garbage collection; with separate temperatures, cold data.
     Other = 1,
-    /// Data of the host, in the SLC region.
+    /// Host data in the SLC region.
     Slc = 2,
-    /// Cold data that was moved to a worn block.
+    /// Cold data that wear levelling moved to a worn block.
     Wear = 3,
-    /// Pages of the map, where that is on the flash.
+    /// Translation pages, if the mapping table is on the flash.
     Map = 4,
 }
 
 impl Role {
     pub(super) const COUNT: usize = 5;
 
-    /// The frontiers that pages of a block for it may be moved to.
+    /// Returns the roles of the frontiers to which pages of a block of this role may move.
     pub(super) fn moves_to(self) -> &'static [Role] {
         match self {
             Role::Map => &[Role::Map],
@@ -43,56 +43,56 @@ impl Role {
     }
 }
 
-/// One of the frontiers of the drive.
+/// The identifier of a frontier: its lane and role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ftl) struct Front {
     pub(in crate::ftl) lane: u32,
     pub(in crate::ftl) role: Role,
 }
 
-/// A block that is being filled.
+/// An open block, which is being filled.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ftl) struct Frontier {
     pub(in crate::ftl) block: BlockId,
     pub(super) place: Place,
-    /// The next place in it.
+    /// Index of the next slot to program.
     pub(in crate::ftl) next: u32,
-    /// Places in it.
+    /// Number of slots in the block.
     pub(in crate::ftl) places: u32,
-    /// The temperatures of what it holds, added up.
+    /// The sum of the temperatures of its data.
     pub(super) temperature: u64,
 }
 
-/// Part of an allocation pool that is written to and cleaned for itself.
+/// A part of an allocation pool with its own open blocks and garbage collection.
 pub(in crate::ftl) struct Lane {
-    /// Its number, which policies know it by.
+    /// The number of the lane, as policies know it.
     pub(super) index: u32,
-    /// Its blocks, in the order in which they are used first.
+    /// Its blocks, in the order of first use.
     pub(super) blocks: Vec<BlockId>,
-    /// Where its first and its last block are.
+    /// The places of its first and its last block.
     pub(in crate::ftl) places: (Place, Place),
-    /// Erased blocks; the one that has been free for longest is used first.
+    /// Erased blocks, in the order of next use: the one that has been free the longest first.
     pub(super) free: VecDeque<BlockId>,
     /// Erased blocks of the SLC region.
     pub(super) slc_free: VecDeque<BlockId>,
-    /// Full blocks of the SLC region, the oldest first.
+    /// Full blocks of the SLC region, oldest first.
     pub(super) slc_full: VecDeque<BlockId>,
-    /// Blocks that have failed, to be emptied and marked bad.
+    /// Failed blocks, to be emptied and marked bad.
     pub(super) failed: VecDeque<BlockId>,
     pub(super) frontiers: [Option<Frontier>; Role::COUNT],
-    /// The block that is being cleaned.
+    /// The block that garbage collection is emptying.
     pub(super) victim: Option<BlockId>,
-    /// The places that will be cleaned next, as it looks, from the first on that nothing was fetched
-    /// for; none where that is to be guessed anew.
+    /// The slots of the likely next victim that are not prefetched yet; `None` if there is no
+    /// guess.
     pub(super) likely: Option<Range<u32>>,
-    /// Until when background work has been worked out.
+    /// Time up to which background work has been simulated.
     pub(super) settled: Nanos,
-    /// Erases of all its blocks.
+    /// Total erases of its blocks.
     pub(super) erases: u64,
 }
 
 impl Lane {
-    /// Lane `index`, all of it free but for bad blocks.
+    /// Creates lane `index`, with all blocks free except the bad ones.
     pub(super) fn new(layout: &Layout, index: u32, nand: &mut Array) -> Self {
         let (first, size) = (layout.first_block(index).0, layout.blocks_per_lane());
         let (slc, blocks) = (layout.slc_blocks_per_lane, layout.blocks_of_lane(index));
@@ -115,13 +115,13 @@ impl Lane {
         }
     }
 
-    /// The free blocks, as many as a threshold counts.
+    /// Returns the number of free blocks that thresholds compare with.
     #[inline]
     pub(super) fn free_blocks(&self) -> u32 {
         u32::try_from(self.free.len()).expect("fewer than the blocks of a lane, a u32")
     }
 
-    /// Its blocks that are not of the SLC region.
+    /// Returns the blocks outside the SLC region.
     pub(super) fn usual_blocks(&self, layout: &Layout) -> &[BlockId] {
         &self.blocks[layout.slc_blocks_per_lane as usize..]
     }
@@ -130,7 +130,7 @@ impl Lane {
         &mut self.frontiers[role as usize]
     }
 
-    /// Whether a block is full of data and nothing works on it.
+    /// Returns true if a block is full of data and no operation is using it.
     pub(super) fn is_candidate(&self, nand: &Array, block: BlockId) -> bool {
         let open = self.frontiers.iter().flatten().any(|frontier| frontier.block == block);
         nand.written(block) > 0

@@ -1,5 +1,5 @@
-//! What an FTL that maps by page does beside, so that its map can be found: nothing where it is in
-//! memory as a whole.
+//! The extra work of a page-mapped FTL to look up and store its mapping table: none if the whole
+//! table is in memory.
 
 use flashscope_block::{Errno, Nanos};
 
@@ -7,21 +7,22 @@ use super::PageMap;
 use crate::ftl::{Layout, Recovery};
 use crate::nand::{Array, BlockId, Lpn};
 
-/// Where the map of a [`PageMap`] is kept. [`PageMap`] itself knows the newest place of every
-/// logical page all the time, as the simulator must; this says what it takes the drive to know it.
+/// The storage of the mapping table of a [`PageMap`]. [`PageMap`] itself always knows the newest
+/// slot of every logical page, as the simulator must. This trait models the cost for the drive to
+/// know it.
 pub trait Mapping: Sized {
-    /// That of an empty drive.
+    /// Creates the storage of an empty drive.
     fn new(layout: &Layout) -> Self;
 
-    /// A hint that the entry of `lpn`, which may be any number, is looked up soon.
+    /// Prefetches the entry of `lpn`, which will soon be looked up. `lpn` may be any number.
     #[inline]
     fn expect(&self, _lpn: Lpn) {}
 
-    /// Has the entry of a logical page looked up, for a `write` or for something else, from `at`
-    /// on. Returns when it is known.
+    /// Looks up the entry of a logical page from `at` on, for a write if `write`. Returns the time
+    /// at which the entry is known.
     ///
     /// # Errors
-    /// As [`crate::ftl::Ftl::write`]; for want of room a write alone is refused.
+    /// See [`crate::ftl::Ftl::write`]. Only writes fail for lack of room.
     #[inline]
     fn look_up(
         _ftl: &mut PageMap<Self>,
@@ -33,52 +34,52 @@ pub trait Mapping: Sized {
         Ok(at)
     }
 
-    /// A hint that an entry changes soon.
+    /// Prefetches an entry that will soon change.
     #[inline]
     fn expect_change(&self, _lpn: Lpn) {}
 
-    /// The entry of a logical page, which may be internal, has changed: it was written, trimmed or
-    /// moved.
+    /// Records that a logical page, possibly internal, was written, trimmed or moved.
     #[inline]
     fn changed(&mut self, _lpn: Lpn) {}
 
-    /// A block of `lane` that holds pages of the map is full, with `valid` of them valid.
+    /// Adds a full translation block of `lane`, with `valid` valid pages.
     fn closed(&mut self, _lane: u32, _block: BlockId, _valid: u32) {}
 
-    /// Whether a lane has more such blocks than are worth their room: they are cleaned before
-    /// others.
+    /// Returns true if a lane has so many translation blocks that they are collected before data
+    /// blocks.
     #[inline]
     fn is_crowded(&self, _lane: u32) -> bool {
         false
     }
 
-    /// Chooses among such blocks of `lane` that `suit` the one to clean: see
+    /// Chooses the victim among the translation blocks of `lane` that `suit`: see
     /// [`crate::gc::VictimPolicy::take`].
     #[inline]
     fn take(&mut self, _lane: u32, _suits: impl Fn(BlockId) -> bool) -> Option<BlockId> {
         None
     }
 
-    /// Whether changes have left more to do than may be put off.
+    /// Returns true if more translation pages are out of date than may be deferred.
     #[inline]
     fn is_behind(&self) -> bool {
         false
     }
 
-    /// Does what changes have left to do, from `at` on; false if there was no room for all of it.
+    /// Writes all translation pages that are out of date, from `at` on. Returns false if there was
+    /// no room for some.
     ///
     /// # Errors
-    /// `EIO` when the flash refuses a command.
+    /// Returns `EIO` if the flash refuses a command.
     #[inline]
     fn catch_up(_ftl: &mut PageMap<Self>, _nand: &mut Array, _at: Nanos) -> Result<bool, Errno> {
         Ok(true)
     }
 
-    /// Does a page's worth of it for a lane in the background; false if there is nothing to do, or
-    /// no room.
+    /// Writes one such translation page of a lane in the background. Returns false if there is
+    /// none, or no room.
     ///
     /// # Errors
-    /// As [`Mapping::catch_up`].
+    /// See [`MapStorage::catch_up`].
     #[inline]
     fn catch_up_in_background(
         _ftl: &mut PageMap<Self>,
@@ -89,17 +90,17 @@ pub trait Mapping: Sized {
         Ok(false)
     }
 
-    /// From now on, [`Mapping::recover`] may be asked for.
+    /// Starts tracking what [`MapStorage::recover`] needs.
     fn expect_power_cuts(&mut self) {}
 
-    /// Forgets which blocks hold pages of the map: they are found again.
+    /// Forgets the translation blocks; recovery adds them again.
     fn forget_blocks(&mut self, _layout: &Layout) {}
 
-    /// The power was cut, and where every page is has been found out by `recovery.done`: sees to
-    /// the rest.
+    /// Completes recovery after a power cut, once the slot of every page is known, at
+    /// `recovery.done`.
     ///
     /// # Errors
-    /// As [`Mapping::catch_up`].
+    /// See [`MapStorage::catch_up`].
     fn recover(
         _ftl: &mut PageMap<Self>,
         _nand: &mut Array,
@@ -109,7 +110,7 @@ pub trait Mapping: Sized {
     }
 }
 
-/// The whole map is in memory.
+/// The whole mapping table in memory.
 pub struct InMemory;
 
 impl Mapping for InMemory {

@@ -1,5 +1,5 @@
-//! The page-mapped FTL of Agrawal et al.: host path here, then lanes, frontiers, cleaning, the SLC
-//! region and recovery in files of their own.
+//! The page-mapped FTL of Agrawal et al. This file has the path of host requests. The submodules
+//! have lanes, frontiers, garbage collection, the SLC region and recovery.
 
 mod ahead;
 mod cleaning;
@@ -34,44 +34,44 @@ pub(super) const KIND: Kind = Kind {
     footprint: footprint::footprint,
 };
 
-/// The map of a logical page that holds nothing.
+/// The map entry of a logical page without data.
 pub(super) const NOWHERE: u32 = 0;
 
-/// A page-mapped FTL, whose map is kept as `M` says.
+/// A page-mapped FTL. `M` stores its mapping table.
 pub struct PageMap<M = InMemory> {
     pub(super) layout: Layout,
     pools: Divisor,
     stripe: Divisor,
-    /// For each logical page one more than its place, or [`NOWHERE`]; the pages of a drive never
-    /// written to then cost no memory. Internal pages follow the host's.
+    /// For each logical page its slot number plus 1, or [`NOWHERE`]. With 0 for no data, pages
+    /// never written cost no memory. Internal pages follow the host's pages.
     pub(super) map: Vec<u32>,
     pub(super) lanes: Vec<Lane>,
-    /// For each pool, how many host writes it has had: its lanes take turns.
+    /// For each pool, the lane whose turn it is.
     turns: Vec<u32>,
-    /// The lane of the `n`th part of the array.
+    /// The lane of each part of the array, in block order.
     lane_of_part: Vec<u32>,
     policy: Policy,
     wear: Wear,
-    /// For each block, the mean stamp of its data when it was full; empty where nothing asks.
+    /// For each block, the mean stamp of its data when it was full; empty if no policy needs it.
     temperatures: Vec<Stamp>,
     pub(super) stamp: Stamp,
-    /// For each record of trims, whether some are not recorded yet.
+    /// For each record, true if it lacks some trims.
     unrecorded: Vec<bool>,
-    /// Pages whose trim is not recorded yet. The map keeps their data for as long.
+    /// Trimmed pages whose trim is not recorded yet. The map keeps their data until then.
     trimmed: BTreeSet<Lpn>,
-    /// When the last of the host's pages is on the flash.
+    /// Time at which the last host page is on the flash.
     programmed: Nanos,
-    /// When the last record of trims is.
+    /// Time at which the last record of trims is on the flash.
     recorded: Nanos,
-    /// What a power cut may take back, where the map survives it: a logical page, where it was
-    /// before, and when that was over.
+    /// What a power cut may undo if the map survives it: a logical page, its previous map entry,
+    /// and the end of the write that replaced it.
     undo: Option<Vec<(Lpn, u32, Nanos)>>,
     health: Health,
-    /// Whether pages are moved many at a time.
+    /// Is true if garbage collection may move many pages in one step.
     bulk: bool,
-    /// Writes that the map does not know of yet.
+    /// Writes that are not yet in the map.
     deferred: Deferred,
-    /// Whether there are ever any.
+    /// Is true if writes may be deferred.
     defers: bool,
     pub(super) mapping: M,
 }
@@ -129,7 +129,7 @@ impl<M: Mapping> PageMap<M> {
         &mut self.lanes[lane as usize]
     }
 
-    /// The lane that a block of `pool` is in.
+    /// Returns the lane of a block of `pool`.
     #[inline]
     pub(super) fn lane_of(&self, pool: u32, block: BlockId) -> u32 {
         match self.layout.lanes_per_pool {
@@ -138,8 +138,8 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// Marks the place that the map entry of a page of the host, or of a record, of `pool` pointed
-    /// to, if any, as out of date, once a program is done that runs until `settles`.
+    /// Supersedes the slot of a former map entry of `pool`, if it had one, by a program that runs
+    /// until `settles`. The entry is of a host page or a record of trims.
     #[inline]
     fn supersede(&mut self, nand: &mut Array, pool: u32, mapped: u32, settles: Nanos) {
         if mapped != NOWHERE {
@@ -151,7 +151,7 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// Points the map of `lpn` to `slot` and returns where it pointed before.
+    /// Maps `lpn` to `slot` and returns the former map entry.
     #[inline]
     pub(super) fn point(&mut self, lpn: Lpn, slot: Slot, done: Nanos) -> u32 {
         let before = std::mem::replace(&mut self.map[lpn.0 as usize], slot.0 + 1);
@@ -161,7 +161,7 @@ impl<M: Mapping> PageMap<M> {
         before
     }
 
-    /// A page of the host is at `slot`, once the program is done that runs until `done`.
+    /// Maps a host page to `slot`, whose program runs until `done`, and supersedes its former slot.
     #[inline]
     fn put(&mut self, nand: &mut Array, pool: u32, lpn: Lpn, slot: Slot, done: Nanos) {
         if !self.trimmed.is_empty() {
@@ -184,7 +184,7 @@ impl<M: Mapping> PageMap<M> {
         (mapped != NOWHERE).then(|| Slot(mapped - 1))
     }
 
-    /// The logical pages that a slice falls on.
+    /// Returns the logical pages that a slice covers in whole or in part.
     #[inline]
     fn lpns(&self, slice: &Slice) -> std::ops::Range<u32> {
         let size = self.layout.geometry.logical_page_size;
@@ -194,8 +194,8 @@ impl<M: Mapping> PageMap<M> {
         slice.lpn.0..slice.lpn.0 + (slice.start + slice.len).div_ceil(size)
     }
 
-    /// Reads what a slice that covers its logical pages in part leaves of them, so that they can
-    /// be written as a whole (section 3.1). Returns when that is there.
+    /// Reads the parts of logical pages that a partial write does not cover, so that they can be
+    /// written as a whole (section 3.1). Returns the time at which the data is there.
     fn read_rest(&mut self, nand: &mut Array, slice: &Slice, at: Nanos) -> Result<Nanos, Errno> {
         let size = u64::from(self.layout.geometry.logical_page_size);
         let covered = u64::from(slice.start)..u64::from(slice.start + slice.len);
@@ -212,8 +212,8 @@ impl<M: Mapping> PageMap<M> {
         Ok(ready)
     }
 
-    /// Reads the flash pages of a logical page that hold any of these bytes of it. Returns when
-    /// they are there.
+    /// Reads the flash pages of a logical page that hold any of the bytes `wanted`. Returns the
+    /// time at which the data is there.
     fn read_page(
         &mut self,
         nand: &mut Array,
@@ -247,7 +247,8 @@ impl<M: Mapping> PageMap<M> {
         Ok(ready)
     }
 
-    /// Writes the logical pages of a slice to one flash page, or the one logical page to several.
+    /// Writes the logical pages of a slice to one flash page, or one large logical page to several
+    /// flash pages.
     #[inline]
     fn write_slice(
         &mut self,
@@ -273,7 +274,7 @@ impl<M: Mapping> PageMap<M> {
             }
             return Ok(self.answer(nand, front, slot, done));
         }
-        // A page of the flash is all zeros where each of its logical pages is written whole so.
+        // A flash page is all zeros only if all its logical pages are written in full with zeros.
         let whole = u64::from(slice.len) == self.layout.geometry.element_page();
         let entry = |lpn| Entry { lpn: Lpn(lpn), stamp, zero: slice.zero && whole };
         let entries: Vec<_> = self.lpns(slice).map(entry).collect();
@@ -285,8 +286,8 @@ impl<M: Mapping> PageMap<M> {
         Ok(self.answer(nand, front, first, done))
     }
 
-    /// When the host learns that what it wrote to `slot` by `done` is there: if that filled the
-    /// block, once its summary is too (Table 3: the 309 us of a write).
+    /// Returns when the host is told that its write to `slot`, done at `done`, is complete. If the
+    /// write filled the block, that includes writing the summary (Table 3: the 309 us of a write).
     #[inline]
     fn answer(&self, nand: &Array, front: Front, slot: Slot, done: Nanos) -> Nanos {
         if self.lanes[front.lane as usize].frontiers[front.role as usize].is_some() {
@@ -304,8 +305,8 @@ impl<M: Mapping> PageMap<M> {
         self.stamp + 1
     }
 
-    /// What a write is refused with: a drive without room that has lost blocks has come to its
-    /// end.
+    /// Returns the error for a refused write. A drive that has lost blocks and has no room left is
+    /// at its end of life.
     #[cold]
     fn refusal(&mut self, nand: &Array, errno: Errno, at: Nanos) -> Errno {
         let failures = nand.counters().failed_programs + nand.counters().failed_erases;
@@ -317,12 +318,12 @@ impl<M: Mapping> PageMap<M> {
         Errno::EROFS
     }
 
-    /// Whether moves are to stay within the plane.
+    /// Returns true if garbage collection moves pages within the plane.
     fn copies_back(&self) -> bool {
         self.layout.transfer == Transfer::CopyBack
     }
 
-    /// What a write of this stream is written for.
+    /// Returns the role of the block for a write of this stream.
     #[inline]
     fn role_of(&self, stream: u16) -> Role {
         if self.layout.frontiers == Frontiers::HotAndCold && stream == super::COLD_STREAM {
@@ -363,7 +364,7 @@ impl<M: Mapping> Ftl for PageMap<M> {
             let bytes = u64::from(slice.start)..u64::from(slice.start + slice.len);
             return self.read_page(nand, slice.lpn, &[bytes], at);
         }
-        // Logical pages that are on one flash page are read at once.
+        // Logical pages on one flash page are read together.
         let mut pages: Vec<_> = self
             .lpns(&slice)
             .filter_map(|lpn| self.slot_of(Lpn(lpn)))
@@ -382,7 +383,7 @@ impl<M: Mapping> Ftl for PageMap<M> {
         let pool = self.pool_of(lpn);
         self.carry_out_all(nand);
         self.background_in(nand, pool, at)?;
-        // The host does not wait for it.
+        // The host does not wait for the mapping lookup.
         let known = M::look_up(self, nand, lpn, at, false);
         known.map_err(|errno| self.refusal(nand, errno, at))?;
         if self.slot_of(lpn).is_none() {
@@ -425,7 +426,7 @@ impl<M: Mapping> Ftl for PageMap<M> {
     }
 
     fn expect_power_cuts(&mut self) {
-        // What a cut takes back has to be known at once.
+        // Deferred writes could not be undone.
         self.defers = false;
         self.mapping.expect_power_cuts();
         if self.layout.map_survives {

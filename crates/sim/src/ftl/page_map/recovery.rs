@@ -1,12 +1,13 @@
-//! Persistence (section 3.4): what the map is rebuilt from when the power comes back.
+//! Persistence (section 3.4): the metadata from which the map is rebuilt after a power cut.
 //!
-//! Each block ends with a summary of the logical pages it holds and of when they were written, so
-//! that not every page has to be visited; blocks that are still open, or all where there are no
-//! summaries, are read page by page. Of
-//! several copies of a logical page the newest wins. Trims leave no trace on the pages they concern,
-//! so a flush records them: internal pages hold a bit for each logical page, set where it holds
-//! nothing, which outweighs every copy that is older than the record. Until then the data of a trimmed
-//! page counts as valid, lest a cut bring back older data than that.
+//! Each block ends with a summary that lists its logical pages and their stamps, so that recovery
+//! need not visit every page. Open blocks are read page by page, and so are all blocks if there are
+//! no summaries. Of several copies of a logical page the newest wins.
+//!
+//! A trim leaves no trace on the page itself, so a flush records it. Records are internal pages
+//! with one bit for each logical page, set if it has no data. A record overrides every copy that is
+//! older. Until it is written, the data of a trimmed page counts as valid, because a power cut
+//! could otherwise bring back even older data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -20,19 +21,19 @@ use crate::ftl::Recovery;
 use crate::nand::{Array, BlockId, Cause, Entry, Lpn, Page, Slot, Stamp};
 
 impl<M: Mapping> PageMap<M> {
-    /// Records trims once the data that they keep would fill a block.
+    /// Records trims once the data that they keep alive would fill a block.
     pub(super) fn bound_trimmed(&mut self, nand: &mut Array, at: Nanos) -> Result<(), Errno> {
         if self.trimmed.len() < self.layout.geometry.slots_per_block as usize {
             return Ok(());
         }
         match self.record_trims(nand, at) {
-            // Without room for records the data is kept.
+            // Without room for records, the data is kept.
             Ok(_) | Err(Errno::ENOSPC) => Ok(()),
             Err(errno) => Err(errno),
         }
     }
 
-    /// Records the trims since the last time. Returns when the records are written.
+    /// Records the trims since the last call. Returns the time at which the records are written.
     pub(super) fn record_trims(&mut self, nand: &mut Array, at: Nanos) -> Result<Nanos, Errno> {
         self.carry_out_all(nand);
         for record in 0..self.unrecorded.len() {
@@ -54,7 +55,8 @@ impl<M: Mapping> PageMap<M> {
         let front = self.make_room(nand, pool, Role::Host, at)?;
         self.stamp = self.next_stamp(nand);
         let entry = Entry { lpn, stamp: self.stamp, zero: false };
-        // It must not outlive a record before it that says more of a page whose program it outran.
+        // A record must not survive a power cut that undoes the program of an earlier write,
+        // because it would override the older copy of that page.
         let at = at.max(self.programmed);
         let (slot, done) = self.append(nand, front, &[entry], 0, at, Cause::Mapping)?;
         nand.set_note(slot, Arc::from(bits));
@@ -73,7 +75,7 @@ impl<M: Mapping> PageMap<M> {
         Lpn(u32::try_from(index).expect("the pages of a drive fit in a u32"))
     }
 
-    /// Gives up the data of trimmed pages, whose record is on the flash from `recorded` on.
+    /// Drops the data of trimmed pages, whose record is on the flash at `recorded`.
     fn drop_trimmed(&mut self, nand: &mut Array, pages: Range<usize>, recorded: Nanos) {
         let range = self.lpn(pages.start)..self.lpn(pages.end);
         let trimmed: Vec<Lpn> = self.trimmed.range(range).copied().collect();
@@ -84,7 +86,7 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// Numbers the stamps of all data anew, from 1, in their order.
+    /// Renumbers all stamps from 1, keeping their order.
     #[cold]
     pub(super) fn renumber(&mut self, nand: &mut Array) -> Stamp {
         let old = nand.renumber_stamps();
@@ -96,7 +98,7 @@ impl<M: Mapping> PageMap<M> {
         Stamp::try_from(old.len()).expect("at most as many as places") + 1
     }
 
-    /// Finds out from the flash what is where, from `at` on.
+    /// Rebuilds the state of the FTL from the flash, from `at` on.
     pub(super) fn rebuild(&mut self, nand: &mut Array, at: Nanos) -> Result<Recovery, Errno> {
         let mut recovery = Recovery { done: at, pages_read: 0 };
         if let Some(undo) = &mut self.undo {
@@ -132,7 +134,7 @@ impl<M: Mapping> PageMap<M> {
         Ok(recovery)
     }
 
-    /// Counts the blocks that have been taken out of use.
+    /// Counts the retired blocks.
     fn count_bad(&mut self, nand: &Array) {
         let lifetime = self.layout.reliability.block_lifetime;
         let bad = (0..self.layout.geometry.blocks()).map(BlockId).filter(|b| nand.is_bad(*b));
@@ -141,8 +143,8 @@ impl<M: Mapping> PageMap<M> {
         self.health.failed_blocks = others.len() as u64 - self.health.factory_bad_blocks;
     }
 
-    /// Reads the summary of a block, or what of it is programmed page by page, and takes up the
-    /// copies that are newer than those found so far.
+    /// Reads the summary of a block, or its programmed pages one by one, and maps the copies that
+    /// are newer than those known so far.
     fn read_block(
         &mut self,
         nand: &mut Array,
@@ -157,7 +159,8 @@ impl<M: Mapping> PageMap<M> {
         }
         let summary = Page { block, index: geometry.data_pages() };
         let summed_up = geometry.summary_pages > 0 && written == geometry.pages_per_block;
-        // A canary of the fuzz targets: a block whose summary the power cut tore is forgotten.
+        // A deliberate bug for the fuzz targets to find: ignores a block whose summary the power
+        // cut tore.
         if cfg!(feature = "canary") && summed_up && nand.is_torn(summary) {
             return Ok(());
         }
@@ -183,8 +186,9 @@ impl<M: Mapping> PageMap<M> {
         Ok(())
     }
 
-    /// A cut in the midst of cleaning may leave a lane without a free block, and not enough room to
-    /// go on. Then a block that holds nothing but copies of what is still elsewhere can be given up.
+    /// Makes a block free in each lane that has none. A power cut during garbage collection may
+    /// leave a lane without a free block and without room to continue. A block that holds only
+    /// duplicates of data elsewhere can then be reclaimed.
     fn find_free_blocks(&mut self, nand: &Array) {
         let mut copies = BTreeMap::new();
         for lane in 0..self.layout.lanes() {
@@ -202,7 +206,7 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// For each page whose copy in a block is the one that counts, a copy elsewhere; none if one
+    /// Returns another copy of each page whose mapped copy is in this block, or `None` if a page
     /// has no other copy.
     fn doubles(&self, nand: &Array, block: BlockId, copies: &Copies) -> Option<Vec<(Lpn, Slot)>> {
         let geometry = *nand.geometry();
@@ -218,7 +222,7 @@ impl<M: Mapping> PageMap<M> {
         Some(doubles)
     }
 
-    /// Forgets the pages that are older than a record of their trim.
+    /// Unmaps the pages that are older than the record of their trim.
     fn apply_records(&mut self, nand: &Array) {
         for record in 0..self.unrecorded.len() {
             let Some(slot) = self.slot_of(self.layout.record(record)) else { continue };
@@ -236,7 +240,7 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// Sorts the blocks of a lane into free, open and full ones.
+    /// Sorts the blocks of a lane into free, open and full blocks.
     fn take_stock(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<(), Errno> {
         let slc_blocks = self.layout.slc_blocks_per_lane as usize;
         let state = self.lane(lane);
@@ -272,7 +276,7 @@ impl<M: Mapping> PageMap<M> {
         Ok(())
     }
 
-    /// Goes on with a block that holds data: as a frontier where it was one, or as a full block.
+    /// Resumes a block with data, as a frontier if it was one, or as a full block.
     fn resume(&mut self, nand: &mut Array, lane: u32, block: BlockId, slc: bool, at: Nanos) {
         let geometry = *nand.geometry();
         let written = nand.written(block);
@@ -306,7 +310,7 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// The mean stamp of the valid data of a block.
+    /// Returns the mean stamp of the valid data of a block.
     fn heat_of_content(&self, nand: &Array, block: BlockId) -> Stamp {
         if self.temperatures.is_empty() {
             return 0;
@@ -321,7 +325,7 @@ impl<M: Mapping> PageMap<M> {
     }
 }
 
-/// Where the copies of all data are that can be read.
+/// The slots of all readable copies, by logical page and stamp.
 type Copies = BTreeMap<(Lpn, Stamp), Vec<Slot>>;
 
 fn all_copies(nand: &Array) -> Copies {
@@ -351,8 +355,8 @@ mod tests {
     use crate::ftl::page_map::InMemory;
     use crate::ftl::{Ftl, Slice};
 
-    // When stamps come to their end in the midst of life, are all pages found after a power cut as
-    // they were written last, and is the order of what is written since kept?
+    // After stamps are renumbered, recovery still finds the newest copy of each page, and later
+    // writes are newer.
     #[test]
     fn stamps_start_anew_at_their_end() {
         let mut profile = Profile::default();

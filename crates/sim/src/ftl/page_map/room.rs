@@ -1,4 +1,4 @@
-//! Where the next page goes: a lane and a frontier with room, cleaned for if need be.
+//! Room for the next page: chooses a lane and a frontier, and runs garbage collection if needed.
 
 use flashscope_block::{Errno, Nanos};
 
@@ -7,9 +7,10 @@ use super::{Mapping, PageMap};
 use crate::nand::{Array, Cause};
 
 impl<M: Mapping> PageMap<M> {
-    /// As [`PageMap::make_room`], for a page of the host. What cleaning has left to do of the map
-    /// is done first, which may take cleaning in its turn; that comes to an end, because each page
-    /// of data that moves leaves fewer superseded ones among the data.
+    /// Does the same as [`PageMap::make_room`] for a host page, after updating the translation
+    /// pages that garbage collection has made out of date. That may itself need garbage collection.
+    /// It terminates, because each data page that moves leaves fewer superseded pages among the
+    /// data.
     #[inline]
     pub(super) fn host_room(
         &mut self,
@@ -30,8 +31,8 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// Finds a lane of `pool` with room for a page at its frontier for `role`, or at another that
-    /// is as good. Lanes take turns; one that cannot free a page is passed over.
+    /// Finds a lane of `pool` with room for a page at its frontier for `role`, or at an equivalent
+    /// one. Lanes take turns; a lane that cannot free a page is skipped.
     #[inline]
     pub(in crate::ftl) fn make_room(
         &mut self,
@@ -50,8 +51,8 @@ impl<M: Mapping> PageMap<M> {
         }
         let turn = self.turns[pool as usize];
         let in_turn = |nth: u32| first + (turn + nth) % lanes;
-        // No lane cleans in the foreground while another that it would keep waiting has room. Pages that
-        // go to blocks used as SLC do so in turn, whatever room there is elsewhere.
+        // No lane collects in the foreground while another lane on the same unit has room. Pages
+        // for the SLC region always take turns, whatever room other lanes have.
         let through_slc = self.goes_through_slc(role);
         let free = |nth: &u32| {
             let lane = in_turn(*nth);
@@ -75,15 +76,15 @@ impl<M: Mapping> PageMap<M> {
         Err(Errno::ENOSPC)
     }
 
-    /// Whether a lane that would have to clean lets `other` have its turn: where they could not
-    /// work side by side anyway.
+    /// Returns true if a lane that needs garbage collection gives its turn to `other`, because the
+    /// two cannot work in parallel.
     #[inline]
     fn yields(&self, lane: u32, other: u32) -> bool {
         let place = |lane: u32| self.lanes[lane as usize].places.0;
         lane == other || (!self.layout.wiring.two_plane && place(lane).waits_for(place(other)))
     }
 
-    /// Whether a page fits in a lane without cleaning.
+    /// Returns true if a page fits in a lane without garbage collection.
     #[inline]
     pub(in crate::ftl) fn has_room(&self, front: Front) -> bool {
         let state = &self.lanes[front.lane as usize];
@@ -91,14 +92,14 @@ impl<M: Mapping> PageMap<M> {
         state.failed.is_empty() && state.free_blocks() >= self.layout.clean_below + opens
     }
 
-    /// Whether pages for a frontier go to blocks used as SLC first.
+    /// Returns true if pages for a frontier go to the SLC region first.
     #[inline]
     fn goes_through_slc(&self, role: Role) -> bool {
         self.layout.slc_blocks_per_lane > 0 && role != Role::Map
     }
 
-    /// Makes room for a page in a lane; says at which frontier, or none if there can be
-    /// none.
+    /// Makes room for a page in a lane. Returns the role of the frontier, or `None` if there is no
+    /// room.
     #[inline]
     fn room_in(
         &mut self,
@@ -117,13 +118,13 @@ impl<M: Mapping> PageMap<M> {
         if ready || self.main_room(nand, front, at)? { Ok(Some(role)) } else { Ok(None) }
     }
 
-    /// Makes sure that there is a next page at the frontier for `role`: where too few blocks are
-    /// free, cleans until there are enough again, in the foreground. False where that cannot be
-    /// done without the block that cleaning needs.
+    /// Ensures a next page at the frontier for `role`. If too few blocks are free, collects in the
+    /// foreground until there are enough. Returns false if that would use up the block that garbage
+    /// collection needs.
     ///
-    /// Cleaning always finds room to move pages to: a victim has less than a block of them, and a
-    /// page is given out only while a block is free beside the frontier. A failed block is emptied
-    /// when that has been seen to.
+    /// Garbage collection always has room to move pages to: a victim has less than a block of valid
+    /// pages, and a page is only granted while a block is free beside the frontier. A failed block
+    /// is emptied after that.
     #[cold]
     pub(super) fn main_room(
         &mut self,
@@ -133,7 +134,8 @@ impl<M: Mapping> PageMap<M> {
     ) -> Result<bool, Errno> {
         self.carry_out_all(nand);
         let Front { lane, role } = front;
-        // Cleaning may fill the block that was just opened: each round leaves more free pages.
+        // Collection may fill the block that was just opened, but each round leaves more free
+        // pages.
         loop {
             let open = self.lane(lane).frontier(role).is_some();
             if !open && self.lane(lane).free_blocks() > 0 {
@@ -158,9 +160,9 @@ impl<M: Mapping> PageMap<M> {
         }
     }
 
-    /// Whether the SLC region takes the next page. Where nothing happens in the background, a full
-    /// region is emptied by a block at a time in the foreground; otherwise writes go past it until
-    /// the drive has had time to.
+    /// Returns true if the SLC region takes the next page. Without background work, a full region
+    /// is emptied one block at a time in the foreground. With background work, writes bypass a full
+    /// region until the drive has had time to empty it.
     fn slc_room(&mut self, nand: &mut Array, lane: u32, at: Nanos) -> Result<bool, Errno> {
         let state = self.lane(lane);
         if state.frontier(Role::Slc).is_some() || !state.slc_free.is_empty() {

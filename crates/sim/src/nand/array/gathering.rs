@@ -1,19 +1,19 @@
-//! Gathering pages from many places into one block: what merges of log blocks do.
+//! Copying pages from many places into one block, as merges of log blocks do.
 
 use flashscope_block::Nanos;
 
 use super::Array;
 use crate::nand::{BlockId, Cause, Fault, Illegal, Lpn, Page, Place, Slot, Stamp};
 
-/// What [`Array::gather`] is told of a logical page that there is none of.
+/// The source that [`Array::gather`] takes for a logical page without data.
 pub const NOWHERE: u32 = 0;
 
 impl Array {
-    /// Leaves out the pages of a block before place `index`, which is to be programmed next: pages
-    /// are programmed in ascending order, but not every one has to be.
+    /// Skips the pages of a block before `index`, which becomes the next page to program. Pages
+    /// must be programmed in ascending order, but some may be skipped.
     ///
     /// # Errors
-    /// [`Illegal::ProgramOutOfOrder`], [`Illegal::BadBlock`].
+    /// Returns [`Illegal::ProgramOutOfOrder`] or [`Illegal::BadBlock`].
     pub fn leave_out(&mut self, block: BlockId, index: u32) -> Result<(), Illegal> {
         let next = self.blocks.written(block);
         let page = Page { block, index: next };
@@ -24,15 +24,16 @@ impl Array {
         Ok(())
     }
 
-    /// Copies logical pages, of which `from` gives one more than the place or [`NOWHERE`], to place
-    /// `to` and those after it, and supersedes them where they were. The same as reading and
-    /// programming them one by one, all of them given at `at`; the places of pages that there are
-    /// none of are left out. Only where a logical page is a page of an element, and for pages
-    /// without a note.
+    /// Copies logical pages to slot `to` and those after it, and supersedes the sources. Each item
+    /// of `from` is the source slot number plus 1, or [`NOWHERE`], whose destination slot is
+    /// skipped.
+    ///
+    /// Equivalent to reading and programming the pages one by one, all submitted at `at`. Requires
+    /// that a logical page is one page of an element, and that no source is an internal page.
     ///
     /// # Errors
-    /// As [`Array::program`]. If a program fails, what was copied counts for nothing, and nothing
-    /// is superseded.
+    /// See [`Array::program`]. If a program fails, the copies made so far are void and nothing is
+    /// superseded.
     pub fn gather(
         &mut self,
         from: &[u32],
@@ -54,8 +55,8 @@ impl Array {
         Ok(done)
     }
 
-    /// Times and counts the copies all at once, if they are all within one unit that they have to
-    /// themselves.
+    /// Times and counts all copies at once. Returns `None` unless [`Array::is_plain`] and all
+    /// blocks are on one unit.
     fn gather_in_unit(
         &mut self,
         from: &[u32],
@@ -82,22 +83,22 @@ impl Array {
         Some(done)
     }
 
-    /// Whether [`Array::rewrite`] can be used for blocks of which the first is at `first` and the
-    /// last at `last`: they are on one unit that they have to themselves, no program fails, and
-    /// nobody looks on.
+    /// Returns true if [`Array::rewrite`] works for blocks on places from `first` to `last`:
+    /// [`Array::is_plain`], and they are on one unit.
     #[inline]
     pub fn rewrites(&self, first: Place, last: Place) -> bool {
         self.plain && first.unit == last.unit
     }
 
-    /// Reads logical pages at these places, programs them with new contents to place `to` and those
-    /// after it, with stamps from `stamp` on, and supersedes the former ones; `superseded` is told
-    /// of the block of each and how many of its places are still valid. The same as doing so one
-    /// by one, all of them given at `at`. Only where [`Array::rewrites`], and for pages without a
-    /// note.
+    /// Reads the logical pages at these slots, programs them with new contents to slot `to` and
+    /// those after it, and supersedes the old slots. Their stamps count up from `stamp`. Calls
+    /// `superseded` with the block of each old slot and its number of valid slots left.
+    ///
+    /// Equivalent to doing so one by one, all submitted at `at`. Requires [`Array::can_rewrite`],
+    /// and that no source is an internal page.
     ///
     /// # Errors
-    /// [`Illegal::ProgramOutOfOrder`], [`Illegal::BadBlock`].
+    /// Returns [`Illegal::ProgramOutOfOrder`] or [`Illegal::BadBlock`].
     #[inline]
     pub fn rewrite(
         &mut self,

@@ -1,5 +1,5 @@
-//! What the controller knows of the flash without asking it: which places are valid, what is written where, how worn
-//! blocks are, and what a power cut leaves of it.
+//! The controller's bookkeeping, which takes no flash commands: valid slots, metadata, wear of
+//! blocks, and the effects of a power cut.
 
 use std::ops::Range;
 
@@ -10,43 +10,44 @@ use crate::nand::undo::UndoLog;
 use crate::nand::{BlockId, Entry, Event, FlashCounters, Geometry, Note, Page, Place, Slot, Stamp};
 
 impl Array {
-    /// Notes that the data of a valid place is out of date, once a program is done that runs until
-    /// `settles`; returns how many places of its block are still valid. Costs no time: it is
-    /// bookkeeping of the controller.
+    /// Marks the data of a valid slot as superseded by a program that runs until `settles`. Returns
+    /// the number of valid slots left in its block. Takes no time.
     #[inline]
     pub fn supersede(&mut self, slot: Slot, settles: Nanos) -> u32 {
         self.blocks.supersede(slot, settles)
     }
 
-    /// A hint that a place is superseded soon.
+    /// Prefetches the state of a slot that will soon be superseded.
     #[inline]
     pub fn expect_supersede(&self, slot: Slot) {
         self.blocks.expect_supersede(slot);
     }
 
-    /// The logical pages that places were last programmed with; any number where there was none.
+    /// Returns the logical pages that the slots were last programmed with. The value for a slot
+    /// that was never programmed with data is arbitrary.
     #[inline]
     pub fn metadata(&self, slots: Range<u32>) -> &[u32] {
         self.blocks.metadata(slots)
     }
 
-    /// A hint that a block is cleaned soon, and that [`Array::metadata`] is asked for its places.
+    /// Prefetches the state of a block that garbage collection will soon reclaim, including its
+    /// [`Array::metadata`].
     pub fn expect_cleaning(&self, block: BlockId) {
         self.blocks.expect_cleaning(block);
     }
 
-    /// Notes in the metadata of a block that it is used from now on, and for what.
+    /// Records in the metadata of a block that it is in use from now on, and its role.
     pub fn open(&mut self, block: BlockId, role: u8) {
         self.blocks.open(block, role);
     }
 
-    /// Since when a block is in use, as a count of the blocks opened, and for what.
+    /// Returns when a block was opened, as a count of blocks opened, and its role.
     pub fn opened(&self, block: BlockId) -> (u32, u8) {
         self.blocks.opened(block)
     }
 
-    /// Takes a block out of use for good, from `at` on or once the programs that supersede its
-    /// pages are done. Returns when.
+    /// Retires a block at `at`, or later when the programs that supersede its pages are done.
+    /// Returns the time of retirement.
     pub fn mark_bad(&mut self, block: BlockId, at: Nanos) -> Nanos {
         let at = at.max(self.blocks.settled(block));
         self.blocks.mark_bad(block);
@@ -56,98 +57,97 @@ impl Array {
         at
     }
 
-    /// Whether a block is bad, from the factory or since.
+    /// Returns true if a block is bad, from the factory or since.
     pub fn is_bad(&self, block: BlockId) -> bool {
         self.blocks.is_bad(block)
     }
 
-    /// Writes data beside the page at `slot`, which was just programmed: an internal page.
+    /// Stores the contents of the internal page at `slot`, which was just programmed.
     pub fn set_note(&mut self, slot: Slot, note: Note) {
         self.blocks.set_note(slot, note);
     }
 
-    /// Forgets what an internal page holds that is superseded, unless a power cut may bring it back.
+    /// Drops the contents of a superseded internal page, unless a power cut may restore it.
     pub fn drop_note(&mut self, slot: Slot) {
         if self.undo.is_none() {
             self.blocks.drop_note(slot);
         }
     }
 
-    /// What an internal page holds.
+    /// Returns the contents of the internal page at `slot`.
     pub fn note(&self, slot: Slot) -> Option<&Note> {
         self.blocks.note(slot)
     }
 
-    /// When the units that hold the blocks from `first` to `last` have carried out what they were
-    /// given.
+    /// Returns when all units that hold the blocks from `first` to `last` become idle.
     #[inline]
     pub fn idle_from(&self, first: Place, last: Place) -> Nanos {
         self.schedule.idle_from(first, last)
     }
 
-    /// How the flash is divided.
+    /// Returns the geometry of the flash.
     #[inline]
     pub fn geometry(&self) -> &Geometry {
         self.blocks.geometry()
     }
 
-    /// What the metadata of a place says, without reading it; none if it holds nothing readable.
+    /// Returns the metadata of a slot, or `None` if it holds no readable data. Takes no flash
+    /// command.
     pub fn entry(&self, slot: Slot) -> Option<Entry> {
         self.blocks.entry(slot)
     }
 
-    /// How many places of a block are valid: programmed and not superseded.
+    /// Returns the number of valid slots in a block: programmed and not superseded.
     #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
         self.blocks.valid(block)
     }
 
-    /// Pages of a block that were programmed since its last erase.
+    /// Returns the number of pages programmed in a block since its last erase.
     #[inline]
     pub fn written(&self, block: BlockId) -> u32 {
         self.blocks.written(block)
     }
 
-    /// Whether a place is programmed and not superseded.
+    /// Returns true if a slot is programmed and not superseded.
     pub fn is_valid(&self, slot: Slot) -> bool {
         self.blocks.is_valid(slot)
     }
 
-    /// The first valid place of a block from its place `from` on.
+    /// Returns the first valid slot of a block, from slot index `from` on.
     #[inline]
     pub fn next_valid(&self, block: BlockId, from: u32) -> Option<Slot> {
         self.blocks.next_valid(block, from)
     }
 
-    /// Counts what the FTL does.
+    /// Counts an event of the FTL.
     #[inline]
     pub fn count(&mut self, event: Event) {
         self.counters.events.count(event, 1);
     }
 
-    /// Every command carried out so far.
+    /// Returns the counts of all commands so far.
     pub fn counters(&self) -> FlashCounters {
         self.counters
     }
 
-    /// Erases after which a block is to be taken out of use.
+    /// Returns the number of erases after which a block must be retired.
     pub const fn block_lifetime(&self) -> u32 {
         self.block_lifetime
     }
 
-    /// How often a block was erased.
+    /// Returns how often a block was erased.
     #[inline]
     pub fn erases(&self, block: BlockId) -> u32 {
         self.blocks.erases(block)
     }
 
-    /// How often each block was erased, in the order of [`BlockId`].
+    /// Returns how often each block was erased, in the order of [`BlockId`].
     pub fn erase_counts(&self) -> impl ExactSizeIterator<Item = u32> {
         self.blocks.erase_counts()
     }
 
-    /// Numbers the stamps of all data anew, from 1, in their order; returns the old ones in that
-    /// order.
+    /// Renumbers all stamps from 1, keeping their order. Returns the old stamps in that order.
     pub fn renumber_stamps(&mut self) -> Vec<Stamp> {
         let old = self.blocks.renumber_stamps();
         if let Some(undo) = &mut self.undo {
@@ -156,19 +156,19 @@ impl Array {
         old
     }
 
-    /// Whether the program of a page was cut short or has failed.
+    /// Returns true if the program of a page was interrupted or failed.
     pub fn is_torn(&self, page: Page) -> bool {
         self.blocks.is_torn(page)
     }
 
-    /// From now on, remembers what a power cut would take back.
+    /// Starts recording what a power cut would undo.
     pub fn expect_power_cuts(&mut self) {
         self.blocks.keep_stamps();
         self.undo = Some(UndoLog::default());
         self.plain = false;
     }
 
-    /// Forgets what a power cut at or after `now` can no longer take back.
+    /// Forgets the commands that a power cut at or after `now` can no longer undo.
     #[inline]
     pub fn settle(&mut self, now: Nanos) {
         if let Some(undo) = &mut self.undo {
@@ -176,8 +176,8 @@ impl Array {
         }
     }
 
-    /// Cuts the power at `now`: commands that have not begun never will, and those that are under
-    /// way leave pages that cannot be read. Which places are valid is forgotten.
+    /// Cuts the power at `now`. Commands that have not started never will, and those in progress
+    /// leave unreadable pages. Forgets which slots are valid.
     pub fn cut_power(&mut self, now: Nanos) {
         if let Some(undo) = &mut self.undo {
             undo.cut(&mut self.blocks, now);
@@ -186,7 +186,7 @@ impl Array {
         self.blocks.forget_validity();
     }
 
-    /// Notes that a programmed place holds the newest copy of its logical page.
+    /// Marks a programmed slot as the newest copy of its logical page.
     pub fn revalidate(&mut self, slot: Slot) {
         self.blocks.revalidate(slot);
     }

@@ -1,5 +1,5 @@
-//! When the commands of an array are carried out: the schedule is asked, those who look on are told,
-//! and what a power cut would take back is noted.
+//! Timing of the commands of an array: asks the schedule, notifies observers, and records what a
+//! power cut would undo.
 
 use std::ops::Range;
 
@@ -10,26 +10,26 @@ use crate::nand::schedule::{Schedule, Span};
 use crate::nand::{BlockId, Cause, Page, Place};
 use crate::observe::{Command, CommandKind};
 
-/// What those who look on see of a command, but for its times.
+/// The description of a command for observers, without its times.
 struct Job {
     kind: CommandKind,
     cause: Cause,
     page: Page,
-    /// The block that a copy-back copies from.
+    /// The source block of a copy-back.
     from: Option<BlockId>,
-    /// What goes over the bus.
+    /// Time on the bus.
     transfer: Nanos,
 }
 
 impl Job {
-    /// A read or a program, which pass the bus.
+    /// Creates a read or a program, whose data passes over the bus.
     fn over_bus(kind: CommandKind, cause: Cause, page: Page, transfer: Nanos) -> Job {
         Job { kind, cause, page, from: None, transfer }
     }
 }
 
 impl Array {
-    /// Times a command for these packages of its element.
+    /// Schedules a command on these packages of its element.
     #[inline]
     fn carry_out(
         &mut self,
@@ -45,9 +45,8 @@ impl Array {
         timed(&mut self.schedule, place, members)
     }
 
-    /// Lets the schedule time a command for these packages of its element one by one, which comes
-    /// to the same, so that each package's part is seen. Out of line, so that it costs nothing
-    /// where nobody looks on.
+    /// Schedules a command package by package, which gives the same times, and reports the part of
+    /// each package to observers. Kept out of line, so that it costs nothing without observers.
     #[cold]
     #[inline(never)]
     fn carry_out_observed(
@@ -68,7 +67,7 @@ impl Array {
         span
     }
 
-    /// Tells of the part of the first of these packages.
+    /// Reports the part of the first of these packages to observers.
     fn notify(&mut self, job: &Job, place: Place, members: Range<u32>, at: Nanos, span: Span) {
         let (unit, bus) = self.schedule.parts(place, members.start);
         let number = |index: usize| u32::try_from(index).expect("fewer than blocks");
@@ -132,7 +131,7 @@ impl Array {
         span
     }
 
-    /// Times `pages` copies within the plane of `from` to `target` and the pages after it.
+    /// Schedules `pages` copies within a plane, from `from` to `target` and the pages after it.
     pub(super) fn schedule_copies(
         &mut self,
         from: BlockId,
@@ -159,7 +158,7 @@ impl Array {
         done
     }
 
-    /// Times `count` moves from `from` to `target` and the pages after it.
+    /// Schedules `count` moves from `from` to `target` and the pages after it.
     #[inline]
     pub(super) fn schedule_moves(
         &mut self,
@@ -178,7 +177,8 @@ impl Array {
         let (transfer, span) = (self.schedule.timing().page_transfer, self.geometry().span);
         let (mut done, mut next) = (at, 0);
         for index in target.index..target.index + count {
-            // Only who looks on sees which pages are read, unless it matters what they hold.
+            // The source pages matter only for observers, and if the program time depends on the
+            // data.
             let (mut read_page, mut zero) = (Page { block: from, index: 0 }, false);
             if (self.is_observed() || self.schedule.timing().heeds_zeros())
                 && let Some(slot) = self.blocks.next_valid(from, next)

@@ -1,4 +1,4 @@
-//! What gathering pages into a block does to the state of the flash.
+//! The metadata changes of copying scattered pages into one block.
 
 use flashscope_block::Nanos;
 
@@ -6,9 +6,9 @@ use super::{Blocks, PADDING, Stamp};
 use crate::nand::{BlockId, Lpn, Slot};
 
 impl Blocks {
-    /// Copies the metadata of places, of which `from` gives one more than the number or 0 for none,
-    /// to those from `to` on, which become valid; the former ones are superseded once a program is
-    /// done that runs until `settles`.
+    /// Copies metadata to the slots from `to` on and marks these valid. Each item of `from` is the
+    /// source slot number plus 1, or 0 for no source. The source slots are superseded by a program
+    /// that runs until `settles`.
     pub(in crate::nand) fn gather(&mut self, from: &[u32], to: Slot, settles: Nanos) {
         let mut target = to.0 as usize;
         let mut rest = from;
@@ -27,10 +27,10 @@ impl Blocks {
         }
     }
 
-    /// Fills places from `to` on, which were just programmed, with logical pages that were at other
-    /// places, with stamps from `stamp` on. The former ones are superseded once a program is done
-    /// that runs until `settles`; `superseded` is told of the block of each, and how many of its
-    /// places are still valid.
+    /// Fills slots from `to` on, which were just programmed, with new versions of logical pages
+    /// that were elsewhere. Their stamps count up from `stamp`. The old slots are superseded by a
+    /// program that runs until `settles`. Calls `superseded` with the block of each old slot and
+    /// its number of valid slots left.
     #[inline]
     pub(in crate::nand) fn rewrite(
         &mut self,
@@ -54,12 +54,12 @@ impl Blocks {
         *valid += u32::try_from(from.len()).unwrap_or(u32::MAX);
     }
 
-    /// How many numbers of places follow one in its block.
+    /// Returns how many slot numbers follow this one in its block.
     fn slots_after(&self, slot: Slot) -> usize {
         self.geometry.words_per_block() * 64 - 1 - self.geometry.index(slot) as usize
     }
 
-    /// As [`Blocks::gather`], for `count` places that follow each other in one block.
+    /// Does the same as [`Blocks::gather`] for `count` consecutive slots of one block.
     fn gather_run(&mut self, source: Slot, target: usize, count: usize, settles: Nanos) {
         let start = source.0 as usize;
         self.logical.copy_within(start..start + count, target);
@@ -78,7 +78,7 @@ impl Blocks {
         self.blocks[to].valid += valid;
     }
 
-    /// Marks the places from `start` to before `end`, which are valid, as superseded.
+    /// Marks the valid slots from `start` to before `end` as superseded.
     fn clear_live(&mut self, start: usize, end: usize) {
         let mut place = start;
         while place < end {
