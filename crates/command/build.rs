@@ -2,7 +2,7 @@
 
 #![cfg_attr(
     lint_writes,
-    expect(clippy::disallowed_methods, reason = "runs git at build time, which only reads")
+    expect(clippy::disallowed_methods, reason = "starts git at build time: git only reads")
 )]
 
 use std::path::Path;

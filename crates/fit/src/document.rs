@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "writes a twin and its profile, whose names may be taken by nothing yet"
+        reason = "a twin and its profile: nothing may have the names"
     )
 )]
 

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::anyhow;
 use flashscope_block::Bytes;
 use flashscope_command::simulate::FillState;
-use flashscope_measure::{RunEnd, Fill, fill_drive};
+use flashscope_measure::{Fill, RunEnd, fill_drive};
 use flashscope_sim::{Drive, profile};
 
 use super::AttachArgs;

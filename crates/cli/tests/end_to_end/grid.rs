@@ -222,7 +222,7 @@ fn wrong_grids_are_refused() {
     assert_snapshot!(refused(&["--grid", "--grid-spaces", "much"]), @"error: invalid value 'much' for '--grid-spaces <RATIOS>': write it like `0.1` or `10`: more than 0");
     assert_snapshot!(refused(&["--grid", "--grid-lengths", "0"]), @"error: invalid value '0' for '--grid-lengths <PAGES>': 0 is not in 1..=4096");
     assert_snapshot!(refused(&["--grid", "--grid-page", "1000"]), @"flashscope: none of the runs can run on `DRIVE`; the reason for the first one: PageSize = 1000 B: must be a multiple of the logical block, 512 B");
-    assert_snapshot!(refused(&["--grid", "--capacity-inside", "100MiB"]), @"flashscope: the flash of `DRIVE` is said to hold 100 MiB, and the drive 119 MiB: it holds more than the drive (--capacity-inside)");
+    assert_snapshot!(refused(&["--grid", "--capacity-inside", "100MiB"]), @"flashscope: the flash of `DRIVE` cannot hold 100 MiB: the drive holds 119 MiB, and its flash must hold more (--capacity-inside)");
     assert_snapshot!(refused(&["--grid", "--state", "random"]), @"flashscope: --grid: all of the drive must hold data, in order, else the free space of a part of it is unknown: choose --state sequential, or keep if the drive is in that state");
     assert_snapshot!(refused(&["--grid", "--read-only"]), @"error: the argument '--grid' cannot be used with '--read-only'");
     assert_snapshot!(refused(&["--grid-lengths", "1"]), @r"

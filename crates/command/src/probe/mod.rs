@@ -4,7 +4,7 @@
     lint_writes,
     expect(
         clippy::disallowed_methods,
-        reason = "writes a profile, only under a free name; removes the file that it created as a drive, only after the guard opened it, under a name that was free"
+        reason = "a profile; removes the file that it created as a drive: nothing may have the name of the profile; the file only after the guard opened it, under a name that was free"
     )
 )]
 
