@@ -1,60 +1,60 @@
-//! Dear requests that come at equal distances.
+//! Slow requests at equal distances.
 
 use std::collections::BTreeMap;
 
 use crate::{median, spread};
 
-/// What is dear repeats after so many requests.
+/// A period of slow requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Period {
-    /// How many requests from one to the next.
+    /// The number of requests from one slow one to the next.
     pub length: usize,
-    /// Where in a period they come, counted from the first request.
+    /// The places of the slow requests within a period, counted from the first request.
     pub phases: Vec<usize>,
-    /// How many periods were seen.
+    /// The number of periods observed.
     pub count: usize,
-    /// The share of the periods in which they came where they must.
+    /// The share of the periods with a slow request at the expected place.
     pub kept: f64,
-    /// The share of all dear requests that come so. The others may be hiccups of the host.
+    /// The share of all slow requests at the expected places. The others may be hiccups of the host.
     pub explained: f64,
-    /// How much likelier this is than that they come at random, as a natural logarithm, less what
-    /// it takes to say where they come.
+    /// The log-likelihood ratio (natural logarithm) of this period against random places, minus the cost of describing the
+    /// places.
     pub score: f64,
 }
 
-/// Which costs stand out from the others: by more than the others vary, as seldom happens by chance.
+/// Returns the indices of costs far above the others, at a distance that noise seldom reaches.
 pub fn dear(costs: &[f64]) -> Vec<usize> {
     let (middle, within) = (median(costs), spread(costs));
     let threshold = middle + (4.5 * within).max(0.15 * middle);
     (0..costs.len()).filter(|nth| costs[*nth] > threshold).collect()
 }
 
-/// In how many of the periods a dear request must come where it must.
+/// The least share of periods with a slow request at the expected place.
 const LEAST_KEPT: f64 = 0.75;
 
-/// The fewest periods that tell.
+/// The fewest periods that count as evidence.
 const FEWEST: usize = 4;
 
-/// The most dear requests that are looked at.
+/// The most slow requests to analyse.
 const MOST: usize = 600;
 
-/// The shortest period with which nearly as many of the dear requests among `total` come at equal
-/// distances as with any, give or take a little. They may come several times in each period, as
-/// where parts of a drive that are written in turns each have theirs.
+/// Returns the shortest period that explains nearly as many of the slow requests among `total` as the best one, with a small
+/// tolerance. A period may contain several slow requests, for instance if parts of a drive that are written in turn each have
+/// their own.
 ///
-/// Folding the requests tells multiples and parts of the period apart, which an autocorrelation does
-/// not: in a part of it, most of the expected ones are missing; a multiple is longer.
+/// Folding the requests distinguishes the period from its multiples and fractions; an autocorrelation does not. For a fraction,
+/// most of the expected requests are missing; a multiple is longer.
 pub fn period(dear: &[usize], total: usize) -> Option<Period> {
     let (first, last) = (*dear.first()?, *dear.last()?);
     let seen = (last + 1 - first).max(1);
-    // What is dear all the time tells in its last part.
+    // If slow requests are frequent, the last part is enough.
     let dear = &dear[dear.len().saturating_sub(MOST)..];
     let longest = (total.min(seen) / (FEWEST - 1)).max(2);
     let folded: Vec<Period> = (2..=longest).filter_map(|length| fold(dear, length)).collect();
     let best = folded.iter().map(|period| period.score).fold(0.0, f64::max);
     let good = |period: &&Period| period.score > 0.0 && period.score >= 0.7 * best;
     let shortest = folded.iter().find(good)?.length;
-    // Lengths nearby are as good with what is given and taken; of them, the sharpest.
+    // With the tolerance, nearby lengths are as good; choose the sharpest.
     let near = folded.iter().filter(|p| p.length >= shortest && p.length <= shortest * 17 / 16);
     near.filter(good)
         .map(|period| (sharpness(dear, period.length), period))
@@ -62,16 +62,16 @@ pub fn period(dear: &[usize], total: usize) -> Option<Period> {
         .map(|(_, period)| period.clone())
 }
 
-/// The fewest pages of a block that has been seen; lengths are a multiple of a quarter of that.
+/// The fewest pages of a block that has been observed; lengths are multiples of a quarter of that.
 const LEAST_BLOCK: usize = 32;
 
-/// The share of dear requests that must be followed by another, where the drive also does other things.
+/// The least share of slow requests followed by another after the length, on drives with other background work.
 const LEAST_RECURRING: f64 = 0.4;
 
-/// The length after which most dear requests are followed by another, give or take one.
+/// Returns the length after which most slow requests are followed by another, with a tolerance of one.
 ///
-/// Where a drive writes now and then for itself, such as parts of its map, what is dear drifts
-/// through the periods, so that folding smears it; from one to the next it has hardly moved.
+/// If a drive sometimes writes for itself, such as parts of its map, the slow requests drift through the periods, and folding
+/// blurs them. From one period to the next they hardly move.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
 pub fn recurrence(dear: &[usize]) -> Option<Period> {
     let (first, last) = (*dear.first()?, *dear.last()?);
@@ -95,27 +95,27 @@ pub fn recurrence(dear: &[usize]) -> Option<Period> {
     let all: Vec<Period> =
         lengths.map(recurs).filter(|found| found.kept >= LEAST_RECURRING).collect();
     let best = all.iter().map(|found| found.score).fold(0.0, f64::max);
-    // A multiple is as good, but for what has moved in the meantime.
+    // A multiple is as good, except for the drift in the meantime.
     all.into_iter().find(|found| found.score > 0.0 && found.score >= 0.65 * best)
 }
 
-/// How far off a dear request may come.
+/// Returns the tolerance for the place of a slow request.
 fn slack(length: usize) -> usize {
     1 + length / 128
 }
 
-/// How much the dear requests come at few places of a period.
+/// Returns how strongly the slow requests concentrate on few places of a period.
 fn sharpness(dear: &[usize], length: usize) -> usize {
     let mut phases: BTreeMap<usize, usize> = BTreeMap::new();
     for nth in dear {
         *phases.entry(nth % length).or_default() += 1;
     }
     let sharp: usize = phases.values().map(|count| count * count).sum();
-    // Blocks hold a multiple of eight pages or more: of lengths that are about as sharp, a round one.
+    // Blocks hold a multiple of eight pages or more, so prefer round lengths among those of similar sharpness.
     sharp * (8 + length.trailing_zeros().min(5) as usize)
 }
 
-/// The dear requests that come at the same places of a period of this length in most of them.
+/// Returns the period of this length, with the places at which slow requests come in most periods; `None` if there are none.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
 fn fold(dear: &[usize], length: usize) -> Option<Period> {
     let slack = slack(length);
@@ -134,7 +134,7 @@ fn fold(dear: &[usize], length: usize) -> Option<Period> {
         let mut which: Vec<usize> = place.iter().map(|(_, period)| *period).collect();
         which.sort_unstable();
         which.dedup();
-        // Before the first of them, what makes them dear may not have begun.
+        // The cause may not exist before the first slow request of this place.
         let due = (dear[dear.len() - 1] / length).saturating_sub(which[0]).max(1);
         if (which.len() as f64) < LEAST_KEPT * due as f64 || 2 * due < expected {
             continue;
@@ -157,8 +157,8 @@ fn fold(dear: &[usize], length: usize) -> Option<Period> {
     Some(Period { length, phases, count: expected, kept, explained, score })
 }
 
-/// The dear requests by where in a period they come, those near each other together: each with its
-/// place and the number of its period.
+/// Groups the slow requests by their place in a period, with nearby places together. Each has its place and the number of its
+/// period.
 fn places(dear: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)>> {
     let mut folded: Vec<(usize, usize)> =
         dear.iter().map(|nth| (nth % length, nth / length)).collect();
@@ -170,7 +170,7 @@ fn places(dear: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)
             _ => places.push(vec![at]),
         }
     }
-    // The end of a period is near the beginning of the next.
+    // The end of a period is next to the beginning of the next.
     if places.len() > 1 {
         let first = places[0][0].0;
         let last = places[places.len() - 1].last().map_or(0, |at| at.0);
@@ -191,9 +191,9 @@ fn places(dear: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)
 mod tests {
     use super::*;
 
-    // Is the period found where hiccups come in between and one spike is missing?
+    // Three hiccups come in between, and one slow request is missing.
     #[test]
-    fn hiccups_do_not_matter() {
+    fn a_period_is_found_despite_hiccups() {
         let mut costs = vec![1.0; 640];
         for nth in (63..640).step_by(64).filter(|nth| *nth != 319) {
             costs[nth] = 60.0;
@@ -209,18 +209,16 @@ mod tests {
         assert!(period.kept >= 0.9 && period.explained > 0.7);
     }
 
-    // Are spikes of eight units in turns one period, not eight?
     #[test]
-    fn units_in_turns() {
+    fn units_written_in_turn_form_one_period() {
         let dear: Vec<usize> =
             (0..6).flat_map(|n| (0..8).map(move |unit| 40 + n * 512 + unit * 8)).collect();
         assert_eq!(period(&dear, 3200).unwrap().length, 512);
     }
 
-    // Is a period found whose places drift, as where now and then a page more is written, and none
-    // where dear requests come by chance?
+    // The drift models a drive that now and then writes a page more.
     #[test]
-    fn recurs_though_it_drifts() {
+    fn a_drifting_period_is_found_and_chance_is_not() {
         let drifting = |unit: usize| (0..60).map(move |n| unit * 97 + n * 256 + n * (unit + 1) / 5);
         let mut dear: Vec<usize> = (0..3).flat_map(drifting).collect();
         dear.sort_unstable();
@@ -234,9 +232,8 @@ mod tests {
         assert_eq!(recurrence(&[]), None);
     }
 
-    // Is no period found where dear requests come by chance?
     #[test]
-    fn chance_has_no_period() {
+    fn random_slow_requests_have_no_period() {
         let mut rng = fastrand::Rng::with_seed(1);
         let mut dear: Vec<usize> = (0..60).map(|_| rng.usize(0..4000)).collect();
         dear.sort_unstable();
