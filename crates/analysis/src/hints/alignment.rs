@@ -5,7 +5,7 @@ use crate::deviation::{AS_EXPECTED, Answer, Deviation, is_over, largest, over_va
 use crate::means::Means;
 use crate::words::baseline_words;
 
-/// Blocks belong on pages.
+/// Hint: align blocks to flash pages.
 pub(super) const RULE: Rule = Rule {
     title: "Blocks should be aligned to flash pages",
     statement: "the dearest shift costs more than 1.25 times what aligned IOs do, for each baseline",
@@ -46,7 +46,7 @@ fn alignment(means: &Means) -> Found {
     Found { judgement, finding, evidence }
 }
 
-/// The smallest shift from which on none costs more than what is expected.
+/// Returns the smallest shift from which on no shift costs more than expected.
 fn free_from(shifted: &[Deviation]) -> Option<i64> {
     let is_free = |shift: &&Deviation| shift.ratio.value <= AS_EXPECTED;
     shifted.iter().rev().take_while(is_free).last().map(|shift| shift.value)
