@@ -5,22 +5,22 @@ use flashscope_workload::pattern::Reference;
 
 use crate::facts::{Latency, OpenLoop, OperationFacts, RunFacts, UniformFacts};
 
-/// What is found in one run.
+/// The statistics of a run.
 pub(crate) struct Found {
     pub facts: RunFacts,
-    /// The standard error of the mean response time in ns, where there is data enough for one.
+    /// The standard error of the mean response time in ns, if there are enough data.
     pub standard_error: Option<f64>,
 }
 
-/// As many response times are kept for the interval of their mean; the one of more comes from batch
-/// means that need no memory.
+/// The most response times kept for the interval of their mean. With more, the interval comes from batch means, which need no
+/// memory.
 const MOST_KEPT: usize = 1 << 22;
 
-/// How often intervals hold the truth.
+/// The confidence level of intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// What is found in a run, its `IOIgnore` first IOs left out; `None` where no IO counts. `records` gives
-/// each record of the run, in order.
+/// Computes the statistics of a run without its first `IOIgnore` IOs; `None` if no IO counts. `records` passes each record of the
+/// run to its argument, in order.
 pub(crate) fn find<E>(
     run: &Run,
     records: impl FnOnce(&mut dyn FnMut(&Record)) -> Result<(), E>,
@@ -40,14 +40,14 @@ struct Gathered<'a> {
     first: Option<Nanos>,
     last: Nanos,
     latency: Summary,
-    /// For each pattern apart; empty where there is but one.
+    /// A summary for each pattern; empty if there is only one.
     parts: Vec<Summary>,
-    /// Of a trace or a blend, for each operation apart.
+    /// A summary and the bytes for each operation of a trace or a blend.
     operations: Vec<(Summary, u64)>,
     open_loop: Option<OpenLoopSummary>,
-    /// ns for each byte, of uniform writes.
+    /// The ns per byte of uniform writes.
     per_byte: Option<Ratio>,
-    /// Response times in order, up to [`MOST_KEPT`] of them.
+    /// The response times in order, up to [`MOST_KEPT`].
     values: Vec<f64>,
 }
 
@@ -114,7 +114,7 @@ impl Gathered<'_> {
         }
     }
 
-    /// The facts with the interval of the mean as the length of a run rests on it, over whole periods.
+    /// Adds the interval of the mean, over whole periods, as used for the length of a run.
     fn with_interval(&self, mut facts: RunFacts, period: u64) -> Found {
         let kept = self.values.len() as u64 == facts.ios;
         let period = usize::try_from(period).unwrap_or(usize::MAX);
@@ -154,7 +154,7 @@ impl Gathered<'_> {
 }
 
 impl Gathered<'_> {
-    /// What was gathered of each operation, where there are several.
+    /// Returns the statistics of each operation, if there are several.
     fn operations(&self) -> Vec<OperationFacts> {
         let facts = |(op, (summary, bytes)): (Op, &(Summary, u64))| {
             let latency_ns = latency(summary)?;
@@ -225,9 +225,8 @@ mod tests {
         Reference::Trace { playback, queue_depth: 4, ios: 3, modifies: true }
     }
 
-    // Does a trace tell its operations apart, and what waited for others from when it was due?
     #[test]
-    fn traces_tell_what_was_late() {
+    fn traces_separate_operations_and_count_lateness() {
         let reference = trace(Pace::Timed);
         let mut gathered = Gathered::new(&reference);
         let late =
@@ -253,9 +252,8 @@ mod tests {
         assert!(facts.open_loop.is_none() && facts.operations.is_empty());
     }
 
-    // Are ignored and failed IOs left out of every number but their own count?
     #[test]
-    fn counts_what_counts() {
+    fn ignored_and_failed_ios_do_not_count() {
         let reference = Reference::Basic { pattern: pattern(1) };
         let mut gathered = Gathered::new(&reference);
         gathered.push(&record(0, 1_000_000, Ok(())));
@@ -271,9 +269,8 @@ mod tests {
         assert!(facts.parts.is_empty());
     }
 
-    // Are the patterns of a mix told apart, whatever they cost together?
     #[test]
-    fn parts_are_told_apart() {
+    fn the_patterns_of_a_mix_have_separate_statistics() {
         let (first, second) = (pattern(0), pattern(0));
         let reference = Reference::Mixed { first, second, ratio: 2 };
         let mut gathered = Gathered::new(&reference);
@@ -285,9 +282,8 @@ mod tests {
         assert_eq!((first.min, first.max, second.min, second.max), (100, 100, 900, 900));
     }
 
-    // Is a run without a single good IO without facts, rather than with zeros?
     #[test]
-    fn nothing_of_nothing() {
+    fn a_run_without_successful_ios_has_no_facts() {
         let reference = Reference::Basic { pattern: pattern(0) };
         let mut gathered = Gathered::new(&reference);
         gathered.push(&record(0, 1, Err(Errno::EIO)));

@@ -7,7 +7,7 @@ use crate::facts::Judgement;
 use crate::means::{Mean, Means};
 use crate::words::baseline_words;
 
-/// Scheduling gains nothing.
+/// Hint: concurrent or delayed IOs gain nothing.
 pub(super) const RULE: Rule = Rule {
     title: "Neither concurrent nor delayed IOs improve the performance",
     statement: "no degree of concurrency answers more than 1.25 times as many IOs a second, and no pause \
@@ -57,7 +57,7 @@ fn concurrency(means: &Means) -> Found {
     Found { judgement, finding, evidence: evidence.collect() }
 }
 
-/// What is gained by concurrency at best.
+/// Returns the best gain by concurrency.
 fn concurrent(means: &Means, baseline: Baseline) -> Option<Question> {
     let series = means.experiment("parallelism", baseline.name());
     let alone =
@@ -76,7 +76,7 @@ fn concurrent(means: &Means, baseline: Baseline) -> Option<Question> {
     })
 }
 
-/// What is gained by a pause at best, when it counts as well.
+/// Returns the best gain by a pause, counting the pause itself.
 fn delayed(means: &Means, baseline: Baseline) -> Option<Question> {
     let series = means.experiment("pause", baseline.name());
     let without = means.basic(baseline.name())?;

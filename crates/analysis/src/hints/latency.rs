@@ -4,13 +4,13 @@ use crate::facts::{Evidence, EvidenceUnit};
 use crate::means::Means;
 use crate::words::{baseline_words, duration};
 
-/// Larger IOs are beneficial when a byte of small ones costs more than so many times as much.
+/// The ratio of a byte's cost in small IOs to that in large ones, above which larger IOs are beneficial.
 const BENEFICIAL: f64 = 1.5;
 
-/// What counts as small: a page of a file system.
+/// The size of small IOs in bytes: a page of a file system.
 const SMALL: i64 = 4096;
 
-/// Larger IOs pay.
+/// Hint: larger IOs amortise the latency.
 pub(super) const RULE: Rule = Rule {
     title: "Flash devices do incur latency",
     statement: "a byte costs more than 1.5 times as much in IOs of 4 KiB as in the largest, for each \

@@ -7,7 +7,7 @@ use crate::facts::{Bounded, Evidence, Judgement};
 use crate::means::{Mean, Means};
 use crate::words::times;
 
-/// Random writes belong together.
+/// Hint: focus random writes on a small area.
 pub(super) const RULE: Rule = Rule {
     title: "Random writes should be limited to a focused area",
     statement: "there is an area (see the characteristics) beyond which random writes are dear, and in \
@@ -52,7 +52,7 @@ fn locality(means: &Means) -> Found {
     Found { judgement, finding, evidence }
 }
 
-/// Whether what is cheap is nearly as cheap as sequential writes.
+/// Returns whether the cheap values cost nearly the same as sequential writes.
 pub(super) fn nearly(ratio: &Estimate) -> Judgement {
     match judge([is_over(ratio, NEARLY).not()]) {
         Judgement::DoesNotHold => Judgement::HoldsInPart,
@@ -60,7 +60,7 @@ pub(super) fn nearly(ratio: &Estimate) -> Judgement {
     }
 }
 
-/// The dearest mean up to the bound, and the dearest of all, over sequential writes.
+/// Returns the highest mean up to the bound and the highest of all, relative to sequential writes.
 pub(super) fn bounds(
     means: &Means,
     series: &[Mean],
@@ -80,7 +80,7 @@ pub(super) fn bounds(
     };
     let bound = match bounded {
         Bounded::UpTo { value, ratio: found } => up_to(value).map(|evidence| Evidence {
-            // The smallest values may be dear for another reason.
+            // The smallest values may be slow for another reason.
             value: found,
             ..evidence
         }),

@@ -5,7 +5,7 @@ use crate::deviation::{AS_EXPECTED, Answer, deviations, is_over, largest};
 use crate::grid::expected_of_mix;
 use crate::means::Means;
 
-/// Patterns may be combined.
+/// Hint: a few patterns may be combined.
 pub(super) const RULE: Rule = Rule {
     title: "Combining a limited number of patterns is acceptable",
     statement: "no ratio of a mix costs more than 1.25 times the mean of its two baselines, each \

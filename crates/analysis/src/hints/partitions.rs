@@ -4,7 +4,7 @@ use crate::facts::{Bounded, Judgement};
 use crate::means::Means;
 use crate::words::times;
 
-/// Few places at once.
+/// Hint: write sequentially to few places at once.
 pub(super) const RULE: Rule = Rule {
     title: "Sequential writes should be limited to a few partitions",
     statement: "there is a number of partitions (see the characteristics) beyond which sequential writes \

@@ -1,4 +1,4 @@
-//! What looks wrong with a trace.
+//! Warnings about a trace.
 
 use flashscope_block::{Bytes, Nanos};
 
@@ -7,22 +7,22 @@ use super::facts::{Doubt, DoubtKind, TimeFacts};
 use super::per_second;
 use super::time::Clock;
 
-/// More requests in a second no drive takes: 10 million.
+/// The most requests per second that any drive takes: 10 million.
 const MOST_PER_SECOND: f64 = 1e7;
 
-/// No trace is as long: three years.
+/// The longest plausible trace: three years.
 const LONGEST: Nanos = Nanos(3 * 365 * 86_400_000_000_000);
 
-/// Operating systems split larger requests: 1 GiB.
+/// The largest plausible request: 1 GiB. Operating systems split larger ones.
 const LARGEST: u64 = 1 << 30;
 
-/// No volume is larger: 1 PiB.
+/// The largest plausible volume: 1 PiB.
 const HIGHEST: u64 = 1 << 50;
 
-/// From so many requests on, a rate says something.
+/// The least number of requests for a meaningful rate.
 const ENOUGH: u64 = 100;
 
-/// Finds one thing that is wrong, if it is.
+/// A check that returns a warning if it applies.
 type Check = fn(&Seen) -> Option<(DoubtKind, String)>;
 
 const CHECKS: [Check; 10] = [
@@ -38,7 +38,7 @@ const CHECKS: [Check; 10] = [
     misaligned,
 ];
 
-/// What doubts rest on.
+/// The input of the checks.
 pub(super) struct Seen<'a> {
     pub requests: u64,
     pub accesses: u64,
@@ -51,7 +51,7 @@ pub(super) struct Seen<'a> {
     pub highest_end: u64,
 }
 
-/// Everything that looks wrong.
+/// Returns all warnings.
 pub(super) fn doubts(seen: &Seen) -> Vec<Doubt> {
     let found = CHECKS.iter().filter_map(|check| check(seen));
     found.map(|(kind, text)| Doubt { kind, text }).collect()

@@ -1,4 +1,4 @@
-//! What is counted of each volume, and what all come to.
+//! The counts of each volume, and of all volumes together.
 
 use flashscope_block::{Bytes, Op};
 use flashscope_workload::trace::{Request, Volumes};
@@ -10,32 +10,32 @@ use super::fragments::{Divided, Division};
 use super::sequence::Sequence;
 use super::share;
 
-/// So many volumes are listed, those with most bytes accessed.
+/// The most volumes to list, those with the most bytes accessed.
 pub const MOST_VOLUMES: usize = 1_000;
 
-/// What is counted of each volume.
+/// The counts of each volume.
 #[derive(Debug, Clone)]
 pub(super) struct ByVolume {
     by: Division,
     volumes: Vec<Volume>,
-    /// Writes of all volumes, each for itself, and joined where they follow each other.
+    /// The writes of all volumes, singly; `joined` has consecutive ones joined.
     pub writes: Divided,
     pub joined: Divided,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Volume {
-    /// By the code of the operation.
+    /// The requests by operation code.
     requests: [u64; 4],
     bytes: [u64; 4],
     highest_end: u64,
     sequence: Sequence,
     lying: Lying,
-    /// The writes that follow each other, from where to where; nothing before the first.
+    /// The current sequence of consecutive writes, from its start to its end; empty before the first.
     joined: (u64, u64),
 }
 
-/// What all volumes come to.
+/// The counts of all volumes together.
 pub(super) struct Total {
     pub requests: Requests,
     pub bytes: ByteCounts,
@@ -85,7 +85,7 @@ impl ByVolume {
         }
     }
 
-    /// Joined writes, with those that still go on.
+    /// Returns the joined writes, including the sequences still open.
     pub fn joined(&self) -> Divided {
         let mut joined = self.joined;
         for (from, to) in self.volumes.iter().map(|volume| volume.joined) {
@@ -116,12 +116,12 @@ impl ByVolume {
         }
     }
 
-    /// How many volumes there are.
+    /// Returns the number of volumes.
     pub fn count(&self) -> u64 {
         self.volumes.iter().filter(|volume| volume.requests != [0; 4]).count() as u64
     }
 
-    /// The volumes with most bytes accessed, with the pages that were counted of them.
+    /// Returns the volumes with the most bytes accessed, with their page counts.
     pub fn facts(&self, names: &Volumes, pages: Option<&[Pages]>) -> Vec<VolumeFacts> {
         let accessed = |volume: &Volume| volume.bytes[0].saturating_add(volume.bytes[1]);
         let mut order: Vec<_> = (0u32..).zip(&self.volumes).collect();
