@@ -67,11 +67,11 @@ impl Means {
     fn bounded(&self, benchmark: &str, experiment: &str) -> Option<Bounded> {
         let means = self.experiment(benchmark, experiment);
         let sequential = self.basic("SW")?.ns;
-        let dearest = |values: Range<usize>| {
-            let dearest = means[values].iter().map(|mean| mean.ns).max_by(by_value)?;
-            dearest.ratio(&sequential)
+        let highest_cost = |values: Range<usize>| {
+            let highest_cost = means[values].iter().map(|mean| mean.ns).max_by(by_value)?;
+            highest_cost.ratio(&sequential)
         };
-        let ratio = dearest(0..means.len())?;
+        let ratio = highest_cost(0..means.len())?;
         // Only costs that are high beyond the uncertainty of their mean count as high.
         let at_least = means.iter().map(|mean| mean.ns.low.unwrap_or(mean.ns.value));
         let at_most = means.iter().map(|mean| mean.ns.high.unwrap_or(mean.ns.value));
@@ -90,7 +90,10 @@ impl Means {
         };
         let cheap = means[first..].iter().take_while(is_cheap).count();
         let last = first + cheap;
-        Some(Bounded::UpTo { value: unsigned(means[last - 1].value), ratio: dearest(first..last)? })
+        Some(Bounded::UpTo {
+            value: unsigned(means[last - 1].value),
+            ratio: highest_cost(first..last)?,
+        })
     }
 
     fn large_increments(&self) -> Option<Estimate> {

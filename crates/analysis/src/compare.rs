@@ -156,9 +156,9 @@ fn values(means: &[ByValue]) -> Vec<ComparedValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scripted::{Given, result};
+    use crate::scripted::{GivenMeans, result};
 
-    fn compared(results: &[&[Given]]) -> Comparison {
+    fn compared(results: &[&[GivenMeans]]) -> Comparison {
         let results: Vec<_> = results.iter().map(|given| result(given)).collect();
         compare(&results.iter().map(|(manifest, facts)| (manifest, facts)).collect::<Vec<_>>())
     }
@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn missing_experiments_are_absent_and_order_follows_uflip() {
-        let first: &[Given] = &[("trace", "x", &[(1, 1.0)]), ("order", "SW", &[(1, 1.0)])];
-        let second: &[Given] = &[
+        let first: &[GivenMeans] = &[("trace", "x", &[(1, 1.0)]), ("order", "SW", &[(1, 1.0)])];
+        let second: &[GivenMeans] = &[
             ("preparation", "SW", &[(20480, 2.0)]),
             ("order", "SW", &[(-1, 3.0), (1, 1.5)]),
             ("granularity", "SR", &[]),

@@ -74,16 +74,16 @@ pub(crate) fn over_value(means: &[Mean], reference: i64) -> Vec<Deviation> {
 /// Returns the deviation of every mean from every lower one. The result is lazy, because many means have too many pairs to store.
 pub(crate) fn pairs(means: &[Mean]) -> impl Iterator<Item = Deviation> {
     let comparisons = means.len() * means.len().saturating_sub(1) / 2;
-    let over = move |dear: &Mean, cheap: &Mean| {
-        let ratio = ratio_among(&dear.ns, &cheap.ns, comparisons)?;
-        let runs = dear.runs.iter().chain(&cheap.runs).copied().collect();
-        Some(Deviation { value: dear.value, than: Some(cheap.value), ratio, runs })
+    let over = move |high: &Mean, low: &Mean| {
+        let ratio = ratio_among(&high.ns, &low.ns, comparisons)?;
+        let runs = high.runs.iter().chain(&low.runs).copied().collect();
+        Some(Deviation { value: high.value, than: Some(low.value), ratio, runs })
     };
-    let cheaper =
-        |dear: &Mean, cheap: &Mean| cheap.value != dear.value && cheap.ns.value <= dear.ns.value;
+    let is_lower =
+        |high: &Mean, low: &Mean| low.value != high.value && low.ns.value <= high.ns.value;
     let of =
-        move |dear| means.iter().filter(move |cheap| cheaper(dear, cheap)).map(move |c| (dear, c));
-    means.iter().flat_map(of).filter_map(move |(dear, cheap)| over(dear, cheap))
+        move |high| means.iter().filter(move |low| is_lower(high, low)).map(move |c| (high, c));
+    means.iter().flat_map(of).filter_map(move |(high, low)| over(high, low))
 }
 
 /// Returns the largest deviation that is certainly above 1 or, if there is none, the largest of all.

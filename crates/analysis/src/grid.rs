@@ -43,18 +43,18 @@ pub const RULES: [Rule; 9] = [
     },
     Rule {
         micro_benchmark: "locality",
-        statement: "the dearest area costs more than 1.5 times the cheapest",
-        find: dearest,
+        statement: "the most expensive area costs more than 1.5 times the cheapest",
+        find: highest_cost,
     },
     Rule {
         micro_benchmark: "partitioning",
-        statement: "the dearest number of partitions costs more than 1.5 times the cheapest",
-        find: dearest,
+        statement: "the most expensive number of partitions costs more than 1.5 times the cheapest",
+        find: highest_cost,
     },
     Rule {
         micro_benchmark: "order",
-        statement: "the dearest increment costs more than 1.5 times the cheapest",
-        find: dearest,
+        statement: "the most expensive increment costs more than 1.5 times the cheapest",
+        find: highest_cost,
     },
     Rule {
         micro_benchmark: "parallelism",
@@ -76,8 +76,8 @@ pub const RULES: [Rule; 9] = [
     },
     Rule {
         micro_benchmark: "bursts",
-        statement: "the dearest length of bursts costs more than 1.5 times the cheapest",
-        find: dearest,
+        statement: "the most expensive length of bursts costs more than 1.5 times the cheapest",
+        find: highest_cost,
     },
 ];
 
@@ -183,7 +183,7 @@ fn verdict(rule: &Rule, benchmark: &MicroBenchmark, experiment: &str, all: &Mean
     }
 }
 
-fn dearest(series: &Series) -> Result<Vec<Finding>, String> {
+fn highest_cost(series: &Series) -> Result<Vec<Finding>, String> {
     let found = largest(pairs(series.means)).map(|found| {
         let than = found.than.map(|than| series.text(than)).unwrap_or_default();
         let (value, times) = (series.text(found.value), times(&found.ratio));

@@ -70,7 +70,7 @@ pub fn analyse_records<'r>(manifest: &Manifest, records: impl Fn(&Run) -> &'r [R
 }
 
 /// Combines the statistics of the runs into facts.
-fn conclude(manifest: &Manifest, found: Vec<runs::Found>) -> Facts {
+fn conclude(manifest: &Manifest, found: Vec<runs::RunStatistics>) -> Facts {
     let repeats = repeats::repeat_facts(manifest, &found);
     let mut runs: Vec<_> = found.into_iter().map(|found| found.facts).collect();
     let conditions = manifest.runs().filter_map(|run| Some((run.id, run.conditions.as_ref()?)));

@@ -3,7 +3,7 @@ use flashscope_result::manifest::{Experiment, MicroBenchmark, Run};
 use flashscope_stats::{Estimate, RunMean, repeats};
 
 use crate::facts::{Facts, RepeatFacts, RunFacts};
-use crate::runs::Found;
+use crate::runs::RunStatistics;
 
 impl Facts {
     /// Returns the mean response time for each value of an experiment of the result, in ns; `None` for values that were not
@@ -30,7 +30,7 @@ pub(crate) fn means(
 }
 
 /// Combines the runs of each value that was run several times.
-pub(crate) fn repeat_facts(manifest: &Manifest, runs: &[Found]) -> Vec<RepeatFacts> {
+pub(crate) fn repeat_facts(manifest: &Manifest, runs: &[RunStatistics]) -> Vec<RepeatFacts> {
     let mut all = Vec::new();
     for benchmark in &manifest.micro_benchmarks {
         for experiment in &benchmark.experiments {
@@ -45,10 +45,10 @@ fn of_value(
     benchmark: &MicroBenchmark,
     experiment: &Experiment,
     again: &[Run],
-    runs: &[Found],
+    runs: &[RunStatistics],
 ) -> Option<RepeatFacts> {
     let of_run = |id: u32| runs.iter().find(|found| found.facts.run == id);
-    let found: Vec<&Found> = again.iter().filter_map(|run| of_run(run.id)).collect();
+    let found: Vec<&RunStatistics> = again.iter().filter_map(|run| of_run(run.id)).collect();
     let means: Vec<RunMean> = found
         .iter()
         .filter_map(|found| {

@@ -6,7 +6,7 @@ use flashscope_workload::pattern::Reference;
 use crate::facts::{Latency, OpenLoop, OperationFacts, RunFacts, UniformFacts};
 
 /// The statistics of a run.
-pub(crate) struct Found {
+pub(crate) struct RunStatistics {
     pub facts: RunFacts,
     /// The standard error of the mean response time in ns, if there are enough data.
     pub standard_error: Option<f64>,
@@ -24,14 +24,14 @@ const CONFIDENCE: f64 = 0.95;
 pub(crate) fn find<E>(
     run: &Run,
     records: impl FnOnce(&mut dyn FnMut(&Record)) -> Result<(), E>,
-) -> Result<Option<Found>, E> {
-    let mut gathered = Gathered::new(&run.reference);
-    records(&mut |record| gathered.push(record))?;
+) -> Result<Option<RunStatistics>, E> {
+    let mut accumulator = RunAccumulator::new(&run.reference);
+    records(&mut |record| accumulator.push(record))?;
     let period = run.length.map_or(1, |length| length.period_ios);
-    Ok(gathered.facts(run.id).map(|facts| gathered.with_interval(facts, period)))
+    Ok(accumulator.facts(run.id).map(|facts| accumulator.with_interval(facts, period)))
 }
 
-struct Gathered<'a> {
+struct RunAccumulator<'a> {
     reference: &'a Reference,
     ignore: u64,
     seen: u64,
@@ -57,10 +57,10 @@ struct OpenLoopSummary {
     late: Summary,
 }
 
-impl Gathered<'_> {
-    fn new(reference: &Reference) -> Gathered<'_> {
+impl RunAccumulator<'_> {
+    fn new(reference: &Reference) -> RunAccumulator<'_> {
         let patterns = reference.patterns().len();
-        Gathered {
+        RunAccumulator {
             reference,
             ignore: reference.io_ignore(),
             seen: 0,
@@ -115,7 +115,7 @@ impl Gathered<'_> {
     }
 
     /// Adds the interval of the mean, over whole periods, as used for the length of a run.
-    fn with_interval(&self, mut facts: RunFacts, period: u64) -> Found {
+    fn with_interval(&self, mut facts: RunFacts, period: u64) -> RunStatistics {
         let kept = self.values.len() as u64 == facts.ios;
         let period = usize::try_from(period).unwrap_or(usize::MAX);
         let interval = kept.then(|| mean_interval(&self.values, period, CONFIDENCE)).flatten();
@@ -123,7 +123,7 @@ impl Gathered<'_> {
             let (low, high) = (Some(interval.low), Some(interval.high));
             facts.latency_ns.mean = Estimate { low, high, ..facts.latency_ns.mean };
         }
-        Found { facts, standard_error: interval.map(|interval| interval.standard_error) }
+        RunStatistics { facts, standard_error: interval.map(|interval| interval.standard_error) }
     }
 
     #[allow(clippy::cast_precision_loss)]
@@ -153,7 +153,7 @@ impl Gathered<'_> {
     }
 }
 
-impl Gathered<'_> {
+impl RunAccumulator<'_> {
     /// Returns the statistics of each operation, if there are several.
     fn operations(&self) -> Vec<OperationFacts> {
         let facts = |(op, (summary, bytes)): (Op, &(Summary, u64))| {
@@ -228,15 +228,15 @@ mod tests {
     #[test]
     fn traces_separate_operations_and_count_lateness() {
         let reference = trace(Pace::Timed);
-        let mut gathered = Gathered::new(&reference);
+        let mut accumulator = RunAccumulator::new(&reference);
         let late =
             |latency, late, op| Record { late: Nanos(late), op, ..record(0, latency, Ok(())) };
         for (latency, submitted_late, op) in
             [(100, 0, Op::Read), (100, 50, Op::Read), (700, 900, Op::Write)]
         {
-            gathered.push(&late(latency, submitted_late, op));
+            accumulator.push(&late(latency, submitted_late, op));
         }
-        let facts = gathered.facts(1).unwrap();
+        let facts = accumulator.facts(1).unwrap();
         assert_eq!(facts.latency_ns.max, 700);
         let open_loop = facts.open_loop.unwrap();
         assert_eq!((open_loop.latency_ns.min, open_loop.latency_ns.max), (100, 1600));
@@ -246,21 +246,21 @@ mod tests {
         assert_eq!(operations, [(Op::Read, 2, 2000, 100), (Op::Write, 1, 1000, 700)]);
 
         let reference = trace(Pace::Asap);
-        let mut gathered = Gathered::new(&reference);
-        gathered.push(&late(100, 0, Op::Read));
-        let facts = gathered.facts(1).unwrap();
+        let mut accumulator = RunAccumulator::new(&reference);
+        accumulator.push(&late(100, 0, Op::Read));
+        let facts = accumulator.facts(1).unwrap();
         assert!(facts.open_loop.is_none() && facts.operations.is_empty());
     }
 
     #[test]
     fn ignored_and_failed_ios_do_not_count() {
         let reference = Reference::Basic { pattern: pattern(1) };
-        let mut gathered = Gathered::new(&reference);
-        gathered.push(&record(0, 1_000_000, Ok(())));
-        gathered.push(&record(1_000, 100, Ok(())));
-        gathered.push(&record(1_100, 7_000_000, Err(Errno::EIO)));
-        gathered.push(&record(1_200, 300, Ok(())));
-        let facts = gathered.facts(4).unwrap();
+        let mut accumulator = RunAccumulator::new(&reference);
+        accumulator.push(&record(0, 1_000_000, Ok(())));
+        accumulator.push(&record(1_000, 100, Ok(())));
+        accumulator.push(&record(1_100, 7_000_000, Err(Errno::EIO)));
+        accumulator.push(&record(1_200, 300, Ok(())));
+        let facts = accumulator.facts(4).unwrap();
         assert_eq!((facts.run, facts.ios, facts.errors, facts.ignored), (4, 2, 1, 1));
         let latency = facts.latency_ns;
         assert_eq!((latency.min, latency.max, latency.mean.value), (100, 300, 200.0));
@@ -273,11 +273,11 @@ mod tests {
     fn the_patterns_of_a_mix_have_separate_statistics() {
         let (first, second) = (pattern(0), pattern(0));
         let reference = Reference::Mixed { first, second, ratio: 2 };
-        let mut gathered = Gathered::new(&reference);
+        let mut accumulator = RunAccumulator::new(&reference);
         for i in 0..12 {
-            gathered.push(&record(i * 1000, if i % 3 == 2 { 900 } else { 100 }, Ok(())));
+            accumulator.push(&record(i * 1000, if i % 3 == 2 { 900 } else { 100 }, Ok(())));
         }
-        let facts = gathered.facts(1).unwrap();
+        let facts = accumulator.facts(1).unwrap();
         let [Some(first), Some(second)] = facts.parts[..] else { panic!("two parts") };
         assert_eq!((first.min, first.max, second.min, second.max), (100, 100, 900, 900));
     }
@@ -285,8 +285,8 @@ mod tests {
     #[test]
     fn a_run_without_successful_ios_has_no_facts() {
         let reference = Reference::Basic { pattern: pattern(0) };
-        let mut gathered = Gathered::new(&reference);
-        gathered.push(&record(0, 1, Err(Errno::EIO)));
-        assert_eq!(gathered.facts(1), None);
+        let mut accumulator = RunAccumulator::new(&reference);
+        accumulator.push(&record(0, 1, Err(Errno::EIO)));
+        assert_eq!(accumulator.facts(1), None);
     }
 }

@@ -17,10 +17,10 @@ use crate::means::Means;
 pub(crate) const MS: f64 = 1e6;
 
 /// An experiment: micro-benchmark, name, and the mean in ms for each value.
-pub(crate) type Given<'a> = (&'a str, &'a str, &'a [(i64, f64)]);
+pub(crate) type GivenMeans<'a> = (&'a str, &'a str, &'a [(i64, f64)]);
 
 /// Returns a result of IOs of 32 KiB whose means are known to within 10 µs; its runs are numbered from 1.
-pub(crate) fn result(given: &[Given]) -> (Manifest, Facts) {
+pub(crate) fn result(given: &[GivenMeans]) -> (Manifest, Facts) {
     let (mut benchmarks, mut runs) = (Vec::<MicroBenchmark>::new(), Vec::new());
     for (benchmark, experiment, means) in given {
         let mut of_experiment = Vec::new();
@@ -42,7 +42,7 @@ pub(crate) fn result(given: &[Given]) -> (Manifest, Facts) {
 }
 
 /// Returns the means of such a result.
-pub(crate) fn means(given: &[Given]) -> Means {
+pub(crate) fn means(given: &[GivenMeans]) -> Means {
     let (manifest, facts) = result(given);
     Means::of(&manifest, &facts.runs, &facts.repeats)
 }

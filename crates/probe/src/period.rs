@@ -23,7 +23,7 @@ pub struct Period {
 }
 
 /// Returns the indices of costs far above the others, at a distance that noise seldom reaches.
-pub fn dear(costs: &[f64]) -> Vec<usize> {
+pub fn slow(costs: &[f64]) -> Vec<usize> {
     let (middle, within) = (median(costs), spread(costs));
     let threshold = middle + (4.5 * within).max(0.15 * middle);
     (0..costs.len()).filter(|nth| costs[*nth] > threshold).collect()
@@ -44,20 +44,20 @@ const MOST: usize = 600;
 ///
 /// Folding the requests distinguishes the period from its multiples and fractions; an autocorrelation does not. For a fraction,
 /// most of the expected requests are missing; a multiple is longer.
-pub fn period(dear: &[usize], total: usize) -> Option<Period> {
-    let (first, last) = (*dear.first()?, *dear.last()?);
+pub fn period(slow: &[usize], total: usize) -> Option<Period> {
+    let (first, last) = (*slow.first()?, *slow.last()?);
     let seen = (last + 1 - first).max(1);
     // If slow requests are frequent, the last part is enough.
-    let dear = &dear[dear.len().saturating_sub(MOST)..];
+    let slow = &slow[slow.len().saturating_sub(MOST)..];
     let longest = (total.min(seen) / (FEWEST - 1)).max(2);
-    let folded: Vec<Period> = (2..=longest).filter_map(|length| fold(dear, length)).collect();
+    let folded: Vec<Period> = (2..=longest).filter_map(|length| fold(slow, length)).collect();
     let best = folded.iter().map(|period| period.score).fold(0.0, f64::max);
     let good = |period: &&Period| period.score > 0.0 && period.score >= 0.7 * best;
     let shortest = folded.iter().find(good)?.length;
     // With the tolerance, nearby lengths are as good; choose the sharpest.
     let near = folded.iter().filter(|p| p.length >= shortest && p.length <= shortest * 17 / 16);
     near.filter(good)
-        .map(|period| (sharpness(dear, period.length), period))
+        .map(|period| (sharpness(slow, period.length), period))
         .reduce(|best, other| if other.0 > best.0 { other } else { best })
         .map(|(_, period)| period.clone())
 }
@@ -73,22 +73,22 @@ const LEAST_RECURRING: f64 = 0.4;
 /// If a drive sometimes writes for itself, such as parts of its map, the slow requests drift through the periods, and folding
 /// blurs them. From one period to the next they hardly move.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
-pub fn recurrence(dear: &[usize]) -> Option<Period> {
-    let (first, last) = (*dear.first()?, *dear.last()?);
+pub fn recurrence(slow: &[usize]) -> Option<Period> {
+    let (first, last) = (*slow.first()?, *slow.last()?);
     let span = (last - first).max(1);
-    let chance = (3.0 * dear.len() as f64 / span as f64).clamp(1e-9, 0.9);
+    let chance = (3.0 * slow.len() as f64 / span as f64).clamp(1e-9, 0.9);
     let again = |at: usize, length: usize| {
-        let next = dear.partition_point(|other| *other + 1 < at + length);
-        dear.get(next).is_some_and(|other| *other <= at + length + 1)
+        let next = slow.partition_point(|other| *other + 1 < at + length);
+        slow.get(next).is_some_and(|other| *other <= at + length + 1)
     };
     let recurs = |length: usize| {
-        let due = dear.partition_point(|at| at + length <= last);
-        let came = dear[..due].iter().filter(|at| again(**at, length)).count();
+        let due = slow.partition_point(|at| at + length <= last);
+        let came = slow[..due].iter().filter(|at| again(**at, length)).count();
         let kept = came as f64 / due.max(1) as f64;
         let term = |p: f64, q: f64| if p > 0.0 { p * (p / q).ln() } else { 0.0 };
         let gain = term(kept, chance) + term(1.0 - kept, 1.0 - chance);
         let score = if kept > chance { due as f64 * gain } else { 0.0 };
-        let phases = dear.iter().filter(|at| **at + length > last).map(|at| at % length).collect();
+        let phases = slow.iter().filter(|at| **at + length > last).map(|at| at % length).collect();
         Period { length, phases, count: span / length, kept, explained: kept, score }
     };
     let lengths = (LEAST_BLOCK..=span / (2 * FEWEST)).step_by(LEAST_BLOCK / 4);
@@ -105,9 +105,9 @@ fn slack(length: usize) -> usize {
 }
 
 /// Returns how strongly the slow requests concentrate on few places of a period.
-fn sharpness(dear: &[usize], length: usize) -> usize {
+fn sharpness(slow: &[usize], length: usize) -> usize {
     let mut phases: BTreeMap<usize, usize> = BTreeMap::new();
-    for nth in dear {
+    for nth in slow {
         *phases.entry(nth % length).or_default() += 1;
     }
     let sharp: usize = phases.values().map(|count| count * count).sum();
@@ -117,25 +117,25 @@ fn sharpness(dear: &[usize], length: usize) -> usize {
 
 /// Returns the period of this length, with the places at which slow requests come in most periods; `None` if there are none.
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
-fn fold(dear: &[usize], length: usize) -> Option<Period> {
+fn fold(slow: &[usize], length: usize) -> Option<Period> {
     let slack = slack(length);
     if 2 * slack + 1 >= length {
         return None;
     }
-    let span = dear[dear.len() - 1] - dear[0];
+    let span = slow[slow.len() - 1] - slow[0];
     let expected = span / length;
     if expected + 1 < FEWEST {
         return None;
     }
-    let density = dear.len() as f64 / span as f64;
+    let density = slow.len() as f64 / span as f64;
     let (mut phases, mut score) = (Vec::new(), 0.0);
     let (mut came, mut all_due, mut explained) = (0, 0, 0);
-    for place in places(dear, length, slack) {
+    for place in places(slow, length, slack) {
         let mut which: Vec<usize> = place.iter().map(|(_, period)| *period).collect();
         which.sort_unstable();
         which.dedup();
         // The cause may not exist before the first slow request of this place.
-        let due = (dear[dear.len() - 1] / length).saturating_sub(which[0]).max(1);
+        let due = (slow[slow.len() - 1] / length).saturating_sub(which[0]).max(1);
         if (which.len() as f64) < LEAST_KEPT * due as f64 || 2 * due < expected {
             continue;
         }
@@ -153,15 +153,15 @@ fn fold(dear: &[usize], length: usize) -> Option<Period> {
     }
     phases.sort_unstable();
     let kept = came as f64 / all_due as f64;
-    let explained = explained as f64 / dear.len() as f64;
+    let explained = explained as f64 / slow.len() as f64;
     Some(Period { length, phases, count: expected, kept, explained, score })
 }
 
 /// Groups the slow requests by their place in a period, with nearby places together. Each has its place and the number of its
 /// period.
-fn places(dear: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)>> {
+fn places(slow: &[usize], length: usize, slack: usize) -> Vec<Vec<(usize, usize)>> {
     let mut folded: Vec<(usize, usize)> =
-        dear.iter().map(|nth| (nth % length, nth / length)).collect();
+        slow.iter().map(|nth| (nth % length, nth / length)).collect();
     folded.sort_unstable();
     let mut places: Vec<Vec<(usize, usize)>> = Vec::new();
     for at in folded {
@@ -201,9 +201,9 @@ mod tests {
         for hiccup in [7, 200, 431] {
             costs[hiccup] = 9.0;
         }
-        let dear = dear(&costs);
-        assert_eq!(dear.len(), 12);
-        let period = period(&dear, 640).unwrap();
+        let slow = slow(&costs);
+        assert_eq!(slow.len(), 12);
+        let period = period(&slow, 640).unwrap();
         assert_eq!((period.length, &period.phases[..]), (64, &[63][..]));
         assert!(period.count >= 8);
         assert!(period.kept >= 0.9 && period.explained > 0.7);
@@ -211,33 +211,33 @@ mod tests {
 
     #[test]
     fn units_written_in_turn_form_one_period() {
-        let dear: Vec<usize> =
+        let slow: Vec<usize> =
             (0..6).flat_map(|n| (0..8).map(move |unit| 40 + n * 512 + unit * 8)).collect();
-        assert_eq!(period(&dear, 3200).unwrap().length, 512);
+        assert_eq!(period(&slow, 3200).unwrap().length, 512);
     }
 
     // The drift models a drive that now and then writes a page more.
     #[test]
     fn a_drifting_period_is_found_and_chance_is_not() {
         let drifting = |unit: usize| (0..60).map(move |n| unit * 97 + n * 256 + n * (unit + 1) / 5);
-        let mut dear: Vec<usize> = (0..3).flat_map(drifting).collect();
-        dear.sort_unstable();
-        let found = recurrence(&dear).unwrap();
+        let mut slow: Vec<usize> = (0..3).flat_map(drifting).collect();
+        slow.sort_unstable();
+        let found = recurrence(&slow).unwrap();
         assert_eq!(found.length, 256);
         assert!(found.score > 100.0 && found.count > 50, "{found:?}");
         let mut rng = fastrand::Rng::with_seed(3);
-        let mut dear: Vec<usize> = (0..60).map(|_| rng.usize(0..4000)).collect();
-        dear.sort_unstable();
-        assert!(recurrence(&dear).is_none_or(|found| found.score < 20.0));
+        let mut slow: Vec<usize> = (0..60).map(|_| rng.usize(0..4000)).collect();
+        slow.sort_unstable();
+        assert!(recurrence(&slow).is_none_or(|found| found.score < 20.0));
         assert_eq!(recurrence(&[]), None);
     }
 
     #[test]
     fn random_slow_requests_have_no_period() {
         let mut rng = fastrand::Rng::with_seed(1);
-        let mut dear: Vec<usize> = (0..60).map(|_| rng.usize(0..4000)).collect();
-        dear.sort_unstable();
-        let found = period(&dear, 4000);
+        let mut slow: Vec<usize> = (0..60).map(|_| rng.usize(0..4000)).collect();
+        slow.sort_unstable();
+        let found = period(&slow, 4000);
         assert!(found.as_ref().is_none_or(|period| period.score < 15.0), "{found:?}");
         assert_eq!(period(&[], 4000), None);
         assert_eq!(period(&[5], 4000), None);

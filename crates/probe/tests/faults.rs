@@ -15,12 +15,12 @@ const SEED: u64 = 5;
 
 /// Keeps every record, and the number of IOs of each run.
 #[derive(Default)]
-struct Kept {
+struct RecordKeeper {
     records: Vec<Record>,
     runs: Vec<u64>,
 }
 
-impl Keeper for Kept {
+impl Keeper for RecordKeeper {
     fn io(&mut self, _: &RunInProgress<'_>, record: &Record) {
         self.records.push(*record);
     }
@@ -31,15 +31,15 @@ impl Keeper for Kept {
 }
 
 /// The outcome of a probe on a failing drive.
-struct Probed {
+struct ProbeOutcome {
     halt: Option<Halt>,
     errors: Option<IoErrors>,
-    kept: Kept,
+    kept: RecordKeeper,
     asked: u64,
 }
 
 /// Runs one probe on a small drive whose IOs take 60 to 80 µs.
-fn run(probe: &Probe, faults: &[(u64, Fault)]) -> Probed {
+fn run(probe: &Probe, faults: &[(u64, Fault)]) -> ProbeOutcome {
     let readings = Cell::new(0);
     let clock = || {
         let n = readings.get() + 1;
@@ -48,14 +48,14 @@ fn run(probe: &Probe, faults: &[(u64, Fault)]) -> Probed {
     };
     let mut device =
         Faulty::new(NullDevice::new(Bytes::mib(16), 64, clock), faults.iter().copied());
-    let (stop, mut kept) = (AtomicBool::new(false), Kept::default());
+    let (stop, mut kept) = (AtomicBool::new(false), RecordKeeper::default());
     let budget = Budget { bytes: Bytes::mib(64), time: Nanos::secs(100) };
     let mut lab = Lab::new(&mut device, budget, SEED, &stop, &mut kept);
     let mut knowledge = Knowledge::default();
     knowledge.take(Finding::class(Parameter::Medium, "flash", 0.99));
     let halt = (probe.run)(&mut lab, &knowledge).err();
     let errors = lab.errors().cloned();
-    Probed { halt, errors, kept, asked: device.asked() }
+    ProbeOutcome { halt, errors, kept, asked: device.asked() }
 }
 
 /// Returns every kind of fault with the error that reports it; `None` if the IO is only answered late or out of order.
@@ -98,8 +98,8 @@ fn inject(points: u64) -> u64 {
 
 /// Asserts that everything answered before IO `number` is kept and the fault is reported.
 fn check(
-    sound: &Probed,
-    struck: &Probed,
+    sound: &ProbeOutcome,
+    struck: &ProbeOutcome,
     number: u64,
     (fault, errno): (Fault, Option<Errno>),
     what: &str,
@@ -139,7 +139,7 @@ fn a_removed_drive_gets_no_further_requests() {
     let clock = Cell::new(0);
     let null = NullDevice::new(Bytes::mib(16), 64, || Nanos(clock.replace(clock.get() + 50_000)));
     let mut device = Faulty::new(null, [(10, Fault::Removed)]);
-    let (stop, mut kept) = (AtomicBool::new(false), Kept::default());
+    let (stop, mut kept) = (AtomicBool::new(false), RecordKeeper::default());
     let budget = Budget { bytes: Bytes::mib(64), time: Nanos::secs(100) };
     let mut lab = Lab::new(&mut device, budget, SEED, &stop, &mut kept);
     let mut how = Investigation { wanted: &[], tell: &mut |_| {} };

@@ -2,10 +2,10 @@ use flashscope_workload::uflip::all;
 use proptest::prelude::*;
 
 use super::*;
-use crate::scripted::{Given, means, micro_benchmark, result};
+use crate::scripted::{GivenMeans, means, micro_benchmark, result};
 
 /// Returns the verdict of an experiment.
-fn verdict_of(given: &[Given], benchmark: &str, experiment: &str) -> Verdict {
+fn verdict_of(given: &[GivenMeans], benchmark: &str, experiment: &str) -> Verdict {
     let (manifest, _) = result(given);
     let grid = grid(&manifest, &means(given));
     let named = |v: &&Verdict| v.micro_benchmark == benchmark && v.experiment == experiment;
@@ -17,7 +17,7 @@ const AS_USUAL: Interest = Interest::NotInteresting;
 
 #[test]
 fn the_grid_holds_every_experiment_of_the_nine_micro_benchmarks() {
-    let given: &[Given] = &[("order", "SW", &[(1, 1.0), (2, 1.0)])];
+    let given: &[GivenMeans] = &[("order", "SW", &[(1, 1.0), (2, 1.0)])];
     let (manifest, _) = result(given);
     let grid = super::grid(&manifest, &means(given));
     let rows: Vec<(String, usize)> = MICRO_BENCHMARKS
@@ -77,7 +77,7 @@ fn only_costs_off_the_line_are_interesting() {
 // Each case compares with a single expectation.
 #[test]
 fn rules_answer_as_stated() {
-    let cases: &[(Given, Interest)] = &[
+    let cases: &[(GivenMeans, Interest)] = &[
         // Samsung: 18 ms if aligned, 32 ms otherwise.
         (("alignment", "RW", &[(0, 18.0), (512, 32.0), (16_384, 18.0)]), INTERESTING),
         (("alignment", "RR", &[(0, 0.40), (512, 0.45), (16_384, 0.4)]), AS_USUAL),
@@ -97,13 +97,13 @@ fn rules_answer_as_stated() {
         (("bursts", "SW", &[(10, 0.3), (640, 0.32)]), AS_USUAL),
     ];
     for (given, interest) in cases {
-        let preparation: [Given; 4] = [
+        let preparation: [GivenMeans; 4] = [
             ("preparation", "SR", &[(20480, 0.3)]),
             ("preparation", "RR", &[(20480, 0.4)]),
             ("preparation", "SW", &[(20480, 0.3)]),
             ("preparation", "RW", &[(20480, 5.0)]),
         ];
-        let all: Vec<Given> = preparation.into_iter().chain([*given]).collect();
+        let all: Vec<GivenMeans> = preparation.into_iter().chain([*given]).collect();
         let found = verdict_of(&all, given.0, given.1);
         assert_eq!(found.interest, *interest, "{} {}: {}", given.0, given.1, found.reason);
         assert!(found.effect.is_some());
@@ -126,7 +126,7 @@ fn experiments_without_a_comparison_are_not_performed_and_say_why() {
 
 #[test]
 fn chance_is_not_interesting() {
-    let given: &[Given] = &[("order", "SW", &[(1, 1.0), (2, 2.0)])];
+    let given: &[GivenMeans] = &[("order", "SW", &[(1, 1.0), (2, 2.0)])];
     let (manifest, _) = result(given);
     let mut means = means(given);
     means.series[0].means[1].ns = Estimate::symmetric(2e6, Some(1.2e6));
@@ -137,10 +137,10 @@ fn chance_is_not_interesting() {
 }
 
 /// An experiment: micro-benchmark, name, and the mean in ms for each value.
-type Owned = (String, String, Vec<(i64, f64)>);
+type OwnedMeans = (String, String, Vec<(i64, f64)>);
 
 /// A drive with no interesting experiment: every experiment has the expected means.
-fn plain(setup: &uflip::Setup) -> Vec<Owned> {
+fn plain(setup: &uflip::Setup) -> Vec<OwnedMeans> {
     let base = |name: &str| match name {
         "SR" => 0.3,
         "RR" => 0.4,
@@ -170,7 +170,7 @@ fn normal(random: &mut fastrand::Rng) -> f64 {
     (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
 }
 
-fn borrowed(given: &[Owned]) -> Vec<Given<'_>> {
+fn borrowed(given: &[OwnedMeans]) -> Vec<GivenMeans<'_>> {
     given.iter().map(|(b, e, means)| (b.as_str(), e.as_str(), means.as_slice())).collect()
 }
 

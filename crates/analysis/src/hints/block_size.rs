@@ -3,7 +3,7 @@ use std::ops::RangeInclusive;
 use flashscope_block::Op;
 use flashscope_workload::uflip::{Baseline, Unit};
 
-use super::{Found, NEARLY, Rule, ratio};
+use super::{HintResult, NEARLY, Rule, ratio};
 use crate::deviation::{Answer, is_over, per_byte};
 use crate::facts::Judgement;
 use crate::means::{Mean, Means};
@@ -53,11 +53,11 @@ fn half(means: &Means, baseline: Baseline) -> Option<Half<'_>> {
     Some(Half { baseline, size, best, between: [earliest, latest] })
 }
 
-fn block_size(means: &Means) -> Found {
+fn block_size(means: &Means) -> HintResult {
     let halves: Vec<Half> =
         Baseline::ALL.into_iter().filter_map(|baseline| half(means, baseline)).collect();
     if halves.is_empty() {
-        return Found::nothing("several sizes of IO (granularity)");
+        return HintResult::nothing("several sizes of IO (granularity)");
     }
     let [earliest, latest] = [0, 1].map(|end| halfway(&halves, |half| half.between[end]));
     let judgement = match (SIZES.contains(&earliest), SIZES.contains(&latest)) {
@@ -83,7 +83,7 @@ fn block_size(means: &Means) -> Found {
         let value = per_byte(half.size, half.best, 1)?;
         Some(ratio(what, value, ("granularity", half.baseline.name()), runs))
     });
-    Found { judgement, finding, evidence: evidence.collect() }
+    HintResult { judgement, finding, evidence: evidence.collect() }
 }
 
 /// Returns the middle between the sizes that reads and writes need, as a power of two.

@@ -1,7 +1,7 @@
 use flashscope_stats::Estimate;
 use flashscope_workload::uflip::Baseline;
 
-use super::{Found, Question, Rule, baselines, judge, ratio, sentences};
+use super::{HintResult, Question, Rule, baselines, judge, ratio, sentences};
 use crate::deviation::{AS_EXPECTED, Answer, Deviation, deviations, is_over, largest, size};
 use crate::facts::Judgement;
 use crate::means::{Mean, Means};
@@ -16,13 +16,15 @@ pub(super) const RULE: Rule = Rule {
     judge: concurrency,
 };
 
-fn concurrency(means: &Means) -> Found {
+fn concurrency(means: &Means) -> HintResult {
     let concurrent: Vec<Question> =
         baselines().filter_map(|(baseline, _)| concurrent(means, baseline)).collect();
     let delayed: Vec<Question> =
         baselines().filter_map(|(baseline, _)| delayed(means, baseline)).collect();
     let missing = match (concurrent.is_empty(), delayed.is_empty()) {
-        (true, true) => return Found::nothing("concurrent (parallelism) or delayed (pause) IOs"),
+        (true, true) => {
+            return HintResult::nothing("concurrent (parallelism) or delayed (pause) IOs");
+        }
         (true, false) => " Concurrent IOs were not measured.",
         (false, true) => " Delayed IOs were not measured.",
         (false, false) => "",
@@ -54,7 +56,7 @@ fn concurrency(means: &Means) -> Found {
     finding += &of_delays;
     finding += missing;
     let evidence = concurrent.into_iter().chain(delayed).map(|question| question.evidence);
-    Found { judgement, finding, evidence: evidence.collect() }
+    HintResult { judgement, finding, evidence: evidence.collect() }
 }
 
 /// Returns the best gain by concurrency.

@@ -1,4 +1,4 @@
-use super::{Found, Question, Rule, baselines, judge, ratio, sentences};
+use super::{HintResult, Question, Rule, baselines, judge, ratio, sentences};
 use crate::deviation::{Answer, Line, is_over, per_byte};
 use crate::facts::{Evidence, EvidenceUnit};
 use crate::means::Means;
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     judge: latency,
 };
 
-fn latency(means: &Means) -> Found {
+fn latency(means: &Means) -> HintResult {
     let (mut questions, mut latencies) = (Vec::new(), Vec::new());
     for (baseline, name) in baselines() {
         let series = means.experiment("granularity", name);
@@ -47,7 +47,7 @@ fn latency(means: &Means) -> Found {
         }));
     }
     if questions.is_empty() {
-        return Found::nothing("several sizes of IO (granularity)");
+        return HintResult::nothing("several sizes of IO (granularity)");
     }
     let judgement = judge(questions.iter().map(|question| question.answer));
     let told: Vec<String> = latencies
@@ -66,5 +66,5 @@ fn latency(means: &Means) -> Found {
         finding += &format!(" Beside its bytes an IO costs {}.", told.join(", "));
     }
     let evidence = questions.into_iter().map(|question| question.evidence).chain(latencies);
-    Found { judgement, finding, evidence: evidence.collect() }
+    HintResult { judgement, finding, evidence: evidence.collect() }
 }

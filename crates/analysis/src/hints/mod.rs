@@ -25,7 +25,7 @@ pub struct Rule {
     pub title: &'static str,
     /// The condition for the hint to hold, as text for the user.
     pub statement: &'static str,
-    judge: fn(&Means) -> Found,
+    judge: fn(&Means) -> HintResult,
 }
 
 /// The hints, in the order of the paper.
@@ -43,16 +43,16 @@ pub const RULES: [Rule; 7] = [
 pub(crate) const NEARLY: f64 = 2.0;
 
 /// The judgement of a hint, with its evidence.
-struct Found {
+struct HintResult {
     judgement: Judgement,
     finding: String,
     evidence: Vec<Evidence>,
 }
 
-impl Found {
+impl HintResult {
     /// Creates the judgement for a drive on which the experiments in `missing` were not run.
-    fn nothing(missing: &str) -> Found {
-        Found {
+    fn nothing(missing: &str) -> HintResult {
+        HintResult {
             judgement: Judgement::NotMeasured,
             finding: format!("Not measured: it takes {missing}."),
             evidence: vec![],
@@ -110,7 +110,7 @@ pub(crate) fn hints(manifest: &Manifest, means: &Means) -> Vec<Hint> {
 
 fn judged(means: &Means) -> Vec<Hint> {
     let hint = |(number, rule): (u32, &Rule)| {
-        let Found { judgement, finding, evidence } = (rule.judge)(means);
+        let HintResult { judgement, finding, evidence } = (rule.judge)(means);
         Hint { number, title: rule.title.into(), judgement, finding, evidence }
     };
     (1..).zip(&RULES).map(hint).collect()

@@ -1,12 +1,12 @@
 use super::*;
-use crate::scripted::{Given, means, result};
+use crate::scripted::{GivenMeans, means, result};
 use Judgement::{DoesNotHold, Holds, HoldsInPart, NotMeasured, Undecided};
 
 const KIB: i64 = 1 << 10;
 const MIB: i64 = 1 << 20;
 
 /// Returns the runs of the baselines, from their means in ms.
-fn preparation(ms: &'static [[(i64, f64); 1]; 4]) -> [Given<'static>; 4] {
+fn preparation(ms: &'static [[(i64, f64); 1]; 4]) -> [GivenMeans<'static>; 4] {
     let [sr, rr, sw, rw] = ms;
     [
         ("preparation", "SR", sr),
@@ -17,8 +17,8 @@ fn preparation(ms: &'static [[(i64, f64); 1]; 4]) -> [Given<'static>; 4] {
 }
 
 /// The Memoright SSD as described in section 5.2 and Table 3.
-fn memoright() -> Vec<Given<'static>> {
-    let mut given: Vec<Given> =
+fn memoright() -> Vec<GivenMeans<'static>> {
+    let mut given: Vec<GivenMeans> =
         preparation(&[[(20480, 0.3)], [(20480, 0.4)], [(20480, 0.3)], [(20480, 5.0)]]).into();
     given.extend([
         (
@@ -60,7 +60,7 @@ fn memoright() -> Vec<Given<'static>> {
     given
 }
 
-fn judgements(given: &[Given]) -> Vec<Judgement> {
+fn judgements(given: &[GivenMeans]) -> Vec<Judgement> {
     judged(&means(given)).iter().map(|hint| hint.judgement).collect()
 }
 
@@ -102,7 +102,7 @@ fn evidence_names_runs_of_its_experiment_or_of_a_baseline() {
 // According to the paper, no area helps this drive, and a few partitions cost five times as much.
 #[test]
 fn the_kingston_dti_has_no_good_area_and_few_partitions() {
-    let mut given: Vec<Given> =
+    let mut given: Vec<GivenMeans> =
         preparation(&[[(20480, 1.9)], [(20480, 2.2)], [(20480, 2.9)], [(20480, 256.0)]]).into();
     given.extend([
         ("locality", "RW", &[(MIB, 250.0), (8 * MIB, 256.0), (64 * MIB, 256.0)][..]),
@@ -121,7 +121,7 @@ fn the_kingston_dti_has_no_good_area_and_few_partitions() {
 // Writes to such a drive are fast everywhere, and concurrency helps.
 #[test]
 fn the_hints_do_not_hold_for_a_drive_of_today() {
-    let mut given: Vec<Given> =
+    let mut given: Vec<GivenMeans> =
         preparation(&[[(20480, 0.1)], [(20480, 0.1)], [(20480, 0.1)], [(20480, 0.11)]]).into();
     given.extend([
         ("locality", "RW", &[(MIB, 0.1), (64 * MIB, 0.11)][..]),
@@ -137,7 +137,7 @@ fn the_hints_do_not_hold_for_a_drive_of_today() {
 // If an interval contains the limit, the hint is undecided. If only half of a hint was measured, it holds at most in part.
 #[test]
 fn uncertain_or_incomplete_measurements_limit_the_judgement() {
-    let mut given: Vec<Given> =
+    let mut given: Vec<GivenMeans> =
         preparation(&[[(20480, 0.3)], [(20480, 0.4)], [(20480, 0.3)], [(20480, 5.0)]]).into();
     given.extend([
         ("alignment", "RW", &[(0, 5.0), (512, 6.2)][..]),

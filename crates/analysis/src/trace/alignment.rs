@@ -15,13 +15,13 @@ const LEAST: u64 = 20;
 
 /// Counts of accesses by their alignment to a page.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Lying {
+pub(super) struct AlignmentCounts {
     mod_8: [u64; 8],
     unaligned: u64,
     partial_sectors: u64,
 }
 
-impl Lying {
+impl AlignmentCounts {
     #[inline]
     pub fn push(&mut self, offset: u64, len: u64) {
         self.mod_8[(offset / SECTOR % 8) as usize] += 1;
@@ -29,7 +29,7 @@ impl Lying {
         self.partial_sectors += u64::from(!(offset | len).is_multiple_of(SECTOR));
     }
 
-    pub fn add(&mut self, other: &Lying) {
+    pub fn add(&mut self, other: &AlignmentCounts) {
         for (count, more) in self.mod_8.iter_mut().zip(other.mod_8) {
             *count += more;
         }
@@ -70,14 +70,14 @@ mod tests {
 
     #[test]
     fn the_misalignment_of_tpc_c_is_found_with_its_shift() {
-        let mut lying = Lying::default();
+        let mut alignments = AlignmentCounts::default();
         for i in 0..80 {
-            lying.push((i * 16 + 7) * SECTOR, 8192);
+            alignments.push((i * 16 + 7) * SECTOR, 8192);
         }
         for i in 0..20 {
-            lying.push(i * PAGE + 100, PAGE);
+            alignments.push(i * PAGE + 100, PAGE);
         }
-        let facts = lying.facts().unwrap();
+        let facts = alignments.facts().unwrap();
         assert_eq!(facts.lba_mod_8, [20, 0, 0, 0, 0, 0, 0, 80]);
         assert_eq!((facts.unaligned_share, facts.partial_sectors), (1.0, 20));
         let wanted = Misalignment { lba_mod_8: 7, share: 0.8, shift_bytes: Bytes(512) };
@@ -88,9 +88,9 @@ mod tests {
     #[test]
     fn aligned_irregular_or_few_accesses_have_no_misalignment() {
         let found = |count: u64, step: u64, from: u64| {
-            let mut lying = Lying::default();
-            (0..count).for_each(|i| lying.push((from + i * step) * SECTOR, PAGE));
-            lying.misalignment()
+            let mut alignments = AlignmentCounts::default();
+            (0..count).for_each(|i| alignments.push((from + i * step) * SECTOR, PAGE));
+            alignments.misalignment()
         };
         assert_eq!(found(100, 8, 0), None);
         assert_eq!(found(100, 3, 0), None);

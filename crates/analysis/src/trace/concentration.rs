@@ -47,19 +47,19 @@ impl Counts {
 }
 
 /// Pages in order of their requests.
-struct Ranked {
+struct PageRanking {
     /// Pairs of requests per page and number of such pages, the hottest first.
     ranks: Vec<(u32, u64)>,
     pages: u64,
     requests: u64,
 }
 
-impl Ranked {
-    fn of<'a>(parts: impl IntoIterator<Item = &'a Counts>) -> Ranked {
+impl PageRanking {
+    fn of<'a>(parts: impl IntoIterator<Item = &'a Counts>) -> PageRanking {
         let mut all = BTreeMap::new();
         parts.into_iter().for_each(|part| part.add_to(&mut all));
         let ranks: Vec<_> = all.into_iter().rev().collect();
-        Ranked {
+        PageRanking {
             pages: ranks.iter().map(|(_, pages)| pages).sum(),
             requests: ranks.iter().map(|(requests, pages)| u64::from(*requests) * pages).sum(),
             ranks,
@@ -89,17 +89,17 @@ pub(super) fn facts(
     rate: f64,
     missing: f64,
 ) -> Option<Concentration> {
-    let all = Ranked::of(parts);
+    let all = PageRanking::of(parts);
     if all.requests == 0 {
         return None;
     }
-    let ranked = parts.each_ref().map(|part| Ranked::of([part]));
+    let ranked = parts.each_ref().map(|part| PageRanking::of([part]));
     let hot = |pages: f64| {
         let value = all.share_of(pages);
         let mut half = 0.0;
         if rate < 1.0 {
             // A part without requests has no share of its own.
-            let share = |part: &Ranked| {
+            let share = |part: &PageRanking| {
                 if part.requests > 0 { part.share_of(pages) } else { value }
             };
             half = replicates::half_width(value, &ranked.each_ref().map(share), rate) + missing;

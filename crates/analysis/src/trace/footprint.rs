@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
-use super::pages::{Hashed, hash};
+use super::pages::{HashedKeyHasher, hash};
 
 /// A number of distinct pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,18 +77,18 @@ const MOST_RANGES: usize = 1 << 20;
 
 /// The pages touched, as bitmaps of the chunks that contain any.
 #[derive(Debug, Clone)]
-pub(super) struct Touched {
+pub(super) struct TouchedPages {
     most_chunks: usize,
-    slots: HashMap<u64, u32, std::hash::BuildHasherDefault<Hashed>>,
+    slots: HashMap<u64, u32, std::hash::BuildHasherDefault<HashedKeyHasher>>,
     chunks: Vec<Box<[Chunk]>>,
     by_volume: Vec<Pages>,
 }
 
-impl Touched {
+impl TouchedPages {
     /// Creates an empty set with a limit of about `most_chunks` chunks of 1 MiB, 64 bytes each.
-    pub fn new(most_chunks: usize) -> Touched {
+    pub fn new(most_chunks: usize) -> TouchedPages {
         let (slots, chunks, by_volume) = (HashMap::default(), Vec::new(), Vec::new());
-        Touched { most_chunks, slots, chunks, by_volume }
+        TouchedPages { most_chunks, slots, chunks, by_volume }
     }
 
     /// Adds pages that are read or written. `note` receives the time and the number of new pages.
@@ -167,7 +167,7 @@ fn set(word: &mut u64, bits: u64) -> u64 {
 
 /// The pages trimmed, as ranges, which are mostly long.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Trimmed {
+pub(super) struct TrimmedPages {
     /// The page after the last of each range, by volume and first page.
     ranges: BTreeMap<(u32, u64), u64>,
     pages: u64,
@@ -175,7 +175,7 @@ pub(super) struct Trimmed {
     lost: bool,
 }
 
-impl Trimmed {
+impl TrimmedPages {
     /// Adds trimmed pages.
     pub fn push(&mut self, volume: u32, pages: RangeInclusive<u64>) {
         if self.lost {
@@ -215,7 +215,7 @@ mod tests {
         fn pages_are_counted_once(
             ranges in prop::collection::vec((0u32..3, 0u64..1200, 0u64..700, any::<bool>()), 1..60),
         ) {
-            let (mut touched, mut trimmed) = (Touched::new(1000), Trimmed::default());
+            let (mut touched, mut trimmed) = (TouchedPages::new(1000), TrimmedPages::default());
             let mut sets = [BTreeSet::new(), BTreeSet::new()];
             for (volume, first, more, write) in ranges {
                 let pages = first..=first + more;
@@ -244,7 +244,7 @@ mod tests {
     // Many trims in order therefore need no memory.
     #[test]
     fn adjacent_ranges_are_joined() {
-        let mut trimmed = Trimmed::default();
+        let mut trimmed = TrimmedPages::default();
         (0..1000).for_each(|i| trimmed.push(7, i * 10..=i * 10 + 9));
         assert_eq!((trimmed.ranges.len(), trimmed.pages()), (1, Some(10_000)));
         (0..=MOST_RANGES as u64).for_each(|i| trimmed.push(8, i * 2..=i * 2));

@@ -11,7 +11,7 @@ pub(super) struct Division {
 
 /// The writes and their fragments.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Divided {
+pub(super) struct FragmentCounts {
     head: Fragment,
     middle: Fragment,
     tail: Fragment,
@@ -19,14 +19,14 @@ pub(super) struct Divided {
     lengths: [u64; 64],
 }
 
-impl Default for Divided {
+impl Default for FragmentCounts {
     fn default() -> Self {
         let none = Fragment::default();
-        Divided { head: none, middle: none, tail: none, lengths: [0; 64] }
+        FragmentCounts { head: none, middle: none, tail: none, lengths: [0; 64] }
     }
 }
 
-impl Divided {
+impl FragmentCounts {
     /// Adds a write from `offset` to `end`, with `end` above `offset`.
     pub fn push(&mut self, offset: u64, end: u64, by: Division) {
         let [from, to] = [offset >> by.page, ((end - 1) >> by.page) + 1];
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_write_of_fig_1_has_a_head_a_middle_and_a_tail() {
-        let mut divided = Divided::default();
+        let mut divided = FragmentCounts::default();
         divided.push(40 * 2048, (40 + 24 + 64 + 10) * 2048, BY);
         let facts = divided.facts().unwrap();
         assert_eq!(facts.head, Fragment { count: 1, pages: 24 });
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn huge_writes_do_not_overflow() {
-        let mut divided = Divided::default();
+        let mut divided = FragmentCounts::default();
         for _ in 0..1 << 10 {
             divided.push(1, u64::MAX, Division { page: 9, block: 3 });
         }
@@ -122,7 +122,7 @@ mod tests {
         fn agrees_with_definition(
             from in 0u64..1000, pages in 1u64..1000, page in 9u32..13, block in 0u32..9,
         ) {
-            let mut divided = Divided::default();
+            let mut divided = FragmentCounts::default();
             // The offset and the end are anywhere within the first and the last page.
             let (offset, end) = ((from << page) + from % 512, ((from + pages) << page) - pages % 512);
             prop_assume!(offset < end);

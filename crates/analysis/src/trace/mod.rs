@@ -28,7 +28,7 @@ use facts::{ByteCounts, Footprint, Requests, TRACE_SCHEMA_VERSION, WriteLengths}
 use flashscope_block::{Bytes, Nanos};
 use flashscope_stats::Estimate;
 use flashscope_workload::trace::{Request, Volumes};
-use footprint::Touched;
+use footprint::TouchedPages;
 use fragments::Division;
 use latency::Latencies;
 use pages::{Bounds, PageTable};
@@ -130,17 +130,17 @@ impl Characteristics {
         let end = self.clock.end();
         let pages = self.pages.facts(end);
         let footprint = self.footprint(&total);
-        let by_volume = self.pages.touched().map(Touched::by_volume);
+        let by_volume = self.pages.touched().map(TouchedPages::by_volume);
         TraceFacts {
             schema_version: TRACE_SCHEMA_VERSION,
-            doubts: doubts::doubts(&doubts::Seen {
+            doubts: doubts::doubts(&doubts::DoubtInput {
                 requests: total.requests.total,
                 accesses,
                 clock: &self.clock,
                 time: &time,
                 sizes: self.sizes.range(),
                 large: pages.sampling.cut,
-                lying: &total.lying,
+                alignments: &total.alignments,
                 highest_end: total.highest_end,
             }),
             requests: total.requests,
@@ -152,7 +152,7 @@ impl Characteristics {
             overwrite_ratio: ratio(written.0, &footprint.written_bytes),
             footprint,
             sequentiality: sequence::facts(total.sequential, accesses, bytes),
-            alignment: total.lying.facts(),
+            alignment: total.alignments.facts(),
             inter_arrival: self.gaps.facts(end),
             burstiness: self.windows.facts(),
             working_set: pages.working_set,

@@ -10,7 +10,7 @@ use flashscope_workload::trace::Request;
 
 use super::concentration::{self, Counts};
 use super::facts::{Concentration, Sampling, WorkingSet};
-use super::footprint::{Pages, Part, Touched, Trimmed};
+use super::footprint::{Pages, Part, TouchedPages, TrimmedPages};
 use super::replicates::{self, REPLICATES};
 use super::series::Timeline;
 use super::working_set::{self, Gaps};
@@ -68,7 +68,7 @@ pub(super) struct PageTable {
     /// The number of leading zeros in the hash of a followed group.
     shift: u32,
     most: usize,
-    slots: HashMap<u64, u32, BuildHasherDefault<Hashed>>,
+    slots: HashMap<u64, u32, BuildHasherDefault<HashedKeyHasher>>,
     groups: Vec<Box<[Group]>>,
     used: u32,
     free: Vec<u32>,
@@ -79,9 +79,9 @@ pub(super) struct PageTable {
     /// The reads and the writes of all pages, followed or not.
     accesses: [u64; 2],
     /// The set of all pages, while it fits in memory.
-    touched: Option<Touched>,
+    touched: Option<TouchedPages>,
     pages: Pages,
-    trimmed: Trimmed,
+    trimmed: TrimmedPages,
     /// The new pages after that, estimated from the sample.
     estimated: [[u64; REPLICATES]; 2],
     cut: u64,
@@ -89,9 +89,9 @@ pub(super) struct PageTable {
 
 /// A hasher for keys that are hashes already.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Hashed(u64);
+pub(super) struct HashedKeyHasher(u64);
 
-impl Hasher for Hashed {
+impl Hasher for HashedKeyHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -132,9 +132,9 @@ impl PageTable {
             parts: Vec::with_capacity(2 * TOGETHER),
             gaps: Box::default(),
             accesses: [0; 2],
-            touched: Some(Touched::new(bounds.chunks)),
+            touched: Some(TouchedPages::new(bounds.chunks)),
             pages: Pages::default(),
-            trimmed: Trimmed::default(),
+            trimmed: TrimmedPages::default(),
             estimated: [[0; REPLICATES]; 2],
             cut: 0,
         }
@@ -155,7 +155,7 @@ impl PageTable {
             }
         }
         self.flush(timeline);
-        if self.touched.as_ref().is_some_and(Touched::is_too_large) {
+        if self.touched.as_ref().is_some_and(TouchedPages::is_too_large) {
             self.touched = None;
             while self.shift == 0 {
                 self.halve();
@@ -322,7 +322,7 @@ impl PageTable {
     }
 
     /// Returns the set of all pages, if all were counted.
-    pub fn touched(&self) -> Option<&Touched> {
+    pub fn touched(&self) -> Option<&TouchedPages> {
         self.touched.as_ref()
     }
 

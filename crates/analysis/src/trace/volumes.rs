@@ -3,10 +3,10 @@
 use flashscope_block::{Bytes, Op};
 use flashscope_workload::trace::{Request, Volumes};
 
-use super::alignment::Lying;
+use super::alignment::AlignmentCounts;
 use super::facts::{ByteCounts, Requests, VolumeFacts};
 use super::footprint::Pages;
-use super::fragments::{Divided, Division};
+use super::fragments::{Division, FragmentCounts};
 use super::sequence::Sequence;
 use super::share;
 
@@ -19,8 +19,8 @@ pub(super) struct ByVolume {
     by: Division,
     volumes: Vec<Volume>,
     /// The writes of all volumes, singly; `joined` has consecutive ones joined.
-    pub writes: Divided,
-    pub joined: Divided,
+    pub writes: FragmentCounts,
+    pub joined: FragmentCounts,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,7 +30,7 @@ struct Volume {
     bytes: [u64; 4],
     highest_end: u64,
     sequence: Sequence,
-    lying: Lying,
+    alignments: AlignmentCounts,
     /// The current sequence of consecutive writes, from its start to its end; empty before the first.
     joined: (u64, u64),
 }
@@ -41,12 +41,12 @@ pub(super) struct Total {
     pub bytes: ByteCounts,
     pub highest_end: u64,
     pub sequential: u64,
-    pub lying: Lying,
+    pub alignments: AlignmentCounts,
 }
 
 impl ByVolume {
     pub fn new(by: Division) -> ByVolume {
-        let (writes, joined) = (Divided::default(), Divided::default());
+        let (writes, joined) = (FragmentCounts::default(), FragmentCounts::default());
         ByVolume { by, volumes: Vec::new(), writes, joined }
     }
 
@@ -69,7 +69,7 @@ impl ByVolume {
                 continue;
             }
             volume.sequence.push(offset, end);
-            volume.lying.push(offset, len);
+            volume.alignments.push(offset, len);
             if request.op == Op::Write {
                 self.writes.push(offset, end, self.by);
                 match &mut volume.joined {
@@ -86,7 +86,7 @@ impl ByVolume {
     }
 
     /// Returns the joined writes, including the sequences still open.
-    pub fn joined(&self) -> Divided {
+    pub fn joined(&self) -> FragmentCounts {
         let mut joined = self.joined;
         for (from, to) in self.volumes.iter().map(|volume| volume.joined) {
             if from < to {
@@ -105,14 +105,14 @@ impl ByVolume {
             }
             all.highest_end = all.highest_end.max(volume.highest_end);
             all.sequence.sequential += volume.sequence.sequential;
-            all.lying.add(&volume.lying);
+            all.alignments.add(&volume.alignments);
         }
         Total {
             requests: all.requests(),
             bytes: all.bytes(),
             highest_end: all.highest_end,
             sequential: all.sequence.sequential,
-            lying: all.lying,
+            alignments: all.alignments,
         }
     }
 
@@ -139,7 +139,7 @@ impl ByVolume {
                 written_bytes: counted.map(|pages| Bytes(pages.written * super::PAGE)),
                 sequential_share: share(volume.sequence.sequential, accesses),
                 highest_end: Bytes(volume.highest_end),
-                misalignment: volume.lying.misalignment(),
+                misalignment: volume.alignments.misalignment(),
             }
         };
         order.into_iter().map(facts).collect()

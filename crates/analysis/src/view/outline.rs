@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::clamp;
-use super::overview::{CHUNK, Extremes, Overview, Shown, whole_chunks};
-use super::running::{Running, RunningMeans};
+use super::overview::{CHUNK, Extremes, OutlinePoint, Overview, whole_chunks};
+use super::running::{RunningMeanBuilder, RunningMeans};
 
 /// The number of stretches in the chart of a whole run in a report.
 pub const STRETCHES: u64 = 400;
@@ -78,9 +78,9 @@ impl Outline {
         outliner.finish()
     }
 
-    fn shown(&self) -> impl Iterator<Item = Shown> {
+    fn shown(&self) -> impl Iterator<Item = OutlinePoint> {
         (0..self.index.len()).filter_map(|i| {
-            Some(Shown {
+            Some(OutlinePoint {
                 index: self.index[i],
                 submitted: Nanos(self.submitted_ns[i]),
                 latency: Nanos(self.latency_ns[i]),
@@ -122,7 +122,9 @@ pub(super) fn outline(
         stretch,
         end: first + stretch,
         extremes: Extremes::default(),
-        running: whole.then(|| Running::of(rows, ignored, step, overview.is_some())).transpose()?,
+        running: whole
+            .then(|| RunningMeanBuilder::of(rows, ignored, step, overview.is_some()))
+            .transpose()?,
     };
     let covered = match overview {
         Some(overview) => overview.covered(&window),
@@ -143,7 +145,7 @@ struct Outliner {
     end: u64,
     extremes: Extremes,
     /// The running mean, for a whole run.
-    running: Option<Running>,
+    running: Option<RunningMeanBuilder>,
 }
 
 impl Outliner {
@@ -171,7 +173,7 @@ impl Outliner {
     }
 
     /// Adds an IO of an earlier outline, which omitted those in between.
-    fn push_shown(&mut self, shown: Shown) {
+    fn push_shown(&mut self, shown: OutlinePoint) {
         while shown.index >= self.end {
             self.end_stretch();
         }

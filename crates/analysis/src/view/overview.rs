@@ -20,7 +20,7 @@ const ROW_GROUP: u64 = 1 << 16;
 
 /// An IO of an outline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct OutlinePoint {
     pub index: u64,
     pub submitted: Nanos,
     pub latency: Nanos,
@@ -29,34 +29,34 @@ pub(super) struct Shown {
     pub result: Result<(), Errno>,
 }
 
-impl Shown {
-    fn new(index: u64, record: &Record) -> Shown {
+impl OutlinePoint {
+    fn new(index: u64, record: &Record) -> OutlinePoint {
         let Record { submitted, latency, offset, op, result, .. } = *record;
-        Shown { index, submitted, latency, offset, op, result }
+        OutlinePoint { index, submitted, latency, offset, op, result }
     }
 }
 
 /// The extremes of successive IOs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Extremes {
-    pub fastest: Option<Shown>,
-    pub slowest: Option<Shown>,
+    pub fastest: Option<OutlinePoint>,
+    pub slowest: Option<OutlinePoint>,
     /// The first failed IO.
-    pub failed: Option<Shown>,
+    pub failed: Option<OutlinePoint>,
     /// The longest response time of a successful IO.
     pub slowest_answered: Option<Nanos>,
     /// The sums over the successful IOs.
-    pub answered: Answered,
+    pub answered: LatencySum,
 }
 
 /// The sums over successful IOs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Answered {
+pub(super) struct LatencySum {
     ios: u64,
     latency_ns: u64,
 }
 
-impl Answered {
+impl LatencySum {
     /// Adds the response time of an IO; `None` if it failed.
     #[inline]
     pub fn push(&mut self, latency: Option<u64>) {
@@ -67,14 +67,14 @@ impl Answered {
         }
     }
 
-    pub fn join(&mut self, next: &Answered) {
+    pub fn join(&mut self, next: &LatencySum) {
         self.ios += next.ios;
         self.latency_ns = self.latency_ns.saturating_add(next.latency_ns);
     }
 
     /// Subtracts the sums over the `first` IOs.
-    pub fn since(&self, first: &Answered) -> Answered {
-        Answered {
+    pub fn since(&self, first: &LatencySum) -> LatencySum {
+        LatencySum {
             ios: self.ios.saturating_sub(first.ios),
             latency_ns: self.latency_ns.saturating_sub(first.latency_ns),
         }
@@ -90,22 +90,22 @@ impl Extremes {
     #[inline]
     pub fn push(&mut self, index: u64, record: &Record) {
         if self.fastest.is_none_or(|fastest| record.latency < fastest.latency) {
-            self.fastest = Some(Shown::new(index, record));
+            self.fastest = Some(OutlinePoint::new(index, record));
         }
         if self.slowest.is_none_or(|slowest| record.latency > slowest.latency) {
-            self.slowest = Some(Shown::new(index, record));
+            self.slowest = Some(OutlinePoint::new(index, record));
         }
         self.answered.push(record.result.is_ok().then_some(record.latency.0));
         match record.result {
             Ok(()) => self.slowest_answered = self.slowest_answered.max(Some(record.latency)),
-            Err(_) if self.failed.is_none() => self.failed = Some(Shown::new(index, record)),
+            Err(_) if self.failed.is_none() => self.failed = Some(OutlinePoint::new(index, record)),
             Err(_) => {}
         }
     }
 
     /// Adds the extremes of the IOs after these.
     pub fn join(&mut self, next: &Extremes) {
-        let faster = |a: &Shown, b: &Shown| a.latency < b.latency;
+        let faster = |a: &OutlinePoint, b: &OutlinePoint| a.latency < b.latency;
         if next.fastest.is_some_and(|next| self.fastest.is_none_or(|this| faster(&next, &this))) {
             self.fastest = next.fastest;
         }
@@ -118,17 +118,18 @@ impl Extremes {
     }
 
     /// Returns the extremes of a single IO of an outline.
-    pub fn of(shown: Shown) -> Extremes {
+    pub fn of(shown: OutlinePoint) -> Extremes {
         let failed = shown.result.is_err().then_some(shown);
         Extremes { fastest: Some(shown), slowest: Some(shown), failed, ..Extremes::default() }
     }
 
     /// Returns the IOs to show, in order and without duplicates.
-    pub fn shown(&self) -> impl Iterator<Item = Shown> {
+    pub fn shown(&self) -> impl Iterator<Item = OutlinePoint> {
         let mut shown = [self.fastest, self.slowest, self.failed];
         shown.sort_by_key(|shown| shown.map(|shown| shown.index));
         let repeated = |i: usize| i > 0 && shown[i] == shown[i - 1];
-        let once: [Option<Shown>; 3] = std::array::from_fn(|i| shown[i].filter(|_| !repeated(i)));
+        let once: [Option<OutlinePoint>; 3] =
+            std::array::from_fn(|i| shown[i].filter(|_| !repeated(i)));
         once.into_iter().flatten()
     }
 }
@@ -216,11 +217,11 @@ pub(super) fn whole_chunks(length: u64) -> Option<u64> {
 #[derive(Debug)]
 pub struct Overviews {
     threads: usize,
-    kept: Mutex<BTreeMap<u32, Kept>>,
+    kept: Mutex<BTreeMap<u32, OverviewSlot>>,
 }
 
 /// The slot of an overview. Its lock makes other threads wait while one makes the overview.
-type Kept = Arc<Mutex<Option<Arc<Overview>>>>;
+type OverviewSlot = Arc<Mutex<Option<Arc<Overview>>>>;
 
 impl Overviews {
     /// Creates an empty set, which reads runs with up to `threads` threads.

@@ -2,7 +2,7 @@ use flashscope_result::{Error, Rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::overview::Answered;
+use super::overview::LatencySum;
 
 /// The most points of a running mean, which is smooth.
 const POINTS: u64 = 128;
@@ -21,7 +21,7 @@ pub struct RunningMeans {
 }
 
 /// Computes the running means of a whole run, one IO after the other.
-pub(super) struct Running {
+pub(super) struct RunningMeanBuilder {
     means: RunningMeans,
     total: u64,
     /// The number of IOs between points; the last point is after all IOs.
@@ -31,22 +31,27 @@ pub(super) struct Running {
     /// The number of IOs ignored as start-up.
     ignored: u64,
     /// The sums over the start-up, once it is complete.
-    start_up: Answered,
+    start_up: LatencySum,
     seen: u64,
-    so_far: Answered,
+    so_far: LatencySum,
 }
 
-impl Running {
+impl RunningMeanBuilder {
     /// Starts for a run whose statistics ignore the first `ignored` IOs. Points come after multiples of `step` IOs, and after
     /// all. With an overview, a start-up may end within a chunk, so this function reads the start-up from the rows.
-    pub fn of(rows: &Rows, ignored: u64, step: u64, overview: bool) -> Result<Running, Error> {
-        let mut start_up = Answered::default();
+    pub fn of(
+        rows: &Rows,
+        ignored: u64,
+        step: u64,
+        overview: bool,
+    ) -> Result<RunningMeanBuilder, Error> {
+        let mut start_up = LatencySum::default();
         if overview {
             rows.for_each_latency(0..ignored, |latency| start_up.push(latency))?;
         }
         let total = rows.total();
         let every = total.div_ceil(POINTS).next_multiple_of(step).max(step);
-        Ok(Running {
+        Ok(RunningMeanBuilder {
             means: RunningMeans::default(),
             total,
             every,
@@ -54,7 +59,7 @@ impl Running {
             ignored,
             start_up,
             seen: 0,
-            so_far: Answered::default(),
+            so_far: LatencySum::default(),
         })
     }
 
@@ -70,7 +75,7 @@ impl Running {
     }
 
     /// Adds a chunk of `ios` IOs.
-    pub fn push_chunk(&mut self, ios: u64, answered: &Answered) {
+    pub fn push_chunk(&mut self, ios: u64, answered: &LatencySum) {
         self.so_far.join(answered);
         self.seen += ios;
         self.tell_if_due();

@@ -214,9 +214,9 @@ impl<'l, 'd> Trial<'l, 'd> {
     /// the flush shows the cost of the flash.
     fn waits_in_flushes(&self) -> bool {
         let cut = self.cut();
-        let dear = self.costs.iter().zip(&self.flushes).filter(|(cost, _)| **cost > cut);
+        let slow = self.costs.iter().zip(&self.flushes).filter(|(cost, _)| **cost > cut);
         let (all, waited) =
-            dear.fold((0.0, 0.0), |(all, waited), (cost, flush)| (all + cost, waited + flush));
+            slow.fold((0.0, 0.0), |(all, waited), (cost, flush)| (all + cost, waited + flush));
         waited > 0.5 * all
     }
 
@@ -259,7 +259,7 @@ impl<'l, 'd> Trial<'l, 'd> {
     fn touches(&self) -> Vec<Touch> {
         let cut = self.cut();
         let touches = self.segments.iter().zip(&self.costs);
-        touches.map(|(segment, cost)| Touch { segment: *segment, dear: *cost > cut }).collect()
+        touches.map(|(segment, cost)| Touch { segment: *segment, slow: *cost > cut }).collect()
     }
 
     /// Returns true if flushes right after writes take no longer than others. A buffer that ignores flushes then hides the cost
@@ -278,8 +278,8 @@ impl<'l, 'd> Trial<'l, 'd> {
     fn likeliest(&self) -> Option<List> {
         let (lists, better) = posterior(&self.touches());
         let cut = self.cut();
-        let (dear, cheap): (Vec<f64>, Vec<f64>) = self.costs.iter().partition(|cost| **cost > cut);
-        let merges = median(&dear) > LEAST_FACTOR * median(&cheap);
+        let (slow, cheap): (Vec<f64>, Vec<f64>) = self.costs.iter().partition(|cost| **cost > cut);
+        let merges = median(&slow) > LEAST_FACTOR * median(&cheap);
         (merges && better > CLEARLY).then_some(lists[0].0)
     }
 
@@ -318,7 +318,7 @@ struct Rounds {
 
 impl Rounds {
     /// Returns the number of slow writes in the last two rounds.
-    fn dear(&self, cut: f64) -> usize {
+    fn slow(&self, cut: f64) -> usize {
         let last = self.costs.len().saturating_sub(2 * self.places);
         self.costs[last..].iter().filter(|cost| **cost > cut).count()
     }
@@ -358,7 +358,7 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
     } else {
         format!("writes in turns to up to {len} segments do not merge, wherever they are")
     };
-    let grows = shown.len() == 2 && shown[0].dear(cut) <= 1 && shown[1].dear(cut) >= 2;
+    let grows = shown.len() == 2 && shown[0].slow(cut) <= 1 && shown[1].slow(cut) >= 2;
     let len = f64::from(u32::try_from(len).unwrap_or(u32::MAX));
     let told = |finding: Finding, because: String| {
         finding.because(because).runs(trial.runs.iter().copied()).signal(table.clone())
@@ -383,8 +383,8 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
             Finding::exact(Parameter::OpenPartitions, len, in_turns),
             format!(
                 "of the last two rounds, {} writes merge with as many places as that and {} with one more",
-                shown.first().map_or(0, |rounds| rounds.dear(cut)),
-                shown.last().map_or(0, |rounds| rounds.dear(cut)),
+                shown.first().map_or(0, |rounds| rounds.slow(cut)),
+                shown.last().map_or(0, |rounds| rounds.slow(cut)),
             ),
         ),
     ]
@@ -392,24 +392,24 @@ fn with_list(trial: &Trial<'_, '_>, shown: &[Rounds]) -> Vec<Finding> {
 
 /// Estimates the additional cost of slow writes.
 fn merge_cost(trial: &Trial<'_, '_>, cut: f64, table: &Signal) -> Finding {
-    let (dear, cheap): (Vec<f64>, Vec<f64>) = trial.costs.iter().partition(|cost| **cost > cut);
+    let (slow, cheap): (Vec<f64>, Vec<f64>) = trial.costs.iter().partition(|cost| **cost > cut);
     // Log segments of groups may hold pages of several segments, and hiccups are shorter than merges.
-    let mut sorted = dear.clone();
+    let mut sorted = slow.clone();
     sorted.sort_unstable_by(f64::total_cmp);
     let Some(low) = sorted.get(sorted.len() / 4).copied() else {
         return Finding::unknown(Parameter::MergeCost, "no write waited for a merge");
     };
-    let alike: Vec<f64> = dear.into_iter().filter(|c| (0.6 * low..1.5 * low).contains(c)).collect();
+    let alike: Vec<f64> = slow.into_iter().filter(|c| (0.6 * low..1.5 * low).contains(c)).collect();
     stated_cost(&alike, median(&cheap)).runs(trial.runs.iter().copied()).signal(table.clone())
 }
 
 /// Returns the cost of merges, from the writes with a merge and the median of those without.
-fn stated_cost(dear: &[f64], cheap: f64) -> Finding {
-    let value = median(dear) - cheap;
-    let error = standard_error(dear);
+fn stated_cost(slow: &[f64], cheap: f64) -> Finding {
+    let value = median(slow) - cheap;
+    let error = standard_error(slow);
     // The probability that the median is within the tolerance, from the tails of a normal distribution.
     let reach = Parameter::MergeCost.spec().tolerance * value / error.max(1e-3 * value);
-    let few = if dear.len() < 4 { 0.8 } else { 0.97 };
+    let few = if slow.len() < 4 { 0.8 } else { 0.97 };
     let probability = few * (1.0 - (-0.5 * reach * reach).exp());
     let finding = Finding::value(
         Parameter::MergeCost,
@@ -419,7 +419,7 @@ fn stated_cost(dear: &[f64], cheap: f64) -> Finding {
         probability,
     );
     finding
-        .because(format!("the median of {} writes with a merge, less that of others", dear.len()))
+        .because(format!("the median of {} writes with a merge, less that of others", slow.len()))
 }
 
 /// Returns the findings for a drive that no list explains: either it maps pages freely, or its log segments take pages of any
@@ -549,8 +549,8 @@ impl Starts {
     /// Returns the probability that first pages merge and others do not, against the hypothesis that all are alike.
     #[allow(clippy::cast_precision_loss, reason = "writes are few")]
     fn likelihood_of_fast(&self, cut: f64) -> f64 {
-        let dear = |costs: &[f64]| costs.iter().filter(|cost| **cost > cut).count() as f64;
-        let (first, inside) = (dear(&self.first), dear(&self.inside));
+        let slow = |costs: &[f64]| costs.iter().filter(|cost| **cost > cut).count() as f64;
+        let (first, inside) = (slow(&self.first), slow(&self.inside));
         let (n, m) = (self.first.len() as f64, self.inside.len() as f64);
         let term = |count: f64, all: f64, share: f64| {
             count * share.ln() + (all - count) * (1.0 - share).ln()
@@ -600,9 +600,9 @@ fn shared_merge_cost(trial: &mut Trial<'_, '_>) -> Result<Finding, Halt> {
     let cheap = median(&last);
     // A merge without valid data is only an erasure, which costs far less.
     let least = (0.6 * median(&last[..LAST.min(last.len())])).max(LEAST_FACTOR * cheap);
-    let dear: Vec<f64> = last.into_iter().filter(|cost| *cost > least).collect();
-    if dear.len() < 2 {
+    let slow: Vec<f64> = last.into_iter().filter(|cost| *cost > least).collect();
+    if slow.len() < 2 {
         return Ok(Finding::unknown(Parameter::MergeCost, "no write waited for a merge"));
     }
-    Ok(stated_cost(&dear, cheap).runs(trial.runs.last().copied()))
+    Ok(stated_cost(&slow, cheap).runs(trial.runs.last().copied()))
 }

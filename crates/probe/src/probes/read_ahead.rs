@@ -69,7 +69,7 @@ fn run(lab: &mut Lab<'_>, _: &Knowledge) -> Result<Outcome, Halt> {
     look(lab, &vec![0; trials], Order::Rising, &mut behind)?;
     look(lab, &vec![0; trials], Order::Falling, &mut behind)?;
     let (near, far) = (behind.at(0), behind.apart.clone());
-    let saved = Saved::between(&near, &far);
+    let saved = Saving::between(&near, &far);
     if !saved.is_seen() {
         return Ok(vec![none(saved, &behind)].into());
     }
@@ -166,16 +166,16 @@ fn beyond(z: f64) -> f64 {
 
 /// The time saved by reads right after others.
 #[derive(Debug, Clone, Copy)]
-struct Saved {
+struct Saving {
     time: f64,
     error: f64,
     cost: f64,
 }
 
-impl Saved {
-    fn between(near: &[f64], far: &[f64]) -> Saved {
+impl Saving {
+    fn between(near: &[f64], far: &[f64]) -> Saving {
         let error = standard_error(near).hypot(standard_error(far)).max(1.0);
-        Saved { time: median(far) - median(near), error, cost: median(far) }
+        Saving { time: median(far) - median(near), error, cost: median(far) }
     }
 
     /// Returns true if the saving exceeds both chance and other possible savings of a drive.
@@ -208,7 +208,7 @@ fn signal(behind: &Behind) -> Signal {
     .series("behind reads in falling order", behind.apart.iter().map(|cost| (0.0, cost / 1e6)))
 }
 
-fn none(saved: Saved, behind: &Behind) -> Finding {
+fn none(saved: Saving, behind: &Behind) -> Finding {
     let because = format!(
         "reads right behind a row of others take {:.1} us less than elsewhere, give or take {:.1}: a \
          page of flash is not saved",
@@ -247,10 +247,10 @@ mod tests {
         let costs = |mean: f64, spread: f64| -> Vec<f64> {
             (0..60).map(|i| mean + spread * (f64::from(i % 7) - 3.0)).collect()
         };
-        assert!(Saved::between(&costs(60e3, 1e3), &costs(100e3, 1e3)).is_seen());
-        let same = Saved::between(&costs(100e3, 1e3), &costs(100e3, 1e3));
+        assert!(Saving::between(&costs(60e3, 1e3), &costs(100e3, 1e3)).is_seen());
+        let same = Saving::between(&costs(100e3, 1e3), &costs(100e3, 1e3));
         assert!(!same.is_seen() && same.none() > 0.99);
-        let noisy = Saved::between(&costs(900e3, 200e3), &costs(900e3, 200e3));
+        let noisy = Saving::between(&costs(900e3, 200e3), &costs(900e3, 200e3));
         assert!(!noisy.is_seen() && noisy.none() < 0.7);
     }
 }

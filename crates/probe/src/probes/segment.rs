@@ -4,7 +4,7 @@ use flashscope_block::Op;
 
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
-use crate::period::{Period, dear, period, recurrence};
+use crate::period::{Period, period, recurrence, slow};
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe, Request, Run, Scene};
 
 /// The length of the writes in bytes if the page is not known: at least as long as any observed page.
@@ -60,11 +60,12 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
         Some(found) => found,
         None => overwrite(lab, size)?,
     };
-    Ok(vec![found.map_or_else(|| Finding::unknown(Parameter::Segment, WHY), Found::state)].into())
+    Ok(vec![found.map_or_else(|| Finding::unknown(Parameter::Segment, WHY), SegmentPeriod::state)]
+        .into())
 }
 
 /// A period in the costs of writes in order.
-struct Found {
+struct SegmentPeriod {
     size: u64,
     period: Period,
     costs: Vec<f64>,
@@ -72,7 +73,7 @@ struct Found {
     runs: Vec<u32>,
 }
 
-impl Found {
+impl SegmentPeriod {
     fn probability(&self) -> f64 {
         let Period { count, kept, explained, .. } = &self.period;
         // If the true period were another one, each spike would have to come at the expected place by chance, or half of them
@@ -147,7 +148,7 @@ fn in_blocks(length: usize) -> usize {
 }
 
 /// Overwrites the beginning of the drive in order, until a period shows or half of the drive is overwritten.
-fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<Found>, Halt> {
+fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<SegmentPeriod>, Halt> {
     let most = (lab.capacity() / 2).min(MOST / 2);
     let (mut costs, mut runs, mut next, mut until) = (Vec::new(), Vec::new(), 0, FIRST.min(most));
     loop {
@@ -158,7 +159,7 @@ fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<Found>, Halt> {
         runs.push(run.number);
         // Leftover log segments may be merged only once there are many of them.
         if let Some(period) = clear_period(&costs, 24) {
-            return Ok(Some(Found { size, period, costs, trimmed: false, runs }));
+            return Ok(Some(SegmentPeriod { size, period, costs, trimmed: false, runs }));
         }
         if until >= most {
             break;
@@ -166,25 +167,25 @@ fn overwrite(lab: &mut Lab<'_>, size: u64) -> Result<Option<Found>, Halt> {
         (next, until) = (until / size * size, (2 * until).min(most));
     }
     let found = clear_period(&costs, 4);
-    Ok(found.map(|period| Found { size, period, costs, trimmed: false, runs }))
+    Ok(found.map(|period| SegmentPeriod { size, period, costs, trimmed: false, runs }))
 }
 
 /// Returns a period that explains most slow writes and was observed at least `count` times.
 fn clear_period(costs: &[f64], count: usize) -> Option<Period> {
-    let found = period(&dear(costs), costs.len())?;
+    let found = period(&slow(costs), costs.len())?;
     (found.count >= count && found.score > 12.0 && found.explained > 0.3).then_some(found)
 }
 
 /// Returns the period of erasures, for writes that copy nothing.
 fn recurring(costs: &[f64]) -> Option<Period> {
-    let dear = dear(costs);
-    if dear.len() > costs.len() / 8 {
+    let slow = slow(costs);
+    if slow.len() > costs.len() / 8 {
         // There are several kinds of writes, and the slower ones do not wait for erasures.
         return None;
     }
     let clear = |found: &Period| found.score > 20.0;
     let folded = || clear_period(costs, 8).filter(|found| found.explained > 0.5);
-    recurrence(&dear).filter(clear).or_else(folded)
+    recurrence(&slow).filter(clear).or_else(folded)
 }
 
 /// Trims the drive and fills it again in order. Each new block then has to be erased, and nothing has to be copied. A flush after
@@ -195,7 +196,7 @@ fn write_to_trimmed(
     lab: &mut Lab<'_>,
     size: u64,
     flushed: bool,
-) -> Result<Option<Option<Found>>, Halt> {
+) -> Result<Option<Option<SegmentPeriod>>, Halt> {
     let capacity = lab.capacity();
     let step = 1 << 20;
     let trims = (0..capacity).step_by(step).map(|at| {
@@ -219,7 +220,7 @@ fn write_to_trimmed(
     // The first blocks come from the free spare blocks.
     let from = costs.len() * 2 / 5;
     let runs = vec![trimmed, run.number];
-    let found = recurring(&costs[from..]).map(|period| Found {
+    let found = recurring(&costs[from..]).map(|period| SegmentPeriod {
         size,
         period,
         costs: costs[from..].to_vec(),

@@ -203,24 +203,25 @@ fn cliff(costs: &[f64], skipped: usize) -> Option<Cliff> {
     // drive. Later steps are due to cleaning.
     let costs = costs.get(skipped..2 * costs.len() / 3)?;
     let about = about(costs)?;
-    let at = first_dear(costs, about).unwrap_or(about);
+    let at = first_slow(costs, about).unwrap_or(about);
     let (low, high) = (mean(&costs[..at.max(1)]), mean(&costs[at..]));
     (at >= 1 && high >= CLIFF * low).then_some(Cliff { at: at + skipped, low, high })
 }
 
 /// Returns the first slow write around a step, if slow writes are rare enough to blur the step: when a full cache is emptied by
 /// whole blocks.
-fn first_dear(costs: &[f64], about: usize) -> Option<usize> {
+fn first_slow(costs: &[f64], about: usize) -> Option<usize> {
     let mut before = costs[..about].to_vec();
     before.sort_unstable_by(f64::total_cmp);
-    let dear = 1.3 * before[(before.len() - 1) * 19 / 20];
-    let dears: Vec<usize> = (about * 6 / 10..costs.len()).filter(|i| costs[*i] > dear).collect();
+    let slow = 1.3 * before[(before.len() - 1) * 19 / 20];
+    let slow_writes: Vec<usize> =
+        (about * 6 / 10..costs.len()).filter(|i| costs[*i] > slow).collect();
     let gap = |pair: &[usize]| u32::try_from(pair[1] - pair[0]).map_or(f64::MAX, f64::from);
-    let behind = dears.windows(2).filter(|pair| pair[0] >= about);
+    let behind = slow_writes.windows(2).filter(|pair| pair[0] >= about);
     let gaps: Vec<f64> = behind.map(gap).collect();
     // A hiccup is far from the next slow write.
     let near = 2.0 * median(&gaps) + 2.0;
-    let first = dears.windows(2).find(|pair| gap(pair) <= near)?[0];
+    let first = slow_writes.windows(2).find(|pair| gap(pair) <= near)?[0];
     (first < 2 * about && median(&gaps) > 1.5).then_some(first)
 }
 

@@ -281,23 +281,23 @@ fn cliff(series: &[Vec<f64>]) -> Option<Cliff> {
     let low = median(&shared[..about.at.div_ceil(2)]);
     let noise = spread(&shared[..about.at.div_ceil(2)]).max(0.01 * low);
     let top = median(&shared[about.at..]).max(about.after);
-    let dear = low + (6.0 * noise).max(0.25 * (top - low));
-    let is_dear = |place: usize| shared[place] > dear;
-    let next = |place: usize| (place + 1..place + 17).any(|p| p < shared.len() && is_dear(p));
+    let slow = low + (6.0 * noise).max(0.25 * (top - low));
+    let is_slow = |place: usize| shared[place] > slow;
+    let next = |place: usize| (place + 1..place + 17).any(|p| p < shared.len() && is_slow(p));
     // A single wait counts if every burst has it.
     let in_all = |place: usize| series.iter().all(|burst| burst[place] > 2.0 * low + 8.0 * noise);
-    let waits = |place: &usize| is_dear(*place) && (next(*place) || in_all(*place));
+    let waits = |place: &usize| is_slow(*place) && (next(*place) || in_all(*place));
     let at = (1..shared.len() - 1).find(waits)?;
     // A burst agrees if it waits at that place, and hardly ever before, except for hiccups or cleaning.
     let near = (at / 10).max(2);
     let agrees = |burst: &&Vec<f64>| {
         let (before, there) = burst.split_at(at - near.min(at));
-        let early = before.iter().filter(|cost| **cost > dear).count();
-        early <= 1 + at / 32 && there.iter().take(2 * near).any(|cost| *cost > dear)
+        let early = before.iter().filter(|cost| **cost > slow).count();
+        early <= 1 + at / 32 && there.iter().take(2 * near).any(|cost| *cost > slow)
     };
     #[allow(clippy::cast_precision_loss, reason = "bursts are few")]
     let agreeing = series.iter().filter(agrees).count() as f64 / series.len() as f64;
-    let high = behind(series, at, dear).max(CLIFF * low);
+    let high = behind(series, at, slow).max(CLIFF * low);
     let wait = shared[at..].iter().take(16).copied().fold(0.0, f64::max);
     (at >= 2).then_some(Cliff { at, low, high, wait, agreeing })
 }
@@ -322,10 +322,10 @@ fn first_wait(series: &[Vec<f64>]) -> Option<Cliff> {
 
 /// Returns the mean time of a write after a place. Writes that wait for a batch and those that find room afterwards alternate, so
 /// the median would not do. Times far above those of most waiting writes are cut off, because they include cleaning.
-fn behind(series: &[Vec<f64>], at: usize, dear: f64) -> f64 {
+fn behind(series: &[Vec<f64>], at: usize, slow: f64) -> f64 {
     let tails: Vec<f64> = series.iter().flat_map(|burst| burst.iter().skip(at)).copied().collect();
-    let waiting: Vec<f64> = tails.iter().filter(|cost| **cost > dear).copied().collect();
-    let most = 1.5 * median(&waiting).max(dear);
+    let waiting: Vec<f64> = tails.iter().filter(|cost| **cost > slow).copied().collect();
+    let most = 1.5 * median(&waiting).max(slow);
     #[allow(clippy::cast_precision_loss, reason = "bursts are short")]
     let count = tails.len().max(1) as f64;
     tails.iter().map(|cost| cost.min(most)).sum::<f64>() / count
@@ -397,7 +397,7 @@ fn size(bursts: &Bursts, cliff: &Cliff, pace: &Pace, memory: &Memory) -> Finding
     let value = (places * unit / 4096.0).round() * 4096.0;
     let probability = (0.985 - 0.4 * (1.0 - cliff.agreeing) - 0.3 * drained.max(0.0)).max(0.5);
     if probability < LEAST_SURE {
-        let why = "bursts become dear at places too different to tell how much the buffer holds";
+        let why = "bursts become slow at places too different to tell how much the buffer holds";
         return Finding::unknown(Parameter::WriteBuffer, why);
     }
     let off = unit.max(0.5 * drained * value);

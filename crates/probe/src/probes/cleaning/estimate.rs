@@ -68,8 +68,8 @@ pub(super) fn onset(story: &Story, regions: &Regions) -> Option<usize> {
 fn threshold(story: &Story, regions: &Regions) -> f64 {
     let mut costs = before(story, regions).to_vec();
     costs.sort_unstable_by(f64::total_cmp);
-    let dear = costs[(costs.len() * 996 / 1000).min(costs.len() - 1)];
-    WAITED * dear
+    let slow = costs[(costs.len() * 996 / 1000).min(costs.len() - 1)];
+    WAITED * slow
 }
 
 /// Returns the costs of overwriting before any cleaning is possible: until the host could have written every address once.

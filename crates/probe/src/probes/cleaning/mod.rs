@@ -85,14 +85,14 @@ fn cost(scene: &Scene, _: &Knowledge) -> Cost {
 }
 
 /// The reason why the experiment gave no findings.
-enum Stopped {
+enum StopReason {
     Halt(Halt),
     Because(&'static str),
 }
 
-impl From<Halt> for Stopped {
-    fn from(halt: Halt) -> Stopped {
-        Stopped::Halt(halt)
+impl From<Halt> for StopReason {
+    fn from(halt: Halt) -> StopReason {
+        StopReason::Halt(halt)
     }
 }
 
@@ -142,16 +142,16 @@ fn run(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Outcome, Halt> {
     lab.ensure_filled()?;
     match experiment(lab, knowledge) {
         Ok(findings) => Ok(findings.into()),
-        Err(Stopped::Because(why)) => Ok(unknown(why)),
-        Err(Stopped::Halt(halt)) => Err(halt),
+        Err(StopReason::Because(why)) => Ok(unknown(why)),
+        Err(StopReason::Halt(halt)) => Err(halt),
     }
 }
 
-fn experiment(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Vec<Finding>, Stopped> {
+fn experiment(lab: &mut Lab<'_>, knowledge: &Knowledge) -> Result<Vec<Finding>, StopReason> {
     let unit = unit(lab.capacity(), knowledge);
     let regions = Regions::new(u32::try_from(lab.capacity() / unit).unwrap_or(u32::MAX));
     if regions.units < 256 {
-        return Err(Stopped::Because("the drive is too small to be divided into regions"));
+        return Err(StopReason::Because("the drive is too small to be divided into regions"));
     }
     let buffered = !knowledge.lacks(Parameter::WriteBuffer);
     let by_pages = knowledge.whole(Parameter::PageSize) == Some(unit);
@@ -184,7 +184,7 @@ struct Bench<'l, 'd> {
 }
 
 impl Bench<'_, '_> {
-    fn trim(&mut self) -> Result<(), Stopped> {
+    fn trim(&mut self) -> Result<(), StopReason> {
         let capacity = self.lab.capacity();
         let pieces = (0..capacity).step_by(1 << 20);
         let trims = pieces.map(|at| Request::trim(at, (capacity - at).min(1 << 20)));
@@ -192,7 +192,7 @@ impl Bench<'_, '_> {
         match trimmed {
             Ok(run) => self.story.runs.push(run.number),
             Err(Halt::Failed { .. }) => {
-                return Err(Stopped::Because(
+                return Err(StopReason::Because(
                     "the drive cannot be trimmed, so that it begins full",
                 ));
             }
@@ -203,7 +203,7 @@ impl Bench<'_, '_> {
     }
 
     /// Fills a region in order, with long writes.
-    fn fill(&mut self, units: std::ops::Range<u32>) -> Result<(), Stopped> {
+    fn fill(&mut self, units: std::ops::Range<u32>) -> Result<(), StopReason> {
         let unit = self.story.unit;
         let (from, to) = (u64::from(units.start) * unit, u64::from(units.end) * unit);
         let len = FILL_SIZE.max(unit);
@@ -223,12 +223,17 @@ impl Bench<'_, '_> {
     }
 
     /// Writes units one by one, with the usual flushes.
-    fn write(&mut self, purpose: &str, units: &[u32]) -> Result<(), Stopped> {
+    fn write(&mut self, purpose: &str, units: &[u32]) -> Result<(), StopReason> {
         self.write_through(purpose, units, FLUSH_EVERY)
     }
 
     /// Writes units one by one, with a flush after each `every` of them.
-    fn write_through(&mut self, purpose: &str, units: &[u32], every: usize) -> Result<(), Stopped> {
+    fn write_through(
+        &mut self,
+        purpose: &str,
+        units: &[u32],
+        every: usize,
+    ) -> Result<(), StopReason> {
         let unit = self.story.unit;
         let buffered = self.buffered;
         let requests = units.iter().enumerate().flat_map(|(nth, at)| {
@@ -251,14 +256,14 @@ impl Bench<'_, '_> {
         Ok(())
     }
 
-    fn overwrite(&mut self, regions: &Regions) -> Result<(), Stopped> {
+    fn overwrite(&mut self, regions: &Regions) -> Result<(), StopReason> {
         let writes = regions.stale_writes(&mut self.lab.rng);
         self.write("overwrite most of one region", &writes)
     }
 
     /// Overwrites the other regions thinly until cleaning has to move data, and beyond. Returns the number of units written when
     /// it began to, if that can be detected.
-    fn thin(&mut self, regions: &Regions) -> Result<Option<usize>, Stopped> {
+    fn thin(&mut self, regions: &Regions) -> Result<Option<usize>, StopReason> {
         let mut thin = regions.thin_writes(&mut self.lab.rng);
         let units = regions.units as usize;
         let mut onset = None;
@@ -269,7 +274,7 @@ impl Bench<'_, '_> {
             if self.story.writes.len() < begun + chunk * 3
                 && estimate::amplifies(&self.story, begun)
             {
-                return Err(Stopped::Because(
+                return Err(StopReason::Because(
                     "overwriting here and there costs far more than in order, before there is anything \
                      to clean: the drive writes whole blocks for it",
                 ));
@@ -289,7 +294,7 @@ impl Bench<'_, '_> {
 
     /// Writes a small empty region again and again. Blocks with only its data become invalid as a whole; blocks shared with older
     /// data never do. The region is larger than an SLC cache, in which it would otherwise be overwritten.
-    fn circle(&mut self, regions: &Regions, onset: Option<usize>) -> Result<(), Stopped> {
+    fn circle(&mut self, regions: &Regions, onset: Option<usize>) -> Result<(), StopReason> {
         let units = regions.units as usize;
         let spare = onset.unwrap_or(units + units / 5) - regions.filled as usize;
         let empty = (regions.units - regions.filled) as usize * 9 / 10;
@@ -304,7 +309,7 @@ impl Bench<'_, '_> {
     }
 
     /// Writes at random over the whole drive until the cost is constant.
-    fn settle(&mut self, regions: &Regions) -> Result<(), Stopped> {
+    fn settle(&mut self, regions: &Regions) -> Result<(), StopReason> {
         let untouched: Vec<u32> = (regions.filled..regions.units).collect();
         self.write("fill what was empty", &untouched)?;
         let random = |lab: &mut Lab<'_>, percent: usize| -> Vec<u32> {
@@ -323,7 +328,7 @@ impl Bench<'_, '_> {
 
     /// Returns the costs of random writes after rests, and without rests.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
-    fn idle(&mut self, regions: &Regions) -> Result<Rests, Stopped> {
+    fn idle(&mut self, regions: &Regions) -> Result<Rests, StopReason> {
         let each = estimate::waiting(&self.story).max(1e-4);
         let mut count = (WAITS / each / AROUND_REST[1] as f64).clamp(RESTS[0], RESTS[1]) as usize;
         let usual = count * AROUND_REST[1] * 2;
@@ -346,7 +351,11 @@ impl Bench<'_, '_> {
 
     /// Returns the costs of random writes after a rest, once no buffer takes them any more, and the number of writes that the
     /// buffer took, at most `most`.
-    fn after_rest(&mut self, regions: &Regions, most: usize) -> Result<(Vec<f64>, usize), Stopped> {
+    fn after_rest(
+        &mut self,
+        regions: &Regions,
+        most: usize,
+    ) -> Result<(Vec<f64>, usize), StopReason> {
         // The number varies, so that waits do not synchronise with rests.
         let before = self.lab.rng.usize(AROUND_REST[0] / 2..AROUND_REST[0]);
         self.random("random writes before a rest", regions, before)?;
@@ -370,7 +379,7 @@ impl Bench<'_, '_> {
         purpose: &str,
         regions: &Regions,
         count: usize,
-    ) -> Result<Vec<f64>, Stopped> {
+    ) -> Result<Vec<f64>, StopReason> {
         let units: Vec<u32> = (0..count).map(|_| self.lab.rng.u32(0..regions.units)).collect();
         let from = self.story.costs.len();
         self.write_through(purpose, &units, 1)?;

@@ -8,7 +8,7 @@ pub struct Touch {
     /// The number of the segment in the drive.
     pub segment: u64,
     /// True if the write was slow, which means that it waited for a merge.
-    pub dear: bool,
+    pub slow: bool,
 }
 
 /// The policy that chooses the log segment to merge when another is needed.
@@ -81,10 +81,10 @@ pub fn posterior(touches: &[Touch]) -> (Vec<(List, f64)>, f64) {
 /// Returns the log-likelihood of writes that are slow at random.
 #[allow(clippy::cast_precision_loss, reason = "touches are few")]
 fn indifferent(touches: &[Touch]) -> f64 {
-    let dear = touches.iter().filter(|touch| touch.dear).count() as f64;
+    let slow = touches.iter().filter(|touch| touch.slow).count() as f64;
     let all = touches.len() as f64;
-    let share = (dear + 0.5) / (all + 1.0);
-    dear * share.ln() + (all - dear) * (1.0 - share).ln()
+    let share = (slow + 0.5) / (all + 1.0);
+    slow * share.ln() + (all - slow) * (1.0 - share).ln()
 }
 
 fn log_likelihood(touches: &[Touch], list: List) -> f64 {
@@ -95,9 +95,9 @@ fn log_likelihood(touches: &[Touch], list: List) -> f64 {
 }
 
 /// Returns the log-likelihood of a slow or fast write that should be slow with this probability.
-fn term(dear: bool, probability: f64) -> f64 {
+fn term(slow: bool, probability: f64) -> f64 {
     let probability = ODD + (1.0 - 2.0 * ODD) * probability;
-    if dear { probability.ln() } else { (1.0 - probability).ln() }
+    if slow { probability.ln() } else { (1.0 - probability).ln() }
 }
 
 /// Returns the log-likelihood for FIFO or LRU eviction.
@@ -108,7 +108,7 @@ fn ordered(touches: &[Touch], list: List) -> f64 {
     for touch in touches {
         let key = touch.segment / list.group;
         if let Some(place) = held.iter().position(|other| *other == Some(key)) {
-            sum += term(touch.dear, 0.0);
+            sum += term(touch.slow, 0.0);
             if list.eviction == Eviction::Lru {
                 held.remove(place);
                 held.push_back(Some(key));
@@ -117,7 +117,7 @@ fn ordered(touches: &[Touch], list: List) -> f64 {
         }
         let gone = held.pop_front().flatten();
         held.push_back(Some(key));
-        sum += term(touch.dear, if gone.is_some() { 1.0 } else { 0.5 });
+        sum += term(touch.slow, if gone.is_some() { 1.0 } else { 0.5 });
     }
     sum
 }
@@ -129,15 +129,15 @@ fn ordered(touches: &[Touch], list: List) -> f64 {
 /// removes any of them.
 fn random(touches: &[Touch], list: List) -> f64 {
     let len = count(list.len);
-    let mut held = Held { keys: HashMap::new(), strangers: len };
+    let mut held = Membership { keys: HashMap::new(), initial: len };
     let (mut misses, mut sum) = (0, 0.0);
     for touch in touches {
         let key = touch.segment / list.group;
         let here = held.keys.remove(&key).unwrap_or(0.0);
         let full = if misses < list.len { 0.5 } else { 1.0 };
-        sum += term(touch.dear, (1.0 - here) * full);
+        sum += term(touch.slow, (1.0 - here) * full);
         // Misses are fast until the list is full.
-        let missed = touch.dear || (full < 1.0 && here == 0.0);
+        let missed = touch.slow || (full < 1.0 && here == 0.0);
         if missed {
             misses += 1;
             held.settle(len);
@@ -157,16 +157,16 @@ fn count(len: usize) -> f64 {
 }
 
 /// The probability of each segment to be in the list.
-struct Held {
+struct Membership {
     keys: HashMap<u64, f64>,
     /// The expected number of segments in the list that were there before the first write.
-    strangers: f64,
+    initial: f64,
 }
 
-impl Held {
+impl Membership {
     fn scale_all(&mut self, by: f64) {
         self.keys.values_mut().for_each(|p| *p *= by);
-        self.strangers *= by;
+        self.initial *= by;
     }
 
     /// Scales the odds of all segments by one factor, such that the probabilities add up to `len`.
@@ -175,7 +175,7 @@ impl Held {
         let all = len + 1.0;
         let total = |factor: f64| {
             let known: f64 = self.keys.values().map(|p| odds(*p, factor)).sum();
-            known + all * odds((self.strangers / all).min(1.0), factor)
+            known + all * odds((self.initial / all).min(1.0), factor)
         };
         let (mut low, mut high) = (-4.0f64, 4.0f64);
         for _ in 0..12 {
@@ -185,7 +185,7 @@ impl Held {
         let factor = f64::midpoint(low, high).exp();
         self.keys.values_mut().for_each(|p| *p = odds(*p, factor));
         self.keys.retain(|_, p| *p > 1e-4);
-        self.strangers = all * odds((self.strangers / all).min(1.0), factor);
+        self.initial = all * odds((self.initial / all).min(1.0), factor);
     }
 }
 
@@ -208,7 +208,7 @@ mod tests {
         }
         let touch = |segment: u64| {
             let key = segment / list.group;
-            let mut dear = false;
+            let mut slow = false;
             match held.iter().position(|other| *other == key) {
                 Some(place) if list.eviction == Eviction::Lru => {
                     held.remove(place);
@@ -216,15 +216,15 @@ mod tests {
                 }
                 Some(_) => {}
                 None => {
-                    dear = held.len() == list.len;
-                    if dear {
+                    slow = held.len() == list.len;
+                    if slow {
                         let random = list.eviction == Eviction::Random;
                         held.remove(if random { rng.usize(..list.len) } else { 0 });
                     }
                     held.push(key);
                 }
             }
-            Touch { segment, dear: dear || rng.u32(..100) == 0 }
+            Touch { segment, slow: slow || rng.u32(..100) == 0 }
         };
         order.into_iter().map(touch).collect()
     }
@@ -256,7 +256,7 @@ mod tests {
             let order = super::super::rounds(&mut rng, 4096, 8);
             let touches: Vec<Touch> = order
                 .into_iter()
-                .map(|segment| Touch { segment, dear: rng.u32(..100) < share })
+                .map(|segment| Touch { segment, slow: rng.u32(..100) < share })
                 .collect();
             assert!(posterior(&touches).1 < 5.0, "{share}");
         }

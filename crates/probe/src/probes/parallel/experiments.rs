@@ -3,7 +3,7 @@
 use flashscope_block::Nanos;
 
 use super::stripes::{
-    ALL_PERIODS, Crossing, LONGEST_PERIOD, Series, Span, Stripes, Weighed, contrast,
+    ALL_PERIODS, Crossing, LONGEST_PERIOD, Series, Span, Stripes, WeighedHypothesis, contrast,
     explain_crossings, explain_reads, explain_spans, hypotheses, tempered,
 };
 use crate::{Halt, Lab, Request, Run, median, spread, standard_error};
@@ -220,7 +220,7 @@ impl Evidence {
     }
 
     /// Returns the weight of each hypothesis.
-    pub fn weigh(&self) -> Vec<Weighed> {
+    pub fn weigh(&self) -> Vec<WeighedHypothesis> {
         let mut weighed = hypotheses();
         let mut add = |measurements: usize, explain: &dyn Fn(Stripes) -> f64| {
             let logs: Vec<f64> = weighed.iter().map(|weighed| explain(weighed.stripes)).collect();

@@ -11,7 +11,7 @@ mod stripes;
 
 use self::experiments::Evidence;
 use self::order::Follows;
-use self::stripes::{Series, Stripes, Weighed, shares};
+use self::stripes::{Series, Stripes, WeighedHypothesis, shares};
 use crate::finding::{Shape, Signal};
 use crate::investigate::Outcome;
 use crate::{Finding, Halt, Knowledge, Lab, Parameter, Probe};
@@ -113,7 +113,7 @@ fn mapping(follows: Option<&Follows>, (chunk, share): (u32, f64), evidence: &Evi
     Finding::class(parameter, class, probability).because(follows.because())
 }
 
-fn signals(evidence: &Evidence, best: Stripes, weighed: &[Weighed]) -> Vec<Signal> {
+fn signals(evidence: &Evidence, best: Stripes, weighed: &[WeighedHypothesis]) -> Vec<Signal> {
     let mut signals = Vec::new();
     if evidence.is_deep() {
         let points = |reads: &[(u32, Series)]| -> Vec<_> {

@@ -28,7 +28,7 @@ impl Stripes {
 
 /// A hypothesis and its weight.
 #[derive(Debug, Clone, Copy)]
-pub struct Weighed {
+pub struct WeighedHypothesis {
     /// The hypothesis.
     pub stripes: Stripes,
     /// The logarithm of its weight.
@@ -60,10 +60,10 @@ pub const LONGEST_PERIOD: u32 = 64;
 pub const ALL_PERIODS: u64 = 32 * 32 * 3 * 5;
 
 /// Returns all hypotheses. One unit has no chunks.
-pub fn hypotheses() -> Vec<Weighed> {
+pub fn hypotheses() -> Vec<WeighedHypothesis> {
     let chunks = |units| if units == 1 { &CHUNKS[..1] } else { &CHUNKS[..] };
     let all = UNITS.iter().flat_map(|(units, prior)| {
-        chunks(*units).iter().map(|chunk| Weighed {
+        chunks(*units).iter().map(|chunk| WeighedHypothesis {
             stripes: Stripes { units: *units, chunk: *chunk },
             log: prior.ln(),
         })
@@ -250,7 +250,7 @@ pub fn tempered(logs: &[f64], measurements: usize) -> Vec<f64> {
 }
 
 /// Groups weighed hypotheses by a property. Returns each value with its share of the total weight, the likeliest first.
-pub fn shares(weighed: &[Weighed], of: impl Fn(Stripes) -> u32) -> Vec<(u32, f64)> {
+pub fn shares(weighed: &[WeighedHypothesis], of: impl Fn(Stripes) -> u32) -> Vec<(u32, f64)> {
     let best = weighed.iter().map(|weighed| weighed.log).fold(f64::MIN, f64::max);
     let total: f64 = weighed.iter().map(|weighed| (weighed.log - best).exp()).sum();
     let mut shares: Vec<(u32, f64)> = Vec::new();
@@ -351,7 +351,8 @@ mod tests {
 
     #[test]
     fn all_periods_is_a_multiple_of_every_period() {
-        let divides = |w: &Weighed| ALL_PERIODS.is_multiple_of(u64::from(w.stripes.period()));
+        let divides =
+            |w: &WeighedHypothesis| ALL_PERIODS.is_multiple_of(u64::from(w.stripes.period()));
         assert!(hypotheses().iter().all(divides));
     }
 
